@@ -152,11 +152,8 @@ def as_config(
     return load_config({**content, "modules": [*(before or [[]])[-1], *names]})
 
 
-def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None) -> Config:
-    """Turn a complete mapping into a :class:`Config`, or say in one line what is wrong with it.
-
-    ``catalog`` has the stages that exist; None: ours and those of the modules that it names.
-    """
+def check(content: Mapping[str, Any], name: str) -> Config:
+    """Turn a complete mapping into a :class:`Config`, or say in one line what is wrong with it."""
     if (entries := content.get("corpora")) and isinstance(entries, Mapping):
         _check_entries(entries, name)
         content = {**content, "corpora": _with_copies(entries, content.get("collections"))}
@@ -165,7 +162,7 @@ def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None)
     except ValidationError as error:
         raise ConfigError(f"{name}: {_first_fault(error)}") from None
     try:
-        check_names(config, catalog or config.catalog)
+        check_names(config)
     except CrosscorpusError as error:
         raise ConfigError(f"{name}: {error}") from None
     return config
@@ -193,8 +190,9 @@ def _with_copies(entries: Mapping[str, Any], collections: Any) -> dict[str, Any]
     return {**copies, **entries}
 
 
-def check_names(config: Config, catalog: Catalog) -> None:
+def check_names(config: Config) -> None:
     """Raise unless every variant, parameter, corpus name and trigger in ``config`` exists."""
+    catalog = config.catalog
     _check_stages(config, catalog.top, catalog.corpus, "", "corpus_defaults.")
     _check_stages(config.corpus_defaults, catalog.corpus, catalog.top, "corpus_defaults.", "")
     _check_chosen(config.variants, catalog.top, "")

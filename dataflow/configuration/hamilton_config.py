@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dataflow.configuration.catalog import Catalog, Layer
+from dataflow.configuration.catalog import Layer
 from dataflow.configuration.config_model import Config
 from dataflow.configuration.own_modules import shown_name
 
 
-def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str, Any]:
+def hamilton_config(config: Config) -> dict[str, Any]:
     """The keys from which Hamilton builds the retrieval graph.
 
     Returns:
@@ -20,13 +20,11 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
         the order in a file changes no result. For the provenance: ``chosen_variants``,
         ``top_parameters`` (names) and ``own_modules`` (their version or hash by name).
     """
-    catalog = catalog or config.catalog
+    catalog, defaults = config.catalog, config.corpus_defaults
     parameters = _filled(catalog.top, config.parameters)
-    names = sorted(config.corpora)
-    defaults = config.corpus_defaults
+    entries = dict(sorted(config.corpora.items()))
     corpora = {}
-    for name in names:
-        own = config.corpora[name]
+    for name, own in entries.items():
         variants = {**defaults.variants, **own.variants}
         inputs = _filled(catalog.corpus, {**defaults.parameters, **own.parameters})
         corpora[name] = {
@@ -49,7 +47,7 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
         "top_parameters": [*parameters, "languages"],
         "corpus_modules": catalog.inside,
         "own_modules": {shown_name(name): state for name, state in catalog.own.items()},
-        "source_weights": {name: dict(config.corpora[name].weights) for name in names},
+        "source_weights": {name: dict(own.weights) for name, own in entries.items()},
         "triggers": list(config.triggers),
         "embedding": config.embedding,
         "reranker_model": config.reranker,
@@ -68,8 +66,6 @@ def _filled(layer: Layer, given: Mapping[str, Any]) -> dict[str, Any]:
     filled = {}
     for name, parameter in sorted(layer.parameters.items()):
         value = given.get(name, parameter.default)
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        filled[name] = (
-            float(value) if whole and parameter.annotation in (float, float | None) else value
-        )
+        of_floats = parameter.annotation in (float, float | None)
+        filled[name] = float(value) if of_floats and type(value) is int else value
     return filled

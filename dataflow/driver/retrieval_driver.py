@@ -22,7 +22,7 @@ from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import LifecycleAdapter
 from hamilton.node import Node
 
-from dataflow.configuration.catalog import CONFIG_INPUTS, DRIVER_INPUTS, RUN_INPUTS, Catalog
+from dataflow.configuration.catalog import CONFIG_INPUTS, DRIVER_INPUTS, RUN_INPUTS
 from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.answer import AnswerMethods
@@ -98,16 +98,14 @@ def build_driver(
         return RetrievalDriver(config, graph, bound, others, owned=opened.pop_all())
 
 
-def build_graph(
-    config: Config, catalog: Catalog | None = None, *, adapters: Sequence[LifecycleAdapter] = ()
-) -> Driver:
+def build_graph(config: Config, *, adapters: Sequence[LifecycleAdapter] = ()) -> Driver:
     """The retrieval graph alone, without a server or a model: for drawing and comparing.
 
     Raises:
         GraphError: a stage needs what no node computes.
     """
-    catalog = catalog or config.catalog
-    built = build(catalog.modules, hamilton_config(config, catalog), adapters)
+    catalog = config.catalog
+    built = build(catalog.modules, hamilton_config(config), adapters)
     check_declared(built.graph, DRIVER_INPUTS | RUN_INPUTS)
     watch_own_nodes(built.graph, catalog.own)
     return built

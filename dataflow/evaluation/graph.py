@@ -12,11 +12,11 @@ from dataflow.configuration.config_model import Config
 from dataflow.evaluation import comparisons, runs
 from dataflow.execution.built_graph import build
 from dataflow.execution.hamilton_logs import quiet_hamilton
-from dataflow.execution.scheduler import Scheduler
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
 from operators.evaluation.evaluation_frames import Evaluation
+from operators.evaluation.judgements import read_qrels, read_queries
 from operators.postgres.store import ModelMismatch, Store, collection_info
 
 MODULES: tuple[ModuleType, ...] = (runs, comparisons)
@@ -29,9 +29,7 @@ _FIELDS = (
 
 def build_evaluation_graph() -> Driver:
     """The experiment graph alone, without a server or a model."""
-    built = build(MODULES, {})
-    built.graph_executor = Scheduler(0, adapter=built.adapter)
-    return built
+    return build(MODULES, {})
 
 
 def evaluate(
@@ -76,9 +74,10 @@ def evaluate(
 
         connect(on)
         options["elsewhere"] = answers_on_ray
-    given = options | {"queries_file": queries, "qrels_file": qrels, "store": store}
-    given |= {"configs": dict(configs), "baseline": next(iter(configs))}
+    given = options | {"store": store, "configs": dict(configs), "baseline": next(iter(configs))}
     given["embedder"] = embedder or check_models(store, configs)
+    given["given_queries"] = read_queries(queries) if isinstance(queries, Path) else queries
+    given["given_qrels"] = read_qrels(qrels) if isinstance(qrels, Path) else qrels
     with quiet_hamilton():
         found = built.execute(["judged_queries", "holdings", *_FIELDS], inputs=given)
     return Evaluation(

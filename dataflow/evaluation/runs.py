@@ -1,4 +1,4 @@
-"""Nodes from files of queries and judgements to what every configuration answers."""
+"""Nodes from queries and judgements to what every configuration answers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -21,24 +21,12 @@ from dataflow.evaluation.answers import (
 )
 from operators.embedding.protocol import Embedder
 from operators.errors import CrosscorpusError
-from operators.evaluation.judgements import check_judged, read_qrels, read_queries
+from operators.evaluation.judgements import check_judged
 from operators.evaluation.ranked_documents import Alternates, of_judged_corpora
 from operators.postgres.inspect.document_homes import count_documents, document_homes
 from operators.postgres.store import Store, collection_info, open_store
 
 T = TypeVar("T")
-
-
-@tag(stage="judgements", io="disk")
-def given_queries(queries_file: Path | pl.DataFrame) -> pl.DataFrame:
-    """All queries of the file."""
-    return queries_file if isinstance(queries_file, pl.DataFrame) else read_queries(queries_file)
-
-
-@tag(stage="judgements", io="disk")
-def given_qrels(qrels_file: Path | pl.DataFrame) -> pl.DataFrame:
-    """All judgements of the file."""
-    return qrels_file if isinstance(qrels_file, pl.DataFrame) else read_qrels(qrels_file)
 
 
 @tag(stage="judgements")

@@ -136,14 +136,12 @@ def check_reach(config: Config, settings: Mapping[str, Sequence[Any]]) -> None:
 def _slowest_first(config: Config, settings: Mapping[str, Sequence[Any]]) -> list[str]:
     """The settings, those that change a search before the others: the last varies fastest."""
 
-    def searches(one: Config) -> dict[str, Any]:
-        return {node: what for node, what in _ranking(one).items() if node.endswith("_search")}
+    def searches_stay(name: str) -> bool:
+        built = [_ranking(with_setting(config, name, value)) for value in settings[name]]
+        searches = [{n: what for n, what in one.items() if n.endswith("_search")} for one in built]
+        return all(one == searches[0] for one in searches)
 
-    def searches_again(name: str) -> bool:
-        built = [searches(with_setting(config, name, value)) for value in settings[name]]
-        return any(one != built[0] for one in built)
-
-    return sorted(settings, key=lambda name: not searches_again(name))
+    return sorted(settings, key=searches_stay)
 
 
 def _ranking(config: Config) -> dict[str, Any]:

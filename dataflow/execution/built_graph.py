@@ -14,6 +14,7 @@ from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import BaseDoValidateInput, LifecycleAdapter
 
 from dataflow.execution.hamilton_logs import quiet_hamilton
+from dataflow.execution.scheduler import Scheduler
 from operators.errors import CrosscorpusError, suggest
 
 _building = threading.Lock()  # Hamilton resolves decorators in place: one build at a time
@@ -36,10 +37,15 @@ def build(
     config: Mapping[str, Any],
     adapters: Iterable[LifecycleAdapter] = (),
 ) -> Driver:
-    """The graph of ``modules``, where a later one's node takes the place of an earlier one's."""
+    """The graph of ``modules``, where a later one's node takes the place of an earlier one's.
+
+    The thread that executes it computes all nodes itself.
+    """
     builder = Builder().with_modules(*modules).allow_module_overrides()
     with _building, quiet_hamilton():
-        return builder.with_config(dict(config)).with_adapters(LooseInputs(), *adapters).build()
+        built = builder.with_config(dict(config)).with_adapters(LooseInputs(), *adapters).build()
+    built.graph_executor = Scheduler(0, adapter=built.adapter)
+    return built
 
 
 def check_declared(graph: FunctionGraph, declared: Collection[str]) -> None:

@@ -62,7 +62,7 @@ def finish(run: Run) -> IngestReport:
     if corpora:
         run.tell("finish")
         make_searchable(run.store, sorted(corpora))
-    find_versions(run.store, lambda done, of: run.tell("finish"))
+    find_versions(run.store, lambda: run.tell("finish"))
     report = run.report
     if report.stopped_at is None:
         end_run(run.store, run.number, report.ok, report.counts())

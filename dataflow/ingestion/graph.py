@@ -6,8 +6,6 @@ A batch is stored with the vectors that the cache knows, so that words find it a
 A function here is a node, and its arguments are nodes or inputs of the graph.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import polars as pl
 from hamilton.function_modifiers import tag
@@ -26,9 +24,6 @@ from operators.sources.protocol import Document, content_hash, document_frame
 
 Vectors = dict[str, NDArray[np.float32]]
 """text_hash -> vector, shape (dimensions,)."""
-
-OnEmbedded = Callable[[int], None]
-"""Takes the number of texts embedded just now."""
 
 
 @tag(stage="read")
@@ -73,7 +68,6 @@ def new_vectors(
     store: Store,
     embedder: Embedder,
     embed_at_once: int = 64,
-    on_embedded: OnEmbedded | None = None,
 ) -> Vectors:
     """The vectors that the cache lacks; it gets them after every ``embed_at_once`` texts."""
     missing = embedded_texts.unique("text_hash", keep="first", maintain_order=True).filter(
@@ -85,8 +79,6 @@ def new_vectors(
         vectors = embedder.embed_documents(part["text"].to_list())
         cache_embeddings(store, embedder.space, hashes, vectors)
         made.update(zip(hashes, vectors, strict=True))
-        if on_embedded is not None:
-            on_embedded(len(part))
     return made
 
 

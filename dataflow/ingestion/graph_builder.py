@@ -8,10 +8,9 @@ from hamilton.driver import Driver
 from hamilton.lifecycle.base import LifecycleAdapter
 
 from dataflow.execution.built_graph import build, check_declared
-from dataflow.execution.scheduler import Scheduler
 from dataflow.ingestion import graph
 
-INPUTS = frozenset({"batch", "fingerprint", "store", "embedder", "embed_at_once", "on_embedded"})
+INPUTS = frozenset({"batch", "fingerprint", "store", "embedder", "embed_at_once"})
 
 
 def build_ingestion_graph(
@@ -31,6 +30,5 @@ def build_ingestion_graph(
         GraphError: a node needs what no node computes.
     """
     built = build((graph, *modules), config or {}, adapters)
-    built.graph_executor = Scheduler(0, adapter=built.adapter)
     check_declared(built.graph, INPUTS)
     return built

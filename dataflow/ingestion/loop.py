@@ -13,8 +13,9 @@ from typing import Any, Literal
 from dataflow.ingestion.finish import delete_vanished, embed, finish, keep_left_out
 from dataflow.ingestion.run import IngestReport, OnEvent, Progress, Run
 from dataflow.ingestion.scan import scan
+from dataflow.ingestion.vectors import count_unembedded
 from operators.embedding.protocol import Embedder
-from operators.postgres.store import Store, collection_info, set_model
+from operators.postgres.store import Store, set_model
 from operators.postgres.write.source_ownership import (
     kept_choice,
     owner_key,
@@ -100,15 +101,14 @@ def ingest(
         run.tell("words")
         embed(run)
     else:
-        store.forget_info()
-        report.unembedded = sum(collection_info(store).unembedded.values())
+        report.unembedded = count_unembedded(store)
     report.seconds = time.monotonic() - run.began
     run.tell("done")
     return report
 
 
 def _owned(
-    store: Store, source: Source, *, relocated: bool = False, secrets: str | None = None
+    store: Store, source: Source, *, relocated: bool, secrets: str | None
 ) -> tuple[Source, list[ReadIssue]]:
     """``source`` with its option and its mode for secrets; and notes.
 

@@ -63,9 +63,6 @@ def migrate_model(
     had = begun.chunks - begun.missing
     report = ModelMigrationReport(embedder.model, chunks=had, total=begun.chunks)
 
-    def on_embedded(texts: int) -> None:
-        report.embedded += texts
-
     def tell(stage: str) -> None:
         report.stage, report.seconds = stage, time.monotonic() - began
         if on_event is not None:
@@ -75,7 +72,8 @@ def migrate_model(
         after = None
         while len(chunks := unfilled(store, CHUNKS_AT_ONCE, after)):
             after = (chunks["corpus"][-1], chunks["chunk_id"][-1])
-            vectors = vectors_of(graph, store, made, on_embedded, chunks)
+            vectors, new = vectors_of(graph, store, made, chunks)
+            report.embedded += new
             report.chunks += fill(store, embedder.space, chunks, vectors)
             report.cut, report.total = made.cut, max(report.total, report.chunks)
             tell("fill")

@@ -16,7 +16,6 @@ from hamilton.driver import Driver
 from numpy.typing import NDArray
 
 from dataflow.execution.hamilton_logs import quiet_hamilton
-from dataflow.ingestion.graph import OnEmbedded
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from operators.embedding.protocol import Embedder
 from operators.postgres.errors import DatabaseError
@@ -84,10 +83,11 @@ def embed_missing(
         return done
     touched = set()
 
-    def on_embedded(texts: int) -> None:
-        done.embedded += texts
+    def embed(chunks: pl.DataFrame) -> NDArray[np.float32]:
+        vectors, made = vectors_of(graph, store, embedder, chunks)
+        done.embedded += made
+        return vectors
 
-    embed = partial(vectors_of, graph, store, embedder, on_embedded)
     either = partial(vectors_or_reasons, embedder, embed)
     work = partial(embed_some, store, either, limit=CHUNKS_AT_ONCE)
     while not stop() and (some := _patiently(work, patience_s)):
@@ -96,15 +96,20 @@ def embed_missing(
         done.failed += some.failed
         done.seconds = time.monotonic() - began
         if on_event is not None:
-            store.forget_info()
-            done.left = sum(collection_info(store).unembedded.values())
+            done.left = count_unembedded(store)
             on_event(done)
     store.forget_info()
     if corpora := touched | set(pending_corpora(store)):
         make_searchable(store, sorted(corpora))
-    done.left = sum(collection_info(store).unembedded.values())
+    done.left = count_unembedded(store)
     done.seconds = time.monotonic() - began
     return done
+
+
+def count_unembedded(store: Store) -> int:
+    """How many chunks of the collection wait for a vector now."""
+    store.forget_info()
+    return sum(collection_info(store).unembedded.values())
 
 
 def _patiently(work: Callable[[], T], patience_s: float) -> T:
@@ -143,12 +148,13 @@ def vectors_or_reasons(
 
 
 def vectors_of(
-    graph: Driver, store: Store, embedder: Any, on_embedded: OnEmbedded, chunks: pl.DataFrame
-) -> NDArray[np.float32]:
-    """The vectors of ``chunks`` (title, anchor, text), from the cache or the model."""
-    inputs = {"store": store, "embedder": embedder, "on_embedded": on_embedded}
+    graph: Driver, store: Store, embedder: Any, chunks: pl.DataFrame
+) -> tuple[NDArray[np.float32], int]:
+    """The vectors of ``chunks`` (title, anchor, text), and how many the cache did not know."""
+    inputs = {"store": store, "embedder": embedder}
     wanted = ["embedded_texts", "known_vectors", "new_vectors"]
     with quiet_hamilton():
         made = graph.execute(wanted, inputs=inputs, overrides={"chunks": chunks})
     vectors = made["known_vectors"] | made["new_vectors"]
-    return np.stack([vectors[key] for key in made["embedded_texts"]["text_hash"]])
+    stacked = np.stack([vectors[key] for key in made["embedded_texts"]["text_hash"]])
+    return stacked, len(made["new_vectors"])

@@ -33,12 +33,11 @@ CODE = "code"
 NamedDocument = tuple[Any, ...]
 """document_key, path, document_id and version."""
 
-OnCompared = Callable[[int, int], None]
-"""Takes how many lineages are compared, and of how many."""
 
-
-def find_versions(store: Store, on_compared: OnCompared = lambda done, of: None) -> dict[str, int]:
+def find_versions(store: Store, on_compared: Callable[[], None] = lambda: None) -> dict[str, int]:
     """Bring a collection's versions to the state of its documents, where these have changed.
+
+    ``on_compared`` is called after each transaction.
 
     Returns:
         Each corpus whose documents had changed, with the number of its lineages that had.
@@ -81,14 +80,14 @@ def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
     return pl.DataFrame(found, schema=FINDINGS, orient="row")
 
 
-def _of_corpus(store: Store, of: Changed, on_compared: OnCompared) -> tuple[bool, int]:
+def _of_corpus(store: Store, of: Changed, on_compared: Callable[[], None]) -> tuple[bool, int]:
     """Whether every changed lineage of the corpus was written, and how many have changed."""
     corpus = of.corpus
     documents = version_store.lineage_documents(store, corpus, _sketched(store, corpus))
     lineages = lineage.lineages(documents)
     before = version_store.placed(store, corpus)
     changed = _changed(lineages, before.clear() if of.anew else before)
-    whole, compared = True, 0
+    whole = True
     for names, leaving in _together(changed, lineages, before):
         parts: list[pl.DataFrame] = []
         read: list[datetime | None] = []
@@ -101,8 +100,7 @@ def _of_corpus(store: Store, of: Changed, on_compared: OnCompared) -> tuple[bool
         versions = pl.concat(parts) if parts else lineages.clear()
         # where another run writes at the same time, it comes to this step as well
         whole &= version_store.write_lineages(store, corpus, versions, read, rows, leaving)
-        compared += len(names)
-        on_compared(compared, len(changed))
+        on_compared()
     return whole, len(changed)
 
 

@@ -87,9 +87,8 @@ def describe(
     }
     read = sorted({name for node in nodes.values() for name in node.inputs})
     inputs = {name: spell(graph.nodes[name].type) for name in read}
-    outputs = {one: _source(graph.nodes[one]).name for one in sorted(subgraphs)}
-    drawn = {node.subgraph for node in nodes.values()}
-    outputs = {one: node for one, node in outputs.items() if one in drawn}
+    drawn = subgraphs & {node.subgraph for node in nodes.values()}
+    outputs = {one: _source(graph.nodes[one]).name for one in sorted(drawn)}
     return Description(nodes, inputs, outputs, frozenset(identity))
 
 

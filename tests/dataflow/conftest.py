@@ -32,7 +32,7 @@ from hypothesis import strategies as st
 
 from dataflow.__main__ import main
 from dataflow.configuration.catalog import Catalog, read_layer
-from dataflow.configuration.config_model import check
+from dataflow.configuration.config_model import Config, check
 from operators.context.search_outcomes import searched, unsuccessful
 from operators.foundation.data_dir import data_home
 from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
@@ -286,11 +286,12 @@ def content():
 
 
 @pytest.fixture
-def small(catalog, content):
-    """Load the small graph's configuration with changes."""
+def small(monkeypatch, catalog, content):
+    """Load the small graph's configuration with changes; every one names the small stages alone."""
+    monkeypatch.setattr(Config, "catalog", catalog)
 
     def make(**changes):
-        return check({**content, **changes}, "configuration", catalog)
+        return check({**content, **changes}, "configuration")
 
     return make
 

@@ -83,34 +83,34 @@ def test_every_shipped_experiment_is_told_here():
     assert {"default", "no_docs", "no_review", *INTENDED} == set(shipped())
 
 
-def test_a_whole_number_becomes_a_float_where_the_parameter_is_one(small, catalog):
+def test_a_whole_number_becomes_a_float_where_the_parameter_is_one(small):
     config = small(
         corpus_defaults={
             "variants": {"text_search": "bm25", "merged": "convex"},
             "parameters": {"vector_weight": 1},
         }
     )
-    weight = hamilton_config(config, catalog)["corpora"]["code"]["inputs"]["vector_weight"]
+    weight = hamilton_config(config)["corpora"]["code"]["inputs"]["vector_weight"]
     assert (weight, type(weight)) == (1.0, float)
 
 
-def test_a_corpus_overrides_the_defaults_of_all_corpora(small, catalog):
-    corpora = hamilton_config(small(), catalog)["corpora"]
+def test_a_corpus_overrides_the_defaults_of_all_corpora(small):
+    corpora = hamilton_config(small())["corpora"]
     assert corpora["code"]["config"]["merged_variant"] == "convex"
     assert corpora["wiki"]["config"]["merged_variant"] == "rrf"
 
 
-def test_a_parameter_outside_the_corpora_does_not_reach_into_them(small, catalog):
-    built = hamilton_config(small(parameters={"rrf_k": 5}), catalog)
+def test_a_parameter_outside_the_corpora_does_not_reach_into_them(small):
+    built = hamilton_config(small(parameters={"rrf_k": 5}))
     assert built["rrf_k"] == 5
     assert built["corpora"]["wiki"]["inputs"]["rrf_k"] == 60
 
 
-def test_the_order_of_corpora_in_a_file_changes_nothing(small, content, catalog):
+def test_the_order_of_corpora_in_a_file_changes_nothing(small, content):
     backwards = dict(reversed(content["corpora"].items()))
     one, other = (
-        hamilton_config(small(), catalog),
-        hamilton_config(small(corpora=backwards), catalog),
+        hamilton_config(small()),
+        hamilton_config(small(corpora=backwards)),
     )
     assert list(one["corpora"]) == list(other["corpora"])
     assert one == other

@@ -22,16 +22,14 @@ DOCUMENTS = [
 
 
 @pytest.fixture
-def build(small, catalog, recorder):
+def build(small, recorder):
     """Build a driver whose corpora behave as told: an error is raised, a number is slept."""
     built = []
 
     def make(behaviour=None, store=None, **changes):
         config = small(**changes)
         store = store or recorder(**(behaviour or {}))
-        driver = RetrievalDriver(
-            config, build_graph(config, catalog), {"store": store, "embedder": None}
-        )
+        driver = RetrievalDriver(config, build_graph(config), {"store": store, "embedder": None})
         built.append(driver)
         return driver
 

@@ -203,11 +203,10 @@ def test_threads_may_share_a_driver(build):
     assert [a["query_id"].item() for a in answers] == list(range(60))
 
 
-def test_drivers_may_be_built_in_several_threads(small, catalog):
+def test_drivers_may_be_built_in_several_threads(small):
     config, graphs = small(), []
     threads = [
-        threading.Thread(target=lambda: graphs.append(build_graph(config, catalog)))
-        for _ in range(6)
+        threading.Thread(target=lambda: graphs.append(build_graph(config))) for _ in range(6)
     ]
     for thread in threads:
         thread.start()
@@ -251,7 +250,7 @@ def test_nothing_that_was_asked_reaches_a_log_even_when_a_node_fails(build, capl
     assert "hamilton" not in caplog.text.lower()
 
 
-def test_hamilton_adapters_see_the_nodes_and_still_log_nothing(small, catalog, recorder, caplog):
+def test_hamilton_adapters_see_the_nodes_and_still_log_nothing(small, recorder, caplog):
     from hamilton import lifecycle
 
     class Seen(lifecycle.NodeExecutionHook):
@@ -264,7 +263,7 @@ def test_hamilton_adapters_see_the_nodes_and_still_log_nothing(small, catalog, r
             pass
 
     seen, config = Seen(), small(on_corpus_error="raise")
-    graph = build_graph(config, catalog, adapters=[seen])
+    graph = build_graph(config, adapters=[seen])
     bound = {"store": recorder(wiki=ValueError("broken")), "embedder": None}
     with RetrievalDriver(config, graph, bound) as driver:
         driver.execute(["code.unified"], inputs=ASK)

@@ -125,15 +125,15 @@ def test_a_new_version_joins_and_only_its_topic_is_compared(
     others = [_page("1.9", FILLER, name="weather"), _page("1.10", FILLER, ODD, name="weather")]
     ingest_documents(store, small, write_lines(OLD, NEW, *others))
     newer = _page("1.11", INTRO, date="2022-01-01")
-    seen: list[tuple[int, int]] = []
+    seen: list[dict[str, int]] = []
     original = step.find_versions
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "dataflow.ingestion.finish.find_versions",
-            lambda store, _: original(store, lambda *done: seen.append(done)),
+            lambda store, told: seen.append(original(store, told)),
         )
         ingest_documents(store, small, write_lines(OLD, NEW, *others, newer))
-    assert seen == [(1, 1)]
+    assert [[*each.values()] for each in seen] == [[1]]
     newest = known_versions(store).filter("newest")["version"].to_list()
     assert sorted(newest) == ["1.10", "1.11"]
 
