@@ -1,6 +1,6 @@
 """The tables of an evaluation as Markdown, as plain data, as a frame for a spreadsheet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -93,7 +93,7 @@ def comparison_rows(evaluation: Evaluation) -> list[list[str]]:
     ]
 
 
-def is_significant(row: dict[str, Any]) -> bool:
+def is_significant(row: Mapping[str, Any]) -> bool:
     """Whether the corrected p of a row of ``COMPARISON`` is below the level."""
     return bool(row["p_corrected"] < SIGNIFICANT)
 

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from operators.evaluation.evaluation_frames import measures_of
-from operators.evaluation.tables import SIGNIFICANT
+from operators.evaluation.tables import is_significant
 from operators.report import charts
 from operators.report.page import Html, element, join, table
 from operators.report.scores import Layers, colour_key, colours, interval_dots
@@ -38,10 +38,10 @@ def probability(p: float) -> str:
 
 
 def in_words(row: Mapping[str, Any]) -> str:
-    """The meaning of a row of ``COMPARISON``: luck is unlikely where the corrected p is <= 0.05."""
+    """The meaning of a row of ``COMPARISON``: luck is unlikely if the corrected p is < .05."""
     if row["difference"] == 0 and not row["wins"] and not row["losses"]:
         return "the same for every query"
-    if row["p_corrected"] > SIGNIFICANT:
+    if not is_significant(row):
         return "may be luck"
     return "better, hardly luck" if row["difference"] > 0 else "worse, hardly luck"
 

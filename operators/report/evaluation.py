@@ -118,7 +118,7 @@ def _method(measures: list[str]) -> Html:
         "p": "How often chance gives a difference at least as large, if a coin's toss for each "
         "query decides which configuration gets which score (paired randomisation test, "
         "two-sided). Corrected, it allows for the number of comparisons in the table (Holm).",
-        "hardly luck": "The corrected p is at most 0.05. A difference that may be luck can "
+        "hardly luck": "The corrected p is below 0.05. A difference that may be luck can "
         "still be real: more judged queries could show it.",
         "relevant": "The judgements call it relevant; a document without a judgement counts as not "
         "relevant. A document stands at the place of its best chunk.",

@@ -39,8 +39,8 @@ ROW: dict[str, Any] = {
     [
         ({}, "better, hardly luck"),
         ({"difference": -0.02}, "worse, hardly luck"),
-        ({"p_corrected": 0.05}, "better, hardly luck"),
-        ({"p_corrected": 0.051}, "may be luck"),
+        ({"p_corrected": 0.049}, "better, hardly luck"),
+        ({"p_corrected": 0.05}, "may be luck"),
         ({"difference": 0.0, "wins": 0, "losses": 0, "p_corrected": 1.0}, "the same for every"),
         ({"difference": 0.0, "wins": 2, "losses": 2, "p_corrected": 1.0}, "may be luck"),
     ],
