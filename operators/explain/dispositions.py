@@ -123,11 +123,12 @@ def _once(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.unique(_KEY, keep="first", maintain_order=True)
 
 
+@dataclass(frozen=True)
 class _Lookups:
     """The tables of a run that the reasons need; each is made at its first use."""
 
-    def __init__(self, run: Stages, limits: Limits) -> None:
-        self.run, self.limits = run, limits
+    run: Stages
+    limits: Limits
 
     @cached_property
     def within(self) -> dict[tuple[int, int], tuple[int, str]]:
