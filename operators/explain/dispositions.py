@@ -141,9 +141,8 @@ class _Lookups:
     @cached_property
     def across(self) -> dict[tuple[int, int], tuple[int, str]]:
         """For each near-duplicate across corpora, the representative and its label."""
-        representatives = self.run.unique.filter(pl.col("alternate_sources").list.len() > 0)
-        pairs = representatives.select("query_id", "alternate_sources", "chunk_id", "source_label")
-        rows = pairs.explode("alternate_sources").iter_rows()
+        pairs = self.run.unique["query_id", "alternate_sources", "chunk_id", "source_label"]
+        rows = pairs.explode("alternate_sources", empty_as_null=False, keep_nulls=False).iter_rows()
         return {(query, gone["chunk_id"]): (other, label) for query, gone, other, label in rows}
 
     @cached_property
