@@ -35,12 +35,11 @@ def with_alternates(
     # only the lists of these rows are taken apart; the alternates of all others stay as they are
     touched = np.concatenate([kept[owners], others])
     place = np.concatenate([np.arange(len(owners)), np.searchsorted(owners, owner)])
-    turn = np.concatenate([np.full(len(owners), -1), np.arange(len(others))])
     sources = hits[_SOURCE].to_struct("alternate_sources")[index(others)]
     carried, carrier = flat(hits[sources.name][index(touched)])
     row = np.concatenate([np.arange(len(owners), len(touched)), carrier])
     is_carried = np.arange(len(row)) >= len(others)
-    order = np.lexsort((is_carried, turn[row], place[row]))
+    order = np.lexsort((is_carried, row, place[row]))
     every = sources.append(carried)[index(order)]
     alternates = chosen[sources.name].append(lists(every, place[row][order], len(owners)))
     # of the old lists and, after them, the new ones, each row takes its own

@@ -55,7 +55,9 @@ def ask(
         UnknownName: an unknown trigger or corpus.
         CrosscorpusError: an empty version, or an ``as_of`` that no clock of UTC shows.
     """
-    given = _listed(query)
+    given = [query] if isinstance(query, str) else query
+    if not (isinstance(given, Sequence) and all(isinstance(text, str) for text in given)):
+        raise CrosscorpusError(f"a query is a text or a list of texts, got {type(query).__name__}")
     texts = asked_texts(given, longest)
     if not texts:
         raise EmptyQuery("the query is empty: ask something")
@@ -91,13 +93,6 @@ def asked_texts(given: Sequence[str], longest: int) -> list[str]:
     """
     cleaned = dict.fromkeys(clean_text(text)[:longest] for text in given)
     return [text for text in cleaned if text.strip()]
-
-
-def _listed(query: str | Sequence[str]) -> list[str]:
-    given = [query] if isinstance(query, str) else query
-    if not (isinstance(given, Sequence) and all(isinstance(text, str) for text in given)):
-        raise CrosscorpusError(f"a query is a text or a list of texts, got {type(query).__name__}")
-    return list(given)
 
 
 def in_utc(as_of: datetime) -> datetime:

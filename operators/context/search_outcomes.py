@@ -111,14 +111,11 @@ def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 def notes(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """``NOTES``: for each query, what a reader of its answer must know about its corpora."""
-    said = remarks(outcomes)
-    if not said and queries["cut"].null_count() == queries.height:
-        return empty(NOTES)
-    rows = []
+    said, rows = remarks(outcomes), []
     for query_id, corpora, cut in queries["query_id", "corpora", "cut"].iter_rows():
         rows += [(query_id, cut)] if cut else []
         rows += [(query_id, n) for corpus, n in said if corpora is None or corpus in corpora]
-    return pl.DataFrame(rows, schema=NOTES, orient="row")
+    return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
 
 
 def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:

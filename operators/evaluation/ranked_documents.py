@@ -63,8 +63,7 @@ def ranked_documents(
     if alternates == "expand" and "alternate_sources" in ranked.columns:
         dropped = (
             ranked.select("query_id", "rank", "alternate_sources")
-            .explode("alternate_sources")
-            .drop_nulls("alternate_sources")
+            .explode("alternate_sources", empty_as_null=False, keep_nulls=False)
             .select(
                 "query_id",
                 "rank",

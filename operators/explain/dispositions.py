@@ -123,11 +123,12 @@ def _once(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.unique(_KEY, keep="first", maintain_order=True)
 
 
+@dataclass(frozen=True)
 class _Lookups:
     """The tables of a run that the reasons need; each is made at its first use."""
 
-    def __init__(self, run: Stages, limits: Limits) -> None:
-        self.run, self.limits = run, limits
+    run: Stages
+    limits: Limits
 
     @cached_property
     def within(self) -> dict[tuple[int, int], tuple[int, str]]:
@@ -140,9 +141,8 @@ class _Lookups:
     @cached_property
     def across(self) -> dict[tuple[int, int], tuple[int, str]]:
         """For each near-duplicate across corpora, the representative and its label."""
-        representatives = self.run.unique.filter(pl.col("alternate_sources").list.len() > 0)
-        pairs = representatives.select("query_id", "alternate_sources", "chunk_id", "source_label")
-        rows = pairs.explode("alternate_sources").iter_rows()
+        pairs = self.run.unique["query_id", "alternate_sources", "chunk_id", "source_label"]
+        rows = pairs.explode("alternate_sources", empty_as_null=False, keep_nulls=False).iter_rows()
         return {(query, gone["chunk_id"]): (other, label) for query, gone, other, label in rows}
 
     @cached_property

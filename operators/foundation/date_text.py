@@ -185,11 +185,10 @@ def _from_match(match: re.Match[str], us_order: bool) -> datetime:
         if not 1 <= hour <= 12:
             raise DateRefused("no such time of day")
         hour = hour % 12 + (12 if half.lower() == "p" else 0)
-    second = min(int(part.get("S") or 0), 60)
+    second = min(int(part.get("S") or 0), 59)  # a leap second has no datetime of its own
     micro = int((part.get("f") or "0")[:6].ljust(6, "0"))
     try:
-        # A leap second has no datetime of its own.
-        moment = datetime(year, month, day, hour, minute, min(second, 59), micro)
+        moment = datetime(year, month, day, hour, minute, second, micro)
     except ValueError as exc:
         raise DateRefused(f"no such date: {exc}") from None
     return moment.replace(tzinfo=offset(part.get("zone")))

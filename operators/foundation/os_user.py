@@ -58,14 +58,11 @@ def closed_parent(path: Path, account: Account | None) -> Path | None:
             return None
         if not stat.S_ISDIR(status.st_mode):
             return None
-        if not _may_enter(status, account):
+        of_others = stat.S_IXGRP if status.st_gid == account.gid else stat.S_IXOTH
+        entering = stat.S_IXUSR if status.st_uid == account.uid else of_others
+        if not status.st_mode & entering:
             return directory
     return None
-
-
-def _may_enter(status: os.stat_result, account: Account) -> bool:
-    of_others = stat.S_IXGRP if status.st_gid == account.gid else stat.S_IXOTH
-    return bool(status.st_mode & (stat.S_IXUSR if status.st_uid == account.uid else of_others))
 
 
 def clean_environment() -> dict[str, str]:

@@ -282,13 +282,10 @@ def _fused(hits: pl.DataFrame, score: Floats, factors: pl.DataFrame | None = Non
     columns = hits[[name for name in hits.columns if name != "recency"]]
     chosen = with_alternates(columns, fused.rows, fused.others, fused.owner)
     rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
-    known = (factors if factors is not None else _unknown(len(hits))).get_columns()
-    made = [hits["corpus"], hits["rank"].alias("corpus_rank"), *known, pl.Series("part", score)]
+    if factors is None:
+        unknown = pl.Series(dtype=pl.Float64).extend_constant(None, len(hits))
+        factors = frame_of(unknown.alias(name) for name in SCORE_FACTORS)
+    made = [hits["corpus"], hits["rank"].alias("corpus_rank"), *factors, pl.Series("part", score)]
     parts = frame_of([*made, hits["recency"]]).to_struct("part")
     others = lists(parts[index(fused.others)].alias("other_parts"), fused.owner, len(fused.rows))
     return replaced(chosen, rank, pl.Series("score", fused.score), parts[index(fused.rows)], others)
-
-
-def _unknown(rows: int) -> pl.DataFrame:
-    nulls = pl.Series(dtype=pl.Float64).extend_constant(None, rows)
-    return frame_of(nulls.alias(name) for name in SCORE_FACTORS)

@@ -107,13 +107,17 @@ def find_files(root: bytes) -> DiskDict[ReadIssue | None]:
             with os.scandir(os.path.join(root, folder) if folder else root) as listed:
                 for entry in listed:
                     path = folder + b"/" + entry.name if folder else entry.name
-                    why = _no_file(entry)
-                    if why is not None:
-                        found[path] = ReadIssue(shown_path(path), why, failed=False)
+                    why = None
+                    if entry.is_symlink():
+                        why = "symbolic link"
                     elif entry.is_dir(follow_symlinks=False):
-                        waiting.append(path)
-                    else:
-                        found[path] = None
+                        if not entry.name.startswith(b"."):
+                            waiting.append(path)
+                            continue
+                        why = "hidden folder"
+                    elif not entry.is_file(follow_symlinks=False):
+                        why = "not a regular file"
+                    found[path] = ReadIssue(shown_path(path), why, failed=False) if why else None
         except OSError as exc:
             reason = f"the folder cannot be listed: {exc.strerror or exc}"
             found[folder] = ReadIssue(shown_path(folder) or ".", reason)
@@ -128,15 +132,6 @@ def text_size(root: bytes, path: bytes, largest: int) -> int:
         return 1
     size = size // 10 if path.endswith(_PACKED) else size  # most of it is fonts and pictures
     return size if 0 < size <= largest else 1
-
-
-def _no_file(entry: os.DirEntry[bytes]) -> str | None:
-    """Why an entry is neither a regular file nor a folder to look into; None: it is one."""
-    if entry.is_symlink():
-        return "symbolic link"
-    if entry.is_dir(follow_symlinks=False):
-        return "hidden folder" if entry.name.startswith(b".") else None
-    return None if entry.is_file(follow_symlinks=False) else "not a regular file"
 
 
 def read_file(root: bytes, path: bytes, limit: int) -> Content:

@@ -108,7 +108,7 @@ class _Joined:
     def holder(self, passage: str) -> int | None:
         """The passage that has the most of this text, if all of it is there."""
         at = self.text.find(f" {passage} ")
-        if at < 0 or not passage or len(self.starts) < 2:
+        if at < 0 or not passage:
             return None
         begin, end = at + 1, at + 1 + len(passage)
         first = bisect_right(self.starts, begin) - 1

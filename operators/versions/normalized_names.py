@@ -55,15 +55,15 @@ def normalize_names(
     if version is None and path:
         version, _ = named_version(path)
     dated = version is None and path is not None and filename_date(path) is not None
-    holed = None
+    holed, numbered = None, False
     if path:
-        whole = "/".join(p for p in path.split("/") if p not in ("", "."))
-        folders, _, name = whole.rpartition("/")
-        if dated:
-            name = _DATE.sub(_HOLE, name)
-        holed = _without(f"{folders}/{name}" if folders else name, version, path=True)
-        kept = (_HOLE if p.lower() in MOVING else p for p in holed.split("/")[:-1])
-        holed = "/".join([*kept, holed.rpartition("/")[2]])
+        *folders, name = [p for p in path.split("/") if p not in ("", ".")] or [""]
+        name = _DATE.sub(_HOLE, name) if dated else name
+        *folders, name = _without("/".join([*folders, name]), version, path=True).split("/")
+        above = "/".join(_HOLE if p.lower() in MOVING else p for p in folders)
+        holed = f"{above}/{name}" if folders else name
+        alone = _HOLE in name and _HOLE not in above and not _SAID.search(name)
+        numbered = alone and version is not None and bool(_TWO_NUMBERS.fullmatch(version))
     text = _DATE.sub(_HOLE, title) if dated and title else title
     return NormalizedNames(
         version,
@@ -72,14 +72,8 @@ def normalize_names(
         (_plain(_without(text, version)) or None) if text else None,
         _path(_without(document_id, version, path=True)),
         _path(holed.partition(_HOLE)[0] + _HOLE) if holed and _HOLE in holed else "",
-        bool(holed and version and _TWO_NUMBERS.fullmatch(version) and _only_in_name(holed)),
+        numbered,
     )
-
-
-def _only_in_name(holed: str) -> bool:
-    """Whether a path has its version in the file name alone, and no word says that it is one."""
-    folders, _, name = holed.rpartition("/")
-    return _HOLE in name and _HOLE not in folders and not _SAID.search(name)
 
 
 def _without(text: str, version: str | None, *, path: bool = False) -> str:

@@ -47,14 +47,9 @@ def alike(one: Hashes, two: Hashes) -> float:
     """The estimated Jaccard index, 0..1, of two documents' word pairs; 0 where one has none."""
     if not len(one) or not len(two):
         return 0.0
-    full = [len(part) == SIZE for part in (one, two)]
-    if full[0] != full[1]:
-        # The shorter is there whole; of the longer only what is below its largest hash is known.
-        longer, shorter = (one, two) if full[0] else (two, one)
-        one, two = longer, shorter[shorter <= longer[-1]]
     common = np.intersect1d(one, two, assume_unique=True)
     union = np.union1d(one, two)
-    if any(full):
+    if SIZE in (len(one), len(two)):  # of such a document only what is below its largest is known
         union = union[:SIZE]
         common = common[common <= union[-1]]
     return float(len(common) / len(union))

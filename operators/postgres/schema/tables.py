@@ -47,7 +47,9 @@ def bring_up_to_date(
         MigrationError: the schema does not follow from the migration files at hand.
     """
     # The name comes after the tables, and their maker may have been killed in between.
-    if not pending_migrations(conn, schema) and _is_named(conn, schema):
+    table = sql.Identifier(schema, "collection")
+    named = sql.SQL("SELECT 1 FROM {}").format(table)
+    if not pending_migrations(conn, schema) and conn.execute(named).fetchone() is not None:
         return
     try:
         apply_migrations(conn, schema, search_path, whole=shards is None)
@@ -56,12 +58,8 @@ def bring_up_to_date(
                 _distribute(conn, schema, shards)
             comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
             conn.execute(comment.format(sql.Identifier(schema), sql.Literal(collection)))
-            conn.execute(
-                sql.SQL("INSERT INTO {} (name) VALUES (%s) ON CONFLICT DO NOTHING").format(
-                    sql.Identifier(schema, "collection")
-                ),
-                (collection,),
-            )
+            name = sql.SQL("INSERT INTO {} (name) VALUES (%s) ON CONFLICT DO NOTHING")
+            conn.execute(name.format(table), (collection,))
     except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction) as error:
         raise CrosscorpusError(
             f"collection {collection!r} must be made or brought up to date by a role that may "
@@ -116,8 +114,3 @@ def check_vectors(conn: psycopg.Connection[TupleRow], collection: str, schema: s
         f"collection {collection!r} {what}: ingest its sources into another collection, or run "
         f"DROP SCHEMA {name} CASCADE in its database and ingest them again",
     )
-
-
-def _is_named(conn: psycopg.Connection[TupleRow], schema: str) -> bool:
-    table = sql.Identifier(schema, "collection")
-    return conn.execute(sql.SQL("SELECT 1 FROM {}").format(table)).fetchone() is not None

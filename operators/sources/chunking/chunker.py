@@ -106,7 +106,9 @@ def _chunks_of(
     if not text.strip():
         return
     sections, releases = release_sections(text, path)
-    if versioned := _is_a_version(path, document["version"]):
+    # it, or its file's name, has a version: it may be one of several
+    versioned = bool(document["version"] or document_version(path)[0] or filename_date(path))
+    if versioned:
         releases = [None] * len(sections)
     starts = [section.line for section in sections]
     code = breaks(text, str(document["language"] or code_language(path)), path)
@@ -218,11 +220,6 @@ def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:
     """The function or class that has most of a chunk's lines, blank ones around it apart."""
     written = [unit.line for unit in run if unit.text.strip()]
     return symbol(code.definitions, written[0], written[-1])
-
-
-def _is_a_version(path: str, version: object) -> bool:
-    """Whether a document may be one of several versions: it, or its file's name, has one."""
-    return bool(version or document_version(path)[0] or filename_date(path))
 
 
 def _by_section(

@@ -5,7 +5,6 @@ may unpack to a thousand times its size, and XML may nest without end.
 """
 
 import io
-import re
 import zipfile
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -21,6 +20,7 @@ _MC = "http://schemas.openxmlformats.org/markup-compatibility/2006 "
 _BRANCHES = (f"{_MC}Choice", f"{_MC}Fallback")  # of an AlternateContent; they say the same
 _DATES = ("http://purl.org/dc/terms/ created", "http://purl.org/dc/terms/ modified")
 _BREAKS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n"}
+_MARKS = {"Title": "# "} | {f"Heading{level}": f"{'#' * level} " for level in range(1, 7)}
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # of others zipfile unpacks all at once
 
 
@@ -114,9 +114,4 @@ class _Text:
         elif tag == f"{_W}p":
             styles, parts = self._paragraphs.pop()
             if text := "".join(parts).strip():
-                self.lines.append(f"{_marks(''.join(styles[:1]))}{text}")
-
-
-def _marks(style: str) -> str:
-    level = re.fullmatch(r"Heading([1-6])", style)
-    return "# " if style == "Title" else f"{'#' * int(level[1])} " if level else ""
+                self.lines.append(_MARKS.get("".join(styles[:1]), "") + text)

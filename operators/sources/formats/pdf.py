@@ -124,18 +124,14 @@ def _page(text: str, sections: Sequence[tuple[int, str]]) -> str:
     folded = [_folded(line) for line in lines]
     at = 0
     for level, title in sections:
-        number = _line_of(_folded(title), folded, at)
-        if number is not None:
-            lines[number] = f"\n{'#' * min(level, 6)} {lines[number].strip()}\n"
-            at = number + 1
+        ends = _folded(title)
+        for number in range(at, len(lines)) if ends else ():
+            line = folded[number]
+            if line.endswith(ends) and _NUMBERING.fullmatch(line[: -len(ends)]):
+                lines[number] = f"\n{'#' * min(level, 6)} {lines[number].strip()}\n"
+                at = number + 1
+                break
     return "\n".join(lines)
-
-
-def _line_of(title: str, lines: Sequence[str], start: int) -> int | None:
-    for number, line in enumerate(lines[start:], start):
-        if title and line.endswith(title) and _NUMBERING.fullmatch(line[: -len(title)]):
-            return number
-    return None
 
 
 def _folded(text: str) -> str:
