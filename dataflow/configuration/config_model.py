@@ -239,21 +239,18 @@ def name_fault(corpus: str, catalog: Catalog | None = None) -> str | None:
 def _check_stages(
     options: Config | StageOptions, layer: Layer, other: Layer, where: str, elsewhere: str
 ) -> None:
+    unknown = {"variants": "no stage {!r} with variants,", "parameters": "unknown parameter {!r}"}
+    for kind, said in unknown.items():
+        known = getattr(layer, kind)
+        for name in (one for one in getattr(options, kind) if one not in known):
+            if name in getattr(other, kind):
+                raise ConfigError(f"{where}{kind}.{name}: belongs under {elsewhere}{kind}")
+            raise UnknownName(f"{said.format(name)} under {where}{kind}{suggest(name, known)}")
     for node, variant in options.variants.items():
-        if node not in layer.variants:
-            if node in other.variants:
-                raise ConfigError(f"{where}variants.{node}: belongs under {elsewhere}variants")
-            hint = suggest(node, layer.variants)
-            raise UnknownName(f"no stage {node!r} with variants, under {where}variants{hint}")
         if variant not in layer.variants[node]:
             hint = suggest(variant, layer.variants[node])
             raise UnknownName(f"unknown variant {variant!r} of {where}variants.{node}{hint}")
     for name, value in options.parameters.items():
-        if name not in layer.parameters:
-            if name in other.parameters:
-                raise ConfigError(f"{where}parameters.{name}: belongs under {elsewhere}parameters")
-            hint = suggest(name, layer.parameters)
-            raise UnknownName(f"unknown parameter {name!r} under {where}parameters{hint}")
         annotation = layer.parameters[name].annotation
         if not fits(value, annotation):
             raise ConfigError(

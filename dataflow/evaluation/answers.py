@@ -122,9 +122,10 @@ def answer(
     asked = questions(queries)
     sizes = {c: size for c, size in holdings.documents.items() if c in driver.config.corpora}
     found = [pl.DataFrame(schema=DOCUMENTS)]
-    for batch in batches(asked, batch_size):
-        known = overrides_of(driver, batch, query_embeddings)
-        head, held = _documents(driver, known, {**given, "timings": clock}, judged, alternates)
+    for batch in asked.iter_slices(batch_size):
+        known, took = overrides_of(driver, batch, query_embeddings), dict[str, float]()
+        head, held = _documents(driver, known, {**given, "timings": took}, judged, alternates)
+        clock |= {node: clock.get(node, 0.0) + ms for node, ms in took.items()}
         for search_depth in _greater_depths(driver.config, holdings, depth):
             short = shallow(head, batch, sizes, depth)
             if short.is_empty():
@@ -142,11 +143,6 @@ def answer(
         if on_batch:
             on_batch(batch.height)
     return Answers(as_run(pl.concat(found), queries, name), _timings(driver, name, clock))
-
-
-def batches(asked: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
-    """``asked`` in parts of ``size`` rows."""
-    return (asked[start : start + size] for start in range(0, asked.height, size))
 
 
 def as_run(documents: pl.DataFrame, queries: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -190,13 +186,7 @@ def _documents(
     alternates: Alternates,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The documents, and (query_id, doc_id) of these and of all their near-duplicates."""
-    # a run of the graph sets a node's time; this adds up the times of several runs
-    clock, own = inputs.get("timings"), dict[str, float]()
-    out = driver.execute(
-        outputs(driver.config), inputs={**inputs, "timings": own}, overrides=overrides
-    )
-    if clock is not None:
-        clock.update({node: clock.get(node, 0.0) + ms for node, ms in own.items()})
+    out = driver.execute(outputs(driver.config), inputs=inputs, overrides=overrides)
     documents = documents_of(out, judged, alternates)
     held = documents if alternates == "expand" else documents_of(out, judged, "expand")
     return documents, held.select("query_id", "doc_id")

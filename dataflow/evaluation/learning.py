@@ -20,7 +20,6 @@ from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.retrieval_driver import build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
-    batches,
     check_corpora,
     embed_judged_queries,
     for_evaluation,
@@ -245,7 +244,7 @@ def fetched(
         homes, held = ({name: asked[f"{name}.{node}"] for name in settings} for node in _HELD)
         corpora = sorted(name for name in settings if homes[name].corpus in held[name].corpora)
         wanted = ["aged_hits", *(f"{name}.best_match" for name in corpora)]
-        for batch in batches(questions(judged), BATCH_SIZE):
+        for batch in questions(judged).iter_slices(BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)
             hits, *of_batch = driver.execute(wanted, overrides=overrides).values()
             recency = hits["recency"] * language_factors(hits, config.languages)

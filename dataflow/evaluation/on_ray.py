@@ -13,7 +13,7 @@ import polars as pl
 
 from dataflow.configuration.config_model import Config
 from dataflow.driver.retrieval_driver import build_driver
-from dataflow.evaluation.answers import Answers, answer, batches, for_evaluation, joined
+from dataflow.evaluation.answers import Answers, answer, for_evaluation, joined
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 from operators.postgres.store import Store
@@ -65,7 +65,7 @@ def answers_on_ray(
     on_batch: Callable[[str, int], object] | None = None,
 ) -> dict[str, Answers]:
     """What each configuration finds, as one process finds it; ``options`` are ``answer``'s."""
-    parts = [(n, part) for n in configs for part in batches(queries, options["batch_size"])]
+    parts = [(n, part) for n in configs for part in queries.iter_slices(options["batch_size"])]
     given = {"dsn": store.dsn, "collection": store.collection}, ray.put(options)
     actors = min(len(parts), int(ray.cluster_resources()["CPU"]))
     asker = ray.remote(max_restarts=-1, max_task_retries=3)(Asker)

@@ -19,7 +19,6 @@ from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
     as_run,
-    batches,
     by_number,
     check_corpora,
     documents_of,
@@ -102,7 +101,7 @@ def sweep(
     names = by_number(judged, asked)
     found = [pl.DataFrame(schema=SCORES)]
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
-        for batch in batches(questions(asked), batch_size):
+        for batch in questions(asked).iter_slices(batch_size):
             runs = _batch_runs(driver, overrides_of(driver, batch, embedded), tried, asked, names)
             runs = runs if all_corpora else of_judged_corpora(runs, asked)
             here = asked.join(batch, left_on="number", right_on="query_id", how="semi")

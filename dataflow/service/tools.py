@@ -179,15 +179,9 @@ def explain(
     wanted = [int(one[2]) if (one := _ID.fullmatch(part)) else part for part in passages or ()]
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
     asked |= {"trigger": trigger, "explain_chunks": wanted or None}
-    wished = ("results", "dispositions", "notes", "explain_targets", "explain", "provenance")
+    wished = ("results", "dispositions", "notes", "explain", "provenance")
     out = service.driver.execute(wished, inputs(service, query, **asked))
     service.metrics.run(out["provenance"], service.driver.stages)
-    targets = out["explain_targets"].select("corpus", "chunk_id")
-    rows = out["dispositions"].sort("result_rank", nulls_last=True, maintain_order=True)
-    missed = rows.join(targets, on=["corpus", "chunk_id"], how="semi", maintain_order="left")
-    shown = pl.concat(
-        [rows.drop_nulls("result_rank"), missed.filter(pl.col("result_rank").is_null())]
-    ).head(PAGE)
     return models.Reasons(
         passages=[
             models.Reason(
@@ -198,7 +192,7 @@ def explain(
                 reason=f"{DISPOSITION_MEANINGS[row['disposition']]}: {row['reason']}",
                 score=_steps(out["explain"].filter(chunk_id=row["chunk_id"])),
             )
-            for row in shown.iter_rows(named=True)
+            for row in out["dispositions"].head(PAGE).iter_rows(named=True)
         ],
         notes=out["notes"]["note"].to_list(),
         sources=sources_of(

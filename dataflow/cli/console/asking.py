@@ -14,13 +14,13 @@ from rich.console import Console
 
 from dataflow.cli.console import terminal
 from dataflow.configuration.config_model import Config
+from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 from operators.postgres.search.filter_values import absent_values, as_spelled, check_pattern
 from operators.postgres.store import Store
 
-_OUTPUTS = ("results", "context_window", "citations", "notes", "provenance", "unmet_filters")
 _EXPLAINED = ("queries", "outcomes", "dispositions", "explain")
 
 
@@ -64,7 +64,7 @@ def reply_to(
     inputs |= filters
     inputs["trigger"] = inputs["trigger"] or settings.usual_trigger
     inputs["as_of"] = inputs["as_of"] and datetime.fromisoformat(inputs["as_of"])
-    outputs = [*_OUTPUTS, *(_EXPLAINED if asked["explained"] else ())]
+    outputs = [*NODES, "unmet_filters", *(_EXPLAINED if asked["explained"] else ())]
     with driver_of(settings) as driver:
         began = perf_counter()
         answer = driver.execute(outputs, inputs=inputs)

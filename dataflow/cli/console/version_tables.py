@@ -56,13 +56,8 @@ def show_diff(diff: VersionDiff) -> None:
             OUT.print(Text(f"\n{_plain(change.heading)}", "bold cyan"))
         heading = change.heading
         OUT.print(Text(f"\n{change.kind}", "dim"))
-        if change.old is not None and change.new is not None:
-            spans = shortened(word_diff(change.old, change.new))
-        else:
-            spans = (
-                [Span("-", change.old)] if change.old is not None else [Span("+", change.new or "")]
-            )
-        OUT.print(Text.assemble(*(_marked(span) for span in spans)))
+        spans = shortened(word_diff(change.old or "", change.new or ""))
+        OUT.print(Text.assemble(*(_marked(span) for span in spans if span.text)))
     counts = {kind: sum(c.kind == kind for c in diff.changes) for kind in _KINDS}
     summary = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     OUT.print(f"\n{summary}" if diff.changes else "nothing changed")

@@ -3,7 +3,7 @@ import pytest
 
 from dataflow import load_config
 from dataflow.driver.query_frame import complete_queries
-from dataflow.evaluation.answers import as_run, batches, check_corpora, questions
+from dataflow.evaluation.answers import as_run, check_corpora, questions
 from operators.errors import UnknownName
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, RUN
 from operators.evaluation.ranked_documents import DOCUMENTS
@@ -34,13 +34,6 @@ def test_a_judged_corpus_must_be_in_one_of_the_configurations():
     check_corpora(QUERIES, {"small": small, "default": load_config("default")})
     with pytest.raises(UnknownName, match="unknown judged corpus 'memory'"):
         check_corpora(QUERIES, {"small": small})
-
-
-def test_batches_are_all_rows_in_order():
-    asked = questions(QUERIES)
-    parts = list(batches(asked, 2))
-    assert [part.height for part in parts] == [2, 1]
-    assert pl.concat(parts).equals(asked)
 
 
 def test_a_run_names_the_queries_as_the_judgements_do():
