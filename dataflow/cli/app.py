@@ -192,7 +192,7 @@ class Question:
     collection: Collection = "default"
     as_json: AsJson = False
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Raise for options that contradict each other, and warn of words without quotes."""
         if self.versions is not None and (self.version or self.versions not in ("newest", "all")):
             raise typer.BadParameter(
@@ -252,7 +252,7 @@ def query(options: Question) -> None:
     """
     from dataflow.service.local import ask_server
 
-    options.checked()
+    options.check()
     asked = options.asked()
     reply = ask_server(options.collection, "/local/query", asked) or _answered(
         asked, options.config, options.collection

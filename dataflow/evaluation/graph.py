@@ -76,8 +76,8 @@ def evaluate(
         options["elsewhere"] = answers_on_ray
     given = options | {"store": store, "configs": dict(configs), "baseline": next(iter(configs))}
     given["embedder"] = embedder or check_models(store, configs)
-    given["given_queries"] = read_queries(queries) if isinstance(queries, Path) else queries
-    given["given_qrels"] = read_qrels(qrels) if isinstance(qrels, Path) else qrels
+    given["given_queries"] = queries if isinstance(queries, pl.DataFrame) else read_queries(queries)
+    given["given_qrels"] = qrels if isinstance(qrels, pl.DataFrame) else read_qrels(qrels)
     with quiet_hamilton():
         found = built.execute(["judged_queries", "holdings", *_FIELDS], inputs=given)
     return Evaluation(

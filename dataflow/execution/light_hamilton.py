@@ -34,7 +34,7 @@ def import_hamilton() -> None:
 
 
 class _Later(ModuleType):
-    """A module that is imported when it is used; to name its types is no use."""
+    """A module that is imported at its first use; to name one of its types imports nothing."""
 
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is not self:

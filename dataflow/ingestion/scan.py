@@ -23,6 +23,7 @@ def scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
 
 def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
     complete = True
+    characters = 0
     items = run.source.scan()
     while True:
         if run.changed_corpora and run.time_is_up():
@@ -53,9 +54,10 @@ def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
             else:
                 run.waiting.append(item)
                 run.read += 1
-        characters = sum(len(document.text) for document in run.waiting)
+                characters += len(item.text)
         if len(run.waiting) >= batch_documents or characters >= batch_characters:
             store_waiting(run)
+            characters = 0
         elif run.report_is_due:
             run.tell("scan")
     store_waiting(run)

@@ -49,12 +49,13 @@ class StrictTool(Tool):
         try:
             for name in arguments:
                 check_known("argument", name, self.parameters["properties"])
-            self.fn_metadata.validate_arguments(arguments)
+            return await super().run(arguments, *how, **more)
         except UnknownName as error:
             raise ToolError(str(error)) from None
-        except ValidationError as error:
-            raise ToolError(faults(error.errors())) from None
-        return await super().run(arguments, *how, **more)
+        except ToolError as error:
+            if type(error) is ToolError and isinstance(error.__cause__, ValidationError):
+                raise ToolError(faults(error.__cause__.errors())) from None
+            raise
 
 
 def brief(schema: Any) -> Any:

@@ -31,3 +31,14 @@ def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
 def git(path: Path, *arguments: str) -> None:
     identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
     subprocess.run(["git", *identity, *arguments], cwd=path, check=True, capture_output=True)
+
+
+def lines(numbers: range, suffix: str = "") -> list[dict[str, Any]]:
+    """Documents of two corpora by turns."""
+    return [
+        {
+            "doc_id": f"d{n}", "corpus": ("docs", "wiki")[n % 2], "title": f"Page {n}",
+            "text": " ".join(f"word{n}x{i}" for i in range(70)) + suffix,
+        }
+        for n in numbers
+    ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from operators.postgres.store import Store
@@ -17,3 +19,9 @@ def ledger(store: Store, corpus: str, repo: str) -> pl.DataFrame:
     columns = (*COLUMNS, "failed_with", "failed_reason")
     rows = [(name, *entry) for name, entry in sorted(found.items())]
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
+
+
+def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
+    """The recorded state and reason of each document, by id."""
+    frame = ledger(store, corpus, repo)
+    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))

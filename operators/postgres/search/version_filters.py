@@ -23,7 +23,7 @@ def seen(
     """The whole clause for the rows of ``alias`` that ``scope`` lets through.
 
     ``each``: the clause tests row by row, for scans that end early. ``listed``: it takes the list
-    of visible chunks, if there is scope.
+    of visible chunks, if there is one.
     """
     at = None if scope.as_of is None else "%(as_of)s::timestamptz"
     parameters["as_of"] = scope.as_of and scope.as_of.isoformat()

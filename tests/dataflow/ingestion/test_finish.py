@@ -21,7 +21,7 @@ from ingesting import (
     ingest_reviews,
     ingest_wiki,
 )
-from ledger_rows import ledger
+from ledger_rows import states
 
 from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.sources import sync_github
@@ -33,11 +33,6 @@ from operators.sources.github.github_api import open_github
 from operators.sources.protocol import Source
 
 Write = Callable[..., Path]
-
-
-def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
-    frame = ledger(store, corpus, repo)
-    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
 
 
 def test_only_prune_deletes_what_a_file_lacks(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ingested import document
 from ingesting import ingest_documents
-from ledger_rows import ledger
+from ledger_rows import states
 from psycopg.conninfo import make_conninfo
 
 from dataflow.ingestion.graph_builder import build_ingestion_graph
@@ -21,11 +21,6 @@ Write = Callable[..., Path]
 
 
 Read = Callable[[Store], dict[str, Any]]
-
-
-def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
-    frame = ledger(store, corpus, repo)
-    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
 
 
 def test_every_node_has_a_stage_a_type_and_a_sentence() -> None:

@@ -27,7 +27,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from ingested import document, git, texts
+from ingested import document, git, lines, texts
 from ingesting import ingest_documents, ingest_folder, ingest_git, ingest_wiki
 from ledger_rows import ledger
 
@@ -67,16 +67,6 @@ SCHEMA = schema_of(NAME)
 
 
 Read = Callable[[Store], dict[str, Any]]
-
-
-def lines(numbers: range, suffix: str = "") -> list[dict[str, Any]]:
-    return [
-        {
-            "doc_id": f"d{n}", "corpus": ("docs", "wiki")[n % 2], "title": f"Page {n}",
-            "text": " ".join(f"word{n}x{i}" for i in range(70)) + suffix,
-        }
-        for n in numbers
-    ]  # fmt: skip
 
 
 def read_documents(store: Store) -> dict[tuple[str, str], frozenset[Any]]:

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from ingested import document, texts
 from ingesting import ingest_documents, ingest_folder, ingest_git, ingest_wiki
-from ledger_rows import ledger
+from ledger_rows import ledger, states
 
 from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.run import IngestReport
@@ -40,11 +40,6 @@ Write = Callable[..., Path]
 
 
 Read = Callable[[Store], dict[str, Any]]
-
-
-def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
-    frame = ledger(store, corpus, repo)
-    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
 
 
 def test_running_twice_parses_embeds_and_writes_nothing(

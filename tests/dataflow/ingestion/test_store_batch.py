@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 from hamilton.function_modifiers import tag
-from ingested import document, texts
+from ingested import document, lines, texts
 from ingesting import ingest_documents
-from ledger_rows import ledger
+from ledger_rows import states
 
 from dataflow.ingestion.store_batch import FAILURES_IN_A_ROW
 from operators.embedding.protocol import EmbeddingError
@@ -25,11 +25,6 @@ Write = Callable[..., Path]
 
 
 Read = Callable[[Store], dict[str, Any]]
-
-
-def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
-    frame = ledger(store, corpus, repo)
-    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
 
 
 def test_documents_are_stored_with_chunks_vectors_and_ledger(
@@ -198,16 +193,6 @@ def test_documents_of_earlier_batches_are_gone(
     ingest_documents(store, embedder, file, batch_documents=5, modules=[mine])
     assert len(frames) == 4
     assert [ref() for ref in frames] == [None] * 4
-
-
-def lines(numbers: range, suffix: str = "") -> list[dict[str, Any]]:
-    return [
-        {
-            "doc_id": f"d{n}", "corpus": ("docs", "wiki")[n % 2], "title": f"Page {n}",
-            "text": " ".join(f"word{n}x{i}" for i in range(70)) + suffix,
-        }
-        for n in numbers
-    ]  # fmt: skip
 
 
 def test_vectors_that_were_made_before_a_kill_are_not_made_again(

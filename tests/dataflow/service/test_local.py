@@ -42,6 +42,13 @@ def test_a_socket_is_of_one_collection_on_one_server(
     assert socket_path("team") != own
 
 
+def test_a_data_directory_that_cannot_be_looked_into_has_no_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CROSSCORPUS_HOME", "/" + "x" * 300)
+    assert ask_server("team", "/healthz") is None
+
+
 def test_where_no_server_runs_the_command_asks_for_itself(crosscorpus_home: Path) -> None:
     assert ask_server("team", "/healthz") is None
     with pytest.raises(CrosscorpusError, match="no server of team runs here"):
