@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from dataflow.configuration.config_model import Config
 from dataflow.driver.config_graphs import describe_config
-from dataflow.evaluation.graph import build_evaluation_graph
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.visualization.folding import fold
 from dataflow.visualization.graph_model import Description, describe
@@ -12,10 +11,17 @@ from dataflow.visualization.picture import Picture, picture
 from dataflow.visualization.png import RenderError
 from operators.errors import suggest
 
+
+def _evaluation(_: Config) -> Description:
+    from dataflow.evaluation.graph import build_evaluation_graph  # needs the extra `evaluate`
+
+    return describe(build_evaluation_graph().graph)
+
+
 _GRAPHS: dict[str, Callable[[Config], Description]] = {
     "retrieval": describe_config,
     "ingestion": lambda _: describe(build_ingestion_graph().graph),
-    "evaluation": lambda _: describe(build_evaluation_graph().graph),
+    "evaluation": _evaluation,
 }
 
 
