@@ -35,12 +35,9 @@ def queries(
     """The questions with their filters and triggers, one row a question."""
     return ask(
         query,
+        {"path_prefix": path_prefix, "language": language, "state": state, "pattern": pattern},
         trigger=trigger,
         repos=repos,
-        path_prefix=path_prefix,
-        language=language,
-        state=state,
-        pattern=pattern,
         as_of=as_of,
         corpora=only_corpora,
         versions=versions,

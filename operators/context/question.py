@@ -20,13 +20,10 @@ class EmptyQuery(CrosscorpusError, ValueError):
 
 def ask(
     query: str | Sequence[str],
+    filters: Mapping[str, str | None] = {},
     *,
     trigger: str | Mapping[str, float] | None = None,
     repos: str | Sequence[str] | None = None,
-    path_prefix: str | None = None,
-    language: str | None = None,
-    state: str | None = None,
-    pattern: str | None = None,
     as_of: datetime | None = None,
     corpora: str | Sequence[str] | None = None,
     versions: str | Sequence[str] | None = None,
@@ -40,11 +37,11 @@ def ask(
         query: the question, or several ways to put it. A text is cut to ``longest`` characters;
             empty texts and repeats are left out. Here and in every filter, NUL and lone surrogates
             become U+FFFD, as in the stored texts.
+        filters: ``path_prefix``: only paths that begin with it; ``language``, ``state``: only
+            passages that have it; ``pattern``: only passages that match it, a regular expression
+            of Postgres, where ``^`` and ``$`` are the ends of a line.
         trigger: what asks, a name or a mix of shares; None: nothing in particular.
         repos: the repositories that may be searched; None: every one, empty: none.
-        path_prefix: only paths that begin with it.
-        pattern: only passages that match it, a regular expression of Postgres; ``^`` and ``$`` are
-            the ends of a line.
         as_of: only documents created before this moment; a naive moment is UTC.
         corpora: only these corpora; None: all.
         versions: the versions to answer for, or a policy (``newest``, ``all``); None: those that
@@ -73,10 +70,7 @@ def ask(
         "cut": shortened(given, longest),
         "trigger": [{"trigger": name, "share": share} for name, share in mix],
         "repos": within if within is None else [clean_text(repo) for repo in within],
-        "path_prefix": path_prefix and clean_text(path_prefix),
-        "language": language and clean_text(language),
-        "state": state and clean_text(state),
-        "pattern": pattern and clean_text(pattern),
+        **{name: value and clean_text(value) for name, value in filters.items()},
         "as_of": as_of and in_utc(as_of),
         "corpora": only,
         "version_policy": policy,
