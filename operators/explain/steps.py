@@ -17,7 +17,7 @@ somebody's own need not, and a caller may override a stage: then the factors are
 number is shown that does not add up.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -65,55 +65,8 @@ def explain(
         fused_by: the name of the fusion.
         reranked: whether a model gave scores.
     """
-    merged, packed = run.merged, run.packed.drop_nulls("number")
-    further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
-    near = [_of(merged, "vector_distance", "vector_rank"), _of(further, "vector_distance")]
-    first, parts = fusion_parts(run.fused)
-    weighted = []
-    if weights is not None:
-        weighed = run.weighted.select(*_KEY, "corpus").join(weights, on=["query_id", "corpus"])
-        weighted.append(("weight", _of(weighed, "weight")))
-    if languages:
-        factors = run.weighted.with_columns(language_factors(run.weighted, languages))
-        weighted.append(("language", _of(factors, "language")))
-    duplicates = _near_duplicates(run, dispositions)
-    end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
-    every = end["disposition"].unique(maintain_order=True)
-    stages: dict[str, list[tuple[str, pl.DataFrame]]] = {
-        "vector": [("distance", pl.concat(near, how="diagonal"))],
-        "text": [("score", _of(merged, "text_score", "text_rank"))],
-        "merged": [*_factors(merge_factors(merged)), _score(merged)],
-        "deduped": [
-            _score(run.deduped),
-            ("near-duplicate", duplicates.filter("within")),
-            ("near-duplicate of", end.filter(disposition="near_duplicate_within")),
-        ],
-        "fused": [
-            *_factors(first),
-            ("part", _of(parts, "part", "corpus_rank", detail="corpus")),
-            ("recency", _of(first, "recency")),
-            ("score", _score(run.fused)[1].with_columns(detail=pl.lit(fused_by))),
-        ],
-        "weighted": [*weighted, _score(run.weighted)] if weighted else [],
-        "reranked": [_score(run.reranked)] if reranked else [],
-        "version_order": [_score(run.version_order)],
-        "phrase_order": [_score(run.phrase_order)],
-        "unique": [
-            _score(run.unique),
-            ("near-duplicate", duplicates.filter(~pl.col("within"))),
-            ("near-duplicate of", end.filter(disposition="near_duplicate_across")),
-        ],
-        "results": [_score(run.results)],
-        "context": [
-            ("number", _of(packed, "number")),
-            ("cost", _of(packed, "cost")),
-            ("budget", packed.select(*_KEY, value=pl.lit(float(budget)))),
-        ],
-        "citations": [("number", _of(run.citations, "number"))],
-        "end": [(one, end.filter(disposition=one)) for one in every],
-    }
     asked = dispositions.select(_KEY).with_row_index("place")
-    named = [(stage, *quantity) for stage, listed in stages.items() for quantity in listed]
+    named = _quantities(run, dispositions, weights, languages or {}, fused_by, reranked, budget)
     tables = [
         asked.join(frame, on=_KEY, maintain_order="left_right").with_columns(
             stage=pl.lit(stage), quantity=pl.lit(quantity), table=pl.lit(number)
@@ -122,6 +75,58 @@ def explain(
     ]
     found = pl.concat([empty(EXPLAIN), *tables], how="diagonal")
     return found.sort(_ORDER, maintain_order=True).select(list(EXPLAIN))
+
+
+def _quantities(
+    run: Stages,
+    dispositions: pl.DataFrame,
+    weights: pl.DataFrame | None,
+    languages: dict[str, float],
+    fused_by: str,
+    reranked: bool,
+    budget: int,
+) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    """Each stage and quantity with the numbers of all chunks, as :func:`explain` lists them."""
+    merged, weighted, packed = run.merged, run.weighted, run.packed.drop_nulls("number")
+    further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
+    near = [_of(merged, "vector_distance", "vector_rank"), _of(further, "vector_distance")]
+    yield "vector", "distance", pl.concat(near, how="diagonal")
+    yield "text", "score", _of(merged, "text_score", "text_rank")
+    factors = merge_factors(merged)
+    yield from (("merged", name, _of(factors, name)) for name in SCORE_FACTORS)
+    yield "merged", "score", _score(merged)
+    duplicates = _near_duplicates(run, dispositions)
+    end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
+    yield "deduped", "score", _score(run.deduped)
+    yield "deduped", "near-duplicate", duplicates.filter("within")
+    yield "deduped", "near-duplicate of", end.filter(disposition="near_duplicate_within")
+    first, parts = fusion_parts(run.fused)
+    yield from (("fused", name, _of(first, name)) for name in SCORE_FACTORS)
+    yield "fused", "part", _of(parts, "part", "corpus_rank", detail="corpus")
+    yield "fused", "recency", _of(first, "recency")
+    yield "fused", "score", _score(run.fused).with_columns(detail=pl.lit(fused_by))
+    if weights is not None:
+        weighed = weighted.select(*_KEY, "corpus").join(weights, on=["query_id", "corpus"])
+        yield "weighted", "weight", _of(weighed, "weight")
+    if languages:
+        weighed = weighted.with_columns(language_factors(weighted, languages))
+        yield "weighted", "language", _of(weighed, "language")
+    if weights is not None or languages:
+        yield "weighted", "score", _score(weighted)
+    if reranked:
+        yield "reranked", "score", _score(run.reranked)
+    yield "version_order", "score", _score(run.version_order)
+    yield "phrase_order", "score", _score(run.phrase_order)
+    yield "unique", "score", _score(run.unique)
+    yield "unique", "near-duplicate", duplicates.filter(~pl.col("within"))
+    yield "unique", "near-duplicate of", end.filter(disposition="near_duplicate_across")
+    yield "results", "score", _score(run.results)
+    yield "context", "number", _of(packed, "number")
+    yield "context", "cost", _of(packed, "cost")
+    yield "context", "budget", packed.select(*_KEY, value=pl.lit(float(budget)))
+    yield "citations", "number", _of(run.citations, "number")
+    for one in end["disposition"].unique(maintain_order=True):
+        yield "end", one, end.filter(disposition=one)
 
 
 def merge_factors(merged: pl.DataFrame) -> pl.DataFrame:
@@ -154,12 +159,8 @@ def _whole(frame: pl.DataFrame, columns: Mapping[str, pl.DataType]) -> pl.DataFr
     return frame.with_columns(pl.lit(None, kind).alias(name) for name, kind in lacking.items())
 
 
-def _factors(frame: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    return [(name, _of(frame, name)) for name in SCORE_FACTORS]
-
-
-def _score(frame: pl.DataFrame) -> tuple[str, pl.DataFrame]:
-    return "score", _of(frame, "score", "rank")
+def _score(frame: pl.DataFrame) -> pl.DataFrame:
+    return _of(frame, "score", "rank")
 
 
 def _of(

@@ -15,7 +15,7 @@ day of its release.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, symbol
 from operators.sources.dates.stated_version import document_version
 from operators.sources.formats.heading_slugs import section_slugs
-from operators.sources.formats.headings import Heading, heading_paths, headings, is_text, section_of
+from operators.sources.formats.headings import heading_paths, headings, is_text, section_of
 from operators.sources.formats.languages import code_language
 from operators.sources.formats.pdf import PAGE_BREAK
 from operators.sources.formats.releases import Release, release_sections
@@ -120,13 +120,7 @@ def _chunks_of(
     lines = _LINE.findall(text)
     paths = heading_paths(sections, title)
     anchors = paths if any(releases) else [section.text for section in sections]
-    names = [*anchors, *(d.name for d in (code.definitions if code else ()))]
-    titles = list({chunk_heading(title, name): None for name in (None, *names)})
-    counts = count_tokens([*titles, *lines])
-    lengths = dict(zip(titles, counts, strict=False))
-    headed_by = [chunk_heading(title, name) for name in code.innermost()] if code else []
-    inside = [lengths[of] for of in headed_by] or [max(lengths.values())] * len(lines)
-    units = _units(lines, counts[len(titles) :], sections, code, inside, count_tokens, max_tokens)
+    units = _units(lines, set(starts), code, title, anchors, count_tokens, max_tokens)
     key = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
     apart: list[Sequence[_Unit]] = [units]
     before = [None, *releases]
@@ -156,10 +150,7 @@ def _chunks_of(
         columns = {**kept}
         if at is not None and code is None:
             columns |= _of_section(paths[at], releases[at], kept["metadata"])
-        page = _page(pages, body, run[0].line) if pages else None
-        slug = f"page={page}" if page else slugs[at] if slugs and at is not None else ""
-        if slug:
-            place = {"page": page, "fragment": slug} if page else {"fragment": slug}
+        if place := _place(run, pages, slugs[at] if slugs and at is not None else ""):
             known = {**json.loads(str(columns["metadata"])), **place}
             columns["metadata"] = json.dumps(known, sort_keys=True, ensure_ascii=False)
         yield {
@@ -196,10 +187,12 @@ def _fitting(
         pending.extend((part, allowed) for part in reversed(parts))
 
 
-def _page(pages: Sequence[int], body: str, first: int) -> int:
-    """The page (from 1) of the first text of a chunk; ``pages`` are those of all lines, from 0."""
-    blank = next((n for n, line in enumerate(body.split("\n")) if line.strip()), 0)
-    return pages[min(first + blank, len(pages) - 1)] + 1
+def _place(run: Sequence[_Unit], pages: Sequence[int], slug: str) -> dict[str, object]:
+    """A chunk's page, from 1, and fragment; ``pages`` are those of all lines, from 0."""
+    if not pages:
+        return {"fragment": slug} if slug else {}
+    page = 1 + pages[next(unit.line for unit in run if unit.text.strip())]
+    return {"page": page, "fragment": f"page={page}"}
 
 
 def _of_section(path: str, release: Release | None, metadata: object) -> dict[str, object]:
@@ -241,20 +234,26 @@ def _by_section(
 
 def _units(
     lines: Sequence[str],
-    counts: Sequence[int],
-    sections: Sequence[Heading],
+    starts: Set[int],
     code: Breaks | None,
-    inside: Sequence[int],
+    title: str,
+    anchors: Sequence[str],
     count_tokens: CountTokens,
     budget: int,
 ) -> list[_Unit]:
-    starts = {section.line for section in sections}
+    """The lines of a document of that ``title``; its sections have ``starts`` and ``anchors``."""
+    names = [*anchors, *(d.name for d in (code.definitions if code else ()))]
+    titles = list({chunk_heading(title, name): None for name in (None, *names)})
+    counts = count_tokens([*titles, *lines])
+    lengths = dict(zip(titles, counts, strict=False))
+    headed_by = [chunk_heading(title, name) for name in code.innermost()] if code else []
+    inside = [lengths[of] for of in headed_by] or [max(lengths.values())] * len(lines)
     defined = {d.first: d.last for d in reversed(code.definitions)} if code else {}
     deepest = max(code.depths) if code else 0
     units: list[_Unit] = []
     after_blank = False
     above = 0  # word-pieces of the headings before this line that no text has followed yet
-    for number, (line, count) in enumerate(zip(lines, counts, strict=True)):
+    for number, (line, count) in enumerate(zip(lines, counts[len(titles) :], strict=True)):
         flush_left = not line[0].isspace() and line[0] not in ")]}"
         quality = 0 if above else 4 if number in starts else 2 * after_blank + flush_left
         if code:
