@@ -31,13 +31,12 @@ def explain_targets(
     """The chunks that a caller names for an explanation, found or not; none by default."""
     return find_targets(
         homes,
-        embedder,
+        {**other_embedders, "": embedder},
         scoped_queries,
         pooled_hits,
         merged,
         corpora,
         names=explain_chunks or (),
-        other_embedders=other_embedders,
     )
 
 

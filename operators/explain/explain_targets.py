@@ -36,26 +36,25 @@ _OFF += [r", (\S+:\d+|review by .*)$"]
 
 def find_targets(
     homes: Mapping[str, Home],
-    embedder: Embedder,
+    embedders: Mapping[str, Embedder],
     queries: pl.DataFrame,
     hits: pl.DataFrame,
     merged: Mapping[str, pl.DataFrame],
     corpora: Mapping[str, Any],
     *,
     names: Sequence[str | int],
-    other_embedders: Mapping[str, Embedder] | None = None,
 ) -> pl.DataFrame:
     """``EXPLAIN_TARGETS``: the chunks that a caller names, for each question.
 
     Args:
         homes: where each corpus is.
-        embedder: the model; it finds the nearest chunk of a document.
+        embedders: the models, which find the nearest chunk of a document: ``""`` is the driver's,
+            the others are by their vector space.
         queries: columns ``SCOPED_QUERIES``.
         hits: columns ``UNIFIED``, of all corpora; their labels name chunks too.
         merged: ``MERGED`` by corpus.
         corpora: a corpus's name -> ``inputs`` with ``label``, ``link`` and ``filters``.
         names: chunk ids, labels, or names of documents.
-        other_embedders: the models of corpora in other vector spaces, by space.
 
     Raises:
         UnknownName: nothing visible to the caller's repositories has that name.
@@ -72,7 +71,7 @@ def find_targets(
     for query in queries.iter_rows(named=True):
         asked = queries.filter(query_id=query["query_id"])
         known = _located(homes, wanted, query["repos"], corpora)
-        visible, distances = _visible(homes, embedder, other_embedders or {}, asked, known, corpora)
+        visible, distances = _visible(homes, embedders, asked, known, corpora)
         ranks = dict(found.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
         for name in wanted:
             for chunk_id in meant(name, known, ranks, distances):
@@ -125,16 +124,14 @@ def _located(
 
 def _visible(
     homes: Mapping[str, Home],
-    embedder: Embedder,
-    other_embedders: Mapping[str, Embedder],
+    embedders: Mapping[str, Embedder],
     asked: pl.DataFrame,
     known: pl.DataFrame,
     corpora: Mapping[str, Any],
 ) -> tuple[set[int], dict[int, float]]:
     """The known chunks that one question may see, and their distances from it."""
     texts = asked["texts"].item().to_list()
-    vectors = np.asarray(embedder.embed_queries(texts), np.float64)
-    others = {s: np.asarray(e.embed_queries(texts), np.float64) for s, e in other_embedders.items()}
+    vectors = {s: np.asarray(e.embed_queries(texts), np.float64) for s, e in embedders.items()}
     distances: dict[int, float] = {}
     visible: set[int] = set()
     for (corpus,), some in known.group_by("corpus", maintain_order=True):
@@ -143,7 +140,7 @@ def _visible(
             store, held = homes[str(corpus)]
             chunks = fetch_chunks(store, held, some["chunk_id"], scope)
             visible |= set(chunks["chunk_id"])
-            distances |= nearest(chunks, others.get(store.space or "", vectors))
+            distances |= nearest(chunks, vectors.get(store.space or "", vectors[""]))
     return visible, distances
 
 

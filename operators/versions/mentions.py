@@ -156,7 +156,7 @@ def asking(text: str) -> Iterator[str]:
 
     They lack code, addresses and paths. A long text is a report and asks nothing.
     """
-    prose = _NO_PROSE.sub(_blank, _NO_WORD.sub(_blank, _CODE.sub(_code, text[:LONGEST])))
+    prose = _NO_PROSE.sub(_blank, _NO_WORD.sub(_blank, _CODE.sub(_blank, text[:LONGEST])))
     length = len(prose.split())
     if length > MOST_WORDS:
         return
@@ -275,11 +275,8 @@ def _until(match: re.Match[str]) -> datetime | None:
     return datetime(begin.year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
 
 
-def _code(match: re.Match[str]) -> str:
-    if _ONLY_VERSION.fullmatch(match[0]):
-        return " " + match[0][1:-1] + " "
-    return _blank(match)
-
-
 def _blank(match: re.Match[str]) -> str:
+    """As many characters without a word; of code that is a version alone only its marks go."""
+    if _ONLY_VERSION.fullmatch(match[0]):
+        return f" {match[0][1:-1]} "
     return "§" + " " * (len(match[0]) - 1)

@@ -105,7 +105,8 @@ def _chunks_of(
     text, title, path = (str(document[name] or "") for name in ("text", "title", "path"))
     if not text.strip():
         return
-    sections, releases = release_sections(text, path)
+    found = headings(text, path)
+    sections, releases = release_sections(text, path, found)
     # it, or its file's name, has a version: it may be one of several
     versioned = bool(document["version"] or document_version(path)[0] or filename_date(path))
     if versioned:
@@ -123,14 +124,14 @@ def _chunks_of(
     units = _units(lines, set(starts), code, title, anchors, count_tokens, max_tokens)
     key = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
     apart: list[Sequence[_Unit]] = [units]
-    before = [None, *releases]
-    begins = {line for n, line in enumerate(starts) if versioned or before[n] != releases[n]}
+    before = zip(starts, [None, *releases], releases, strict=False)
+    begins = {line for line, above, of in before if versioned or above != of}
     if code is None and begins:
         apart = _by_section(units, begins, set(starts), front_matter_lines(text))
     elif isinstance(first := known.get(APART_FROM), int):
         apart = [[u for u in units if u.line < first], [u for u in units if u.line >= first]]
     placed = document["corpus"] in PLACED
-    slugs = section_slugs(headings(text, path), path) if placed else []
+    slugs = section_slugs(found, path) if placed else []
     in_pages = placed and document["language"] == "pdf"
     pages = list(accumulate(PAGE_BREAK in line for line in lines)) if in_pages else []
 
@@ -144,8 +145,7 @@ def _chunks_of(
         body, _, anchor = headed(run)
         return count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
 
-    runs = [run for part in apart for run in _runs(part, max_tokens)]
-    for ordinal, run in enumerate(_fitting(runs, excess, max_tokens)):
+    for ordinal, run in enumerate(_fitting(apart, excess, max_tokens)):
         body, at, anchor = headed(run)
         columns = {**kept}
         if at is not None and code is None:
@@ -165,12 +165,13 @@ def _chunks_of(
 
 
 def _fitting(
-    runs: Sequence[Sequence[_Unit]], excess: Callable[[Sequence[_Unit]], int], max_tokens: int
+    apart: Sequence[Sequence[_Unit]], excess: Callable[[Sequence[_Unit]], int], max_tokens: int
 ) -> Iterator[Sequence[_Unit]]:
-    """The ``runs`` that have text, cut again while they have word-pieces in ``excess``.
+    """The runs of ``apart`` that have text, cut again while they have word-pieces in ``excess``.
 
     The pieces of one long word may count less apart than joined.
     """
+    runs = [run for part in apart for run in _runs(part, max_tokens)]
     pending = [(run, max_tokens) for run in reversed(runs)]
     while pending:
         run, allowed = pending.pop()

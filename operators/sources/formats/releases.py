@@ -12,7 +12,7 @@ from posixpath import basename, splitext
 from typing import NamedTuple
 
 from operators.foundation.date_text import DateRefused, parse_date
-from operators.sources.formats.headings import MARKDOWN_LINK, Heading, headings
+from operators.sources.formats.headings import MARKDOWN_LINK, Heading
 
 _CHANGELOG = re.compile(
     r"change[-_ ]?logs?|changes|history|news|release[-_ ]?(?:notes|history)|releases?", re.I
@@ -39,17 +39,20 @@ class Release(NamedTuple):
     date: datetime | None
 
 
-def release_sections(text: str, path: str) -> tuple[list[Heading], list[Release | None]]:
-    r"""The headings of ``text`` as :func:`headings` gives them, and the release of each.
+def release_sections(
+    text: str, path: str, known: Sequence[Heading]
+) -> tuple[list[Heading], list[Release | None]]:
+    r"""The headings ``known`` of ``text``, in order, and the release of each.
 
     Only a changelog has releases. It has the name of one, or more than half of its headings of one
     level are versions of three numbers or with a date. Its releases are all of one level.
 
-    >>> _, found = release_sections("# Changes\n\n## 1.2 (2024-03-01)\n\n### Fixed\n", "a/NEWS.md")
+    >>> known = [Heading(0, 1, "Changes"), Heading(2, 2, "1.2 (2024-03-01)"), Heading(4, 3, "New")]
+    >>> _, found = release_sections("# Changes\n\n...", "a/NEWS.md", known)
     >>> [of and (of.version, f"{of.date:%Y-%m-%d}") for of in found]
     [None, ('1.2', '2024-03-01'), ('1.2', '2024-03-01')]
     """
-    sections, lines = headings(text, path), text.split("\n")
+    sections, lines = list(known), text.split("\n")
     named = _CHANGELOG.fullmatch(splitext(basename(path))[0]) is not None
     if named and not sections:  # plain text, which has no headings else
         matched = (n for n, line in enumerate(lines) if line[:1].strip() and _release(line, []))

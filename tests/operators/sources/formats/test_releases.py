@@ -11,7 +11,7 @@ from operators.sources.formats.releases import release_sections
 
 
 def found(text: str, path: str = "CHANGELOG.md") -> list[tuple[str, str] | None]:
-    _, releases = release_sections(text, path)
+    _, releases = release_sections(text, path, headings(text, path))
     return [r and (r.version, f"{r.date:%Y-%m-%d}" if r.date else "") for r in releases]
 
 
@@ -45,7 +45,8 @@ def test_another_heading_ends_a_release_and_begins_none(heading: str) -> None:
 def test_releases_of_several_levels_do_not_stand_under_one_another() -> None:
     text = "## 1.1.0\n\n### Fixes\n\n### 1.0.1\n\n### Fixes\n\n### Python 3.12\n\n# Other\n"
     assert [of and of[0] for of in found(text)] == ["1.1.0"] * 2 + ["1.0.1"] * 3 + [None]
-    assert [heading.level for heading in release_sections(text, "NEWS.md")[0]] == [2, 3, 2, 3, 3, 1]
+    sections, _ = release_sections(text, "NEWS.md", headings(text, "NEWS.md"))
+    assert [heading.level for heading in sections] == [2, 3, 2, 3, 3, 1]
 
 
 def test_underlined_and_plain_texts_have_releases_too() -> None:
@@ -72,7 +73,7 @@ pieces = st.sampled_from(
 
 @given(st.lists(pieces, max_size=60).map("".join), st.sampled_from(["NEWS", "a.md", "CHANGES.rst"]))
 def test_every_heading_stays_where_it_is(text: str, path: str) -> None:
-    sections, releases = release_sections(text, path)
+    sections, releases = release_sections(text, path, headings(text, path))
     assert len(sections) == len(releases)
     if known := headings(text, path):
         assert [(s.line, s.text) for s in sections] == [(h.line, h.text) for h in known]
