@@ -94,7 +94,8 @@ def chunk_documents(
     check(documents, DOCUMENTS, "documents")
     rows: list[dict[str, object]] = []
     for document in documents.iter_rows(named=True):
-        rows.extend(_chunks_of(document, count_tokens, max_tokens))
+        if (document["text"] or "").strip():
+            rows.extend(_chunks_of(document, count_tokens, max_tokens))
     schema = {name: dtype for name, dtype in CHUNKS.items() if name != "embedding"}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -103,14 +104,11 @@ def _chunks_of(
     document: dict[str, object], count_tokens: CountTokens, max_tokens: int
 ) -> Iterator[dict[str, object]]:
     text, title, path = (str(document[name] or "") for name in ("text", "title", "path"))
-    if not text.strip():
-        return
     found = headings(text, path)
     sections, releases = release_sections(text, path, found)
     # it, or its file's name, has a version: it may be one of several
     versioned = bool(document["version"] or document_version(path)[0] or filename_date(path))
-    if versioned:
-        releases = [None] * len(sections)
+    releases = [None] * len(sections) if versioned else releases
     starts = [section.line for section in sections]
     code = breaks(text, str(document["language"] or code_language(path)), path)
     kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
@@ -147,9 +145,8 @@ def _chunks_of(
 
     for ordinal, run in enumerate(_fitting(apart, excess, max_tokens)):
         body, at, anchor = headed(run)
-        columns = {**kept}
-        if at is not None and code is None:
-            columns |= _of_section(paths[at], releases[at], kept["metadata"])
+        own = {} if at is None or code else _of_section(paths[at], releases[at], kept["metadata"])
+        columns = {**kept, **own}
         if place := _place(run, pages, slugs[at] if slugs and at is not None else ""):
             known = {**json.loads(str(columns["metadata"])), **place}
             columns["metadata"] = json.dumps(known, sort_keys=True, ensure_ascii=False)
