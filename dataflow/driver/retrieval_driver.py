@@ -39,6 +39,7 @@ from dataflow.execution.memo import Memo
 from dataflow.execution.plan import node_tags
 from dataflow.execution.scheduler import Scheduler
 from operators.context.question import LONGEST_TEXT
+from operators.context.search_outcomes import Asked
 from operators.errors import check_known
 from operators.ranking.weighting import read_trigger
 
@@ -330,10 +331,13 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         """The seconds of a node that reads the store, times the questions; None: no limit."""
         if node_tags(node).get("io") != "postgres":
             return None
-        if "search_timeout_s" in arguments:
-            return cast(float | None, arguments["search_timeout_s"])
+        given = {name.rpartition(".")[2]: value for name, value in arguments.items()}
+        if isinstance(asked := given.get("asked"), Asked):
+            return asked.timeout_s
+        if "search_timeout_s" in given:
+            return cast(float | None, given["search_timeout_s"])
         seconds = self.config.deadline_of(node.name.partition(".")[0])
-        queries = arguments.get("scoped_queries", arguments.get("queries"))
+        queries = given.get("scoped_queries", given.get("queries"))
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1
         return None if seconds is None else seconds * max(batch, 1)
 

@@ -177,6 +177,20 @@ def test_a_batch_has_the_deadline_once_for_each_question(build):
     assert out["status"].unique().to_list() == ["ok"]
 
 
+def test_each_search_of_the_shipped_graph_has_the_deadline_once_for_each_question(driver):
+    scheduler, seconds = driver.hamilton.graph_executor, {}
+    limit = scheduler.limit
+
+    def watched(node, arguments):
+        return seconds.setdefault(node.name, limit(node, arguments))
+
+    scheduler.limit = watched
+    frame = pl.DataFrame({"query_id": range(6), "text": ["the cache is flushed"] * 6})
+    driver.execute(["results"], overrides={"queries": frame})
+    searches = {f"code.{name}" for name in ("vector_search", "text_search", "read_chunks")}
+    assert {seconds[name] for name in searches} == {6 * driver.config.deadline_s}
+
+
 def test_a_corpus_may_have_its_own_deadline(build, content):
     corpora = {**content["corpora"], "wiki": {"deadline_s": 0.05, "variants": {"merged": "rrf"}}}
     driver = build({"wiki": 0.3, "code": 0.15}, corpora=corpora)
