@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from rich import box
@@ -12,9 +13,16 @@ from rich.table import Table
 from rich.text import Text
 
 from dataflow.cli.console.terminal import ERR
+from dataflow.evaluation.learning import FitResult
 from dataflow.evaluation.sweep import Sweep
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
-from operators.evaluation.tables import SIGNIFICANT, comparison_rows, is_significant, slice_rows
+from operators.evaluation.tables import (
+    SIGNIFICANT,
+    as_json,
+    comparison_rows,
+    is_significant,
+    slice_rows,
+)
 
 _OUT = Console(highlight=False)  # wraps, as tables need
 
@@ -64,6 +72,19 @@ def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
         _OUT.print(Text(f"note: {note}", style="yellow"))
     for path in files:
         _OUT.print(Text(str(path), style="blue"), soft_wrap=True)
+
+
+def fit_as_json(fit: FitResult) -> dict[str, Any]:
+    """What a fit learned and its worth on the other half, as plain data."""
+    gains = fit.learned.gains.items()
+    return {
+        "experiment": fit.experiment,
+        "training_queries": fit.training,
+        "strength": fit.learned.strength,
+        "cross_validation": [{"strength": at, "gain": g, "error": e} for at, (g, e) in gains],
+        "test": as_json(fit.evaluation),
+        "loss": fit.loss,
+    }
 
 
 def show_sweep(sweep: Sweep, files: Sequence[Path]) -> None:
