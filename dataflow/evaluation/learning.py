@@ -9,6 +9,7 @@ these hits. It writes an experiment file, and a real run measures it like any ot
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from operators.evaluation.candidates import Candidates, candidates, together
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.judgements import check_judged
 from operators.postgres.store import Store
+from operators.ranking.fusion import CorpusSearch
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
 
@@ -257,12 +259,11 @@ def fetched(
             if on_batch:
                 on_batch("training", batch.height)
     hits, grades = pl.concat(parts), qrels.join(judged, on="query_id", how="semi")
-    depths = {name: settings[name]["inputs"]["search_depth"] for name in corpora}
     nothing = judged.select(query_id="number", lexical_weight=pl.lit(0.0))
-    match = match_weights(nothing, matches, margin=chosen["lexical_margin"])
-    spaces = {name: held[name].space for name in corpora}
-    known: dict[str, Any] = {"depths": depths, "match": match, "spaces": spaces}
-    return (
-        candidates(hits, judged, grades, corpora, **known),
-        candidates(hits, judged, grades, corpora, all_corpora=True, **known),
-    )
+    match = match_weights(nothing, matches, margin=chosen["lexical_margin"])["lexical_weight"]
+    searched = {
+        name: CorpusSearch(depth=settings[name]["inputs"]["search_depth"], space=held[name].space)
+        for name in corpora
+    }
+    ready = partial(candidates, hits, judged, grades, searched, match=match)
+    return ready(), ready(all_corpora=True)

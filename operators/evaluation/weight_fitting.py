@@ -172,7 +172,6 @@ def learn(
     *,
     method: str = "convex",
     seed: int = 0,
-    strengths: Sequence[float] = STRENGTHS,
 ) -> Learned:
     """Parameters fitted on ``candidates``, with the penalty that does best on left-out folds.
 
@@ -192,13 +191,13 @@ def learn(
     for number in range(int(fold.max()) + 1):
         training, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         left_out.append((candidates.part(training), candidates.part(test), test))
-    for strength in strengths:
+    for strength in STRENGTHS:
         gained = np.zeros(len(before))
         for learned_from, tried_on, numbers in left_out:
             tried = fit(learned_from, base, free, strength=strength, method=method)
             gained[numbers] = ndcg(tried_on, tried, method=method) - before[numbers]
         gains[strength] = _mean_and_error(np.bincount(question, gained) / np.bincount(question))
-    best = max(strengths, key=lambda strength: (gains[strength][0], strength))
+    best = max(STRENGTHS, key=lambda strength: (gains[strength][0], strength))
     gain, error = gains[best]
     if gain <= max(error, 1e-9):
         return Learned(dict(base), None, gains)

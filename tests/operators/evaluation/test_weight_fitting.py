@@ -71,11 +71,12 @@ def test_a_gain_within_its_own_error_changes_nothing() -> None:
     assert found.parameters == BASE
 
 
-def test_a_question_that_is_there_twice_counts_once() -> None:
+def test_a_question_that_is_there_twice_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weight_fitting, "STRENGTHS", (0.0,))
     once = made(40)
     twice = together(once, once)
     gains = [
-        weight_fitting.learn(one, list(one.query_ids), BASE, WEIGHTS, strengths=(0.0,)).gains[0.0]
+        weight_fitting.learn(one, list(one.query_ids), BASE, WEIGHTS).gains[0.0]
         for one in (once, twice)
     ]
     assert gains[0] == pytest.approx(gains[1])
