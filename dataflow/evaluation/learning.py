@@ -130,14 +130,13 @@ def learn(
     check_corpora(judged, {"base": config})
     given: dict[str, Any] = {"vectors_directory": vectors_directory, "on_batch": on_batch}
     given["embedder"] = embedder or check_models(store, {"base": config})
-    how: dict[str, Any] = {"method": options.method, "seed": options.seed}
     groups = judged["group"].fill_null(judged["query_id"]).to_list()
     training, test = weight_fitting.halves(groups, seed=options.seed)
     training = weight_fitting.some(training, groups, options.training_queries, seed=options.seed)
     asked, every_corpus = fetched(store, begin, judged[training], grades, **given)
     base = base_parameters(begin, asked, options.method)
-    twice = [groups[number] for number in training.tolist()] * 2
-    learned = weight_fitting.learn(together(asked, every_corpus), twice, base, list(base), **how)
+    both, twice = together(asked, every_corpus), [groups[at] for at in training.tolist()] * 2
+    learned = weight_fitting.learn(both, twice, base, list(base), seed=options.seed)
     experiment = as_experiment(learned, base, config, options)
     tried = config.with_changes({k: v for k, v in experiment.items() if k != "extends"})
     evaluation = evaluate(

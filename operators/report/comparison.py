@@ -15,6 +15,7 @@ from operators.report.scores import Layers, colour_key, colours, interval_dots
 
 QUERIES = "queries"
 _LONGEST = 180
+_KINDS = {"better": "gain", "worse": "loss"}
 _SCORE = ["config", "query_id", "measure", "value"]
 
 
@@ -49,22 +50,19 @@ def in_words(row: Mapping[str, Any]) -> str:
 def findings(comparison: pl.DataFrame, measure: str) -> Html:
     """A sentence or two for every configuration, about one ``measure``."""
     items = []
-    for row in comparison.filter(pl.col("measure") == measure).iter_rows(named=True):
+    for row in comparison.filter(measure=measure).iter_rows(named=True):
         name, said = element("strong", row["config"]), in_words(row)
         wins, ties, losses = row["wins"], row["ties"], row["losses"]
         if said.startswith("the same"):
             items.append(element("li", name, f" gives {row['baseline']}'s {measure} everywhere."))
             continue
-        kind = "" if said == "may be luck" else "gain" if row["difference"] > 0 else "loss"
-        size = element("span", signed(row["difference"]), class_=kind or None)
-        luck = (
-            "which may be luck"
-            if said == "may be luck"
-            else f"{said.split(',')[0]} than {row['baseline']}, and hardly by luck"
-        )
+        verdict = said.partition(",")[0]
+        kind = _KINDS.get(verdict)
+        size = element("span", signed(row["difference"]), class_=kind)
+        sure = f"{verdict} than {row['baseline']}, and hardly by luck"
         queries = "query" if wins == 1 else "queries"
         text = (
-            f" in {measure} against {row['baseline']}, {luck} "
+            f" in {measure} against {row['baseline']}, {sure if kind else 'which may be luck'} "
             f"(95 % interval {_interval(row)}; p {_equals(row['p_corrected'])}, corrected). "
             f"{wins} {queries} gained, {losses} lost, {ties} stayed the same."
         )
@@ -93,7 +91,7 @@ def comparison_table(comparison: pl.DataFrame) -> Html:
     rows = []
     for row in comparison.iter_rows(named=True):
         said = in_words(row)
-        kind = {"better": "gain", "worse": "loss"}.get(said.split(",")[0], "quiet")
+        kind = _KINDS.get(said.partition(",")[0], "quiet")
         rows.append(
             [
                 row["config"],

@@ -115,4 +115,4 @@ def test_the_same_questions_and_seed_give_the_same_parameters() -> None:
 def test_ranks_are_fused_by_their_own_method() -> None:
     one = made(2)
     base = {"vector_weight.code": 0.5, "vector_weight.wiki": 0.25, "rrf_k": 60.0}
-    assert weight_fitting.scores(one, base, method="rrf").tolist() == pytest.approx([1 / 60] * 4)
+    assert weight_fitting.scores(one, base).tolist() == pytest.approx([1 / 60] * 4)
