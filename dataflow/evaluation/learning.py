@@ -34,7 +34,7 @@ from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import Candidates, candidates, together
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.judgements import check_judged
-from operators.postgres.store import Store
+from operators.postgres.store import Store, collection_info
 from operators.ranking.fusion import CorpusSearch
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
@@ -50,7 +50,6 @@ _OWN = {
     "convex": ("full_weight_terms", "corpus_normalization", "missing_score_fraction"),
     "rrf": ("rrf_k",),
 }
-_HELD = ("home", "collection")
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class FitResult:
     def loss(self) -> str:
         """The loss in the first measure on the test half, as a clause; "" if there is none."""
         measure = measures_of(self.evaluation.summary)[0]
-        change = self.evaluation.comparison.filter(pl.col("measure") == measure)
+        change = self.evaluation.comparison.filter(measure=measure)
         (difference,) = change["difference"] if change.height else (0.0,)
         return f"{measure} is {-difference:.3f} lower" if difference < 0 else ""
 
@@ -245,9 +244,8 @@ def fetched(
     columns += ["chunk_id", "repo", "start_line", "end_line"]
     parts, matches = [], []
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
-        asked = driver.execute([f"{name}.{node}" for name in settings for node in _HELD])
-        homes, held = ({name: asked[f"{name}.{node}"] for name in settings} for node in _HELD)
-        corpora = sorted(name for name in settings if homes[name].corpus in held[name].corpora)
+        held = {name: collection_info(home.store) for name, home in driver.homes.items()}
+        corpora = sorted(n for n, home in driver.homes.items() if home.corpus in held[n].corpora)
         wanted = ["aged_hits", *(f"{name}.best_match" for name in corpora)]
         for batch in questions(judged).iter_slices(BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)

@@ -71,7 +71,7 @@ def homes(store: Store, configs: dict[str, Config], qrels: pl.DataFrame) -> pl.D
     """The corpora of the judged documents; an error if the collection has none of them."""
     read = partial(document_homes, judged_ids=qrels["doc_id"])
     others = [
-        found.filter(pl.col("corpus") == held).with_columns(corpus=pl.lit(corpus))
+        found.filter(corpus=held).with_columns(corpus=pl.lit(corpus))
         for corpus, held, found in _of_others(store, configs, read)
     ]
     found = pl.concat([read(store), *others]).unique().sort("doc_id", "corpus")

@@ -107,7 +107,7 @@ def sweep(
                 on_batch(batch.height)
     values = pl.concat(found)
     means = summary(values, pl.DataFrame(schema=CORPUS_SCORES), asked)
-    plain = means.filter(pl.col("config") == UNCHANGED, pl.col("slice") == "all")
+    plain = means.filter(config=UNCHANGED, slice="all")
     return Sweep(
         settings=tuple(settings),
         queries=asked.height,

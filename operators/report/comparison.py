@@ -60,10 +60,10 @@ def findings(comparison: pl.DataFrame, measure: str) -> Html:
         kind = _KINDS.get(verdict)
         size = element("span", signed(row["difference"]), class_=kind)
         sure = f"{verdict} than {row['baseline']}, and hardly by luck"
-        queries = "query" if wins == 1 else "queries"
+        queries, p = "query" if wins == 1 else "queries", probability(row["p_corrected"])
         text = (
             f" in {measure} against {row['baseline']}, {sure if kind else 'which may be luck'} "
-            f"(95 % interval {_interval(row)}; p {_equals(row['p_corrected'])}, corrected). "
+            f"(95 % interval {_interval(row)}; p {p if p[0] == '<' else f'= {p}'}, corrected). "
             f"{wins} {queries} gained, {losses} lost, {ties} stayed the same."
         )
         items.append(element("li", name, ": ", size, text))
@@ -162,7 +162,7 @@ def query_records(
 
 def largest_differences(scores: pl.DataFrame, configs: Sequence[str]) -> dict[str, float]:
     """Measure -> the largest difference of any query and configuration from the first."""
-    first = scores.filter(pl.col("config") == configs[0]).drop("config")
+    first = scores.filter(config=configs[0]).drop("config")
     apart = scores.join(first, on=["query_id", "measure"], suffix="_first")
     moved = (pl.col("value") - pl.col("value_first")).abs().max()
     found = dict(apart.group_by("measure").agg(moved).iter_rows())
@@ -231,8 +231,3 @@ def shortened(text: str, most: int) -> str:
 
 def _interval(row: Mapping[str, Any]) -> str:
     return f"{signed(row['low'])} to {signed(row['high'])}"
-
-
-def _equals(p: float) -> str:
-    text = probability(p)
-    return text if text.startswith("<") else f"= {text}"

@@ -51,7 +51,7 @@ def _curve(
     points: pl.DataFrame, settings: Sequence[str], measure: str, unchanged: Mapping[str, float]
 ) -> Html:
     first, *others = settings
-    values = points.filter(pl.col("measure") == measure)
+    values = points.filter(measure=measure)
     numeric = values[first].dtype.is_numeric()
     records = [
         {
@@ -90,7 +90,7 @@ def _curve(
 
 def _numbers(points: pl.DataFrame, measure: str) -> Html:
     rows = []
-    for row in points.filter(pl.col("measure") == measure).iter_rows(named=True):
+    for row in points.filter(measure=measure).iter_rows(named=True):
         star = " *" if is_significant(row) else ""
         rows.append(
             [

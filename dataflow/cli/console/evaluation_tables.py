@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -91,7 +90,7 @@ def show_sweep(sweep: Sweep, files: Sequence[Path]) -> None:
     """Print a table for each measure: every combination with mean, interval and difference."""
     for measure in measures_of(sweep.table):
         rows = []
-        for row in sweep.table.filter(pl.col("measure") == measure).iter_rows(named=True):
+        for row in sweep.table.filter(measure=measure).iter_rows(named=True):
             star = " *" if is_significant(row) else ""
             rows.append(
                 [
@@ -118,7 +117,7 @@ def _short(cell: str) -> str:
 def _slices(evaluation: Evaluation, names: Sequence[str], measure: str) -> Table:
     rows = []
     for name in names:
-        part = evaluation.summary.filter(pl.col("slice") == name, pl.col("measure") == measure)
+        part = evaluation.summary.filter(slice=name, measure=measure)
         means = dict(part.select("config", "mean").iter_rows())
         cells = [f"{means[c]:.3f}" if c in means else "" for c in evaluation.configs]
         rows.append([name, str(part["queries"][0]), *cells])
