@@ -75,8 +75,7 @@ def sweep(
 
     Args:
         config: what the settings change, and what every combination is compared with.
-        settings: names as of :func:`dataflow.configuration.overrides.with_setting`, and their
-            values.
+        settings: values by name, as of :func:`dataflow.configuration.overrides.with_setting`.
         queries: columns ``JUDGED_QUERIES``.
         qrels: columns ``QRELS``.
         embedder, all_corpora, vectors_directory: see :func:`dataflow.evaluation.graph.evaluate`.
