@@ -17,7 +17,7 @@ import polars as pl
 from benchmarks.few_queries import found
 from benchmarks.judged import NDCG, data_folder
 from dataflow import load_config
-from dataflow.evaluation.learning import base_parameters, learn
+from dataflow.evaluation.learning import FitOptions, base_parameters, learn
 from operators.arrays.segments import Floats
 from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import together
@@ -60,7 +60,7 @@ def row(name: str, seeds: range) -> str:
             load_config("default"),
             read_queries(folder / "queries.jsonl"),
             read_qrels(folder / "qrels.tsv"),
-            depth=0,
+            FitOptions(depth=0),
             vectors_directory=data_home() / "query_vectors",
         )
     gains = np.array(list(splits(name, seeds)))

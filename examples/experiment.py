@@ -237,7 +237,7 @@ def _(baseline, embedder, folder, mo, qrels, queries, store):
     from dataflow.evaluation.learning import experiment_text, learn
 
     lesson = learn(store, baseline, queries, qrels, embedder=embedder)
-    learned = experiment_text(lesson, collection="experiment", method="convex", seed=0)
+    learned = experiment_text(lesson, collection="experiment")
     (folder / "learned.yaml").write_text(learned)
     print(learned)
     mo.md(f"## Learned, as a file for `--config`\n```yaml\n{learned}```")

@@ -311,20 +311,16 @@ def render(
 
     shown = draw_graph(graph, load_config(config), unfold=unfold)
     name = "dag" if graph == "retrieval" else graph
-    out = out or Path(name + (".dot" if check else ".png"))
+    place = out or Path(name + (".dot" if check else ".png"))
     if not check:
-        pictures.render(shown, out)
-        typer.echo(f"{out}: {len(shown.boxes)} nodes")
-    elif pictures.check(out, shown):
-        typer.echo(f"{out} is up to date")
+        pictures.render(shown, place)
+        typer.echo(f"{place}: {len(shown.boxes)} nodes")
+    elif pictures.check(place, shown):
+        typer.echo(f"{place} is up to date")
     else:
-        chosen = {"graph": (graph, "retrieval"), "config": (config, "default")}
-        options = "".join(
-            f" --{name} {shlex.quote(one)}" for name, (one, usual) in chosen.items() if one != usual
-        )
-        options += " --unfold" if unfold else ""
-        again = f"crosscorpus render --out {shlex.quote(str(out))}{options}"
-        raise CrosscorpusError(f"{out} shows another graph: run `{again}`")
+        typed = [one for one in sys.argv[1:] if one != "--check"]
+        again = shlex.join(["crosscorpus", *typed, *([] if out else ["--out", str(place)])])
+        raise CrosscorpusError(f"{place} shows another graph: run `{again}`")
 
 
 @app.command()

@@ -144,7 +144,7 @@ def drop(
 
     Example: crosscorpus drop --repo org/app --document config/prod.env -C team
     """
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import print_first, print_json
     from dataflow.ingestion.removal import drop_documents
     from operators.postgres.store import open_store
     from operators.sources.protocol import printable
@@ -161,11 +161,9 @@ def drop(
         return
     typer.echo(f"{'would drop' if dry_run else 'dropped'} {counts}")
     if dry_run:
-        for row in chosen.head(_SHOWN).iter_rows(named=True):
-            named = (row["corpus"], row["repo"], row["path"] or row["document_id"])
-            typer.echo(f"  {' '.join(map(printable, named))}")
-        if chosen.height > _SHOWN:
-            typer.echo(f"  and {chosen.height - _SHOWN:,} more (--json lists all)")
+        rows = chosen["corpus", "repo", "path", "document_id"].iter_rows()
+        lines = [printable(f"{corpus} {repo} {path or name}") for corpus, repo, path, name in rows]
+        print_first(lines, _SHOWN, "  ")
     _warn(left)
 
 

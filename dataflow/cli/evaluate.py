@@ -1,34 +1,39 @@
 """Commands that try configurations on judged queries."""
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from dataflow.cli.options import AllCorpora, AsJson, Collection, Qrels, Queries
+from dataflow.cli.options import AllCorpora, AsJson, Collection, Qrels, Queries, takes_options
 
 
-def evaluate(
+@dataclass(frozen=True)
+class EvaluateOptions:
+    """The options of `evaluate`."""
+
     configs: Annotated[
         list[str],
         typer.Argument(
             metavar="CONFIG...",
             help="Shipped names or YAML files; all are compared with the first.",
         ),
-    ],
-    queries: Queries,
-    qrels: Qrels,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for runs and report.")],
+    ]
+    queries: Queries
+    qrels: Qrels
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for runs and report.")]
     depth: Annotated[
         int, typer.Option(min=0, help="Documents a corpus in a run, at least; 0: as a user gets.")
-    ] = 100,
+    ] = 100
     alternates: Annotated[
         Literal["expand", "drop"],
         typer.Option(
             help="A near-duplicate that dedup dropped follows its representative or is left out."
         ),
-    ] = "expand",
-    all_corpora: AllCorpora = False,
+    ] = "expand"
+    all_corpora: AllCorpora = False
     reranker: Annotated[
         str | None,
         typer.Option(
@@ -36,7 +41,7 @@ def evaluate(
             help="For a configuration with `reranked: cross_encoder`: takes (question, passage) "
             "pairs, returns a number a pair, higher is better.",
         ),
-    ] = None,
+    ] = None
     on: Annotated[
         str | None,
         typer.Option(
@@ -45,10 +50,13 @@ def evaluate(
             "else this machine's cores. Each has crosscorpus with the extra `ray` and the model, "
             "and reaches CROSSCORPUS_DSN.",
         ),
-    ] = None,
-    collection: Collection = "default",
-    as_json: AsJson = False,
-) -> None:
+    ] = None
+    collection: Collection = "default"
+    as_json: AsJson = False
+
+
+@takes_options
+def evaluate(options: EvaluateOptions) -> None:
     """Run judged queries with configurations, and show what differs and whether it is luck.
 
     A line of the queries has query_id, text and, where known, kind, trigger (else none), as_of and
@@ -65,32 +73,25 @@ def evaluate(
     from operators.evaluation.tables import as_json as evaluation_as_json
     from operators.foundation.data_dir import data_home
 
-    settings = named_configs(configs)
-    inputs = {"reranker": named_function(reranker)} if reranker else None
-    asked = read_queries(queries)
-    counts = list(settings), asked.height
-    with open_to_read(collection) as store, batch_progress(*counts) as on_batch:
-        found = run(
-            store,
-            settings,
-            asked,
-            qrels,
-            depth=depth,
-            alternates=alternates,
-            all_corpora=all_corpora,
-            retrieval_inputs=inputs,
-            vectors_directory=data_home() / "query_vectors",
-            on_batch=on_batch,
-            on=on,
-        )
-    files = write_evaluation(found, settings, out)
-    print_result(as_json, evaluation_as_json(found), show_evaluation, found, files)
+    configs, asked = named_configs(options.configs), read_queries(options.queries)
+    given = {name: getattr(options, name) for name in ("depth", "alternates", "all_corpora", "on")}
+    given["vectors_directory"] = data_home() / "query_vectors"
+    if options.reranker:
+        given["retrieval_inputs"] = {"reranker": named_function(options.reranker)}
+    counts = list(configs), asked.height
+    with open_to_read(options.collection) as store, batch_progress(*counts) as on_batch:
+        found = run(store, configs, asked, options.qrels, on_batch=on_batch, **given)
+    files = write_evaluation(found, configs, options.out)
+    print_result(options.as_json, evaluation_as_json(found), show_evaluation, found, files)
 
 
-def sweep(
-    queries: Queries,
-    qrels: Qrels,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for table and picture.")],
+@dataclass(frozen=True)
+class SweepOptions:
+    """The options of `sweep`."""
+
+    queries: Queries
+    qrels: Qrels
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for table and picture.")]
     settings: Annotated[
         list[str],
         typer.Option(
@@ -98,18 +99,21 @@ def sweep(
             help="`NAME=V1,V2,...`: a parameter, a stage (its variants), or one of a corpus "
             "(`code.vector_weight`). May be given again: every combination is tried.",
         ),
-    ],
+    ]
     config: Annotated[
         str, typer.Option("--config", "-c", help="What the settings change; what they are held to.")
-    ] = "default",
+    ] = "default"
     measures: Annotated[
         list[str] | None,
         typer.Option("--measure", help="nDCG@10, R@50, RR@10 or AP; the first two if none."),
-    ] = None,
-    all_corpora: AllCorpora = False,
-    collection: Collection = "default",
-    as_json: AsJson = False,
-) -> None:
+    ] = None
+    all_corpora: AllCorpora = False
+    collection: Collection = "default"
+    as_json: AsJson = False
+
+
+@takes_options
+def sweep(options: SweepOptions) -> None:
     """Measure every combination of settings on judged queries.
 
     Searches run again only where a setting changes how they search. Writes sweep.csv and
@@ -127,21 +131,22 @@ def sweep(
     from operators.evaluation.judgements import read_qrels, read_queries
     from operators.foundation.data_dir import data_home
 
-    varied = read_settings(settings)
-    base = load_config(config)
-    asked, judged = read_queries(queries), read_qrels(qrels)
-    with open_to_read(collection) as store, batch_progress(["sweep"], asked.height) as on_batch:
+    settings, base = read_settings(options.settings), load_config(options.config)
+    asked, judged = read_queries(options.queries), read_qrels(options.qrels)
+    bars = batch_progress(["sweep"], asked.height)
+    with open_to_read(options.collection) as store, bars as on_batch:
         found = run(
             store,
             base,
-            varied,
+            settings,
             asked,
             judged,
-            measures=tuple(measures or MEASURES),
-            all_corpora=all_corpora,
+            measures=tuple(options.measures or MEASURES),
+            all_corpora=options.all_corpora,
             vectors_directory=data_home() / "query_vectors",
-            on_batch=lambda done: on_batch("sweep", done),
+            on_batch=partial(on_batch, "sweep"),
         )
-    files = write_sweep(found, out, title=f"Sweep of {Path(config).stem} on {collection}")
+    title = f"Sweep of {Path(options.config).stem} on {options.collection}"
+    files = write_sweep(found, options.out, title=title)
     data = {"unchanged": found.unchanged, "points": found.table.to_dicts()}
-    print_result(as_json, data, show_sweep, found, files)
+    print_result(options.as_json, data, show_sweep, found, files)

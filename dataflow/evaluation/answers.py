@@ -7,6 +7,7 @@ head. Measures at depth see them; measures of the first ranks see what a user wo
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,28 @@ class Holdings:
     chunks: Mapping[str, int]
 
 
+@dataclass(frozen=True)
+class Asking:
+    """How judged queries are asked.
+
+    Attributes:
+        holdings: of the collection.
+        qrels: columns ``QRELS``; they say which documents, and which passages, have a name.
+        depth: documents for each query and corpus, at least, if a search can reach so many; 0:
+            what the configuration gives.
+        alternates: whether near-duplicates that dedup dropped follow their representatives.
+        batch_size: queries a batch.
+        inputs: run-time inputs of the graph, such as ``reranker`` or ``now``.
+    """
+
+    holdings: Holdings
+    qrels: pl.DataFrame
+    depth: int
+    alternates: Alternates
+    batch_size: int
+    inputs: Mapping[str, Any]
+
+
 def for_evaluation(config: Config) -> Config:
     """``config`` as it is measured: a search that fails is an error, however busy the machine.
 
@@ -90,14 +113,8 @@ def answer(
     driver: RetrievalDriver,
     name: str,
     queries: pl.DataFrame,
-    holdings: Holdings,
-    qrels: pl.DataFrame,
-    *,
-    depth: int = 100,
-    alternates: Alternates = "expand",
-    batch_size: int = BATCH_SIZE,
-    inputs: Mapping[str, Any] | None = None,
-    query_embeddings: pl.DataFrame | None = None,
+    query_embeddings: pl.DataFrame,
+    how: Asking,
     on_batch: Callable[[int], object] | None = None,
 ) -> Answers:
     """The answers to the judged queries from every corpus, whichever they judge.
@@ -106,35 +123,26 @@ def answer(
         driver: built of :func:`for_evaluation`'s configuration.
         name: the configuration's name in the run.
         queries: columns ``JUDGED_QUERIES``.
-        holdings: of the driver's collection.
-        qrels: columns ``QRELS``; they say which documents, and which passages, have a name.
-        depth: documents for each query and corpus, at least, if a search can reach so many; 0:
-            what the configuration gives.
-        alternates: whether near-duplicates that dedup dropped follow their representatives.
-        batch_size: queries a batch.
-        inputs: run-time inputs of the graph, such as ``reranker`` or ``now``.
-        query_embeddings: columns ``QUERY_EMBEDDINGS`` of all queries; None: made batch by batch.
+        query_embeddings: columns ``QUERY_EMBEDDINGS`` of all queries.
         on_batch: takes the number of queries that are done.
     """
-    given, clock = dict(inputs or {}), dict[str, float]()
-    judged = by_number(qrels, queries)
-    corpora = sorted(driver.config.corpora)
-    asked = questions(queries)
-    sizes = {c: size for c, size in holdings.documents.items() if c in driver.config.corpora}
+    judged, clock = by_number(how.qrels, queries), dict[str, float]()
+    documents = partial(_documents, driver, judged=judged, alternates=how.alternates)
+    sizes = {c: n for c, n in how.holdings.documents.items() if c in driver.config.corpora}
     found = [pl.DataFrame(schema=DOCUMENTS)]
-    for batch in asked.iter_slices(batch_size):
+    for batch in questions(queries).iter_slices(how.batch_size):
         known, took = overrides_of(driver, batch, query_embeddings), dict[str, float]()
-        head, held = _documents(driver, known, {**given, "timings": took}, judged, alternates)
+        head, held = documents(known, {**how.inputs, "timings": took})
         clock |= {node: clock.get(node, 0.0) + ms for node, ms in took.items()}
-        for search_depth in _greater_depths(driver.config, holdings, depth):
-            short = shallow(head, batch, sizes, depth)
+        for search_depth in _greater_depths(driver.config, how.holdings, how.depth):
+            short = shallow(head, batch, sizes, how.depth)
             if short.is_empty():
                 break
             known = overrides_of(driver, short, query_embeddings)
-            known |= {f"{corpus}.search_depth": search_depth for corpus in corpora}
+            known |= {f"{corpus}.search_depth": search_depth for corpus in driver.config.corpora}
             if "rerank_depth" in driver.graph.nodes:
                 known["rerank_depth"] = 0  # the head is reranked already
-            tail, more = _documents(driver, known, given, judged, alternates)
+            tail, more = documents(known, how.inputs)
             tail = tail.join(held, on=["query_id", "doc_id"], how="anti")
             if tail.is_empty():
                 break
@@ -216,10 +224,10 @@ def documents_of(
 
 
 def overrides_of(
-    driver: RetrievalDriver, asked: pl.DataFrame, query_embeddings: pl.DataFrame | None
+    driver: RetrievalDriver, asked: pl.DataFrame, query_embeddings: pl.DataFrame
 ) -> dict[str, Any]:
     """Values for the graph's first nodes that make it answer the batch ``asked``."""
-    if query_embeddings is None or "query_embeddings" not in driver.graph.nodes:
+    if "query_embeddings" not in driver.graph.nodes:
         return {"queries": asked}
     vectors = query_embeddings.join(asked, on="query_id", how="semi", maintain_order="left")
     return {"queries": asked, "query_embeddings": vectors}

@@ -9,6 +9,7 @@ these hits. It writes an experiment file, and a real run measures it like any ot
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import Candidates, candidates, together
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.judgements import check_judged
-from operators.postgres.store import Store
+from operators.postgres.store import Store, collection_info
+from operators.ranking.fusion import CorpusSearch
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
 
@@ -48,13 +50,37 @@ _OWN = {
     "convex": ("full_weight_terms", "corpus_normalization", "missing_score_fraction"),
     "rrf": ("rrf_k",),
 }
-_HELD = ("home", "collection")
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """How weights are learned, and tried.
+
+    Attributes:
+        extends: what the experiment file calls the configuration where the fit begins.
+        method: ``convex``: ``full_weight_terms``, ``corpus_normalization``,
+            ``missing_score_fraction``, vector weights and corpus weights by trigger; ``rrf``:
+            ``rrf_k``, vector weights and corpus weights.
+        training_queries: at most so many queries of the training half; None: all.
+        seed: of the split and of the folds.
+        all_corpora: on the test half, judge the documents of every corpus; the training half
+            counts both ways.
+        depth: documents of each corpus in a run on the test half, at least.
+    """
+
+    extends: str = "default"
+    method: str = "convex"
+    training_queries: int | None = None
+    seed: int = 0
+    all_corpora: bool = False
+    depth: int = 100
 
 
 @dataclass(frozen=True)
 class FitResult:
     """What the fit learned, where it began, and its worth on queries that it did not see."""
 
+    options: FitOptions
     learned: weight_fitting.Learned
     base: weight_fitting.Parameters
     experiment: dict[str, Any]  # as a configuration file; only ``extends`` where nothing gained
@@ -65,7 +91,7 @@ class FitResult:
     def loss(self) -> str:
         """The loss in the first measure on the test half, as a clause; "" if there is none."""
         measure = measures_of(self.evaluation.summary)[0]
-        change = self.evaluation.comparison.filter(pl.col("measure") == measure)
+        change = self.evaluation.comparison.filter(measure=measure)
         (difference,) = change["difference"] if change.height else (0.0,)
         return f"{measure} is {-difference:.3f} lower" if difference < 0 else ""
 
@@ -75,13 +101,8 @@ def learn(
     config: Config,
     queries: pl.DataFrame,
     qrels: pl.DataFrame,
+    options: FitOptions | None = None,
     *,
-    extends: str = "default",
-    method: str = "convex",
-    training_queries: int | None = None,
-    seed: int = 0,
-    all_corpora: bool = False,
-    depth: int = 100,
     embedder: Embedder | None = None,
     vectors_directory: Path | None = None,
     on_batch: Callable[[str, int], object] | None = None,
@@ -92,16 +113,8 @@ def learn(
         config: where the fit begins.
         queries: columns ``JUDGED_QUERIES``; those with the same ``group`` are on one side.
         qrels: columns ``QRELS``.
+        options: None: the defaults of each.
         embedder, vectors_directory: see :func:`dataflow.evaluation.graph.evaluate`.
-        extends: what the experiment file calls ``config``.
-        method: ``convex``: ``full_weight_terms``, ``corpus_normalization``,
-            ``missing_score_fraction``, vector weights and corpus weights by trigger; ``rrf``:
-            ``rrf_k``, vector weights and corpus weights.
-        training_queries: at most so many queries of the training half; None: all.
-        seed: of the split and of the folds.
-        all_corpora: on the test half, judge the documents of every corpus; the training half
-            counts both ways.
-        depth: documents of each corpus in a run on the test half, at least.
         on_batch: takes a name and how many more queries are done.
 
     Raises:
@@ -109,39 +122,31 @@ def learn(
         JudgementError: no query has a judgement.
         CrosscorpusError: a search failed.
     """
-    check_known("method", method, _STAGES)
-    begin = config.with_changes(_STAGES[method])
+    options = options or FitOptions()
+    check_known("method", options.method, _STAGES)
+    begin = config.with_changes(_STAGES[options.method])
     judged, grades = check_judged(queries, qrels)
     check_corpora(judged, {"base": config})
-    model = embedder or check_models(store, {"base": config})
-    groups = judged["group"].fill_null(judged["query_id"]).to_list()
-    training, test = weight_fitting.halves(groups, seed=seed)
-    training = weight_fitting.some(training, groups, training_queries, seed=seed)
     given: dict[str, Any] = {"vectors_directory": vectors_directory, "on_batch": on_batch}
-    asked, every_corpus = fetched(store, begin, judged[training], grades, model, **given)
-    base = base_parameters(begin, asked, method)
-    learned = weight_fitting.learn(
-        together(asked, every_corpus),
-        [groups[number] for number in training.tolist()] * 2,
-        base,
-        list(base),
-        method=method,
-        seed=seed,
-    )
-    experiment = as_experiment(learned, base, method, config, extends)
+    given["embedder"] = embedder or check_models(store, {"base": config})
+    groups = judged["group"].fill_null(judged["query_id"]).to_list()
+    training, test = weight_fitting.halves(groups, seed=options.seed)
+    training = weight_fitting.some(training, groups, options.training_queries, seed=options.seed)
+    asked, every_corpus = fetched(store, begin, judged[training], grades, **given)
+    base = base_parameters(begin, asked, options.method)
+    both, twice = together(asked, every_corpus), [groups[at] for at in training.tolist()] * 2
+    learned = weight_fitting.learn(both, twice, base, list(base), seed=options.seed)
+    experiment = as_experiment(learned, base, config, options)
     tried = config.with_changes({k: v for k, v in experiment.items() if k != "extends"})
-    asked_later = judged[test].with_columns(number=pl.int_range(len(test), dtype=pl.UInt32))
     evaluation = evaluate(
         store,
         {"base": config, "learned": tried},
-        asked_later,
-        grades.join(asked_later, on="query_id", how="semi", maintain_order="left"),
-        embedder=model,
-        all_corpora=all_corpora,
-        depth=depth,
+        *check_judged(judged[test], grades),
+        all_corpora=options.all_corpora,
+        depth=options.depth,
         **given,
     )
-    return FitResult(learned, base, experiment, len(training), evaluation)
+    return FitResult(options, learned, base, experiment, len(training), evaluation)
 
 
 def base_parameters(
@@ -167,15 +172,14 @@ def base_parameters(
 def as_experiment(
     learned: weight_fitting.Learned,
     base: weight_fitting.Parameters,
-    method: str,
     config: Config,
-    extends: str,
+    options: FitOptions,
 ) -> dict[str, Any]:
     """The content of an experiment file with what differs from ``config``."""
-    experiment: dict[str, Any] = {"extends": extends}
+    experiment: dict[str, Any] = {"extends": options.extends}
     if learned.strength is None:
         return experiment
-    staged = config.with_changes(_STAGES[method]) != config
+    staged = config.with_changes(_STAGES[options.method]) != config
     corpora: dict[str, dict[str, Any]] = {}
     for name, value in learned.parameters.items():
         kind, _, rest = name.partition(".")
@@ -190,7 +194,7 @@ def as_experiment(
             number = int(value) if kind == "full_weight_terms" else value
             experiment.setdefault("parameters", {})[kind] = number
     if staged:
-        experiment |= deepcopy(_STAGES[method])
+        experiment |= deepcopy(_STAGES[options.method])
         if "rrf_k" in learned.parameters:
             experiment["corpus_defaults"]["parameters"] = {"rrf_k": learned.parameters["rrf_k"]}
     if corpora:
@@ -198,12 +202,12 @@ def as_experiment(
     return experiment
 
 
-def experiment_text(result: FitResult, *, collection: str, method: str, seed: int) -> str:
+def experiment_text(result: FitResult, *, collection: str) -> str:
     """The experiment as a file that says how it came about."""
     test = result.evaluation.queries.height
     story = (
         f"# Learned from {result.training} judged queries of collection {collection} "
-        f"({method}, seed {seed}).\n"
+        f"({result.options.method}, seed {result.options.seed}).\n"
     )
     if result.learned.strength is None:
         story += "# No change gained enough in cross-validation, so that nothing is changed.\n"
@@ -240,9 +244,8 @@ def fetched(
     columns += ["chunk_id", "repo", "start_line", "end_line"]
     parts, matches = [], []
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
-        asked = driver.execute([f"{name}.{node}" for name in settings for node in _HELD])
-        homes, held = ({name: asked[f"{name}.{node}"] for name in settings} for node in _HELD)
-        corpora = sorted(name for name in settings if homes[name].corpus in held[name].corpora)
+        held = {name: collection_info(home.store) for name, home in driver.homes.items()}
+        corpora = sorted(n for n, home in driver.homes.items() if home.corpus in held[n].corpora)
         wanted = ["aged_hits", *(f"{name}.best_match" for name in corpora)]
         for batch in questions(judged).iter_slices(BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)
@@ -253,12 +256,11 @@ def fetched(
             if on_batch:
                 on_batch("training", batch.height)
     hits, grades = pl.concat(parts), qrels.join(judged, on="query_id", how="semi")
-    depths = {name: settings[name]["inputs"]["search_depth"] for name in corpora}
     nothing = judged.select(query_id="number", lexical_weight=pl.lit(0.0))
-    match = match_weights(nothing, matches, margin=chosen["lexical_margin"])
-    spaces = {name: held[name].space for name in corpora}
-    known: dict[str, Any] = {"depths": depths, "match": match, "spaces": spaces}
-    return (
-        candidates(hits, judged, grades, corpora, **known),
-        candidates(hits, judged, grades, corpora, all_corpora=True, **known),
-    )
+    match = match_weights(nothing, matches, margin=chosen["lexical_margin"])["lexical_weight"]
+    searched = {
+        name: CorpusSearch(depth=settings[name]["inputs"]["search_depth"], space=held[name].space)
+        for name in corpora
+    }
+    ready = partial(candidates, hits, judged, grades, searched, match=match)
+    return ready(), ready(all_corpora=True)

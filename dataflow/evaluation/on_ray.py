@@ -13,7 +13,7 @@ import polars as pl
 
 from dataflow.configuration.config_model import Config
 from dataflow.driver.retrieval_driver import build_driver
-from dataflow.evaluation.answers import Answers, answer, for_evaluation, joined
+from dataflow.evaluation.answers import Answers, Asking, answer, for_evaluation, joined
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 from operators.postgres.store import Store
@@ -42,8 +42,8 @@ def connect(address: str) -> None:
 class Asker:
     """An actor. Where it dies, Ray starts another, which asks the same batch again."""
 
-    def __init__(self, store: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-        self.store, self.options, self.name, self.opened = store, options, "", ExitStack()
+    def __init__(self, store: Mapping[str, Any], how: Asking) -> None:
+        self.store, self.how, self.name, self.opened = store, how, "", ExitStack()
 
     def ask(
         self, at: int, name: str, config: Config, queries: pl.DataFrame, vectors: pl.DataFrame
@@ -53,7 +53,7 @@ class Asker:
             self.opened.close()
             driver = build_driver(for_evaluation(config), **self.store)
             self.name, self.driver = name, self.opened.enter_context(driver)
-        return at, answer(self.driver, name, queries, query_embeddings=vectors, **self.options)
+        return at, answer(self.driver, name, queries, vectors, self.how)
 
 
 def answers_on_ray(
@@ -61,12 +61,12 @@ def answers_on_ray(
     configs: Mapping[str, Config],
     queries: pl.DataFrame,
     vectors: pl.DataFrame,
-    options: Mapping[str, Any],
+    how: Asking,
     on_batch: Callable[[str, int], object] | None = None,
 ) -> dict[str, Answers]:
-    """What each configuration finds, as one process finds it; ``options`` are ``answer``'s."""
-    parts = [(n, part) for n in configs for part in queries.iter_slices(options["batch_size"])]
-    given = {"dsn": store.dsn, "collection": store.collection}, ray.put(options)
+    """What each configuration finds, as one process finds it."""
+    parts = [(n, part) for n in configs for part in queries.iter_slices(how.batch_size)]
+    given = {"dsn": store.dsn, "collection": store.collection}, ray.put(how)
     actors = min(len(parts), int(ray.cluster_resources()["CPU"]))
     asker = ray.remote(max_restarts=-1, max_task_retries=3)(Asker)
     pool = ActorPool([asker.remote(*given) for _ in range(actors)])

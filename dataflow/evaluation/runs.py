@@ -13,6 +13,7 @@ from dataflow.driver.retrieval_driver import build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
     Answers,
+    Asking,
     Holdings,
     answer,
     check_corpora,
@@ -70,7 +71,7 @@ def homes(store: Store, configs: dict[str, Config], qrels: pl.DataFrame) -> pl.D
     """The corpora of the judged documents; an error if the collection has none of them."""
     read = partial(document_homes, judged_ids=qrels["doc_id"])
     others = [
-        found.filter(pl.col("corpus") == held).with_columns(corpus=pl.lit(corpus))
+        found.filter(corpus=held).with_columns(corpus=pl.lit(corpus))
         for corpus, held, found in _of_others(store, configs, read)
     ]
     found = pl.concat([read(store), *others]).unique().sort("doc_id", "corpus")
@@ -109,21 +110,14 @@ def answers(
 ) -> dict[str, Answers]:
     """What each configuration finds in all corpora, one after the other or ``elsewhere``."""
     check_corpora(judged_queries, configs)
-    options: dict[str, Any] = {"holdings": holdings, "qrels": qrels, "inputs": retrieval_inputs}
-    options |= {"depth": depth, "alternates": alternates, "batch_size": batch_size}
+    how = Asking(holdings, qrels, depth, alternates, batch_size, retrieval_inputs or {})
     if elsewhere:
-        return elsewhere(store, configs, judged_queries, query_embeddings, options, on_batch)
+        return elsewhere(store, configs, judged_queries, query_embeddings, how, on_batch)
     found = {}
     for name, config in configs.items():
+        tell = partial(on_batch, name) if on_batch else None
         with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
-            found[name] = answer(
-                driver,
-                name,
-                judged_queries,
-                query_embeddings=query_embeddings,
-                on_batch=partial(on_batch, name) if on_batch else None,
-                **options,
-            )
+            found[name] = answer(driver, name, judged_queries, query_embeddings, how, tell)
     return found
 
 

@@ -75,13 +75,10 @@ def sweep(
 
     Args:
         config: what the settings change, and what every combination is compared with.
-        settings: names as of :func:`dataflow.configuration.overrides.with_setting`, and their
-            values.
+        settings: values by name, as of :func:`dataflow.configuration.overrides.with_setting`.
         queries: columns ``JUDGED_QUERIES``.
         qrels: columns ``QRELS``.
         embedder, all_corpora, vectors_directory: see :func:`dataflow.evaluation.graph.evaluate`.
-        measures: what is measured.
-        batch_size: queries a batch.
         on_batch: takes how many more queries are done with all combinations.
 
     Raises:
@@ -90,15 +87,13 @@ def sweep(
     """
     points = grid(settings)
     check_reach(config, settings)
-    ordered = grid({name: settings[name] for name in _slowest_first(config, settings)})
-    configs = {point_name(point): with_settings(config, point) for point in points}
-    order = [point_name({name: point[name] for name in settings}) for point in ordered]
-    tried = {name: for_evaluation(configs[name]) for name in order}
+    ordered = _slowest_first(config, settings)
+    tried = {point_name(one): for_evaluation(with_settings(config, one)) for one in ordered}
     asked, judged = check_judged(queries, qrels)
     check_corpora(asked, {"": config})
     model = embedder or check_models(store, {UNCHANGED: config})
     embedded = embed_judged_queries(asked, model, vectors_directory)
-    names = by_number(judged, asked)
+    names, compared = by_number(judged, asked), [UNCHANGED, *map(point_name, points)]
     found = [pl.DataFrame(schema=SCORES)]
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
         for batch in questions(asked).iter_slices(batch_size):
@@ -106,12 +101,12 @@ def sweep(
             runs = runs if all_corpora else of_judged_corpora(runs, asked)
             here = asked.join(batch, left_on="number", right_on="query_id", how="semi")
             graded = judged.join(here, on="query_id", how="semi", maintain_order="left")
-            found.append(scores(runs, graded, [UNCHANGED, *configs], measures=measures))
+            found.append(scores(runs, graded, compared, measures=measures))
             if on_batch:
                 on_batch(batch.height)
     values = pl.concat(found)
     means = summary(values, pl.DataFrame(schema=CORPUS_SCORES), asked)
-    plain = means.filter(pl.col("config") == UNCHANGED, pl.col("slice") == "all")
+    plain = means.filter(config=UNCHANGED, slice="all")
     return Sweep(
         settings=tuple(settings),
         queries=asked.height,
@@ -132,15 +127,16 @@ def check_reach(config: Config, settings: Mapping[str, Sequence[Any]]) -> None:
             )
 
 
-def _slowest_first(config: Config, settings: Mapping[str, Sequence[Any]]) -> list[str]:
-    """The settings, those that change a search before the others: the last varies fastest."""
+def _slowest_first(config: Config, settings: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Every combination; a setting that changes a search varies more slowly than the others."""
 
     def searches_stay(name: str) -> bool:
         built = [_ranking(with_setting(config, name, value)) for value in settings[name]]
         searches = [{n: what for n, what in one.items() if n.endswith("_search")} for one in built]
         return all(one == searches[0] for one in searches)
 
-    return sorted(settings, key=searches_stay)
+    ordered = grid({name: settings[name] for name in sorted(settings, key=searches_stay)})
+    return [{name: point[name] for name in settings} for point in ordered]
 
 
 def _ranking(config: Config) -> dict[str, Any]:

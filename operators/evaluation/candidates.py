@@ -155,63 +155,64 @@ def candidates(
     hits: pl.DataFrame,
     queries: pl.DataFrame,
     qrels: pl.DataFrame,
-    corpora: Sequence[str],
+    corpora: Mapping[str, CorpusSearch],
     *,
-    depths: Mapping[str, int] | None = None,
+    match: pl.Series | float = 0.0,
     all_corpora: bool = False,
-    match: pl.DataFrame | None = None,
-    spaces: Mapping[str, str | None] | None = None,
 ) -> Candidates:
     """The candidates of judged queries; a query without a hit has nDCG 0.
 
     Args:
         hits: columns ``UNIFIED`` and ``recency``, of all ``corpora``, after dedup within each.
-        depths, spaces: ``depth`` and ``space`` of each corpus, see :class:`CorpusSearch`.
+        match: of each of ``queries``, the least weight of its words.
         all_corpora: the hits of every corpus count; False: those of the judged corpora.
-        match: columns ``LEXICAL_WEIGHT`` of ``queries``, in their order; None: 0 each.
     """
-    ids = queries["query_id"].to_list()
     known = sorted(corpora)
     query = positions(queries["number"].to_numpy(), hits["query_id"].to_numpy())
-    gain_of_grade = 2.0 ** pl.col("grade").cast(pl.Float64) - 1
-    graded = qrels.filter(pl.col("grade") > 0).with_columns(gain=gain_of_grade)
-    place = {query_id: number for number, query_id in enumerate(ids)}
-    ideal = np.zeros(len(ids))
-    for (query_id,), part in graded.group_by("query_id"):
-        best = np.sort(part["gain"].to_numpy())[::-1][:_CUT]
-        ideal[place[str(query_id)]] = (best * _DISCOUNT[: len(best)]).sum()
-    key = hits.select("chunk_id", query_id=queries["query_id"].gather(query))
-    found = judged_names(graded, hits.drop("query_id")).join(graded, on=["query_id", "doc_id"])
-    best_gain = found.group_by("query_id", "chunk_id").agg(pl.col("gain").max())
-    gains = key.join(best_gain, on=["query_id", "chunk_id"], how="left", maintain_order="left")
-    judged = hits.select("corpus", corpora=queries["corpora"].gather(query))
-    counted = judged.select(pl.lit(all_corpora) | IN_JUDGED_CORPUS).to_series()
-    triggers = queries["trigger"].drop_nulls().unique().sort().to_list()
-    numbers = {name: number for number, name in enumerate(triggers)}
-    named = queries.select(
+    asked = hits.with_columns(queries["query_id", "corpora"][query])
+    counted = asked.select(pl.lit(all_corpora) | IN_JUDGED_CORPUS).to_series()
+    gain = 2.0 ** pl.col("grade").cast(pl.Float64) - 1
+    graded = qrels.filter(pl.col("grade") > 0).with_columns(gain=gain)
+    questions = queries.select(
         *("query_id", "texts"),
-        trigger=np.array([numbers.get(name, MISSING) for name in queries["trigger"]], np.int64),
-        ideal=ideal,
-        match=np.zeros(len(ids)) if match is None else _floats(match["lexical_weight"]),
+        trigger=(pl.col("trigger").rank("dense").cast(pl.Int64) - 1).fill_null(MISSING),
+        ideal=_ideal(queries, graded),
+        match=match,
     )
     return Candidates(
-        query_ids=tuple(ids),
-        questions=_renumbered(named),
-        corpora={
-            name: CorpusSearch(depth=(depths or {}).get(name, 1), space=(spaces or {}).get(name))
-            for name in known
-        },
-        triggers=tuple(triggers),
+        query_ids=tuple(queries["query_id"]),
+        questions=_renumbered(questions),
+        corpora={name: corpora[name] for name in known},
+        triggers=tuple(queries["trigger"].drop_nulls().unique().sort()),
         hits=hits.select(
             *("corpus", "recency"),
             pl.col(_OF_LISTS).cast(pl.Float64).fill_null(np.nan),
             query_id=query,
             corpus_number=pl.Series(known, dtype=pl.String).search_sorted(hits["corpus"]),
             document=pl.col("document_id").rank("dense"),
-            gain=pl.when(counted).then(gains["gain"].fill_null(0.0)).otherwise(0.0),
+            gain=pl.when(counted).then(_gains(asked, graded)).otherwise(0.0),
             counted=counted,
         ),
     )
+
+
+def _ideal(queries: pl.DataFrame, graded: pl.DataFrame) -> Floats:
+    """The best possible DCG@10 of each query."""
+    best = graded.group_by("query_id").agg(pl.col("gain").sort(descending=True).head(_CUT))
+    found = {
+        query_id: (np.array(gains) * _DISCOUNT[: len(gains)]).sum()
+        for query_id, gains in best.iter_rows()
+    }
+    return np.array([found.get(query_id, 0.0) for query_id in queries["query_id"]], np.float64)
+
+
+def _gains(asked: pl.DataFrame, graded: pl.DataFrame) -> pl.Series:
+    """The gain of each hit's document; 0 where it has no judgement."""
+    key = ["query_id", "chunk_id"]
+    named = judged_names(graded, asked).join(graded, on=["query_id", "doc_id"])
+    best = named.group_by(key).agg(pl.col("gain").max())
+    found = asked.select(key).join(best, on=key, how="left", maintain_order="left")
+    return found["gain"].fill_null(0.0)
 
 
 def together(first: Candidates, second: Candidates) -> Candidates:

@@ -30,7 +30,7 @@ def summary(
     if all_corpora_scores is not None and all_corpora_scores.height:
         parts.append(("all corpora", all_corpora_scores))
     parts += [
-        (f"corpus={corpus}", corpus_scores.filter(pl.col("corpus") == corpus))
+        (f"corpus={corpus}", corpus_scores.filter(corpus=corpus))
         for corpus in corpus_scores["corpus"].unique().sort()
     ]
     for field in ("kind", "trigger"):
@@ -120,8 +120,8 @@ def changed(
     By configuration, at most ``most`` each; the largest change first, then by query_id. A query
     that did not change is not listed.
     """
-    one = scores.filter(pl.col("measure") == measures_of(scores)[0])
-    before = one.filter(pl.col("config") == baseline).select("query_id", before="value")
+    one = scores.filter(measure=measures_of(scores)[0])
+    before = one.filter(config=baseline).select("query_id", before="value")
     moved = (
         one.filter(pl.col("config") != baseline)
         .select("config", "query_id", after="value")
@@ -142,7 +142,7 @@ def changed(
         .group_by("config", "query_id", maintain_order=True)
         .agg(documents="doc_id")
     )
-    first = lists.filter(pl.col("config") == baseline).select("query_id", before_list="documents")
+    first = lists.filter(config=baseline).select("query_id", before_list="documents")
     return (
         picked.join(queries.select("query_id", "text"), on="query_id", maintain_order="left")
         .join(first, on="query_id", how="left", maintain_order="left")

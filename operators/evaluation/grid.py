@@ -94,7 +94,7 @@ def sweep_table(
     table = pl.DataFrame(
         {"point": names, **{k: pl.Series(v, strict=False) for k, v in settings.items()}}
     ).with_row_index("order")
-    means = summary.filter(pl.col("slice") == "all").drop("slice", "queries")
+    means = summary.filter(slice="all").drop("slice", "queries")
     against = comparison.select(
         *("measure", "difference", "p", "p_corrected"),
         point="config",

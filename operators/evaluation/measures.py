@@ -71,8 +71,8 @@ def corpus_scores(
     placed = placed.filter(IN_JUDGED_CORPUS)
     parts = [empty(CORPUS_SCORES)]
     for corpus in placed["corpus"].unique().sort():
-        judged = placed.filter(pl.col("corpus") == corpus).select(qrels.columns)
-        found = scores(run.filter(pl.col("corpus") == corpus), judged, configs, measures=measures)
+        judged = placed.filter(corpus=corpus).select(qrels.columns)
+        found = scores(run.filter(corpus=corpus), judged, configs, measures=measures)
         parts.append(found.with_columns(corpus=pl.lit(corpus)).select(list(CORPUS_SCORES)))
     return pl.concat(parts)
 

@@ -30,7 +30,7 @@ def evaluation_notes(
     rest = "not in the collection, and can't be found"
     notes += _note(missing, "relevant document is", "relevant documents are", rest)
     for config in configs:
-        run = runs.filter(pl.col("config") == config)
+        run = runs.filter(config=config)
         silent = queries.join(run, on="query_id", how="anti")["query_id"]
         notes += [
             f"{config} answers nothing to {note}" for note in _note(silent, "query", "queries")

@@ -45,7 +45,7 @@ def as_markdown(evaluation: Evaluation) -> str:
     )
     parts = [f"# {', '.join(evaluation.configs)}", about]
     for name in evaluation.summary["slice"].unique(maintain_order=True):
-        rows = evaluation.summary.filter(pl.col("slice") == name)
+        rows = evaluation.summary.filter(slice=name)
         title = "All queries" if name == "all" else str(name)
         parts.append(f"## {title} ({rows['queries'][0]})")
         parts.append(_table(["config", *measures], list(slice_rows(evaluation, str(name)))))
@@ -65,7 +65,7 @@ def as_markdown(evaluation: Evaluation) -> str:
 
 def slice_rows(evaluation: Evaluation, name: str) -> list[list[str]]:
     """One row a configuration: its name, then each measure's mean and interval."""
-    rows = evaluation.summary.filter(pl.col("slice") == name)
+    rows = evaluation.summary.filter(slice=name)
     values = {(row["config"], row["measure"]): row for row in rows.iter_rows(named=True)}
     return [
         [config, *(_mean(values.get((config, m))) for m in measures_of(evaluation.summary))]

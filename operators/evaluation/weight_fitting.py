@@ -7,7 +7,8 @@ jumps: a fit to it follows chance, and holds less on other questions. Cross-vali
 chooses the strength of the penalty. Where no strength gains more than its standard error on the
 left-out folds, nothing is changed.
 
-``convex`` fits the fusion of scores (Bruch, Gai and Ingber, TOIS 2023), ``rrf`` that of ranks.
+Parameters with ``rrf_k`` are those of the fusion of ranks, others those of the fusion of scores
+(Bruch, Gai and Ingber, TOIS 2023).
 """
 
 import math
@@ -92,12 +93,12 @@ def some(numbers: Integers, groups: Sequence[str], count: int | None, *, seed: i
     return np.sort(np.array(taken[: max(count, 1)], np.int64))
 
 
-def scores(candidates: Candidates, parameters: Parameters, *, method: str = "convex") -> Floats:
+def scores(candidates: Candidates, parameters: Parameters) -> Floats:
     """The score of each hit, as the graph would give it."""
     weight = np.array([parameters[f"vector_weight.{name}"] for name in candidates.corpora])
     query, corpus = candidates.of_hits("query_id"), candidates.of_hits("corpus_number")
     share = weight[corpus] if len(weight) else np.zeros(0)
-    if method == "rrf":
+    if "rrf_k" in parameters:
         k = parameters["rrf_k"]
         vector = reciprocal(candidates.of_hits("vector_rank"), k)
         fused = share * vector + (1 - share) * reciprocal(candidates.of_hits("text_rank"), k)
@@ -117,18 +118,13 @@ def scores(candidates: Candidates, parameters: Parameters, *, method: str = "con
     return found
 
 
-def ndcg(candidates: Candidates, parameters: Parameters, *, method: str = "convex") -> Floats:
+def ndcg(candidates: Candidates, parameters: Parameters) -> Floats:
     """nDCG@10 of each question."""
-    return candidates.ndcg(scores(candidates, parameters, method=method))
+    return candidates.ndcg(scores(candidates, parameters))
 
 
 def fit(
-    candidates: Candidates,
-    base: Parameters,
-    free: Sequence[str],
-    *,
-    strength: float,
-    method: str = "convex",
+    candidates: Candidates, base: Parameters, free: Sequence[str], *, strength: float
 ) -> dict[str, float]:
     """The parameters with the best mean of the smooth nDCG less the penalty.
 
@@ -143,7 +139,7 @@ def fit(
 
     def worth(parameters: Parameters) -> float:
         away = sum(_distance(name, parameters[name], base[name]) ** 2 for name in free)
-        smooth = candidates.smooth_ndcg(scores(candidates, parameters, method=method))
+        smooth = candidates.smooth_ndcg(scores(candidates, parameters))
         return float(smooth.mean()) - strength / many * away
 
     best = worth(found)
@@ -170,9 +166,7 @@ def learn(
     base: Parameters,
     free: Sequence[str],
     *,
-    method: str = "convex",
     seed: int = 0,
-    strengths: Sequence[float] = STRENGTHS,
 ) -> Learned:
     """Parameters fitted on ``candidates``, with the penalty that does best on left-out folds.
 
@@ -185,24 +179,24 @@ def learn(
         TooFewQueries: all questions are of one group.
     """
     fold = _folds(groups, seed)
-    before = ndcg(candidates, base, method=method)
+    before = ndcg(candidates, base)
     _, question = np.unique(candidates.query_ids, return_inverse=True)
     gains: dict[float, tuple[float, float]] = {}
     left_out = []
     for number in range(int(fold.max()) + 1):
         training, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         left_out.append((candidates.part(training), candidates.part(test), test))
-    for strength in strengths:
+    for strength in STRENGTHS:
         gained = np.zeros(len(before))
         for learned_from, tried_on, numbers in left_out:
-            tried = fit(learned_from, base, free, strength=strength, method=method)
-            gained[numbers] = ndcg(tried_on, tried, method=method) - before[numbers]
+            tried = fit(learned_from, base, free, strength=strength)
+            gained[numbers] = ndcg(tried_on, tried) - before[numbers]
         gains[strength] = _mean_and_error(np.bincount(question, gained) / np.bincount(question))
-    best = max(strengths, key=lambda strength: (gains[strength][0], strength))
+    best = max(STRENGTHS, key=lambda strength: (gains[strength][0], strength))
     gain, error = gains[best]
     if gain <= max(error, 1e-9):
         return Learned(dict(base), None, gains)
-    return Learned(fit(candidates, base, free, strength=best, method=method), best, gains)
+    return Learned(fit(candidates, base, free, strength=best), best, gains)
 
 
 def _folds(groups: Sequence[str], seed: int) -> Integers:

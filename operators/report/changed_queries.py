@@ -42,9 +42,8 @@ def _fold(
 ) -> Html:
     difference = row["after"] - row["before"]
     kind = "gain" if difference > 0 else "loss"
-    text = row["text"] or ""
+    text, before, after = row["text"], row["before_list"], row["after_list"]
     shown = text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()} …"
-    before, after = row["before_list"] or [], row["after_list"] or []
     of_query = {doc: grade for (query, doc), grade in grades.items() if query == row["query_id"]}
     relevant = sum(1 for grade in of_query.values() if grade > 0)
     numbers = (

@@ -15,6 +15,7 @@ from operators.report.scores import Layers, colour_key, colours, interval_dots
 
 QUERIES = "queries"
 _LONGEST = 180
+_KINDS = {"better": "gain", "worse": "loss"}
 _SCORE = ["config", "query_id", "measure", "value"]
 
 
@@ -49,23 +50,20 @@ def in_words(row: Mapping[str, Any]) -> str:
 def findings(comparison: pl.DataFrame, measure: str) -> Html:
     """A sentence or two for every configuration, about one ``measure``."""
     items = []
-    for row in comparison.filter(pl.col("measure") == measure).iter_rows(named=True):
+    for row in comparison.filter(measure=measure).iter_rows(named=True):
         name, said = element("strong", row["config"]), in_words(row)
         wins, ties, losses = row["wins"], row["ties"], row["losses"]
         if said.startswith("the same"):
             items.append(element("li", name, f" gives {row['baseline']}'s {measure} everywhere."))
             continue
-        kind = "" if said == "may be luck" else "gain" if row["difference"] > 0 else "loss"
-        size = element("span", signed(row["difference"]), class_=kind or None)
-        luck = (
-            "which may be luck"
-            if said == "may be luck"
-            else f"{said.split(',')[0]} than {row['baseline']}, and hardly by luck"
-        )
-        queries = "query" if wins == 1 else "queries"
+        verdict = said.partition(",")[0]
+        kind = _KINDS.get(verdict)
+        size = element("span", signed(row["difference"]), class_=kind)
+        sure = f"{verdict} than {row['baseline']}, and hardly by luck"
+        queries, p = "query" if wins == 1 else "queries", probability(row["p_corrected"])
         text = (
-            f" in {measure} against {row['baseline']}, {luck} "
-            f"(95 % interval {_interval(row)}; p {_equals(row['p_corrected'])}, corrected). "
+            f" in {measure} against {row['baseline']}, {sure if kind else 'which may be luck'} "
+            f"(95 % interval {_interval(row)}; p {p if p[0] == '<' else f'= {p}'}, corrected). "
             f"{wins} {queries} gained, {losses} lost, {ties} stayed the same."
         )
         items.append(element("li", name, ": ", size, text))
@@ -93,7 +91,7 @@ def comparison_table(comparison: pl.DataFrame) -> Html:
     rows = []
     for row in comparison.iter_rows(named=True):
         said = in_words(row)
-        kind = {"better": "gain", "worse": "loss"}.get(said.split(",")[0], "quiet")
+        kind = _KINDS.get(said.partition(",")[0], "quiet")
         rows.append(
             [
                 row["config"],
@@ -164,7 +162,7 @@ def query_records(
 
 def largest_differences(scores: pl.DataFrame, configs: Sequence[str]) -> dict[str, float]:
     """Measure -> the largest difference of any query and configuration from the first."""
-    first = scores.filter(pl.col("config") == configs[0]).drop("config")
+    first = scores.filter(config=configs[0]).drop("config")
     apart = scores.join(first, on=["query_id", "measure"], suffix="_first")
     moved = (pl.col("value") - pl.col("value_first")).abs().max()
     found = dict(apart.group_by("measure").agg(moved).iter_rows())
@@ -233,8 +231,3 @@ def shortened(text: str, most: int) -> str:
 
 def _interval(row: Mapping[str, Any]) -> str:
     return f"{signed(row['low'])} to {signed(row['high'])}"
-
-
-def _equals(p: float) -> str:
-    text = probability(p)
-    return text if text.startswith("<") else f"= {text}"

@@ -123,7 +123,7 @@ def page(title: str, sections: Sequence[Section], *, lead: str = "", scripts: st
     Args:
         title: its title and first heading.
         sections: its parts, in order; from three on, a list of contents stands before them.
-        lead: the first paragraph, under the title; text or markup.
+        lead: what stands under the title; text or markup.
         scripts: ``operators.report.charts.scripts(...)`` where the page has charts.
 
     Returns:
@@ -132,7 +132,7 @@ def page(title: str, sections: Sequence[Section], *, lead: str = "", scripts: st
     return _template().render(
         title=title,
         sections=list(zip(_anchors(sections), sections, strict=True)),
-        lead=lead if isinstance(lead, Html) or not lead else element("p", lead, class_="lead"),
+        lead=lead,
         scripts=scripts,
         style=Html(_file("page.css")),
     )

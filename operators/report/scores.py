@@ -55,7 +55,7 @@ def scores_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
     names = _slice_names(summary).items()
     bars = [
         charts.chart(
-            measure_bars(summary.filter(pl.col("measure") == measure), configs),
+            measure_bars(summary.filter(measure=measure), configs),
             title=measure,
             label=f"Mean {measure} of each configuration with its 95 % interval",
             note=MEANINGS.get(measure, ""),
@@ -63,7 +63,7 @@ def scores_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
         for measure in measures_of(summary)
     ]
     pick = charts.choice("Queries", "slice", names) if len(names) > 1 else ""
-    everything = summary_table(summary.filter(pl.col("slice") == ALL), configs)
+    everything = summary_table(summary.filter(slice=ALL), configs)
     return join([pick, element("div", *bars, class_="grid"), everything])
 
 

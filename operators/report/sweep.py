@@ -51,7 +51,7 @@ def _curve(
     points: pl.DataFrame, settings: Sequence[str], measure: str, unchanged: Mapping[str, float]
 ) -> Html:
     first, *others = settings
-    values = points.filter(pl.col("measure") == measure)
+    values = points.filter(measure=measure)
     numeric = values[first].dtype.is_numeric()
     records = [
         {
@@ -79,12 +79,10 @@ def _curve(
     line = base.mark_line(point=alt.OverlayMarkDef(size=60, filled=True), strokeWidth=2).encode(
         x=along, y="mean:Q", color=colour, tooltip=shown
     )
-    layers: list[alt.Chart] = [bars, line]
-    if measure in unchanged:
-        across = alt.Chart(charts.rows([{"y": unchanged[measure]}]))
-        layers.append(across.mark_rule(strokeDash=[4, 4], color=charts.MUTED).encode(y="y:Q"))
+    across = alt.Chart(charts.rows([{"y": unchanged[measure]}])).encode(y="y:Q")
+    across = across.mark_rule(strokeDash=[4, 4], color=charts.MUTED)
     return charts.chart(
-        alt.layer(*layers).properties(width="container", height=280),
+        alt.layer(bars, line, across).properties(width="container", height=280),
         title=f"{measure} by {', '.join(settings)}",
         label=f"Mean {measure} with its 95 % interval over the values of {first}",
     )
@@ -92,17 +90,16 @@ def _curve(
 
 def _numbers(points: pl.DataFrame, measure: str) -> Html:
     rows = []
-    for row in points.filter(pl.col("measure") == measure).iter_rows(named=True):
-        known = row["difference"] is not None
-        star = " *" if known and is_significant(row) else ""
+    for row in points.filter(measure=measure).iter_rows(named=True):
+        star = " *" if is_significant(row) else ""
         rows.append(
             [
                 row["point"],
                 f"{row['mean']:.3f}",
                 f"{row['low']:.3f} to {row['high']:.3f}",
-                f"{row['difference']:+.3f}{star}" if known else "",
-                f"{row['difference_low']:+.3f} to {row['difference_high']:+.3f}" if known else "",
-                f"{row['p_corrected']:.4f}" if known else "",
+                f"{row['difference']:+.3f}{star}",
+                f"{row['difference_low']:+.3f} to {row['difference_high']:+.3f}",
+                f"{row['p_corrected']:.4f}",
             ]
         )
     return table(

@@ -8,6 +8,7 @@ import polars as pl
 from operators.evaluation.candidates import Candidates, candidates
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.frames import UNIFIED
+from operators.ranking.fusion import CorpusSearch
 
 BASE = {
     "vector_weight.code": 0.5,
@@ -67,6 +68,6 @@ def made(
         frame.with_columns(recency=pl.lit(1.0)),
         pl.DataFrame(queries, schema=JUDGED_QUERIES),
         pl.DataFrame(qrels, schema=QRELS, orient="row"),
-        ["code", "wiki"],
+        dict.fromkeys(("code", "wiki"), CorpusSearch()),
         all_corpora=all_corpora,
     )

@@ -74,6 +74,14 @@ def reply_to(
         from operators.report.explanation import explanation_page
 
         page = explanation_page(answer)
+    out = _printed(answer, asked, seconds, served)
+    degraded = bool(answer["provenance"]["degraded"])
+    return {"out": out, "notes": notes, "page": page, "degraded": degraded}
+
+
+def _printed(
+    answer: Mapping[str, Any], asked: Mapping[str, Any], seconds: float, served: str
+) -> str:
     out = StringIO()
     if asked["json"]:
         terminal.print_json(terminal.answer_as_json(answer), out)
@@ -94,5 +102,4 @@ def reply_to(
             served=served,
             out=console,
         )
-    degraded = bool(answer["provenance"]["degraded"])
-    return {"out": out.getvalue(), "notes": notes, "page": page, "degraded": degraded}
+    return out.getvalue()

@@ -116,7 +116,7 @@ def show_status(state: CollectionState) -> None:
             OUT.print(Text(f"{held['corpus']}: {', '.join(counts)}", style="red"))
         for reason in held["reasons"]:
             OUT.print(Text(f"  {printable(reason)}"))
-        named = unread.filter(pl.col("corpus") == held["corpus"])
+        named = unread.filter(corpus=held["corpus"])
         lines = [
             f"{' '.join(printable(part) for part in (repo, name) if part)}: {printable(why or '')}"
             for _, repo, name, _, why in named.iter_rows()

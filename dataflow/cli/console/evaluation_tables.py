@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import polars as pl
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -12,9 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from dataflow.cli.console.terminal import ERR
+from dataflow.evaluation.learning import FitResult
 from dataflow.evaluation.sweep import Sweep
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
-from operators.evaluation.tables import SIGNIFICANT, comparison_rows, is_significant, slice_rows
+from operators.evaluation.tables import (
+    SIGNIFICANT,
+    as_json,
+    comparison_rows,
+    is_significant,
+    slice_rows,
+)
 
 _OUT = Console(highlight=False)  # wraps, as tables need
 
@@ -66,11 +73,24 @@ def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
         _OUT.print(Text(str(path), style="blue"), soft_wrap=True)
 
 
+def fit_as_json(fit: FitResult) -> dict[str, Any]:
+    """What a fit learned and its worth on the other half, as plain data."""
+    gains = fit.learned.gains.items()
+    return {
+        "experiment": fit.experiment,
+        "training_queries": fit.training,
+        "strength": fit.learned.strength,
+        "cross_validation": [{"strength": at, "gain": g, "error": e} for at, (g, e) in gains],
+        "test": as_json(fit.evaluation),
+        "loss": fit.loss,
+    }
+
+
 def show_sweep(sweep: Sweep, files: Sequence[Path]) -> None:
     """Print a table for each measure: every combination with mean, interval and difference."""
     for measure in measures_of(sweep.table):
         rows = []
-        for row in sweep.table.filter(pl.col("measure") == measure).iter_rows(named=True):
+        for row in sweep.table.filter(measure=measure).iter_rows(named=True):
             star = " *" if is_significant(row) else ""
             rows.append(
                 [
@@ -97,7 +117,7 @@ def _short(cell: str) -> str:
 def _slices(evaluation: Evaluation, names: Sequence[str], measure: str) -> Table:
     rows = []
     for name in names:
-        part = evaluation.summary.filter(pl.col("slice") == name, pl.col("measure") == measure)
+        part = evaluation.summary.filter(slice=name, measure=measure)
         means = dict(part.select("config", "mean").iter_rows())
         cells = [f"{means[c]:.3f}" if c in means else "" for c in evaluation.configs]
         rows.append([name, str(part["queries"][0]), *cells])

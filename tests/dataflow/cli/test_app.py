@@ -259,7 +259,7 @@ def test_diff_names_the_variants_that_differ_and_render_check_tells_a_stale_pict
     assert crosscorpus("render", "-o", str(picture), "--check").returncode == 0
     stale = crosscorpus("render", "-o", str(picture), "--check", "--config", "rrf")
     assert stale.returncode == 1
-    assert f"crosscorpus render --out {picture} --config rrf" in stale.stderr.replace("\n", " ")
+    assert f"crosscorpus render -o {picture} --config rrf" in stale.stderr.replace("\n", " ")
 
 
 def test_the_picture_of_another_graph_goes_to_a_file_of_its_own(

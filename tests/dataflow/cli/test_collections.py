@@ -16,7 +16,7 @@ def test_a_dry_run_says_how_many_documents_it_does_not_list(
     assert crosscorpus("ingest", "documents", str(file), "-C", "many").returncode == 0
     shown = crosscorpus("drop", "-C", "many", "--corpus", "docs", "--dry-run").stdout
     assert shown.count("\n") == 22
-    assert shown.endswith("  and 3 more (--json lists all)\n")
+    assert shown.endswith("  ... and 3 more (--json lists all)\n")
     assert "\x1b" not in shown
     assert crosscorpus("collections", "drop", "many", "--yes").returncode == 0
 

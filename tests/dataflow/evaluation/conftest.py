@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluating import DEFAULT, asked
 from ingesting import ingest_documents
 
+from dataflow import load_config
+from operators.evaluation.evaluation_frames import Evaluation
 from operators.postgres.store import Store, drop_collection, open_store
 
 _DYING = Path(__file__).parents[1] / "ingestion" / "dying.py"
@@ -100,3 +103,10 @@ def judged(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         ingest_documents(store, embedder, documents)
         yield Judged(store, embedder, queries, qrels, folder)
     drop_collection(server_dsn, name)
+
+
+@pytest.fixture(scope="session")
+def found(judged: Judged) -> Evaluation:
+    """The default, the same again, and words alone."""
+    configs = {"default": DEFAULT, "again": DEFAULT, "words": load_config("text_only")}
+    return asked(judged, configs, batch_size=5)

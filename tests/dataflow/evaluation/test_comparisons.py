@@ -1,32 +1,10 @@
 """From runs to what can be believed about them."""
 
 import polars as pl
-import pytest
+from evaluating import asked
 
-from dataflow import load_config
-from dataflow.evaluation.graph import evaluate
 from operators.evaluation.measures import scores
 from operators.evaluation.ranked_documents import of_judged_corpora
-
-DEFAULT = load_config("default")
-
-
-def asked(judged, configs=None, **options):
-    options = {"resamples": 200, "permutations": 500, "depth": 5, **options}
-    return evaluate(
-        judged.store,
-        configs or {"default": DEFAULT},
-        options.pop("queries", judged.queries),
-        options.pop("qrels", judged.qrels),
-        embedder=judged.embedder,
-        **options,
-    )
-
-
-@pytest.fixture(scope="module")
-def found(judged):
-    configs = {"default": DEFAULT, "again": DEFAULT, "words": load_config("text_only")}
-    return asked(judged, configs, batch_size=5)
 
 
 def test_scores_are_those_of_the_runs(found):

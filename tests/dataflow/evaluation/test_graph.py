@@ -4,41 +4,17 @@ import json
 
 import polars as pl
 import pytest
+from evaluating import DEFAULT, asked, documents
 
 from dataflow import load_config
 from dataflow.evaluation.answers import for_evaluation
-from dataflow.evaluation.graph import build_evaluation_graph, check_models, evaluate
+from dataflow.evaluation.graph import build_evaluation_graph, check_models
 from operators.errors import CrosscorpusError, UnknownName
 from operators.evaluation import evaluation_frames
 from operators.evaluation.judgements import JudgementError, read_qrels, read_queries
 from operators.evaluation.measures import scores
 from operators.frames import check
 from operators.postgres.store import ModelMismatch
-
-DEFAULT = load_config("default")
-
-
-def asked(judged, configs=None, **options):
-    options = {"resamples": 200, "permutations": 500, "depth": 5, **options}
-    return evaluate(
-        judged.store,
-        configs or {"default": DEFAULT},
-        options.pop("queries", judged.queries),
-        options.pop("qrels", judged.qrels),
-        embedder=judged.embedder,
-        **options,
-    )
-
-
-@pytest.fixture(scope="module")
-def found(judged):
-    configs = {"default": DEFAULT, "again": DEFAULT, "words": load_config("text_only")}
-    return asked(judged, configs, batch_size=5)
-
-
-def documents(evaluation, query, config="default"):
-    part = evaluation.runs.filter(pl.col("config") == config, pl.col("query_id") == query)
-    return part.sort("rank")["doc_id"].to_list()
 
 
 def test_every_frame_is_what_it_says(found):

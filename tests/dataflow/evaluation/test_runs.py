@@ -3,40 +3,15 @@
 import json
 
 import polars as pl
-import pytest
+from evaluating import DEFAULT, asked, documents
 from ingesting import ingest_documents
 
-from dataflow import build_driver, load_config
+from dataflow import build_driver
 from dataflow.evaluation.answers import questions
 from dataflow.evaluation.graph import evaluate
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.evaluation.judgements import read_queries
 from operators.postgres.store import drop_collection, open_store
-
-DEFAULT = load_config("default")
-
-
-def asked(judged, configs=None, **options):
-    options = {"resamples": 200, "permutations": 500, "depth": 5, **options}
-    return evaluate(
-        judged.store,
-        configs or {"default": DEFAULT},
-        options.pop("queries", judged.queries),
-        options.pop("qrels", judged.qrels),
-        embedder=judged.embedder,
-        **options,
-    )
-
-
-@pytest.fixture(scope="module")
-def found(judged):
-    configs = {"default": DEFAULT, "again": DEFAULT, "words": load_config("text_only")}
-    return asked(judged, configs, batch_size=5)
-
-
-def documents(evaluation, query, config="default"):
-    part = evaluation.runs.filter(pl.col("config") == config, pl.col("query_id") == query)
-    return part.sort("rank")["doc_id"].to_list()
 
 
 def test_a_run_begins_with_what_a_user_gets(judged, found):

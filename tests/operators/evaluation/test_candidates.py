@@ -13,6 +13,7 @@ from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import candidates, together
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.frames import UNIFIED
+from operators.ranking.fusion import CorpusSearch
 
 
 def test_the_value_of_a_ranking_is_its_ndcg() -> None:
@@ -63,7 +64,7 @@ def test_a_document_of_two_corpora_has_its_gain_wherever_the_first_hit_is() -> N
             pl.DataFrame(hits, schema={**schema, "recency": pl.Float64}),
             pl.DataFrame([question], schema=JUDGED_QUERIES),
             pl.DataFrame([("q", judged, 1)], schema=QRELS, orient="row"),
-            ["code", "wiki"],
+            dict.fromkeys(("code", "wiki"), CorpusSearch()),
         )
         for score in (np.ones(2), np.array([2.0, 1.0])):
             assert one.ndcg(score).tolist() == one.smooth_ndcg(score).tolist() == [right]
