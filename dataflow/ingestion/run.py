@@ -206,8 +206,9 @@ class Run:
             self.changed_corpora.add(document.corpus)
 
     def fail(self, where: str, why: str, key: Key | None = None) -> None:
-        """Report that something was not read or not stored."""
+        """Report that something was not read, or that the document ``key`` was not stored."""
         self.report.failed.append(ReadIssue(where, why, key=key))
+        self.failures_in_a_row += key is not None
 
     def record_issue(self, key: Key, state: str, reason: str, content: str | None) -> None:
         """Have the ledger say that a document failed; a good version in the store stays.
@@ -230,14 +231,7 @@ class Run:
         else:
             new = Entry(content, self.fingerprint, state, reason)
             if entry != new:
-                record_failure(
-                    self.store,
-                    *key,
-                    reason,
-                    state=state,
-                    content_hash=content,
-                    fingerprint=self.fingerprint,
-                )
+                record_failure(self.store, *key, reason, state, content, self.fingerprint)
         self.known.note(key, new)
 
     def delete(self, corpus: str, repo: str, names: Sequence[str]) -> None:

@@ -67,7 +67,6 @@ def _report_failure(run: Run, document: Document, error: Exception) -> None:
     )
     content = None if passing else content_hash(document)
     run.record_issue(document.key, "failed", reason, content)
-    run.failures_in_a_row += 1
     if run.failures_in_a_row >= FAILURES_IN_A_ROW:
         raise GaveUp(
             f"ended after {FAILURES_IN_A_ROW} documents in a row that could not be stored"
