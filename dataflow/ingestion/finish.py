@@ -15,7 +15,6 @@ from operators.postgres.store import ModelMismatch
 from operators.postgres.write.ingestion_runs import end_run
 from operators.postgres.write.ledger import forget_failed_version
 from operators.postgres.write.left_out import record_left_out
-from operators.sources.protocol import ReadIssue
 from operators.sources.secrets import redacted
 
 LARGEST_VANISHED_SHARE = 0.3
@@ -30,13 +29,12 @@ def delete_vanished(run: Run, allow_mass_delete: bool) -> None:
     A source without any document may not be mounted: then nothing is deleted, whatever the caller
     allows.
     """
-    if run.met:
+    if run.known.scopes:
         for scope in run.source.scopes or run.known.scopes:
             _delete_vanished(run, scope, allow_mass_delete)
     elif before := sum(run.known.before(scope) for scope in run.source.scopes or ()):
         where = ", ".join(sorted(corpus for corpus, _ in run.source.scopes or ()))
-        why = f"the source is empty; none of its {before} documents was deleted"
-        run.report.failed.append(ReadIssue(where, why))
+        run.fail(where, f"the source is empty; none of its {before} documents was deleted")
 
 
 def keep_left_out(run: Run) -> None:
@@ -84,15 +82,12 @@ def embed(run: Run) -> None:
             run.store, run.embedder, graph=run.graph, stop=run.time_is_up, on_event=on_event
         )
         report.unembedded, report.embedding_seconds = done.left, done.seconds
-        report.failed += [
-            ReadIssue(document_id, f"words alone find a part of it: {reason}")
-            for document_id, reason in done.failed
-        ]
+        for document_id, reason in done.failed:
+            run.fail(document_id, f"words alone find a part of it: {reason}")
     except (DatabaseError, ModelMismatch):
         raise
     except Exception as error:  # a model of the user's may raise anything
-        said = f"words alone find what has none: {type(error).__name__}: {error}"
-        report.failed.append(ReadIssue("the vectors", said))
+        run.fail("the vectors", f"words alone find what has none: {type(error).__name__}: {error}")
 
 
 def _delete_vanished(run: Run, scope: Scope, allow_mass_delete: bool) -> None:
@@ -107,12 +102,11 @@ def _delete_vanished(run: Run, scope: Scope, allow_mass_delete: bool) -> None:
     gone, before = counts[False], run.known.before(scope) - counts[True]
     refused = gone > LARGEST_VANISHED_SHARE * before and not allow_mass_delete
     if refused:
-        where = f"{corpus} of {repo}" if repo else corpus
-        why = (
+        run.fail(
+            f"{corpus} of {repo}" if repo else corpus,
             f"{gone} of {before} documents are gone from the source; none was deleted: is it "
-            "whole? If so, allow it (--allow-mass-delete)"
+            "whole? If so, allow it (--allow-mass-delete)",
         )
-        run.report.failed.append(ReadIssue(where, why))
     names = (n for n in run.known.vanished(scope) if not refused or left_out(n))
     while part := list(islice(names, _DELETED_AT_ONCE)):
         run.delete(corpus, repo, part)

@@ -86,10 +86,8 @@ def ingest(
 
     with source_turn(store, source.reader, source.scopes or (), on_wait if in_turn else None):
         source, notes = _owned(store, source, relocated=relocated, secrets=secrets)
-        run = Run(store, embedder, source, on_event, graph)
+        run = Run(store, embedder, source, on_event, graph, stop_after_s)
         run.report.notes += notes
-        if stop_after_s is not None:
-            run.stop_at = run.began + stop_after_s
         with closing(run.known):
             complete = scan(run, batch_documents, batch_characters)
             if complete:

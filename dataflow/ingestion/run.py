@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dataflow.ingestion.graph_builder import build_ingestion_graph
-from dataflow.ingestion.ledger_snapshot import LedgerSnapshot
+from dataflow.ingestion.ledger_snapshot import GOOD, LedgerSnapshot
 from dataflow.ingestion.vectors import Embedded
 from operators.embedding.protocol import Embedder
 from operators.foundation import tokenizer
 from operators.foundation.sanitize import replaced_characters
 from operators.postgres.store import Store
-from operators.postgres.write.document_writer import delete_documents
+from operators.postgres.write.document_writer import Written, delete_documents
 from operators.postgres.write.ingestion_runs import COUNTS, begin_run
+from operators.postgres.write.ledger import Entry, record_failed_version, record_failure
 from operators.sources.chunking import chunker
 from operators.sources.chunking.grammars import installed
 from operators.sources.protocol import Document, Key, ReadIssue, Source
@@ -123,30 +124,31 @@ def fingerprint(source: Source, space: str) -> str:
 
 
 class Run:
-    """One run over a source. ``scan``, ``store_batch`` and ``finish`` read and change it."""
+    """One run over a source, as ``scan``, ``store_batch`` and ``finish`` share it."""
 
     def __init__(
         self,
         store: Store,
         embedder: Embedder,
         source: Source,
-        on_event: OnEvent | None = None,
-        graph: dict[str, Any] | None = None,
+        on_event: OnEvent | None,
+        graph: dict[str, Any],
+        stop_after_s: float | None,
     ) -> None:
         """Put the run on record; ``graph`` is for :func:`build_ingestion_graph`."""
         self.store = store.embedding_in(embedder.space)  # another model may come in meanwhile
         self.embedder, self.source, self.on_event = embedder, source, on_event
         self.fingerprint = fingerprint(source, embedder.space)
-        self.graph = build_ingestion_graph(**graph or {})
+        self.graph = build_ingestion_graph(**graph)
         self.report = IngestReport()  # the counts so far
         self.waiting: list[Document] = []  # read and not yet stored
         self.changed_corpora: set[str] = set()  # that this run wrote to
         self.cured = set[Key]()  # that equal the stored version again, after one that failed
-        self.met = False  # whether the scan met any document
         self.failures_in_a_row = 0  # documents that could not be stored, since the last stored one
         self.done_before = 0.0  # the share of the source that was done when no document waited
         self.began = self.reported = time.monotonic()
-        self.stop_at = math.inf  # the clock's time after which the scan reads no more
+        # the clock's time after which the scan reads no more
+        self.stop_at = self.began + (math.inf if stop_after_s is None else stop_after_s)
         self.read = 0  # documents that were read to be stored
         self.replaced_before = replaced_characters()
         scopes = source.scopes or ()
@@ -165,6 +167,72 @@ class Run:
     def time_is_up(self) -> bool:
         """Whether the run must end by now."""
         return time.monotonic() >= self.stop_at
+
+    def is_new(self, key: Key, content: str, part: bool = False) -> bool:
+        """Whether the store has to take this document; notes it as met."""
+        entry = self.known.meet(key)
+        if entry is None:
+            return True
+        same = entry[:2] == (content, self.fingerprint)
+        if same and entry.failed_reason is not None:
+            self.cured.add(key)
+        failure = f"{content} {self.fingerprint}"
+        failures = (failure, f"part {failure}") if part else (failure,)
+        if not same and entry.failed_with not in failures:
+            return True
+        self.report.documents_unchanged += 1
+        self.report.known_failures += entry.state not in GOOD or not same
+        return False
+
+    def take(self, document: Document) -> None:
+        """Have ``document`` wait to be stored."""
+        self.waiting.append(document)
+        self.read += 1
+
+    def take_waiting(self) -> list[Document]:
+        """The documents that wait; none waits after that."""
+        batch, self.waiting = self.waiting, []
+        return batch
+
+    def note_stored(self, batch: Sequence[Document], written: Written) -> None:
+        """Count ``batch`` as stored, as the store says what was ``written``."""
+        self.failures_in_a_row = 0
+        self.report.chunks += written.chunks
+        self.report.replaced += written.replaced
+        self.report.documents_new += written.new
+        self.report.documents_changed += written.documents - written.new
+        for document in batch:
+            self.known.note(document.key, Entry("", self.fingerprint, "indexed"))
+            self.changed_corpora.add(document.corpus)
+
+    def fail(self, where: str, why: str, key: Key | None = None) -> None:
+        """Report that something was not read, or that the document ``key`` was not stored."""
+        self.report.failed.append(ReadIssue(where, why, key=key))
+        self.failures_in_a_row += key is not None
+
+    def record_issue(self, key: Key, state: str, reason: str, content: str | None) -> None:
+        """Have the ledger say that a document failed; a good version in the store stays.
+
+        Args:
+            key: of the document; if it waits, nothing is recorded.
+            state: see :class:`operators.sources.protocol.ReadIssue`.
+            reason: what the ledger says.
+            content: hash of what failed, if it fails again until that changes.
+        """
+        entry = self.known.meet(key)
+        if any(document.key == key for document in self.waiting):
+            return
+        if entry is not None and entry.state in GOOD:
+            self.cured.discard(key)
+            failed_with = content and f"{content} {self.fingerprint}"
+            new = entry._replace(failed_with=failed_with, failed_reason=reason)
+            if entry != new:
+                record_failed_version(self.store, *key, reason, failed_with)
+        else:
+            new = Entry(content, self.fingerprint, state, reason)
+            if entry != new:
+                record_failure(self.store, *key, reason, state, content, self.fingerprint)
+        self.known.note(key, new)
 
     def delete(self, corpus: str, repo: str, names: Sequence[str]) -> None:
         """Delete documents from the store, and count them."""

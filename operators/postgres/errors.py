@@ -21,7 +21,6 @@ class DatabaseError(CrosscorpusError):
     """A database refuses or fails; ``kind`` is a stable word for programs."""
 
     def __init__(self, kind: str, text: str) -> None:
-        """Keep the kind beside the line of text."""
         super().__init__(text)
         self.kind = kind
 

@@ -19,7 +19,6 @@ class VersionedCache(Generic[T]):
     """
 
     def __init__(self) -> None:
-        """Start empty."""
         self._answers: dict[Hashable, tuple[Hashable, T]] = {}
 
     def get(

@@ -161,15 +161,22 @@ class Store(AbstractContextManager["Store"]):
                 conn.execute("; ".join(f"SET LOCAL {name} = {value}" for name, value in each))
             yield conn
 
-    def run(self, work: Callable[[Connection], T], settings: Mapping[str, str] | None = None) -> T:
+    def run(
+        self,
+        work: Callable[[Connection], T],
+        settings: Settings | None = None,
+        wait: Callable[[], float | None] = lambda: None,
+    ) -> T:
         """``work`` in one transaction, which starts again after a lost connection.
+
+        ``wait`` gives the ``wait_s`` of each start.
 
         Raises:
             DatabaseError: the server's error, in one line.
         """
 
         def attempt() -> T:
-            with self.transaction(settings) as conn:
+            with self.transaction(settings, wait_s=wait()) as conn:
                 return work(conn)
 
         with explained(self.dsn):

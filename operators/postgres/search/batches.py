@@ -17,8 +17,7 @@ from pgvector.psycopg.halfvec import HalfVectorBinaryDumper
 from pgvector.psycopg.sparsevec import SparseVectorBinaryDumper
 
 from operators.errors import CrosscorpusError
-from operators.postgres.connection import retrying
-from operators.postgres.errors import DatabaseError, explained
+from operators.postgres.errors import DatabaseError
 from operators.postgres.store import Connection, Store
 
 SLICE = 64
@@ -90,13 +89,8 @@ def run(
         limits = {} if left is None else {"statement_timeout": str(max(1, int(left * 1000)))}
         return {**SETTINGS, **limits, **(settings or {})}
 
-    def attempt() -> Row:
-        with store.transaction(limited, wait_s=deadline.left()) as conn:
-            return work(conn)
-
     try:
-        with explained(store.dsn):
-            return retrying(attempt)
+        return store.run(work, limited, deadline.left)
     except DatabaseError as error:
         if deadline.seconds is not None and error.kind in {"timed_out", "busy"}:
             raise deadline.passed() from error

@@ -10,7 +10,7 @@ from operators.frames import CHUNKS
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.code_links import link_findings
 from operators.postgres.search.filters import within_border
-from operators.postgres.store import Connection, Store
+from operators.postgres.store import Store
 from operators.postgres.write.left_out import LEFT_OUT
 
 MOST = 1_000
@@ -62,12 +62,8 @@ def locate(
           AND {within_border("c", visible or {}, parameters)}
         ORDER BY c.corpus, c.repo, c.document_id, c.ordinal, c.chunk_id LIMIT %(most)s
     """
-
-    def read(conn: Connection) -> list[tuple[object, ...]]:
-        return conn.execute(statement, parameters).fetchall()
-
     deadline = Deadline.after(None, "looking for the named chunks")
-    rows = run(store, deadline, read)
+    rows = run(store, deadline, lambda conn: conn.execute(statement, parameters).fetchall())
     return link_findings(store, pl.DataFrame(rows, schema=LOCATED, orient="row"), deadline)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from operators.arrays.rows import replaced
 from operators.postgres.search.batches import Deadline, run
-from operators.postgres.store import Connection, Store
+from operators.postgres.store import Store
 from operators.postgres.write.document_writer import document_key
 
 FINDINGS = "memory"
@@ -22,22 +22,19 @@ def link_findings(store: Store, chunks: pl.DataFrame, deadline: Deadline) -> pl.
 
     The file is the one of the finding's path (columns repo and path) in its own repository.
     """
-    rows = chunks["corpus", "repo", "path", "uri"].iter_rows()
+    named = chunks["corpus", "repo", "path", "uri"].iter_rows()
     about = {
         number: [document_key(name, repo, path) for name in FILES]
-        for number, (corpus, repo, path, uri) in enumerate(rows)
+        for number, (corpus, repo, path, uri) in enumerate(named)
         if corpus == FINDINGS and path and uri is None
     }
     if not about:
         return chunks
     keys = sorted({key for some in about.values() for key in some})
-
-    def read(conn: Connection) -> dict[UUID, str]:
-        statement = """SELECT document_key, uri FROM documents
-            WHERE document_key = ANY(%s) AND uri IS NOT NULL"""
-        return dict(conn.execute(statement, (keys,)).fetchall())
-
-    links = run(store, deadline, read)
+    statement = """SELECT document_key, uri FROM documents
+        WHERE document_key = ANY(%s) AND uri IS NOT NULL"""
+    found = run(store, deadline, lambda conn: conn.execute(statement, (keys,)).fetchall())
+    links: dict[UUID, str] = dict(found)
     uris = chunks["uri"].to_list()
     for number, some in about.items():
         uris[number] = next((links[key] for key in some if key in links), None)

@@ -20,7 +20,7 @@ Meaning of a query's filter columns:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -32,19 +32,13 @@ from operators.postgres.superseded_counts import SupersededCounts
 INDEXED_PATH = 200
 """The index on paths holds this many characters of a path."""
 
-NO_CHUNKS = "{}"
-
 _BORDER = 1_000
 """The number of a border's first parameter; those of queries are smaller."""
 
 
 @dataclass(frozen=True)
 class Filter:
-    """What a query may see of a corpus.
-
-    A search needs the last three attributes, array literals of chunks, which
-    :func:`operators.postgres.search.visible_chunks.search_filters` looks up; a reading does not.
-    """
+    """What a query may see of a corpus."""
 
     repos: tuple[str, ...] | None = None
     path_prefix: str | None = None
@@ -55,14 +49,6 @@ class Filter:
     pinned: tuple[tuple[str, ...], ...] = ()  # the asked versions, each with the names it may have
     as_of: datetime | None = None
     only_versions: bool = False  # as_of chooses between versions; documents without any stay
-    inside: str | None = None  # the chunks of the pinned versions
-    outside: str | None = None  # the other chunks of their topics
-    visible: str | None = None  # all chunks that the versions leave; None: no faster as a list
-
-    @property
-    def pinned_chunks(self) -> int:
-        """How many chunks the pinned versions have."""
-        return self.inside.count(",") + 1 if self.inside and self.inside != NO_CHUNKS else 0
 
 
 def within_border(
@@ -78,7 +64,7 @@ def within_border(
     for place, (corpus, filters) in enumerate(visible.items()):
         number = _BORDER + place
         parameters[f"corpus_{number}"] = corpus
-        seen = condition(_stated(filters), alias, parameters, number=number)
+        seen = condition(_filter(filters), alias, parameters, number=number)
         clauses.append(f"{alias}.corpus = %(corpus_{number})s AND {seen}")
     return f"({' OR '.join(clauses)})"
 
@@ -95,25 +81,12 @@ def scopes(
         queries: columns ``SCOPED_QUERIES``, or ``QUERIES``, whose versions then are exact names.
         superseded: chunks of the corpus; None: its topics have no versions.
     """
-    found = []
-    for row in queries.iter_rows(named=True):
-        stated = _stated(row)
-        listed = row["corpora"] is None or corpus in row["corpora"]
-        if not listed or stated.repos == ():
-            continue
-        current = superseded is not None and row["version_policy"] != "all"
-        pinned = row["pinned"] if "pinned" in row else [[v] for v in row["versions"] or ()]
-        moments = [row["as_of"], row.get("versions_as_of") if current else None]
-        scope = replace(
-            stated,
-            pattern=_cleaned(row["pattern"]),
-            superseded=superseded if current else None,
-            pinned=tuple(tuple(sorted(map(clean_text, of))) for of in pinned or () if current),
-            as_of=min(filter(None, moments), default=None),
-            only_versions=moments[0] is None and moments[1] is not None,
-        )
-        found.append((row["query_id"], scope))
-    return found
+    found = [
+        (row["query_id"], _filter(row, None if row["version_policy"] == "all" else superseded))
+        for row in queries.iter_rows(named=True)
+        if row["corpora"] is None or corpus in row["corpora"]
+    ]
+    return [(query_id, scope) for query_id, scope in found if scope.repos != ()]
 
 
 def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: int = 0) -> str:
@@ -145,15 +118,20 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: 
     return " AND ".join(clauses) or "true"
 
 
-def _stated(filters: Mapping[str, Any]) -> Filter:
-    """The filter of a query's columns, or of a configuration, without versions."""
-    repos = filters.get("repos")
+def _filter(row: Mapping[str, Any], superseded: SupersededCounts | None = None) -> Filter:
+    """The filter of a query's columns, or of a configuration, which has no versions."""
+    repos = row.get("repos")
     if repos is not None:
         repos = tuple(sorted({clean_text(repo) for repo in repos if repo is not None}))
-    names = ("path_prefix", "language", "state")
-    path_prefix, language, state = (_cleaned(filters.get(name)) for name in names)
-    return Filter(repos, path_prefix, language, state)
-
-
-def _cleaned(value: str | None) -> str | None:
-    return clean_text(value) if value else None
+    names = ("path_prefix", "language", "state", "pattern")
+    prefix, language, state, pattern = (clean_text(row.get(n) or "") or None for n in names)
+    as_of, later, pinned = row.get("as_of"), None, None
+    if superseded is not None:
+        later = row.get("versions_as_of")
+        pinned = row["pinned"] if "pinned" in row else [[v] for v in row["versions"] or ()]
+    versions = tuple(tuple(sorted(map(clean_text, of))) for of in pinned or ())
+    moment = min(filter(None, (as_of, later)), default=None)
+    only = as_of is None and later is not None
+    return Filter(
+        repos, prefix, language, state, pattern, superseded, versions, moment, only_versions=only
+    )

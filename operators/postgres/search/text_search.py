@@ -17,9 +17,8 @@ from operators.postgres.connection import has_extension
 from operators.postgres.schema.indexes import pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
-from operators.postgres.search.filters import Filter
 from operators.postgres.search.ranked_list import Found, ranked_lists
-from operators.postgres.search.version_filters import seen
+from operators.postgres.search.version_filters import SearchFilter, seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
 from operators.postgres.store import Connection, MissingExtension, Store, collection_info
 from operators.ranking import bm25
@@ -31,7 +30,7 @@ CANDIDATE_CAP = 5_000
 class _Text:
     query_id: int
     text_no: int
-    filter: Filter
+    filter: SearchFilter
     text: str
 
 
@@ -139,7 +138,7 @@ def _begin(
     texts = dict(zip(queries["query_id"], queries["texts"].to_list(), strict=True))
     return deadline, [
         _Text(query_id, number, scope, text or "")
-        for query_id, scope in search_filters(store, deadline, corpus, queries)
+        for query_id, scope in search_filters(store, deadline, corpus, queries).items()
         for number, text in enumerate(texts[query_id] or ())
     ]
 

@@ -22,9 +22,8 @@ from operators.frames import VECTOR_LISTS, empty
 from operators.postgres.row_writer import LARGEST_HALF
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
-from operators.postgres.search.filters import Filter
 from operators.postgres.search.ranked_list import Found, ranked_lists
-from operators.postgres.search.version_filters import seen
+from operators.postgres.search.version_filters import SearchFilter, seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
 from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
 
@@ -39,7 +38,7 @@ stop at the first ``k`` rows that pass the filter, which lie in the region that 
 class _Item:
     text: tuple[int, int]  # query_id, text_no
     vector: HalfVector
-    filter: Filter
+    filter: SearchFilter
 
 
 def search_vectors(
@@ -82,7 +81,7 @@ def search_vectors(
     vectors = _matrix(query_embeddings["embedding"], info.dimensions, store.collection, info.model)
     texts = query_embeddings["query_id", "text_no"].rows()
     deadline = Deadline.after(timeout_s, f"the vector search of corpus {corpus!r}")
-    filters = dict(search_filters(store, deadline, corpus, queries))
+    filters = search_filters(store, deadline, corpus, queries)
     items = [
         _Item(text, HalfVector(vector), filters[text[0]])
         for text, vector in zip(texts, vectors, strict=True)

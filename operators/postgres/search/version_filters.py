@@ -3,17 +3,37 @@
 A chunk that a newer version replaces is a row of ``superseded_chunks``, with the moment of that.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from operators.postgres.search.filters import Filter, condition
+from operators.postgres.superseded_counts import SupersededCounts
+
+NO_CHUNKS = "{}"
+"""An array literal, as those of chunks are."""
 
 HASHED_BELOW = 20_000
 """A search hashes up to this many superseded chunks of a corpus, which costs a quarter of a
 microsecond a chunk. If there are more, the planner decides."""
 
 
+@dataclass(frozen=True)
+class SearchFilter:
+    """A filter, and the chunks that a search looks up for it; a reading does without them."""
+
+    filter: Filter
+    inside: str = NO_CHUNKS  # the chunks of the pinned versions
+    outside: str = NO_CHUNKS  # the other chunks of their topics
+    visible: str | None = None  # all chunks that the versions leave; None: no faster as a list
+
+    @property
+    def pinned_chunks(self) -> int:
+        """How many chunks the pinned versions have."""
+        return self.inside.count(",") + (self.inside != NO_CHUNKS)
+
+
 def seen(
-    scope: Filter,
+    scope: SearchFilter,
     alias: str,
     parameters: dict[str, Any],
     *,
@@ -25,18 +45,20 @@ def seen(
     ``each``: the clause tests row by row, for scans that end early. ``listed``: it takes the list
     of visible chunks, if there is one.
     """
-    at = None if scope.as_of is None else "%(as_of)s::timestamptz"
-    parameters["as_of"] = scope.as_of and scope.as_of.isoformat()
+    asked = scope.filter
+    at = None if asked.as_of is None else "%(as_of)s::timestamptz"
+    parameters["as_of"] = asked.as_of and asked.as_of.isoformat()
     clauses = [
         f"{alias}.corpus = %(corpus)s",
-        condition(scope, alias, parameters),
-        created_before(scope, alias, at),
+        condition(asked, alias, parameters),
+        created_before(asked, alias, at),
     ]
     if listed and scope.visible is not None:
         parameters["visible"] = scope.visible
         clauses.append(f"{alias}.chunk_id = ANY(%(visible)s::bigint[])")
-    elif scope.superseded is not None:
-        clauses.append(_or_pinned(scope, alias, _newest(scope, alias, at, each=each), parameters))
+    elif asked.superseded is not None:
+        newest = _newest(asked.superseded, alias, at, each=each)
+        clauses.append(_or_pinned(scope, alias, newest, parameters))
     return " AND ".join(clauses)
 
 
@@ -112,20 +134,20 @@ PINNED_CHANGELOGS = (
 _SINCE = "coalesce(s.superseded_at, '-infinity')"
 
 
-def _newest(scope: Filter, alias: str, moment: str | None, *, each: bool) -> str:
+def _newest(counts: SupersededCounts, alias: str, moment: str | None, *, each: bool) -> str:
     """The clause for chunks that no newer version replaces by then."""
     by_then = "" if moment is None else f" AND {_SINCE} < {moment}"
     replaced = f"""superseded_chunks s
         WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'{by_then}"""
-    if not each and scope.superseded is not None and scope.superseded.by(None) <= HASHED_BELOW:
+    if not each and counts.by(None) <= HASHED_BELOW:
         return f"{alias}.chunk_id NOT IN (SELECT s.chunk_id FROM {replaced})"
     offset = " OFFSET 0" if each else ""  # it keeps the planner from a join
     return f"NOT EXISTS (SELECT 1 FROM {replaced} AND s.chunk_id = {alias}.chunk_id{offset})"
 
 
-def _or_pinned(scope: Filter, alias: str, newest: str, parameters: dict[str, Any]) -> str:
+def _or_pinned(scope: SearchFilter, alias: str, newest: str, parameters: dict[str, Any]) -> str:
     """The clause for chunks of the pinned versions, and for ``newest`` chunks of other topics."""
-    if not scope.pinned:
+    if not scope.filter.pinned:
         return newest
     parameters |= {"inside": scope.inside, "outside": scope.outside}
     # the planner would estimate each chunk of an array, but it does not look into a CASE

@@ -8,16 +8,14 @@ a second old; the reading of its finds looks versions up again, by
 
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.filters import Filter
-from operators.postgres.search.version_filters import PINNED_CHANGELOGS, pinned_documents
+from operators.postgres.search.version_filters import NO_CHUNKS, PINNED_CHANGELOGS, pinned_documents
 from operators.postgres.store import Connection, Store, collection_info
 
 MOST_KEPT = 64
 """Pins whose chunks are kept."""
 
 
-def pinned_chunks(
-    store: Store, deadline: Deadline, corpus: str, scope: Filter
-) -> tuple[str | None, str | None]:
+def pinned_chunks(store: Store, deadline: Deadline, corpus: str, scope: Filter) -> tuple[str, str]:
     """The chunks of ``corpus`` that ``scope``'s pinned versions let in, and those they leave out.
 
     Without an ``as_of`` the lists lack superseded chunks of other versions.
@@ -26,7 +24,7 @@ def pinned_chunks(
         SearchTimeout: the deadline has passed.
     """
     if not scope.pinned:
-        return None, None
+        return NO_CHUNKS, NO_CHUNKS
     dated = scope.as_of is not None
     return store.cache.pinned.get(
         (corpus, scope.pinned, dated),

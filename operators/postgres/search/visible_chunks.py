@@ -7,14 +7,13 @@ It may use a state that is a second old; the reading of its finds looks versions
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from operators.postgres.search.batches import Deadline, run, run_slices
 from operators.postgres.search.filters import Filter, scopes
-from operators.postgres.search.version_filters import seen
+from operators.postgres.search.version_filters import SearchFilter, seen
 from operators.postgres.search.version_pins import pinned_chunks
 from operators.postgres.store import Connection, Store, collection_info
 
@@ -30,39 +29,39 @@ MOST_KEPT = 16
 
 def search_filters(
     store: Store, deadline: Deadline, corpus: str, queries: pl.DataFrame
-) -> list[tuple[int, Filter]]:
-    """The query_id and the filter of each of ``queries`` (``SCOPED_QUERIES``) that may search.
+) -> dict[int, SearchFilter]:
+    """The filter of each of ``queries`` (``SCOPED_QUERIES``) that may search, by query_id.
 
     Raises:
         SearchTimeout: the deadline has passed.
     """
     found = scopes(queries, corpus, collection_info(store).superseded.get(corpus))
-    scopes_once = {scope for _, scope in found}
-    whole = {scope: with_chunks(store, deadline, corpus, scope) for scope in scopes_once}
-    return [(query_id, whole[scope]) for query_id, scope in found]
+    different = {scope for _, scope in found}
+    whole = {scope: search_filter(store, deadline, corpus, scope) for scope in different}
+    return {query_id: whole[scope] for query_id, scope in found}
 
 
-def with_chunks(store: Store, deadline: Deadline, corpus: str, scope: Filter) -> Filter:
+def search_filter(store: Store, deadline: Deadline, corpus: str, scope: Filter) -> SearchFilter:
     """``scope`` with the chunks of ``corpus`` that its versions let in and leave out, for a search.
 
     It lists all that the versions leave at present where that is faster.
     """
     inside, outside = pinned_chunks(store, deadline, corpus, scope)
-    scope = replace(scope, inside=inside, outside=outside)
-    if scope.superseded is None or scope.as_of is not None:
-        return scope
-    info = collection_info(store)
-    state, replaced = info.states.get(corpus), scope.superseded.by(None)
-    left = info.corpora.get(corpus, 0) - replaced + scope.pinned_chunks
-    if info.versions_at is None or state is None or not is_worth_a_list(replaced, left):
-        return scope
-    listed = store.cache.visible.get(
-        (corpus, scope.pinned),
-        (info.versions_at, state),
-        lambda: run(store, deadline, lambda conn: _visible(conn, corpus, scope)),
-        most=MOST_KEPT,
-    )
-    return replace(scope, visible=listed)
+    versions = Filter(superseded=scope.superseded, pinned=scope.pinned)
+    current = SearchFilter(versions, inside, outside)
+    listed = None
+    if scope.superseded is not None and scope.as_of is None:
+        info = collection_info(store)
+        state, replaced = info.states.get(corpus), scope.superseded.by(None)
+        left = info.corpora.get(corpus, 0) - replaced + current.pinned_chunks
+        if info.versions_at is not None and state and is_worth_a_list(replaced, left):
+            listed = store.cache.visible.get(
+                (corpus, scope.pinned),
+                (info.versions_at, state),
+                lambda: run(store, deadline, lambda conn: _visible(conn, corpus, current)),
+                most=MOST_KEPT,
+            )
+    return SearchFilter(scope, inside, outside, listed)
 
 
 def is_worth_a_list(replaced: int, left: int) -> bool:
@@ -74,8 +73,8 @@ def is_worth_a_list(replaced: int, left: int) -> bool:
 
 
 def visible_counts(
-    store: Store, deadline: Deadline, corpus: str, filters: Collection[Filter], *, limit: int
-) -> dict[Filter, int]:
+    store: Store, deadline: Deadline, corpus: str, filters: Collection[SearchFilter], *, limit: int
+) -> dict[SearchFilter, int]:
     """How many chunks each of ``filters`` leaves visible, counted up to ``limit`` + 1.
 
     Raises:
@@ -85,30 +84,33 @@ def visible_counts(
     known = {scope: visible_at_most(scope, sizes, limit=limit) for scope in filters}
     unknown = [scope for scope, most in known.items() if most is None]
 
-    def count(conn: Connection, scope: Filter) -> list[tuple[Filter, int]]:
+    def count(conn: Connection, scope: SearchFilter) -> list[tuple[SearchFilter, int]]:
         return [(scope, count_visible(conn, corpus, scope, limit=limit))]
 
     counted = dict(run_slices(store, deadline, unknown, count))
     return {scope: most for scope, most in known.items() if most is not None} | counted
 
 
-def visible_at_most(scope: Filter, repo_sizes: Mapping[str, int], *, limit: int) -> int | None:
+def visible_at_most(
+    scope: SearchFilter, repo_sizes: Mapping[str, int], *, limit: int
+) -> int | None:
     """How many chunks ``scope`` leaves visible, without a count.
 
     The answer follows from ``repo_sizes`` and the known number of superseded chunks. It is exact if
     only versions decide, and an upper bound with lists of repos or pinned versions. With other
     filters it is an upper bound of at most ``limit``. Else None: :func:`count_visible` counts.
     """
-    names = repo_sizes if scope.repos is None else scope.repos
+    asked = scope.filter
+    names = repo_sizes if asked.repos is None else asked.repos
     bound = sum(repo_sizes.get(name, 0) for name in names)
-    if scope.superseded is not None:
+    if asked.superseded is not None:
         most = sum(repo_sizes.values()) + scope.pinned_chunks
-        bound = min(bound, most - scope.superseded.by(scope.as_of))
-    others = (scope.path_prefix, scope.language, scope.state, scope.pattern, scope.as_of)
+        bound = min(bound, most - asked.superseded.by(asked.as_of))
+    others = (asked.path_prefix, asked.language, asked.state, asked.pattern, asked.as_of)
     return bound if bound <= limit or others == (None,) * 5 else None
 
 
-def count_visible(conn: Connection, corpus: str, scope: Filter, *, limit: int) -> int:
+def count_visible(conn: Connection, corpus: str, scope: SearchFilter, *, limit: int) -> int:
     """How many chunks of ``corpus`` ``scope`` leaves visible, up to ``limit`` + 1."""
     parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
     rows = f"SELECT 1 FROM chunks c WHERE {seen(scope, 'c', parameters)} LIMIT %(limit)s"
@@ -116,15 +118,12 @@ def count_visible(conn: Connection, corpus: str, scope: Filter, *, limit: int) -
     return int(found)
 
 
-def _visible(conn: Connection, corpus: str, scope: Filter) -> str:
-    """The array literal of the chunks that the versions of ``scope`` leave."""
+def _visible(conn: Connection, corpus: str, scope: SearchFilter) -> str:
+    """The array literal of the chunks that ``scope`` lets through."""
     parameters: dict[str, Any] = {"corpus": corpus}
-    versions = Filter(
-        superseded=scope.superseded, pinned=scope.pinned, inside=scope.inside, outside=scope.outside
-    )
     row = conn.execute(
         "SELECT coalesce(array_agg(c.chunk_id ORDER BY c.chunk_id), '{}')::text FROM chunks c"
-        f" WHERE {seen(versions, 'c', parameters)}",
+        f" WHERE {seen(scope, 'c', parameters)}",
         parameters,
     ).fetchone()
     return str(row[0]) if row else "{}"

@@ -97,10 +97,6 @@ class Cluster:
         with undisturbed():
             return Ping(PGconn.ping(self.socket_dsn(port).encode()))
 
-    def is_made(self) -> bool:
-        """Say whether there is a whole database."""
-        return (self.data / "PG_VERSION").exists() and (self.data / "global/pg_control").exists()
-
     def processes(self) -> list[psutil.Process]:
         """Return the living Postgres processes of this cluster, each with ``info``.
 
@@ -165,7 +161,8 @@ class Cluster:
                 )
             time.sleep(PAUSE_S)
         installation = usable(self.account, self.directory)
-        how = "started" if self.is_made() else "created"
+        whole = all((self.data / name).exists() for name in ("PG_VERSION", "global/pg_control"))
+        how = "started" if whole else "created"
         if how == "created":
             self._create(installation, lock)
         self._start(installation, extra, deadline)

@@ -26,7 +26,6 @@ def record_failure(
     repo: str,
     document_id: str,
     reason: str,
-    *,
     state: str = "failed",
     content_hash: str | None = None,
     fingerprint: str | None = None,

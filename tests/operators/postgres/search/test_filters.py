@@ -19,6 +19,7 @@ from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.vector_search import search_vectors
+from operators.postgres.search.version_filters import SearchFilter
 from operators.postgres.search.visible_chunks import count_visible, visible_at_most
 from operators.postgres.store import Store, collection_info
 
@@ -169,7 +170,7 @@ def test_the_count_of_visible_chunks_is_never_too_low(
     for repos, path_prefix, language, as_of in choices:
         query = {"repos": repos, "path_prefix": path_prefix, "language": language, "as_of": as_of}
         true = sum(visible(row, query) for row in rows)
-        one = Filter(repos, path_prefix, language, as_of=as_of)
+        one = SearchFilter(Filter(repos, path_prefix, language, as_of=as_of))
         with store.transaction() as conn:
             assert count_visible(conn, "code", one, limit=limit) == min(true, limit + 1)
         known = visible_at_most(one, sizes, limit=limit)

@@ -21,7 +21,7 @@ from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.vector_search import search_vectors
-from operators.postgres.search.visible_chunks import count_visible, visible_at_most, with_chunks
+from operators.postgres.search.visible_chunks import count_visible, search_filter, visible_at_most
 from operators.postgres.store import Store, collection_info
 from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.version_store import mark_found
@@ -211,8 +211,8 @@ def test_the_count_of_visible_chunks_is_never_too_low(
     pinned = tuple(tuple(name for name in of if name != "\0") for of in pinned)
     repos = None if query["repos"] is None else tuple(query["repos"])
     superseded = info.superseded["code"] if current else None
-    one = Filter(repos, superseded=superseded, pinned=pinned, as_of=query["as_of"])
-    one = with_chunks(held, Deadline.after(None, ""), "code", one)
+    asked = Filter(repos, superseded=superseded, pinned=pinned, as_of=query["as_of"])
+    one = search_filter(held, Deadline.after(None, ""), "code", asked)
     true = sum(visible(p, query) for p in PASSAGES)
     with held.transaction() as conn:
         counted = count_visible(conn, "code", one, limit=limit)

@@ -12,7 +12,7 @@ from operators.postgres.search import visible_chunks
 from operators.postgres.search.batches import Deadline
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search
-from operators.postgres.search.visible_chunks import with_chunks
+from operators.postgres.search.visible_chunks import search_filter
 from operators.postgres.store import Store, collection_info
 from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.version_store import mark_found
@@ -40,7 +40,7 @@ def test_the_list_of_current_chunks_is_made_once_until_the_corpus_changes(
 
     def listed(moment: datetime | None = None) -> str | None:
         one = Filter(superseded=collection_info(store).superseded["code"], as_of=moment)
-        return with_chunks(store, Deadline.after(None, ""), "code", one).visible
+        return search_filter(store, Deadline.after(None, ""), "code", one).visible
 
     store.forget_info()
     assert listed() is None  # versions are being found
