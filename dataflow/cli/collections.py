@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dataflow.cli.options import AsJson, Collection
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, check_known
 
 collections_app = typer.Typer(
     no_args_is_help=True,
@@ -60,13 +60,13 @@ def collections_drop(name: _Name, yes: _Yes = False) -> None:
     Example: crosscorpus collections drop demo
     """
     from operators.postgres.connection import resolve_dsn
-    from operators.postgres.store import drop_collection, open_store
+    from operators.postgres.store import collections, drop_collection
     from operators.postgres.write.removal import erase_log
 
-    open_store(collection=name).close()  # it is there, or this says which are
+    dsn = resolve_dsn()
+    check_known("collection", name, collections(dsn))
     if not yes:
         _confirm(f"delete the collection {name!r} for good?")
-    dsn = resolve_dsn()
     drop_collection(dsn, name)
     typer.echo(f"{name} is dropped")
     _warn(erase_log(dsn))

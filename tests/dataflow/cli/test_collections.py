@@ -54,6 +54,7 @@ def test_documents_and_collections_are_listed_and_dropped(crosscorpus: Any, tmp_
 
     unknown = crosscorpus("collections", "drop", "to-dorp", "--yes")
     assert (unknown.returncode, "did you mean 'to-drop'" in unknown.stderr) == (2, True)
+    assert "ingest" not in unknown.stderr  # who drops does not want it made
     assert crosscorpus("collections", "drop", "to-drop", "--yes").stdout == "to-drop is dropped\n"
     assert "to-drop" not in json.loads(crosscorpus("collections", "list", "--json").stdout)
 
