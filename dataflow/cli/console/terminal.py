@@ -252,7 +252,7 @@ def draw_ingestion(update: Callable[..., None], event: Event) -> None:
 def fetch_progress(as_json: bool) -> tuple[Callable[[Fetched], None], Callable[[float, str], None]]:
     """Show how far fetching is: return the callbacks ``on_fetched`` and ``on_wait``.
 
-    They print JSON lines, or overwrite one line of a terminal, or nothing without a terminal.
+    They print JSON lines, or overwrite one line of a terminal; without one they tell waits alone.
     """
 
     def on_fetched(event: Fetched) -> None:
@@ -265,7 +265,7 @@ def fetch_progress(as_json: bool) -> tuple[Callable[[Fetched], None], Callable[[
     def on_wait(seconds: float, reason: str) -> None:
         if as_json:
             _print_event({"stage": "wait", "seconds": round(seconds), "reason": reason})
-        elif ERR.is_terminal:
+        else:
             _overwrite(f"{reason}: waiting {seconds:.0f} s\n")
 
     return on_fetched, on_wait
@@ -276,7 +276,8 @@ def _print_event(event: Mapping[str, Any]) -> None:
 
 
 def _overwrite(line: str) -> None:
-    print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+    clear = "\r\033[K" if ERR.is_terminal else ""
+    print(f"{clear}{line}", end="", file=sys.stderr, flush=True)
 
 
 def report_as_json(report: IngestReport) -> dict[str, Any]:

@@ -116,7 +116,8 @@ class GithubApi(AbstractContextManager["GithubApi"]):
                 ) from None
             if query and failed > 1 and "per_page" in query:
                 query["per_page"] = max(_SMALLEST_PAGE, int(query["per_page"]) // 2)
-            self._wait(2.0 ** (failed - 1), problem)
+            tried = f"{urlsplit(url).netloc}: {problem}, {failed} of {_ATTEMPTS} times"
+            self._wait(2.0 ** (failed - 1), tried)
 
     def close(self) -> None:
         """Close the connection."""
@@ -166,7 +167,7 @@ class GithubApi(AbstractContextManager["GithubApi"]):
             )
 
     def _wait(self, seconds: float, reason: str) -> None:
-        if self.on_wait and seconds > 5:
+        if self.on_wait:
             self.on_wait(seconds, reason)
         self._sleep(seconds)
 
@@ -205,7 +206,7 @@ def open_github(
         url: the API's address; default: ``GITHUB_API_URL``, else github.com's. GitHub Enterprise
             Server has its own at ``https://HOST/api/v3``.
         token: default: ``GITHUB_TOKEN``, else ``GH_TOKEN``; none reads public repositories, slowly.
-        on_wait: called with seconds and reason before a wait of more than a few seconds.
+        on_wait: called with seconds and reason before each wait.
         sleep: waits that many seconds.
 
     Raises:

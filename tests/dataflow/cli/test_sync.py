@@ -43,3 +43,12 @@ def test_a_repository_that_is_not_there_is_one_line(run: Any) -> None:
     assert "repos/org/none is not there" in done.stderr
     assert done.stderr.count("\n") == 1
     assert TOKEN not in done.stderr
+
+
+def test_a_server_that_gives_no_answer_at_first_is_told_before_it_is_asked_again(
+    run: Any, server: Any
+) -> None:
+    server.faults = [(503, {}, b"")]
+    done = run("sync", "github", "org/app")
+    assert done.returncode == 0, done.stderr
+    assert ": HTTP 503, 1 of 6 times: waiting 1 s\n" in done.stderr

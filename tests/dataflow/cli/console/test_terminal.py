@@ -183,7 +183,7 @@ def test_ranks_count_from_one_in_json_and_an_absent_one_stays_absent() -> None:
     assert from_one(ranks).to_dict(as_series=False) == expected
 
 
-def test_progress_is_json_lines_for_a_program_and_nothing_at_once_without_a_terminal(
+def test_progress_is_json_lines_for_a_program_and_only_a_wait_is_told_without_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     fetched = Fetched("issues", 7, 1, datetime(2024, 5, 1, tzinfo=UTC))
@@ -196,7 +196,7 @@ def test_progress_is_json_lines_for_a_program_and_nothing_at_once_without_a_term
         out, err = capsys.readouterr()
         assert out == ""
         if not as_json:
-            assert err == ""
+            assert err == "rate limit: waiting 61 s\n"
     scan, fetch, wait = map(json.loads, err.splitlines())
     assert (scan["stage"], scan["fraction"]) == ("scan", 0.5)
     assert (fetch["stage"], fetch["until"]) == ("fetch", "2024-05-01 00:00:00+00:00")

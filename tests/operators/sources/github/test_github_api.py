@@ -172,10 +172,17 @@ def test_a_server_that_stays_broken_is_told(
     assert waited == [1.0, 2.0, 4.0, 8.0, 16.0]
 
 
-def test_no_server_is_told(waited: list[float]) -> None:
-    api = open_github("http://127.0.0.1:9", sleep=waited.append)
+def test_no_server_is_told_at_the_first_try_and_at_the_end(waited: list[float]) -> None:
+    told: list[tuple[float, str]] = []
+
+    def on_wait(seconds: float, reason: str) -> None:
+        told.append((seconds, reason))
+
+    api = open_github("http://127.0.0.1:9", sleep=waited.append, on_wait=on_wait)
     with pytest.raises(GithubError, match=r"no whole answer \(ConnectError\), 6 times"):
         api.get("repos/org/app")
+    assert told[0] == (1.0, "127.0.0.1:9: no whole answer (ConnectError), 1 of 6 times")
+    assert [seconds for seconds, _ in told] == waited
 
 
 @pytest.mark.parametrize(
