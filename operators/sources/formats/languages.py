@@ -58,7 +58,7 @@ _CODE = _by_word(
     xml="xml xsd xsl xslt csproj vcxproj props targets plist",
     json="json json5 jsonc",
     yaml="yaml yml",
-    ini="ini cfg conf properties editorconfig service",
+    ini="ini cfg conf properties editorconfig service control",
     protobuf="proto",
     graphql="graphql gql",
     hcl="tf tfvars hcl",
@@ -68,6 +68,7 @@ _CODE = _by_word(
     autoconf="in",
     latex="tex sty",
     diff="patch diff",
+    output="out",
 )
 _CODE_NAMES = _by_word(
     make="makefile gnumakefile justfile",
@@ -75,11 +76,12 @@ _CODE_NAMES = _by_word(
     dockerfile="dockerfile containerfile",
     groovy="jenkinsfile",
     ruby="vagrantfile gemfile rakefile podfile",
-    yaml="procfile",
+    yaml="procfile .clang-format .clang-tidy",
     bazel="build workspace",
     go="go.mod go.work",
     meson="meson.build meson_options.txt",
-    ini="constraints.txt codeowners .gitignore .gitattributes .dockerignore",
+    ini="""constraints.txt codeowners .gitignore .gitattributes .dockerignore .editorconfig
+        .env.example""",
     bash=".bashrc .bash_profile .profile .zshrc",
 )
 _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt")

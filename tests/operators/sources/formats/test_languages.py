@@ -23,6 +23,13 @@ from operators.sources.formats.languages import (
         ("deploy/values.yaml", "yaml"),
         ("run.sh", "bash"),
         ("schema.sql", "sql"),
+        ("vector.control", "ini"),
+        ("test/expected/hnsw.out", "output"),
+        (".editorconfig", "ini"),
+        ("deploy/.env.example", "ini"),
+        ("src/.clang-format", "yaml"),
+        (".gitattributes", "ini"),
+        ("app.service", "ini"),
     ],
 )
 def test_sources_scripts_and_configuration_are_code(path: str, language: str) -> None:
@@ -39,7 +46,7 @@ def test_prose_is_not_code(path: str, format_: str) -> None:
     assert code_language(path) is None
 
 
-@pytest.mark.parametrize("path", ["photo.png", "data.bin", "noextension", "archive.tar.gz"])
+@pytest.mark.parametrize("path", ["photo.png", "data.bin", "noextension", "a.tar.gz", ".env"])
 def test_other_files_are_neither(path: str) -> None:
     assert (code_language(path), prose_format(path)) == (None, None)
 
