@@ -1,7 +1,7 @@
 """One pass over a repository's log: every commit as a document, and every file's last commit."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -125,8 +125,13 @@ def each_once(commits: Iterable[Commit], merges: MutableMapping[bytes, Commit]) 
     yield from merges.values()
 
 
-def history_document(repository: Repository, commit: Commit) -> Document:
-    """A commit as a document: its message and the paths it touched; then, apart, its diff."""
+def history_document(repository: Repository, commit: Commit, *, cut: bool = False) -> Document:
+    """A commit as a document: its message and the paths it touched; then, apart, its diff.
+
+    ``cut``: its parents are not in this clone. It then seems to add every file, so it names none.
+    """
+    if cut:
+        commit = replace(commit, paths=(), files=0, diff="")
     listed = [shown_path(path) for path in commit.paths]
     if commit.files > MAX_FILES:
         listed.append(f"and {commit.files - MAX_FILES} more")
@@ -151,9 +156,10 @@ def history_document(repository: Repository, commit: Commit) -> Document:
             subject=subject[:200],
             author=commit.author[:200],
             committed_at=committed,
-            files=commit.files,
+            files=None if cut else commit.files,
             merge=len(commit.parents) > 1 or None,
         ),
+        note="without its files: this shallow clone has no commit before it" if cut else None,
     )
 
 
@@ -164,19 +170,19 @@ def remember_last_commit(
     path: bytes,
     content: str,
     *,
-    shallow: bool = False,
+    cuts: Collection[str] = (),
 ) -> None:
     """Note in ``last`` that ``commit`` is the last of the file at ``path``, if it is.
 
-    Commits come newest first; ``content`` is the id of what this one left there. The oldest commit
-    of a shallow clone seems to add every file, so that it dates none.
+    Commits come newest first; ``content`` is the id of what this one left there. One of ``cuts``,
+    whose parents a shallow clone lacks, seems to add every file, so that it dates none.
     """
     known, now = last.get(path), tracked.get(path)
     if now is None or (known is not None and known.exact):
         return
     exact = content == now.content
     if known is None or exact:
-        moment = commit.committed_at if commit.parents or not shallow else None
+        moment = None if commit.commit in cuts else commit.committed_at
         last[path] = LastCommit(commit.commit, moment, exact)
 
 

@@ -32,6 +32,7 @@ HISTORY = "history"
 CORPORA = ("code", HISTORY, "docs")
 
 _SHALLOW = "a shallow clone has no older commits and few dates: git fetch --unshallow brings them"
+_CUT_AT = ("rev-parse", "--git-path", "shallow")  # names the file with the commits cut off there
 
 _OF_A_COMMIT = 400
 """Characters that the progress counts for a commit, about a tenth of a file's."""
@@ -58,19 +59,20 @@ class _Walk:
             for pattern, files in excluded.items():
                 said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
                 yield ReadIssue(pattern, said, failed=False)
-            shallow = git_output(repository.root, "rev-parse", "--is-shallow-repository") == "true"
-            if shallow:
+            cut = Path(repository.root, git_output(repository.root, *_CUT_AT))
+            cuts = frozenset(cut.read_text("ascii", "replace").split() if cut.exists() else ())
+            if cuts:
                 yield ReadIssue(HISTORY, _SHALLOW, failed=False)
             size = partial(text_size, os.fsencode(repository.root), largest=MAX_FILE)
             texts = sum(size(path) for path, _ in tracked.starting(b"") if _is_text(path))
             commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
             self.done, self.found = 0, max(commits * _OF_A_COMMIT + texts, 1)
-            on_file = partial(remember_last_commit, tracked, last, shallow=shallow)
+            on_file = partial(remember_last_commit, tracked, last, cuts=cuts)
             log = read_commits(repository, on_file)
             log = with_diffs(repository, log) if self.diffs else log
             for commit in each_once(log, merges):
                 self.done += _OF_A_COMMIT
-                yield history_document(repository, commit)
+                yield history_document(repository, commit, cut=commit.commit in cuts)
             for item in read_tree(repository, tracked, last):
                 self.done = min(self.done + len(getattr(item, "text", "")), self.found)
                 yield item

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -59,6 +60,31 @@ def test_a_shallow_clone_says_so_and_dates_no_file_by_its_oldest_commit(repo: An
     repo.git("-C", "../shallow", "fetch", "-q", "--unshallow")
     items = list(git_source(repo.path.parent / "shallow").scan())
     assert all(item.created_at for item in items if isinstance(item, Document))
+
+
+def test_the_oldest_commit_of_a_shallow_clone_claims_no_file_nor_diff_and_says_why(
+    repo: Any,
+) -> None:
+    repo.commit("one", **{"a.py": "1", "b.py": "1"})
+    repo.commit("two", EPOCH + 10, **{"c.py": "1"})
+    repo.commit("three", EPOCH + 20, **{"b.py": "2"})
+    clone = repo.path.parent / "shallow"
+    repo.git("clone", "-q", "--depth", "2", f"file://{repo.path}", str(clone))
+    repo.git("-C", str(clone), "worktree", "add", "-q", "../linked")
+    for root in (clone, repo.path.parent / "linked"):
+        read = git_source(root, diffs=True).scan()
+        commits = {d.title: d for d in read if isinstance(d, Document) and d.corpus == "history"}
+        assert commits["two"].text == "two\n"
+        assert "files" not in json.loads(commits["two"].metadata)
+        assert commits["two"].note is not None
+        assert "shallow clone" in commits["two"].note
+        assert "b.py" in commits["three"].text
+        assert commits["three"].note is None
+    repo.git("-C", str(clone), "fetch", "-q", "--unshallow")
+    read = git_source(clone).scan()
+    texts = {d.title: d.text for d in read if isinstance(d, Document) and d.corpus == "history"}
+    assert texts["two"] == "two\n\nFiles:\nc.py\n"
+    assert texts["one"] == "one\n\nFiles:\na.py\nb.py\n"
 
 
 def test_the_folder_names_the_repo_without_a_remote_and_an_option_names_it_anyhow(
