@@ -29,6 +29,7 @@ from operators.ranking.query_filters import narrowed, visible_parts
 MOST_OF_A_DOCUMENT = 3
 NEAREST = 3  # names that an error names
 
+_LINES = re.compile(r"[^,]*:(\d+)(?:-(\d+))?\]?")
 _INSIDE = re.compile(r"\[\w+: (.*)\]", re.DOTALL)
 _OFF = [r"^$", r":\d+(-\d+)?$", r" > .*$", r" \(\d{4}-\d\d-\d\d\)( > .*)?$", r"^[0-9a-f]{7,} "]
 _OFF += [r", (\S+:\d+|review by .*)$"]
@@ -74,6 +75,8 @@ def find_targets(
         visible, distances = _visible(homes, embedders, asked, known, corpora)
         ranks = dict(found.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
         for name in wanted:
+            fits = pl.col("chunk_id").is_in(called(name, known) or _ending(name, known))
+            documents = known.filter(fits)["corpus", "repo", "document_id"].n_unique()
             for chunk_id in meant(name, known, ranks, distances):
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
                 said = {
@@ -81,6 +84,7 @@ def find_targets(
                     "query_id": query["query_id"],
                     "hidden": hidden(chunk, query, corpora, visible),
                     "vector_distance": distances.get(chunk_id),
+                    "documents": documents,
                 }
                 rows.append({**chunk, **said})
     frame = pl.DataFrame(rows, schema=EXPLAIN_TARGETS)
@@ -193,7 +197,7 @@ def meant(
         distances: of chunks to the question, where known.
 
     Raises:
-        UnknownName: nothing visible to the caller's repositories has that name.
+        UnknownName: nothing visible to the caller's repositories has that name or those lines.
     """
     ids = called(name, known) or _ending(name, known)
     if not ids:
@@ -204,6 +208,8 @@ def meant(
             "its document's id, path, title or link; `crosscorpus ingest` on its source reports "
             "what it leaves out"
         )
+    if lines := _LINES.fullmatch(str(name).strip()):
+        ids = _of_lines(ids, known, lines)
     seen = sorted((one for one in ids if one in found), key=lambda one: (found[one], one))
     away = [distances.get(one, np.inf) for one in ids]
     return seen[:MOST_OF_A_DOCUMENT] or [ids[int(np.argmin(away))]]
@@ -227,6 +233,17 @@ def _ending(name: str | int, known: pl.DataFrame) -> list[int]:
     so = pl.any_horizontal(path.str.ends_with(end).fill_null(False) for end in ends)
     ids: list[int] = known.filter(so)["chunk_id"].to_list()
     return ids
+
+
+def _of_lines(ids: Sequence[int], known: pl.DataFrame, lines: re.Match[str]) -> list[int]:
+    """Those of the chunks ``ids`` that have one of ``lines``; all, where theirs are unknown."""
+    of, (first, last) = known.filter(pl.col("chunk_id").is_in(ids)), lines.groups(lines[1])
+    within = (pl.col("start_line") <= int(last)) & (pl.col("end_line") >= int(first))
+    there: list[int] = of.filter(within.fill_null(True))["chunk_id"].to_list()
+    if not there:
+        ends = f"its chunks end with line {max(of['end_line'])}"
+        raise UnknownName(f"no chunk has the lines of {lines[0]!r}: {ends}")
+    return there
 
 
 def nearest(chunks: pl.DataFrame, vectors: Floats) -> dict[int, float]:

@@ -148,11 +148,16 @@ def show_answer(
     _section(out, "citations", links)
     _section(out, "notes", [Text(note, style="yellow") for note in answer["notes"]["note"]])
     if "dispositions" in answer:
-        missing = answer["dispositions"].filter(pl.col("result_rank").is_null())
-        columns = missing["source_label", "disposition", "reason"]
+        fits = answer["explain_targets"]["query_id", "chunk_id", "documents"]
+        named = answer["dispositions"].join(fits, ["query_id", "chunk_id"], maintain_order="left")
+        columns = named["source_label", "disposition", "reason", "documents"]
         fates = [
-            Text.assemble((label, "bold"), f"  {DISPOSITION_MEANINGS[disposition]}: {reason}")
-            for label, disposition, reason in columns.iter_rows()
+            Text.assemble(
+                (label, "bold"),
+                f"  {DISPOSITION_MEANINGS[disposition]}: {reason}",
+                f" (that name fits {documents} documents)" if documents > 1 else "",
+            )
+            for label, disposition, reason, documents in columns.iter_rows()
         ]
         _section(out, "asked about", fates)
     timings = f"{served}; {_where_time_went(answer['provenance'])}" if with_timings else ""

@@ -56,9 +56,25 @@ def test_a_person_may_ask_why_a_passage_is_missing(
     text = page.read_text(encoding="utf-8")
     assert "src/cache.py" in text
     assert "[docs: docs/cache.md" in text
+    found = crosscorpus(*asked, "--explain-chunk", "src/cache.py:2")
+    assert re.search(r"\[code: src/cache.py:1-3\]  in the context: 1st in the", found.stdout)
+    outside = crosscorpus(*asked, "--explain-chunk", "src/cache.py:900")
+    assert (outside.returncode, "its chunks end with line 3" in outside.stderr) == (2, True)
     unknown = crosscorpus(*asked, "--explain-chunk", "docs/cahe.md")
     assert unknown.returncode == 2
     assert "no chunk or document 'docs/cahe.md' to explain" in unknown.stderr
+
+
+def test_a_name_of_several_documents_is_said_to_be_one(crosscorpus: Any, tmp_path: Path) -> None:
+    file = tmp_path / "documents.jsonl"
+    texts = {"a/guide.md": "the cache is flushed", "b/guide.md": "jobs are retried twice"}
+    lines = [{"doc_id": p, "path": p, "corpus": "docs", "text": t} for p, t in texts.items()]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    assert crosscorpus("ingest", "documents", str(file), "-C", "alike").returncode == 0
+    asked = ["query", "cache", "-C", "alike", "--explain-chunk"]
+    assert "(that name fits 2 documents)" in crosscorpus(*asked, "guide.md").stdout
+    assert "that name fits" not in crosscorpus(*asked, "b/guide.md").stdout
+    assert crosscorpus("collections", "drop", "alike", "--yes").returncode == 0
 
 
 def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection: str) -> None:

@@ -45,12 +45,15 @@ def known() -> pl.DataFrame:
         ("100002", [100002]),
         ("[code: src/a.py:10-20]", [100002]),
         ("src/a.py", [100001, 100002]),
-        ("src/a.py:11-12", [100001, 100002]),
+        ("src/a.py:11-12", [100002]),
+        ("src/a.py:9-10", [100001, 100002]),
+        ("[code: src/a.py:8]", [100001]),
+        ("[Home] page:7", [100003]),
         ("[wiki: \\[Home\\] page]", [100003]),
         ("[Home] page", [100003]),
         ("123456", [100003]),
         ("A.py", [100001, 100002]),
-        ("a.py:11-12", [100001, 100002]),
+        ("a.py:11-12", [100002]),
     ],
 )
 def test_a_chunk_is_meant_by_its_id_its_label_or_its_document(
@@ -88,6 +91,14 @@ def test_an_unknown_name_is_an_error_with_the_nearest_label(known: pl.DataFrame)
         meant("[code: src/a.py:1-8]x", known, {}, {})
     with pytest.raises(UnknownName):  # half a file's name is none
         meant(".py", known, {}, {})
+
+
+def test_lines_that_no_chunk_of_the_file_has_are_an_error_that_says_where_it_ends(
+    known: pl.DataFrame,
+) -> None:
+    for name in ("src/a.py:21", "[code: src/a.py:30-40]"):
+        with pytest.raises(UnknownName, match=r"src/a.py:.* its chunks end with line 20$"):
+            meant(name, known, {100001: 0}, {})
 
 
 def test_an_unknown_name_gets_few_near_names_and_where_to_look_for_what_was_left_out() -> None:
