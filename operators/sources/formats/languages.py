@@ -68,7 +68,6 @@ _CODE = _by_word(
     autoconf="in",
     latex="tex sty",
     diff="patch diff",
-    output="out",
 )
 _CODE_NAMES = _by_word(
     make="makefile gnumakefile justfile",

@@ -24,7 +24,6 @@ from operators.sources.formats.languages import (
         ("run.sh", "bash"),
         ("schema.sql", "sql"),
         ("vector.control", "ini"),
-        ("test/expected/hnsw.out", "output"),
         (".editorconfig", "ini"),
         ("deploy/.env.example", "ini"),
         ("src/.clang-format", "yaml"),
