@@ -142,6 +142,7 @@ class Run:
         self.graph = build_ingestion_graph(**graph)
         self.report = IngestReport()  # the counts so far
         self.waiting: list[Document] = []  # read and not yet stored
+        self.waiting_characters = 0  # of their texts
         self.changed_corpora: set[str] = set()  # that this run wrote to
         self.cured = set[Key]()  # that equal the stored version again, after one that failed
         self.failures_in_a_row = 0  # documents that could not be stored, since the last stored one
@@ -187,11 +188,12 @@ class Run:
     def take(self, document: Document) -> None:
         """Have ``document`` wait to be stored."""
         self.waiting.append(document)
+        self.waiting_characters += len(document.text)
         self.read += 1
 
     def take_waiting(self) -> list[Document]:
         """The documents that wait; none waits after that."""
-        batch, self.waiting = self.waiting, []
+        batch, self.waiting, self.waiting_characters = self.waiting, [], 0
         return batch
 
     def note_stored(self, batch: Sequence[Document], written: Written) -> None:

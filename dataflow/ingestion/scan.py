@@ -19,8 +19,8 @@ def scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
     try:
         for item in _items(run):
             complete &= _take(run, item)
-            characters = sum(len(document.text) for document in run.waiting)
-            if len(run.waiting) >= batch_documents or characters >= batch_characters:
+            full = run.waiting_characters >= batch_characters
+            if full or len(run.waiting) >= batch_documents:
                 store_waiting(run)
             elif run.report_is_due:
                 run.tell("scan")
