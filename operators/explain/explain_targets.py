@@ -208,7 +208,9 @@ def meant(
             "its document's id, path, title or link; `crosscorpus ingest` on its source reports "
             "what it leaves out"
         )
-    if lines := _LINES.fullmatch(str(name).strip()):
+    text = str(name).strip()
+    itself = pl.any_horizontal(pl.col("document_id", "path", "title", "uri") == text)
+    if (lines := _LINES.fullmatch(text)) and known.filter(itself).is_empty():
         ids = _of_lines(ids, known, lines)
     seen = sorted((one for one in ids if one in found), key=lambda one: (found[one], one))
     away = [distances.get(one, np.inf) for one in ids]

@@ -101,6 +101,13 @@ def test_lines_that_no_chunk_of_the_file_has_are_an_error_that_says_where_it_end
             meant(name, known, {100001: 0}, {})
 
 
+@pytest.mark.parametrize("name", ["RFC:2119", "tracker:12"])
+def test_a_name_that_ends_in_a_number_is_itself_and_names_no_lines(name: str) -> None:
+    row = {"chunk_id": 100001, "corpus": "wiki", "document_id": "tracker:12", "title": "RFC:2119"}
+    known = labelled(located(row | {"path": None, "start_line": 1, "end_line": 9}), CORPORA)
+    assert meant(name, known, {}, {}) == [100001]
+
+
 def test_an_unknown_name_gets_few_near_names_and_where_to_look_for_what_was_left_out() -> None:
     rows = [{"chunk_id": n, "start_line": n, "end_line": n} for n in range(100000, 100020)]
     known = labelled(located(*rows), CORPORA)
