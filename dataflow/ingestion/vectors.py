@@ -25,8 +25,8 @@ from operators.postgres.write.chunk_vectors import embed_some
 
 T = TypeVar("T")
 
-CHUNKS_AT_ONCE = 32
-"""Of one transaction, which holds these chunks while it embeds them."""
+CHUNKS_AT_ONCE, MOST_AT_ONCE = 32, 1_024
+"""Of one transaction, which holds these chunks while it embeds them; a fast model has more."""
 
 _AWAY = {"away", "no_server", "busy"}  # kinds of database errors that pass
 _PROBE = "a text that every model can embed"
@@ -89,8 +89,13 @@ def embed_missing(
         return vectors
 
     either = partial(vectors_or_reasons, embedder, embed)
-    work = partial(embed_some, store, either, limit=CHUNKS_AT_ONCE)
-    while not stop() and (some := _patiently(work, patience_s)):
+    limit = CHUNKS_AT_ONCE
+    while not stop():
+        started = time.monotonic()
+        some = _patiently(partial(embed_some, store, either, limit=limit), patience_s)
+        if some is None:
+            break
+        limit = _next_limit(limit, time.monotonic() - started)
         touched.add(some.corpus)
         done.chunks += some.vectors
         done.failed += some.failed
@@ -110,6 +115,12 @@ def count_unembedded(store: Store) -> int:
     """How many chunks of the collection wait for a vector now."""
     store.forget_info()
     return sum(collection_info(store).unembedded.values())
+
+
+def _next_limit(limit: int, seconds: float) -> int:
+    """Twice as many chunks after a transaction of half a second, half as many after two."""
+    chosen = limit * 2 if seconds < 0.5 else limit // 2 if seconds > 2 else limit
+    return min(max(chosen, CHUNKS_AT_ONCE), MOST_AT_ONCE)
 
 
 def _patiently(work: Callable[[], T], patience_s: float) -> T:

@@ -7,7 +7,13 @@ which earlier versions installed, in floating point: another vector space, with 
 from dataclasses import dataclass
 from pathlib import Path
 
-from operators.embedding.onnx import DirectoryEmbedder, check_files, load_directory, read_settings
+from operators.embedding.onnx import (
+    DirectoryEmbedder,
+    check_files,
+    device,
+    load_directory,
+    read_settings,
+)
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled
 from operators.foundation.data_dir import data_home
 
@@ -25,7 +31,8 @@ class ModelStatus:
 
 def minilm_directory(home: Path | None = None, model: str = "minilm") -> Path:
     """Where the model is installed; ``home`` and ``model`` as :func:`load_minilm` takes them."""
-    place = {"minilm": "minilm-integers", "minilm-fp32": "minilm"}
+    integers = "minilm-cuda" if device() == "cuda" else "minilm-integers"
+    place = {"minilm": integers, "minilm-fp32": "minilm"}
     return (home or data_home()) / "models" / place[model]
 
 
@@ -41,6 +48,8 @@ def load_minilm(home: Path | None = None, model: str = "minilm") -> DirectoryEmb
     """
     directory = minilm_directory(home, model)
     way = "run `crosscorpus models install`"
+    if device() == "cuda":
+        way = "run `crosscorpus models install --device cuda`"
     if model != "minilm":
         way = "only earlier versions installed it, use minilm"
     if not directory.is_dir():

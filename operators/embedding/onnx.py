@@ -5,7 +5,8 @@
     {"name": "bge-small", "pooling": "cls", "max_tokens": 512, "dimensions": 384,
      "query_prefix": "Represent this sentence for searching relevant passages: "}
 
-The same text gets the same bits in every call. So the padding of a text depends on its own length
+The same text gets the same bits in every call (on a GPU almost the same: its sums depend on the
+batch). So the padding of a text depends on its own length
 alone. Texts share a batch only where the settings say that the graph's rows do not depend on each
 other (``batch_tokens``): the runtime may add up a batch of one and of two in another order. Long
 questions: see :meth:`DirectoryEmbedder.embed_queries`.
@@ -294,6 +295,11 @@ def check_files(directory: Path, settings: ModelSettings) -> dict[str, str]:
     return hashes
 
 
+def device() -> str:
+    """What computes here, of ``CROSSCORPUS_DEVICE``: ``cpu`` or ``cuda``."""
+    return os.environ.get("CROSSCORPUS_DEVICE", "").strip().lower() or "cpu"
+
+
 def cores() -> int:
     """The number of processors that this process may use, of its container's share at most."""
     affinity = hasattr(os, "sched_getaffinity")
@@ -345,15 +351,14 @@ def open_session(path: Path) -> Any:
     """
     import onnxruntime
 
-    device = os.environ.get("CROSSCORPUS_DEVICE", "cpu").strip() or "cpu"
-    provider, there = f"{device.upper()}ExecutionProvider", onnxruntime.get_available_providers()
+    provider, there = f"{device().upper()}ExecutionProvider", onnxruntime.get_available_providers()
     if provider not in there:
         raise CrosscorpusError(
-            f"no device {device!r}: this ONNX Runtime has {', '.join(there)}; for an NVIDIA GPU:"
+            f"no device {device()!r}: this ONNX Runtime has {', '.join(there)}; for an NVIDIA GPU:"
             " pip install 'crosscorpus[gpu]', then, because two packages write the same files,"
             " pip install --force-reinstall --no-deps onnxruntime-gpu"
         )
-    if device == "cuda":
+    if device() == "cuda":
         with redirect_stdout(sys.stderr):
             onnxruntime.preload_dlls()  # what the extra brought; the loader does not look there
     options = onnxruntime.SessionOptions()
@@ -369,7 +374,7 @@ def open_session(path: Path) -> Any:
         raise EmbeddingError(f"cannot load {str(path)!r}: {reason}") from error
     if provider not in session.get_providers():
         raise CrosscorpusError(
-            f"device {device!r} does not start, and ONNX Runtime would use the processor: it"
+            f"device {device()!r} does not start, and ONNX Runtime would use the processor: it"
             " needs a GPU, its driver, and the libraries that 'crosscorpus[gpu]' brings"
         )
     return session

@@ -108,7 +108,7 @@ class Sandbox:
 
         limits = (str(self.memory_bytes), str(self.cpu_s))
         return subprocess.Popen(
-            [sys.executable, "-I", __file__, self.function, *limits],
+            [sys.executable, "-I", __file__, self.function, *limits, *filter(None, sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -180,7 +180,7 @@ def _limit_cpu(seconds: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(_ROOT))  # -I leaves it out
+    sys.path[:] = [str(_ROOT), *sys.path, *sys.argv[4:]]  # -I leaves PYTHONPATH and others out
     _module, _, _name = sys.argv[1].partition(":")
     _function: Callable[[bytes], object] = getattr(importlib.import_module(_module), _name)
     _serve(_function, int(sys.argv[2]), int(sys.argv[3]))

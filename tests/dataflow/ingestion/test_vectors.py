@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ class Slow(WordEmbedder):
         time.sleep(.02 * len(texts))
         return super().embed_documents(texts)
 
-vectors.CHUNKS_AT_ONCE = 8
+vectors.CHUNKS_AT_ONCE = vectors.MOST_AT_ONCE = 8
 with open_store(sys.argv[1], sys.argv[2], max_size=2) as store:
     print("done", vectors.embed_missing(store, Slow()).chunks, flush=True)
 """
@@ -97,6 +99,26 @@ def test_a_chunk_without_a_vector_is_not_behind_worse_ones_that_have_theirs(
         ["results"], inputs={"query": "zanzibar quotient rules"}
     )
     assert answer["results"]["document_id"][0] == "d009"
+
+
+def test_a_fast_model_has_more_chunks_in_hand_and_a_slow_one_fewer(
+    store: Store, new_embedder: Any, write_lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dataflow.ingestion.vectors.CHUNKS_AT_ONCE", 2)
+    monkeypatch.setattr("dataflow.ingestion.vectors.MOST_AT_ONCE", 16)
+
+    class SlowOnce(type(new_embedder())):  # type: ignore[misc]
+        def embed_documents(self, texts: Any) -> Any:
+            if len(self.embedded) == 14:
+                time.sleep(2.1)
+            return super().embed_documents(texts)
+
+    model, done = SlowOnce(), [0]
+    lines = [document(n, title="", text=f"zanzibar {n}") for n in range(60)]
+    read_by_words(store, model, write_lines(*lines))
+    embed_missing(store, model, on_event=lambda event: done.append(event.chunks))
+    sizes = [after - before for before, after in pairwise(done)]
+    assert sizes == [2, 4, 8, 16, 8, 16, 6]
 
 
 def test_a_text_that_the_model_cannot_embed_is_on_record_and_the_others_get_their_vectors(

@@ -16,6 +16,7 @@ from operators.sources.formats.pdf import (
     PdfReader,
     PdfRefused,
 )
+from operators.sources.sandbox import Sandbox
 
 MakePdf = Callable[..., bytes]
 
@@ -66,6 +67,19 @@ def test_the_child_has_none_of_the_programs_environment(
     if not environment.exists():
         pytest.skip("no /proc")
     assert b"secret" not in environment.read_bytes()
+
+
+def test_the_child_finds_packages_wherever_its_parent_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of ``pip install --user`` or ``--target``, which an isolated Python does not look at."""
+    (tmp_path / "elsewhere.py").write_text("def answer(data):\n    return data.decode().upper()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    own = Sandbox(
+        "elsewhere:answer", memory_bytes=1 << 30, cpu_s=5, wall_s=30.0, requests_a_child=9
+    )
+    with closing(own):
+        assert own.ask(b"found") == "FOUND"
 
 
 def test_a_file_that_takes_too_long_is_stopped(make_pdf: MakePdf) -> None:
