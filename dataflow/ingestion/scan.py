@@ -1,6 +1,7 @@
 """The scan: what a source has, compared with the ledger; new documents wait for a batch."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dataflow.ingestion.run import Run
 from dataflow.ingestion.store_batch import GaveUp, store_waiting
@@ -49,6 +50,8 @@ def _take(run: Run, item: Item) -> bool:
     """Have a new document wait; return whether the scan still knows every document it has met."""
     if isinstance(item, LazyDocument) and run.is_new(item.key, item.content):
         item = item.read()
+    if isinstance(item, Document):
+        item = replace(item, source_hash=content_hash(item))  # it is not worked out again
     if isinstance(item, Document) and run.is_new(item.key, content_hash(item), item.part):
         if kept := run.known.more_than(item):
             run.report.documents_unchanged += 1

@@ -67,8 +67,14 @@ def incomplete_corpora(
 
 
 @tag(stage="outcomes")
+def search_faults(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
+    """A corpus and a sentence for each search that failed or came too late."""
+    return search_outcomes.faults(outcomes)
+
+
+@tag(stage="outcomes")
 def context_notes(
-    outcomes: pl.DataFrame,
+    search_faults: list[tuple[str, str]],
     queries: pl.DataFrame,
     version_scope: pl.DataFrame,
     unmet_filters: pl.DataFrame,
@@ -77,7 +83,7 @@ def context_notes(
     incomplete_corpora: pl.DataFrame,
 ) -> pl.DataFrame:
     """What a reader of the context must know: what failed, was cut or is not here."""
-    said = [search_outcomes.notes(outcomes, queries), version_choice.notes(version_scope)]
+    said = [search_outcomes.notes(search_faults, queries), version_choice.notes(version_scope)]
     said += [exact_phrase.notes(version_order, queries), unmet_filters]
     return stacked([*said, replica_lag, incomplete_corpora])
 
@@ -160,6 +166,7 @@ def provenance(
     stage_counts: dict[str, dict[str, int]],
     run_parameters: dict[str, Any],
     outcomes: pl.DataFrame,
+    search_faults: list[tuple[str, str]],
     queries: pl.DataFrame,
     version_scope: pl.DataFrame,
     fused: pl.DataFrame,
@@ -182,7 +189,7 @@ def provenance(
     return {
         "searched": search_outcomes.channels(outcomes),
         "degraded": [
-            *(sentence for _, sentence in search_outcomes.remarks(outcomes)),
+            *(sentence for _, sentence in search_faults),
             *version_choice.degraded(version_scope),
         ],
         "queries": queries.height,

@@ -109,12 +109,12 @@ def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return everything
 
 
-def notes(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """``NOTES``: for each query, what a reader of its answer must know about its corpora."""
-    said, rows = remarks(outcomes), []
+def notes(faults: Sequence[tuple[str, str]], queries: pl.DataFrame) -> pl.DataFrame:
+    """``NOTES``: for each query the :func:`faults` of its corpora, and what was cut of its text."""
+    rows = []
     for query_id, corpora, cut in queries["query_id", "corpora", "cut"].iter_rows():
         rows += [(query_id, cut)] if cut else []
-        rows += [(query_id, n) for corpus, n in said if corpora is None or corpus in corpora]
+        rows += [(query_id, n) for corpus, n in faults if corpora is None or corpus in corpora]
     return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
 
 
@@ -150,8 +150,8 @@ def incomplete(
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 
-def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
-    """A corpus and a sentence for each outcome that a reader must know about."""
+def faults(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
+    """A corpus and a sentence for each search that failed or came too late."""
     columns = outcomes["corpus", "channel", "status", "elapsed_ms", "error"]
     found = []
     for corpus, rows in columns.rows_by_key("corpus").items():

@@ -44,11 +44,6 @@ _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
 _DOTS = re.compile(r"(?:^|/|%2f|%5c)(?:\.|%2e){1,2}(?=/|%2f|%5c|$)", re.IGNORECASE)
 _IN_HOST = re.compile(r"(?:[^/?#]*://)?[^/?#]*")  # text after which a URL's host goes on
 
-PLAIN_URL = re.compile(  # what the checks of a link leave as it is, and most links are
-    r"https?://[a-z0-9]{1,63}(?:\.[a-z0-9]{1,63})*"
-    r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?(?:#[A-Za-z0-9=_-]+)?"
-)
-
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
 _FIELD = re.compile(r"\{([A-Za-z_][\w.-]*)\}")
 _UNREAD = re.compile(r"[{}]|\[\[|\]\]")
@@ -163,8 +158,7 @@ def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
 def short_label(text: str) -> str:
     """``text`` for a label: on one line, cut in its middle where it is long."""
     half = LONGEST // 2
-    short = text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}"
-    return short if short.isascii() and short.isprintable() else label_text(short)
+    return label_text(text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}")
 
 
 def _url(
@@ -178,8 +172,6 @@ def _url(
         for name, value in row.items()
     }
     url = "#".join(_filled(parts, quoted).split("#")[:2])
-    if PLAIN_URL.fullmatch(url):
-        return url
     return None if _DOTS.search(re.split("[?#]", url, maxsplit=1)[0]) else safe_url(url)
 
 

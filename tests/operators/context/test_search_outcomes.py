@@ -8,10 +8,10 @@ import pytest
 from operators.context.search_outcomes import (
     channels,
     collect,
+    faults,
     not_ingested,
     notes,
     outcome,
-    remarks,
     searched,
     sole_channels,
     unsuccessful,
@@ -43,7 +43,7 @@ def test_each_thing_that_went_wrong_is_said_and_nothing_else() -> None:
         ]
     )
     check(outcomes, OUTCOMES, "outcomes")
-    assert [sentence for _, sentence in remarks(outcomes)] == [
+    assert [sentence for _, sentence in faults(outcomes)] == [
         "review: the text search failed (no server); the results are of its vector search alone",
         "docs: the vector search timed out after 1.50 s; it has no results here",
         "docs: the text search failed (no server); it has no results here",
@@ -62,7 +62,7 @@ def test_a_query_hears_only_of_corpora_that_it_asked(make_queries: Make) -> None
     queries = make_queries(
         {"query_id": 0}, {"query_id": 1, "corpora": ["code"]}, {"query_id": 2, "corpora": ["wiki"]}
     )
-    found = check(notes(outcomes, queries), NOTES, "notes")
+    found = check(notes(faults(outcomes), queries), NOTES, "notes")
     assert found["query_id"].to_list() == [0]
     lines = check(not_ingested(outcomes, queries), NOTES, "notes")
     assert lines.rows() == [(0, "not ingested: docs, wiki"), (2, "not ingested: wiki")]

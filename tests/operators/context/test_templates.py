@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflow.configuration.config_model import load_config
-from operators.context.templates import LONGEST, PLAIN_URL, describe, label_names, parse
+from operators.context.templates import LONGEST, describe, label_names, parse
 from operators.errors import CrosscorpusError
-from operators.foundation.escape import label_text, safe_url
+from operators.foundation.escape import label_text
 
 Make = Callable[..., pl.DataFrame]
 CODE = "{path}:{start_line}-{end_line}"
@@ -239,11 +239,6 @@ def test_a_documents_own_address_that_leads_elsewhere_is_no_link(
 )
 def test_dots_that_leave_no_path_are_a_link(make_chunks: Make, url: str) -> None:
     assert link_of(make_chunks, "{uri}", uri=url) == url
-
-
-@given(st.from_regex(PLAIN_URL, fullmatch=True))
-def test_a_plain_address_needs_no_other_check(url: str) -> None:
-    assert safe_url(url) == url
 
 
 HOSTS = [
