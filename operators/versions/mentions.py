@@ -8,10 +8,10 @@ filled in from today.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from operators.foundation.date_text import MONTH_NAMES, MONTHS
 
@@ -130,6 +130,49 @@ _AFTER_A_YEAR = words(
 """Words that may follow a year; another word is what is counted: "in 2000 requests"."""
 
 
+class _Place(NamedTuple):
+    """What stands around a number of a sentence."""
+
+    before: str
+    after: str
+    marked: bool  # as a version, by a word or a ``v``
+    last: str  # the word before it, in lower case as those below
+    between: list[str]  # words before it that may name a product, as written
+    governor: str  # the preposition that it depends on; empty: none
+    asks_before: bool  # that says: the versions before it
+    previous: str  # the word before that
+    earlier: list[str]  # and those before both
+
+
+def _asked_about(earlier: list[str]) -> bool:
+    """Whether the change after ``earlier`` is what the question is about: "was it added in ..."."""
+    to_be = [n for n, word in enumerate(earlier) if word in _TO_BE]
+    if earlier[-1:] in (["what"], ["which"], ["who"]):
+        return True
+    return bool(to_be) and _RELATIVE.isdisjoint(earlier[to_be[-1] - 1 : to_be[-1]])
+
+
+Rules = dict[str, Callable[[_Place], object]]
+"""Rules, each under a question that it alone decides."""
+
+NO_VERSION: Rules = {
+    "What will be removed in v0.18?": lambda at: _PLANNED.search(re.split("[,;:]", at.before)[-1]),
+    "Does it need 3.9 or newer?": lambda at: _AFTERWARDS.match(at.after),
+    "What is in section 3.3?": lambda at: at.last in _NO_PRODUCT and not at.marked,
+}
+"""A number that one of these takes is no version."""
+
+NOT_ASKED: Rules = {
+    "What is it since 0.21?": lambda at: at.governor in _LATER,
+    "What is the size of 3.3?": lambda at: at.previous in _NO_PRODUCT,
+    "How do I migrate to 5.3?": lambda at: at.governor == "to" and _MOVES.fullmatch(at.previous),
+    "Why does the flag added in 0.20 fail?": lambda at: (
+        not at.asks_before and _CHANGED.fullmatch(at.previous) and not _asked_about(at.earlier)
+    ),
+}
+"""A version that one of these takes is only told of: the question asks for what holds now."""
+
+
 def mentions(text: str) -> list[Mention]:
     """The versions and dates that ``text`` asks for, in its order, each once.
 
@@ -182,26 +225,23 @@ def _versions(sentence: str) -> list[Mention]:
     moving: list[Mention] = []  # from one version, until it says to which
     end = 0
     for match in _VERSION.finditer(sentence):
-        before, after = sentence[: match.start()], sentence[match.end() :]
         mention = Mention(match["v"], "marked" if match["mark"] else "bare")
-        leading = [word.strip("'’:.") for word in _WORD.findall(before)][-7:]
-        last = leading[-1].lower() if leading else ""
-        joined = last not in _LATER and (last in _JOINS or before.rstrip()[-1:] in ("", ","))
-        linked = joined and len(_WORD.findall(sentence[end : match.start()])) <= 3
-        planned = _PLANNED.search(re.split("[,;:]", before)[-1])
+        at = _place(match)
+        joined = at.last in _JOINS or at.before.rstrip()[-1:] in ("", ",")
+        near = len(_WORD.findall(sentence[end : match.start()])) <= 3
         placed: Mention | None
-        if planned or _AFTERWARDS.match(after) or (last in _NO_PRODUCT and not match["mark"]):
+        if any(rule(at) for rule in NO_VERSION.values()):
             continue
-        if last == "from":
+        if at.last == "from":
             moving = [mention]
             continue
-        if moving and last == "to":
+        if moving and at.last == "to":
             found, moving, placed = found + moving, [], _named(mention, None)
-        elif found and linked:
+        elif found and joined and near and at.last not in _LATER:
             strength = found[-1].strength if mention.strength == "bare" else mention.strength
             placed = replace(mention, strength=strength)
         else:
-            placed = _placed(mention, leading)
+            placed = _placed(mention, at)
         if placed:
             found, end = [*found, placed], match.end()
     return [
@@ -213,32 +253,27 @@ def _versions(sentence: str) -> list[Mention]:
     ]
 
 
-def _placed(mention: Mention, leading: list[str]) -> Mention | None:
-    """``mention`` with what the words before it say; None: they say that nobody asks for it."""
-    lower = [word.lower() for word in leading]
+def _place(match: re.Match[str]) -> _Place:
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    words = [word.strip("'’:.") for word in _WORD.findall(before)][-7:]
+    lower = [word.lower() for word in words]
     governors = [n for n, word in enumerate(lower) if word in _GOVERNORS and len(lower) - n <= 5]
-    if not governors:
-        product = next(filter(_names, leading[-1:]), None)
+    at = governors[-1] if governors else len(lower) - 2
+    governor, led = lower[at] if governors else "", ["", *lower[: max(at, 0)]]
+    backwards = governor in _BEFORE or (led[-1], governor) == ("prior", "to")
+    marked, last = match["mark"] is not None, ["", *lower][-1]
+    between, earlier = words[max(at + 1, 0) :], led[1:-1]
+    return _Place(before, after, marked, last, between, governor, backwards, led[-1], earlier)
+
+
+def _placed(mention: Mention, at: _Place) -> Mention | None:
+    """``mention`` with what the words before it say; None: they say that nobody asks for it."""
+    product = next(filter(_names, reversed(at.between)), None)
+    if not at.governor:
         return _named(mention, product) if product else mention
-    at = governors[-1]
-    governor, previous, earlier = lower[at], lower[at - 1] if at else "", lower[: at - 1]
-    before = governor in _BEFORE or (previous, governor) == ("prior", "to")
-    refused = (
-        governor in _LATER
-        or previous in _NO_PRODUCT
-        or (governor == "to" and _MOVES.fullmatch(previous))
-        or (not before and _CHANGED.fullmatch(previous) and not _asked_about(earlier))
-    )
-    product = next(filter(_names, reversed(leading[at + 1 :])), None)
-    return None if refused else replace(_named(mention, product), before=before)
-
-
-def _asked_about(earlier: list[str]) -> bool:
-    """Whether the change after ``earlier`` is what the question is about: "was it added in ..."."""
-    to_be = [n for n, word in enumerate(earlier) if word in _TO_BE]
-    if earlier[-1:] in (["what"], ["which"], ["who"]):
-        return True
-    return bool(to_be) and _RELATIVE.isdisjoint(earlier[to_be[-1] - 1 : to_be[-1]])
+    if any(rule(at) for rule in NOT_ASKED.values()):
+        return None
+    return replace(_named(mention, product), before=at.asks_before)
 
 
 def _names(word: str) -> bool:

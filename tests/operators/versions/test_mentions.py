@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.versions.mentions import LONGEST, Mention, mentions
+from operators.versions.mentions import LONGEST, NO_VERSION, NOT_ASKED, Mention, Rules, mentions
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,18 @@ def test_a_question_names_a_version(text: str, expected: list[str]) -> None:
 )
 def test_a_number_that_asks_for_no_version_names_none(text: str) -> None:
     assert mentions(text) == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "example"),
+    [(rules, example) for rules in (NO_VERSION, NOT_ASKED) for example in rules],
+)
+def test_each_rule_alone_decides_its_example(
+    rules: Rules, example: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert mentions(example) == []
+    monkeypatch.delitem(rules, example)
+    assert len(mentions(example)) == 1
 
 
 @pytest.mark.parametrize(
