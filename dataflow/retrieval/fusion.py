@@ -134,27 +134,34 @@ def fused__comb_sum(aged_hits: pl.DataFrame) -> pl.DataFrame:
     held="collection",
     unembedded="unembedded",
 )
-def fused__convex(
-    aged_hits: pl.DataFrame,
-    lexical_weight: pl.DataFrame,
-    lone_channels: dict[str, str],
+def corpus_searches(
     vector_weights: dict[str, float],
     depths: dict[str, int],
     held: dict[str, CollectionInfo],
     unembedded: dict[str, pl.Series],
-    corpus_normalization: float = 0.5,
-    missing_score_fraction: float = 0.0,
-) -> pl.DataFrame:
-    """All hits as one list, by a convex combination of their scores, each on one scale."""
-    corpora = {
+    lone_channels: dict[str, str],
+) -> dict[str, fusion.CorpusSearch]:
+    """How each corpus was searched, as far as a combination of its scores depends on it."""
+    return {
         name: fusion.CorpusSearch(
             weight, depths[name], lone_channels.get(name), held[name].space, unembedded[name]
         )
         for name, weight in vector_weights.items()
     }
+
+
+@tag(stage="fusion")
+def fused__convex(
+    aged_hits: pl.DataFrame,
+    lexical_weight: pl.DataFrame,
+    corpus_searches: dict[str, fusion.CorpusSearch],
+    corpus_normalization: float = 0.5,
+    missing_score_fraction: float = 0.0,
+) -> pl.DataFrame:
+    """All hits as one list, by a convex combination of their scores, each on one scale."""
     factors = fusion.combination(
         aged_hits,
-        corpora,
+        corpus_searches,
         lexical_weight,
         corpus_normalization=corpus_normalization,
         missing_score_fraction=missing_score_fraction,

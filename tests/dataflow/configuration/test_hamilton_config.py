@@ -10,7 +10,7 @@ from dataflow.driver.config_graphs import diff_configs as diff
 from dataflow.driver.retrieval_driver import build_graph
 from dataflow.execution.plan import node_tags
 
-UNCOMBINED = {"fused", "unembedded"}
+UNCOMBINED = {"fused"}
 LISTS = UNCOMBINED | {"merged"}
 DEDUP = {"deduped", "unique"}
 SEARCHES = {"vector_search", "text_search"}
