@@ -322,11 +322,6 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         tags = {name: node_tags(node).get("stage") for name, node in self.graph.nodes.items()}
         return {name: str(stage) for name, stage in tags.items() if stage}
 
-    def nodes(self) -> list[str]:
-        """The nodes that can be asked for or overridden, in the order of the graph."""
-        computed = self.graph.nodes.values()
-        return [n.name for n in computed if not n.user_defined and "module" in n.tags]
-
     def _limit(self, node: Node, arguments: Mapping[str, Any]) -> float | None:
         """The seconds of a node that reads the store, times the questions; None: no limit."""
         if node_tags(node).get("io") != "postgres":

@@ -10,15 +10,14 @@ from dataflow.driver.config_graphs import diff_configs as diff
 from dataflow.driver.retrieval_driver import build_graph
 from dataflow.execution.plan import node_tags
 
-UNCOMBINED = {"fused"}
-LISTS = UNCOMBINED | {"merged"}
+LISTS = {"fused", "merged"}
 DEDUP = {"deduped", "unique"}
 SEARCHES = {"vector_search", "text_search"}
 INTENDED = {
     "missing_score_fraction": {"fused"},
     "search_depth_10": SEARCHES,
     "search_depth_200": SEARCHES,
-    "corpus_ranks": UNCOMBINED,
+    "corpus_ranks": {"fused"},
     "cosine_dedup": DEDUP | {"similarity_index"},
     "full_text_weight": {"lexical_prior"},
     "length_weight": {"lexical_weight"},
@@ -36,7 +35,7 @@ INTENDED = {
     "reranked": {"reranked"},
     "rrf": LISTS,
     "rrf_steep": LISTS | {"vector_hits", "text_hits"},
-    "comb_sum": UNCOMBINED,
+    "comb_sum": {"fused"},
     "static_model": set(),
     "text_only": {
         *("merged", "query_embeddings", "other_embeddings", "vector_search", "vector_hits"),

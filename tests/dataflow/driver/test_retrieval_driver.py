@@ -408,12 +408,6 @@ def test_what_is_in_a_repository_that_the_configuration_leaves_out_cannot_be_exp
         assert explain_targets["corpus"].to_list() == ["code"]
 
 
-def test_nodes_lists_what_can_be_asked_for(build):
-    nodes = build().nodes()
-    assert {"queries", "wiki.merged", "results"} <= set(nodes)
-    assert not {"query", "store", "corpora", "wiki.search_depth", "rrf_k"} & set(nodes)
-
-
 FLUSH = "def flush(cache): the cache is flushed twice after a merge of the {} generation"
 
 
