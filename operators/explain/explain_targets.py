@@ -75,9 +75,8 @@ def find_targets(
         visible, distances = _visible(homes, embedders, asked, known, corpora)
         ranks = dict(found.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
         for name in wanted:
-            fits = pl.col("chunk_id").is_in(called(name, known) or _ending(name, known))
-            documents = known.filter(fits)["corpus", "repo", "document_id"].n_unique()
-            for chunk_id in meant(name, known, ranks, distances):
+            chunks, documents = meant(name, known, ranks, distances)
+            for chunk_id in chunks:
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
                 said = {
                     "source_label": told.get((query["query_id"], chunk_id), chunk["source_label"]),
@@ -188,8 +187,8 @@ def labelled(
 
 def meant(
     name: str | int, known: pl.DataFrame, found: Mapping[int, int], distances: Mapping[int, float]
-) -> list[int]:
-    """The chunks that ``name`` stands for in one question.
+) -> tuple[list[int], int]:
+    """The chunks that ``name`` stands for in one question, and the documents that it fits.
 
     Args:
         known: the result of :func:`labelled`.
@@ -208,13 +207,15 @@ def meant(
             "its document's id, path, title or link; `crosscorpus ingest` on its source reports "
             "what it leaves out"
         )
+    fitting = known.filter(pl.col("chunk_id").is_in(ids))
+    documents = fitting["corpus", "repo", "document_id"].n_unique()
     text = str(name).strip()
     itself = pl.any_horizontal(pl.col("document_id", "path", "title", "uri") == text)
     if (lines := _LINES.fullmatch(text)) and known.filter(itself).is_empty():
-        ids = _of_lines(ids, known, lines)
+        ids = _of_lines(fitting, lines)
     seen = sorted((one for one in ids if one in found), key=lambda one: (found[one], one))
     away = [distances.get(one, np.inf) for one in ids]
-    return seen[:MOST_OF_A_DOCUMENT] or [ids[int(np.argmin(away))]]
+    return seen[:MOST_OF_A_DOCUMENT] or [ids[int(np.argmin(away))]], documents
 
 
 def called(name: str | int, known: pl.DataFrame) -> list[int]:
@@ -237,13 +238,13 @@ def _ending(name: str | int, known: pl.DataFrame) -> list[int]:
     return ids
 
 
-def _of_lines(ids: Sequence[int], known: pl.DataFrame, lines: re.Match[str]) -> list[int]:
-    """Those of the chunks ``ids`` that have one of ``lines``; all, where theirs are unknown."""
-    of, (first, last) = known.filter(pl.col("chunk_id").is_in(ids)), lines.groups(lines[1])
+def _of_lines(fitting: pl.DataFrame, lines: re.Match[str]) -> list[int]:
+    """The chunks of ``fitting`` that have one of ``lines``, or whose lines are unknown."""
+    first, last = lines.groups(lines[1])
     within = (pl.col("start_line") <= int(last)) & (pl.col("end_line") >= int(first))
-    there: list[int] = of.filter(within.fill_null(True))["chunk_id"].to_list()
+    there: list[int] = fitting.filter(within.fill_null(True))["chunk_id"].to_list()
     if not there:
-        ends = f"its chunks end with line {max(of['end_line'])}"
+        ends = f"its chunks end with line {max(fitting['end_line'])}"
         raise UnknownName(f"no chunk has the lines of {lines[0]!r}: {ends}")
     return there
 

@@ -372,9 +372,8 @@ def check_space(store: Store, conn: Connection, *, hold: bool = False) -> None:
     """
     if store.space is None:
         return
-    row = conn.execute(
-        "SELECT model, space FROM collection" + (" FOR SHARE" if hold else "")
-    ).fetchone()
+    held = " FOR SHARE" if hold else ""
+    row = conn.execute(f"SELECT model, space FROM collection{held}").fetchone()
     need_space(store, *row or (None, None))
 
 
@@ -389,7 +388,9 @@ def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -
             "weights, pooling, prefixes or window differ: bring it over"
             f" (crosscorpus models migrate {as_given(str(given[0]))} -C {collection})"
         )
-        if given[0] == "minilm":
+        from operators.embedding.minilm import minilm_directory  # loads what few commands need
+
+        if given[0] == "minilm" and minilm_directory(model="minilm-fp32").is_dir():
             way += ", and meanwhile ask with embedding: minilm-fp32"
     return ModelMismatch(
         f"collection {collection!r} holds vectors of model {held[0]!r} ({held[2]} dimensions, "

@@ -80,8 +80,14 @@ def test_vectors_stay_close_to_the_original_weights(home: Path, earlier: Directo
 
 
 def test_a_collection_of_the_model_in_floating_point_goes_over_beside_its_use(
-    store: Store, minilm: DirectoryEmbedder, earlier: DirectoryEmbedder, tmp_path: Path
+    store: Store,
+    minilm: DirectoryEmbedder,
+    earlier: DirectoryEmbedder,
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("CROSSCORPUS_HOME", str(home))
     file = tmp_path / "documents.jsonl"
     rows = [{"doc_id": f"d{n}", "corpus": "docs", "text": text} for n, text in enumerate(TEXTS)]
     file.write_text("\n".join(map(json.dumps, rows)))

@@ -8,7 +8,15 @@ import polars as pl
 import pytest
 
 from operators.errors import UnknownName
-from operators.explain.explain_targets import hidden, labelled, meant, nearest, spellings
+from operators.explain import explain_targets
+from operators.explain.explain_targets import (
+    called,
+    hidden,
+    labelled,
+    meant,
+    nearest,
+    spellings,
+)
 from operators.frames import CHUNKS
 from operators.postgres.search.chunk_lookup import LOCATED
 
@@ -60,7 +68,7 @@ def test_a_chunk_is_meant_by_its_id_its_label_or_its_document(
     known: pl.DataFrame, name: str | int, chunks: list[int]
 ) -> None:
     ranks = {100002: 9, 100001: 4, 100003: 0}
-    assert meant(name, known, ranks, {}) == chunks
+    assert meant(name, known, ranks, {})[0] == chunks
 
 
 @pytest.mark.parametrize(
@@ -77,13 +85,28 @@ def test_a_label_with_its_repository_means_the_file_there(name: str, chunks: lis
     rows = [{"chunk_id": 100001 + n, "repo": r} for n, r in enumerate(("o/a", "o/b"))]
     found = located(*({**row, "start_line": 1, "end_line": 9} for row in rows))
     several = labelled(found, CORPORA, many_repos=True)
-    assert meant(name, several, {100001: 0, 100002: 1}, {}) == chunks
+    assert meant(name, several, {100001: 0, 100002: 1}, {})[0] == chunks
+
+
+def test_one_look_gives_the_chunks_of_a_name_and_the_number_of_documents_that_it_fits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [{"chunk_id": 100001 + n, "document_id": f"d{n}", "path": f"{n}/a.py"} for n in (0, 1)]
+    known, asked = labelled(located(*rows), CORPORA), []
+
+    def looked(name: str | int, frame: pl.DataFrame) -> list[int]:
+        asked.append(name)
+        return called(name, frame)
+
+    monkeypatch.setattr(explain_targets, "called", looked)
+    assert meant("a.py", known, {}, {}) == ([100001], 2)
+    assert asked == ["a.py"]
 
 
 def test_a_document_that_no_search_found_is_its_nearest_chunk(known: pl.DataFrame) -> None:
-    assert meant("src/a.py", known, {}, {100001: 0.8, 100002: 0.3}) == [100002]
-    assert meant("src/a.py", known, {}, {}) == [100001]
-    assert meant("src/a.py", known, {100001: 7}, {100002: 0.1}) == [100001]
+    assert meant("src/a.py", known, {}, {100001: 0.8, 100002: 0.3})[0] == [100002]
+    assert meant("src/a.py", known, {}, {})[0] == [100001]
+    assert meant("src/a.py", known, {100001: 7}, {100002: 0.1})[0] == [100001]
 
 
 def test_an_unknown_name_is_an_error_with_the_nearest_label(known: pl.DataFrame) -> None:
@@ -105,7 +128,7 @@ def test_lines_that_no_chunk_of_the_file_has_are_an_error_that_says_where_it_end
 def test_a_name_that_ends_in_a_number_is_itself_and_names_no_lines(name: str) -> None:
     row = {"chunk_id": 100001, "corpus": "wiki", "document_id": "tracker:12", "title": "RFC:2119"}
     known = labelled(located(row | {"path": None, "start_line": 1, "end_line": 9}), CORPORA)
-    assert meant(name, known, {}, {}) == [100001]
+    assert meant(name, known, {}, {})[0] == [100001]
 
 
 def test_an_unknown_name_gets_few_near_names_and_where_to_look_for_what_was_left_out() -> None:
