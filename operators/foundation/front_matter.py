@@ -9,7 +9,8 @@ first counts.
 
 import re
 import tomllib
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from yaml import AliasEvent, BaseLoader, CollectionStartEvent, Node, ScalarNode, YAMLError
@@ -20,6 +21,8 @@ MAX_SIZE = 32 * 1024
 """Characters between the fences."""
 MAX_DEPTH = 16
 """Collections within collections."""
+
+_TOO_DEEP = f"front matter is nested deeper than {MAX_DEPTH}"
 
 Value: TypeAlias = "str | list[Value] | dict[str, Value]"
 
@@ -44,7 +47,7 @@ class FrontMatterRefused(CrosscorpusError, ValueError):
 
 
 class Block(NamedTuple):
-    """Front matter: its language, its text and its end."""
+    """Front matter: its language, its text (cut where it is too long to be read) and its end."""
 
     language: Literal["yaml", "toml"]
     text: str
@@ -64,7 +67,7 @@ def find_front_matter(text: str) -> Block | None:
     if opening is None or closing is None:
         return None
     inner = text[opening.end() : closing.start()].replace("\r\n", "\n").replace("\r", "\n")
-    return Block("toml" if opening[1] == "+++" else "yaml", inner, closing.end())
+    return Block("toml" if opening[1] == "+++" else "yaml", inner[: MAX_SIZE + 1], closing.end())
 
 
 def front_matter_lines(text: str) -> int:
@@ -93,7 +96,7 @@ def parse_block(block: Block) -> dict[str, Value]:
     for bracket in _BRACKET.finditer(block.text):
         depth = depth + 1 if bracket[0] in "[{" else max(0, depth - 1)
         if depth > MAX_DEPTH:
-            raise _too_deep()
+            raise FrontMatterRefused(_TOO_DEEP)
     try:
         toml = block.language == "toml"
         found = _toml(block.text) if toml else _StringLoader(block.text).get_data()
@@ -116,12 +119,13 @@ def stated_title(text: str) -> str | None:
     return " ".join(title.split()) or None if isinstance(title, str) else None
 
 
-def legible(block: Block) -> dict[str, Value]:
+@lru_cache(maxsize=1)  # title, date and version of one document are read one after the other
+def legible(block: Block) -> Mapping[str, Value]:
     """The keys and values of a block; of a refused one its :func:`plain_lines`."""
     try:
         return parse_block(block)
     except FrontMatterRefused:
-        return dict(plain_lines(block))
+        return plain_lines(block)
 
 
 def plain_lines(block: Block) -> dict[str, str]:
@@ -139,19 +143,15 @@ def plain_lines(block: Block) -> dict[str, str]:
     return found
 
 
-def _too_deep() -> FrontMatterRefused:
-    return FrontMatterRefused(f"front matter is nested deeper than {MAX_DEPTH}")
-
-
 def _toml(text: str) -> Value:
     if _LONG_KEY.search(text):
-        raise _too_deep()
+        raise FrontMatterRefused(_TOO_DEEP)
     return _strings(tomllib.loads(text, parse_float=str))
 
 
 def _strings(value: object, depth: int = 0) -> Value:
     if depth > MAX_DEPTH:
-        raise _too_deep()
+        raise FrontMatterRefused(_TOO_DEEP)
     if isinstance(value, dict):
         return {key: _strings(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, list):
@@ -180,7 +180,7 @@ class _StringLoader(BaseLoader):
         nested = isinstance(event, CollectionStartEvent)
         self._depth += nested
         if self._depth > MAX_DEPTH:
-            raise _too_deep()
+            raise FrontMatterRefused(_TOO_DEEP)
         node = super().compose_node(parent, index)
         self._depth -= nested
         return node

@@ -9,7 +9,7 @@ filled in from today.
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -194,7 +194,7 @@ def _by_key(fields: dict[str, str]) -> Iterator[_Found]:
         yield from _found("explicit", fields[key], partial(parse_date, us_order=key in _US_KEYS))
 
 
-def _flat(fields: dict[str, Value]) -> dict[str, str]:
+def _flat(fields: Mapping[str, Value]) -> dict[str, str]:
     flat: dict[str, str] = {}
     for key, value in fields.items():
         name = key.strip().lower().replace("-", "_").replace(" ", "_")

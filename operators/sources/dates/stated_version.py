@@ -34,7 +34,7 @@ def document_version(path: str | None, text: str | None = None) -> tuple[str | N
 def _stated(text: str, suffix: str) -> tuple[str, str] | None:
     block = find_front_matter(text)
     if block is not None:
-        fields = reversed(legible(block).items())
+        fields = reversed([*legible(block).items()])
         named = {key.lower().replace("-", "_"): value for key, value in fields}
         for key in _KEYS:
             value = named.get(key)

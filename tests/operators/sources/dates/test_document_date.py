@@ -3,12 +3,17 @@ from __future__ import annotations
 import csv
 import os
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
+from whole_scan import read_all
 
+from operators.foundation import front_matter
 from operators.frames import DOCUMENTS
 from operators.sources.dates.document_date import (
     TRUST,
@@ -17,6 +22,10 @@ from operators.sources.dates.document_date import (
     extract_doc_date,
     without_future_dates,
 )
+from operators.sources.folder import folder_source
+from operators.sources.git.git_source import git_source
+from operators.sources.protocol import Document, Source
+from operators.sources.wiki.wiki_source import wiki_source
 
 DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", "../shared/data"))
 if not DATA.is_absolute():
@@ -144,6 +153,23 @@ def test_h31_h37_h47_what_is_no_date_of_the_document_leaves_the_file_time(
     file = write(tmp_path, name, text)
     assert document_date(file, now=NOW).source == "mtime"
     assert extract_doc_date(file) == MTIME.timestamp()
+
+
+@pytest.mark.parametrize("block", ["version: 1.2", "description: a: b\nversion: 1.2"])
+@pytest.mark.parametrize("source", [folder_source, wiki_source, git_source])
+def test_a_documents_front_matter_is_parsed_once_for_title_date_and_version(
+    repo: Any, monkeypatch: pytest.MonkeyPatch, source: Callable[[Path], Source], block: str
+) -> None:
+    title = f"Of {repo.path}"
+    text = f"---\ntitle: {title}\ndate: 2020-01-01\n{block}\n---\ntext\n"
+    repo.commit("first", **{"a.md": text})
+    parsed = Mock(wraps=front_matter.parse_block)
+    monkeypatch.setattr(front_matter, "parse_block", parsed)
+    items = (item for item in read_all(source(repo.path)) if isinstance(item, Document))
+    pages = [item for item in items if item.corpus != "history"]
+    read = [(page.title, page.doc_date, page.version) for page in pages]
+    assert read == [(title, moment(2020), "1.2")]
+    assert parsed.call_count == 1
 
 
 def test_the_sources_are_believed_in_their_order(tmp_path: Path) -> None:
