@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.rows import index
-from operators.arrays.segments import Integers, changes, lengths, offsets
+from operators.arrays.segments import Integers, lengths, offsets, starts
 
 _FEW = 100  # lists that are made one by one; more are made together
 
@@ -16,7 +16,7 @@ def lists(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
 
     ``owner``: for each value the row of its list, ascending. A list without a value is empty.
     """
-    begins = np.flatnonzero(changes(owner))
+    begins = starts(owner)
     if len(begins) > _FEW:
         return _many(values, owner, rows)
     place = np.zeros(rows, np.int64)

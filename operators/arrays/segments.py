@@ -18,15 +18,17 @@ def places(query_id: Column) -> NDArray[np.uint32]:
     [0, 1, 0]
     """
     begins = starts(query_id)
-    if len(begins) <= 1:
-        return np.arange(len(query_id), dtype=np.uint32)
-    first = np.repeat(begins.astype(np.uint32), lengths(begins, len(query_id)))
-    return np.arange(len(query_id), dtype=np.uint32) - first
+    first = np.repeat(begins, lengths(begins, len(query_id)))
+    return (np.arange(len(query_id)) - first).astype(np.uint32)
 
 
-def starts(query_id: Column) -> Integers:
-    """The row where each query begins; the rows of a query stand together."""
-    return np.flatnonzero(changes(query_id))
+def starts(*columns: Column) -> Integers:
+    """The row where each query begins, or each group by several columns; its rows stand together.
+
+    >>> starts(np.array([4, 4, 9]), np.array([1, 2, 2])).tolist()
+    [0, 1, 2]
+    """
+    return np.flatnonzero(changes(*columns))
 
 
 def lengths(begins: Integers, total: int) -> Integers:
@@ -38,10 +40,12 @@ def lengths(begins: Integers, total: int) -> Integers:
     return np.concatenate((begins[1:], [total])) - begins
 
 
-def changes(values: Column) -> Flags:
-    """Whether each value differs from the one before; the first does."""
-    found = np.ones(len(values), bool)
-    np.not_equal(values[1:], values[:-1], out=found[1:])
+def changes(*columns: Column) -> Flags:
+    """Whether each row differs from the one before in any of the columns; the first does."""
+    found = np.zeros(len(columns[0]), bool)
+    found[:1] = True
+    for values in columns:
+        found[1:] |= values[1:] != values[:-1]
     return found
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Column, Floats, Integers, changes, positions, starts
+from operators.arrays.segments import Column, Floats, Integers, positions, starts
 from operators.evaluation.ranked_documents import IN_JUDGED_CORPUS, judged_names
 from operators.ranking.fusion import CorpusSearch, combination
 from operators.ranking.lexical_weight import lexical_weights
@@ -68,14 +68,14 @@ class Candidates:
                 corpus_normalization=corpus_normalization,
                 missing_score_fraction=missing_score_fraction,
             )
-            self._values[key] = _floats(made["vector_value"]), _floats(made["text_value"])
+            self._values[key] = made["vector_value"].to_numpy(), made["text_value"].to_numpy()
         return self._values[key]
 
     def confidence(self, full_weight_terms: int) -> Floats:
         """The factor of each question's text scores."""
         if full_weight_terms not in self._confidence:
             factors = lexical_weights(self.questions, full_weight_terms=full_weight_terms)
-            prior = _floats(factors["lexical_weight"])
+            prior = factors["lexical_weight"].to_numpy()
             match = self.questions["match"].to_numpy()
             self._confidence[full_weight_terms] = np.fmax(prior, match)
         return self._confidence[full_weight_terms]
@@ -99,7 +99,7 @@ class Candidates:
         query, document = self.of_hits("query_id"), self.of_hits("document")
         order = np.lexsort((document, query))
         query, document = query[order], document[order]
-        begins = np.flatnonzero(changes(query) | changes(document))
+        begins = starts(query, document)
         owner = query[begins]
         first = starts(owner)
         sizes = np.diff(first, append=len(owner))
@@ -231,8 +231,3 @@ def together(first: Candidates, second: Candidates) -> Candidates:
 
 def _renumbered(questions: pl.DataFrame) -> pl.DataFrame:
     return questions.with_columns(query_id=pl.int_range(pl.len(), dtype=pl.UInt32))
-
-
-def _floats(column: pl.Series) -> Floats:
-    values: Floats = column.cast(pl.Float64).to_numpy().astype(np.float64)
-    return values

@@ -132,7 +132,7 @@ def _align(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> _Aligned:
     # the best rank comes first within query, chunk and list
     order = np.lexsort((rank, from_text, chunk_id, query_id))
     query_id, chunk_id, from_text = query_id[order], chunk_id[order], from_text[order]
-    another = changes(query_id) | changes(chunk_id)
+    another = changes(query_id, chunk_id)
     once = another | changes(from_text)
     place = np.cumsum(another) - 1
 

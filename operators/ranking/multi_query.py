@@ -39,7 +39,7 @@ def fuse_texts(
     query_id, chunk_id, text_no = query_id[order], chunk_id[order], text_no[order]
     rank, values = rank[order], lists[value].to_numpy()[order]
 
-    another = changes(query_id) | changes(chunk_id)
+    another = changes(query_id, chunk_id)
     once = another | changes(text_no)
     place = np.cumsum(another) - 1
     begins = np.flatnonzero(another)
