@@ -63,23 +63,18 @@ def known_vectors(embedded_texts: pl.DataFrame, store: Store, embedder: Embedder
 
 @tag(stage="embed", io="embedding")
 def new_vectors(
-    embedded_texts: pl.DataFrame,
-    known_vectors: Vectors,
-    store: Store,
-    embedder: Embedder,
-    embed_at_once: int = 64,
+    embedded_texts: pl.DataFrame, known_vectors: Vectors, store: Store, embedder: Embedder
 ) -> Vectors:
-    """The vectors that the cache lacks; it gets them after every ``embed_at_once`` texts."""
+    """The vectors that the cache lacks; it gets them."""
     missing = embedded_texts.unique("text_hash", keep="first", maintain_order=True).filter(
         ~pl.col("text_hash").is_in(list(known_vectors))
     )
-    made: Vectors = {}
-    for part in missing.iter_slices(embed_at_once):
-        hashes = part["text_hash"].to_list()
-        vectors = embedder.embed_documents(part["text"].to_list())
-        cache_embeddings(store, embedder.space, hashes, vectors)
-        made.update(zip(hashes, vectors, strict=True))
-    return made
+    if missing.is_empty():
+        return {}
+    hashes = missing["text_hash"].to_list()
+    vectors = embedder.embed_documents(missing["text"].to_list())
+    cache_embeddings(store, embedder.space, hashes, vectors)
+    return dict(zip(hashes, vectors, strict=True))
 
 
 @tag(stage="embed")

@@ -129,7 +129,7 @@ def _caller() -> str:
 
 def run(dsn: str, collection: str, work: str, source: str) -> None:
     """Bring a collection to ``source``, perhaps (recut) by another chunker, or to another model."""
-    from dataflow.ingestion import model_migration
+    from dataflow.ingestion import model_migration, vectors
     from dataflow.ingestion.loop import ingest
     from operators.postgres.schema import indexes
     from operators.postgres.store import open_store
@@ -140,6 +140,7 @@ def run(dsn: str, collection: str, work: str, source: str) -> None:
     if work == "recut":
         chunker.VERSION += ".recut"
         embedder.max_tokens = 25
+    vectors.CHUNKS_AT_ONCE = vectors.MOST_AT_ONCE = 4
     with open_store(dsn, collection, create=True, max_size=2) as store:
         if work == "migrate":
             model_migration.CHUNKS_AT_ONCE, indexes.EXACT_SCAN_MAX_ROWS = 8, 20
@@ -152,7 +153,6 @@ def run(dsn: str, collection: str, work: str, source: str) -> None:
             prune=True,
             batch_documents=5,
             allow_mass_delete=True,
-            config={"embed_at_once": 4},
         )
 
 

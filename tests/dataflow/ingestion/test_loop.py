@@ -272,7 +272,7 @@ def test_a_collection_always_equals_a_fresh_full_build(
             source = folder_source(self.folder, "wiki", "org/app")
             return ingest(
                 store or self.store, self.model, source,
-                allow_mass_delete=True, batch_documents=2, config={"embed_at_once": 2}, **options,
+                allow_mass_delete=True, batch_documents=2, **options,
             )  # fmt: skip
 
         @rule(name=NAMES, text=TEXTS)
