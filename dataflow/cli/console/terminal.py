@@ -65,7 +65,7 @@ def print_result(as_json: bool, data: Any, show: Callable[..., None], *shown: An
 
 
 def print_first(lines: Sequence[str | Text], most: int, indent: str = "") -> None:
-    """Print so many lines ``most``, and how many more there are."""
+    """Print the first ``most`` of ``lines``, and how many more there are."""
     for line in lines[:most]:
         OUT.print(Text.assemble(indent, line))
     if len(lines) > most:

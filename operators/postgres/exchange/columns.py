@@ -37,8 +37,6 @@ _ARROW = {
     "integer[]": pa.list_(pa.int32()),
     "text[]": pa.list_(pa.string()),
 }
-
-
 _KINDS = {arrow: kind for kind, arrow in _ARROW.items() if kind not in ("uuid", "sparsevec")}
 
 

@@ -123,7 +123,7 @@ def delete_for_good(store: Store, chosen: pl.DataFrame) -> None:
 
 
 def to_be_erased(store: Store) -> list[str]:
-    """The corpora of which documents were deleted for good, and not yet erased; sorted."""
+    """The corpora whose documents were deleted for good and are not erased yet; sorted."""
     rows = store.rows("SELECT name FROM sync_state WHERE source = %s ORDER BY 1", (_MARK,))
     return [str(corpus) for (corpus,) in rows]
 
