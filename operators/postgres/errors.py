@@ -201,7 +201,7 @@ def is_transient(error: BaseException) -> bool:
 
     True for an OperationalError with SQLSTATE 57P0x, 08xxx, 40001 or 40P01, or with none (a lost
     connection). False if the server refused our identity, or the pool gave up. True as well if a
-    prepared statement has a type's old number (pgvector was created anew): a rollback forgets it.
+    prepared statement has a type's old number (pgvector was created again): a rollback forgets it.
     """
     if isinstance(error, psycopg.errors.InternalError_):
         return "cache lookup failed for type" in str(error)
