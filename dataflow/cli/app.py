@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dataflow.cli.collections import collections_app, drop
+from dataflow.cli.collections import collections_app, drop, print_notes
 from dataflow.cli.demo import demo
 from dataflow.cli.evaluate import evaluate, sweep
 from dataflow.cli.ingest import ingest_app, watch
@@ -257,8 +257,7 @@ def query(options: Question) -> None:
     reply = ask_server(options.collection, "/local/query", asked) or _answered(
         asked, options.config, options.collection
     )
-    for sentence in reply["notes"]:
-        typer.secho(f"note: {sentence}", fg="yellow", err=True)
+    print_notes(reply["notes"])
     if options.explain:
         options.explain.write_text(reply["page"], encoding="utf-8")
     sys.stdout.write(reply["out"])

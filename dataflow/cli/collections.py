@@ -1,6 +1,7 @@
 """Commands that list and carry collections, and that take out what must not stay."""
 
 import sys
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -69,7 +70,7 @@ def collections_drop(name: _Name, yes: _Yes = False) -> None:
         _confirm(f"delete the collection {name!r} for good?")
     drop_collection(dsn, name)
     typer.echo(f"{name} is dropped")
-    _warn(erase_log(dsn))
+    print_notes(erase_log(dsn))
 
 
 @collections_app.command("move")
@@ -164,7 +165,7 @@ def drop(
         rows = chosen["corpus", "repo", "path", "document_id"].iter_rows()
         lines = [printable(f"{corpus} {repo} {path or name}") for corpus, repo, path, name in rows]
         print_first(lines, _SHOWN, "  ")
-    _warn(left)
+    print_notes(left)
 
 
 def _confirm(question: str) -> None:
@@ -173,6 +174,7 @@ def _confirm(question: str) -> None:
     typer.confirm(question, abort=True)
 
 
-def _warn(left: list[str]) -> None:
-    for sentence in left:
+def print_notes(sentences: Iterable[str]) -> None:
+    """Print each of ``sentences`` as a note on standard error."""
+    for sentence in sentences:
         typer.secho(f"note: {sentence}", fg="yellow", err=True)

@@ -93,7 +93,7 @@ class IngestOptions:
 
     @property
     def of_a_run(self) -> dict[str, Any]:
-        """Those that every run over a source takes."""
+        """The options that every run over a source takes."""
         names = ("allow_mass_delete", "secrets", "corpora", "wait", "in_turn")
         return {name: getattr(self, name) for name in names}
 

@@ -67,7 +67,7 @@ def find_targets(
     wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
     found = pl.concat(merged.values())
     columns = hits["query_id", "chunk_id", "source_label"]
-    told = {(query_id, chunk_id): label for query_id, chunk_id, label in columns.iter_rows()}
+    shown = {(query_id, chunk_id): label for query_id, chunk_id, label in columns.iter_rows()}
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
         asked = queries.filter(query_id=query["query_id"])
@@ -79,7 +79,7 @@ def find_targets(
             for chunk_id in chunks:
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
                 said = {
-                    "source_label": told.get((query["query_id"], chunk_id), chunk["source_label"]),
+                    "source_label": shown.get((query["query_id"], chunk_id), chunk["source_label"]),
                     "query_id": query["query_id"],
                     "hidden": hidden(chunk, query, corpora, visible),
                     "vector_distance": distances.get(chunk_id),

@@ -38,9 +38,9 @@ class Rule(NamedTuple):
     """
 
     kind: str
-    states: frozenset[str]
     words: str
     advice: str
+    states: frozenset[str] = frozenset()
     permanent: bool = False
 
 
@@ -54,16 +54,15 @@ RULES = (
     Rule(
         # Nothing of it is repeated: after a bare / in a password, the rest counts as the port.
         "bad_dsn",
-        frozenset({"no SQLSTATE"}),
         r"invalid (integer value|port number|\w+ value:)|bad value for connect_timeout"
         r"|Servname not supported|could not match \d+",
         "{variable} has a port, or another option, with a value that it cannot have: write it "
         f"as {WRITTEN}, a / in the password as %2F",
+        states=frozenset({"no SQLSTATE"}),
         permanent=True,
     ),
     Rule(
         "node_away",
-        frozenset(),
         r"connection to the remote node|connection marked as essential",
         "a node of the cluster of {to} is away ({said}): its log says why, as a full disk; start "
         "it; collections that are on other nodes answer",
@@ -71,16 +70,15 @@ RULES = (
     ),
     Rule(
         "not_allowed",
-        frozenset({"42501", "25006"}),
         r"permission denied|must be owner|read-only transaction",
         "user {user} lacks a privilege in database {db} at {to} ({said}): searching needs to read, "
         "ingesting to create and write; have an administrator grant it, or name the primary in "
         "CROSSCORPUS_DSN if this is a replica",
+        states=frozenset({"42501", "25006"}),
         permanent=True,
     ),
     Rule(
         "refused",
-        frozenset({"28P01", "28000", "3D000"}),
         r"password authentication failed|no password supplied|empty password"
         r"|role .* (does not exist|is not permitted to log in)|pg_hba\.conf"
         r"|database .* does not exist"
@@ -90,11 +88,11 @@ RULES = (
         r"|wrong version|protocol version|unsupported protocol|no protocols|no (shared )?cipher",
         "{to} refuses the connection ({said}): correct user, password, database or SSL options in "
         "{variable}",
+        states=frozenset({"28P01", "28000", "3D000"}),
         permanent=True,
     ),
     Rule(
         "missing_extension",
-        frozenset(),
         r'type "(\w+\.)?(vector|halfvec|sparsevec)(\[\])?" does not exist'
         r"|operator does not exist: .*<(=|#|-|\+)>|function (\w+\.)?halfvec\w*\("
         r'|extension "[^"]*" is not available|could not open extension control file',
@@ -103,38 +101,35 @@ RULES = (
     ),
     Rule(
         "no_collection",
-        frozenset({"42P01", "3F000"}),
         r'(relation|schema) "[^"]*" does not exist',
         "the collection is gone from database {db} at {to} ({said}): it was dropped meanwhile, and "
         "ingesting into it makes it again",
+        states=frozenset({"42P01", "3F000"}),
     ),
     Rule(
         "lost_vectors",
-        frozenset(),
         r'column "?(\w+\.)?(embedding|bm25)"? (of .*)?does not exist',
         "a collection in database {db} at {to} has lost its vectors ({said}): ingest its sources "
         "into another collection",
     ),
     Rule(
         "wrong_dimension",
-        frozenset(),
         r"expected \d+ dimensions, not \d+|different \w+ dimensions \d+ and \d+",
         "the vectors are of another embedding model than the stored ones ({said}): use the "
         "collection's model, or ingest into a new collection",
     ),
     Rule(
         "interrupted",
-        frozenset(),
         r"conflict with recovery",
         "the replica at {to} interrupted a long query for what its primary changed ({said}): ask "
         "again, or have an administrator set hot_standby_feedback = on there",
     ),
-    Rule("disk_full", frozenset({"53100"}), r"No space left on device", _DISK_FULL),
+    Rule("disk_full", r"No space left on device", _DISK_FULL, states=frozenset({"53100"})),
     Rule(
         "timed_out",
-        frozenset({"57014"}),
         r"statement timeout",
         "{to} took longer than allowed and was interrupted",
+        states=frozenset({"57014"}),
     ),
 )
 NO_SERVER = (
@@ -206,7 +201,7 @@ def is_transient(error: BaseException) -> bool:
 
     True for an OperationalError with SQLSTATE 57P0x, 08xxx, 40001 or 40P01, or with none (a lost
     connection). False if the server refused our identity, or the pool gave up. True as well if a
-    prepared statement has a type's old number (pgvector was created anew): a rollback forgets it.
+    prepared statement has a type's old number (pgvector was created again): a rollback forgets it.
     """
     if isinstance(error, psycopg.errors.InternalError_):
         return "cache lookup failed for type" in str(error)

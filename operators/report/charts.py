@@ -97,7 +97,7 @@ def chart(
     Args:
         figure: the chart; ``title`` stands above it, ``note`` under it.
         label: a description for readers who can't see it; a table should have the numbers too.
-        meanings: of its colours, by :func:`operators.report.page.key`, instead of a legend.
+        meanings: of its colours, by :func:`.scores.colour_key`, instead of a legend.
         frames: names of the data sets of :func:`scripts` that it reads by ``alt.NamedData``.
 
     Raises:

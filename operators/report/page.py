@@ -39,23 +39,18 @@ class Section:
     short: str = ""
 
 
-def markup(value: str) -> Html:
-    """``value`` as markup: escaped, with unseen characters shown, unless it is markup already.
-
-    >>> str(markup("a < b")), str(markup(Html("<b>a</b>")))
-    ('a &lt; b', '<b>a</b>')
-    """
-    return Html.escape(_shown(value))
-
-
 def _shown(value: Any) -> Any:
     """A text with unseen characters shown; markup and everything else unchanged."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Html) else value
 
 
 def join(parts: Iterable[str], between: str = "") -> Html:
-    """The parts after one another, each escaped unless it is markup."""
-    return markup(between).join(map(_shown, parts))
+    """The parts after one another, each escaped, with unseen characters shown, unless it is markup.
+
+    >>> str(join(["a < b", Html("<b>a</b>")]))
+    'a &lt; b<b>a</b>'
+    """
+    return Html.escape(_shown(between)).join(map(_shown, parts))
 
 
 def element(name: str, *content: str, **attributes: str | int | bool | None) -> Html:
@@ -109,12 +104,6 @@ def table(
         element("tbody", *body),
     )
     return element("div", inner, class_="scroll", role="region", aria_label=caption, tabindex=0)
-
-
-def key(entries: Iterable[tuple[str, str]]) -> Html:
-    """The meanings of CSS colours, such as ``var(--s1)``: a list that wraps in a narrow page."""
-    items = (element("li", meaning, style=f"--swatch: {colour}") for meaning, colour in entries)
-    return element("ul", *items, class_="key")
 
 
 def page(title: str, sections: Sequence[Section], *, lead: str = "", scripts: str = "") -> str:

@@ -7,7 +7,7 @@ import polars as pl
 
 from operators.evaluation.evaluation_frames import measures_of
 from operators.report import charts
-from operators.report.page import Html, element, join, key, table
+from operators.report.page import Html, element, join, table
 
 MEANINGS = {
     "nDCG@10": "how good the first ten documents are, the first counting most",
@@ -43,8 +43,10 @@ def colours(configs: Sequence[str], *, without_first: bool = False) -> alt.Scale
 
 
 def colour_key(scale: alt.Scale) -> Html:
-    """The meanings of the colours of :func:`colours`."""
-    return key(zip(scale.domain, scale.range, strict=True))
+    """The meanings of the colours of :func:`colours`: a list that wraps in a narrow page."""
+    meanings = zip(scale.domain, scale.range, strict=True)
+    items = (element("li", meaning, style=f"--swatch: {colour}") for meaning, colour in meanings)
+    return element("ul", *items, class_="key")
 
 
 def scores_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:

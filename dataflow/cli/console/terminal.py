@@ -34,7 +34,7 @@ OUT = Console(soft_wrap=True, highlight=False)
 ERR = Console(stderr=True, highlight=False)
 _LINE_SECONDS = 10.0
 _SNIPPET, _SNIPPET_LINES = 240, 5
-_ISSUES_SHOWN = 10
+_ISSUES_SHOWN, _SLOWEST = 10, 6
 
 
 @contextmanager
@@ -65,19 +65,15 @@ def print_result(as_json: bool, data: Any, show: Callable[..., None], *shown: An
 
 
 def print_first(lines: Sequence[str | Text], most: int, indent: str = "") -> None:
-    """Print so many lines ``most``, and how many more there are."""
+    """Print the first ``most`` of ``lines``, and how many more there are."""
     for line in lines[:most]:
         OUT.print(Text.assemble(indent, line))
     if len(lines) > most:
         OUT.print(f"{indent}... and {len(lines) - most} more (--json lists all)")
 
 
-def _json_value(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, pl.DataFrame):
-        return value.to_dicts()
-    return str(value)
+def _json_value(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,9 +189,9 @@ def _snippet(text: str) -> str:
     return shown[: _SNIPPET - 1] + "…" if more or len(shown) > _SNIPPET else shown
 
 
-def _where_time_went(provenance: Mapping[str, Any], most: int = 6) -> str:
+def _where_time_went(provenance: Mapping[str, Any]) -> str:
     timings: Mapping[str, float] = provenance["timings"]
-    slowest = sorted(timings.items(), key=lambda item: (-item[1], item[0]))[:most]
+    slowest = sorted(timings.items(), key=lambda item: (-item[1], item[0]))[:_SLOWEST]
     return "  ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in slowest)
 
 

@@ -20,8 +20,8 @@ TABLES = (
 """All tables but two, which the manifest is made from. A row refers to earlier tables alone."""
 
 LEFT_OUT = ["search_tsv", "next_embedding", "embedding_error", "command"]
-"""Words that are read from the text anew; vectors of an unfinished migration to another model; why
-a chunk has no vector, which an import tries again; the commands that read the sources, which an
+"""Words, which are read from the text again; vectors of an unfinished migration to another model;
+why a chunk has no vector, which an import tries again; the commands that read the sources, which an
 import from elsewhere must not bring."""
 
 _ARROW = {
@@ -37,8 +37,6 @@ _ARROW = {
     "integer[]": pa.list_(pa.int32()),
     "text[]": pa.list_(pa.string()),
 }
-
-
 _KINDS = {arrow: kind for kind, arrow in _ARROW.items() if kind not in ("uuid", "sparsevec")}
 
 

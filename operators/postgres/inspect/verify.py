@@ -71,9 +71,8 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
         ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``unfinished``. No rows: nothing is wrong.
         A chunk without a vector is no finding: it waits for a worker, which makes one.
     """
-    corpora = [str(row[0]) for row in store.rows(_CORPORA)]
     found: list[Finding] = []
-    for corpus in corpora:
+    for (corpus,) in store.rows(_CORPORA):
         found += store.run(partial(_look, corpus=corpus, repair=repair))
     # A repair may change a corpus's average length: then its weights must be made again.
     for corpus in pending_corpora(store):

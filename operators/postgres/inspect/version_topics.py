@@ -36,12 +36,13 @@ MEMBERS = pl.Schema(
 NAMED = 8
 """Names that an error gives."""
 
-_MEMBERS = """
+_VERSIONS = "document_versions v JOIN documents d USING (document_key)"
+_OF_CORPUS = "(%(corpus)s::text IS NULL OR v.corpus = %(corpus)s)"
+_MEMBERS = f"""
     SELECT v.document_key::text, v.corpus, v.lineage_id, v.version, v.position, v.newest,
            v.released_at, CASE WHEN v.released_at IS NOT NULL THEN d.date_source END,
            d.repo, d.document_id, d.path, d.title, d.chunks
-    FROM document_versions v JOIN documents d USING (document_key)
-    WHERE (v.corpus, v.lineage_id) IN (SELECT corpus, lineage_id FROM asked)
+    FROM {_VERSIONS} WHERE (v.corpus, v.lineage_id) IN (SELECT corpus, lineage_id FROM asked)
     ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position
 """
 _ENDS_SO = "right(lower(d.path), length(lower(%(name)s)) + 1) = '/' || lower(%(name)s)"
@@ -63,8 +64,7 @@ def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
         "SELECT v.corpus, v.lineage_id, count(*), min(v.version) FILTER (WHERE v.position = 0),"
         " min(v.version) FILTER (WHERE v.newest), min(d.title) FILTER (WHERE v.newest),"
         " min(d.path) FILTER (WHERE v.newest)"
-        " FROM document_versions v JOIN documents d USING (document_key)"
-        " WHERE %(corpus)s::text IS NULL OR v.corpus = %(corpus)s"
+        f" FROM {_VERSIONS} WHERE {_OF_CORPUS}"
         ' GROUP BY 1, 2 ORDER BY v.corpus, v.lineage_id COLLATE "C"',
         {"corpus": corpus},
     )
@@ -100,9 +100,8 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
 def _members(conn: Connection, values: Mapping[str, str | None]) -> pl.DataFrame:
     for way in _WAYS:
         asked = (
-            "WITH asked AS (SELECT DISTINCT v.corpus, v.lineage_id FROM document_versions v"
-            f" JOIN documents d USING (document_key) WHERE ({way})"
-            " AND (%(corpus)s::text IS NULL OR v.corpus = %(corpus)s))"
+            f"WITH asked AS (SELECT DISTINCT v.corpus, v.lineage_id FROM {_VERSIONS}"
+            f" WHERE ({way}) AND {_OF_CORPUS})"
         )
         if rows := conn.execute(asked + _MEMBERS, values).fetchall():
             return pl.DataFrame(rows, schema=MEMBERS, orient="row")
@@ -122,8 +121,7 @@ def _unknown(conn: Connection, name: str, values: Mapping[str, str | None]) -> s
         return f"{row[0]!r} is there once only{named}: no other version of it was found"
     rows = conn.execute(
         "SELECT DISTINCT unnest(ARRAY[v.lineage_id, d.path, d.title])"
-        " FROM document_versions v JOIN documents d USING (document_key)"
-        " WHERE v.newest AND (%(corpus)s::text IS NULL OR v.corpus = %(corpus)s)",
+        f" FROM {_VERSIONS} WHERE v.newest AND {_OF_CORPUS}",
         values,
     ).fetchall()
     names = sorted(str(row[0]) for row in rows if row[0])

@@ -31,6 +31,8 @@ LOCK_SECONDS = 0.5
 
 TRIES = 60
 
+_NO_NEXT = "next_model = NULL, next_space = NULL, next_dimensions = NULL"
+
 
 class ModelMigrationIncomplete(CrosscorpusError):
     """Chunks lack a vector of the new model, or a corpus its index."""
@@ -131,9 +133,7 @@ def abandon_model_migration(store: Store) -> bool:
         if head in (None, (None,)):
             return False
         conn.execute("ALTER TABLE chunks DROP COLUMN next_embedding")
-        conn.execute(
-            "UPDATE collection SET next_model = NULL, next_space = NULL, next_dimensions = NULL"
-        )
+        conn.execute(f"UPDATE collection SET {_NO_NEXT}")
         return True
 
     return _soon(store, work)
@@ -184,8 +184,7 @@ def _cut_over(conn: Connection, collection: str) -> None:
         )
     conn.execute(
         "UPDATE collection SET model = next_model, space = next_space,"
-        " dimensions = next_dimensions, next_model = NULL, next_space = NULL,"
-        " next_dimensions = NULL"
+        f" dimensions = next_dimensions, {_NO_NEXT}"
     )
 
 

@@ -48,12 +48,7 @@ def locate(
     Returns:
         Columns ``LOCATED``, by corpus, document and ordinal, at most ``MOST`` rows.
     """
-    parameters: dict[str, Any] = {
-        "ids": list(chunk_ids),
-        "names": [clean_text(name) for name in names],
-        "repos": None if repos is None else [clean_text(repo) for repo in repos],
-        "most": MOST,
-    }
+    parameters = {**_asked(names, repos), "ids": list(chunk_ids), "most": MOST}
     statement = f"""
         SELECT {_COLUMNS} FROM chunks c
         WHERE (c.chunk_id = ANY(%(ids)s::bigint[]) OR c.document_key IN (
@@ -75,10 +70,7 @@ def unread_reason(
     ``names`` are ids, or their ends behind a ``/``; ``repos`` and ``visible`` are as :func:`locate`
     takes them. The ledger has no path of what was not read: a filter of paths hides it.
     """
-    parameters: dict[str, Any] = {
-        "names": [clean_text(name) for name in names],
-        "repos": None if repos is None else [clean_text(repo) for repo in repos],
-    }
+    parameters = _asked(names, repos)
     row = store.row(
         f"""
         SELECT coalesce(d.reason, 'it has no text')
@@ -92,3 +84,10 @@ def unread_reason(
         parameters,
     )
     return str(row[0]) if row else None
+
+
+def _asked(names: Sequence[str], repos: Sequence[str] | None) -> dict[str, Any]:
+    return {
+        "names": [clean_text(name) for name in names],
+        "repos": None if repos is None else [clean_text(repo) for repo in repos],
+    }

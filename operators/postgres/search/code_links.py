@@ -14,7 +14,7 @@ from operators.postgres.write.document_writer import document_key
 
 FINDINGS = "memory"
 FILES = ("code", "docs")
-"""The corpora of files, each of which is a document that its path names."""
+"""The corpora of files: a file is a document, and its path is the id."""
 
 
 def link_findings(store: Store, chunks: pl.DataFrame, deadline: Deadline) -> pl.DataFrame:

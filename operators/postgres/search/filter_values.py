@@ -42,7 +42,7 @@ def unmet_filters(
 def absent_everywhere(
     homes: Mapping[str, Home], visible: Mapping[str, Mapping[str, Any]], **filters: Any
 ) -> list[str]:
-    """:func:`absent_values` of the own collection, for what no other one has either."""
+    """The sentences of :func:`absent_values` on values that none of the collections has."""
     found = [
         absent_values(store, {held: visible[name] for held, name in of.items()}, **filters)
         for store, of in by_store({name: homes[name] for name in visible})

@@ -123,7 +123,7 @@ def delete_for_good(store: Store, chosen: pl.DataFrame) -> None:
 
 
 def to_be_erased(store: Store) -> list[str]:
-    """The corpora of which documents were deleted for good, and not yet erased; sorted."""
+    """The corpora whose documents were deleted for good and are not erased yet; sorted."""
     rows = store.rows("SELECT name FROM sync_state WHERE source = %s ORDER BY 1", (_MARK,))
     return [str(corpus) for (corpus,) in rows]
 
@@ -157,7 +157,7 @@ def erase(store: Store) -> list[str]:
 
 
 def erase_log(dsn: str) -> list[str]:
-    """As :func:`erase`, where the tables themselves are gone."""
+    """Drop the old log as :func:`erase` does, after a collection: its tables are gone."""
     # Every file of the log is used up, and a checkpoint deletes it. A file that was kept for later
     # use becomes the current one with its old text: only the one after that is made of zeros.
     with connect(dsn, autocommit=True) as conn, explained(dsn):
@@ -188,7 +188,7 @@ def erase_log(dsn: str) -> list[str]:
 
 
 def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
-    """What is known of a source: of a fetched one how far it was, of an emptied one all.
+    """Forget how far a fetched source was, and all that is known of an emptied one.
 
     A sync then fetches everything again. Without its documents a source's place is nobody's
     business, and its items may have been left without any document before.
@@ -219,7 +219,7 @@ def _forget_old_vectors(store: Store) -> None:
 
 
 def _nothing(store: Store, given: dict[str, str]) -> str:
-    """No document passes all filters: say which of them has none, and what is near."""
+    """The error where no document passes all filters: which of them has none, what is near."""
     for name, value in given.items():
         column = {"document": "coalesce(path, document_id)"}.get(name, name)
         known = [str(row[0]) for row in store.rows(f"SELECT DISTINCT {column} FROM documents")]

@@ -56,8 +56,7 @@ class SyncItem:
 def sync_value(store: Store, source: str, name: str) -> dict[str, Any]:
     """The value kept under ``name``; empty if there is none."""
     row = store.row("SELECT value FROM sync_state WHERE source = %s AND name = %s", (source, name))
-    value = json.loads(row[0]) if row else {}
-    return value if isinstance(value, dict) else {}
+    return dict(json.loads(row[0])) if row else {}
 
 
 def sync_values(store: Store, name: str) -> dict[str, dict[str, Any]]:

@@ -18,7 +18,7 @@ from operators.evaluation.evaluation_frames import Evaluation
 from operators.foundation.escape import visible
 from operators.report.evaluation import GraphDifference, report_page
 from operators.report.explanation import explanation_page
-from operators.report.page import Html, Section, element, join, markup, page, table
+from operators.report.page import Html, Section, element, join, page, table
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"]))
 
@@ -31,7 +31,7 @@ def test_any_text_is_shown_as_it_is_and_becomes_no_element(text: str) -> None:
 
 
 def test_what_nobody_sees_is_shown_by_its_code() -> None:
-    assert markup("a\u202eb\u200b") == r"a\u{202e}b\u{200b}"
+    assert join(["a\u202eb\u200b"]) == r"a\u{202e}b\u{200b}"
 
 
 def test_markup_stays_markup_and_text_beside_it_is_escaped() -> None:
