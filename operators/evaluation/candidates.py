@@ -165,7 +165,7 @@ def candidates(
     Args:
         hits: columns ``UNIFIED`` and ``recency``, of all ``corpora``, after dedup within each.
         match: of each of ``queries``, the least weight of its words.
-        all_corpora: the hits of every corpus count; False: those of the judged corpora.
+        all_corpora: the hits of every corpus count; False: only hits of the judged corpora.
     """
     known = sorted(corpora)
     query = positions(queries["number"].to_numpy(), hits["query_id"].to_numpy())
