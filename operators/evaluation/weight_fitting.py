@@ -109,8 +109,8 @@ def scores(candidates: Candidates, parameters: Parameters) -> Floats:
         vector, text = candidates.values(
             parameters["corpus_normalization"], parameters.get("missing_score_fraction", 0.0)
         )
-        confidence = candidates.confidence(int(parameters["full_weight_terms"]))
-        fused = share * vector + (1 - share) * text * confidence[query]
+        words = candidates.lexical_weight(int(parameters["full_weight_terms"]))
+        fused = share * vector + (1 - share) * text * words[query]
     table = np.ones((len(candidates.corpora), len(candidates.triggers) + 1))
     for row, name in enumerate(candidates.corpora):
         for column, trigger in enumerate(candidates.triggers):
