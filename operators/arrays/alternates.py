@@ -26,7 +26,7 @@ def with_alternates(
         hits: columns ``UNIFIED`` and more.
         kept: row numbers.
         others: the row numbers of the others, by owner, in the order in which it carries them.
-        owner: of each other the place of its owner in ``kept``, ascending.
+        owner: the place in ``kept`` of the owner of each of ``others``, ascending.
     """
     chosen = take(hits, kept)
     if not len(others):

@@ -15,7 +15,7 @@ from operators.foundation.tokenizer import is_name
 from operators.frames import NOTES
 from operators.ranking.total_order import ranked
 
-MOST = 8
+MOST_PHRASES = 8
 """Phrases of one question that count."""
 
 LONGEST = 300
@@ -55,7 +55,7 @@ def quoted(text: str) -> list[str]:
     ['not a number']
     """
     found = [] if "\n" in text.strip() else map("".join, _QUOTED.findall(text))
-    return [flat for flat in map(_flat, found) if re.search(r"\w", flat)][:MOST]
+    return [flat for flat in map(_flat, found) if re.search(r"\w", flat)][:MOST_PHRASES]
 
 
 def message_phrases(text: str) -> list[str]:
@@ -75,15 +75,15 @@ def message_phrases(text: str) -> list[str]:
         if not _ASKS.match(said) and (named or alone):
             fewest = FEWEST_WORDS - (said != line)  # what stands behind "Error:" is a message
             found |= {_flat(p): None for p in (said, fixed) if len(p.split()) >= fewest}
-    return list(found)[:MOST]
+    return list(found)[:MOST_PHRASES]
 
 
 def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """``hits`` (``FUSED``) with the passages at its head that have a phrase of their question.
 
-    Or that define the name that is the question. Those with more of its phrases come first, then
-    the order of before counts; their scores there are just above the best of the question. Case and
-    white space aside, a phrase stands as it is.
+    Where the question is a name, the passages that define it lead. A passage with more phrases
+    comes first; equal ones keep their order. Their scores are just above the best of the question.
+    A passage has a phrase if it stands there as it is, case and white space aside.
     """
     score, top, lead = hits["score"].to_numpy().copy(), dict[int, float](), []
     texts_of = queries["query_id", "texts"].iter_rows()
@@ -131,7 +131,7 @@ def _phrases(texts: list[str] | None) -> list[str]:
     for text in texts or ():
         said = quoted(text)
         found += [*said, *(phrase for one in (text, *said) for phrase in message_phrases(one))]
-    return list(dict.fromkeys(found))[:MOST]
+    return list(dict.fromkeys(found))[:MOST_PHRASES]
 
 
 def _flat(text: str) -> str:

@@ -9,19 +9,20 @@ Everything counts: headers, separators, notes.
 import hashlib
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Any
 
-import numpy as np
 import polars as pl
 
-from operators.arrays.rows import by_rank, take
+from operators.arrays.rows import by_rank
 from operators.foundation.defusing import defused
 from operators.foundation.escape import header_label
-from operators.frames import CONTEXT, PACKED, frame_of
+from operators.frames import CONTEXT, PACKED
 
 SEPARATOR = "\n\n"
-_OF_RESULT = ["query_id", "chunk_id", "corpus", "source_label", "source_url", "alternate_sources"]
+_OF_SOURCE = ["chunk_id", "corpus", "source_label", "source_url", "alternate_sources"]
 
 Measure = Callable[[Sequence[str]], Sequence[int]]
 """Takes texts, returns the cost of each."""
@@ -58,19 +59,18 @@ def pack(
     harmless = partial(defused, label_names=frozenset(label_names), inert_markdown=inert_markdown)
     texts = harmless(results["text"])
     labels = headers(results["source_label"], harmless)
-    ids = results["chunk_id"].to_list()
-    by_query: dict[int, list[int]] = {}
+    ids, sources = results["chunk_id"].to_list(), results[_OF_SOURCE]
+    by_query = defaultdict[int, list[int]](list)
     for row, query_id in enumerate(results["query_id"].to_list()):
-        by_query.setdefault(query_id, []).append(row)
-    noted: dict[int, list[str]] = {}
+        by_query[query_id].append(row)
+    noted = defaultdict[int, list[str]](list)
     for query_id, note in zip(notes["query_id"], harmless(notes["note"]), strict=True):
-        noted.setdefault(query_id, []).append(note)
+        noted[query_id].append(note)
 
-    chosen: list[tuple[int, int, str, str, int]] = []
-    blocks: list[tuple[int, str, str, int]] = []
+    packed: list[tuple[Any, ...]] = []
+    blocks: list[tuple[Any, ...]] = []
     for query_id, asked in queries["query_id", "texts"].iter_rows():
-        rows = by_query.get(query_id, [])
-        remarks = noted.get(query_id, [])
+        rows, remarks = by_query[query_id], noted[query_id]
         contents = [*remarks, *(labels[row] for row in rows), *(texts[row] for row in rows)]
         key = boundary([*asked, *(str(ids[row]) for row in rows)], contents)
         block = _notes(key, remarks, budget, measure)
@@ -82,11 +82,11 @@ def pack(
             if cost <= left:
                 left -= cost
                 number += 1
-                chosen.append((row, number, key, said, cost))
+                packed.append((query_id, number, *sources.row(row), key, said, cost))
         if block:
             (cost,) = measure([SEPARATOR + block if number else block])
-            blocks.append((query_id, key, block, cost))
-    return _frame(results, chosen, blocks)
+            blocks.append((query_id, None, *[None] * sources.width, key, block, cost))
+    return pl.DataFrame(packed + blocks, schema=PACKED, orient="row")
 
 
 def headers(labels: pl.Series, harmless: Callable[[pl.Series], list[str]]) -> list[str]:
@@ -98,26 +98,6 @@ def headers(labels: pl.Series, harmless: Callable[[pl.Series], list[str]]) -> li
 def entry(key: str, number: int, label: str, text: str) -> str:
     """A passage as it stands in the context, under its header."""
     return f"=== {key} {number} {label}\n{text}"
-
-
-def _frame(
-    results: pl.DataFrame,
-    chosen: Sequence[tuple[int, int, str, str, int]],
-    blocks: Sequence[tuple[int, str, str, int]],
-) -> pl.DataFrame:
-    rows, *made = zip(*chosen, strict=True) if chosen else ((), (), (), (), ())
-    columns = [
-        pl.Series(name, list(values), dtype=PACKED[name])
-        for name, values in zip(("number", "boundary", "entry", "cost"), made, strict=True)
-    ]
-    packed = take(frame_of(results[name] for name in _OF_RESULT), np.array(rows, np.int64))
-    packed = frame_of([*packed.get_columns(), *columns], PACKED)
-    if not blocks:
-        return packed
-    notes = pl.DataFrame(
-        [(query_id, *[None] * 6, *rest) for query_id, *rest in blocks], schema=PACKED, orient="row"
-    )
-    return packed.vstack(notes)
 
 
 def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int) -> pl.DataFrame:

@@ -100,7 +100,8 @@ def of_hits(
 
 
 def _one_place_a_change(hits: pl.DataFrame) -> tuple[pl.DataFrame, Column]:
-    hits = _unique(hits := by_rank(hits), change_representatives(hits))
+    hits = by_rank(hits)
+    hits = _unique(hits, change_representatives(hits))
     return hits, hits["query_id"].to_numpy()
 
 

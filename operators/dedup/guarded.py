@@ -46,8 +46,6 @@ def guarded_representatives(
     finder = Finder(query_id, number, index.tokens, jaccard_threshold)
     every = np.ones(len(number), bool)
     better, worse = finder.pairs(np.arange(len(number)), every, every)
-    order = np.lexsort((better, worse))
-    better, worse = better[order], worse[order]
     near = are_near(index.vector, number[better], number[worse], cosine_threshold)
     guards_of = cache(lambda entry: guards(index.text[entry]))
 

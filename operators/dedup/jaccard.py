@@ -52,9 +52,8 @@ def jaccard_representatives(
 
 def _settle(representative: Integers, better: Integers, worse: Integers) -> None:
     """Write into ``representative`` what the pairs of near-duplicates decide."""
-    order = np.lexsort((better, worse))
     gone: dict[int, int] = {}
-    for best, row in zip(better[order].tolist(), worse[order].tolist(), strict=True):
+    for best, row in zip(better.tolist(), worse.tolist(), strict=True):
         if row not in gone and best not in gone:
             gone[row] = best
     representative[list(gone)] = list(gone.values())
@@ -88,7 +87,8 @@ class Finder:
     def pairs(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
         """The pairs (better, worse) of ``rows`` (numbers, ascending) that reach the threshold.
 
-        The flags say whether a row may be the better or the worse one of a pair.
+        They come by the worse row, then by the better one. The flags say whether a row may be the
+        better or the worse one of a pair.
         """
         better, worse = self._candidates(rows, may_better, may_worse)
         high = self._compare(self.number[better], self.number[worse])
@@ -118,11 +118,11 @@ class Finder:
                 break
             one, two = owner[at], owner[at + step]
             some = (one != two) & may_better[one] & may_worse[two]
-            found.append(one[some] * len(rows) + two[some])
+            found.append(two[some] * len(rows) + one[some])
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         pair = np.unique(np.concatenate(found))
-        better, worse = rows[pair // len(rows)], rows[pair % len(rows)]
+        better, worse = rows[pair % len(rows)], rows[pair // len(rows)]
         same = self.query_id[better] == self.query_id[worse]
         return better[same], worse[same]
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.rows import index
-from operators.arrays.segments import Column, Floats, Integers
+from operators.arrays.segments import Column, Floats, Integers, inverse
 from operators.dedup.cosine import cosine_representatives, unit_vectors
 
 
@@ -60,9 +60,7 @@ def newest_representatives(
     found = cosine_representatives(
         query_id[order], number[order], vectors, documents(rows)[order], threshold=threshold
     )
-    representative = np.empty(len(order), np.int64)
-    representative[order] = order[found]
-    return representative
+    return order[found][inverse(order)]
 
 
 def documents(rows: pl.DataFrame) -> Integers:

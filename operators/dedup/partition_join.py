@@ -18,7 +18,7 @@ from operators.arrays.segments import Integers, changes, offsets
 from operators.dedup.token_index import TokenIndex, Words
 
 _SETS_AT_ONCE = 2048
-_ODD = [np.uint64(n) for n in (0x9FB21C651E98DF25, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB)]
+_ODD = np.uint64(0xA0761D6478BD642F)
 _SHIFT = np.uint64(31)
 _UPPER, _BITS = np.uint64(23), np.uint64(32)  # the upper 32 of a token's 55 bits choose its part
 
@@ -41,7 +41,7 @@ def parts_of(sets: TokenIndex, threshold: float) -> Parts:
         cut = slice(first, first + _SETS_AT_ONCE)
         sums = _sums(sets, owner[cut], count[cut])
         part = ranges(level[cut] << 32, count[cut]).astype(np.uint64)
-        sums += (part ^ (part >> _SHIFT)) * _ODD[1]
+        sums += (part ^ (part >> _SHIFT)) * _ODD
         keys.append(sums)
     totals = np.bincount(owner, count, minlength=len(sets.sizes)).astype(np.int64)
     begins, every = offsets(totals), np.concatenate(keys)

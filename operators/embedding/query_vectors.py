@@ -19,7 +19,7 @@ from operators.embedding.protocol import Embedder, Vectors
 
 log = logging.getLogger(__name__)
 
-LARGEST = 50_000
+MOST_VECTORS = 50_000
 """Vectors a file; the oldest go first."""
 
 _RULES = 2  # raised when questions are embedded in another way
@@ -66,7 +66,7 @@ def _read(path: Path, dimensions: int) -> dict[bytes, Vectors]:
 
 def _write(path: Path, kept: dict[bytes, Vectors]) -> None:
     """Replace the file in one step, so that a reader sees the old or the new one."""
-    last = list(kept.items())[-LARGEST:]
+    last = list(kept.items())[-MOST_VECTORS:]
     hashes = np.frombuffer(b"".join(key for key, _ in last), np.uint8).reshape(len(last), -1)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

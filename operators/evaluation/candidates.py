@@ -50,7 +50,7 @@ class Candidates:
     _values: dict[tuple[float, float], tuple[Floats, Floats]] = field(
         init=False, default_factory=dict
     )
-    _confidence: dict[int, Floats] = field(init=False, default_factory=dict)
+    _lexical_weights: dict[int, Floats] = field(init=False, default_factory=dict)
 
     def of_hits(self, name: str) -> Column:
         """The column ``name`` of the hits."""
@@ -71,14 +71,14 @@ class Candidates:
             self._values[key] = made["vector_value"].to_numpy(), made["text_value"].to_numpy()
         return self._values[key]
 
-    def confidence(self, full_weight_terms: int) -> Floats:
-        """The factor of each question's text scores."""
-        if full_weight_terms not in self._confidence:
+    def lexical_weight(self, full_weight_terms: int) -> Floats:
+        """The lexical weight of each question."""
+        if full_weight_terms not in self._lexical_weights:
             factors = lexical_weights(self.questions, full_weight_terms=full_weight_terms)
             prior = factors["lexical_weight"].to_numpy()
             match = self.questions["match"].to_numpy()
-            self._confidence[full_weight_terms] = np.fmax(prior, match)
-        return self._confidence[full_weight_terms]
+            self._lexical_weights[full_weight_terms] = np.fmax(prior, match)
+        return self._lexical_weights[full_weight_terms]
 
     def part(self, numbers: Sequence[int] | Integers) -> Candidates:
         """The questions with these numbers, in this order."""
@@ -165,7 +165,7 @@ def candidates(
     Args:
         hits: columns ``UNIFIED`` and ``recency``, of all ``corpora``, after dedup within each.
         match: of each of ``queries``, the least weight of its words.
-        all_corpora: the hits of every corpus count; False: those of the judged corpora.
+        all_corpora: the hits of every corpus count; False: only hits of the judged corpora.
     """
     known = sorted(corpora)
     query = positions(queries["number"].to_numpy(), hits["query_id"].to_numpy())

@@ -2,12 +2,12 @@
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from operators.arrays.segments import Floats
 from operators.evaluation import statistics
 from operators.evaluation.evaluation_frames import CHANGED, COMPARISON, SUMMARY, measures_of
 
-LISTED = 10
+MOST_LISTED = 10
 
 
 def summary(
@@ -24,9 +24,11 @@ def summary(
     The slices are: all, judged in several corpora, all corpora in one list
     (``all_corpora_scores``), corpora, kinds, triggers; one of all queries, or of none, is left out.
     """
-    parts = [("all", scores)]
     several = queries.filter(pl.col("corpora").list.len() > 1)
-    parts.append(("several corpora", scores.join(several, on="query_id", how="semi")))
+    parts = [
+        ("all", scores),
+        ("several corpora", scores.join(several, on="query_id", how="semi")),
+    ]
     if all_corpora_scores is not None and all_corpora_scores.height:
         parts.append(("all corpora", all_corpora_scores))
     parts += [
@@ -59,7 +61,7 @@ def _means(
     ]
 
 
-def _table(scores: pl.DataFrame) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
+def _table(scores: pl.DataFrame) -> tuple[list[tuple[str, str]], Floats]:
     """(config, measure) of each column, and the values with one row a query, by its id."""
     configs = scores["config"].unique(maintain_order=True).to_list()
     columns = [(config, measure) for measure in measures_of(scores) for config in configs]
@@ -136,7 +138,7 @@ def changed(
         .head(most)
     )
     lists = (
-        runs.filter(pl.col("rank") < LISTED)
+        runs.filter(pl.col("rank") < MOST_LISTED)
         .join(picked, on="query_id", how="semi")
         .sort("config", "query_id", "rank")
         .group_by("config", "query_id", maintain_order=True)

@@ -9,7 +9,7 @@ import yaml
 
 from operators.errors import CrosscorpusError
 
-LARGEST = 500
+MOST_COMBINATIONS = 500
 
 
 class GridError(CrosscorpusError):
@@ -54,15 +54,15 @@ def grid(settings: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Every combination, the last setting varying fastest.
 
     Raises:
-        GridError: there is no setting, or there are over ``LARGEST`` combinations.
+        GridError: there is no setting, or there are over ``MOST_COMBINATIONS`` combinations.
     """
     points = [
         dict(zip(settings, values, strict=True)) for values in itertools.product(*settings.values())
     ]
     if not settings or not points:
         raise GridError("a sweep needs a setting with values, such as rrf_k=2,10,60")
-    if len(points) > LARGEST:
-        raise GridError(f"{len(points)} combinations are too many: at most {LARGEST}")
+    if len(points) > MOST_COMBINATIONS:
+        raise GridError(f"{len(points)} combinations are too many: at most {MOST_COMBINATIONS}")
     return points
 
 

@@ -164,7 +164,7 @@ def _grade(text: str, where: str) -> int:
 
 
 def check_judged(queries: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Those of ``JUDGED_QUERIES`` that have judgements, and their ``QRELS``.
+    """The ``JUDGED_QUERIES`` that have judgements, and their ``QRELS``.
 
     Raises:
         JudgementError: the two have no query in common.

@@ -16,7 +16,7 @@ def evaluation_notes(
 ) -> tuple[str, ...]:
     """A sentence for each thing that a reader would not guess.
 
-    ``queries`` are those of all ``given_queries`` of the file that have judgements, ``qrels`` their
+    ``queries`` are the ``given_queries`` of the file that have judgements, ``qrels`` their
     judgements; ``homes`` has the doc_id of the judged documents that the collection has.
     """
     unjudged = given_queries.join(queries, on="query_id", how="anti")["query_id"]

@@ -7,9 +7,8 @@ values, so that one set of resamples serves every column.
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from operators.arrays.segments import Floats, inverse
 
 RESAMPLES = 10_000
 PERMUTATIONS = 100_000
@@ -19,8 +18,8 @@ _TAILS = (1 - 0.95) / 2, 1 - (1 - 0.95) / 2
 
 
 def bootstrap_means(
-    values: Values, *, resamples: int = RESAMPLES, seed: int = SEED
-) -> tuple[Values, Values]:
+    values: Floats, *, resamples: int = RESAMPLES, seed: int = SEED
+) -> tuple[Floats, Floats]:
     """The 95 % percentile interval of each column's mean (Efron, Annals of Statistics 1979).
 
     Of ``values`` (n, m) without NaN, n rows are drawn with replacement, ``resamples`` times. The
@@ -41,8 +40,8 @@ def bootstrap_means(
 
 
 def randomisation_p(
-    differences: Values, *, permutations: int = PERMUTATIONS, seed: int = SEED
-) -> Values:
+    differences: Floats, *, permutations: int = PERMUTATIONS, seed: int = SEED
+) -> Floats:
     """The two-sided p of each column's mean being 0, by the paired randomisation test.
 
     If both systems were alike, each difference would as likely have the other sign (Fisher 1935;
@@ -77,7 +76,7 @@ def randomisation_p(
     return as_far / patterns if exact else (1 + as_far) / (1 + patterns)
 
 
-def holm(p: Values) -> Values:
+def holm(p: Floats) -> Floats:
     """p-values corrected for their number, step by step from the smallest.
 
     The i-th smallest of m, from 1, becomes max over j <= i of min(1, (m - j + 1) p_j) (Holm,
@@ -85,12 +84,11 @@ def holm(p: Values) -> Values:
     """
     order = np.argsort(p, kind="stable")
     stepped = np.minimum(1.0, p[order] * np.arange(len(p), 0, -1))
-    corrected = np.empty(len(p))
-    corrected[order] = np.maximum.accumulate(stepped)
+    corrected: Floats = np.maximum.accumulate(stepped)[inverse(order)]
     return corrected
 
 
-def _checked(values: Values) -> Values:
+def _checked(values: Floats) -> Floats:
     if values.ndim != 2:
         raise ValueError(f"rows of queries and columns are needed, got {values.ndim} dimensions")
     if not np.isfinite(values).all():

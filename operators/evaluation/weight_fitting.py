@@ -62,22 +62,21 @@ class Learned:
 def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]:
     """The places of a training and a test half; no group is on both sides.
 
-    ``groups`` are those of each question, such as its pull request; its own id if it has none.
+    ``groups`` has the group of each question, such as its pull request; else the question's id.
 
     Raises:
         TooFewQueries: there are fewer than two groups.
     """
-    names = sorted(set(groups))
+    names = _shuffled(groups, seed)
     if len(names) < 2:
         raise TooFewQueries("learning needs judged queries of two groups at least: one to check on")
-    dealt = np.random.default_rng(seed).permutation(len(names))
     training: set[str] = set()
     taken = 0
-    for name in (names[number] for number in dealt[:-1]):
+    for name in names[:-1]:
         if 2 * (taken + groups.count(name)) <= len(groups) + 1:
             training.add(name)
             taken += groups.count(name)
-    training = training or {names[dealt[0]]}
+    training = training or {names[0]}
     is_training = np.array([name in training for name in groups])
     return np.flatnonzero(is_training), np.flatnonzero(~is_training)
 
@@ -86,11 +85,15 @@ def some(numbers: Integers, groups: Sequence[str], count: int | None, *, seed: i
     """``count`` of the questions with these ``numbers``, group by group; None: all."""
     if count is None or count >= len(numbers):
         return numbers
-    names = sorted({groups[number] for number in numbers})
-    dealt = np.random.default_rng(seed).permutation(len(names))
-    order = {names[at]: turn for turn, at in enumerate(dealt)}
-    taken = sorted(numbers.tolist(), key=lambda number: (order[groups[number]], number))
+    names = _shuffled([groups[number] for number in numbers], seed)
+    taken = sorted(numbers.tolist(), key=lambda number: (names.index(groups[number]), number))
     return np.sort(np.array(taken[: max(count, 1)], np.int64))
+
+
+def _shuffled(groups: Sequence[str], seed: int) -> list[str]:
+    """The name of each group once, in an order that ``seed`` decides."""
+    names = sorted(set(groups))
+    return [names[at] for at in np.random.default_rng(seed).permutation(len(names))]
 
 
 def scores(candidates: Candidates, parameters: Parameters) -> Floats:
@@ -106,8 +109,8 @@ def scores(candidates: Candidates, parameters: Parameters) -> Floats:
         vector, text = candidates.values(
             parameters["corpus_normalization"], parameters.get("missing_score_fraction", 0.0)
         )
-        confidence = candidates.confidence(int(parameters["full_weight_terms"]))
-        fused = share * vector + (1 - share) * text * confidence[query]
+        words = candidates.lexical_weight(int(parameters["full_weight_terms"]))
+        fused = share * vector + (1 - share) * text * words[query]
     table = np.ones((len(candidates.corpora), len(candidates.triggers) + 1))
     for row, name in enumerate(candidates.corpora):
         for column, trigger in enumerate(candidates.triggers):

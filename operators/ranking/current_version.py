@@ -6,6 +6,7 @@ the newest down.
 """
 
 from collections import defaultdict
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -35,19 +36,17 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     topic, last = hits["lineage_id"].to_list(), hits["last_version"].to_list()
     document = hits["document_id"].to_list()
     texts = pl.concat_str("title", "anchor", "path", "text", separator="\n", ignore_nulls=True)
-    said, chunk_id = hits.select(texts).to_series(), hits["chunk_id"].to_list()
+    said = hits.select(texts).to_series().to_list()
     words = {
         query_id: vocabulary("\n".join(asked))
         for query_id, asked in undated["query_id", "texts"].iter_rows()
     }
     any_asked = set[str]().union(*words.values())
-    known = dict[int, set[str]]()
 
-    def asked_in(row: int) -> set[str]:
-        """The words of all questions that a passage has: several questions may find it."""
-        if (held := known.get(chunk_id[row])) is None:
-            held = known[chunk_id[row]] = any_asked & vocabulary(said[row])
-        return held
+    @cache  # several questions may find a passage
+    def asked_in(text: str) -> set[str]:
+        """The words of all questions that a passage has."""
+        return any_asked & vocabulary(text)
 
     rows_of = defaultdict[int, list[int]](list)
     for row, query_id in enumerate(hits["query_id"].to_list()):
@@ -58,12 +57,12 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
         if not old:
             continue
         current = [row for row in rows if last[row] is None]
-        only_old = asked.intersection(set[str]().union(*map(asked_in, old)))
+        only_old = asked.intersection(set[str]().union(*(asked_in(said[row]) for row in old)))
         for row in current:  # the first few have nearly all words
             if not only_old:
                 break
-            only_old.difference_update(asked_in(row))
-        replaced = [row for row in old if only_old.isdisjoint(asked_in(row))]
+            only_old.difference_update(asked_in(said[row]))
+        replaced = [row for row in old if only_old.isdisjoint(asked_in(said[row]))]
         first = {topic[row]: row for row in reversed(current)}
         for row in replaced:
             if (newest := first.get(topic[row])) is not None:

@@ -35,12 +35,11 @@ def lexical_weights(queries: pl.DataFrame, *, full_weight_terms: int = 8) -> pl.
 
     The result is ``LEXICAL_WEIGHT``, one row a question, in the order of ``queries`` (``QUERIES``).
 
-    >>> from operators.ranking.lexical_weight import confidence
-    >>> round(confidence("how to print without a new line", 8), 3), confidence("makeFile leaks", 8)
+    >>> round(text_weight("how to print without a new line", 8), 3), text_weight("makeFile leak", 8)
     (0.016, 1.0)
     """
     factors = [
-        max((confidence(text or "", full_weight_terms) for text in texts or ()), default=1.0)
+        max((text_weight(text or "", full_weight_terms) for text in texts or ()), default=1.0)
         for texts in queries["texts"].to_list()
     ]
     return pl.DataFrame(
@@ -49,7 +48,7 @@ def lexical_weights(queries: pl.DataFrame, *, full_weight_terms: int = 8) -> pl.
     )
 
 
-def confidence(text: str, full_weight_terms: int) -> float:
+def text_weight(text: str, full_weight_terms: int) -> float:
     """The factor of one text; it is read no further than it needs."""
     if full_weight_terms <= 0:
         return 1.0

@@ -34,9 +34,8 @@ def rrf(vector_hits: pl.DataFrame, text_hits: pl.DataFrame, *, rrf_k: float = 60
     [(2, 1.5), (1, 1.0)]
     """
     both = _align(vector_hits, text_hits)
-    return _merged(
-        both, 1, reciprocal(both.vector_rank, rrf_k), 1, reciprocal(both.text_rank, rrf_k)
-    )
+    vector, text = reciprocal(both.vector_rank, rrf_k), reciprocal(both.text_rank, rrf_k)
+    return _merged(both, 1, vector, 1, text, 1)
 
 
 def weighted_rrf(
@@ -56,7 +55,7 @@ def weighted_rrf(
     share = check_share(vector_weight)
     both = _align(vector_hits, text_hits)
     vector, text = reciprocal(both.vector_rank, rrf_k), reciprocal(both.text_rank, rrf_k)
-    return _merged(both, share, vector, 1 - share, text)
+    return _merged(both, share, vector, 1 - share, text, 1)
 
 
 def convex(
@@ -145,9 +144,8 @@ def _align(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> _Aligned:
 
 
 def _merged(both: _Aligned, *factors: float | Floats) -> pl.DataFrame:
-    """The merged list; ``factors`` are ``SCORE_FACTORS``, the last one 1 where it is left out."""
-    rows = len(both.query_id)
-    made = [np.broadcast_to(np.float64(one), rows) for one in (*factors, 1.0)[: len(SCORE_FACTORS)]]
+    """The merged list by its ``SCORE_FACTORS``, each a number or one a row."""
+    made = [np.broadcast_to(np.float64(one), len(both.query_id)) for one in factors]
     vector_weight, vector, text_weight, text, words = made
     score = vector_weight * vector + text_weight * (text * words)
     order = permutation(both.query_id, score, both.vector_rank, both.text_rank, both.chunk_id)

@@ -77,19 +77,15 @@ def ages(hits: pl.DataFrame, queries: pl.DataFrame, now: datetime | None) -> Int
     ``now`` is UTC. An unknown date gives the lowest integer, so that no rule takes it for recent.
     """
     created = _microseconds(hits["created_at"])
-    clock: int | Integers = microseconds(now or datetime.now(UTC))
+    moment = now or datetime.now(UTC)
+    since = moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH
+    clock: int | Integers = since // timedelta(microseconds=1)
     if now is None and queries["as_of"].null_count() < queries.height:
         asked = _microseconds(queries["as_of"])
         moments = np.append(np.where(asked == NO_DATE, clock, asked), clock)
         clock = moments[positions(queries["query_id"].to_numpy(), hits["query_id"].to_numpy())]
     known = created != NO_DATE
     return np.where(known, clock - np.where(known, created, 0), NO_DATE)
-
-
-def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970; a naive moment is UTC."""
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // timedelta(microseconds=1)
 
 
 def _microseconds(times: pl.Series) -> Integers:

@@ -49,7 +49,4 @@ def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:
     if top_k < 0:
         raise ValueError(f"top_k must be 0 or more, got {top_k}")
     frame = by_rank(frame)
-    kept = np.flatnonzero(places(frame["query_id"].to_numpy()) < top_k)
-    if not len(kept) or kept[-1] == len(kept) - 1:  # one query, or all of it
-        return frame.head(len(kept))
-    return take(frame, kept)
+    return take(frame, np.flatnonzero(places(frame["query_id"].to_numpy()) < top_k))

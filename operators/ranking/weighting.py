@@ -24,7 +24,7 @@ def read_trigger(
     """The pairs of trigger and share that a caller's ``trigger`` means.
 
     ``trigger`` is a name, a mix of shares, or None (or ``"none"``) for no trigger; ``known`` are
-    those of the configuration.
+    the triggers of the configuration.
 
     Raises:
         UnknownName: a trigger that the configuration does not name.

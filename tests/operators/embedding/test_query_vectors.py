@@ -66,7 +66,7 @@ def test_a_directory_that_cannot_be_written_is_a_warning(tmp_path, caplog):
 
 
 def test_the_oldest_give_way(tmp_path, monkeypatch):
-    monkeypatch.setattr("operators.embedding.query_vectors.LARGEST", 2)
+    monkeypatch.setattr("operators.embedding.query_vectors.MOST_VECTORS", 2)
     model = Counting()
     for text in ("a", "bb", "ccc"):
         embedded(model, [text], tmp_path)

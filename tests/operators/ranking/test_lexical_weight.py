@@ -20,10 +20,10 @@ from operators.frames import (
 )
 from operators.ranking.lexical_weight import (
     best_match,
-    confidence,
     lexical_weights,
     match_weights,
     of_rows,
+    text_weight,
 )
 
 PLAIN = [f"word{letter}" for letter in "abcdefghijkl"]
@@ -37,18 +37,18 @@ def asked(*texts: list[str]) -> pl.DataFrame:
 
 @given(words, st.integers(1, 12))
 def test_plain_words_count_by_their_share_of_enough(some: list[str], enough: int) -> None:
-    assert confidence(" ".join(some), enough) == min(len(some) / enough, 1.0) ** 6
+    assert text_weight(" ".join(some), enough) == min(len(some) / enough, 1.0) ** 6
 
 
 @given(words, st.sampled_from(PLAIN), st.integers(0, 12))
-def test_another_word_never_lowers_the_confidence(some: list[str], one: str, enough: int) -> None:
-    assert confidence(" ".join([*some, one]), enough) >= confidence(" ".join(some), enough)
+def test_another_word_never_lowers_the_text_weight(some: list[str], one: str, enough: int) -> None:
+    assert text_weight(" ".join([*some, one]), enough) >= text_weight(" ".join(some), enough)
 
 
 @given(words, st.sampled_from(sorted(STOP_WORDS)), st.sampled_from(PLAIN))
 def test_stop_words_and_words_said_twice_do_not_count(some: list[str], stop: str, one: str) -> None:
     again = some[0].upper()
-    assert confidence(" ".join([stop, *some, again]), 12) == confidence(" ".join(some), 12)
+    assert text_weight(" ".join([stop, *some, again]), 12) == text_weight(" ".join(some), 12)
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_stop_words_and_words_said_twice_do_not_count(some: list[str], stop: str
     ],
 )
 def test_one_or_two_words_and_names_as_in_code_are_looked_up_to_the_letter(text: str) -> None:
-    assert confidence(text, 8) == 1.0
+    assert text_weight(text, 8) == 1.0
 
 
 def test_where_no_number_of_words_is_asked_all_questions_count_in_full() -> None:
-    assert confidence("how to print three numbers", 0) == 1.0
-    assert confidence("how to print three numbers", 8) < 0.1
+    assert text_weight("how to print three numbers", 0) == 1.0
+    assert text_weight("how to print three numbers", 8) < 0.1
 
 
 def test_of_several_texts_of_a_question_the_one_that_counts_most_decides() -> None:
