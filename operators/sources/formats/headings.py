@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from operators.embedding.passage import MAX_HEADING
 from operators.foundation.front_matter import find_front_matter, front_matter_lines
+from operators.sources.formats.languages import prose_format
 
 
 class Heading(NamedTuple):
@@ -29,6 +30,9 @@ _ASCIIDOC_FENCE = re.compile(r"-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|\*{4,}|_{4,}|```\
 _ASCIIDOC_RULES = "=-~^+"
 _DERIVED = re.compile(r"(#{1,6}) (\S.*)")
 _RST_RULE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}\s*$")
+_TITLE_LINES = 100
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
 _MARKDOWN = MarkdownIt("commonmark").disable("inline")  # blocks alone: linear, whatever is in them
 
 
@@ -77,6 +81,32 @@ def headings(text: str, path: str) -> list[Heading]:
     """
     read = _FORMATS.get(splitext(path)[1].lower())
     return list(read(text)) if read else []
+
+
+def prose_title(text: str, path: str) -> str | None:
+    """The first heading near the start of a prose file, if there is one.
+
+    >>> prose_title("<p>logo</p>\\n# The *guide* #\\n", "a.md")
+    'The *guide*'
+    """
+    lines = text.split("\n", _TITLE_LINES)[:_TITLE_LINES]
+    if prose_format(path) not in ("markdown", "ipynb"):
+        found = headings("\n".join(lines), path)
+        return found[0].text if found else None
+    lines = lines[front_matter_lines("\n".join(lines)) :]
+    fence = ""
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark[1] == fence else fence
+        elif mark:
+            fence = mark[1]
+        elif title := _ATX_TITLE.fullmatch(line.rstrip("\r")):
+            if title[1]:
+                return title[1]
+        elif number and re.fullmatch(r" {0,3}=+\s*", line) and lines[number - 1].strip():
+            return lines[number - 1].strip()
+    return None
 
 
 def heading_paths(sections: Sequence[Heading], title: str) -> list[str]:
