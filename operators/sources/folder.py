@@ -107,7 +107,7 @@ def folder_source(
 
 
 def document_format(path: str) -> str | None:
-    """The format of the document at ``path``: pdf, html, docx, ipynb, markdown, ...; None: none.
+    """The format of the document at ``path``: pdf, html, docx, ipynb, markdown, ...; else None.
 
     >>> document_format("a/Guide.PDF"), document_format("README"), document_format("a.png")
     ('pdf', 'text', None)

@@ -37,7 +37,7 @@ _MARKDOWN = MarkdownIt("commonmark").disable("inline")  # blocks alone: linear, 
 
 
 def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
-    """The section that a piece of a document is named after: the first whose text it has.
+    """The first section whose text a piece of a document has; the piece gets its name.
 
     Args:
         starts: the lines that the document's sections start on.
@@ -72,9 +72,8 @@ def headings(text: str, path: str) -> list[Heading]:
     """The headings of ``text`` in order; the ending of ``path`` says the format.
 
     Markdown, MediaWiki, AsciiDoc and reStructuredText are known, and the text that a reader made
-    of a PDF, Word or HTML file: there a heading is a line ``## Title`` after a blank one. Anything
-    else has no headings. What looks like one inside a code fence, an AsciiDoc block or front matter
-    is none.
+    of a PDF, Word or HTML file: there a heading is a line ``## Title`` after a blank one. Other
+    formats have no headings; code fences, AsciiDoc blocks and front matter hold none.
 
     >>> headings("# A\\n\\ntext\\n\\n## B\\n", "guide.md")
     [Heading(line=0, level=1, text='A'), Heading(line=4, level=2, text='B')]
@@ -112,8 +111,8 @@ def prose_title(text: str, path: str) -> str | None:
 def heading_paths(sections: Sequence[Heading], title: str) -> list[str]:
     """Each of ``sections`` after the headings above it, without the targets of links.
 
-    The heading of the whole document is left out, and so are outer ones for which ``MAX_HEADING``
-    has no room beside the document's ``title``.
+    A path leaves out the heading of the whole document, and outer headings that do not fit into
+    ``MAX_HEADING`` beside the document's ``title``.
 
     >>> heading_paths([Heading(0, 1, "News"), Heading(2, 2, "1.0"), Heading(4, 3, "Fixed")], "a.md")
     ['News', '1.0', '1.0 > Fixed']
