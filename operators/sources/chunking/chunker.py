@@ -86,7 +86,7 @@ def chunk_documents(
         heading (:func:`embedded_text`) has at most ``max_tokens`` word-pieces, as long as those of
         a heading (``MAX_HEADING`` characters) leave room for a line's words. Runs of blank lines
         alone make no chunk; a document without any text has none. Code that is cut by lines because
-        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``). Chunks of PLACED corpora have
+        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``). Chunks of ``PLACED`` have
         their place there: ``page`` of a PDF, from 1, where the text of the chunk begins, and
         ``fragment``, the end of an address after ``#``: ``page=12``, or the section's slug.
         Page breaks are taken out of the text.
