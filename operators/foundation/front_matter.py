@@ -115,12 +115,12 @@ def parse_block(block: Block) -> dict[str, Value]:
 def stated_title(text: str) -> str | None:
     """The ``title`` of a text's front matter."""
     block = find_front_matter(text)
-    title = None if block is None else legible(block).get("title")
+    title = None if block is None else block_fields(block).get("title")
     return " ".join(title.split()) or None if isinstance(title, str) else None
 
 
 @lru_cache(maxsize=1)  # title, date and version of one document are read one after the other
-def legible(block: Block) -> Mapping[str, Value]:
+def block_fields(block: Block) -> Mapping[str, Value]:
     """The keys and values of a block; of a refused one its :func:`plain_lines`."""
     try:
         return parse_block(block)

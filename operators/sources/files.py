@@ -138,8 +138,8 @@ def read_file(root: bytes, path: bytes, limit: int) -> Content:
     """The content of the file at ``path`` below ``root``, at most ``limit`` bytes.
 
     Raises:
-        Skipped: the path leads out of ``root`` or over a symbolic link, the file is none, or is
-            larger than ``limit``.
+        Skipped: the path leads out of ``root`` or over a symbolic link, or to no regular file, or
+            the file is larger than ``limit``.
         Gone: it is not there.
         OSError: it cannot be read.
     """

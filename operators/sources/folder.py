@@ -22,11 +22,11 @@ from operators.sources.dates.document_date import HTML, document_date
 from operators.sources.dates.stated_version import document_version
 from operators.sources.formats.asciidoc import asciidoc_text, asciidoc_title
 from operators.sources.formats.docx import read_docx
+from operators.sources.formats.headings import prose_title
 from operators.sources.formats.html import decode_html, html_text
 from operators.sources.formats.languages import prose_format
 from operators.sources.formats.notebook import notebook_text
 from operators.sources.formats.pdf import PdfReader, PdfRefused, pdf_text, pdf_title
-from operators.sources.git.tracked_files import prose_title
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError, is_corpus_name
 from operators.sources.protocol import (
@@ -107,7 +107,7 @@ def folder_source(
 
 
 def document_format(path: str) -> str | None:
-    """The format of the document at ``path``: pdf, html, docx, ipynb, markdown, ...; None: none.
+    """The format of the document at ``path``: pdf, html, docx, ipynb, markdown, ...; else None.
 
     >>> document_format("a/Guide.PDF"), document_format("README"), document_format("a.png")
     ('pdf', 'text', None)

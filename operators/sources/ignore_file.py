@@ -33,7 +33,7 @@ def without_ignored(
         no_files: the corpus whose documents are not files; all of them stay.
 
     Raises:
-        SourceError: the file is too large, no text, or holds a pattern that gitignore has not.
+        SourceError: the file is too large, no text, or holds a pattern that gitignore lacks.
     """
     ignored = _ignored(os.fsencode(root))
     if ignored is None:

@@ -107,7 +107,7 @@ def glob(pattern: str) -> re.Pattern[str]:
     [True, False, False]
 
     Raises:
-        ValueError: a bracket or a backslash lacks its end, or a class of characters is none.
+        ValueError: a bracket or a backslash lacks its end, or no class of characters has that name.
     """
     found, at = [""], 0
     while at < len(pattern):

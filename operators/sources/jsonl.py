@@ -106,7 +106,7 @@ def file_source(
 
 
 def given_file(path: Path | str, form: str) -> Path:
-    """The file at ``path``; raises :class:`SourceError`, which asks for ``form``, if it is none."""
+    """The file at ``path``; without one, :class:`SourceError` asks for a file of ``form``."""
     file = Path(path)
     if not file.is_file():
         what = "is not a file" if file.exists() else "does not exist"
@@ -124,7 +124,7 @@ def readable(file: Path) -> Iterator[None]:
 
 
 def is_corpus_name(name: str) -> bool:
-    """Whether a corpus may be called so: lower-case letters, digits and ``_``, at most 40.
+    """Whether a corpus may have this name: lower-case letters, digits and ``_``, at most 40.
 
     >>> is_corpus_name("docs"), is_corpus_name("Team docs")
     (True, False)
@@ -182,7 +182,7 @@ def parse_moment(text: str) -> datetime:
     '2020-03-01T00:00:00+00:00'
 
     Raises:
-        ValueError: it is neither, or lies outside the years 1 to 9999.
+        ValueError: it has another form, or lies outside the years 1 to 9999.
     """
     text = text.strip()
     if _PARTIAL_DATE.fullmatch(text):

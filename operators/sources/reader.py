@@ -25,7 +25,7 @@ def reader_source(reader: Any) -> Source:
             and repository that it fills alone.
 
     Raises:
-        SourceError: it has no ``scan``, or a ``name`` or ``scopes`` that is none.
+        SourceError: it has no ``scan``, or its ``name`` or ``scopes`` have another form.
     """
     kind = type(reader).__name__
     if not callable(getattr(reader, "scan", None)):
@@ -61,8 +61,8 @@ def named_reader(name: str, arguments: Sequence[str]) -> Source:
         arguments: what it is made with: ``VALUE``, or ``KEY=VALUE`` where it has such an argument.
 
     Raises:
-        UnknownName: nothing is called so.
-        SourceError: it takes other arguments; says which.
+        UnknownName: nothing has this name.
+        SourceError: it takes other arguments; the message says which.
     """
     make = own_object("sources", name)
     if make is None:

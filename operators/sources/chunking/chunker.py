@@ -8,8 +8,8 @@ chunks of a document, joined, are the document without its blank runs.
 
 Sections share a chunk if there is room, but not in a document that has a version: versions are
 compared chunk by chunk, and a section that only an older one has must not look like a revision of
-its neighbours. The releases of a changelog share none either: each chunk has the version and the
-day of its release.
+its neighbours. Nor do the releases of a changelog: each chunk has the version and the day of its
+release.
 """
 
 import hashlib
@@ -86,8 +86,8 @@ def chunk_documents(
         heading (:func:`embedded_text`) has at most ``max_tokens`` word-pieces, as long as those of
         a heading (``MAX_HEADING`` characters) leave room for a line's words. Runs of blank lines
         alone make no chunk; a document without any text has none. Code that is cut by lines because
-        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``). Those of documents and wikis
-        have their place there: ``page`` of a PDF, from 1, where the text of the chunk begins, and
+        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``). Chunks of ``PLACED`` have
+        their place there: ``page`` of a PDF, from 1, where the text of the chunk begins, and
         ``fragment``, the end of an address after ``#``: ``page=12``, or the section's slug.
         Page breaks are taken out of the text.
     """
@@ -216,7 +216,7 @@ def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:
 def _by_section(
     units: Sequence[_Unit], begins: set[int], titles: set[int], front_matter: int
 ) -> list[Sequence[_Unit]]:
-    """The units from each of ``begins`` on; ``titles`` that no text follows are with the next."""
+    """The units from each of ``begins`` on; a title that no text follows joins the next part."""
     parts: list[Sequence[_Unit]] = []
     start, has_text = 0, False
     for at, unit in enumerate(units):

@@ -69,8 +69,8 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
         path: distinguishes dialects, where given.
 
     Returns:
-        None where the language is not known. ``Unparsed`` where it is, but the text is too large,
-        takes the parser too much, or its grammar is not on this machine.
+        None where the language is not known. ``Unparsed`` where it is, but the text is too large
+        or too hard to parse, or its grammar is not on this machine.
 
     >>> breaks("class A:\n    def f(self):\n        pass\n", "python").definitions
     [Definition(first=0, last=2, name='A'), Definition(first=1, last=2, name='A.f')]

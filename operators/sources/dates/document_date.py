@@ -27,7 +27,7 @@ from operators.foundation.date_text import (
     plausible,
 )
 from operators.foundation.filename_dates import filename_date
-from operators.foundation.front_matter import Value, find_front_matter, legible
+from operators.foundation.front_matter import Value, block_fields, find_front_matter
 from operators.sources.dates.html_dates import html_dates
 from operators.sources.dates.pdf_dates import parse_pdf_date, read_pdf_info
 from operators.sources.files import decode_marked
@@ -176,7 +176,7 @@ def _explicit(text: str, suffix: str) -> Iterator[_Found]:
     """
     block = find_front_matter(text)
     if block is not None:
-        yield from _by_key(_flat(legible(block)))
+        yield from _by_key(_flat(block_fields(block)))
         text = text[block.end :]
     if suffix in ASCIIDOC:
         header = asciidoc_header(text)

@@ -35,7 +35,7 @@ def parse_pdf_date(raw: str) -> datetime:
     '2022-12-20T00:42:56+00:00'
 
     Raises:
-        DateRefused: it is none; the message says why.
+        DateRefused: it is no date; the message says why.
     """
     text = raw.replace("\0", "").strip()
     marked = text[:2] in ("D:", "d:")

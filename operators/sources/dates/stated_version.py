@@ -3,7 +3,7 @@
 import re
 from posixpath import splitext
 
-from operators.foundation.front_matter import find_front_matter, legible
+from operators.foundation.front_matter import block_fields, find_front_matter
 from operators.sources.formats.asciidoc import ASCIIDOC, asciidoc_header
 from operators.versions.named_version import bare_version, named_version
 
@@ -34,7 +34,7 @@ def document_version(path: str | None, text: str | None = None) -> tuple[str | N
 def _stated(text: str, suffix: str) -> tuple[str, str] | None:
     block = find_front_matter(text)
     if block is not None:
-        fields = reversed([*legible(block).items()])
+        fields = reversed([*block_fields(block).items()])
         named = {key.lower().replace("-", "_"): value for key, value in fields}
         for key in _KEYS:
             value = named.get(key)

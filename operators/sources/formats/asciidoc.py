@@ -160,7 +160,7 @@ def asciidoc_text(source: str) -> str:
 
 
 def asciidoc_title(text: str) -> str | None:
-    """The title of the document, else its first heading; ``text`` as made here."""
+    """The title of a document, else its first heading; :func:`asciidoc_text` made ``text``."""
     found = sorted(headings(text, "a.adoc"), key=lambda heading: heading.level != 1)
     return found[0].text if found else None
 

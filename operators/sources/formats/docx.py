@@ -52,7 +52,7 @@ def read_docx(data: bytes) -> Word:
 
 
 def _read(archive: zipfile.ZipFile, name: str, target: "_Text") -> bool:
-    """Whether there is the part ``name``, which ``target`` then took."""
+    """Feed the part ``name`` to ``target``; return whether there is such a part."""
     if name not in archive.namelist():
         return False
     if archive.getinfo(name).compress_type not in _PACKED:

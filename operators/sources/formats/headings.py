@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from operators.embedding.passage import MAX_HEADING
 from operators.foundation.front_matter import find_front_matter, front_matter_lines
+from operators.sources.formats.languages import prose_format
 
 
 class Heading(NamedTuple):
@@ -29,11 +30,14 @@ _ASCIIDOC_FENCE = re.compile(r"-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|\*{4,}|_{4,}|```\
 _ASCIIDOC_RULES = "=-~^+"
 _DERIVED = re.compile(r"(#{1,6}) (\S.*)")
 _RST_RULE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}\s*$")
+_TITLE_LINES = 100
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
 _MARKDOWN = MarkdownIt("commonmark").disable("inline")  # blocks alone: linear, whatever is in them
 
 
 def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
-    """The section that a piece of a document is named after: the first whose text it has.
+    """The first section whose text a piece of a document has; the piece gets its name.
 
     Args:
         starts: the lines that the document's sections start on.
@@ -68,9 +72,8 @@ def headings(text: str, path: str) -> list[Heading]:
     """The headings of ``text`` in order; the ending of ``path`` says the format.
 
     Markdown, MediaWiki, AsciiDoc and reStructuredText are known, and the text that a reader made
-    of a PDF, Word or HTML file: there a heading is a line ``## Title`` after a blank one. Anything
-    else has no headings. What looks like one inside a code fence, an AsciiDoc block or front matter
-    is none.
+    of a PDF, Word or HTML file: there a heading is a line ``## Title`` after a blank one. Other
+    formats have no headings; code fences, AsciiDoc blocks and front matter hold none.
 
     >>> headings("# A\\n\\ntext\\n\\n## B\\n", "guide.md")
     [Heading(line=0, level=1, text='A'), Heading(line=4, level=2, text='B')]
@@ -79,11 +82,37 @@ def headings(text: str, path: str) -> list[Heading]:
     return list(read(text)) if read else []
 
 
+def prose_title(text: str, path: str) -> str | None:
+    """The first heading near the start of a prose file, if there is one.
+
+    >>> prose_title("<p>logo</p>\\n# The *guide* #\\n", "a.md")
+    'The *guide*'
+    """
+    lines = text.split("\n", _TITLE_LINES)[:_TITLE_LINES]
+    if prose_format(path) not in ("markdown", "ipynb"):
+        found = headings("\n".join(lines), path)
+        return found[0].text if found else None
+    lines = lines[front_matter_lines("\n".join(lines)) :]
+    fence = ""
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark[1] == fence else fence
+        elif mark:
+            fence = mark[1]
+        elif title := _ATX_TITLE.fullmatch(line.rstrip("\r")):
+            if title[1]:
+                return title[1]
+        elif number and re.fullmatch(r" {0,3}=+\s*", line) and lines[number - 1].strip():
+            return lines[number - 1].strip()
+    return None
+
+
 def heading_paths(sections: Sequence[Heading], title: str) -> list[str]:
     """Each of ``sections`` after the headings above it, without the targets of links.
 
-    The heading of the whole document is left out, and so are outer ones for which ``MAX_HEADING``
-    has no room beside the document's ``title``.
+    A path leaves out the heading of the whole document, and outer headings that do not fit into
+    ``MAX_HEADING`` beside the document's ``title``.
 
     >>> heading_paths([Heading(0, 1, "News"), Heading(2, 2, "1.0"), Heading(4, 3, "Fixed")], "a.md")
     ['News', '1.0', '1.0 > Fixed']

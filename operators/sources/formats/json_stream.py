@@ -104,14 +104,14 @@ def _object(reader: _Reader) -> dict[str, Any] | str:
         return length
     raw = reader.text[reader.at : reader.at + length]
     try:
-        value = read_json(raw)
+        found: dict[str, Any] | str = read_json(raw)  # it begins with a brace: an object
     except TooDeep as exc:
-        value = str(exc)
+        found = str(exc)
     except ValueError as exc:
         _restart(reader)
         return f"not JSON: {exc}"
     reader.take(reader.at + length)
-    return value if isinstance(value, (dict, str)) else "not a JSON object"
+    return found
 
 
 def _length(reader: _Reader) -> int | str:

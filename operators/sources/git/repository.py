@@ -351,7 +351,7 @@ def changed_since(folder: str, revision: str, read_at: datetime) -> str | None:
     if not os.path.isdir(folder):
         return None
     try:
-        head = git_output(Path(folder), "rev-parse", "HEAD").strip()
+        head = git_output(Path(folder), "rev-parse", "HEAD")
         dirty = git_output(
             Path(folder), "status", "--porcelain", "-z", "--untracked-files=no", "--no-renames"
         )

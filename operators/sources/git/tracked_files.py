@@ -6,20 +6,19 @@ neither as a file nor as a folder on the way to it.
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from functools import partial
 from posixpath import normpath
 
 from operators.foundation.disk_dict import DiskDict
-from operators.foundation.front_matter import front_matter_lines, stated_title
+from operators.foundation.front_matter import stated_title
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources import files
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
 from operators.sources.formats.docx import read_docx
-from operators.sources.formats.headings import headings
+from operators.sources.formats.headings import prose_title
 from operators.sources.formats.languages import (
     code_language,
     is_generated,
@@ -47,9 +46,6 @@ _PACKED: Mapping[str | None, Callable[[bytes], str]] = {
 _NO_FILES = {"120000": "symbolic link", "160000": "submodule"}  # by git's mode
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _SNIFFED = 8192
-_TITLE_LINES = 100
-_FENCE = re.compile(r" {0,3}(```|~~~)")
-_ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
 
 
 def tracked_files(
@@ -96,32 +92,6 @@ def read_tree(
             if (corpus == "code") is (prose_format(shown_path(path)) is None):
                 read = partial(_document, repository, file, last.get(path))
                 yield files.file_item(path, tracked, (corpus, repository.name), read)
-
-
-def prose_title(text: str, path: str) -> str | None:
-    """The first heading near the start of a prose file, if there is one.
-
-    >>> prose_title("<p>logo</p>\\n# The *guide* #\\n", "a.md")
-    'The *guide*'
-    """
-    lines = text.split("\n", _TITLE_LINES)[:_TITLE_LINES]
-    if prose_format(path) not in ("markdown", "ipynb"):
-        found = headings("\n".join(lines), path)
-        return found[0].text if found else None
-    lines = lines[front_matter_lines("\n".join(lines)) :]
-    fence = ""
-    for number, line in enumerate(lines):
-        mark = _FENCE.match(line)
-        if fence:
-            fence = "" if mark and mark[1] == fence else fence
-        elif mark:
-            fence = mark[1]
-        elif title := _ATX_TITLE.fullmatch(line.rstrip("\r")):
-            if title[1]:
-                return title[1]
-        elif number and re.fullmatch(r" {0,3}=+\s*", line) and lines[number - 1].strip():
-            return lines[number - 1].strip()
-    return None
 
 
 def _read(repository: Repository, file: TrackedFile, path: str) -> tuple[bytes, str, str]:

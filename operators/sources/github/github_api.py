@@ -35,7 +35,6 @@ _ATTEMPTS = 6
 _LIMITED_ATTEMPTS = 8
 _SMALLEST_PAGE = 10
 _MOST_REDIRECTS = 5
-_REDIRECTS = {301, 302, 303, 307, 308}
 _AGAIN = {408, 500, 502, 503, 504}
 _WITHOUT_A_TIME_S = 60.0
 
@@ -135,10 +134,9 @@ class GithubApi(AbstractContextManager["GithubApi"]):
         for _ in range(_MOST_REDIRECTS + 1):
             self.requests += 1
             response = self._client.get(url, params=query, headers=headers)
-            location = response.headers.get("Location")
-            if response.status_code not in _REDIRECTS or not location:
+            if response.next_request is None:
                 return response
-            url, query = urljoin(str(response.url), location), None
+            url, query = str(response.next_request.url), None
             self._check_here(url)
         raise GithubError(f"{urlsplit(url).netloc} sends on and on: more than {_MOST_REDIRECTS}")
 

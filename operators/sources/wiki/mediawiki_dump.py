@@ -37,7 +37,6 @@ CORPUS = "wiki"
 MAX_PAGE = 64 * 1024 * 1024
 """Bytes of XML between two pages."""
 
-_READ = 1 << 16
 _NO_PROSE = frozenset((8, 10, 828))
 """Namespaces of interface messages, templates and Lua modules."""
 _PROSE_MODELS = frozenset(("", "wikitext"))
@@ -59,8 +58,8 @@ class _Bounded:
     def __init__(self, unpacked: BinaryIO) -> None:
         self.unpacked, self.since_page, self.tail = unpacked, 0, b""
 
-    def read(self, size: int = -1) -> bytes:
-        block = self.unpacked.read(min(size, _READ) if size > 0 else _READ)
+    def read(self, size: int) -> bytes:
+        block = self.unpacked.read(size)
         self.since_page += len(block)
         if self.since_page > MAX_PAGE:
             raise SourceError(f"a page of the dump is larger than {MAX_PAGE} bytes")
@@ -112,7 +111,7 @@ def dump_source(file: Path, repo: str | None = None, base_url: str | None = None
         READER,
         scan,
         ((CORPUS, name),),
-        lambda: min(1.0, done / size) if size else 1.0,
+        lambda: min(1.0, done / size),
         (own.partition("://")[2] or own,) if own else (),
     )
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.sources.formats.headings import Heading, headings
+from operators.sources.formats.headings import Heading, headings, prose_title
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,26 @@ def test_text_made_from_pdf_or_html_has_headings_after_blank_lines_alone() -> No
 def test_old_titles_of_asciidoc_are_underlined() -> None:
     text = "Book\n====\n\nOne\n---\n\nsome text\n----\n= no\n----\n"
     assert headings(text, "a.adoc") == [Heading(0, 1, "Book"), Heading(3, 2, "One")]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("---\ntitle: x\n# not this\n---\n# Real\n", "Real"),
+        ("```\n# not a heading\n```\n## Two\n", "Two"),
+        ("```\n# never closed\n", None),
+        ("Setext\n======\n", "Setext"),
+        ("# Trailing #\r\n", "Trailing"),
+        ("no heading", None),
+        ("#hashtag\n", None),
+    ],
+)
+def test_the_title_of_a_page_is_its_first_heading(text: str, title: str | None) -> None:
+    assert prose_title(text, "a.md") == title
+
+
+def test_the_title_of_restructured_text_is_its_first_heading() -> None:
+    assert prose_title("Guide\n=====\n\nMore\n----\n", "a.rst") == "Guide"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from word_files import BODY, paragraph, word
 
-from operators.sources.git.tracked_files import MAX_FILE, prose_title
+from operators.sources.git.tracked_files import MAX_FILE
 from operators.sources.protocol import ReadIssue
 
 EPOCH = 1_600_000_000
@@ -213,23 +213,3 @@ def test_odd_file_names_keep_distinct_ids(repo: Any) -> None:
     found = repo.documents("docs")
     assert set(found) == {"caf%E9.md", "a\nb.md", "é.md", "e\u0301.md", "-- .md", ":a.md"}
     assert all(d.created_at == moment(EPOCH + 60) for d in found.values())
-
-
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("---\ntitle: x\n# not this\n---\n# Real\n", "Real"),
-        ("```\n# not a heading\n```\n## Two\n", "Two"),
-        ("```\n# never closed\n", None),
-        ("Setext\n======\n", "Setext"),
-        ("# Trailing #\r\n", "Trailing"),
-        ("no heading", None),
-        ("#hashtag\n", None),
-    ],
-)
-def test_the_title_of_a_page_is_its_first_heading(text: str, title: str | None) -> None:
-    assert prose_title(text, "a.md") == title
-
-
-def test_the_title_of_restructured_text_is_its_first_heading() -> None:
-    assert prose_title("Guide\n=====\n\nMore\n----\n", "a.rst") == "Guide"

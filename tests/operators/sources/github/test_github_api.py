@@ -222,6 +222,16 @@ def test_the_token_goes_to_no_other_server(
         connect().get("repos/org/app")
 
 
+@pytest.mark.parametrize("location", ["https://[::1", "//[", "http://[x"])
+def test_a_redirect_to_no_address_is_a_refusal(
+    server: Any, connect: Callable[..., GithubApi], location: str
+) -> None:
+    server.faults = [(302, {"Location": location}, b"")]
+    with pytest.raises(GithubError):
+        connect(token=TOKEN).get("repos/org/app")
+    assert len(server.requests) == 1
+
+
 @pytest.mark.parametrize(
     ("url", "token", "said"),
     [
