@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -192,8 +193,9 @@ def metadata_json(values: Mapping[str, Any] | None = None, /, **more: Any) -> st
     Nulls are left out, and so is any value whose JSON is longer than ``METADATA_VALUE_LIMIT``.
     """
     given = {str(k): v for k, v in {**(values or {}), **more}.items() if v is not None}
-    kept = {k: v for k, v in given.items() if len(json.dumps(v)) <= METADATA_VALUE_LIMIT}
-    return json.dumps(_clean_value(kept), sort_keys=True, ensure_ascii=False)
+    text = partial(json.dumps, ensure_ascii=False)
+    kept = {k: v for k, v in given.items() if len(text(v)) <= METADATA_VALUE_LIMIT}
+    return text(_clean_value(kept), sort_keys=True)
 
 
 def _clean_value(value: Any) -> Any:

@@ -223,7 +223,7 @@ def _restructured(text: str) -> Iterator[Heading]:
 
 
 _FORMATS: dict[str, Callable[[str], Iterable[Heading]]] = {
-    **dict.fromkeys((".md", ".markdown", ".mdx", ".ipynb"), _markdown),
+    **dict.fromkeys((".md", ".markdown", ".mdx", ".mkd", ".ipynb"), _markdown),
     **dict.fromkeys((".mediawiki", ".wiki"), _mediawiki),
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), _asciidoc),
     ".rst": _restructured,

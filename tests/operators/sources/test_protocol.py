@@ -4,6 +4,7 @@ import json
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from whole_scan import read_all
@@ -90,8 +91,9 @@ def test_a_null_and_an_empty_title_are_different_versions() -> None:
     assert content_hash(replace(DOCUMENT, title=None)) != content_hash(replace(DOCUMENT, title=""))
 
 
-def test_metadata_leaves_out_nulls_and_texts_and_sorts_its_keys() -> None:
-    longest = "x" * (METADATA_VALUE_LIMIT - 2)
+@pytest.mark.parametrize("letter", ["x", "\u6f22", "\u00e9"])
+def test_metadata_leaves_out_nulls_and_texts_and_sorts_its_keys(letter: str) -> None:
+    longest = letter * (METADATA_VALUE_LIMIT - 2)
     made = metadata_json({"z": 1, "a": None, "hunk": longest + "x", "kept": longest})
     assert list(json.loads(made).items()) == [("kept", longest), ("z", 1)]
 

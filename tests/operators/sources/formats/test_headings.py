@@ -11,6 +11,7 @@ from operators.sources.formats.headings import Heading, headings, prose_title
     ("path", "text"),
     [
         ("a.md", "# One\n\ntext\n\n## Two\n"),
+        ("a.mkd", "# One\n\ntext\n\n## Two\n"),
         ("a.mediawiki", "= One =\n\ntext\n\n== Two ==\n"),
         ("a.adoc", "= One\n\ntext\n\n== Two\n"),
     ],
