@@ -10,14 +10,13 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Column, Flags, Floats, Integers, starts
+from operators.arrays.segments import Column, Floats, Integers, starts
 from operators.dedup.representatives import check_threshold
 
 # One product of unit vectors is so small that numpy's library wakes no second thread for it: on a
 # busy machine the wait for that thread takes a thousand times as long as the product.
 _ROWS, _MULTIPLICATIONS = 16, 250_000
-_PAIRS_AT_ONCE = 1024
-_ROUNDING = 1e-12  # of a product of unit vectors: two equal ones may have a cosine below 1
+ROUNDING = 1e-12  # of a product of unit vectors: two equal ones may have a cosine below 1
 
 
 def cosine_representatives(
@@ -52,19 +51,9 @@ def near_and_better(
             some = unit[begin : begin + _ROWS]
             before = range(0, begin + len(some), columns)
             cosines = np.hstack([some @ unit[column : column + columns].T for column in before])
-            near = np.tril(cosines >= threshold - _ROUNDING, begin - 1)
+            near = np.tril(cosines >= threshold - ROUNDING, begin - 1)
             for row, better in enumerate(near, first + begin):
                 yield row, first + np.flatnonzero(better)
-
-
-def are_near(vectors: Floats, one: Integers, two: Integers, threshold: float) -> Flags:
-    """Whether each pair of rows of ``vectors`` has a cosine of at least ``threshold``, above 0."""
-    near = np.zeros(len(one), bool)
-    for begin in range(0, len(one), _PAIRS_AT_ONCE):
-        some = slice(begin, begin + _PAIRS_AT_ONCE)
-        cosines = np.einsum("ij,ij->i", vectors[one[some]], vectors[two[some]])
-        near[some] = cosines >= threshold - _ROUNDING
-    return near
 
 
 def unit_vectors(embeddings: pl.Series) -> Floats:

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from operators.arrays.segments import Column, Integers
-from operators.dedup.cosine import are_near
+from operators.dedup.cosine import ROUNDING
 from operators.dedup.jaccard import Finder
 from operators.dedup.representatives import check_threshold
 from operators.dedup.similarity_index import SimilarityIndex
@@ -44,18 +44,16 @@ def guarded_representatives(
     """
     check_threshold("cosine", cosine_threshold)
     finder = Finder(query_id, number, index.tokens, jaccard_threshold)
-    every = np.ones(len(number), bool)
-    better, worse = finder.pairs(np.arange(len(number)), every, every)
-    near = are_near(index.vector, number[better], number[worse], cosine_threshold)
     guards_of = cache(lambda entry: guards(index.text[entry]))
+    entry = number.tolist()
 
-    representative, entry = list(range(len(number))), number.tolist()
-    for best, row, close in zip(better.tolist(), worse.tolist(), near.tolist(), strict=True):
-        if representative[row] == row and representative[best] == best:
-            one, two = entry[best], entry[row]
-            if index.text[one] == index.text[two] or (close and guards_of(one) == guards_of(two)):
-                representative[row] = best
-    return np.array(representative, np.int64)
+    def says_the_same(best: int, row: int) -> bool:
+        one, two = entry[best], entry[row]
+        cosine = index.vector[one] @ index.vector[two]
+        near = cosine >= cosine_threshold - ROUNDING and guards_of(one) == guards_of(two)
+        return index.text[one] == index.text[two] or near
+
+    return finder.representatives(np.arange(len(number)), says_the_same)
 
 
 def guards(text: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ All pairs of n chunks are n**2 / 2 comparisons of microseconds each. Here only t
 a part (:mod:`operators.dedup.partition_join`) are compared, exactly, so that the time grows with n.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from operators.dedup.representatives import check_threshold
 from operators.dedup.token_index import TokenIndex
 
 Pairs = tuple[Integers, Integers]
+Same = Callable[[int, int], object]
 
-_BLOCK = 512  # places of a list that are compared at once
+_BLOCK = 128  # places of a list that are compared at once
 _PAIRS_AT_ONCE = 256  # 8 bits beside the 55 of a token
 _TOKEN_BITS = np.uint64(56)
 _ODD = [np.uint64(n) for n in (0x9FB21C651E98DF25, 0xA0761D6478BD642F)]
@@ -34,29 +35,8 @@ def jaccard_representatives(
     """
     finder = Finder(query_id, number, sets, threshold)
     first = finder.first_of_equal()
-    rows = np.flatnonzero(first == np.arange(len(first)))
-    representative = np.arange(len(first))
-    block = places(query_id[rows]) // _BLOCK
-    # What repeats a row that stays goes before the rest of its block is compared with itself, so
-    # that a list of near-duplicates costs no comparison of all pairs.
-    for number_of_block in range(int(block.max(initial=0)) + 1):
-        active = (block <= number_of_block) & (representative[rows] == rows)
-        new = block[active] == number_of_block
-        if number_of_block:
-            _settle(representative, *finder.pairs(rows[active], ~new, new))
-        left = rows[(block == number_of_block) & (representative[rows] == rows)]
-        every = np.ones(len(left), bool)
-        _settle(representative, *finder.pairs(left, every, every))
+    representative = finder.representatives(np.flatnonzero(first == np.arange(len(first))))
     return representative[first]  # what equals a dropped chunk belongs where that one does
-
-
-def _settle(representative: Integers, better: Integers, worse: Integers) -> None:
-    """Write into ``representative`` what the pairs of near-duplicates decide."""
-    gone: dict[int, int] = {}
-    for best, row in zip(better.tolist(), worse.tolist(), strict=True):
-        if row not in gone and best not in gone:
-            gone[row] = best
-    representative[list(gone)] = list(gone.values())
 
 
 class Finder:
@@ -84,8 +64,40 @@ class Finder:
         first[order] = order[another][np.cumsum(another) - 1]
         return first
 
-    def pairs(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
-        """The pairs (better, worse) of ``rows`` (numbers, ascending) that reach the threshold.
+    def representatives(
+        self, rows: Integers, says_the_same: Same = lambda best, row: True
+    ) -> Integers:
+        """For each row the best of ``rows`` that it nearly repeats; else itself.
+
+        Args:
+            rows: the numbers of the rows that are compared, ascending.
+            says_the_same: whether of two rows, by number, the second may go for the first.
+        """
+        representative = np.arange(len(self.number))
+        block = places(self.query_id[rows]) // _BLOCK
+
+        def settle(some: Integers, may_better: Flags, may_worse: Flags) -> None:
+            gone: dict[int, int] = {}
+            better, worse = self._pairs(some, may_better, may_worse)
+            for best, row in zip(better.tolist(), worse.tolist(), strict=True):
+                if row not in gone and best not in gone and says_the_same(best, row):
+                    gone[row] = best
+            representative[list(gone)] = list(gone.values())
+
+        # What repeats a row that stays goes before the rest of its block is compared with itself,
+        # so that a list of near-duplicates costs no comparison of all pairs.
+        for number_of_block in range(int(block.max(initial=0)) + 1):
+            active = (block <= number_of_block) & (representative[rows] == rows)
+            new = block[active] == number_of_block
+            if number_of_block:
+                settle(rows[active], ~new, new)
+            left = rows[(block == number_of_block) & (representative[rows] == rows)]
+            every = np.ones(len(left), bool)
+            settle(left, every, every)
+        return representative
+
+    def _pairs(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
+        """The pairs (better, worse) of ``rows`` that reach the threshold.
 
         They come by the worse row, then by the better one. The flags say whether a row may be the
         better or the worse one of a pair.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -140,6 +141,29 @@ def test_the_same_duplicates_go_as_by_comparing_all_pairs(
         cosine_threshold=cosine_least,
     )
     assert found.tolist() == expected
+
+
+def test_many_near_duplicates_cost_no_comparison_of_all_pairs() -> None:
+    words, letters = [f"{one}{two}" for one in "abcde" for two in "fghijklmno"], "pqrstuvwxy"
+    texts = [
+        " ".join([*words, one + two + three])
+        for one in letters
+        for two in letters
+        for three in letters
+    ]
+    index = index_similarity(
+        pl.DataFrame({"chunk_id": range(1000), "text": texts, "embedding": [[1.0, 0.0]] * 1000})
+    )
+    began = time.process_time()
+    for start in (0, 100):  # whatever stands first stays
+        number = np.roll(np.arange(1000), start)
+        found = guarded_representatives(np.zeros(1000, np.uint32), number, index, 0.9, 0.95)
+        assert (found == 0).all()
+    assert time.process_time() - began < 1.5  # .15; all pairs take 6
+    found = guarded_representatives(
+        np.arange(1000) // 400, np.arange(1000), index, jaccard_threshold=0.9, cosine_threshold=0.95
+    )
+    assert set(found.tolist()) == {0, 400, 800}
 
 
 @pytest.fixture(scope="module")
