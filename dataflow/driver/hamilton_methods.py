@@ -8,6 +8,7 @@ print values. The pictures are ours: Hamilton's draw every node of every corpus 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from hamilton.driver import Driver
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 
 Checked = tuple[list[str], dict[str, Any], dict[str, Any]]
 Given = Mapping[str, Any] | None
+
+
+def _of_nodes(ask: Callable[..., list[HamiltonNode]]) -> Callable[..., list[HamiltonNode]]:
+    """Hamilton's method ``ask`` about nodes; one that the graph lacks is an UnknownName."""
+
+    @wraps(ask)
+    def checked(self: HamiltonMethods, *names: str, **named: str) -> list[HamiltonNode]:
+        also = dict(zip(named, self._known(named.values()), strict=True))
+        return list(ask(self.hamilton, *self._known(names), **also))
+
+    return checked
 
 
 class HamiltonMethods:
@@ -44,24 +56,9 @@ class HamiltonMethods:
         """Every node and input, or those with these tags; a value of None means any value."""
         return list(self.hamilton.list_available_variables(tag_filter=tag_filter))
 
-    def what_is_upstream_of(self, *node_names: str) -> list[HamiltonNode]:
-        """These nodes and all that they are computed from.
-
-        Raises:
-            UnknownName: there is no such node; the message gives the nearest name.
-        """
-        return list(self.hamilton.what_is_upstream_of(*self._known(node_names)))
-
-    def what_is_downstream_of(self, *node_names: str) -> list[HamiltonNode]:
-        """These nodes and all that is computed from them."""
-        return list(self.hamilton.what_is_downstream_of(*self._known(node_names)))
-
-    def what_is_the_path_between(
-        self, upstream_node_name: str, downstream_node_name: str
-    ) -> list[HamiltonNode]:
-        """The nodes on the ways from one node to another, with both; empty if there is no way."""
-        ends = self._known((upstream_node_name, downstream_node_name))
-        return list(self.hamilton.what_is_the_path_between(*ends))
+    what_is_upstream_of = _of_nodes(Driver.what_is_upstream_of)
+    what_is_downstream_of = _of_nodes(Driver.what_is_downstream_of)
+    what_is_the_path_between = _of_nodes(Driver.what_is_the_path_between)
 
     def has_cycles(self, final_vars: Sequence[Any]) -> bool:
         """Whether what ``final_vars`` are computed from goes in a circle."""
@@ -109,7 +106,7 @@ class HamiltonMethods:
         """Draw the ways from one node to another, and, unless strict, what else they read.
 
         Raises:
-            UnknownName: as :meth:`what_is_upstream_of`.
+            UnknownName: there is no such node.
             GraphError: there is no way from the one to the other.
         """
         path = self.what_is_the_path_between(upstream_node_name, downstream_node_name)

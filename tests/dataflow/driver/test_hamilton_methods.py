@@ -32,7 +32,9 @@ def test_what_comes_before_and_after_a_node_is_what_hamilton_says(driver: Any) -
     assert {"wiki.merged", "queries", "fused"} <= names(before)
     assert {"results", "explain", "fused"} <= names(after)
     assert names(before) == names(driver.hamilton.what_is_upstream_of("fused"))
+    ends = {"upstream_node_name": "fused", "downstream_node_name": "results"}
     between = names(driver.what_is_the_path_between("fused", "results"))
+    assert names(driver.what_is_the_path_between(**ends)) == between
     assert between == {
         "fused",
         "weighted",
