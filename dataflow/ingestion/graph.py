@@ -65,7 +65,7 @@ def known_vectors(embedded_texts: pl.DataFrame, store: Store, embedder: Embedder
 def new_vectors(
     embedded_texts: pl.DataFrame, known_vectors: Vectors, store: Store, embedder: Embedder
 ) -> Vectors:
-    """The vectors that the cache lacks; it gets them."""
+    """The vectors that the cache lacks, which it then has."""
     missing = embedded_texts.unique("text_hash", keep="first", maintain_order=True).filter(
         ~pl.col("text_hash").is_in(list(known_vectors))
     )

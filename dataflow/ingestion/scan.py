@@ -50,9 +50,10 @@ def _take(run: Run, item: Item) -> bool:
     """Have a new document wait; return whether the scan still knows every document it has met."""
     if isinstance(item, LazyDocument) and run.is_new(item.key, item.content):
         item = item.read()
-    if isinstance(item, Document):
-        item = replace(item, source_hash=content_hash(item))  # it is not worked out again
-    if isinstance(item, Document) and run.is_new(item.key, content_hash(item), item.part):
+    if isinstance(item, Document) and run.is_new(
+        item.key, content := content_hash(item), item.part
+    ):
+        item = replace(item, source_hash=content)  # it is not worked out again
         if kept := run.known.more_than(item):
             run.report.documents_unchanged += 1
             item = kept

@@ -1,7 +1,8 @@
 """The default model, all-MiniLM-L6-v2, in the data directory.
 
-The room ``model_builds`` puts it there, once a machine. It computes in integers; ``minilm-fp32``,
-which earlier versions installed, in floating point: another vector space, with files of its own.
+The room ``model_builds`` puts it there, once a machine. It computes in integers; a GPU has files of
+its own, of the same vector space. ``minilm-fp32``, which earlier versions installed, computes in
+floating point: another vector space.
 """
 
 from dataclasses import dataclass

@@ -6,10 +6,10 @@
      "query_prefix": "Represent this sentence for searching relevant passages: "}
 
 The same text gets the same bits in every call (on a GPU almost the same: its sums depend on the
-batch). So the padding of a text depends on its own length
-alone. Texts share a batch only where the settings say that the graph's rows do not depend on each
-other (``batch_tokens``): the runtime may add up a batch of one and of two in another order. Long
-questions: see :meth:`DirectoryEmbedder.embed_queries`.
+batch). So the padding of a text depends on its own length alone. Texts share a batch only where the
+settings say that the graph's rows do not depend on each other (``batch_tokens``): the runtime may
+add up a batch of one and of two in another order. Long questions: see
+:meth:`DirectoryEmbedder.embed_queries`.
 """
 
 import logging

@@ -62,7 +62,7 @@ class Embedder(Protocol):
         """Count each text's word-pieces, without the markers a model adds and without a prefix."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Embed up to 1,024 texts to be found; :class:`TextTooLong` rather than cut one."""
+        """Embed up to 1,024 texts to be found; raises :class:`TextTooLong` rather than cut one."""
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Embed questions, of any length."""
