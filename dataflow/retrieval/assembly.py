@@ -219,10 +219,9 @@ def provenance(
     timings: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """How the answer came about: the searches, their settings, the counts, and what failed."""
-    faults = [sentence for _, sentence in search_faults]
     return {
         "searched": search_outcomes.channels(outcomes),
-        "degraded": [*faults, *version_choice.degraded(version_scope)],
+        "degraded": [*(said for _, said in search_faults), *version_choice.degraded(version_scope)],
         "queries": queries.height,
         **queries["texts", "trigger"].to_dict(as_series=False),
         "versions": version_scope["version_policy", "pinned", "versions_as_of", "basis"].to_dicts(),

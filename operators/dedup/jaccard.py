@@ -64,14 +64,12 @@ class Finder:
         first[order] = order[another][np.cumsum(another) - 1]
         return first
 
-    def representatives(
-        self, rows: Integers, says_the_same: Same = lambda best, row: True
-    ) -> Integers:
+    def representatives(self, rows: Integers, same: Same = lambda best, row: True) -> Integers:
         """For each row the best of ``rows`` that it nearly repeats; else itself.
 
         Args:
             rows: the numbers of the rows that are compared, ascending.
-            says_the_same: whether of two rows, by number, the second may go for the first.
+            same: whether of two rows, by number, the second may go for the first.
         """
         representative = np.arange(len(self.number))
         block = places(self.query_id[rows]) // _BLOCK
@@ -80,7 +78,7 @@ class Finder:
             gone: dict[int, int] = {}
             better, worse = self._pairs(some, may_better, may_worse)
             for best, row in zip(better.tolist(), worse.tolist(), strict=True):
-                if row not in gone and best not in gone and says_the_same(best, row):
+                if row not in gone and best not in gone and same(best, row):
                     gone[row] = best
             representative[list(gone)] = list(gone.values())
 

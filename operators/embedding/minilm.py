@@ -48,9 +48,8 @@ def load_minilm(home: Path | None = None, model: str = "minilm") -> DirectoryEmb
         ModelNotInstalled: it is missing or damaged; says what to run.
     """
     directory = minilm_directory(home, model)
-    way = "run `crosscorpus models install`"
-    if device() == "cuda":
-        way = "run `crosscorpus models install --device cuda`"
+    gpu = " --device cuda" if device() == "cuda" else ""
+    way = f"run `crosscorpus models install{gpu}`"
     if model != "minilm":
         way = "only earlier versions installed it, use minilm"
     if not directory.is_dir():

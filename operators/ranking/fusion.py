@@ -6,10 +6,9 @@ scores on one scale. ``convex`` scales similarities and text scores again, the l
 for all corpora: the best hit of a corpus without a good match in words is worth less than that of a
 corpus with one.
 
-All take ``hits``: the ``UNIFIED`` rows of all corpora and the column ``recency``, the factor of a
-row's age; they return ``FUSED``, ``part`` and ``other_parts``, which make the score. The same chunk
-in the lists of several corpora is one row, that of its best rank; its scores add up in the order of
-the rows, and the other rows become alternates.
+Each returns ``FUSED``, ``part`` and ``other_parts``, which make the score. The same chunk in the
+lists of several corpora is one row, that of its best rank; its scores add up in the order of the
+rows, and the other rows become alternates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,6 +41,10 @@ from operators.ranking.total_order import permutation
 def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
     """The sum over the corpora of ``1 / (rrf_k + rank in the corpus)``, times ``recency``.
 
+    Args:
+        hits: the ``UNIFIED`` rows of all corpora and ``recency``, the factor of a row's age.
+        rrf_k: above 0; the larger, the less the first ranks stand out.
+
     >>> from operators.frames import UNIFIED
     >>> rows = [(1, "code", 0), (2, "code", 1), (2, "wiki", 0)]
     >>> each = {"query_id": 0, "alternate_sources": []}
@@ -54,7 +57,7 @@ def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
 
 
 def fuse_comb_sum(hits: pl.DataFrame) -> pl.DataFrame:
-    """The corpora's merged scores as they are, times ``recency``.
+    """The merged scores of ``hits`` (as for :func:`fuse_rrf`) as they are, times ``recency``.
 
     >>> from operators.frames import UNIFIED
     >>> rows = [(1, "code", 0.5), (2, "code", 0.25), (2, "wiki", 0.5)]
@@ -111,7 +114,7 @@ def combination(
     corpora that have both.
 
     Args:
-        hits: as above.
+        hits: as for :func:`fuse_rrf`.
         corpora: each corpus that ``hits`` name; ``w`` is its ``vector_weight``.
         lexical_weight: columns ``LEXICAL_WEIGHT``, a factor of each query's text scores; None: 1.
         corpus_normalization: 1 scales the similarities of each corpus by itself, 0 those of all
@@ -175,6 +178,10 @@ def fuse_convex(hits: pl.DataFrame, factors: pl.DataFrame) -> pl.DataFrame:
     """The convex combination of the ``factors`` of :func:`combination`, times ``recency``.
 
     A hit that neither list has (a caller may give one) counts its merged score.
+
+    Args:
+        hits: as for :func:`fuse_rrf`.
+        factors: ``SCORE_FACTORS`` of each hit.
 
     >>> from operators.frames import UNIFIED
     >>> rows = [(1, "code", 0.5), (2, "wiki", 0.25)]

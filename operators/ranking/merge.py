@@ -5,9 +5,8 @@ Reciprocal rank fusion after Cormack, Clarke and Buettcher (SIGIR 2009): the sum
 list is much better, a convex combination of scores does better. A chunk counts once a list, at its
 best rank.
 
-Every function takes ``vector_hits`` (columns ``VECTOR_HITS``) and ``text_hits`` (``TEXT_HITS``) and
-returns ``MERGED`` and the ``SCORE_FACTORS`` that make the score: one row a query and chunk, in the
-one order, ``rank`` its place in it.
+Each merge returns ``MERGED`` and the ``SCORE_FACTORS`` that make the score: one row a query and
+chunk, in the one order, ``rank`` its place in it.
 """
 
 from dataclasses import dataclass
@@ -25,6 +24,10 @@ from operators.ranking.total_order import permutation
 
 def rrf(vector_hits: pl.DataFrame, text_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
     """``1 / (rrf_k + vector rank) + 1 / (rrf_k + text rank)``; a list without the chunk adds 0.
+
+    Args:
+        vector_hits, text_hits: columns ``VECTOR_HITS`` and ``TEXT_HITS``.
+        rrf_k: above 0; the larger, the less the first ranks stand out.
 
     >>> near = pl.DataFrame(
     ...     {"query_id": 0, "chunk_id": [1, 2], "rank": [0, 1], "distance": [0.2, 0.6]}
@@ -46,6 +49,10 @@ def weighted_rrf(
     vector_weight: float = 0.5,
 ) -> pl.DataFrame:
     """As :func:`rrf`, the vector list times ``vector_weight``, the text list times the rest.
+
+    Args:
+        vector_hits, text_hits, rrf_k: as for :func:`rrf`.
+        vector_weight: 0 to 1.
 
     >>> near = pl.DataFrame({"query_id": [0], "chunk_id": [1], "rank": [0], "distance": [0.2]})
     >>> text = pl.DataFrame({"query_id": [0], "chunk_id": [2], "rank": [0], "score": [9.0]})
@@ -72,8 +79,11 @@ def convex(
     Each list is normalised a query by itself; a chunk absent from a list gets 0 there. With the
     norm ``max`` the minimum is the theoretical one (Bruch, Gai, Ingber, TOIS 2023).
 
-    ``lexical_weight`` (``LEXICAL_WEIGHT``; None: 1) is a factor of each query's text scores, ``w``
-    the ``vector_weight``, 0 to 1. The norms are those of :mod:`operators.ranking.normalization`.
+    Args:
+        vector_hits, text_hits: as for :func:`rrf`.
+        lexical_weight: ``LEXICAL_WEIGHT``, a factor of each query's text scores; None: 1.
+        vector_weight: ``w``, 0 to 1.
+        vector_norm, text_norm: of :mod:`operators.ranking.normalization`.
 
     >>> near = pl.DataFrame({"query_id": [0], "chunk_id": [1], "rank": [0], "distance": [0.25]})
     >>> text = pl.DataFrame({"query_id": [0], "chunk_id": [1], "rank": [0], "score": [9.0]})
