@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -32,6 +31,7 @@ from operators.embedding.onnx import (
     read_settings,
 )
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
+from operators.foundation.child_python import child_environment, child_python
 
 Say = Callable[[str], None]
 
@@ -209,10 +209,15 @@ def fetch_wheel(wheel: Wheel, into: Path) -> Path:
     requirements.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n", "utf-8")
     options = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--no-input"]
     options += ["--disable-pip-version-check", "--quiet", "--dest", str(into)]
-    command = [sys.executable, "-m", "pip", "download", *options, "-r", str(requirements)]
+    command = child_python("-m", "pip", "download", *options, "-r", str(requirements))
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S, check=False
+            command,
+            env=child_environment(),
+            capture_output=True,
+            text=True,
+            timeout=_FETCH_TIMEOUT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise ModelNotInstalled(f"no answer within {_FETCH_TIMEOUT_S} s") from error

@@ -91,6 +91,18 @@ def find(source: str | Path, folder: Path = Path()) -> Path:
     )
 
 
+def from_anywhere(source: str) -> str:
+    """The name or path by which any process finds what ``source`` names in this working folder.
+
+    Raises:
+        UnknownName: there is no such configuration.
+    """
+    if source in shipped():  # also where the working folder has a file of that name
+        return source
+    find(source)
+    return str(Path(source).expanduser().absolute())
+
+
 def seen_from(source: str, file: Path) -> str:
     """The name or path by which ``file`` extends the configuration that is ``source`` here.
 

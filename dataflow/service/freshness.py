@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dataflow.service import models
+from operators.foundation.child_python import child_environment, child_python
 from operators.postgres.inspect.status import sources
 from operators.postgres.store import Home, by_store
 from operators.sources.git.repository import changed_since
@@ -43,15 +44,17 @@ def sources_of(
 def read_again(homes: Mapping[str, Home]) -> None:
     """Run the command of each source whose working tree has what its last run did not read.
 
+    It runs in the folder where a person typed it. Only ingestions run, and no code of that folder.
     Where it fails, standard error says why, and the answers go on saying what was not read.
     """
     for store, _ in by_store(homes):
         for row in sources(store).iter_rows(named=True):
-            if row["command"] and read_of(row).since:
+            if row["command"] and row["command"][1:2] == ["ingest"] and read_of(row).since:
                 folder, *arguments = row["command"]
-                command = [sys.executable, "-m", "dataflow", *arguments, "--in-turn"]
+                command = child_python("-m", "dataflow", *arguments, "--in-turn")
+                given: dict[str, Any] = {"cwd": folder, "env": child_environment()}
                 try:
-                    subprocess.run(command, cwd=folder, capture_output=True, check=True, text=True)
+                    subprocess.run(command, capture_output=True, check=True, text=True, **given)
                 except (OSError, subprocess.CalledProcessError) as error:
                     said = getattr(error, "stderr", None) or error
                     print(f"{row['source']} was not read again: {said}", file=sys.stderr)

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import Context
 from dataclasses import dataclass
-from pathlib import Path
 
 from dataflow import build_driver, load_config
 from dataflow.configuration.config_model import Config
+from dataflow.configuration.loader import from_anywhere
 from dataflow.service.freshness import read_again
 from dataflow.service.metrics import Metrics
 from dataflow.service.tools import Service
@@ -46,7 +46,7 @@ class Warm:
     ) -> None:
         self._store, self._page, self.metrics = store, page, Metrics()
         self._refresh, self._reading, self._read_at = refresh, threading.Lock(), -SECONDS
-        self._config = str(Path(config).absolute()) if Path(config).is_file() else config
+        self._config = from_anywhere(config)
         self._lock, self._building = threading.Lock(), threading.Lock()
         self._held = self._built(load_config(self._config))
         self._looked, self._refused = time.monotonic(), ""

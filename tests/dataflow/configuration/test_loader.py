@@ -7,7 +7,14 @@ import pytest
 import yaml
 
 from dataflow.configuration.config_model import load_config
-from dataflow.configuration.loader import ConfigError, find, read_chain, seen_from, shipped
+from dataflow.configuration.loader import (
+    ConfigError,
+    find,
+    from_anywhere,
+    read_chain,
+    seen_from,
+    shipped,
+)
 from operators.errors import UnknownName
 
 
@@ -135,3 +142,13 @@ EXPERIMENTS = sorted(set(shipped()) - {"default"})
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_states_its_hypothesis(name):
     assert shipped()[name].read_text(encoding="utf-8").startswith("# Hypothesis: ")
+
+
+def test_a_file_in_the_working_folder_takes_no_shipped_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "default").write_text("modules: [evil.py]")
+    (tmp_path / "team.yaml").write_text("extends: default")
+    assert from_anywhere("default") == "default"
+    assert from_anywhere("team.yaml") == str(tmp_path / "team.yaml")
+    with pytest.raises(UnknownName, match="did you mean 'default'"):
+        from_anywhere("defalt")

@@ -59,3 +59,19 @@ def test_a_change_that_the_run_has_read_is_not_told(tmp_path: Path) -> None:
     told = [changed_since(str(tmp_path), head, now + timedelta(seconds=n)) for n in (-3_600, 3_600)]
     assert told == ["changed files: 2", None]
     assert changed_since(str(tmp_path / "nowhere"), head, now) is None
+
+
+@pytest.mark.parametrize("arguments", [["drop", "--yes"], ["collections", "list"], [], ["-c", "x"]])
+def test_a_record_of_another_command_than_an_ingestion_is_not_run(
+    service: Service, app: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    homes, file = service.driver.homes, app / "src" / "a.py"
+    before = file.read_text()
+    file.write_text("changed")
+    service.store.execute("UPDATE runs SET command = %s", ([str(app), *arguments],))
+    try:
+        read_again(homes)
+        assert capsys.readouterr().err == ""
+    finally:
+        service.store.execute("UPDATE runs SET command = NULL")
+        file.write_text(before)
