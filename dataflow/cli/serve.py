@@ -26,6 +26,10 @@ def serve(
     ] = False,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Where to listen.")] = 8765,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name by which others ask for this server."),
+    ] = None,
     deadline: Annotated[
         float, typer.Option(min=1, metavar="SECONDS", help="How long a question may take.")
     ] = 30,
@@ -41,7 +45,8 @@ def serve(
 
     A page for people is at `/`, MCP at `/mcp`, the same tools over HTTP at `/api`, described at
     `/openapi.json`. Every caller sees the whole collection, so it listens on this machine alone
-    unless told otherwise.
+    unless told otherwise. A browser may ask it by the names of this machine, by the address after
+    `--host`, and by each name after `--allow-host`.
 
     Example: crosscorpus serve -C team
 
@@ -55,7 +60,8 @@ def serve(
     if stdio:
         run_stdio(collection, config, refresh=refresh)
     else:
-        run_http(collection, config, host, port, deadline, _reply, refresh=refresh)
+        how: dict[str, Any] = {"refresh": refresh, "names": allow_host or ()}
+        run_http(collection, config, host, port, deadline, _reply, **how)
 
 
 def _reply(service: Service, asked: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,28 +1,27 @@
 """What keeps one caller, or too many, from taking the server from the others.
 
-A few questions run at once; others wait, and callers take turns. Where too many wait, the answer is
-429 and a time to come back. A question has a deadline, and stops when its caller goes.
+A few questions run at once; others wait, and callers take turns. A question has a place only while
+it is worked on: not while its request arrives, nor while its answer is read. Where too many wait,
+a question of the caller with the most is refused. A question has a deadline, and stops when its
+caller goes.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
-from contextvars import copy_context
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
 from threading import Thread
 from typing import TypeVar
 
 import anyio.to_thread
-from opentelemetry import propagate, trace
-from opentelemetry.context import attach, detach, get_current
 from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from operators.embedding.onnx import cores
 from operators.errors import CrosscorpusError
 from operators.foundation.cancellation import Switch, waiting
 
-LONGEST_BODY = 1_000_000
 RETRY_S = 2
 
 T = TypeVar("T")
@@ -32,86 +31,123 @@ class Late(CrosscorpusError, TimeoutError):
     """A question had no answer when its time was over."""
 
 
-class Gate:
-    """Lets ``running`` POST requests at a time through to ``app``; ``most`` more may wait.
+class Busy(CrosscorpusError):
+    """Too many questions wait, and this caller has the most of them."""
 
-    By default two a processor run: one computes while the other waits for the database.
 
-    A caller is the header ``x-caller``, else its address and program. A body is at most
-    ``LONGEST_BODY`` bytes, and says its length. The header ``traceparent`` names its trace.
+class Turns:
+    """Lets ``running`` questions at a time be worked on; ``most`` more may wait.
+
+    By default two a processor run: one computes while the other waits for the database. Addresses
+    take turns, and within an address its callers.
     """
 
-    def __init__(self, app: ASGIApp, running: int | None = None, most: int = 64) -> None:
-        self.app, self.free, self.most = app, running or 2 * cores(), most
-        self._queues: dict[str, deque[asyncio.Event]] = {}  # the next caller first
+    def __init__(self, running: int | None = None, most: int = 64) -> None:
+        self.free, self.most = running or 2 * cores(), most
+        self._queues: dict[str, dict[str, deque[asyncio.Future[None]]]] = {}  # the next first
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] != "http" or scope["method"] != "POST":
-            await self.app(scope, receive, send)
-            return
-        headers = Request(scope).headers
-        length = headers.get("content-length", "")
-        if not (length.isdecimal() and len(length) < 9 and int(length) <= LONGEST_BODY):
-            said = f"a body has a length, of {LONGEST_BODY:,} bytes at most"
-            await JSONResponse({"detail": said}, 413)(scope, receive, send)
-        elif self.free <= 0 and sum(map(len, self._queues.values())) >= self.most:
-            said = f"{self.most} questions wait already: come back in {RETRY_S} seconds"
-            late = JSONResponse({"detail": said}, 429, {"retry-after": str(RETRY_S)})
-            await late(scope, receive, send)
-        else:
-            host = (scope.get("client") or ("",))[0]
-            await self._turn(headers.get("x-caller") or f"{host} {headers.get('user-agent')}")
-            traced = trace.get_current_span() is not trace.INVALID_SPAN  # by a program around this
-            token = attach(get_current() if traced else propagate.extract(headers))
-            try:
-                await self.app(scope, receive, send)
-            finally:
-                detach(token)
-                self._next()
+    @asynccontextmanager
+    async def turn(self, address: str, caller: str) -> AsyncIterator[None]:
+        """A place to the end of the block.
 
-    async def _turn(self, caller: str) -> None:
+        Raises:
+            Busy: too many wait.
+        """
         if self.free > 0:
             self.free -= 1
-            return
-        mine = asyncio.Event()
-        queue = self._queues.setdefault(caller, deque())
+        else:
+            await self._wait(address, caller)
+        try:
+            yield
+        finally:
+            self._next()
+
+    async def _wait(self, address: str, caller: str) -> None:
+        if sum(map(_waiting, self._queues.values())) >= self.most:
+            self._make_room(address, caller)
+        mine = asyncio.get_running_loop().create_future()
+        queue = self._queues.setdefault(address, {}).setdefault(caller, deque())
         queue.append(mine)
         try:
-            await mine.wait()
+            await mine
         except asyncio.CancelledError:
-            if mine.is_set():
+            if not mine.cancelled():  # the place came at the same moment
                 self._next()
-            else:
-                queue.remove(mine)
             raise
+
+    def _make_room(self, address: str, caller: str) -> None:
+        """Refuse the last question of the longest queue, or this one, which would make it so."""
+        busy = Busy(f"{self.most} questions wait already: come back in {RETRY_S} seconds")
+        held = {one: _waiting(callers) for one, callers in self._queues.items()}
+        held[address] = held.get(address, 0) + 1
+        most = max(held, key=lambda one: (held[one], one == address))
+        queues = {one: len(queue) for one, queue in self._queues.get(most, {}).items()}
+        if most == address:
+            queues[caller] = queues.get(caller, 0) + 1
+        longest = max(queues, key=lambda one: (queues[one], one == caller))
+        if (most, longest) == (address, caller):
+            raise busy
+        last = next(one for one in reversed(self._queues[most][longest]) if not one.done())
+        last.set_exception(busy)
 
     def _next(self) -> None:
         """Give the place that became free to the caller whose turn it is."""
         while self._queues:
-            caller, queue = next(iter(self._queues.items()))
-            del self._queues[caller]
-            if not queue:
-                continue
-            queue.popleft().set()
+            address, callers = next(iter(self._queues.items()))
+            caller, queue = next(iter(callers.items()))
+            while queue and queue[0].done():  # its caller has gone, or was refused
+                queue.popleft()
+            mine = queue.popleft() if queue else None
+            del self._queues[address], callers[caller]
             if queue:
-                self._queues[caller] = queue
-            return
+                callers[caller] = queue
+            if callers:
+                self._queues[address] = callers
+            if mine:
+                mine.set_result(None)
+                return
         self.free += 1
 
 
+def _waiting(callers: dict[str, deque[asyncio.Future[None]]]) -> int:
+    return sum(not one.done() for queue in callers.values() for one in queue)
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who asks: an address, and the caller that it names."""
+
+    turns: Turns
+    address: str
+    caller: str
+
+
+asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
+"""Of the request under way; None: an agent alone, which needs no turns."""
+
+
 async def answered(work: Callable[[], T], seconds: float) -> T:
-    """What ``work`` returns on a thread; it stops where this is cancelled or ``seconds`` pass.
+    """What ``work`` returns on a thread, when it is the caller's turn.
+
+    It stops where this is cancelled, or ``seconds`` pass with the wait for the turn.
 
     Raises:
         Late: they passed.
+        Busy: too many wait.
     """
+    with anyio.move_on_after(seconds):
+        if (of := asker.get()) is None:
+            return await _on_a_thread(work)
+        async with of.turns.turn(of.address, of.caller):
+            return await _on_a_thread(work)
+    raise Late(f"no answer within {seconds:g} s: ask less at once, or later")
+
+
+async def _on_a_thread(work: Callable[[], T]) -> T:
     switch, context = Switch(), copy_context()
     context.run(waiting.set, switch)
     try:
-        with anyio.move_on_after(seconds):
-            return await anyio.to_thread.run_sync(context.run, work, abandon_on_cancel=True)
-        raise Late(f"no answer within {seconds:g} s: ask less at once, or later")
+        return await anyio.to_thread.run_sync(context.run, work, abandon_on_cancel=True)
     finally:
         Thread(target=switch.throw).start()  # it may ask the database to stop, and wait for that
 

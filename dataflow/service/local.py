@@ -16,7 +16,9 @@ from typing import Any
 from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.data_dir import data_home
 
-_CONNECT_S = 1.0
+_ALIVE_S = 2.0
+_ANSWER_S = 35.0
+"""Longer than a question may take by default; then the command answers itself."""
 
 
 def socket_path(collection: str) -> Path:
@@ -38,27 +40,36 @@ def ask_server(collection: str, path: str, asked: Any = None) -> dict[str, Any] 
     """
     if not os.path.exists(place := str(socket_path(collection))):
         return None
+    if asked is not None and _exchange(place, "/healthz", None, _ALIVE_S) is None:
+        return None  # a server that stands still is not waited for
+    answer = _exchange(place, path, asked, _ANSWER_S)
+    if answer is None:
+        return None
+    status, told = answer
+    if status in (404, 422) and "detail" in told:
+        kind = UnknownName if status == 404 else CrosscorpusError
+        raise kind(told["detail"])
+    return told if status == 200 else None
+
+
+def _exchange(place: str, path: str, asked: Any, seconds: float) -> tuple[int, Any] | None:
+    """The status and the JSON of an answer; None: there is none within ``seconds``."""
     import http.client  # costs a tenth of a command's start
 
     connection = http.client.HTTPConnection("localhost")
     try:
         connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.settimeout(_CONNECT_S)
+        connection.sock.settimeout(seconds)
         connection.sock.connect(place)
-        connection.sock.settimeout(None)
         body = None if asked is None else json.dumps(asked)
         headers = {"content-type": "application/json"}
         connection.request("GET" if body is None else "POST", path, body, headers)
         answer = connection.getresponse()
-        told = json.loads(answer.read())
+        return answer.status, json.loads(answer.read())
     except (OSError, http.client.HTTPException, ValueError):
         return None
     finally:
         connection.close()
-    if answer.status in (404, 422) and "detail" in told:
-        kind = UnknownName if answer.status == 404 else CrosscorpusError
-        raise kind(told["detail"])
-    return told if answer.status == 200 else None
 
 
 def stop(collection: str) -> None:

@@ -33,10 +33,14 @@ def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
     server = MCPServer("crosscorpus", instructions=INSTRUCTIONS, **options)
 
     @server.resource("crosscorpus://corpora", mime_type="application/json")
-    def corpora() -> str:
+    async def corpora() -> str:
         """The corpora, how much they hold and when they were read."""
-        with use() as service:
-            return status(service).model_dump_json()
+
+        def told() -> str:
+            with use() as service:
+                return status(service).model_dump_json()
+
+        return await answered(told, seconds)
 
     return server
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib.resources import files
 from inspect import signature
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from fastapi import FastAPI, Request
@@ -16,6 +16,7 @@ from fastapi.responses import PlainTextResponse, Response
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.service import models
+from dataflow.service.limits import answered
 from dataflow.service.tools import Query, Service, Use, document, found, inputs, search, text_of
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture
@@ -26,26 +27,40 @@ ALLOWED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 
 ALLOWED += "img-src blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
-def serve_page(app: FastAPI, use: Use) -> None:
-    """Add the page and its files to ``app``; it also opens what has no other address."""
+def serve_page(app: FastAPI, use: Use, seconds: float) -> None:
+    """Add the page and its files to ``app``; it also opens what has no other address.
+
+    ``seconds``: for the text of a passage.
+    """
     held = {name: (files(__package__) / "static" / name).read_bytes() for name in KINDS}
 
     def file(name: str) -> Response:
         return Response(held[name], headers=headers, media_type=KINDS[name])
 
-    headers = {"content-security-policy": ALLOWED, "x-content-type-options": "nosniff"}
-    headers |= {"referrer-policy": "no-referrer", "cache-control": "no-cache"}
-    app.get("/", include_in_schema=False)(lambda: file("index.html"))
-    for name in ("page.css", "page.js"):
-        app.get(f"/static/{name}", include_in_schema=False)(lambda name=name: file(name))
+    headers = {"content-security-policy": ALLOWED, "referrer-policy": "no-referrer"}
+    headers |= {"cache-control": "no-cache"}
+
+    @app.get("/", include_in_schema=False)
+    async def start() -> Response:
+        """The page."""
+        return file("index.html")
+
+    @app.get("/static/{name}", include_in_schema=False)
+    async def part(name: Literal["page.css", "page.js"]) -> Response:
+        """What the page needs."""
+        return file(name)
 
     @app.get("/p/{id}", include_in_schema=False)
-    def passage(id: str, request: Request) -> Response:
+    async def passage(id: str, request: Request) -> Response:
         """The text of a passage, and in a browser the page that shows it."""
         if "text/html" in request.headers.get("accept", ""):
             return file("index.html")
-        with use() as service:
-            return PlainTextResponse(found(service, id)[1]["text"])
+
+        def text() -> str:
+            with use() as service:
+                return str(found(service, id)[1]["text"])
+
+        return PlainTextResponse(await answered(text, seconds))
 
 
 def neighbours(service: Service, id: str) -> models.Place:

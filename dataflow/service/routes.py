@@ -1,6 +1,7 @@
 """The tools over HTTP: one POST each, with the models that MCP has, and an OpenAPI description."""
 
 import os
+from collections.abc import Collection
 from functools import partial
 from inspect import Parameter, signature
 from typing import Any
@@ -10,37 +11,37 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import ConfigDict, create_model
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from dataflow.service import models
 from dataflow.service.batches import serve_batches
-from dataflow.service.limits import Gate, answered, while_there
+from dataflow.service.gate import Gate
+from dataflow.service.limits import RETRY_S, Busy, answered, while_there
 from dataflow.service.page import graph, neighbours, serve_page
 from dataflow.service.tools import TOOLS, Use, put
 from operators.errors import CrosscorpusError, SearchError, UnknownName
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info
 
-LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
+def http_app(
+    use: Use, version: str, hosts: Collection[str] = (), *, seconds: float = 30, **options: Any
+) -> FastAPI:
+    """The application of one collection; ``options`` are FastAPI's.
 
-def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **options: Any) -> FastAPI:
-    """The application of one collection, which listens at ``host``; ``options`` are FastAPI's.
-
-    On this machine alone, no page of another host may ask (DNS rebinding). Bodies have no unknown
-    fields. A name that does not exist is 404 with the nearest names, another fault of the request
-    422. A database that is away is 503, and so are searches that all fail; no answer within
-    ``seconds`` is 504, and so is a search past its own deadline where that is an error.
+    It is asked by a name of this machine or one of ``hosts``, and by no page of another server
+    (:mod:`dataflow.service.gate`). Bodies have no unknown fields. A name that does not exist is 404
+    with the nearest names, another fault of the request 422. A database that is away is 503, and so
+    are searches that all fail; no answer within ``seconds`` is 504, and so is a search past its own
+    deadline where that is an error. Where too many questions wait, the answer is 429.
     """
     options |= {"telemetry": {"tracing": False}}  # its spans have the page's address: the question
     app = FastAPI(  # without FastAPI's pages of documentation, which load scripts from elsewhere
         title="crosscorpus", version=version, docs_url=None, redoc_url=None, **options
     )
-    app.add_middleware(Gate)
-    if host in ("127.0.0.1", "localhost", "::1"):
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOCAL))
+    app.add_middleware(Gate, hosts=frozenset(hosts))
     problems: dict[int | str, dict[str, Any]] = {
-        status: {"model": models.Problem} for status in (400, 404, 413, 422, 429, 503, 504)
+        status: {"model": models.Problem}
+        for status in (400, 403, 404, 408, 413, 422, 429, 503, 504)
     }
     for tool in (*TOOLS, neighbours, graph):
         app.post(f"/api/{tool.__name__}", description=tool.__doc__, responses=problems)(
@@ -57,30 +58,39 @@ def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **option
     @app.exception_handler(CrosscorpusError)
     def refused(_: Request, error: CrosscorpusError) -> JSONResponse:
         known = {UnknownName: 404, DatabaseError: 503, SearchError: 503, TimeoutError: 504}
+        known |= {Busy: 429}
         status = next((code for kind, code in known.items() if isinstance(error, kind)), 422)
-        return JSONResponse(models.Problem(detail=str(error)).model_dump(), status)
+        headers = {"retry-after": str(RETRY_S)} if status == 429 else None
+        return JSONResponse(models.Problem(detail=str(error)).model_dump(), status, headers)
 
-    serve_page(app, use)
+    serve_page(app, use, seconds)
     serve_batches(app, use, problems, seconds)
 
     @app.get("/metrics", response_class=PlainTextResponse)
-    def metrics() -> Response:
+    async def metrics() -> Response:
         """For Prometheus."""
-        with use() as service:
-            told = service.metrics.scrape(service.driver.homes)
-        return Response(told, media_type=CONTENT_TYPE_LATEST)
+
+        def scraped() -> bytes:
+            with use() as service:
+                return service.metrics.scrape(service.driver.homes)
+
+        return Response(await answered(scraped, seconds), media_type=CONTENT_TYPE_LATEST)
 
     @app.get("/healthz")
-    def healthy() -> dict[str, str | int]:
+    async def healthy() -> dict[str, str | int]:
         """The process answers."""
         return {"status": "ok", "pid": os.getpid()}
 
     @app.get("/readyz", responses={503: {"model": models.Problem}})
-    def ready() -> dict[str, str]:
+    async def ready() -> dict[str, str]:
         """The collection answers too."""
-        with use() as service:
-            service.store.forget_info()
-            collection_info(service.store)
+
+        def read() -> None:
+            with use() as service:
+                service.store.forget_info()
+                collection_info(service.store)
+
+        await answered(read, seconds)
         return {"status": "ok"}
 
     return app

@@ -4,7 +4,7 @@ import os
 import resource
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
 from threading import Thread
 from typing import Any
@@ -19,9 +19,13 @@ from operators.postgres.store import open_store
 
 try:
     import uvicorn
+    from fastapi import FastAPI
+    from mcp.server.transport_security import TransportSecuritySettings
     from opentelemetry import trace
     from starlette.requests import Request
 
+    from dataflow.service.connections import Connection
+    from dataflow.service.gate import host_name
     from dataflow.service.limits import answered, while_there
     from dataflow.service.local import ask_server, socket_path
     from dataflow.service.mcp_server import mcp_server
@@ -68,11 +72,18 @@ def run_http(
     reply: Reply,
     *,
     refresh: bool,
+    names: Collection[str] = (),
 ) -> None:
     """Serve ``host:port`` until the process is told to end; answers under way are finished.
 
     A command on this machine asks over a socket in the data directory, and ``reply`` answers it.
+    ``names``: of this server, beside ``host`` and those of this machine.
+
+    Raises:
+        CrosscorpusError: one of ``names`` is no name.
     """
+    if wrong := [name for name in names if host_name(name) != name.lower()]:
+        raise CrosscorpusError(f"--allow-host takes a name without a port, not {wrong[0]!r}")
     from crosscorpus import __version__
 
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -86,14 +97,21 @@ def run_http(
         _exporting(),
     ):
         server = mcp_server(use, __version__, seconds)
-        mcp = server.streamable_http_app(stateless_http=True, json_response=True, host=host)
+        # the gate before it checks who asks, by the names that this server has
+        mcp = server.streamable_http_app(
+            stateless_http=True,
+            json_response=True,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
 
         @asynccontextmanager
         async def lifespan(_: object) -> AsyncIterator[None]:
             async with server.session_manager.run():
                 yield
 
-        app = http_app(use, __version__, host, seconds=seconds, lifespan=lifespan)
+        own = f"[{host}]" if ":" in host else host
+        hosts = {own.lower(), *map(str.lower, names)} - {"0.0.0.0", "[::]"}
+        app = http_app(use, __version__, hosts, seconds=seconds, lifespan=lifespan)
 
         @app.post("/local/query", include_in_schema=False)
         async def query(asked: dict[str, Any], request: Request) -> Any:
@@ -108,8 +126,16 @@ def run_http(
 
         app.router.routes += mcp.routes
         typer.echo(f"{collection} is served: a page at {address}, MCP at {address}/mcp", err=True)
-        how = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=30)
-        uvicorn.Server(how).run([everywhere, *here])
+        uvicorn.Server(configured(app)).run([everywhere, *here])
+
+
+def configured(app: FastAPI, **options: Any) -> uvicorn.Config:
+    """How ``app`` is served; ``options`` are uvicorn's.
+
+    An address is the connection's: a header that names another can be made up.
+    """
+    usual: dict[str, Any] = {"log_level": "warning", "timeout_graceful_shutdown": 30}
+    return uvicorn.Config(app, http=Connection, proxy_headers=False, **usual | options)
 
 
 @contextmanager

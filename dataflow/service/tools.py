@@ -48,17 +48,19 @@ _INPUTS = {"corpora": "only_corpora", "path": "path_prefix", "version": "version
 
 _ID = re.compile(r"(\w+):(-?[0-9]{1,19})")  # of a passage: its corpus and its number
 
-Query = Annotated[str, Field(json_schema_extra={"pattern": r"\S"})]
+Value = Annotated[str, Field(max_length=10_000)]
+Query = Annotated[Value, Field(json_schema_extra={"pattern": r"\S"})]
+Values = Annotated[list[Value], Field(max_length=100)]
 
-Corpora = Annotated[list[str] | None, Field(description="only these corpora")]
-Repos = Annotated[list[str] | None, Field(description="only these repositories")]
-Language = Annotated[str | None, Field(description="only this programming language")]
-Path = Annotated[str | None, Field(description="only paths that begin so")]
+Corpora = Annotated[Values | None, Field(description="only these corpora")]
+Repos = Annotated[Values | None, Field(description="only these repositories")]
+Language = Annotated[Value | None, Field(description="only this programming language")]
+Path = Annotated[Value | None, Field(description="only paths that begin so")]
 AsOf = Annotated[datetime | None, Field(description="nothing created at or after this")]
-VersionName = Annotated[str | None, Field(description="answer for this version; default: newest")]
-Trigger = Annotated[str | None, Field(description="what asks, such as pr_review")]
-Cursor = Annotated[str | None, Field(description="next_cursor of the answer before")]
-Id = Annotated[str, Field(description="of a search result")]
+VersionName = Annotated[Value | None, Field(description="answer for this version; default: newest")]
+Trigger = Annotated[Value | None, Field(description="what asks, such as pr_review")]
+Cursor = Annotated[Value | None, Field(description="next_cursor of the answer before")]
+Id = Annotated[Value, Field(description="of a search result")]
 
 
 @dataclass(frozen=True)
@@ -116,10 +118,10 @@ def fetch(
     service: Service,
     id: Id,
     lines: Annotated[
-        str | None, Field(description="10-42: these lines of its document instead")
+        Value | None, Field(description="10-42: these lines of its document instead")
     ] = None,
     version: Annotated[
-        str | None, Field(description="its document in this version instead, or lines of that")
+        Value | None, Field(description="its document in this version instead, or lines of that")
     ] = None,
     cursor: Cursor = None,
 ) -> models.Text:
@@ -168,7 +170,7 @@ def explain(
     service: Service,
     query: Annotated[Query, Field(description="the question")],
     passages: Annotated[
-        list[str] | None, Field(description="ids, labels, paths or titles that you miss")
+        Values | None, Field(description="ids, labels, paths or titles that you miss")
     ] = None,
     corpora: Corpora = None,
     repos: Repos = None,
@@ -204,10 +206,10 @@ def explain(
 def versions(
     service: Service,
     document: Annotated[
-        str | None, Field(description="its path, id or title; default: every topic's newest")
+        Value | None, Field(description="its path, id or title; default: every topic's newest")
     ] = None,
-    older: Annotated[str | None, Field(description="tell the changes since this one")] = None,
-    newer: Annotated[str | None, Field(description="up to this one; default: newest")] = None,
+    older: Annotated[Value | None, Field(description="tell the changes since this one")] = None,
+    newer: Annotated[Value | None, Field(description="up to this one; default: newest")] = None,
     cursor: Cursor = None,
 ) -> models.Versions:
     """The versions of a document, or what changed from one to another."""

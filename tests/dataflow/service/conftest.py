@@ -22,6 +22,7 @@ from ingesting import ingest_documents, ingest_git
 
 from dataflow import build_driver, load_config
 from dataflow.service.routes import http_app
+from dataflow.service.running import configured
 from dataflow.service.tools import Service
 from operators.postgres.store import drop_collection, open_store
 
@@ -94,8 +95,8 @@ def slow(service: Service) -> Callable[[str], AbstractContextManager[Service]]:
 
 @pytest.fixture(scope="session")
 def client(service: Service) -> Iterator[httpx2.Client]:
-    app = http_app(lambda: nullcontext(service), "1", "127.0.0.1")
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    app = http_app(lambda: nullcontext(service), "1")
+    server = uvicorn.Server(configured(app, port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

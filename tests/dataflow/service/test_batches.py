@@ -91,7 +91,7 @@ def test_a_question_without_an_answer_in_time_says_so_and_the_others_have_theirs
     monkeypatch.setattr(service.driver, "execute", slowly)
     queries = [*QUERIES]
     queries[2], queries[AT_ONCE + 1] = "slow", "broken"
-    app = http_app(lambda: nullcontext(service), "1", "127.0.0.1", seconds=2)
+    app = http_app(lambda: nullcontext(service), "1", seconds=2)
 
     async def ask() -> httpx2.Response:
         transport = httpx2.ASGITransport(app=app)

@@ -1,92 +1,119 @@
-"""Turns, deadlines, and questions whose caller has gone; on a real server."""
+"""Turns, deadlines, and questions whose caller has gone."""
 
 from __future__ import annotations
 
 import asyncio
-import resource
 import socket
 import threading
 import time
-from typing import Any
 
 import anyio
 import httpx2
 import psycopg
 import pytest
-from opentelemetry import trace
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dataflow.service.limits import Gate, Late, answered
+from dataflow.service.limits import Asker, Busy, Late, Turns, answered, asker
 from dataflow.service.tools import Service
 from operators.foundation.cancellation import Cancelled, check
 from operators.postgres.search.batches import SearchTimeout
 
-
-class Slow:
-    """An application that tells in which order it was let in, and how many were in it at once."""
-
-    def __init__(self) -> None:
-        self.order, self.inside, self.most = list[str](), 0, 0
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.order.append(dict(scope["headers"])[b"x-caller"].decode())
-        self.inside += 1
-        self.most = max(self.most, self.inside)
-        await asyncio.sleep(0.02)
-        self.inside -= 1
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
+Question = tuple[str, str]  # its address and its caller
 
 
-def asked(gate: Gate, callers: list[str]) -> list[httpx2.Response]:
-    async def run() -> list[httpx2.Response]:
-        transport = httpx2.ASGITransport(app=gate)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://x") as client:
-            calls = [client.post("/", headers={"x-caller": one}, content=b"x") for one in callers]
-            return list(await asyncio.gather(*calls))
+def worked(turns: Turns, questions: list[Question]) -> tuple[list[Question], list[Question], int]:
+    """In which order questions asked at once were worked on, which were refused, most at once."""
+    order, refused = list[Question](), list[Question]()
+    inside, most = 0, 0
 
-    return anyio.run(run)
+    async def ask(address: str, caller: str) -> None:
+        nonlocal inside, most
+        try:
+            async with turns.turn(address, caller):
+                order.append((address, caller))
+                inside += 1
+                most = max(most, inside)
+                await asyncio.sleep(0.005)
+                inside -= 1
+        except Busy:
+            refused.append((address, caller))
 
+    async def run() -> None:
+        await asyncio.gather(*(ask(*one) for one in questions))
 
-def test_callers_take_turns_however_much_one_of_them_asks() -> None:
-    slow = Slow()
-    gate = Gate(slow, running=1)
-    answers = asked(gate, [*["greedy"] * 6, "modest", "late"])
-    assert {one.status_code for one in answers} == {200}
-    assert slow.most == 1
-    assert slow.order[:4] == ["greedy", "greedy", "modest", "late"]
-    assert asked(gate, ["again"])[0].status_code == 200
-
-
-def test_an_answer_is_of_its_callers_trace_or_of_a_program_around_the_server() -> None:
-    seen = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        seen.append(trace.get_current_span().get_span_context())
-        await Slow()(scope, receive, send)
-
-    async def around(scope: Any, receive: Any, send: Any) -> None:
-        with trace.use_span(trace.NonRecordingSpan(trace.SpanContext(7, 8, is_remote=False))):
-            await Gate(app)(scope, receive, send)
-
-    async def ask(app: Any, headers: dict[str, str]) -> None:
-        transport = httpx2.ASGITransport(app=app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://x") as client:
-            await client.post("/", headers={"x-caller": "a", **headers}, content=b"x")
-        assert trace.get_current_span() is trace.INVALID_SPAN
-
-    named = {"traceparent": f"00-{1:032x}-{2:016x}-01"}
-    for one, headers in ((Gate(app), named), (Gate(app), {}), (around, named), (around, {})):
-        anyio.run(ask, one, headers)
-    assert [one.trace_id for one in seen] == [1, 0, 7, 7]
+    anyio.run(run)
+    return order, refused, most
 
 
-def test_where_too_many_wait_the_answer_says_when_to_come_back() -> None:
-    slow = Slow()
-    answers = asked(Gate(slow, running=2, most=3), [f"caller {n}" for n in range(8)])
-    refused = [one for one in answers if one.status_code == 429]
-    assert (len(refused), slow.most) == (3, 2)
-    assert refused[0].headers["retry-after"] == "2"
-    assert "come back" in refused[0].json()["detail"]
+def test_callers_of_an_address_take_turns_however_much_one_of_them_asks() -> None:
+    turns = Turns(running=1)
+    order, refused, most = worked(turns, [*[("a", "greedy")] * 6, ("a", "modest"), ("a", "late")])
+    assert [caller for _, caller in order][:4] == ["greedy", "greedy", "modest", "late"]
+    assert (len(order), refused, most) == (8, [], 1)
+    assert worked(turns, [("a", "again")])[0] == [("a", "again")]
+
+
+def test_names_that_a_caller_makes_up_share_the_turns_of_its_address() -> None:
+    made_up = [("a", f"name {n}") for n in range(20)]
+    order, _, _ = worked(Turns(running=1), [*made_up, ("b", "modest"), ("c", "late")])
+    assert order[:4] == [made_up[0], made_up[1], ("b", "modest"), ("c", "late")]
+
+
+@given(st.lists(st.sampled_from([("a", "x"), ("a", "y"), ("b", "x"), ("c", "z")]), max_size=30))
+def test_every_question_is_worked_on_or_refused_and_each_place_comes_back(
+    questions: list[Question],
+) -> None:
+    turns = Turns(running=2, most=5)
+    order, refused, most = worked(turns, questions)
+    assert sorted(order + refused) == sorted(questions)
+    assert len(refused) == max(0, len(questions) - 7)
+    assert (most <= 2, turns.free) == (True, 2)
+
+
+def test_where_too_many_wait_the_one_that_has_most_of_them_is_refused() -> None:
+    many = [("a", f"name {n}") for n in range(3)] + [("a", "greedy")] * 6
+    order, refused, _ = worked(Turns(running=1, most=4), [*many, ("b", "modest"), ("c", "late")])
+    assert {("b", "modest"), ("c", "late")} <= set(order)
+    assert {address for address, _ in refused} == {"a"}
+    order, refused, _ = worked(Turns(running=1, most=3), [*many[-6:], ("a", "modest")])
+    assert (set(refused), ("a", "modest") in order) == ({("a", "greedy")}, True)
+
+
+def test_a_caller_that_goes_while_it_waits_takes_no_place() -> None:
+    async def run() -> int:
+        turns, entered = Turns(running=1, most=2), list[int]()
+
+        async def ask(number: int) -> None:
+            async with turns.turn("a", "x"):
+                entered.append(number)
+                await asyncio.sleep(0.02)
+
+        tasks = [asyncio.create_task(ask(n)) for n in range(3)]
+        await asyncio.sleep(0.005)
+        tasks[1].cancel()
+        await asyncio.sleep(0)
+        tasks.append(asyncio.create_task(ask(3)))  # there is room for it again
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert entered == [0, 2, 3]
+        return turns.free
+
+    assert anyio.run(run) == 1
+
+
+def test_the_wait_for_a_turn_is_a_part_of_the_deadline() -> None:
+    async def run() -> None:
+        turns = Turns(running=1)
+        token = asker.set(Asker(turns, "a", "x"))
+        first = asyncio.create_task(answered(lambda: time.sleep(0.4), 5))
+        await asyncio.sleep(0.05)
+        with pytest.raises(Late):
+            await answered(lambda: None, 0.1)
+        await first
+        assert turns.free == 1
+        asker.reset(token)
+
+    anyio.run(run)
 
 
 def test_a_question_that_takes_too_long_stops() -> None:
@@ -150,19 +177,3 @@ def test_a_caller_that_goes_takes_its_searches_along(
         assert until(False)
         locker.rollback()
     assert client.post("/api/search", json={"query": "cache"}).status_code == 200
-
-
-def test_a_thousand_idle_connections_keep_nobody_out(client: httpx2.Client) -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most < 3_000:
-        pytest.skip(f"this process may open {most} files only")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    place = (client.base_url.host, client.base_url.port or 80)
-    idle = [socket.create_connection(place) for _ in range(1_000)]
-    for one in idle[800:]:
-        one.sendall(b"POST /api/search HTTP/1.1\r\nHost: localhost\r\nContent-Le")
-    try:
-        assert client.post("/api/search", json={"query": "cache"}).status_code == 200
-    finally:
-        for one in idle:
-            one.close()

@@ -9,23 +9,27 @@ from pathlib import Path
 
 import pytest
 
+from dataflow.service import local
 from dataflow.service.local import ask_server, socket_path, stop
 from operators.errors import CrosscorpusError, UnknownName
 
 
 def replying(path: Path, status: str, body: str) -> threading.Thread:
-    """A server of one answer."""
+    """A server that lives, and gives one answer."""
     path.parent.mkdir(parents=True, exist_ok=True)
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(path))
     listening.listen()
 
     def reply() -> None:
-        with listening, listening.accept()[0] as caller, caller.makefile("rb") as asked:
-            asked.readline()
-            headers = http.client.parse_headers(asked)
-            asked.read(int(headers.get("content-length", 0)))  # the body comes by itself
-            caller.sendall(f"HTTP/1.1 {status}\r\nConnection: close\r\n\r\n{body}".encode())
+        with listening:
+            for told in (("200 OK", "{}"), (status, body)):
+                with listening.accept()[0] as caller, caller.makefile("rb") as asked:
+                    asked.readline()
+                    headers = http.client.parse_headers(asked)
+                    asked.read(int(headers.get("content-length", 0)))  # the body comes by itself
+                    head = f"HTTP/1.1 {told[0]}\r\nConnection: close\r\n\r\n"
+                    caller.sendall(f"{head}{told[1]}".encode())
 
     thread = threading.Thread(target=reply)
     thread.start()
@@ -81,3 +85,17 @@ def test_a_fault_of_the_question_is_an_error_and_any_other_is_no_answer(
     else:
         assert ask_server("team", "/local/query", {}) is None
     replied.join()
+
+
+def test_a_server_that_stands_still_is_not_waited_for(
+    crosscorpus_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "_ALIVE_S", 0.2)
+    monkeypatch.setattr(local, "_ANSWER_S", 0.2)
+    path = socket_path("team")
+    path.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as stopped:
+        stopped.bind(str(path))
+        stopped.listen()
+        assert ask_server("team", "/local/query", {}) is None
+        assert ask_server("team", "/healthz") is None

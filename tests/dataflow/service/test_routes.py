@@ -84,7 +84,7 @@ def test_a_search_past_its_deadline_is_no_fault_of_the_request(
     says: tuple[str, ...],
 ) -> None:
     async def ask(service: Service) -> httpx2.Response:
-        app = http_app(lambda: nullcontext(service), "1", "127.0.0.1")
+        app = http_app(lambda: nullcontext(service), "1")
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await client.post("/api/search", json={"query": "cache"}, timeout=60)

@@ -1,0 +1,103 @@
+"""Connections that no caller keeps for nothing: an address has so many, and none stands still.
+
+uvicorn ends a connection that is idle after an answer. One whose request never arrives, or whose
+answer nobody reads, would stay as long as its caller likes.
+"""
+
+import asyncio
+import itertools
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MOST = 256
+"""Connections of one address."""
+STILL_S = 20.0
+"""For the head of a request to arrive, and for ``PART`` of an answer to be read."""
+PART = 65_536
+"""Bytes."""
+
+_numbers = itertools.count()
+
+
+class Connection(H11Protocol):
+    """One connection. Where its address has too many, the oldest without a question ends."""
+
+    most, still_s = MOST, STILL_S
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.number = next(_numbers)
+        self.no_head: asyncio.TimerHandle | None = None
+        self.unread: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for a request."""
+        super().connection_made(transport)
+        self.no_head = self._abort_later()
+        if self.client is None:  # the socket that its owner alone may use
+            return
+        same = [
+            one
+            for one in self.connections
+            if isinstance(one, Connection)
+            and one.client is not None
+            and one.client[0] == self.client[0]
+            and not one.transport.is_closing()
+        ]
+        if len(same) > self.most:
+            without = [one for one in same if not one.answering]
+            min(without, key=lambda one: one.number, default=self).transport.abort()
+
+    @property
+    def answering(self) -> bool:
+        """Whether a whole request has arrived that has no whole answer yet."""
+        cycle = self.cycle
+        return cycle is not None and not (cycle.more_body or cycle.response_complete)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what arrived; with the head of a request, no head is waited for."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            _cancel(self.no_head)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        _cancel(self.no_head)
+        if self.cycle.response_complete:  # else the next request is here already
+            self.no_head = self._abort_later()
+
+    def pause_writing(self) -> None:
+        """Wait for the caller to read."""
+        super().pause_writing()
+        self.unread = self._abort_later()
+
+    def resume_writing(self) -> None:
+        """Go on: the caller has read."""
+        super().resume_writing()
+        _cancel(self.unread)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        super().connection_lost(exc)
+        _cancel(self.no_head)
+        _cancel(self.unread)
+
+    def _abort_later(self) -> asyncio.TimerHandle:
+        """End this, but not while its caller reads what is left of an answer."""
+        return self.loop.call_later(self.still_s, self._look, self._left())
+
+    def _look(self, before: int) -> None:
+        if before - PART < (left := self._left()) or not left:
+            self.transport.abort()
+        else:
+            self.unread = self._abort_later()
+
+    def _left(self) -> int:
+        return self.transport.get_write_buffer_size()
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

@@ -1,0 +1,155 @@
+"""What every request passes first: who asks is checked, and the whole request is read.
+
+A browser sends what any page tells it to. A page of elsewhere reaches a server on this machine by
+its own name, which it lets resolve to this machine (DNS rebinding), or by an address of this
+machine. The first shows in the header Host, the second in Origin.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+import anyio
+from opentelemetry import propagate, trace
+from opentelemetry.context import attach, detach, get_current
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dataflow.service.limits import Asker, Turns, asker
+
+LONGEST_BODY = 1_000_000
+BODY_S = 20.0
+"""For the body of a request to arrive."""
+LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
+
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
+
+
+class Gate:
+    """Lets requests through to ``app`` that ask for this server, from a page of its own or none.
+
+    A caller is the header ``x-caller``, else its program; callers of one address share its turns. A
+    body is at most ``LONGEST_BODY`` bytes, says its length, and arrives within ``seconds``. The
+    header ``traceparent`` names its trace.
+
+    Args:
+        hosts: names of this server, beside those of this machine.
+        turns: those that :func:`dataflow.service.limits.answered` takes.
+        seconds: for a body to arrive.
+    """
+
+    def __init__(
+        self, app: ASGIApp, hosts: Collection[str] = (), turns: Turns | None = None,
+        seconds: float = BODY_S,
+    ) -> None:  # fmt: skip
+        self.app, self.hosts, self.turns, self.seconds = app, hosts, turns or Turns(), seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers, safely = Headers(scope=scope), _headed(send)
+        if refused := foreign(headers, self.hosts) or unmeasured(scope["method"], headers):
+            await refused(scope, receive, safely)
+            return
+        if scope["method"] == "POST":
+            with anyio.move_on_after(self.seconds) as time:
+                receive = await _read(receive)
+            if time.cancelled_caught:
+                said = f"the body did not arrive within {self.seconds:g} s"
+                await JSONResponse({"detail": said}, 408, {"connection": "close"})(
+                    scope, receive, safely
+                )
+                return
+        address = (scope.get("client") or ("",))[0]
+        caller = headers.get("x-caller") or headers.get("user-agent", "")
+        with _traced(headers), _asked_by(Asker(self.turns, address, caller)):
+            await self.app(scope, receive, safely)
+
+
+def foreign(headers: Headers, hosts: Collection[str]) -> JSONResponse | None:
+    """Why this server is not who is asked, or a page of elsewhere asks; None: neither.
+
+    ``hosts``: names of this server, beside those of this machine.
+    """
+    named = headers.getlist("host")
+    if len(named) != 1 or host_name(named[0]) not in LOCAL.union(hosts):
+        said = "this server has no such name: serve --allow-host NAME gives it one"
+        return JSONResponse({"detail": said}, 400)
+    for origin in headers.getlist("origin"):
+        page = origin.partition("://")[2]
+        if page != named[0] and host_name(page) not in hosts:
+            return JSONResponse({"detail": "a page of another server can't ask this one"}, 403)
+    return None
+
+
+def host_name(host: str) -> str | None:
+    """The name in a header Host, in small letters and without its port; None: it is none.
+
+    >>> host_name("LocalHost:8765"), host_name("[::1]:80"), host_name("localhost@evil.example")
+    ('localhost', '[::1]', None)
+    """
+    found = _HOST.fullmatch(host.lower())
+    return found[1] if found else None
+
+
+def unmeasured(method: str, headers: Headers) -> JSONResponse | None:
+    """Why a body is too long, or does not say its length; None: it is short enough."""
+    length = headers.get("content-length", "" if method == "POST" else "0")
+    if length.isdecimal() and len(length) < 9 and int(length) <= LONGEST_BODY:
+        return None
+    said = f"a body has a length, of {LONGEST_BODY:,} bytes at most"
+    return JSONResponse({"detail": said}, 413, {"connection": "close"})
+
+
+async def _read(receive: Receive) -> Receive:
+    """Read a request to its end; what gives it at once, and then whether its caller has gone."""
+    body, message = bytearray(), await receive()
+    while message["type"] == "http.request":
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            break
+        message = await receive()
+    else:  # its caller has gone
+        return receive
+    whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+    async def again() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return again
+
+
+def _headed(send: Send) -> Send:
+    """``send`` with the headers that every answer has: no browser guesses, no other page embeds."""
+
+    async def headed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers["x-content-type-options"] = "nosniff"
+            headers["cross-origin-resource-policy"] = "same-origin"
+        await send(message)
+
+    return headed
+
+
+@contextmanager
+def _traced(headers: Headers) -> Iterator[None]:
+    """The trace that the headers name, or that of a program around this."""
+    around = trace.get_current_span() is not trace.INVALID_SPAN
+    token = attach(get_current() if around else propagate.extract(headers))
+    try:
+        yield
+    finally:
+        detach(token)
+
+
+@contextmanager
+def _asked_by(one: Asker) -> Iterator[None]:
+    token = asker.set(one)
+    try:
+        yield
+    finally:
+        asker.reset(token)

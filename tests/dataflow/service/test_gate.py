@@ -1,0 +1,173 @@
+"""Who may ask, and requests that do not arrive whole; at a real server but for the traces."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from opentelemetry import trace
+
+from dataflow.service.gate import Gate
+
+MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+ROUTES = [
+    ("GET", "/"),
+    ("GET", "/static/page.js"),
+    ("GET", "/p/code:1"),
+    ("GET", "/healthz"),
+    ("GET", "/readyz"),
+    ("GET", "/metrics"),
+    ("GET", "/openapi.json"),
+    ("POST", "/api/status"),
+    ("POST", "/api/batch"),
+    ("POST", "/nothing"),
+    ("DELETE", "/api/status"),
+]
+
+
+def place(client: httpx2.Client) -> tuple[str, int]:
+    return client.base_url.host, client.base_url.port or 80
+
+
+def replied(client: httpx2.Client, head: bytes, body: bytes = b"") -> bytes:
+    """All that the server sends to these bytes."""
+    with socket.create_connection(place(client), timeout=20) as caller:
+        caller.sendall(head + b"\r\n\r\n" + body)
+        return b"".join(iter(lambda: caller.recv(65_536), b""))
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "localhost, evil.example",
+     "2130706433", "0.0.0.0", "", "[::1", "localhost:", "127.1"],
+)  # fmt: skip
+def test_a_name_that_is_not_the_servers_is_refused_everywhere(
+    client: httpx2.Client, method: str, path: str, host: str
+) -> None:
+    answer = client.request(method, path, headers={"Host": host})
+    assert answer.status_code == 400
+    assert "--allow-host" in answer.text
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1:8765", "[::1]:8765"])
+def test_names_of_this_machine_are_the_servers(client: httpx2.Client, host: str) -> None:
+    assert client.post("/api/status", json={}, headers={"Host": host}).status_code == 200
+
+
+def test_a_request_has_one_host(client: httpx2.Client) -> None:
+    head = b"GET /healthz HTTP/1.1\r\nconnection: close"
+    both = (b"\r\nhost: localhost", b"\r\nhost: evil.example")
+    for hosts in (both[0] + both[1], both[1] + both[0], b""):
+        assert replied(client, head + hosts).startswith(b"HTTP/1.1 400 ")
+    named = b"\r\nhost: evil.example\r\nx-forwarded-host: localhost\r\nforwarded: host=localhost"
+    assert replied(client, head + named).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1:9",
+     "", "https://localhost:9", "file://"],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["/api/search", "/api/batch", "/healthz", "/p/code:1"])
+def test_a_page_of_another_server_can_not_ask(
+    client: httpx2.Client, path: str, origin: str
+) -> None:
+    method = "POST" if "api" in path else "GET"
+    for kind in ("application/json", "text/plain"):
+        headers = {"origin": origin, "content-type": kind}
+        answer = client.request(method, path, headers=headers, content=b'{"query": "cache"}')
+        assert answer.status_code == 403, answer.text
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_the_servers_own_page_asks(client: httpx2.Client) -> None:
+    own = {"origin": str(client.base_url).rstrip("/")}
+    assert client.post("/api/status", json={}, headers=own).status_code == 200
+
+
+def through(gate: Callable[..., Any], **headers: str) -> int:
+    async def ask() -> int:
+        transport = httpx2.ASGITransport(app=gate)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return (await client.post("/", headers=headers, content=b"x")).status_code
+
+    return anyio.run(ask)
+
+
+async def plain(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def test_a_name_that_the_server_was_given_is_its_own_also_for_pages() -> None:
+    gate = Gate(plain, hosts=["search.example"])
+    assert through(gate, host="search.example:443") == 200
+    assert through(gate, host="127.0.0.1:1", origin="https://search.example") == 200
+    assert through(gate, host="example") == 400
+    assert through(gate, host="search.example", origin="https://example") == 403
+
+
+def test_no_browser_guesses_what_an_answer_is_or_embeds_it(client: httpx2.Client) -> None:
+    for method, path in ROUTES:
+        for host in ("localhost", "evil.example"):
+            headers = client.request(method, path, headers={"Host": host}).headers
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_requests_that_do_not_arrive_keep_no_question_out(client: httpx2.Client) -> None:
+    unfinished = [socket.create_connection(place(client)) for _ in range(40)]
+    for number, one in enumerate(unfinished):
+        head = b"POST /api/search HTTP/1.1\r\nhost: localhost\r\nx-caller: %d\r\n" % number
+        one.sendall(head + b"content-type: application/json\r\ncontent-length: 100\r\n\r\n{")
+    try:
+        began = time.monotonic()
+        assert client.post("/api/search", json={"query": "cache"}).status_code == 200
+        assert time.monotonic() - began < 10
+    finally:
+        for one in unfinished:
+            one.close()
+
+
+def test_a_body_that_does_not_arrive_in_time_is_told_so() -> None:
+    async def silent() -> Any:
+        await anyio.sleep_forever()
+
+    sent = list[Any]()
+
+    async def run() -> None:
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        headers = [(b"host", b"localhost"), (b"content-length", b"9")]
+        scope = {"type": "http", "method": "POST", "headers": headers}
+        await Gate(plain, seconds=0.1)(scope, silent, send)
+
+    anyio.run(run)
+    assert sent[0]["status"] == 408
+    assert (b"connection", b"close") in sent[0]["headers"]
+    assert b"0.1 s" in sent[1]["body"]
+
+
+def test_an_answer_is_of_its_callers_trace_or_of_a_program_around_the_server() -> None:
+    seen = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(trace.get_current_span().get_span_context())
+        await plain(scope, receive, send)
+
+    async def around(scope: Any, receive: Any, send: Any) -> None:
+        with trace.use_span(trace.NonRecordingSpan(trace.SpanContext(7, 8, is_remote=False))):
+            await Gate(app)(scope, receive, send)
+
+    named = {"traceparent": f"00-{1:032x}-{2:016x}-01"}
+    for one, headers in ((Gate(app), named), (Gate(app), {}), (around, named), (around, {})):
+        assert through(one, **headers) == 200
+        assert trace.get_current_span() is trace.INVALID_SPAN
+    assert [one.trace_id for one in seen] == [1, 0, 7, 7]
