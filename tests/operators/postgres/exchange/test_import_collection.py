@@ -282,9 +282,9 @@ def test_memory_does_not_grow_with_a_table(
     store: Store, again: str, server_dsn: str, tmp_path: Path
 ) -> None:
     store.execute(
-        "INSERT INTO sync_items SELECT 's', 'k', n, n, now(), '', (SELECT"
-        " string_agg(md5(m::text), '') FROM generate_series(n * 40, n * 40 + 40) m)"
-        " FROM generate_series(1, 20000) n"
+        "INSERT INTO sync_items SELECT 's', 'k', n, n, now(), '', (SELECT json_build_object("
+        " 'a', string_agg(md5(m::text), '')) FROM generate_series(n * 40, n * 40 + 40) m)"
+        " FROM generate_series(1, 30000) n"
     )
     export_collection(store, tmp_path / "team")
     pool = pa.default_memory_pool()
