@@ -44,7 +44,7 @@ from operators.postgres.write.postings import rebuild_postings
 
 _DAMAGES: tuple[type[Exception], ...] = (
     *(pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError),
-    *(psycopg.DataError, psycopg.IntegrityError),
+    *(psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProtocolViolation),
 )
 """What a file raises that an export does not hold."""
 

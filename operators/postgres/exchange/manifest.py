@@ -19,6 +19,9 @@ from operators.foundation.escape import UNSEEN_IN_A_LINE, label_text
 
 FORMAT = 1
 MANIFEST = "collection.json"
+LARGEST = 16_000
+"""Dimensions of a vector that a server takes."""
+
 LONGEST_REASON = 300
 """Characters of what an error says of a file."""
 
@@ -41,7 +44,7 @@ class Manifest(BaseModel):
     name: str
     model: Line | None
     space: Line | None
-    dimensions: PositiveInt | None
+    dimensions: Annotated[PositiveInt, Field(le=LARGEST)] | None
     migrations: list[str]
     rows: dict[str, NonNegativeInt]
 

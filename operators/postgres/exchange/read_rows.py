@@ -20,11 +20,16 @@ from operators.postgres.exchange.manifest import check_regular
 from operators.postgres.server_cursor import ROWS_AT_ONCE
 from operators.ranking.bm25 import MAX_TERMS
 
-LONGEST_VALUE = 64 * 1024 * 1024
-"""Bytes of a text: no source gives a longer one."""
+LONGEST_VALUE = 1024 * 1024
+"""Bytes of a text: a passage, a name, metadata. Ingestion makes far shorter ones."""
 
-LONGEST_PASSAGE = 1024 * 1024
-"""Bytes of a chunk's text; ingestion cuts a text into far smaller ones."""
+LONGEST_ITEM = 64 * 1024 * 1024
+"""Bytes of ``data``, which a live source has told of one item."""
+
+MOST_UNFOLDED = 200
+"""A file of over ``FREE`` bytes unfolds to at most this many times its size."""
+
+FREE = 1024 * 1024 * 1024
 
 _AT_ONCE = 64 * 1024 * 1024  # bytes that are unfolded together
 _LARGE_COLUMN = 256 * 1024 * 1024  # bytes of a column in a row group; then few rows are read
@@ -46,17 +51,22 @@ def read_rows(path: Path, fields: Sequence[pa.Field]) -> Iterator[dict[str, list
     """Some rows after others, as columns of values that ``copy_rows`` takes.
 
     Raises:
-        ValueError: a value is longer than ingestion makes one, or a vector has not length 1.
+        ValueError: a value is longer than ingestion makes one, the file unfolds to far more than
+            its size, or a vector is not finite.
         ArrowException: the file is damaged.
     """
     texts = [field.name for field in fields if _is_text(field.type)]
     kinds = {field.name: field.type for field in fields}
+    unfolded, most = 0, max(FREE, MOST_UNFOLDED * path.stat().st_size)
     with pq.ParquetFile(path, read_dictionary=texts, **_OPTIONS) as file:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
             rows = _rows_at_once(group, kinds)
             for batch in file.iter_batches(rows, [number], list(kinds)):
-                for part in _parts(batch):
+                sizes = _sizes(batch)
+                if (unfolded := unfolded + int(sizes.sum())) > most:
+                    raise ValueError(f"it unfolds to over {most:,} bytes")
+                for part in _parts(batch, sizes):
                     yield {name: from_arrow(part.column(name)) for name in kinds}
 
 
@@ -83,16 +93,20 @@ def _rows_at_once(group: pq.RowGroupMetaData, kinds: Mapping[str, pa.DataType]) 
     return _FEW_ROWS if large else ROWS_AT_ONCE
 
 
-def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """``batch`` in slices of up to ``_AT_ONCE`` bytes, or of one row."""
+def _sizes(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    """The bytes of each row's texts and lists."""
     sizes = np.zeros(batch.num_rows, dtype=np.int64)
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_dictionary(column.type):
             sizes += _lengths(name, column)
         elif pa.types.is_list(column.type):
             sizes += 8 * pc.fill_null(column.value_lengths(), 0).to_numpy(zero_copy_only=False)
-    start = 0
-    ends = np.cumsum(sizes)
+    return sizes
+
+
+def _parts(batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
+    """``batch`` in slices of up to ``_AT_ONCE`` bytes, or of one row."""
+    start, ends = 0, np.cumsum(sizes)
     while start < batch.num_rows:
         before = int(ends[start - 1]) if start else 0
         end = max(int(np.searchsorted(ends, before + _AT_ONCE, "right")), start + 1)
@@ -104,7 +118,7 @@ def _lengths(name: str, column: pa.DictionaryArray) -> NDArray[np.int64]:
     """The bytes of each text of a column; a ValueError if one is too long."""
     lengths = pc.binary_length(column.dictionary)
     at = pc.fill_null(pc.take(lengths, column.indices), 0).to_numpy(zero_copy_only=False)
-    most = LONGEST_PASSAGE if name == "text" else LONGEST_VALUE
+    most = LONGEST_ITEM if name == "data" else LONGEST_VALUE
     if len(at) and at.max() > most:
         raise ValueError(f"{name} has a value of {at.max():,} bytes, at most {most:,} are taken")
     sizes: NDArray[np.int64] = at.astype(np.int64)
