@@ -1,4 +1,4 @@
-"""The rows of an exported file, in bounded memory whatever the file says of itself.
+"""The rows of an exported file, in bounded memory.
 
 A few bytes of Parquet can stand for gigabytes: a page is compressed, and a value that repeats is
 written once. So texts are read as dictionaries, their lengths are known before they are unfolded,
