@@ -99,6 +99,7 @@ def _is_sketch(value: bytes) -> bool:
 _COUNTS = ("total_length", "ordinal", "start_line", "end_line", "position", *COUNTS)
 _TESTS: dict[str, Callable[[Any], bool]] = {
     **{"corpus": lambda name: name != "" and _is_name(name), "repo": _is_name},
+    "corpora": lambda names: all(map(_is_name, names)),
     **dict.fromkeys(_COUNTS, _is_count),
     **{"metadata": _is_object, "average_length": _is_average, "revision": _is_commit},
     **{"data": _is_object, "value": _is_json, "sketch": _is_sketch},
