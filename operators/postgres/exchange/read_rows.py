@@ -31,7 +31,9 @@ MOST_UNFOLDED = 200
 
 FREE = 1024 * 1024 * 1024
 
-_AT_ONCE = 64 * 1024 * 1024  # bytes that are unfolded together
+AT_ONCE = 64 * 1024 * 1024
+"""Bytes that are unfolded together."""
+
 _LARGE_COLUMN = 256 * 1024 * 1024  # bytes of a column in a row group; then few rows are read
 _FEW_ROWS = 16
 _MOST_NUMBERS = 2**27  # of a list column in a row group
@@ -105,11 +107,11 @@ def _sizes(batch: pa.RecordBatch) -> NDArray[np.int64]:
 
 
 def _parts(batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-    """``batch`` in slices of up to ``_AT_ONCE`` bytes, or of one row."""
+    """``batch`` in slices of up to ``AT_ONCE`` bytes, or of one row."""
     start, ends = 0, np.cumsum(sizes)
     while start < batch.num_rows:
         before = int(ends[start - 1]) if start else 0
-        end = max(int(np.searchsorted(ends, before + _AT_ONCE, "right")), start + 1)
+        end = max(int(np.searchsorted(ends, before + AT_ONCE, "right")), start + 1)
         yield batch.slice(start, end - start)
         start = end
 

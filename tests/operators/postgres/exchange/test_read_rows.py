@@ -37,7 +37,7 @@ def test_every_row_comes_once_and_in_its_order(tmp_path: Path) -> None:
 def test_what_is_unfolded_at_once_has_a_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "_AT_ONCE", 3_000)
+    monkeypatch.setattr(reading, "AT_ONCE", 3_000)
     path, schema = written(tmp_path, text=["a" * 1_000] * 10 + ["b" * 5_000, "c"])
     sizes = [len(columns["text"]) for columns in read_rows(path, list(schema))]
     assert sizes == [3, 3, 3, 1, 1, 1]
