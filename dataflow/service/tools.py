@@ -26,6 +26,7 @@ from operators.context.token_counts import head
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import FACTORS, waterfall
+from operators.foundation.escape import safe_url
 from operators.postgres.inspect.status import sources
 from operators.postgres.inspect.status import status as read_status
 from operators.postgres.inspect.version_history import diff_versions, list_versions, version_place
@@ -345,8 +346,8 @@ def text_of(
 
 
 def _url(service: Service, url: str | None, id: str, path: str | None) -> str:
-    if url:
-        return url
+    if url and (safe := safe_url(url)):
+        return safe
     if service.page:
         return f"{service.page}/{quote(id)}"
     # a Chinese letter stays: quoted it is six tokens

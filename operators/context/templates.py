@@ -39,9 +39,6 @@ _COLUMNS = frozenset(READ_CHUNKS) - {"metadata", "embedding"}
 _OF_COPY = "mtime"  # the date_source of a date that no document bears
 _VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # no other version stands in a label
 _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
-
-# What a browser takes for `.` or `..` and leaves the path by; also where a server decodes %2F, %5C.
-_DOTS = re.compile(r"(?:^|/|%2f|%5c)(?:\.|%2e){1,2}(?=/|%2f|%5c|$)", re.IGNORECASE)
 _IN_HOST = re.compile(r"(?:[^/?#]*://)?[^/?#]*")  # text after which a URL's host goes on
 
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
@@ -171,8 +168,7 @@ def _url(
         name: value if value is None or (safe := kept[name]) is None else quote(value, safe)
         for name, value in row.items()
     }
-    url = "#".join(_filled(parts, quoted).split("#")[:2])
-    return None if _DOTS.search(re.split("[?#]", url, maxsplit=1)[0]) else safe_url(url)
+    return safe_url("#".join(_filled(parts, quoted).split("#")[:2]))
 
 
 @cache

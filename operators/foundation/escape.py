@@ -28,6 +28,8 @@ UNSEEN_IN_A_LINE = re.compile(f"[\t\n{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
 _MARKUP = re.compile(r"[\\\[\]`<>*~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|/(?=/)|(?<=[wW]{3})\.")
 _BRACKETS = re.compile(r"(?<!\\)[\[\]]")
 _IN_URL = "/?#:@!$&*+,;=%~-._"
+# What a browser takes for `.` or `..` and leaves the path by; also where a server decodes %2F, %5C.
+_DOTS = re.compile(r"(?:^|/|%2f|%5c)(?:\.|%2e){1,2}(?=/|%2f|%5c|$)", re.IGNORECASE)
 
 
 def visible(text: str) -> str:
@@ -77,10 +79,10 @@ def header_label(label: str) -> str:
 
 
 def safe_url(url: str) -> str | None:
-    """``url`` for a Markdown link, or None if it must not become a link.
+    """``url`` for any link that leaves: of Markdown, HTML or JSON; None if it must not be one.
 
-    Only http and https with a host and without user-info. Characters that could end a Markdown
-    link, and all beyond ASCII, are percent-encoded.
+    Only http and https with a host, without user-info and without ``..`` in the path. Characters
+    that could end a Markdown link, and all beyond ASCII, are percent-encoded.
 
     >>> safe_url("https://example.org/a b(c)")
     'https://example.org/a%20b%28c%29'
@@ -95,7 +97,7 @@ def safe_url(url: str) -> str | None:
         port = "" if parts.port is None else f":{parts.port}"
     except ValueError:
         return None
-    if parts.scheme not in ("http", "https") or "@" in parts.netloc:
+    if parts.scheme not in ("http", "https") or "@" in parts.netloc or _DOTS.search(parts.path):
         return None
     if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", host):
         return None

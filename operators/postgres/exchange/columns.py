@@ -19,6 +19,10 @@ TABLES = (
 )
 """All tables but two, which the manifest is made from. A row refers to earlier tables alone."""
 
+LEFT_BEHIND = {"runs": ("folder",)}
+"""Columns whose values an import leaves behind: a working tree belongs to the machine that has it,
+and a command of git would run in it."""
+
 LEFT_OUT = ["search_tsv", "next_embedding", "embedding_error", "command"]
 """Words, which are read from the text again; vectors of an unfinished migration to another model;
 why a chunk has no vector, which an import tries again; the commands that read the sources, which an

@@ -40,7 +40,8 @@ def export_collection(
     """Write the collection into ``folder``, which is new or empty; return what it holds.
 
     The files are one state of the collection, also while an ingestion writes. They are made beside
-    ``folder`` and get its name when they are complete. ``progress`` gets each table and its rows.
+    ``folder`` and get its name when they are complete. Only the user who exports can read them.
+    ``progress`` gets each table and its rows.
 
     Raises:
         CrosscorpusError: the folder is not empty, or the server fails.
@@ -56,18 +57,28 @@ def export_collection(
     with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         made = Path(temporary, folder.name)
         made.mkdir()
+        made.chmod(0o700)
         rows = {}
         with _snapshot(store) as conn:
             head = conn.cursor(row_factory=dict_row).execute(_HEAD).fetchone() or {}
             parts = conn.execute(_PARTS).fetchall()
             for table in TABLES:
                 of_table = [part for parent, part in parts if parent == table]
-                rows[table] = _write(conn, table, of_table, made / f"{table}.parquet")
+                path = _private(made / f"{table}.parquet")
+                rows[table] = _write(conn, table, of_table, path)
                 progress(table, rows[table])
         manifest = Manifest(**head, rows=rows)
-        (made / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        text = manifest.model_dump_json(indent=2) + "\n"
+        _private(made / MANIFEST).write_text(text, encoding="utf-8")
         made.rename(folder)
     return manifest
+
+
+def _private(path: Path) -> Path:
+    """``path``, made as a file that its owner alone can read, whatever the umask."""
+    path.touch()
+    path.chmod(0o600)
+    return path
 
 
 @contextmanager

@@ -1,25 +1,36 @@
 """Makes a collection from an export, whole or not at all; indexes are built last.
 
+An export may be another's. So every value is checked on its way (:mod:`.read_rows`,
+:mod:`.check_rows`), and what belongs together when all rows are there; nothing that an export
+names is loaded, opened or run.
+
 It grows in a schema that is no collection's, and gets the collection's name at the end: a killed
 import leaves no collection, and the next one, of whatever name, removes what it left.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import polars as pl
+import psycopg
 import pyarrow as pa
-import pyarrow.parquet as pq
 from psycopg import sql
 
 from operators.errors import CrosscorpusError
+from operators.foundation.escape import label_text
 from operators.postgres.connection import connect, resolve_dsn
 from operators.postgres.errors import explained
-from operators.postgres.exchange.columns import TABLES, copied_as, from_arrow, table_schema
-from operators.postgres.exchange.manifest import Manifest, newer, read_manifest
+from operators.postgres.exchange.check_rows import check_rows, unreferenced
+from operators.postgres.exchange.columns import LEFT_BEHIND, TABLES, copied_as, table_schema
+from operators.postgres.exchange.manifest import LONGEST_REASON, Manifest, newer, read_manifest
+from operators.postgres.exchange.read_rows import file_schema, read_rows
+from operators.postgres.inspect.verify import verify
+from operators.postgres.inspect.verify_text import TEXT_KINDS
 from operators.postgres.row_writer import copy_rows
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.schema.partitions import ensure_partitions
-from operators.postgres.server_cursor import ROWS_AT_ONCE
 from operators.postgres.store import (
     PREFIX,
     Connection,
@@ -29,6 +40,13 @@ from operators.postgres.store import (
     schema_of,
     set_model,
 )
+from operators.postgres.write.postings import rebuild_postings
+
+_DAMAGES: tuple[type[Exception], ...] = (
+    *(pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError),
+    *(psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProtocolViolation),
+)
+"""What a file raises that an export does not hold."""
 
 
 def import_collection(
@@ -111,33 +129,65 @@ def _fill(
 
     def copy(conn: Connection) -> None:
         for table in (name for name in TABLES if name in export.rows or not older):
-            count = export.rows.get(table, 0)
-            _copy(conn, table, folder / f"{table}.parquet", count, older)
+            _copy(conn, table, folder / f"{table}.parquet", export, older)
             if table == "corpora":
                 ensure_partitions(store, [c for (c,) in conn.execute("SELECT corpus FROM corpora")])
-            progress(table, count)
+            progress(table, export.rows.get(table, 0))
         last = conn.execute("SELECT max(run_id) FROM runs").fetchone()
         conn.execute("SELECT setval(pg_get_serial_sequence('runs', 'run_id'), %s)", last)
 
     store.run(copy)
+    _check_whole(store, folder, older=older)
 
 
-def _copy(conn: Connection, table: str, path: Path, count: int, older: bool) -> None:
+def _copy(conn: Connection, table: str, path: Path, export: Manifest, older: bool) -> None:
     """Copy a file into its table; a column that an ``older`` one lacks gets its default."""
-    options = {"page_checksum_verification": True, "pre_buffer": False}  # a buffer holds the file
     try:
-        with pq.ParquetFile(path, **options) as file:
-            held = {field.name: field.type for field in file.schema_arrow}
-            fields = [f for f in table_schema(conn, table) if f.name in held or not older]
-            needed = {field.name: field.type for field in fields}
-            for name in held | needed:
-                if held.get(name) != needed.get(name):
-                    raise ValueError(f"{name} is {held.get(name)} instead of {needed.get(name)}")
-            if file.metadata.num_rows != count:
-                raise ValueError(f"{file.metadata.num_rows} rows instead of {count}")
-            pieces = (map(batch.column, needed) for batch in file.iter_batches(ROWS_AT_ONCE))
-            rows = (row for piece in pieces for row in zip(*map(from_arrow, piece), strict=True))
-            copy_rows(conn, table, copied_as(fields), rows)
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-        why = " ".join(str(error).split())
+        schema, rows = file_schema(path)
+        held = {field.name: field.type for field in schema}
+        fields = [f for f in table_schema(conn, table) if f.name in held or not older]
+        needed = {field.name: field.type for field in fields}
+        for name in held | needed:
+            if held.get(name) != needed.get(name):
+                raise ValueError(f"{name} is {held.get(name)} instead of {needed.get(name)}")
+        if rows != (count := export.rows.get(table, 0)):
+            raise ValueError(f"{rows} rows instead of {count}")
+        copy_rows(conn, table, copied_as(fields), _checked(table, path, fields, export))
+    except _DAMAGES as error:
+        why = label_text(" ".join(str(error).split()))[:LONGEST_REASON]
         raise CrosscorpusError(f"{path} is damaged ({why}): export the collection again") from error
+
+
+def _checked(
+    table: str, path: Path, fields: Sequence[pa.Field], export: Manifest
+) -> Iterator[tuple[Any, ...]]:
+    for columns in read_rows(path, fields):
+        check_rows(table, columns, export)
+        for name in LEFT_BEHIND.get(table, ()):
+            columns |= {name: [None] * len(columns[name])} if name in columns else {}
+        yield from zip(*columns.values(), strict=True)
+
+
+def _check_whole(store: Store, folder: Path, *, older: bool) -> None:
+    """Refuse what does not belong together.
+
+    The text index of an ``older`` export is made again where it differs: words were once read in
+    another way. Missing indexes are no fault, because they are built last.
+    """
+    if lost := store.run(unreferenced):
+        table, count = lost
+        path = folder / f"{table}.parquet"
+        raise CrosscorpusError(f"{path} is damaged ({count} rows of nothing): export again")
+    found = verify(store).filter(pl.col("kind") != "unfinished")
+    if older and found["kind"].is_in(TEXT_KINDS).all():
+        for corpus in found["corpus"].unique():
+            store.run(partial(rebuild_postings, corpus=corpus))
+    elif found.height:
+        first = found.row(0, named=True)
+        where = " ".join(filter(None, (first["corpus"], first["repo"], first["document_id"])))
+        more = f", and {found.height - 1} more" if found.height > 1 else ""
+        why = label_text(f"{first['kind']} in {where}: {first['says']}")[:LONGEST_REASON]
+        raise CrosscorpusError(
+            f"{folder} is damaged ({why}{more}): repair the collection that it is of"
+            " (crosscorpus verify --repair), and export it again"
+        )

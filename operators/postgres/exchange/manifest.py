@@ -1,13 +1,40 @@
 """``collection.json``: what an export holds. It is written last: with it, an export is complete."""
 
+import stat
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    StringConstraints,
+    ValidationError,
+)
 
 from operators.errors import CrosscorpusError
+from operators.foundation.escape import UNSEEN_IN_A_LINE, label_text
 
 FORMAT = 1
 MANIFEST = "collection.json"
+LARGEST = 16_000
+"""Dimensions of a vector that a server takes."""
+
+LONGEST_REASON = 300
+"""Characters of what an error says of a file."""
+
+_LONGEST = 1024 * 1024  # bytes of the manifest
+
+
+def _on_one_line(text: str) -> str:
+    if UNSEEN_IN_A_LINE.search(text):
+        raise ValueError("has characters that no line shows")
+    return text
+
+
+Line = Annotated[str, StringConstraints(max_length=1000), AfterValidator(_on_one_line)]
 
 
 class Manifest(BaseModel):
@@ -15,25 +42,35 @@ class Manifest(BaseModel):
 
     format: int = Field(FORMAT, ge=1, le=FORMAT)
     name: str
-    model: str | None
-    space: str | None
-    dimensions: PositiveInt | None
+    model: Line | None
+    space: Line | None
+    dimensions: Annotated[PositiveInt, Field(le=LARGEST)] | None
     migrations: list[str]
     rows: dict[str, NonNegativeInt]
 
 
 def read_manifest(folder: Path) -> Manifest:
     """The manifest in ``folder``; a CrosscorpusError if it is missing, damaged or newer."""
+    path = folder / MANIFEST
     try:
-        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+        check_regular(path)
+        if path.stat().st_size > _LONGEST:
+            raise CrosscorpusError(f"{path} is damaged (over {_LONGEST:,} bytes): export again")
+        return Manifest.model_validate_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError) as error:
         raise CrosscorpusError(f"{folder} is no complete export: it has no {MANIFEST}") from error
     except ValidationError as error:
         first = error.errors()[0]
         if first["loc"] == ("format",) and first["type"] == "less_than_equal":
             raise newer(folder, f"format {first['input']}") from error
-        why = " ".join(map(str, (*first["loc"], first["msg"])))
-        raise CrosscorpusError(f"{folder / MANIFEST} is damaged ({why}): export again") from error
+        why = label_text(" ".join(map(str, (*first["loc"], first["msg"]))))[:LONGEST_REASON]
+        raise CrosscorpusError(f"{path} is damaged ({why}): export again") from error
+
+
+def check_regular(path: Path) -> None:
+    """Raise CrosscorpusError if ``path`` is a pipe, a device or a folder; no export has one."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise CrosscorpusError(f"{path} is no regular file: export the collection again")
 
 
 def newer(folder: Path, what: str) -> CrosscorpusError:

@@ -8,6 +8,12 @@ from operators.postgres.store import Connection
 from operators.postgres.write.postings import average_length
 from operators.ranking import bm25
 
+TEXT_KINDS = (
+    *("no_posting", "wrong_posting", "stray_posting"),
+    *("wrong_terms", "wrong_df", "wrong_totals"),
+)
+"""The kinds of :func:`check_text`: what a corpus's text index made again mends."""
+
 Finding = tuple[str, str | None, str | None, str]  # kind, repo, document_id, says
 
 _NO_POSTING = """

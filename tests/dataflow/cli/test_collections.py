@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,39 @@ def test_an_imported_collection_answers_as_the_exported_one_and_its_ingestion_go
     assert counts["documents_unchanged"] == 4
     assert counts["documents_new"] == counts["documents_changed"] == counts["embedded"] == 0
     assert crosscorpus("collections", "drop", "carried", "--yes").returncode == 0
+
+
+def test_no_command_loads_the_model_or_calls_the_address_that_an_import_names(
+    crosscorpus: Any, collection: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "named_by_an_export.py").write_text(
+        f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert crosscorpus("collections", "export", collection, str(tmp_path / "team")).returncode == 0
+    head = tmp_path / "team" / "collection.json"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.2)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        for number, model in enumerate(("python:named_by_an_export:load", f"openai:m@{address}")):
+            head.write_text(json.dumps(json.loads(head.read_text()) | {"model": model}))
+            name = f"named-{number}"
+            commands = ["collections", "import", str(tmp_path / "team"), "--as", name]
+            for command in (
+                commands,
+                ["status", "-C", name],
+                ["query", "cache", "-C", name],
+                ["embed", "-C", name],
+                ["verify", "-C", name],
+                ["doctor", "-C", name],
+            ):
+                crosscorpus(*command)
+            told = json.loads(crosscorpus("status", "-C", name, "--json").stdout)
+            assert told["model"]["name"] == model
+            assert crosscorpus("collections", "drop", name, "--yes").returncode == 0
+        with pytest.raises(TimeoutError):
+            listener.accept()
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("command", ["export", "import"])

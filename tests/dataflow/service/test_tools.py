@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.service import tools
+from dataflow.service.batches import Batch, answers_together
+from dataflow.service.page import neighbours
 from dataflow.service.tools import Service
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.store import drop_collection, open_store
@@ -212,3 +215,57 @@ def test_an_answer_names_the_sources_of_what_it_shows_alone(service: Service) ->
     assert not any("org/app" in one.source for one in wiki.sources)
     for answer in (tools.explain(service, ASK), tools.versions(service)):
         assert answer.sources
+
+
+HOSTILE = (
+    "javascript:alert(1)",
+    " JaVaScRiPt:alert(1)",
+    "java\nscript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "file:///etc/passwd",
+    "vscode://x/y?z",
+    "//evil.test/x",
+    "http://good.test@evil.test/",
+    "https://good.test/../x",
+)
+
+
+def test_a_link_that_is_not_safe_leaves_by_no_door_and_the_passage_s_page_stands_for_it(
+    server_dsn: str, tmp_path: Path
+) -> None:
+    name, safe = "service-tests-links", "https://good.test/a b(c)"
+    with open_store(server_dsn, name, create=True) as store:
+        rows = [
+            {
+                "doc_id": f"d{n}",
+                "corpus": "docs",
+                "text": f"zebra crossing {n}",
+                "url": "https://x.test",
+            }
+            for n in range(len(HOSTILE) + 1)
+        ]
+        file = tmp_path / "documents.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        ingest_documents(store, WordEmbedder(), file)
+        for n, url in enumerate((*HOSTILE, safe)):
+            for table in ("chunks", "documents"):
+                store.execute(f"UPDATE {table} SET uri = %s WHERE document_id = %s", (url, f"d{n}"))
+        with build_driver(load_config("default"), store=store, embedder=WordEmbedder()) as driver:
+            service = Service(driver, store, "http://127.0.0.1:1/p")
+            hits = tools.search(service, "zebra crossing", top_k=20).results
+            batch = answers_together(
+                lambda: nullcontext(service), Batch(queries=["zebra"]), ["zebra"]
+            )
+            links = [hit.url for hit in hits]
+            links += [tools.fetch(service, hit.id).url for hit in hits]
+            links += [one.url for hit in hits for one in neighbours(service, hit.id).passages]
+            links += [hit["url"] for row in batch["results"] for hit in row]
+            answer = driver.ask("zebra crossing", top_k=20)
+            citations = "".join(tools.get_context(service, "zebra crossing").citations)
+    drop_collection(server_dsn, name)
+    assert len(hits) == len(answer) == len(HOSTILE) + 1
+    assert {url for url in links if not url.startswith(f"{service.page}/docs")} == {
+        "https://good.test/a%20b%28c%29"
+    }
+    assert {one.url for one in answer} == {None, "https://good.test/a%20b%28c%29"}
+    assert citations.count("](") == 1

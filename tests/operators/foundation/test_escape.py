@@ -114,6 +114,9 @@ def test_joiners_and_selectors_that_carry_a_message_are_shown() -> None:
         "ftp://example.org/",
         "",
         "relative/page",
+        "https://example.org/a/../b",
+        "https://example.org/a/%2e%2E",
+        "https://example.org/a%2f..%5cb",
     ],
 )
 def test_only_web_addresses_without_user_info_become_links(url: str) -> None:

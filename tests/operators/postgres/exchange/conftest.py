@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 from psycopg import sql
 
@@ -16,8 +17,10 @@ from operators.postgres.write.ledger import record_failed_version, record_failur
 MOMENT = datetime(1999, 12, 31, 23, 59, 59, 123456, tzinfo=UTC)
 KEY = document_key("docs", "o/r", "d2")
 REST = """
-    INSERT INTO embedding_cache VALUES ('test-space', 'h1', '\\x00ff3c'), ('other', '', '');
-    INSERT INTO sync_items VALUES ('github a', 'issue', -1, 7, '2024-02-29 12:00+02', 'h', 'é');
+    INSERT INTO embedding_cache VALUES
+        ('test-space', 'h1', '\\x003c0000000000000000000000000000'), ('other', '', '\\x000000bc');
+    INSERT INTO sync_items
+        VALUES ('github a', 'issue', -1, 7, '2024-02-29 12:00+02', 'h', '{"title": "é"}');
     INSERT INTO sync_state VALUES ('git docs o/r', 'addresses', '["/there"]');
     INSERT INTO runs (source, corpora) VALUES ('killed', '{}');
     INSERT INTO runs (source, corpora, finished_at, ok, chunks)
@@ -39,7 +42,8 @@ def full(store: Store, filling: Any) -> Store:
         | {"text": "the queue and the cache", "version": "1.9", "lineage_id": "guide"},
         {"corpus": "wi-ki", "document_id": "d3", "chunk_id": 1, "metadata": '{"a": [1]}'},
     ]
-    filling.write(store, rows)
+    unit = np.eye(8)[:4] * 0.6 + np.eye(8)[4:] * -0.8
+    filling.write(store, [row | {"embedding": v} for row, v in zip(rows, unit, strict=True)])
     record_failure(store, "nothing", "", "d4", "unreadable")
     record_failed_version(store, "docs", "o/r", "d2", "broken", "h2 f2")
     with store.transaction() as conn:

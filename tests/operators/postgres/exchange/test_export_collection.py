@@ -58,6 +58,26 @@ def test_only_a_new_or_an_empty_folder_is_written(full: Store, tmp_path: Path) -
     assert (tmp_path / "file").read_text() == "mine"
 
 
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
+def test_only_its_owner_can_read_an_export_whatever_the_umask(
+    full: Store, tmp_path: Path, umask: int
+) -> None:
+    folder = tmp_path / "team"
+    folder.mkdir(mode=0o777)
+    seen: set[int] = set()
+
+    def look(table: str, rows: int) -> None:
+        seen.update(path.stat().st_mode & 0o777 for path in tmp_path.rglob("*") if path.is_file())
+
+    before = os.umask(umask)
+    try:
+        export_collection(full, folder, look)
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == seen == {0o600}
+
+
 def test_an_export_that_fails_half_way_leaves_nothing_and_runs_again(
     full: Store, tmp_path: Path
 ) -> None:

@@ -213,6 +213,41 @@ def vectors_with(number: float, size: int = 8) -> Callable[[pa.ChunkedArray], pa
     return make
 
 
+def each(table: str, name: str, value: Any) -> Change:
+    """Every row gets ``value`` in a column."""
+    return column(table, name, lambda held: pa.array([value] * len(held), held.type))
+
+
+def pipe(name: str) -> Change:
+    def change(folder: Path) -> None:
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+
+    return change
+
+
+def rows(table: str, make: Callable[[pa.Table], pa.Table]) -> Change:
+    """The rows of a table are others, and the manifest says how many."""
+
+    def change(folder: Path) -> None:
+        path, head = folder / f"{table}.parquet", folder / MANIFEST
+        made = make(pq.read_table(path))
+        pq.write_table(made, path)
+        told = json.loads(head.read_text())
+        told["rows"][table] = made.num_rows
+        head.write_text(json.dumps(told))
+
+    return change
+
+
+def unknown_key(folder: Path) -> None:
+    for table in ("document_versions", "superseded_chunks", "document_sketches"):
+        rows(table, lambda held: held.slice(0, 0))(folder)
+    each("documents", "document_key", b"k" * 16)(folder)
+
+
+CACHED = np.eye(1, 8, dtype="<f2").tobytes()
+
 BAD: dict[str, tuple[Change, str]] = {
     "no manifest": (lambda folder: (folder / MANIFEST).unlink(), "no complete export"),
     "no folder": (lambda folder: shutil.rmtree(folder), "no complete export"),
@@ -256,6 +291,97 @@ BAD: dict[str, tuple[Change, str]] = {
         column("postings", "corpus", lambda held: pa.array(["other"] * len(held))),
         "no partition of relation .postings",
     ),
+    "a pipe instead of a file": (pipe("chunks.parquet"), "chunks.parquet is no regular file"),
+    "a pipe instead of the manifest": (pipe(MANIFEST), "collection.json is no regular file"),
+    "a manifest without end": (
+        lambda folder: (folder / MANIFEST).write_text(" " * 2_000_000),
+        r"collection.json is damaged \(over 1,048,576 bytes",
+    ),
+    "a model's name on two lines": (manifest(model="a\nb\x1b[0m"), "model Value error, has char"),
+    "a vector of zeros": (
+        column("chunks", "embedding", lambda held: pa.array([[0.0] * 8] * len(held), held.type)),
+        "chunks.parquet is damaged .a vector has length 0 instead of 1",
+    ),
+    "a vector that is too long": (
+        column("chunks", "embedding", vectors_with(1)),
+        "chunks.parquet is damaged .a vector has length 2.8",
+    ),
+    "NaN in the cache": (
+        each("embedding_cache", "embedding", b"\x00\x7e" * 8),
+        "embedding_cache.parquet is damaged .a vector is not finite",
+    ),
+    "zeros in the cache": (each("embedding_cache", "embedding", bytes(16)), "has length 0"),
+    "a cached vector cut off": (
+        each("embedding_cache", "embedding", CACHED[:-2]),
+        "embedding_cache.parquet is damaged .embedding has 14 bytes instead of 16",
+    ),
+    "an average that is no number": (
+        each("corpora", "average_length", float("nan")),
+        "corpora.parquet is damaged .average_length can't be nan",
+    ),
+    "a negative count": (each("corpora", "chunks", -5), "corpora.parquet is damaged .chunks can't"),
+    "other counts": (each("corpora", "total_length", 1), "damaged .wrong_totals in code"),
+    "a negative line": (each("chunks", "start_line", -1), "start_line can't be -1"),
+    "metadata that is no JSON": (
+        each("documents", "metadata", "{not json"),
+        "documents.parquet is damaged .metadata can't be '{not json",
+    ),
+    "metadata that is no object": (each("chunks", "metadata", "[]"), "metadata can't be"),
+    "metadata nested without end": (each("documents", "metadata", "[" * 100_000), "can't be"),
+    "a fetched item that is no JSON": (each("sync_items", "data", "x"), "data can't be 'x'"),
+    "a kept value that is no JSON": (each("sync_state", "value", "x"), "value can't be 'x'"),
+    "a sketch cut off": (each("document_sketches", "sketch", b"abc"), "sketch can't be"),
+    "a state that does not exist": (
+        each("documents", "state", "'; --"),
+        "documents.parquet is damaged .*documents_state_check",
+    ),
+    "a commit that is an option": (
+        each("runs", "revision", "--output=x"),
+        "runs.parquet is damaged .revision can't be '--output=x'",
+    ),
+    "a corpus without a name": (
+        each("corpora", "corpus", ""),
+        "corpora.parquet is damaged .corpus can't",
+    ),
+    "a corpus of a long name": (
+        each("repos", "corpus", "c" * 600),
+        "repos.parquet is damaged .corpus can",
+    ),
+    "terms in another order": (
+        column(
+            "postings",
+            "terms",
+            lambda held: pa.array([list(reversed(x)) for x in held.to_pylist()], held.type),
+        ),
+        "damaged .wrong_terms in code",
+    ),
+    "weights that are none": (
+        each("postings", "bm25", b"\xff" * 40),
+        "postings.parquet is damaged",
+    ),
+    "no weights": (each("postings", "bm25", b""), "postings.parquet is damaged"),
+    "other words": (each("chunks", "text", "zebra"), "damaged .wrong_terms in code"),
+    "a text that no ingestion makes": (
+        each("chunks", "text", "a" * 2_000_000),
+        "chunks.parquet is damaged .text has a value of 2,000,000 bytes",
+    ),
+    "passages twice": (
+        rows("chunks", lambda held: pa.concat_tables([held, held])),
+        "chunks.parquet is damaged .duplicate key",
+    ),
+    "no passages": (
+        lambda folder: [rows(t, lambda x: x.slice(0, 0))(folder) for t in ("chunks", "postings")],
+        "superseded_chunks.parquet is damaged .1 rows of nothing",
+    ),
+    "documents with other keys": (unknown_key, "document_key is not the one of document 'd"),
+    "passages of no document": (
+        each("chunks", "document_id", "other"),
+        "document_key is not the one of document 'other'",
+    ),
+    "a version of another corpus": (
+        each("document_versions", "corpus", "code"),
+        "document_versions.parquet is damaged .1 rows of nothing",
+    ),
     "a posting without terms": (
         column("postings", "terms", lambda held: pa.nulls(len(held), held.type)),
         r"\w",
@@ -273,18 +399,91 @@ def test_a_bad_export_is_refused_in_one_line_and_leaves_nothing(
     with pytest.raises(CrosscorpusError, match=said) as refused:
         import_collection(exported, server_dsn, name=name)
     assert "\n" not in str(refused.value)
-    assert "exists" not in str(refused.value)
+    assert "--as" not in str(refused.value), "the name was taken"
     with psycopg.connect(server_dsn) as conn:
         assert not conn.execute("SELECT FROM pg_namespace WHERE nspname ~ 'again'").fetchall()
+
+
+def test_a_working_tree_and_a_command_stay_with_the_machine_that_has_them(
+    full: Store, again: str, server_dsn: str, tmp_path: Path
+) -> None:
+    begin_run(full, "git", ["docs"], "0" * 40, "/home/ada/app", ["/home/ada", "ingest", "git", "."])
+    export_collection(full, tmp_path / "team")
+    import_collection(tmp_path / "team", server_dsn, name=again)
+    with open_store(server_dsn, again) as store:
+        read = store.rows("SELECT revision, folder, command FROM runs WHERE revision IS NOT NULL")
+        assert read == [("0" * 40, None, None)]
+
+
+def test_words_that_an_earlier_version_read_in_another_way_are_read_again(
+    full: Store, exported: Path, again: str, server_dsn: str, tables: Any
+) -> None:
+    each("postings", "length", 999)(exported)
+    with pytest.raises(CrosscorpusError, match="wrong_terms"):
+        import_collection(exported, server_dsn, name=again)
+    migrations = json.loads((exported / MANIFEST).read_text())["migrations"]
+    manifest(migrations=migrations[:-1])(exported)
+    import_collection(exported, server_dsn, name=again)
+    with open_store(server_dsn, again) as store:
+        assert tables(store)["postings"] == tables(full)["postings"]
+        assert verify(store).is_empty()
+
+
+def test_a_small_file_that_stands_for_gigabytes_is_refused_in_little_memory(
+    exported: Path, again: str, server_dsn: str
+) -> None:
+    one = pq.read_table(exported / "sync_state.parquet").slice(0, 1)
+    long = pa.array([json.dumps("a" * 1_000_000)])
+    filler = one.set_column(one.column_names.index("value"), "value", long)
+    repeated = filler.take(pa.array([0] * 100))
+    names = one.column_names.index("name")
+    with pq.ParquetWriter(exported / "sync_state.parquet", one.schema, compression="zstd") as to:
+        for start in range(0, 1200, 100):
+            named = pa.array([f"n{n}" for n in range(start, start + 100)])
+            to.write_table(repeated.set_column(names, "name", named))
+    told = json.loads((exported / MANIFEST).read_text())
+    manifest(rows=told["rows"] | {"sync_state": 1200})(exported)
+    program = f"""
+import resource
+from operators.errors import CrosscorpusError
+from operators.postgres.exchange.import_collection import import_collection
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+try:
+    import_collection({str(exported)!r}, {server_dsn!r}, name={again!r})
+except CrosscorpusError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+    environment = os.environ | {"PYTHONPATH": os.getcwd()}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+    )
+    said, megabytes = done.stdout.splitlines()
+    assert "sync_state.parquet is damaged (it unfolds to over 1,073,741,824 bytes)" in said
+    assert int(megabytes) < 700
+    assert again not in collections(server_dsn)
+
+
+def test_imports_under_two_names_at_once_are_both_whole(
+    full: Store, exported: Path, again: str, server_dsn: str, tables: Any
+) -> None:
+    names = [again, f"{again}-2"]
+    with ThreadPoolExecutor(2) as threads:
+        done = [threads.submit(import_collection, exported, server_dsn, name=n) for n in names]
+        assert [one.result() for one in done] == names
+    for name in names:
+        with open_store(server_dsn, name) as store:
+            assert tables(store) == tables(full)
+    drop_collection(server_dsn, names[1])
 
 
 def test_memory_does_not_grow_with_a_table(
     store: Store, again: str, server_dsn: str, tmp_path: Path
 ) -> None:
     store.execute(
-        "INSERT INTO sync_items SELECT 's', 'k', n, n, now(), '', (SELECT"
-        " string_agg(md5(m::text), '') FROM generate_series(n * 40, n * 40 + 40) m)"
-        " FROM generate_series(1, 20000) n"
+        "INSERT INTO sync_items SELECT 's', 'k', n, n, now(), '', (SELECT json_build_object("
+        " 'a', string_agg(md5(m::text), '')) FROM generate_series(n * 40, n * 40 + 40) m)"
+        " FROM generate_series(1, 30000) n"
     )
     export_collection(store, tmp_path / "team")
     pool = pa.default_memory_pool()
