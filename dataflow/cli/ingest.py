@@ -277,6 +277,8 @@ def watch(
     """Keep a working tree or a folder of documents up to date: read again whatever changes.
 
     A saved file is found by words within two seconds; its vectors follow. Ends with Ctrl-C.
+    Where a link, or another user's folder, takes the place of PATH, nothing is read until the
+    folder is back.
 
     Example: crosscorpus watch ~/src/app -C team
     """

@@ -2,17 +2,26 @@
 
 import json
 import os
-import shutil
+import re
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlsplit
 
 import platformdirs
 import typer
 
 from dataflow.cli.options import Collection, Config
 from operators.errors import CrosscorpusError, check_known
+from operators.foundation.data_dir import data_home
+from operators.foundation.settings_file import (
+    behind_link,
+    read_settings,
+    read_strict_json,
+    replace_settings,
+    within_project,
+)
 
 mcp_app = typer.Typer(no_args_is_help=True, help="The server in agents' own configurations.")
 
@@ -25,6 +34,18 @@ class Client(NamedTuple):
     url: str | None
     typed: bool
 
+    @property
+    def of_project(self) -> bool:
+        """Whether the file is in the present folder, not in the user's home."""
+        return not (self.file.startswith("~") or os.path.isabs(self.file))
+
+    def place(self) -> Path:
+        """The absolute path of the file; no link in it is resolved."""
+        try:
+            return Path(self.file).expanduser().absolute()
+        except RuntimeError:
+            raise CrosscorpusError("you have no home folder here: set HOME") from None
+
 
 _DESKTOP = platformdirs.user_config_path("Claude", appauthor=False, roaming=True)
 CLIENTS = {
@@ -36,34 +57,102 @@ CLIENTS = {
     "zed": Client("~/.config/zed/settings.json", "context_servers", "url", False),
     "codex": Client("~/.codex/config.toml", "mcp_servers", "url", False),
 }
+_HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9._-]*)(:[0-9]+)?"
+_DSNS = ("CROSSCORPUS_DSN", "CROSSCORPUS_READ_DSN")
 
 
-def entry(client: Client, collection: str, config: str, url: str | None) -> dict[str, Any]:
-    """What ``client`` is told of the server: its ``url``, or the command that starts it."""
-    if url and not client.url:
-        raise CrosscorpusError(f"{client.file} takes no server by its address: leave out --url")
-    config = str(Path(config).resolve()) if Path(config).is_file() else config
-    args = ["serve", "-C", collection, *(["-c", config] * (config != "default")), "--stdio"]
-    command = f"{sysconfig.get_path('scripts')}{os.sep}crosscorpus"
-    said = {str(client.url): url} if url else {"command": command, "args": args}
-    return {"type": "http" if url else "stdio", **said} if client.typed else said
+def entry(
+    client: Client, collection: str, config: str, url: str | None, env: Mapping[str, str]
+) -> dict[str, Any]:
+    """What ``client`` is told of the server: its ``url``, or the command that starts it.
+
+    Args:
+        env: variables of that command.
+
+    Raises:
+        CrosscorpusError: the client takes no address, ``url`` is none of a server, or a path is
+            not UTF-8.
+    """
+    if url is not None:
+        if not client.url:
+            raise CrosscorpusError(f"{client.file} takes no server by its address: leave out --url")
+        told: dict[str, Any] = {client.url: _checked_url(url)}
+    else:
+        config = str(Path(config).resolve()) if Path(config).is_file() else config
+        args = ["serve", "-C", collection, *(["-c", config] * (config != "default")), "--stdio"]
+        command = f"{sysconfig.get_path('scripts')}{os.sep}crosscorpus"
+        told = {"command": command, "args": args} | ({"env": {**env}} if env else {})
+        for text in (command, *args, *env.values()):
+            if not _is_utf8(text):
+                raise CrosscorpusError(f"{text!r} is not UTF-8, as settings must be: rename it")
+    return {"type": "stdio" if url is None else "http", **told} if client.typed else told
+
+
+def _is_utf8(text: str) -> bool:
+    return text == text.encode(errors="ignore").decode()
+
+
+def _checked_url(url: str) -> str:
+    """``url`` of http or https with a host, and without a user: that goes with a password.
+
+    The error does not repeat it.
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        parts = urlsplit("")
+    plain = url.isascii() and url.isprintable() and not re.search(r'[\s\\"<>]', url)
+    if not plain or parts.scheme not in ("http", "https") or not re.fullmatch(_HOST, parts.netloc):
+        raise CrosscorpusError(
+            "--url takes the address of a server, as http://HOST:PORT/mcp, without a user"
+        )
+    return url
+
+
+def shell_settings() -> tuple[dict[str, str], list[str]]:
+    """The variables of this shell that say where the data is, and notes on what they leave out.
+
+    No password goes into a file: a server's address is told without it.
+    """
+    env, notes = dict[str, str](), list[str]()
+    if os.environ.get("CROSSCORPUS_HOME", "").strip():
+        env["CROSSCORPUS_HOME"] = str(data_home())
+    for name in _DSNS:
+        if dsn := os.environ.get(name, "").strip():
+            from operators.postgres.errors import explained, without_secrets
+
+            with explained(dsn):
+                env[name] = without_secrets(dsn)
+            if env[name] != dsn:
+                notes.append(
+                    f"the password of {name} goes into no file: keep it in ~/.pgpass, "
+                    "or set the variable where the client starts"
+                )
+    return env, notes
 
 
 def merged(client: Client, old: bytes, new: dict[str, Any]) -> bytes:
     """``old`` with the server in it, all else as it was; `ValueError`: it is broken."""
     if client.file.endswith(".toml"):
         # only added to, so that comments stay; a second one is a ValueError
-        table = "\n".join(f"{name} = {json.dumps(value)}" for name, value in new.items())
+        table = "\n".join(f"{name} = {_toml(value)}" for name, value in new.items())
         text = f"{old.decode()}\n[{client.servers}.crosscorpus]\n{table}\n".lstrip()
         import tomllib
 
         tomllib.loads(text)
         return text.encode()
-    held = json.loads(old or b"{}")
+    held = read_strict_json(old or b"{}")
     if not isinstance(held, dict) or not isinstance(held.setdefault(client.servers, {}), dict):
         raise ValueError("it has no object of servers")
     held[client.servers]["crosscorpus"] = new
     return json.dumps(held, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def _toml(value: str | list[str] | dict[str, str]) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name} = {_toml(of)}' for name, of in value.items())}}}"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @mcp_app.command()
@@ -76,26 +165,54 @@ def install(
 ) -> None:
     """Print what tells an MCP client of this server; write it into its file where asked.
 
-    All else in the file stays; the file as it was is beside it, as NAME.bak.
+    All else in the file stays. The file as it was is beside it, as NAME.bak or NAME.bak.1 and so
+    on. Your own file may be a link, as a manager of dotfiles makes it: the file behind it changes.
+    A project's file, such as .mcp.json, may be none: who wrote a checkout chose where it leads.
+
+    Without --url the collection must be there. CROSSCORPUS_HOME and the servers' addresses of this
+    shell go into the file, without a password.
 
     Example: crosscorpus mcp install cursor -C team --write
     """
     check_known("client", client, CLIENTS)
     of = CLIENTS[client]
-    file, new = Path(of.file).expanduser().resolve(), entry(of, collection, config, url)
+    env, notes = shell_settings() if url is None else ({}, [])
+    new = entry(of, collection, config, url, env)
+    serves = f"the server at {url}" if url is not None else _found(collection, config)
     typer.echo(merged(of, b"", new).decode(), nl=False)
+    for note in notes:
+        typer.echo(note, err=True)
+    shown = of.place()
     if not write:
-        typer.echo(f"--write puts it into {file}", err=True)
+        typer.echo(f"{serves}; --write puts it into {shown}", err=True)
         return
     try:
-        whole = merged(of, file.read_bytes() if file.exists() else b"", new)
-    except (ValueError, RecursionError) as error:
-        said = f"{file} stays as it is ({error}): write the lines above into it by hand"
-        raise CrosscorpusError(said) from None
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=file.parent, delete=False) as made:
-        made.write(whole)
-    if file.exists():
-        shutil.copymode(file, made.name)
-        shutil.copy2(file, f"{file}.bak")
-    os.replace(made.name, file)
+        file = within_project(Path(of.file)) if of.of_project else behind_link(shown)
+        old = read_settings(file)
+        whole = merged(of, old or b"", new)
+        backup = None if whole == old else replace_settings(file, whole, old)
+    except (ValueError, RecursionError, OSError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        said = "it is nested too deeply" if isinstance(error, RecursionError) else said
+        raise CrosscorpusError(
+            f"{shown} stays as it is ({said}): write the lines above into it by hand"
+        ) from None
+    done = f"{shown} had it already" if whole == old else f"{shown} has it"
+    kept = f"; the file as it was: {backup.absolute()}" if backup else ""
+    typer.echo(f"{serves}; {done}{kept}", err=True)
+
+
+def _found(collection: str, config: str) -> str:
+    """Which collection a server of this configuration will serve.
+
+    Raises:
+        CrosscorpusError: the configuration or the collection is not there, or no server answers.
+    """
+    from dataflow import load_config
+    from operators.postgres.connection import resolve_dsn
+    from operators.postgres.errors import target
+    from operators.postgres.store import open_store
+
+    load_config(config)
+    with open_store(resolve_dsn(reading=True), collection, max_size=1) as store:
+        return f"the collection {collection!r} of the database at {target(store.dsn)}"

@@ -3,14 +3,19 @@
 Every change starts a scan of the whole source, which costs only the comparison with the ledger. So
 whatever happened to the tree (a branch switch, a rebase, files that came and went while they were
 read), the collection ends as a fresh ingestion would. Vectors are made beside that.
+
+What is read is the folder that was there at the start. A link in its place, or a folder of another
+owner, may lead to what nobody asked for: nothing is read until the folder is back.
 """
 
 import os
 import re
+import stat
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +24,9 @@ from dataflow.ingestion.run import IngestReport
 from dataflow.ingestion.vectors import Embedded, embed_missing
 from operators.embedding.protocol import Embedder
 from operators.errors import CrosscorpusError
+from operators.foundation.sanitize import shown_path
 from operators.postgres.store import Store
-from operators.sources.protocol import Source
+from operators.sources.protocol import Item, Source
 
 TOGETHER_MS = 200
 """Changes so close to each other are read together."""
@@ -31,7 +37,90 @@ AGAIN_S = 2.0
 LONGEST_EMBED_PAUSE_S = 60.0
 """After failures of the model or the disk, each pause twice the one before: a model may cost."""
 
+_UNDECODED = "Unable to decode path"  # so watchfiles ends when a name that is not UTF-8 changes
+
 OnChange = Callable[[IngestReport | Embedded | Exception], None]
+
+
+@dataclass(frozen=True)
+class WatchedFolder:
+    """The folder that was at ``path`` when the watch began: its real path and its owner."""
+
+    path: Path
+    real: str
+    owner: int
+
+    def identity(self) -> tuple[int, int] | None:
+        """Device and inode of what is at the path, behind links; None: nothing."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def checked(self) -> tuple[int, int]:
+        """The identity of the folder that may be read.
+
+        It is the first one, or one that its owner made anew at the same place, as a new clone.
+
+        Raises:
+            CrosscorpusError: nothing is there, a link leads elsewhere, or another user owns it.
+        """
+        try:
+            found = os.lstat(self.real)
+        except OSError as error:
+            said = (
+                f"{self.path} can't be found ({error.strerror}): it is read again once it is back"
+            )
+            raise CrosscorpusError(said) from None
+        why = None
+        if (leads := os.path.realpath(self.path)) != self.real:
+            why = f"leads to {shown_path(os.fsencode(leads))} now"
+        elif not stat.S_ISDIR(found.st_mode):
+            why = "is no folder any more"
+        elif found.st_uid != self.owner:
+            why = "is a folder of another user now"
+        if why:
+            raise CrosscorpusError(
+                f"{shown_path(os.fsencode(self.path))} {why}, and nothing is read: put back "
+                f"{shown_path(os.fsencode(self.real))}, or end this and watch the other place"
+            )
+        return found.st_dev, found.st_ino
+
+    def within(self, source: Callable[[], Source]) -> Source:
+        """What ``source`` gives; its scan ends with an error once the folder is another one.
+
+        Raises:
+            CrosscorpusError: as :meth:`checked`, and those of ``source``.
+        """
+        now = self.checked()
+        return self._only(now, source())
+
+    def _only(self, now: tuple[int, int], source: Source) -> Source:
+        def scan() -> Iterator[Item]:
+            for item in source.scan():
+                if self.identity() != now:
+                    break
+                yield item
+            if self.identity() != now:
+                raise CrosscorpusError(f"{self.path} was replaced while it was read")
+
+        other = source.choosing
+        choosing = other and (lambda choice: self._only(now, other(choice)))
+        return replace(source, scan=scan, choosing=choosing)
+
+
+def watched_folder(path: Path) -> WatchedFolder:
+    """What is at ``path`` now, to be watched; the path itself may be a link.
+
+    Raises:
+        CrosscorpusError: there is no folder.
+    """
+    if not path.is_dir():
+        what = "is not a folder" if path.exists() else "does not exist; is it mounted?"
+        raise CrosscorpusError(f"{path} {what}")
+    real = os.path.realpath(path)
+    return WatchedFolder(path, real, os.stat(real).st_uid)
 
 
 def watch(
@@ -53,10 +142,19 @@ def watch(
         options: as for :func:`dataflow.ingestion.loop.ingest`.
 
     Raises:
-        CrosscorpusError: the package watchfiles is missing, or there are too many folders.
+        CrosscorpusError: ``path`` is not UTF-8, the package watchfiles is missing, or there are
+            too many folders.
     """
+    path = path.absolute()
+    if (shown := shown_path(os.fsencode(path))) != str(path):
+        raise CrosscorpusError(
+            f"{shown}: the name of a folder on the way is not UTF-8, which no watcher takes; make "
+            "a link to the folder with another name, and watch that"
+        )
+    if (root := _appeared(path, on_change, stop)) is None:
+        return
     changed, failed = threading.Event(), list[BaseException]()
-    watcher = threading.Thread(target=_wait, args=(path, changed, stop, failed), daemon=True)
+    watcher = threading.Thread(target=_wait, args=(root, changed, stop, failed), daemon=True)
     watcher.start()
     first, said = True, ""
     beside = ThreadPoolExecutor(1)
@@ -65,7 +163,8 @@ def watch(
             changed.clear()
             began = time.monotonic()
             try:
-                report = ingest(store, embedder, source(), wait="words", in_turn=True, **options)
+                found = root.within(source)
+                report = ingest(store, embedder, found, wait="words", in_turn=True, **options)
                 if first or report.chunks or report.documents_deleted or not report.ok:
                     on_change(report)
                 first, said = False, ""
@@ -82,6 +181,18 @@ def watch(
         stop.set()
         changed.set()
         beside.shutdown()
+
+
+def _appeared(path: Path, on_change: OnChange, stop: threading.Event) -> WatchedFolder | None:
+    """The folder at ``path`` as soon as there is one; None: ``stop`` was set first."""
+    said = ""
+    while not stop.is_set():
+        try:
+            return watched_folder(path)
+        except (CrosscorpusError, OSError) as error:
+            said = _tell(on_change, error, said)
+            stop.wait(AGAIN_S)
+    return None
 
 
 def _embed(
@@ -117,9 +228,13 @@ def _tell(on_change: OnChange, error: Exception, said: str) -> str:
 
 
 def _wait(
-    path: Path, changed: threading.Event, stop: threading.Event, failed: list[BaseException]
+    root: WatchedFolder,
+    changed: threading.Event,
+    stop: threading.Event,
+    failed: list[BaseException],
 ) -> None:
     """Set ``changed`` when it begins to look, and after every change."""
+    path = root.path
     try:
         from watchfiles import watch as changes
 
@@ -136,23 +251,31 @@ def _wait(
             return inside[-1] == "HEAD" or "refs" in inside or inside[-1] == "packed-refs"
 
         while not stop.is_set():
-            if not path.exists():
+            began = time.monotonic()
+            try:
+                now = root.checked()
+                looking = changes(
+                    *places, watch_filter=matters, debounce=TOGETHER_MS, stop_event=stop,
+                    yield_on_timeout=True, rust_timeout=500, raise_interrupt=False,
+                )  # fmt: skip
+                begun = False
+                for found in looking:
+                    if found or not begun:
+                        changed.set()
+                    begun = True
+                    if root.identity() != now:
+                        break
+            except (CrosscorpusError, FileNotFoundError):  # the scan says what it is
                 changed.set()
                 stop.wait(AGAIN_S)
-                continue
-            looking = changes(
-                *places, watch_filter=matters, debounce=TOGETHER_MS, stop_event=stop,
-                yield_on_timeout=True, rust_timeout=500, raise_interrupt=False,
-            )  # fmt: skip
-            begun = False
-            for found in looking:
-                if found or not begun:
-                    changed.set()
-                begun = True
-                if not path.exists():
-                    break
+            except Exception as error:  # the watcher's errors share no base
+                if _UNDECODED not in str(error):
+                    raise
+                # It ends for good, and a new one begins: seldom, where such a name changes often.
+                changed.set()
+                stop.wait(max(0.0, began + AGAIN_S - time.monotonic()))
     except ImportError:
         failed.append(CrosscorpusError("install watchfiles: pip install 'crosscorpus[watch]'"))
-    except Exception as error:  # the watcher's errors share no base
+    except Exception as error:
         more = "WATCHFILES_FORCE_POLLING=1 looks by itself, where the system has no more watches"
         failed.append(CrosscorpusError(f"{error} ({more})"))

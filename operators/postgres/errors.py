@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from operators.errors import CrosscorpusError
@@ -250,6 +250,21 @@ def target(dsn: str) -> str:
     if host.startswith(("/", "@")) or host == "the local socket":
         return host
     return f"{host}:{parts.get('port') or '5432'}"
+
+
+def without_secrets(dsn: str) -> str:
+    """``dsn`` as it is if it holds no password or other secret, else without them.
+
+    >>> without_secrets("host=db user=me"), without_secrets("postgresql://me:secret@db/app")
+    ('host=db user=me', 'user=me dbname=app host=db')
+
+    Raises:
+        psycopg.ProgrammingError: it is no address.
+    """
+    parts = conninfo_to_dict(dsn)
+    if not any(parts.get(name) for name in SECRETS):
+        return dsn
+    return make_conninfo(**{name: str(parts[name]) for name in parts if name not in SECRETS})
 
 
 def _said(error: BaseException, parts: dict[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from operators.foundation.sanitize import clean_text
 from operators.postgres.store import Connection, Store
 
 KEPT = 1_000
@@ -29,9 +30,11 @@ def begin_run(
 
     ``source`` is what a person reads: the reader, and the repositories that it fills. ``revision``
     is the commit that it reads, ``folder`` its working tree; ``command`` are the folder and the
-    arguments of the command that reads it.
+    arguments of the command that reads it; one that is not UTF-8 is not kept.
     """
     named = sorted(set(corpora))
+    if command and clean_text(joined := "".join(command)) != joined:
+        command = None
 
     def work(conn: Connection) -> int:
         ((number,),) = conn.execute(

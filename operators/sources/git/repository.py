@@ -272,8 +272,9 @@ def parse_origin(url: str) -> tuple[str | None, str | None]:
     host, name = _host_and_name(url)
     if not name:
         return None, None
-    words = host.lower().split(".")
-    address = f"https://{host.lower()}/{quote(name)}"
+    host = clean_text(host.lower())
+    words = host.split(".")
+    address = f"https://{host}/{quote(os.fsencode(name))}"
     if "github" in words and name.count("/") == 1:
         return name, address
     return name, f"{address}/-" if "gitlab" in words and "/" in name else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +165,28 @@ def test_a_corpus_whose_table_could_not_be_told_from_another_is_refused(
     done = crosscorpus("ingest", "documents", str(file), "-C", "no-a__b")
     assert done.returncode == 3
     assert "no corpus 'a__b' can be made in this collection" in done.stdout
+
+
+def test_names_that_are_not_utf8_lose_nothing(crosscorpus: Any, tmp_path: Path) -> None:
+    root = os.fsencode(tmp_path) + b"/app\xff"
+    os.makedirs(root + b"/caf\xe9")
+    for name in (b"a.md", b"\xfeb.md", b"caf\xe9/c.md"):
+        Path(os.fsdecode(root + b"/" + name)).write_bytes(b"pelican " + name)
+    for command in (
+        [b"init", b"-qb", b"main\xff"],
+        [b"config", b"user.name", b"J\xf6rg"],
+        [b"config", b"user.email", b"j\xf6rg@example.org"],
+        [b"remote", b"add", b"origin", b"https://github.com/org/app\xff.git"],
+        [b"add", b"."],
+        [b"commit", b"-qm", b"\xc4nderung"],
+        [b"tag", b"v1\xff"],
+    ):
+        subprocess.run([b"git", *command], cwd=root, check=True, stderr=subprocess.DEVNULL)
+    for kind, new in (("git", 4), ("folder", 3)):
+        done = crosscorpus("ingest", kind, os.fsdecode(root), "-C", f"bytes_{kind}", "--json")
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        assert (report["documents_new"], report["failed"]) == (new, [])
+        found = crosscorpus("query", "pelican", "-C", f"bytes_{kind}", "--json")
+        paths = {result["path"] for result in json.loads(found.stdout)["results"]}
+        assert {"a.md", "%FEb.md", "caf%E9/c.md"} <= paths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
@@ -15,7 +16,7 @@ from ingested import git, texts
 
 from dataflow.ingestion.run import IngestReport
 from dataflow.ingestion.vectors import Embedded
-from dataflow.ingestion.watch import watch
+from dataflow.ingestion.watch import watch, watched_folder
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collection_info
@@ -186,3 +187,148 @@ def test_it_tells_the_first_reading_then_only_what_changed(
     (tree / "page0.md").touch()
     time.sleep(1.5)
     assert len(one.told) == 2
+
+
+@pytest.fixture
+def handbook(tmp_path: Path) -> Path:
+    root = tmp_path / "of" / "handbook"
+    root.mkdir(parents=True)
+    (root / "a.md").write_text("alpha says this")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("nobody asked for this")
+    return root
+
+
+def errors(one: Watched) -> list[str]:
+    return [str(told) for told in one.told if isinstance(told, Exception)]
+
+
+def test_names_that_are_not_utf8_are_read_and_end_nothing(
+    handbook: Path, watched: Watch, store: Store
+) -> None:
+    one = watched(handbook, lambda: folder_source(handbook, "docs", "team"), allow_mass_delete=True)
+    one.has(**{"a.md": "alpha says this"})
+    raw = os.fsencode(handbook)
+    Path(os.fsdecode(raw + b"/\xff.md")).write_text("named in bytes")
+    one.has(**{"%FF.md": "named in bytes"})
+    folder = Path(os.fsdecode(raw + b"/caf\xe9"))
+    folder.mkdir()
+    (folder / "b.md").write_text("below such a name")
+    one.has(**{"caf%E9/b.md": "below such a name"})
+    for n in range(20):
+        folder.rename(other := Path(os.fsdecode(raw + b"/caf\xe8")))
+        other.rename(folder)
+        (handbook / "a.md").write_text(f"alpha says {n}")
+    one.has(**{"a.md": "alpha says 19"})
+    Path(os.fsdecode(raw + b"/\xff.md")).unlink()
+    one.has(**{"%FF.md": None, "caf%E9/b.md": "below such a name"})
+    time.sleep(1)
+    (handbook / "a.md").write_text("alpha says the last")
+    one.has(**{"a.md": "alpha says the last"})
+    one.end()
+    assert errors(one) == []
+    assert verify(store).is_empty()
+
+
+@pytest.mark.parametrize("above", [0, 1])
+def test_a_folder_that_a_link_replaces_is_not_read_until_it_is_back(
+    handbook: Path, tmp_path: Path, watched: Watch, store: Store, above: int
+) -> None:
+    one = watched(handbook, lambda: folder_source(handbook, "docs", "team"), allow_mass_delete=True)
+    one.has(**{"a.md": "alpha says this"})
+    place = [handbook, *handbook.parents][above]
+    shutil.copytree(tmp_path / "outside", tmp_path / "outside" / "handbook")
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "outside")
+    one.until(lambda: errors(one))
+    time.sleep(3)
+    assert texts(store) == {"a.md": "alpha says this"}
+    place.unlink()
+    (tmp_path / "elsewhere").rename(place)
+    (handbook / "a.md").write_text("alpha is back")
+    one.has(**{"a.md": "alpha is back"})
+    (handbook / "b.md").write_text("and is watched again")
+    one.has(**{"b.md": "and is watched again"})
+    one.end()
+    assert "nothing is read: put back" in errors(one)[-1]
+    assert texts(store).keys() == {"a.md", "b.md"}
+
+
+def test_a_link_that_is_watched_and_leads_elsewhere_later_is_not_followed(
+    handbook: Path, tmp_path: Path, watched: Watch, store: Store
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(handbook)
+    one = watched(link, lambda: folder_source(link, "docs", "team"), allow_mass_delete=True)
+    one.has(**{"a.md": "alpha says this"})
+    (tmp_path / "new").symlink_to(tmp_path / "outside")
+    (tmp_path / "new").rename(link)
+    one.until(lambda: errors(one))
+    time.sleep(1)
+    assert texts(store) == {"a.md": "alpha says this"}
+    assert f"leads to {tmp_path / 'outside'} now" in errors(one)[-1]
+
+
+def test_a_folder_that_its_owner_makes_anew_is_read_and_watched(
+    handbook: Path, watched: Watch
+) -> None:
+    one = watched(handbook, lambda: folder_source(handbook, "docs", "team"), allow_mass_delete=True)
+    one.has(**{"a.md": "alpha says this"})
+    new = handbook.with_name("new")
+    new.mkdir()
+    (new / "b.md").write_text("beta says this")
+    handbook.rename(handbook.with_name("old"))
+    new.rename(handbook)
+    one.has(**{"a.md": None, "b.md": "beta says this"})
+    (handbook / "b.md").write_text("beta says that")
+    one.has(**{"b.md": "beta says that"})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a folder to another user")
+def test_a_folder_of_another_owner_is_not_read(
+    handbook: Path, tmp_path: Path, watched: Watch, store: Store
+) -> None:
+    one = watched(handbook, lambda: folder_source(handbook, "docs", "team"), allow_mass_delete=True)
+    one.has(**{"a.md": "alpha says this"})
+    os.chown(tmp_path / "outside", 65534, 65534)
+    handbook.rename(handbook.with_name("old"))
+    (tmp_path / "outside").rename(handbook)
+    one.until(lambda: any("is a folder of another user now" in said for said in errors(one)))
+    assert texts(store) == {"a.md": "alpha says this"}
+
+
+def test_a_folder_that_is_replaced_while_it_is_read_gives_nothing_more(
+    handbook: Path, tmp_path: Path
+) -> None:
+    (handbook / "b.md").write_text("beta says this")
+    source = watched_folder(handbook).within(lambda: folder_source(handbook, base_url="x"))
+    assert source.choosing
+    for each in (source, source.choosing("y")):
+        items = each.scan()
+        next(items)
+        handbook.rename(tmp_path / "elsewhere")
+        handbook.symlink_to(tmp_path / "outside")
+        with pytest.raises(CrosscorpusError, match="was replaced while it was read"):
+            next(items)
+        handbook.unlink()
+        (tmp_path / "elsewhere").rename(handbook)
+
+
+def test_a_folder_is_waited_for_and_one_whose_path_is_not_utf8_is_refused(
+    tmp_path: Path, watched: Watch, store: Store, embedder: Any
+) -> None:
+    late = tmp_path / "late"
+    one = watched(late, lambda: folder_source(late, "docs", "team"))
+    one.until(lambda: errors(one))
+    assert "does not exist; is it mounted?" in errors(one)[0]
+    late.mkdir()
+    (late / "a.md").write_text("alpha says this")
+    one.has(**{"a.md": "alpha says this"})
+    named = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    named.mkdir()
+    with pytest.raises(CrosscorpusError, match=r"%FF: .* is not UTF-8.* make a link"):
+        watch(
+            store, embedder, named, lambda: folder_source(named),
+            on_change=print, stop=threading.Event(),
+        )  # fmt: skip

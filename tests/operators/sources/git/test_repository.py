@@ -230,6 +230,8 @@ def test_callers_git_environment_does_not_lead_elsewhere(
         ("../elsewhere", None, None),
         ("file:///srv/git/r.git", None, None),
         ("https://[bad/x", None, None),
+        ("https://github.com/o/\udcff.git", "o/\udcff", "https://github.com/o/%FF"),
+        ("https://github.\udcff/o/r", "o/r", "https://github.\ufffd/o/r"),
     ],
 )
 def test_origin_gives_name_and_forge(url: str, name: str | None, forge: str | None) -> None:
