@@ -163,3 +163,40 @@ def test_a_corpus_whose_table_could_not_be_told_from_another_is_refused(
     done = crosscorpus("ingest", "documents", str(file), "-C", "no-a__b")
     assert done.returncode == 3
     assert "no corpus 'a__b' can be made in this collection" in done.stdout
+
+
+DIFF = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+@pytest.mark.parametrize("text", [DIFF, '{"name": "app", "scripts": {}}\n'], ids=["diff", "object"])
+@pytest.mark.parametrize("kind", ["reviews", "issues", "documents", "memory", "wiki"])
+def test_a_file_of_another_kind_is_named_before_anything_is_embedded_and_leaves_no_run(
+    crosscorpus: Any, kind: str, text: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "x.diff"
+    file.write_text(text)
+    waiting = tmp_path / "waiting.jsonl"
+    waiting.write_text('{"doc_id": "a", "corpus": "docs", "text": "it waits for its vector"}\n')
+    name = f"other-kind-{kind}"
+    assert crosscorpus("ingest", "documents", str(waiting), "-C", name, "--wait", "words").stdout
+    done = crosscorpus("ingest", kind, str(file), "-C", name)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "x.diff" in done.stderr
+    assert "give" in done.stderr
+    state = json.loads(crosscorpus("status", "-C", name, "--json").stdout)
+    assert [(one["source"], one["state"]) for one in state["sources"]] == [("documents/1", "ok")]
+    assert [corpus["unembedded"] for corpus in state["corpora"]] == [1]
+
+
+def test_what_failed_in_a_source_is_said_before_the_vectors(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "some.jsonl"
+    good = '{"doc_id": "a", "corpus": "docs", "text": "it stays"}'
+    file.write_text(f"{good}\nno JSON\n[]\n")
+    done = crosscorpus("ingest", "documents", str(file), "-C", "some-failed")
+    assert done.returncode == 3
+    assert done.stderr.startswith("failed: some.jsonl: line 2: not JSON")
+    assert "(and 1 more)" in done.stderr
+    assert "some.jsonl: line 3: not a JSON object" in done.stdout
