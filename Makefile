@@ -99,4 +99,4 @@ $(TEST): pyproject.toml requirements/test.lock | $(BIN)/python
 	@touch $@ $(RUN)
 
 clean:  ## remove the environment and what tools left behind
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis
