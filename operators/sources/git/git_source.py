@@ -22,7 +22,13 @@ from operators.sources.git.commit_log import (
     remember_last_commit,
 )
 from operators.sources.git.repository import GitError, Repository, git_output, open_repository
-from operators.sources.git.tracked_files import MAX_FILE, is_excluded, read_tree, tracked_files
+from operators.sources.git.tracked_files import (
+    MAX_FILE,
+    is_excluded,
+    read_tree,
+    tracked_files,
+    untracked_files,
+)
 from operators.sources.ignore_file import without_ignored
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Item, Key, ReadIssue, Source
@@ -59,6 +65,8 @@ class _Walk:
             for pattern, files in excluded.items():
                 said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
                 yield ReadIssue(pattern, said, failed=False)
+            if untracked := untracked_files(repository, self.exclude):
+                yield untracked
             cut = Path(repository.root, git_output(repository.root, *_CUT_AT))
             cuts = frozenset(cut.read_text("ascii", "replace").split() if cut.exists() else ())
             if cuts:

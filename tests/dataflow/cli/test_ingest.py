@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +201,29 @@ def test_what_failed_in_a_source_is_said_before_the_vectors(
     assert done.stderr.startswith("failed: some.jsonl: line 2: not JSON")
     assert "(and 1 more)" in done.stderr
     assert "some.jsonl: line 3: not a JSON object" in done.stdout
+
+
+def test_untracked_files_of_a_working_tree_are_counted_with_the_way_to_take_them(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True)
+
+    def left_out(*options: str) -> list[str]:
+        asked = ("ingest", "git", str(tmp_path), "-C", "untracked", "--json", "--wait", "words")
+        skipped = json.loads(crosscorpus(*asked, *options).stdout)["skipped"]
+        return [line for line in skipped if "does not track" in line]
+
+    for name in ("a.py", "new.py", "lib/new.py", "built/x.o", ".gitignore"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("built/\n")
+    git("init", "-q")
+    git("add", "a.py", ".gitignore")
+    git("commit", "-qm", "Begin")
+    (said,) = left_out()
+    assert said.startswith("files that git does not track: 2 (such as lib/new.py): `git add` them")
+    (said,) = left_out("--exclude", "lib")
+    assert "1 (such as new.py)" in said
+    git("add", ".")
+    assert left_out() == []
