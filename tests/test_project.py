@@ -6,6 +6,7 @@ import ast
 import doctest
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -232,3 +233,11 @@ def test_git_ignores_and_make_clean_removes_what_the_tools_of_the_project_leave_
     for name in (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".schemathesis"):
         assert name in ignored
         assert name in removed
+
+
+def test_make_wheel_builds_what_readme_installs() -> None:
+    command = ["make", "-n", "wheel", "BIN=bin", "TEST="]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["bin/uv", "build", "--wheel", "--out-dir", "dist"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"'crosscorpus-{version}-py3-none-any.whl[code]'" in (ROOT / "README.md").read_text()

@@ -139,7 +139,7 @@ def refuse_other_kind(items: Iterable[Any], form: str, most: int = FIRST_ITEMS) 
 
 def given_file(path: Path | str, form: str) -> Path:
     """The file at ``path``; without one, :class:`SourceError` asks for a file of ``form``."""
-    file = Path(path)
+    file = Path(path).expanduser()
     if not file.is_file():
         what = "is not a file" if file.exists() else "does not exist"
         raise SourceError(f"{file} {what}; give {form}")

@@ -98,7 +98,7 @@ def open_repository(path: Path | str, name: str | None = None) -> Repository:
         GitError: not a folder, not a working tree or not its top, without a commit, or owned by
             somebody whom git does not trust.
     """
-    root = Path(os.path.realpath(path))
+    root = Path(os.path.realpath(os.path.expanduser(path)))
     if not root.is_dir():
         raise GitError(f"{path} is not a folder; give the top folder of a git working tree")
     _check_entries(root / ".git")

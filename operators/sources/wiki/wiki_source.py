@@ -68,7 +68,7 @@ def wiki_source(
 
 
 def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
-    root = os.path.realpath(path)
+    root = os.path.realpath(os.path.expanduser(path))
     if os.path.isfile(root):
         return dump_source(Path(root), repo, base_url)
     if not os.path.isdir(root):
