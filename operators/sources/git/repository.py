@@ -174,6 +174,12 @@ def _check_entries(folder: Path) -> None:
                     )
 
 
+def cut_commits(root: Path) -> frozenset[str]:
+    """The commits of a shallow clone whose parents it lacks: each seems to add every file."""
+    named = Path(root, git_output(root, "rev-parse", "--git-path", "shallow"))
+    return frozenset(named.read_text("ascii", "replace").split() if named.exists() else ())
+
+
 def git_output(root: Path, *arguments: str) -> str:
     """The output of git, without the last newline.
 

@@ -24,6 +24,7 @@ from operators.sources.dates.stated_version import document_version
 from operators.sources.git.commit_log import LastCommit, read_commits, remember_last_commit
 from operators.sources.git.repository import (
     clone_addresses,
+    cut_commits,
     open_repository,
     origin_url,
     parse_origin,
@@ -196,6 +197,8 @@ def _last_commits(root: str) -> DiskDict[LastCommit]:
     if os.path.exists(os.path.join(root, ".git")):
         repository = open_repository(root)
         with closing(tracked_files(repository, {})) as tracked:
-            for _ in read_commits(repository, partial(remember_last_commit, tracked, last)):
+            cuts = cut_commits(repository.root)  # of a shallow clone: they date no page
+            on_file = partial(remember_last_commit, tracked, last, cuts=cuts)
+            for _ in read_commits(repository, on_file):
                 pass
     return last
