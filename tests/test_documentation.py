@@ -15,6 +15,7 @@ import pytest
 import yaml
 from ingested import git
 
+from operators.foundation.data_dir import data_home
 from operators.postgres.store import collections, drop_collection
 
 ROOT = Path(__file__).parents[1]
@@ -114,8 +115,14 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(project: Path, page: Path)
     code = "\n".join(blocks(page, "python"))
     if not code:
         pytest.skip("the page has no Python")
+    reader = os.environ | {"HOME": str(project), "CROSSCORPUS_HOME": str(data_home())}
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=project,
+        env=reader,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "cache is flushed twice" in done.stdout

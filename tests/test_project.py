@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import doctest
+import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -208,3 +210,34 @@ def test_a_program_that_is_not_there_is_not_taken_for_an_old_python(tmp_path: Pa
         2,
         "no program /no/python3: make PYTHON=/path/to/python3.11",
     )
+
+
+LEFT_BEHIND = re.compile(
+    r"(^|/)(\.[a-z]+_cache|\.hypothesis|\.schemathesis|\.ipynb_checkpoints|\.coverage[^/]*|\.venv"
+    r"|__pycache__|[^/]+\.egg-info|build|dist|htmlcov|results)(/|$)"
+    r"|\.(orig|rej|bak|log|tmp|swp|pyc|pid|sock|prof|whl)$|~$|(^|/)\.DS_Store$"
+)
+"""Paths of what a tool writes beside the project: caches, logs, copies, builds."""
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this copy of the project has no history")
+def test_git_tracks_nothing_that_a_tool_leaves_behind() -> None:
+    command = ["git", "ls-files", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert not [path for path in listed.split("\0") if LEFT_BEHIND.search(path)]
+
+
+def test_git_ignores_and_make_clean_removes_what_the_tools_of_the_project_leave_behind() -> None:
+    ignored = (ROOT / ".gitignore").read_text().replace("/", "").split()
+    removed = (ROOT / "Makefile").read_text().rpartition("rm -rf ")[2].split()
+    for name in (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".schemathesis"):
+        assert name in ignored
+        assert name in removed
+
+
+def test_make_wheel_builds_what_readme_installs() -> None:
+    command = ["make", "-n", "wheel", "BIN=bin", "TEST="]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["bin/uv", "build", "--wheel", "--out-dir", "dist"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"'crosscorpus-{version}-py3-none-any.whl[code]'" in (ROOT / "README.md").read_text()

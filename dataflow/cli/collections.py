@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dataflow.cli.options import AsJson, Collection
+from dataflow.cli.options import AsJson, Collection, filled
 from operators.errors import CrosscorpusError, check_known
 
 collections_app = typer.Typer(
@@ -128,9 +128,15 @@ def _tell_table(table: str, rows: int) -> None:
 
 
 def drop(
-    corpus: Annotated[str | None, typer.Option(help="All documents of this corpus.")] = None,
-    repo: Annotated[str | None, typer.Option(help="All documents of this repository.")] = None,
-    document: Annotated[str | None, typer.Option(help="The document of this id or path.")] = None,
+    corpus: Annotated[
+        str | None, typer.Option(callback=filled, help="All documents of this corpus.")
+    ] = None,
+    repo: Annotated[
+        str | None, typer.Option(callback=filled, help="All documents of this repository.")
+    ] = None,
+    document: Annotated[
+        str | None, typer.Option(callback=filled, help="The document of this id or path.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be dropped.")
     ] = False,

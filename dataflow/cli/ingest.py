@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow.cli.options import PARTLY, IngestOptions, Relocated, StopAfter, takes_options
+from dataflow.cli.options import PARTLY, IngestOptions, Relocated, StopAfter, filled, takes_options
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
@@ -26,7 +26,10 @@ _Exports = Annotated[
     list[Path], typer.Argument(help="JSON as the API gives it or `gh api --paginate` writes it.")
 ]
 _ExportsRepo = Annotated[
-    str | None, typer.Option(help="Name it is filed under; else what the items' addresses say.")
+    str | None,
+    typer.Option(
+        callback=filled, help="Name it is filed under; else what the items' addresses say."
+    ),
 ]
 _PruneExports = Annotated[
     bool,
@@ -72,7 +75,8 @@ def ingest_documents(
 def ingest_git(
     path: Annotated[Path, typer.Argument(help="A git working tree.")] = Path(),
     repo: Annotated[
-        str | None, typer.Option(help="Name it is filed under; else owner/name of `origin`.")
+        str | None,
+        typer.Option(callback=filled, help="Name it is filed under; else owner/name of `origin`."),
     ] = None,
     exclude: Annotated[
         list[str] | None,
@@ -121,9 +125,9 @@ def ingest_folder(
     path: Annotated[
         Path, typer.Argument(help="PDF, Word, notebooks, Markdown, AsciiDoc, rst, HTML, text.")
     ],
-    corpus: Annotated[str, typer.Option(help="Where they belong.")] = "docs",
+    corpus: Annotated[str, typer.Option(callback=filled, help="Where they belong.")] = "docs",
     repo: Annotated[
-        str | None, typer.Option(help="Name it is filed under; else the folder's.")
+        str | None, typer.Option(callback=filled, help="Name it is filed under; else the folder's.")
     ] = None,
     base_url: Annotated[
         str | None,
@@ -151,7 +155,8 @@ def ingest_wiki(
         Path, typer.Argument(help="A folder or clone of Markdown or MediaWiki pages, or a dump.")
     ],
     repo: Annotated[
-        str | None, typer.Option(help="Name it is filed under; else the wiki's own.")
+        str | None,
+        typer.Option(callback=filled, help="Name it is filed under; else the wiki's own."),
     ] = None,
     base_url: Annotated[
         str | None,
@@ -228,7 +233,7 @@ def ingest_issues(
 def ingest_memory(
     file: Annotated[Path, typer.Argument(help="JSON, one finding a line; may be gzipped.")],
     repo: Annotated[
-        str | None, typer.Option(help="Repository of the findings that name none.")
+        str | None, typer.Option(callback=filled, help="Repository of the findings that name none.")
     ] = None,
     prune: _PruneExports = False,
     *,
@@ -269,7 +274,8 @@ def ingest_from(
 def watch(
     path: Annotated[Path, typer.Argument(help="A git working tree, or a folder.")] = Path(),
     repo: Annotated[
-        str | None, typer.Option(help="Name it is filed under; else as `ingest` calls it.")
+        str | None,
+        typer.Option(callback=filled, help="Name it is filed under; else as `ingest` calls it."),
     ] = None,
     *,
     options: IngestOptions,

@@ -9,16 +9,42 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from operators.errors import CrosscorpusError
+
 FAILED, WRONG_USAGE, PARTLY = 1, 2, 3
+
+
+class WrongUsage(CrosscorpusError):
+    """The command cannot be what somebody meant: exit code ``WRONG_USAGE``."""
+
+
+def filled(value: Any) -> Any:
+    """The value of an option, for Typer's ``callback``: it may be absent, and not blank.
+
+    Raises:
+        typer.BadParameter: it is empty or white space, as of a variable of the shell that is not
+            set; or one of several is.
+    """
+    for one in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(one, str) and not one.strip():
+            raise typer.BadParameter("it is blank: give a value, or leave the option out")
+    return value
+
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON for a program to read; ranks count from 1.")
 ]
 Collection = Annotated[
-    str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")
+    str,
+    typer.Option(
+        "--collection", "-C", callback=filled, help="Data set to use; several live side by side."
+    ),
 ]
 Config = Annotated[
-    str, typer.Option("--config", "-c", help="A shipped name, such as `rrf`, or a YAML file.")
+    str,
+    typer.Option(
+        "--config", "-c", callback=filled, help="A shipped name, such as `rrf`, or a YAML file."
+    ),
 ]
 
 # What reads sources into a collection.
@@ -66,7 +92,9 @@ class IngestOptions:
     corpora: Annotated[
         list[str] | None,
         typer.Option(
-            "--only-corpus", help="Take only what belongs in this corpus; may be given repeatedly."
+            "--only-corpus",
+            callback=filled,
+            help="Take only what belongs in this corpus; may be given repeatedly.",
         ),
     ] = None
     wait: Annotated[
@@ -83,8 +111,9 @@ class IngestOptions:
     model: Annotated[
         str | None,
         typer.Option(
+            callback=filled,
             help="minilm, static, onnx:DIR, openai:MODEL@URL or python:MODULE:FUNCTION; else the"
-            " configuration's."
+            " configuration's.",
         ),
     ] = None
     config: Config = "default"

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from dataflow.cli.ingest import print_report
-from dataflow.cli.options import IngestOptions, takes_options
+from dataflow.cli.options import IngestOptions, filled, takes_options
 
 sync_app = typer.Typer(no_args_is_help=True, help="Keep a collection up to date with a forge.")
 
@@ -29,12 +29,14 @@ def sync_github(
         ),
     ] = True,
     repo: Annotated[
-        str | None, typer.Option(help="Name it is filed under, fixed by the first run.")
+        str | None,
+        typer.Option(callback=filled, help="Name it is filed under, fixed by the first run."),
     ] = None,
     api_url: Annotated[
         str | None,
         typer.Option(
-            help="API of a GitHub Enterprise server, https://HOST/api/v3; else GITHUB_API_URL."
+            callback=filled,
+            help="API of a GitHub Enterprise server, https://HOST/api/v3; else GITHUB_API_URL.",
         ),
     ] = None,
     *,

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from dataflow.ingestion.graph_builder import build_ingestion_graph
-from dataflow.ingestion.vectors import vectors_of
+from dataflow.ingestion.vectors import seconds_left, vectors_of
 from operators.embedding.protocol import Embedder, Vectors
 from operators.errors import CrosscorpusError
 from operators.postgres.schema import model_migration
@@ -35,6 +35,7 @@ class ModelMigrationReport:
     cut: int = 0
     in_use: bool = False  # whether searches use it now
     seconds: float = 0.0
+    eta_s: float | None = None  # seconds that filling still takes at this pace; None: unknown
 
 
 OnProgress = Callable[[ModelMigrationReport], None]
@@ -65,6 +66,9 @@ def migrate_model(
 
     def tell(stage: str) -> None:
         report.stage, report.seconds = stage, time.monotonic() - began
+        left = report.total - report.chunks
+        filling = stage == "fill"
+        report.eta_s = seconds_left(report.chunks - had, left, report.seconds) if filling else None
         if on_event is not None:
             on_event(replace(report))
 

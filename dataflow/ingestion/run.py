@@ -8,7 +8,7 @@ from typing import Any
 
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.ingestion.ledger_snapshot import GOOD, LedgerSnapshot
-from dataflow.ingestion.vectors import Embedded
+from dataflow.ingestion.vectors import Embedded, seconds_left
 from operators.embedding.protocol import Embedder
 from operators.foundation import tokenizer
 from operators.foundation.sanitize import replaced_characters
@@ -35,6 +35,7 @@ class Progress:
         documents: committed in this run.
         unchanged: left as they are.
         failed: documents that were not read or not stored so far.
+        fault: the first of them, and why.
         skipped: left out on purpose so far.
         chunks: committed in this run.
         embedded: vectors made and kept in this run.
@@ -56,6 +57,7 @@ class Progress:
     rate: float = 0.0
     fraction: float = 0.0
     eta_s: float | None = None
+    fault: str | None = None
 
 
 @dataclass(slots=True)
@@ -251,11 +253,11 @@ class Run:
         report = self.report
         seconds = self.reported - self.began
         committed = report.documents_new + report.documents_changed
-        fraction, lasted = self.done_before, seconds
+        fraction = self.done_before
+        eta_s = seconds_left(fraction, 1 - fraction, seconds) if stage == "scan" else None
         if vectors is not None:
             fraction = vectors.chunks / max(vectors.chunks + vectors.left, 1)
-            lasted = vectors.seconds
-        known_pace = stage in ("scan", "embed") and fraction > 0 and lasted > 1
+            eta_s = vectors.eta_s
         self.on_event(
             Progress(
                 stage=stage,
@@ -269,6 +271,7 @@ class Run:
                 seconds=seconds,
                 rate=(committed + report.documents_unchanged) / seconds if seconds else 0.0,
                 fraction=fraction,
-                eta_s=lasted * (1 - fraction) / fraction if known_pace else None,
+                eta_s=eta_s,
+                fault=str(report.failed[0]) if report.failed else None,
             )
         )

@@ -65,6 +65,7 @@ def ingest_into(
             can be done: another model, no server.
     """
     source = source if isinstance(source, Source) else reader_source(source)
+    source.check()
     ends = None if stop_after_s is None else monotonic() + stop_after_s
     if collection not in collections(dsn):
         next(source.scan(), None)

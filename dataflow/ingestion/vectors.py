@@ -19,6 +19,7 @@ from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from operators.embedding.protocol import Embedder
 from operators.postgres.errors import DatabaseError
+from operators.postgres.inspect.status import missing_vectors
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch, Store, collection_info, need_space
 from operators.postgres.write.chunk_vectors import embed_some
@@ -27,6 +28,9 @@ T = TypeVar("T")
 
 CHUNKS_AT_ONCE, MOST_AT_ONCE = 32, 1_024
 """Of one transaction, which holds these chunks while it embeds them; a fast model has more."""
+
+RECOUNT_S = 30.0
+"""Between two counts of the chunks that wait: other workers take some, and many take long."""
 
 _AWAY = {"away", "no_server", "busy"}  # kinds of database errors that pass
 _PROBE = "a text that every model can embed"
@@ -39,8 +43,9 @@ class Embedded:
     chunks: int = 0  # that got a vector
     embedded: int = 0  # texts that the model read; the cache knew the others
     failed: list[tuple[str, str]] = field(default_factory=list)  # a chunk's document, and why
-    left: int = 0  # chunks that still wait; over 10,000 are counted as 10,001
+    left: int = 0  # chunks of the collection that still wait
     seconds: float = 0.0  # from the start to the end
+    eta_s: float | None = None  # seconds until none is left at this pace; None: unknown
 
 
 OnVectors = Callable[[Embedded], None]
@@ -82,6 +87,8 @@ def embed_missing(
     if info.dimensions is None:  # nothing was ever ingested
         return done
     touched = set()
+    waiting = done.left = count_unembedded(store) if on_event is not None else 0
+    counted_at = began
 
     def embed(chunks: pl.DataFrame) -> NDArray[np.float32]:
         vectors, made = vectors_of(graph, store, embedder, chunks)
@@ -101,20 +108,31 @@ def embed_missing(
         done.failed += some.failed
         done.seconds = time.monotonic() - began
         if on_event is not None:
-            done.left = count_unembedded(store)
+            done.left = max(done.left - some.vectors - len(some.failed), 0)
+            if time.monotonic() - counted_at > RECOUNT_S:
+                done.left, counted_at = count_unembedded(store), time.monotonic()
+            done.eta_s = seconds_left(waiting - done.left, done.left, done.seconds)
             on_event(done)
     store.forget_info()
     if corpora := touched | set(pending_corpora(store)):
         make_searchable(store, sorted(corpora))
-    done.left = count_unembedded(store)
+    done.left, done.eta_s = count_unembedded(store), None
     done.seconds = time.monotonic() - began
     return done
 
 
 def count_unembedded(store: Store) -> int:
     """How many chunks of the collection wait for a vector now."""
-    store.forget_info()
-    return sum(collection_info(store).unembedded.values())
+    return sum(waiting for waiting, _ in missing_vectors(store).values())
+
+
+def seconds_left(done: float, left: float, seconds: float) -> float | None:
+    """How long ``left`` takes if ``done`` took ``seconds``; None while that tells too little.
+
+    >>> seconds_left(200, 1_000, 20.0)
+    100.0
+    """
+    return seconds * left / done if done > 0 and seconds > 1 else None
 
 
 def _next_limit(limit: int, seconds: float) -> int:

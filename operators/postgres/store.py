@@ -50,7 +50,7 @@ LONGEST_NAME = 63
 LONGEST_INLINE_DIMENSIONS = 2048
 INFO_SECONDS = 1.0
 COUNTED = 10_000
-"""Chunks without a vector are counted up to this number: many would take long to count."""
+"""A corpus's chunks without a vector are counted up to this number: many take long to count."""
 
 WAITS = "c.embedding IS NULL AND c.embedding_error IS NULL"
 """The clause for chunks ``c`` that wait for their vector."""
@@ -76,7 +76,7 @@ def _stoppable(conn: Connection) -> AbstractContextManager[None]:
 class CollectionInfo:
     """What a collection holds; before a model was set, the first three are None.
 
-    ``unembedded`` counts the chunks that wait for a vector, by corpus, ``COUNTED`` + 1 at most.
+    ``unembedded`` counts the chunks that wait for a vector, by corpus, each up to ``COUNTED`` + 1.
     ``superseded`` has the corpora whose topics have versions. ``versions_at`` is a stamp of the
     present state of all versions, None while it changes; ``states`` are those of each corpus.
     """
@@ -448,9 +448,11 @@ def _read_info(conn: Connection, held: StoreCache) -> CollectionInfo:
     model, space, dimensions = head or (None, None, None)
     unembedded: dict[str, int] = {}
     if dimensions is not None:
-        waiting = f"SELECT corpus FROM chunks c WHERE {WAITS} LIMIT {COUNTED + 1}"
-        counts = conn.execute(f"SELECT corpus, count(*) FROM ({waiting}) AS w GROUP BY corpus")
-        unembedded = dict(counts.fetchall())
+        some = f"SELECT 1 FROM chunks c WHERE corpus = %s AND {WAITS} LIMIT {COUNTED + 1}"
+        for corpus in corpora:  # each for itself: one that has many hides none of another's
+            row = conn.execute(f"SELECT count(*) FROM ({some}) AS w", (corpus,)).fetchone()
+            if row is not None and row[0]:
+                unembedded[corpus] = row[0]
     begun = conn.execute(
         "SELECT DISTINCT unnest(corpora) FROM (SELECT DISTINCT ON (source) corpora, finished_at"
         " FROM runs ORDER BY source, run_id DESC) AS last WHERE finished_at IS NULL"

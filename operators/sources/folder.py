@@ -83,7 +83,7 @@ def folder_source(
         raise SourceError(
             f"corpus {corpus!r} is not lower-case letters, digits and _: name it otherwise"
         )
-    root = os.path.realpath(path)
+    root = os.path.realpath(os.path.expanduser(path))
     if not os.path.isdir(root):
         what = "is not a folder" if os.path.exists(root) else "does not exist; is it mounted?"
         raise SourceError(f"{path} {what}")

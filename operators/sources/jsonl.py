@@ -23,7 +23,9 @@ Any other key becomes metadata. A metadata value whose JSON is longer than
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -50,6 +52,9 @@ _NUMBERS = ("pr_number", "issue_number")  # they stand in labels and links, and 
 _KNOWN = frozenset((*_TEXTS, "doc_id", "corpus", "text", "repo", "created_at", "metadata"))
 
 
+FIRST_ITEMS = 20
+"""Of a file: if none of them can be read, it is of another kind."""
+
 OnRead = Callable[[float], None]
 """Takes the share of a file that is read."""
 
@@ -69,23 +74,36 @@ def documents_source(path: Path | str) -> Source:
         SourceError: ``path`` is not a readable file.
     """
 
-    def read(file: Path, on_read: OnRead) -> Iterator[Item]:
+    def rows(file: Path, on_read: OnRead) -> Iterator[tuple[str, Any]]:
         if is_arrow(file):
-            yield from documents_of(arrow_rows(file, on_read))
+            yield from arrow_rows(file, on_read)
             return
         size = file.stat().st_size
         with file.open("rb") as raw:
-            for item in documents_of(json_rows(raw)):
+            for row in json_rows(raw):
                 on_read(raw.tell() / size)
+                yield row
+
+    def read(file: Path, on_read: OnRead) -> Iterator[Item]:
+        for item in documents_of(rows(file, on_read)):
+            if isinstance(item, ReadIssue):
+                yield replace(item, where=f"{file.name}: {item.where}")
+            else:
                 yield item
 
     return file_source(path, READER, "a JSONL file, plain or gzipped, or Parquet", read)
 
 
 def file_source(
-    path: Path | str, reader: str, form: str, read: Callable[[Path, OnRead], Iterator[Item]]
+    path: Path | str,
+    reader: str,
+    form: str,
+    read: Callable[[Path, OnRead], Iterator[Item]],
+    beginning: Callable[[Path], Iterator[Item]] | None = None,
 ) -> Source:
     """The source of one file of ``form``, whose items ``read`` gives.
+
+    ``beginning`` gives its first items, where ``read`` gives none before it has read the file.
 
     Raises:
         SourceError: ``path`` is not a file; or, while scanning, it is not readable.
@@ -102,12 +120,26 @@ def file_source(
             yield from read(file, on_read)
         on_read(1.0)
 
-    return Source(reader, scan, None, lambda: done, whole=False)
+    def check() -> None:
+        with readable(file):
+            refuse_other_kind(beginning(file) if beginning else read(file, on_read), form)
+
+    return Source(reader, scan, None, lambda: done, whole=False, check=check)
+
+
+def refuse_other_kind(items: Iterable[Any], form: str, most: int = FIRST_ITEMS) -> None:
+    """Raise :class:`SourceError` if the first ``most`` items are faults alone; names the first.
+
+    ``form`` says what to give instead. Without an item, nothing is raised.
+    """
+    first = list(islice(items, most))
+    if first and all(isinstance(item, ReadIssue) and item.failed for item in first):
+        raise SourceError(f"{first[0]}; nothing was read: give {form}")
 
 
 def given_file(path: Path | str, form: str) -> Path:
     """The file at ``path``; without one, :class:`SourceError` asks for a file of ``form``."""
-    file = Path(path)
+    file = Path(path).expanduser()
     if not file.is_file():
         what = "is not a file" if file.exists() else "does not exist"
         raise SourceError(f"{file} {what}; give {form}")

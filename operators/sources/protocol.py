@@ -144,6 +144,8 @@ class Source:
     option: str = "base_url"  # what is chosen; the store keeps the choice under this name
     revision: str | None = None  # the commit that it reads, of a repository
     command: Sequence[str] | None = None  # what reads it: a folder, and arguments for this program
+    # Reads its beginning, and raises a CrosscorpusError where nothing there is of its kind.
+    check: Callable[[], None] = lambda: None
 
 
 def of_corpora(source: Source, corpora: Collection[str]) -> Source:

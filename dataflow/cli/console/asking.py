@@ -16,9 +16,14 @@ from dataflow.cli.console import terminal
 from dataflow.configuration.config_model import Config
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.errors import DatabaseError
-from operators.postgres.search.filter_values import absent_values, as_spelled, check_pattern
+from operators.postgres.search.filter_values import (
+    absent_everywhere,
+    absent_values,
+    as_spelled,
+    check_pattern,
+)
 from operators.postgres.store import Store
 
 _EXPLAINED = ("queries", "outcomes", "dispositions", "explain", "explain_targets")
@@ -45,6 +50,9 @@ def reply_to(
     Returns:
         ``out``: what is printed; ``notes``: what is said on standard error; ``page``: the HTML that
         explains, or None; ``degraded``: whether a search failed.
+
+    Raises:
+        UnknownName: no document is of a repository or in the language that is asked for.
     """
     changes, inputs = dict(asked["changes"]), dict(asked["inputs"])
     if asked["words"]:
@@ -66,6 +74,10 @@ def reply_to(
     inputs["as_of"] = inputs["as_of"] and datetime.fromisoformat(inputs["as_of"])
     outputs = [*NODES, "unmet_filters", *(_EXPLAINED if asked["explained"] else ())]
     with driver_of(settings) as driver:
+        named = {name: inputs[name] for name in ("repos", "language")}
+        if any(named.values()):
+            for absent in absent_everywhere(driver.homes, visible, **named):
+                raise UnknownName(absent)
         began = perf_counter()
         answer = driver.execute(outputs, inputs=inputs)
         seconds = perf_counter() - began

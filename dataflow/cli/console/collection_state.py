@@ -165,7 +165,8 @@ def show_models(models: Sequence[ModelStatus]) -> None:
 def draw_migration(update: Callable[..., None], event: ModelMigrationReport) -> None:
     """Show how far a model migration is, for `terminal.event_display`."""
     details = f"{event.chunks:,} of {event.total:,} chunks, {event.embedded:,} embedded"
-    update(description=event.stage, completed=event.chunks, total=event.total, details=details)
+    far = {"completed": event.chunks, "total": event.total, "eta_s": event.eta_s}
+    update(description=event.stage, details=details, **far)
 
 
 def draw_embedding(update: Callable[..., None], event: Embedded) -> None:
@@ -173,7 +174,8 @@ def draw_embedding(update: Callable[..., None], event: Embedded) -> None:
     rate = event.chunks / event.seconds if event.seconds else 0.0
     details = f"{event.chunks:,} chunks, {event.left:,} left, {rate:.0f}/s"
     total = event.chunks + event.left
-    update(description="embed", completed=event.chunks, total=total, details=details)
+    far = {"completed": event.chunks, "total": total, "eta_s": event.eta_s}
+    update(description="embed", details=details, **far)
 
 
 def show_embedded(done: Embedded) -> None:

@@ -215,22 +215,48 @@ def event_display(
         return
     from rich import progress  # a question shows none
 
-    text, bar, left = progress.TextColumn, progress.BarColumn(), progress.TimeRemainingColumn()
-    columns = (text("{task.description}"), bar, text("{task.fields[details]}"), left)
+    text, bar = progress.TextColumn, progress.BarColumn()
+    columns = (text("{task.description}"), bar, text("{task.fields[details]}"))
     with progress.Progress(progress.SpinnerColumn(), *columns, console=ERR, transient=True) as bars:
         task = bars.add_task("begin", total=1.0, details="")
-        yield lambda event: draw(partial(bars.update, task), event)
+
+        def update(*, details: str, eta_s: float | None = None, **done: Any) -> None:
+            bars.update(task, details=details + _time_left(eta_s), **done)
+
+        yield partial(draw, update)
+
+
+def _time_left(eta_s: float | None) -> str:
+    """How long it still takes, in the largest units that say something.
+
+    >>> [_time_left(seconds) for seconds in (None, 41.2, 250, 7_500)]
+    ['', ', about 41 s left', ', about 4 min left', ', about 2 h 5 min left']
+    """
+    if eta_s is None:
+        return ""
+    hours, minutes = divmod(round(eta_s / 60), 60)
+    if eta_s < 100:
+        return f", about {eta_s:.0f} s left"
+    return f", about {f'{hours} h ' if hours else ''}{minutes} min left"
 
 
 def _line_now_and_then() -> Callable[..., None]:
     """What `draw` of `event_display` updates without a terminal: a line, if the last one is old."""
     due = monotonic() + _LINE_SECONDS
 
-    def update(*, description: str, completed: float, details: str, total: float = 1.0) -> None:
+    def update(
+        *,
+        description: str,
+        completed: float,
+        details: str,
+        total: float = 1.0,
+        eta_s: float | None = None,
+    ) -> None:
         nonlocal due
         if monotonic() >= due:
             share = completed / (total or 1)
-            print(f"{description} {share:.0%}: {details}", file=sys.stderr, flush=True)
+            line = f"{description} {share:.0%}: {details}{_time_left(eta_s)}"
+            print(line, file=sys.stderr, flush=True)
             due = monotonic() + _LINE_SECONDS
 
     return update
@@ -240,6 +266,9 @@ def draw_ingestion(update: Callable[..., None], event: Event) -> None:
     """Show how far an ingestion is, for `event_display`."""
     if event.stage.startswith("wait"):  # said at once, also without a terminal
         ERR.print(event.stage, markup=False)
+    if event.stage == "words" and event.fault:  # before the vectors, which may take long
+        more = f" (and {event.failed - 1:,} more)" if event.failed > 1 else ""
+        ERR.print(f"failed: {event.fault}{more}", markup=False)
     if event.stage == "words" and event.documents and ERR.is_terminal:
         ERR.print(f"searchable by words after {event.seconds:.0f} s")
     unchanged = f"{event.unchanged} unchanged, " if event.unchanged else ""
@@ -247,7 +276,8 @@ def draw_ingestion(update: Callable[..., None], event: Event) -> None:
         f"{event.read} documents read, {unchanged}{event.embedded} chunks embedded, "
         f"{event.documents} documents stored"
     )
-    update(description=event.stage, completed=event.fraction, details=details)
+    far = {"completed": event.fraction, "eta_s": event.eta_s}
+    update(description=event.stage, details=details, **far)
 
 
 def fetch_progress(as_json: bool) -> tuple[Callable[[Fetched], None], Callable[[float, str], None]]:
@@ -339,7 +369,8 @@ def show_change(change: IngestReport | Embedded | Exception) -> None:
         counts |= {"deleted": change.documents_deleted, "failed": len(change.failed)}
         told = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
         said = f"{told or 'nothing new'}: found by words after {change.words_seconds:.1f} s"
-        said += f"; {change.unembedded} of {change.chunks} chunks wait" if change.chunks else ""
+        said += f"; {change.chunks:,} chunks written" if change.chunks else ""
+        said += f"; {change.unembedded:,} chunks of the collection wait for a vector"
     else:
         said = f"{change.chunks} vectors, {change.embedded} of them made now"
         said += f"; {len(change.failed)} texts could not be embedded" if change.failed else ""

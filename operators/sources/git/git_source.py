@@ -21,8 +21,20 @@ from operators.sources.git.commit_log import (
     read_commits,
     remember_last_commit,
 )
-from operators.sources.git.repository import GitError, Repository, git_output, open_repository
-from operators.sources.git.tracked_files import MAX_FILE, is_excluded, read_tree, tracked_files
+from operators.sources.git.repository import (
+    GitError,
+    Repository,
+    cut_commits,
+    git_output,
+    open_repository,
+)
+from operators.sources.git.tracked_files import (
+    MAX_FILE,
+    is_excluded,
+    read_tree,
+    tracked_files,
+    untracked_files,
+)
 from operators.sources.ignore_file import without_ignored
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Item, Key, ReadIssue, Source
@@ -32,7 +44,6 @@ HISTORY = "history"
 CORPORA = ("code", HISTORY, "docs")
 
 _SHALLOW = "a shallow clone has no older commits and few dates: git fetch --unshallow brings them"
-_CUT_AT = ("rev-parse", "--git-path", "shallow")  # names the file with the commits cut off there
 
 _OF_A_COMMIT = 400
 """Characters that the progress counts for a commit, about a tenth of a file's."""
@@ -59,9 +70,9 @@ class _Walk:
             for pattern, files in excluded.items():
                 said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
                 yield ReadIssue(pattern, said, failed=False)
-            cut = Path(repository.root, git_output(repository.root, *_CUT_AT))
-            cuts = frozenset(cut.read_text("ascii", "replace").split() if cut.exists() else ())
-            if cuts:
+            if untracked := untracked_files(repository, self.exclude):
+                yield untracked
+            if cuts := cut_commits(repository.root):
                 yield ReadIssue(HISTORY, _SHALLOW, failed=False)
             size = partial(text_size, os.fsencode(repository.root), largest=MAX_FILE)
             texts = sum(size(path) for path, _ in tracked.starting(b"") if _is_text(path))

@@ -98,7 +98,7 @@ def open_repository(path: Path | str, name: str | None = None) -> Repository:
         GitError: not a folder, not a working tree or not its top, without a commit, or owned by
             somebody whom git does not trust.
     """
-    root = Path(os.path.realpath(path))
+    root = Path(os.path.realpath(os.path.expanduser(path)))
     if not root.is_dir():
         raise GitError(f"{path} is not a folder; give the top folder of a git working tree")
     _check_entries(root / ".git")
@@ -174,6 +174,12 @@ def _check_entries(folder: Path) -> None:
                     )
 
 
+def cut_commits(root: Path) -> frozenset[str]:
+    """The commits of a shallow clone whose parents it lacks: each seems to add every file."""
+    named = Path(root, git_output(root, "rev-parse", "--git-path", "shallow"))
+    return frozenset(named.read_text("ascii", "replace").split() if named.exists() else ())
+
+
 def git_output(root: Path, *arguments: str) -> str:
     """The output of git, without the last newline.
 
@@ -185,12 +191,12 @@ def git_output(root: Path, *arguments: str) -> str:
 
 
 @contextmanager
-def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
+def git_stream(root: Path, *arguments: str, silence: float | None = None) -> Iterator[IO[bytes]]:
     """Git's standard output as it comes; leaving early ends git.
 
     Raises:
         GitError: git is missing or refuses, at the end of the ``with`` block; from a read, where
-            git says nothing for ``SILENCE`` seconds.
+            git says nothing for ``silence`` seconds (None: ``SILENCE``).
     """
     command = ["git", *_OPTIONS, *arguments]
     with tempfile.TemporaryFile() as errors:
@@ -210,7 +216,7 @@ def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
             with suppress(ProcessLookupError):
                 resource.prlimit(process.pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
         try:
-            yield io.BufferedReader(_Heard(process.stdout.fileno(), root))
+            yield io.BufferedReader(_Heard(process.stdout.fileno(), root, silence or SILENCE))
         except BaseException:
             process.kill()
             raise
@@ -223,10 +229,10 @@ def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
 
 
 class _Heard(io.RawIOBase):
-    """A pipe's output; a read raises GitError after ``SILENCE`` seconds without any."""
+    """A pipe's output; a read raises GitError after ``silence`` seconds without any."""
 
-    def __init__(self, pipe: int, root: Path) -> None:
-        self.pipe, self.root = pipe, root
+    def __init__(self, pipe: int, root: Path, silence: float) -> None:
+        self.pipe, self.root, self.silence = pipe, root, silence
 
     def readable(self) -> bool:
         return True
@@ -234,9 +240,9 @@ class _Heard(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         with selectors.DefaultSelector() as selector:
             selector.register(self.pipe, selectors.EVENT_READ)
-            if not selector.select(SILENCE):
+            if not selector.select(self.silence):
                 raise GitError(
-                    f"git said nothing for {SILENCE:.0f} seconds while it read {self.root}; "
+                    f"git said nothing for {self.silence:.0f} seconds while it read {self.root}; "
                     "clone the repository, then give the clone"
                 )
         return os.readv(self.pipe, [buffer])

@@ -6,7 +6,7 @@ neither as a file nor as a folder on the way to it.
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from functools import partial
 from posixpath import normpath
@@ -27,9 +27,9 @@ from operators.sources.formats.languages import (
 )
 from operators.sources.formats.notebook import notebook_text
 from operators.sources.git.commit_log import LastCommit
-from operators.sources.git.repository import Repository, TrackedFile, git_stream, split
+from operators.sources.git.repository import GitError, Repository, TrackedFile, git_stream, split
 from operators.sources.ignore_patterns import glob
-from operators.sources.protocol import Document, Item, Key, metadata_json
+from operators.sources.protocol import Document, Item, Key, ReadIssue, metadata_json
 from operators.versions.named_version import lineage_of
 
 MAX_FILE = 1_000_000
@@ -37,6 +37,9 @@ MAX_FILE = 1_000_000
 
 MAX_PACKED = 20_000_000
 """Bytes of a notebook or Word document: most of it may be pictures."""
+
+LONGEST_SEARCH_S = 5.0
+"""Seconds that git may look for files that it does not track."""
 
 _PACKED: Mapping[str | None, Callable[[bytes], str]] = {
     "ipynb": notebook_text,
@@ -68,6 +71,27 @@ def tracked_files(
             if not matching:
                 found[path] = TrackedFile(path, mode, content)
     return found
+
+
+def untracked_files(repository: Repository, exclude: Collection[str]) -> ReadIssue | None:
+    """How many files git neither tracks nor ignores, those of ``exclude`` apart.
+
+    None: there is none, or git does not say it in time: what it ignores stands in files that the
+    tree names, and one may be a pipe.
+    """
+    count, first = 0, ""
+    arguments = ("ls-files", "--others", "--exclude-standard", "-z")
+    try:
+        with git_stream(repository.root, *arguments, silence=LONGEST_SEARCH_S) as stream:
+            for path in map(shown_path, split(stream)):
+                if not any(is_excluded(path, pattern) for pattern in exclude):
+                    first, count = first or path, count + 1
+    except GitError:
+        return None
+    if not count:
+        return None
+    said = f"{count} (such as {first}): `git add` them and run this again, or have git ignore them"
+    return ReadIssue("files that git does not track", said, failed=False)
 
 
 def is_excluded(path: str, pattern: str) -> bool:

@@ -30,7 +30,7 @@ PER_PAGE = 100
 LONGEST_WAIT_S = 3900.0
 """A rate limit that lasts longer is an error."""
 
-_TIMEOUT_S = 30.0
+_TIMEOUT_S, _CONNECT_S = 30.0, 5.0
 _ATTEMPTS = 6
 _LIMITED_ATTEMPTS = 8
 _SMALLEST_PAGE = 10
@@ -88,7 +88,9 @@ class GithubApi(AbstractContextManager["GithubApi"]):
                 response = self._send(url, query, etag)
             except httpx2.TransportError as exc:
                 # Not chained: the request it holds has the token in a header.
-                problem, status = f"no whole answer ({type(exc).__name__})", None
+                away = isinstance(exc, httpx2.ConnectError | httpx2.ConnectTimeout)
+                what = "no connection" if away else "no whole answer"
+                problem, status = f"{what} ({type(exc).__name__})", None
             else:
                 status = response.status_code
                 if status == 304 or response.is_success:
@@ -230,7 +232,8 @@ def open_github(
     }
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    client = httpx2.Client(headers=headers, timeout=_TIMEOUT_S, follow_redirects=False)
+    timeout = httpx2.Timeout(_TIMEOUT_S, connect=_CONNECT_S)  # no network is told soon
+    client = httpx2.Client(headers=headers, timeout=timeout, follow_redirects=False)
     return GithubApi(address, on_wait, client, token, sleep)
 
 

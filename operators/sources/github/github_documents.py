@@ -8,11 +8,11 @@ An export spreads the items of one number over pages and files. So they are sort
 file first, and documents are built number by number: memory holds the items of one number.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import groupby, starmap
+from itertools import groupby, islice, starmap
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,13 @@ from operators.sources.github.github_records import (
     sync_item,
     time_at,
 )
-from operators.sources.jsonl import SourceError, given_file, readable
+from operators.sources.jsonl import (
+    FIRST_ITEMS,
+    SourceError,
+    given_file,
+    readable,
+    refuse_other_kind,
+)
 from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 
 CORPORA = REVIEWS, ISSUES = "review", "issue"
@@ -51,6 +57,8 @@ _EXPORTS = {
     ISSUES: ((ISSUE, ISSUE_COMMENT, PULL), "`crosscorpus ingest reviews`"),
 }
 """The kinds of items that an export for a corpus may have, and the command that takes others."""
+
+_FORM = "files of JSON as GitHub's API gives it, plain or gzipped"
 
 _Build = Callable[[str, int, Sequence[SyncItem]], Iterable[Item]]
 """Takes the repository's name, a number, and the items of that number; returns its documents."""
@@ -256,7 +264,7 @@ def conversation(
 def _exported(
     paths: Sequence[Path | str], repo: str | None, corpus: str, build: _Build, whole: bool
 ) -> Source:
-    files = [given_file(path, "files of JSON, plain or gzipped") for path in paths]
+    files = [given_file(path, _FORM) for path in paths]
     size = sum(file.stat().st_size for file in files) or 1
     progress = 0.0
 
@@ -281,12 +289,22 @@ def _exported(
                 progress = 0.5 + 0.5 * done / of
                 yield from build(name if repo is None else repo, number, items)
 
+    def beginnings() -> Iterator[ReadIssue | None]:
+        """What is wrong with the first items of each file; None for one that is as it should be."""
+        for file in files:
+            with readable(file), file.open("rb") as raw:
+                for where, found in islice(file_objects(file, raw), FIRST_ITEMS):
+                    yield _take(where, found, repo, corpus, {})
+
+    def check() -> None:
+        refuse_other_kind(beginnings(), _FORM, most=FIRST_ITEMS * len(files))
+
     scopes = None if repo is None else ((corpus, repo),)
-    return Source(READER, scan, scopes, lambda: progress, whole=whole)
+    return Source(READER, scan, scopes, lambda: progress, whole=whole, check=check)
 
 
 def _take(
-    where: str, found: Any, repo: str | None, corpus: str, held: DiskDict[_Held]
+    where: str, found: Any, repo: str | None, corpus: str, held: MutableMapping[bytes, _Held]
 ) -> ReadIssue | None:
     """Sort in one item; the issue says what is wrong with it."""
     if isinstance(found, ReadIssue):

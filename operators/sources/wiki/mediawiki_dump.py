@@ -134,7 +134,10 @@ def _head(file: Path) -> _Wiki:
             else:
                 raise SourceError(f"{file} has no pages: give a MediaWiki XML dump or a folder")
         except _DAMAGED as exc:
-            raise SourceError(f"{file} is no MediaWiki XML dump: {exc}") from exc
+            why = exc.msg if isinstance(exc, etree.XMLSyntaxError) else exc
+            raise SourceError(
+                f"{file} is no MediaWiki XML dump: {why}; give one, or a folder of pages"
+            ) from exc
     return wiki
 
 

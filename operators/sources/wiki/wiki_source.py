@@ -24,6 +24,7 @@ from operators.sources.dates.stated_version import document_version
 from operators.sources.git.commit_log import LastCommit, read_commits, remember_last_commit
 from operators.sources.git.repository import (
     clone_addresses,
+    cut_commits,
     open_repository,
     origin_url,
     parse_origin,
@@ -68,7 +69,7 @@ def wiki_source(
 
 
 def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
-    root = os.path.realpath(path)
+    root = os.path.realpath(os.path.expanduser(path))
     if os.path.isfile(root):
         return dump_source(Path(root), repo, base_url)
     if not os.path.isdir(root):
@@ -196,6 +197,8 @@ def _last_commits(root: str) -> DiskDict[LastCommit]:
     if os.path.exists(os.path.join(root, ".git")):
         repository = open_repository(root)
         with closing(tracked_files(repository, {})) as tracked:
-            for _ in read_commits(repository, partial(remember_last_commit, tracked, last)):
+            cuts = cut_commits(repository.root)  # of a shallow clone: they date no page
+            on_file = partial(remember_last_commit, tracked, last, cuts=cuts)
+            for _ in read_commits(repository, on_file):
                 pass
     return last

@@ -190,3 +190,66 @@ def test_names_that_are_not_utf8_lose_nothing(crosscorpus: Any, tmp_path: Path) 
         found = crosscorpus("query", "pelican", "-C", f"bytes_{kind}", "--json")
         paths = {result["path"] for result in json.loads(found.stdout)["results"]}
         assert {"a.md", "%FEb.md", "caf%E9/c.md"} <= paths
+
+
+DIFF = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+@pytest.mark.parametrize("text", [DIFF, '{"name": "app", "scripts": {}}\n'], ids=["diff", "object"])
+@pytest.mark.parametrize("kind", ["reviews", "issues", "documents", "memory", "wiki"])
+def test_a_file_of_another_kind_is_named_before_anything_is_embedded_and_leaves_no_run(
+    crosscorpus: Any, kind: str, text: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "x.diff"
+    file.write_text(text)
+    waiting = tmp_path / "waiting.jsonl"
+    waiting.write_text('{"doc_id": "a", "corpus": "docs", "text": "it waits for its vector"}\n')
+    name = f"other-kind-{kind}"
+    assert crosscorpus("ingest", "documents", str(waiting), "-C", name, "--wait", "words").stdout
+    done = crosscorpus("ingest", kind, str(file), "-C", name)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "x.diff" in done.stderr
+    assert "give" in done.stderr
+    state = json.loads(crosscorpus("status", "-C", name, "--json").stdout)
+    assert [(one["source"], one["state"]) for one in state["sources"]] == [("documents/1", "ok")]
+    assert [corpus["unembedded"] for corpus in state["corpora"]] == [1]
+
+
+def test_what_failed_in_a_source_is_said_before_the_vectors(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "some.jsonl"
+    good = '{"doc_id": "a", "corpus": "docs", "text": "it stays"}'
+    file.write_text(f"{good}\nno JSON\n[]\n")
+    done = crosscorpus("ingest", "documents", str(file), "-C", "some-failed")
+    assert done.returncode == 3
+    assert done.stderr.startswith("failed: some.jsonl: line 2: not JSON")
+    assert "(and 1 more)" in done.stderr
+    assert "some.jsonl: line 3: not a JSON object" in done.stdout
+
+
+def test_untracked_files_of_a_working_tree_are_counted_with_the_way_to_take_them(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True)
+
+    def left_out(*options: str) -> list[str]:
+        asked = ("ingest", "git", str(tmp_path), "-C", "untracked", "--json", "--wait", "words")
+        skipped = json.loads(crosscorpus(*asked, *options).stdout)["skipped"]
+        return [line for line in skipped if "does not track" in line]
+
+    for name in ("a.py", "new.py", "lib/new.py", "built/x.o", ".gitignore"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("built/\n")
+    git("init", "-q")
+    git("add", "a.py", ".gitignore")
+    git("commit", "-qm", "Begin")
+    (said,) = left_out()
+    assert said.startswith("files that git does not track: 2 (such as lib/new.py): `git add` them")
+    (said,) = left_out("--exclude", "lib")
+    assert "1 (such as new.py)" in said
+    git("add", ".")
+    assert left_out() == []

@@ -56,7 +56,7 @@ def test_a_row_is_the_document_that_a_line_would_be(
     assert (first.title, first.text, first.created_at) == ("T", "One.", MOMENT)
     assert first.metadata == '{"a": 1, "cost": "1.5", "day": "2026-01-02", "tags": ["x", "y"]}'
     assert (second.created_at, second.metadata) == (None, '{"tags": []}')
-    assert str(issue) == "row 3: text is missing"
+    assert str(issue) == "any.name: row 3: text is missing"
 
 
 def test_metadata_is_an_object_a_map_or_json(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_metadata_is_an_object_a_map_or_json(tmp_path: Path) -> None:
         assert document.metadata == '{"k": "v"}'
     (issue,) = read(parquet(tmp_path / "m.parquet", one | {"metadata": ["{"]}))
     assert isinstance(issue, ReadIssue)
-    assert issue.where == "row 1"
+    assert issue.where == "m.parquet: row 1"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_text_that_is_no_utf_8_costs_its_row(tmp_path: Path) -> None:
     broken = pa.Array.from_buffers(pa.string(), 3, pa.array([b"ok", b"\xff\xfe", b"ok"]).buffers())
     first, issue, third = read(parquet(tmp_path / "x.parquet", ROWS | {"text": broken}))
     assert (first.text, third.text) == ("ok", "ok")
-    assert str(issue).startswith("row 2: UnicodeDecodeError")
+    assert str(issue).startswith("x.parquet: row 2: UnicodeDecodeError")
 
 
 def test_a_damaged_file_is_one_line_and_never_ends_the_process(tmp_path: Path) -> None:

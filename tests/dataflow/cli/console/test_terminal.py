@@ -22,6 +22,7 @@ from dataflow.cli.console.terminal import (
     other_places,
     print_json,
     show_answer,
+    show_change,
     show_report,
 )
 from dataflow.ingestion.run import IngestReport, Progress
@@ -92,8 +93,16 @@ def test_progress_without_a_terminal_is_a_line_every_ten_seconds(
     with event_display(False, draw_ingestion) as on_event:
         for _ in range(4):
             on_event(EVENT)
-    line = "scan 50%: 5 documents read, 9 chunks embedded, 3 documents stored\n"
+    line = "scan 50%: 5 documents read, 9 chunks embedded, 3 documents stored, about 1 s left\n"
     assert capsys.readouterr().err == 2 * line
+
+
+def test_a_watcher_tells_the_chunks_of_a_change_from_those_that_wait_in_the_collection(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_change(IngestReport(documents_changed=1, chunks=105, unembedded=2209))
+    said = "105 chunks written; 2,209 chunks of the collection wait for a vector"
+    assert said in capsys.readouterr().out
 
 
 def test_code_keeps_its_lines_and_the_time_is_one_number(

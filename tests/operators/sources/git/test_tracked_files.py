@@ -179,6 +179,8 @@ def test_symbolic_links_are_never_followed(repo: Any, working_tree: Any, tmp_pat
         "loop": "symbolic link",
         "d/secret.py": "symbolic link on the way",
         "e.py": "symbolic link",
+        "files that git does not track": "1 (such as d): `git add` them and run this again, or have"
+        " git ignore them",
     }
 
 

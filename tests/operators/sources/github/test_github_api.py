@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -179,10 +181,32 @@ def test_no_server_is_told_at_the_first_try_and_at_the_end(waited: list[float]) 
         told.append((seconds, reason))
 
     api = open_github("http://127.0.0.1:9", sleep=waited.append, on_wait=on_wait)
-    with pytest.raises(GithubError, match=r"no whole answer \(ConnectError\), 6 times"):
+    with pytest.raises(GithubError, match=r"no connection \(ConnectError\), 6 times"):
         api.get("repos/org/app")
-    assert told[0] == (1.0, "127.0.0.1:9: no whole answer (ConnectError), 1 of 6 times")
+    assert told[0] == (1.0, "127.0.0.1:9: no connection (ConnectError), 1 of 6 times")
     assert [seconds for seconds, _ in told] == waited
+
+
+def test_a_network_that_swallows_everything_is_told_within_seconds() -> None:
+    def stop(seconds: float, reason: str) -> None:
+        raise InterruptedError(reason)
+
+    with socket.socket() as deaf, socket.socket() as first, socket.socket() as second:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        for caller in (first, second):  # they fill the queue, so that the next one gets no answer
+            caller.setblocking(False)
+            caller.connect_ex(deaf.getsockname())
+        api, began = (
+            open_github(f"http://127.0.0.1:{deaf.getsockname()[1]}", on_wait=stop),
+            monotonic(),
+        )
+        with (
+            api,
+            pytest.raises(InterruptedError, match=r"no connection \(ConnectTimeout\), 1 of 6"),
+        ):
+            api.get("repos/org/app")
+        assert monotonic() - began < 10
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,24 @@ def test_a_clone_dates_a_page_by_its_last_commit_and_links_to_the_forge(tmp_path
     }
 
 
+def test_the_oldest_commit_of_a_shallow_clone_dates_no_page(tmp_path: Path) -> None:
+    wiki, clone = tmp_path / "wiki", tmp_path / "clone"
+    wiki.mkdir()
+    git(wiki, "init", "-q")
+    for name, when in (("Old.md", EPOCH), ("Home.md", EPOCH + 1000), ("New.md", EPOCH + 2000)):
+        (wiki / name).write_text("# A\n")
+        git(wiki, "add", "-A")
+        git(wiki, "commit", "-q", "-m", "m", when=when)
+    git(tmp_path, "clone", "-q", "--depth", "2", f"file://{wiki}", str(clone))
+    found = documents(clone)
+    dated = {name: page.created_at for name, page in found.items()}
+    new = datetime.fromtimestamp(EPOCH + 2000, UTC)
+    assert dated == {"Old.md": None, "Home.md": None, "New.md": new}
+    assert {name for name, page in found.items() if page.date_source == "git"} == {"New.md"}
+    git(clone, "fetch", "-q", "--unshallow")
+    assert documents(clone)["Old.md"].created_at == datetime.fromtimestamp(EPOCH, UTC)
+
+
 def test_a_page_of_a_clone_is_known_again_whatever_the_clocks_of_its_files(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / "Home.md").write_text("# A\n")

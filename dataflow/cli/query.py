@@ -1,0 +1,251 @@
+"""The command `query`: one question of every corpus."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from dataflow.cli.collections import print_notes
+from dataflow.cli.options import (
+    PARTLY,
+    AsJson,
+    Collection,
+    Config,
+    WrongUsage,
+    filled,
+    takes_options,
+)
+
+_USAGE: Any = typer.BadParameter.__base__  # Click's UsageError, which Typer does not export
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        hint = "write a day, 2026-11-23, or a moment, 2026-11-23T14:00+02:00"
+        raise typer.BadParameter(f"{text!r} is no time: {hint}") from None
+
+
+@dataclass(frozen=True)
+class Question:
+    """The options of `query`."""
+
+    text: Annotated[
+        list[str] | None, typer.Argument(help="The question; more texts put it in other ways.")
+    ] = None
+    trigger: Annotated[
+        str | None,
+        typer.Option(
+            callback=filled,
+            help="What asks: a name (`pr_review`), a mix (`pr_review=0.7,question=0.3`) or `none`;"
+            " you do, so that it is `question`.",
+        ),
+    ] = None
+    repo: Annotated[
+        list[str] | None,
+        typer.Option(callback=filled, help="Only this repository; may be given again."),
+    ] = None
+    path: Annotated[
+        str | None, typer.Option(callback=filled, help="Only paths that begin like this.")
+    ] = None
+    language: Annotated[
+        str | None,
+        typer.Option(callback=filled, help="Only this language, such as `python`."),
+    ] = None
+    languages: Annotated[
+        str | None,
+        typer.Option(callback=filled, help="What a language weighs: `rust=1.1,python=1.05`."),
+    ] = None
+    state: Annotated[
+        str | None, typer.Option(callback=filled, help="Only items in this state.")
+    ] = None
+    regex: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN", callback=filled, help="Only passages with a text that matches this."
+        ),
+    ] = None
+    words: Annotated[
+        bool,
+        typer.Option("--words", help="By words alone, whatever they mean."),
+    ] = False
+    as_of: Annotated[
+        datetime | None,
+        typer.Option(
+            parser=_moment,
+            metavar="TIME",
+            help="Nothing created at or after this moment (UTC); what has no known date stays.",
+        ),
+    ] = None
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(callback=filled, help="Only this corpus; may be given again."),
+    ] = None
+    version: Annotated[
+        list[str] | None,
+        typer.Option(
+            callback=filled, help="Answer for this version, such as `3.5.3`; may be given again."
+        ),
+    ] = None
+    versions: Annotated[
+        str | None,
+        typer.Option(
+            callback=filled, help="`newest` or `all`, whatever version the question names."
+        ),
+    ] = None
+    top_k: Annotated[int | None, typer.Option(min=1, help="How many results.")] = None
+    context: Annotated[
+        bool,
+        typer.Option("--context", help="Print the context window too."),
+    ] = False
+    explain: Annotated[
+        Path | None,
+        typer.Option(help="Write an HTML page that explains every result, to this file."),
+    ] = None
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Say how long the slowest nodes took.")
+    ] = False
+    explain_chunk: Annotated[
+        list[str] | None,
+        typer.Option(
+            callback=filled,
+            help="Say what became of this passage too: a chunk's id or label, or its document's "
+            "id, path (or its end) or title; may be given again.",
+        ),
+    ] = None
+    config: Config = "default"
+    collection: Collection = "default"
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise for options that contradict each other, and warn of words without quotes."""
+        if self.versions is not None and (self.version or self.versions not in ("newest", "all")):
+            raise typer.BadParameter(
+                "--versions is `newest` or `all`; name one with --version alone"
+            )
+        texts = self.text or []
+        if not self.regex and not any(text.strip() for text in texts):
+            raise WrongUsage('the query is empty: ask something, such as crosscorpus query "why?"')
+        if second := next((one for one in texts[1:] if one.isdigit()), None):
+            raise typer.BadParameter(
+                f"{second!r} would be a second question: --context takes no number; how many"
+                f" results says --top-k {second}"
+            )
+        if len(texts) > 2 and all(len(one.split()) < 2 for one in texts):
+            hint = "texts of one word each: put a question of several words into quotes"
+            typer.secho(f"{len(texts)} {hint}", fg="yellow", err=True)
+
+    def asked(self) -> dict[str, Any]:
+        """The question as :func:`dataflow.cli.console.asking.reply_to` takes it."""
+        config = Path(self.config)
+        return {
+            "inputs": {
+                "query": self.text or [self.regex or ""],
+                "trigger": _mix(self.trigger),
+                "repos": self.repo or None,
+                "language": self.language,
+                "state": self.state,
+                "path_prefix": self.path,
+                "pattern": self.regex,
+                "as_of": self.as_of and self.as_of.isoformat(),
+                "only_corpora": self.corpus or None,
+                "versions": self.version or self.versions,
+                "explain_chunks": self.explain_chunk or None,
+            },
+            "changes": {
+                **({"parameters": {"top_k": self.top_k}} if self.top_k else {}),
+                **({"languages": _mix(self.languages)} if self.languages else {}),
+            },
+            **{"words": self.words, "context": self.context, "timings": self.timings},
+            **{"page": bool(self.explain), "explained": bool(self.explain or self.explain_chunk)},
+            **{"width": shutil.get_terminal_size().columns, "terminal": sys.stdout.isatty()},
+            **{"colour": "NO_COLOR" not in os.environ, "json": self.as_json},
+            "config": str(config.absolute()) if config.is_file() else self.config,
+        }
+
+
+class Query(TyperCommand):
+    """The command `query`: an unknown option may be a question about one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse ``args``; the error about an option says how to ask about it."""
+        given = [*args]
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # of the Click that this Typer has
+            name = getattr(error, "option_name", None)
+            if name is not None and isinstance(error, _USAGE):
+                meant = next((one for one in given if one.startswith(name)), name)
+                hint = f"If you ask about it: crosscorpus query -- {shlex.quote(meant)}"
+                error.message = f"{error.message.rstrip('.')}. {hint}"
+            raise
+
+
+@takes_options
+def query(options: Question) -> None:
+    """Ask one question of every corpus.
+
+    Example: crosscorpus query "why is the cache flushed twice?" --trigger pr_review --repo org/app
+
+    To the letter: crosscorpus query '"not a number"'; by a pattern: --regex 'raise .+Error'
+
+    Another version: crosscorpus query "how are jobs retried?" --version 3.5.3
+
+    Why is a page missing? crosscorpus query "..." --explain why.html --explain-chunk docs/cache.md
+    """
+    from dataflow.service.local import ask_server
+
+    options.check()
+    asked = options.asked()
+    reply = ask_server(options.collection, "/local/query", asked) or _answered(
+        asked, options.config, options.collection
+    )
+    print_notes(reply["notes"])
+    if options.explain:
+        options.explain.write_text(reply["page"], encoding="utf-8")
+    sys.stdout.write(reply["out"])
+    if reply["degraded"]:
+        raise typer.Exit(PARTLY)
+
+
+def _answered(asked: dict[str, Any], config: str, collection: str) -> dict[str, Any]:
+    """The reply to a question without a running server."""
+    from dataflow.execution.light_hamilton import import_hamilton
+
+    import_hamilton()
+    from dataflow import build_driver, load_config
+    from dataflow.cli.console.asking import reply_to
+    from operators.postgres.connection import resolve_dsn
+    from operators.postgres.store import open_store
+
+    if asked["page"]:  # fails before the search where the extra that draws is not installed
+        import operators.report.explanation  # noqa: F401
+    settings = load_config(config)
+    with open_store(resolve_dsn(reading=True), collection, max_size=settings.workers) as store:
+        return reply_to(asked, settings, store, partial(build_driver, store=store))
+
+
+def _mix(text: str | None) -> str | dict[str, float] | None:
+    """Read ``name`` or ``name=share,name=share``."""
+    if text is None or "=" not in text:
+        return text
+    try:
+        return {
+            name.strip(): float(share)
+            for name, share in (part.split("=", 1) for part in text.split(","))
+        }
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r}: write a name, or names with numbers such as name=0.7,another=0.3"
+        ) from None

@@ -1,0 +1,227 @@
+"""The command `query` as a user runs it: real git, a real server, a real model."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_a_question_is_answered_from_several_corpora_with_citations(
+    crosscorpus: Any, collection: str
+) -> None:
+    done = crosscorpus("query", "when is the cache flushed?", "-C", collection, "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert {result["corpus"] for result in answer["results"]} == {"code", "history", "docs"}
+    assert len(answer["citations"]) == len(answer["results"])
+    assert any("review" in note for note in answer["notes"])
+    assert answer["provenance"]["model"] == "minilm"
+
+
+def test_a_person_sees_labels_context_and_where_the_time_went(
+    crosscorpus: Any, collection: str
+) -> None:
+    done = crosscorpus("query", "flush the cache", "-C", collection, "--context")
+    assert "[code: src/cache.py:1-3]" in done.stdout
+    assert "── context ──" in done.stdout
+    assert re.search(r"\n\d+\.\d\d s\n$", done.stdout)
+    timed = crosscorpus("query", "flush the cache", "-C", collection, "--timings")
+    assert re.search(r"\n\d+\.\d\d s; \S+ \d+\.\d ms  ", timed.stdout)
+
+
+def test_a_person_may_ask_why_a_passage_is_missing(
+    crosscorpus: Any, collection: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "why.html"
+    asked = ["query", "cache", "-C", collection, "--corpus", "code"]
+    why = ["--explain", str(page), "--explain-chunk", "cache.md"]
+    done = crosscorpus(*asked, *why)
+    assert "not visible to this question: the question asks code only" in done.stdout
+    text = page.read_text(encoding="utf-8")
+    assert "src/cache.py" in text
+    assert "[docs: docs/cache.md" in text
+    found = crosscorpus(*asked, "--explain-chunk", "src/cache.py:2")
+    assert re.search(r"\[code: src/cache.py:1-3\]  in the context: 1st in the", found.stdout)
+    outside = crosscorpus(*asked, "--explain-chunk", "src/cache.py:900")
+    assert (outside.returncode, "its chunks end with line 3" in outside.stderr) == (2, True)
+    unknown = crosscorpus(*asked, "--explain-chunk", "docs/cahe.md")
+    assert unknown.returncode == 2
+    assert "no chunk or document 'docs/cahe.md' to explain" in unknown.stderr
+
+
+def test_a_name_of_several_documents_is_said_to_be_one(crosscorpus: Any, tmp_path: Path) -> None:
+    file = tmp_path / "documents.jsonl"
+    texts = {"a/guide.md": "the cache is flushed", "b/guide.md": "jobs are retried twice"}
+    lines = [{"doc_id": p, "path": p, "corpus": "docs", "text": t} for p, t in texts.items()]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    assert crosscorpus("ingest", "documents", str(file), "-C", "alike").returncode == 0
+    asked = ["query", "cache", "-C", "alike", "--explain-chunk"]
+    assert "(that name fits 2 documents)" in crosscorpus(*asked, "guide.md").stdout
+    assert "that name fits" not in crosscorpus(*asked, "b/guide.md").stdout
+    assert crosscorpus("collections", "drop", "alike", "--yes").returncode == 0
+
+
+def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection: str) -> None:
+    def corpora_of(*options: str) -> set[str]:
+        done = crosscorpus("query", "cache", "-C", collection, "--json", *options)
+        return {result["corpus"] for result in json.loads(done.stdout)["results"]}
+
+    assert corpora_of("--corpus", "docs") == {"docs"}
+    assert corpora_of("--path", "src/") == {"code"}
+    assert corpora_of("--as-of", "2001-01-01") == set()
+    assert corpora_of("--regex", "^no such li[n]e") == set()
+    assert corpora_of("--regex", r"^def \w+\(") == {"code"}
+
+
+def test_a_pattern_needs_no_question(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("query", "-C", collection, "--json", "--regex", r"^def \w+\(")
+    assert {result["corpus"] for result in json.loads(done.stdout)["results"]} == {"code"}
+
+
+def test_words_alone_are_searched_without_meaning(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("query", "flush the cache", "-C", collection, "--json", "--words")
+    searched = json.loads(done.stdout)["provenance"]["searched"]
+    assert searched["code"] == {"text": "ok"}
+
+
+def test_a_filter_that_is_no_utf_8_matches_nothing(crosscorpus: Any, collection: str) -> None:
+    bad = os.fsdecode(b"\xff")
+    for option in ("--path", "--state"):
+        done = crosscorpus("query", "cache", "-C", collection, "--json", option, bad)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["results"] == []
+    for option in ("--repo", "--language"):
+        done = crosscorpus("query", "cache", "-C", collection, "--json", option, bad)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    done = crosscorpus("query", "cache", "-C", collection, "--explain-chunk", bad)
+    assert done.stderr.startswith("crosscorpus: no chunk or document '\N{REPLACEMENT CHARACTER}'")
+
+
+def test_a_typed_weight_of_a_language_counts_and_a_language_that_nothing_has_is_noted(
+    crosscorpus: Any, collection: str
+) -> None:
+    def scores(*options: str) -> tuple[dict[str, float], str]:
+        done = crosscorpus("query", "cache", "-C", collection, "--json", *options)
+        found = {r["source_label"]: r["score"] for r in json.loads(done.stdout)["results"]}
+        return found, done.stderr
+
+    label = "[code: src/cache.py:1-3]"
+    plain, _ = scores()
+    weighed, said = scores("--languages", "python=1.2, ruts=2")
+    assert weighed == plain | {label: plain[label] * 1.2}
+    assert said == "note: no document in language 'ruts' here; there are 'markdown', 'python'\n"
+    for wrong, fault in (("python=x", "numbers such as"), ("python", "languages: expected")):
+        done = crosscorpus("query", "cache", "-C", collection, "--languages", wrong)
+        assert done.returncode != 0
+        assert fault in done.stderr
+
+
+def test_an_empty_answer_names_what_was_searched_and_not_more(
+    crosscorpus: Any, collection: str
+) -> None:
+    asked = ["query", "xyzzy", "-C", collection, "--as-of", "2001-01-01"]
+    seen = "No match: nothing that this question may see in {} matches it."
+    left_out = " The notes say what was left out."
+    code = crosscorpus(*asked, "--corpus", "code")
+    assert code.stdout.splitlines()[0] == seen.format("code")
+    every = crosscorpus(*asked)
+    assert every.stdout.splitlines()[0] == seen.format("code, docs, history") + left_out
+    review = crosscorpus(*asked, "--corpus", "review")
+    assert review.stdout.splitlines()[0] == "No match: no corpus was searched." + left_out
+
+
+def test_a_question_without_its_quotes_is_noticed(crosscorpus: Any, collection: str) -> None:
+    bare = crosscorpus("query", "when", "is", "it", "flushed", "-C", collection, "--json")
+    assert (bare.returncode, bare.stderr) == (
+        0,
+        "4 texts of one word each: put a question of several words into quotes\n",
+    )
+    for meant in (["flush", "cache"], ["flush", "cache", "when is it flushed?"]):
+        assert crosscorpus("query", *meant, "-C", collection, "--json").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--repo", "ORG/Apq"], "no document of repo 'ORG/Apq' here; there is 'org/app'"),
+        (["--repo", "apps"], "no document of repo 'apps' here; there is 'org/app'"),
+        (["--language", "Pyhton"], "no document in language 'Pyhton' here; there is 'python'"),
+    ],
+)
+def test_a_repository_or_a_language_that_nothing_has_is_an_error_with_the_nearest(
+    crosscorpus: Any, collection: str, options: list[str], said: str
+) -> None:
+    done = crosscorpus("query", "cache", "-C", collection, *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"crosscorpus: {said}\n"
+
+
+@pytest.mark.parametrize("question", ["--pre-glob", "-v what is it", "--version"])
+def test_a_question_about_an_option_is_told_how_to_be_asked(
+    crosscorpus: Any, collection: str, question: str
+) -> None:
+    done = crosscorpus("query", question, "-C", collection)
+    if question == "--version":  # that option takes what follows
+        done = crosscorpus("query", question)
+    assert done.returncode == 2
+    said = " ".join(done.stderr.replace("│", " ").split())
+    assert f"crosscorpus query -- {shlex.quote(question)}" in said
+    assert crosscorpus("query", "-C", collection, "--", question).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--state", "open"], "no document in state 'open' here"),
+        (
+            ["--path", "Docs/"],
+            "no document with a path that begins with 'Docs/' here; there is 'docs/'",
+        ),
+    ],
+)
+def test_an_empty_answer_names_the_filter_that_nothing_has_and_the_nearest_value(
+    crosscorpus: Any, collection: str, options: list[str], said: str
+) -> None:
+    asked = ["query", "cache", "-C", collection, *options]
+    assert crosscorpus(*asked).stdout.splitlines()[0] == f"No match: {said}."
+    assert said in json.loads(crosscorpus(*asked, "--json").stdout)["notes"]
+
+
+def test_an_empty_answer_names_no_repository_that_the_configuration_hides(
+    crosscorpus: Any, collection: str, tmp_path: Path
+) -> None:
+    limited, own = tmp_path / "limited.yaml", "filters: {repos: [org/seen]}"
+    corpora = "".join(f"  {name}: {{{own}}}\n" for name in ("code", "docs", "history"))
+    limited.write_text(f"extends: default\ncorpora:\n{corpora}", encoding="utf-8")
+    asked = ["query", "cache", "-C", collection, "--repo", "org/ap"]
+    assert "'org/app'" in crosscorpus(*asked).stderr
+    done = crosscorpus(*asked, "--config", str(limited))
+    assert done.returncode == 0, done.stderr
+    assert "No match" in done.stdout
+    assert "org/app" not in done.stdout + done.stderr
+
+
+def test_a_version_is_asked_for_by_option(crosscorpus: Any, collection: str) -> None:
+    ask = ("query", "when is the cache flushed?", "-C", collection, "--json")
+    pinned = json.loads(crosscorpus(*ask, "--version", "3.5.3").stdout)
+    assert any("version 3.5.3 is not here" in note for note in pinned["notes"])
+    every = json.loads(crosscorpus(*ask, "--versions", "all").stdout)
+    assert every["provenance"]["versions"][0]["version_policy"] == "all"
+    assert "prefer the newest" in every["system_prompt"]
+    wrong = crosscorpus(*ask, "--versions", "3.5.3")
+    assert wrong.returncode == 2
+    assert "--version" in wrong.stderr
+
+
+def test_a_time_that_is_none_is_told_with_an_example(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("query", "cache", "-C", collection, "--as-of", "yesterday")
+    assert done.returncode == 2
+    assert "'yesterday' is no time: write a day, 2026-11-23" in done.stderr
+    for moment in ("2026-11-23", "2026-11-23T14:00+02:00"):
+        assert crosscorpus("query", "cache", "-C", collection, "--as-of", moment).returncode == 0
