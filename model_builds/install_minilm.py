@@ -31,7 +31,7 @@ from operators.embedding.onnx import (
     read_settings,
 )
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
-from operators.foundation.child_python import child_environment, child_python
+from operators.foundation.os_user import child_environment, child_python
 
 Say = Callable[[str], None]
 

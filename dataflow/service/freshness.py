@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dataflow.service import models
-from operators.foundation.child_python import child_environment, child_python
+from operators.foundation.os_user import child_environment, child_python
 from operators.postgres.inspect.status import sources
 from operators.postgres.store import Home, by_store
 from operators.sources.git.repository import changed_since

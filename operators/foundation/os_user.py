@@ -1,7 +1,13 @@
-"""What a process of ours may be: the server's account is not root, a child gets no secrets."""
+"""What a process of ours may be: the server's account is not root, a child gets no secrets.
+
+Nor does a folder that somebody else fills decide what a child imports. `python -m NAME` looks in
+the working folder first: in a checkout, a commit that brings `NAME/__main__.py`, or a module that
+it imports, would run as this process's user.
+"""
 
 import os
 import stat
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,3 +101,18 @@ def give(path: Path, account: Account | None) -> None:
             os.fchown(directory, account.uid, account.gid)
     finally:
         os.close(directory)
+
+
+def child_python(*arguments: str) -> list[str]:
+    """The command of a Python whose import path has no working folder and no script's folder."""
+    return [sys.executable, "-P", *arguments]
+
+
+def child_environment() -> dict[str, str]:
+    """This process's environment; a folder in ``PYTHONPATH`` that is relative is the one it was.
+
+    An empty entry there means the working folder, so it is left out.
+    """
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    kept = [os.path.abspath(folder) for folder in given if folder]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(kept)}
