@@ -16,8 +16,8 @@ from typing import Any
 from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.data_dir import data_home
 
-_ALIVE_S = 2.0
-_ANSWER_S = 35.0
+ALIVE_S = 2.0
+ANSWER_S = 35.0
 """Longer than a question may take by default; then the command answers itself."""
 
 
@@ -40,9 +40,9 @@ def ask_server(collection: str, path: str, asked: Any = None) -> dict[str, Any] 
     """
     if not os.path.exists(place := str(socket_path(collection))):
         return None
-    if asked is not None and _exchange(place, "/healthz", None, _ALIVE_S) is None:
+    if asked is not None and _exchange(place, "/healthz", None, ALIVE_S) is None:
         return None  # a server that stands still is not waited for
-    answer = _exchange(place, path, asked, _ANSWER_S)
+    answer = _exchange(place, path, asked, ANSWER_S)
     if answer is None:
         return None
     status, told = answer

@@ -72,7 +72,7 @@ def http_app(
 
         def scraped() -> bytes:
             with use() as service:
-                return service.metrics.scrape(service.driver.homes)
+                return service.metrics.scrape(service.homes)
 
         return Response(await answered(scraped, seconds), media_type=CONTENT_TYPE_LATEST)
 

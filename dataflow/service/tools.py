@@ -21,19 +21,20 @@ from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.service import models
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
+from dataflow.service.visibility import visible_filters, visible_homes
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.token_counts import head
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import FACTORS, waterfall
 from operators.foundation.escape import safe_url
-from operators.postgres.inspect.status import sources
+from operators.postgres.inspect.status import repos_seen, sources
 from operators.postgres.inspect.status import status as read_status
 from operators.postgres.inspect.version_history import diff_versions, list_versions, version_place
 from operators.postgres.inspect.version_topics import lineage_named, topics
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.filter_values import absent_everywhere
-from operators.postgres.store import Store, by_store, collection_info
+from operators.postgres.store import Home, Store, by_store, collection_info
 from operators.versions.version_diff import Change
 
 T = TypeVar("T")
@@ -75,6 +76,11 @@ class Service:
     settings: Config | None = None  # as the configuration says; None: the driver's own
     metrics: Metrics = field(default_factory=Metrics)  # of its questions
 
+    @property
+    def homes(self) -> dict[str, Home]:
+        """Where each corpus is, as far as a caller may see it."""
+        return visible_homes(self.driver.homes, self.driver.config)
+
 
 Use = Callable[[], AbstractContextManager[Service]]
 """Gives the service for one question; it stays open to the end of the block."""
@@ -110,7 +116,7 @@ def search(
             for one in shown
         ],
         notes=list(answer.notes),
-        sources=sources_of(service.driver.homes, [(one.corpus, one.repo) for one in shown]),
+        sources=sources_of(service.homes, [(one.corpus, one.repo) for one in shown]),
         next_cursor=str(start + PAGE) if start + PAGE < len(answer) else None,
     )
 
@@ -135,7 +141,7 @@ def fetch(
         id = f"{id.partition(':')[0]}:{row['chunk_id']}"
     if lines or version:
         text = _lines(document(store, row), lines)
-    read = sources_of(service.driver.homes, [(id.partition(":")[0], row["repo"])])
+    read = sources_of(service.homes, [(id.partition(":")[0], row["repo"])])
     return text_of(service, id, row, text, _place(cursor), read)
 
 
@@ -163,7 +169,7 @@ def get_context(
         citations=links,
         instruction=SYSTEM_PROMPT,
         notes=notes,
-        sources=sources_of(service.driver.homes, [(one.corpus, one.repo) for one in answer]),
+        sources=sources_of(service.homes, [(one.corpus, one.repo) for one in answer]),
     )
 
 
@@ -198,9 +204,7 @@ def explain(
             for row in out["dispositions"].head(PAGE).iter_rows(named=True)
         ],
         notes=out["notes"]["note"].to_list(),
-        sources=sources_of(
-            service.driver.homes, out["results"].select("corpus", "repo").iter_rows()
-        ),
+        sources=sources_of(service.homes, out["results"].select("corpus", "repo").iter_rows()),
     )
 
 
@@ -218,7 +222,7 @@ def versions(
     if document is None:
         rows = [
             row | {"version": row["newest"], "released_at": None, "of": names.get(row["corpus"])}
-            for store, names in by_store(service.driver.homes)
+            for store, names in by_store(service.homes)
             for row in topics(store).iter_rows(named=True)
         ]
     elif older or newer:
@@ -241,7 +245,7 @@ def versions(
             for row in shown
         ],
         changes=changes[start : start + PAGE],
-        sources=sources_of(service.driver.homes, passages),
+        sources=sources_of(service.homes, passages),
         next_cursor=str(start + PAGE) if start + PAGE < many else None,
     )
 
@@ -249,15 +253,15 @@ def versions(
 def status(service: Service, cursor: Cursor = None) -> models.Status:
     """What the collection holds, and when each source was read."""
     start, info = _place(cursor), collection_info(service.store)
-    homes, corpora, read, repos = service.driver.homes, [], [], set[str]()
+    homes, corpora, read, repos = service.homes, [], [], set[str]()
     for store, names in by_store(homes):
         corpora += [
             row | {"corpus": names.get(row["corpus"], row["corpus"])}
             for row in read_status(store).iter_rows(named=True)
-            if store is service.store or row["corpus"] in names
+            if store.collection == service.store.collection or row["corpus"] in names
         ]
         read += sources(store).to_dicts()
-        repos |= {repo for of in collection_info(store).repos.values() for repo in of if repo}
+        repos |= {repo for of in repos_seen(store).values() for repo in of if repo}
     return models.Status(
         collection=service.store.collection,
         model=info.model,
@@ -284,10 +288,9 @@ def inputs(service: Service, query: str, **asked: Any) -> dict[str, Any]:
     ``asked`` has the names of the tools' parameters, or of the graph's.
     """
     config = service.driver.config
-    visible = {name: of.filters.model_dump() for name, of in config.corpora.items()}
     named = {name: asked.get(name) for name in ("repos", "language")}
     if any(named.values()):
-        for absent in absent_everywhere(service.driver.homes, visible, **named):
+        for absent in absent_everywhere(service.homes, visible_filters(config), **named):
             raise UnknownName(absent)
     version, trigger = asked.get("version"), asked.get("trigger") or config.usual_trigger
     asked |= {"trigger": trigger, "version": [version] if version else None}
@@ -315,7 +318,7 @@ def found(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
     known = _ID.fullmatch(id)
     if known is None or known[1] not in service.driver.config.corpora:
         raise UnknownName(f"no passage {id!r}: give the id of a search result")
-    home = service.driver.homes[known[1]]
+    home = service.homes[known[1]]
     found = locate(home.store, [int(known[2])], []).filter(corpus=home.corpus).to_dicts()
     if not found:
         raise UnknownName(f"no passage {id!r}: it has changed since; search again")
@@ -387,7 +390,7 @@ def _first(service: Service, read: Callable[[Store], T]) -> tuple[T, dict[str, s
         UnknownName: none does.
     """
     errors = []
-    for store, names in by_store(service.driver.homes):
+    for store, names in by_store(service.homes):
         try:
             return read(store), names
         except UnknownName as error:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import polars as pl
 import psycopg
@@ -126,7 +126,20 @@ class Store(AbstractContextManager["Store"]):
     space: str | None = None  # the vector space of its user; None: the store takes any
     clustered: bool = False  # a node of a Citus cluster holds the tables
     replica: bool = False  # the server follows a primary, and can be behind it
+    border: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see ``limited``
     cache: StoreCache = field(default_factory=StoreCache, repr=False)
+
+    def limited(self, border: Mapping[str, Mapping[str, Any]]) -> Store:
+        """A view of this store for a caller who may see only a part of some corpora.
+
+        What shows the ledger or finds a document by its name obeys it: nothing outside is given,
+        counted or named. A search has the filters of its queries.
+
+        Args:
+            border: a corpus's name -> its filters, as
+                :func:`operators.postgres.search.filters.within_border` takes them.
+        """
+        return replace(self, border=border)
 
     def embedding_in(self, space: str) -> Store:
         """A view of this store for vectors of ``space``.

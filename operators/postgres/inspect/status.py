@@ -1,7 +1,8 @@
 """What a collection holds, by corpus: shows a person whether something is wrong."""
 
 from collections import defaultdict
-from typing import Any, LiteralString
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 import psycopg
@@ -11,6 +12,7 @@ from psycopg.rows import dict_row
 from operators.postgres.connection import has_extension
 from operators.postgres.schema.indexes import vector_index
 from operators.postgres.schema.partitions import partition
+from operators.postgres.search.filters import within_border
 from operators.postgres.store import Connection, Store, collection_info
 
 TOP_REASONS = 3
@@ -72,30 +74,62 @@ _WHY = "coalesce(failed_reason, CASE WHEN NOT chunks_made THEN reason END)"
 def status(store: Store) -> pl.DataFrame:
     """One row a corpus, by name: what the ledger and the indexes hold (columns: ``STATUS``)."""
     missing = missing_vectors(store)
-    rows = store.run(_read_status)
+    parameters: dict[str, Any] = {}
+    seen = within_border("d", store.border, parameters)
+    rows = store.run(lambda conn: _read_status(conn, seen, parameters))
     for row in rows:
+        row["chunks"] = row["chunks_seen"] if store.border.get(row["corpus"]) else row["chunks"]
         row["unembedded"], row["unembeddable"] = missing.get(row["corpus"], (0, 0))
-    return pl.DataFrame(rows, schema=STATUS)
+    return pl.DataFrame([{name: row[name] for name in STATUS} for row in rows], schema=STATUS)
 
 
 def sources(store: Store) -> pl.DataFrame:
-    """When each source was last read, by name (columns: ``SOURCES``)."""
+    """When each source was last read, by name (columns: ``SOURCES``).
+
+    Of a source's corpora and repositories only those that may be seen are named; without any it is
+    left out.
+    """
     rows = store.rows(
         f'SELECT DISTINCT ON (source COLLATE "C") source, corpora, started_at, {_STATE},'
         ' revision, folder, command FROM runs ORDER BY source COLLATE "C", run_id DESC',
     )
-    return pl.DataFrame(rows, schema=SOURCES, orient="row")
+    frame = pl.DataFrame(rows, schema=SOURCES, orient="row")
+    if not any(store.border.values()):
+        return frame
+    repos, kept = repos_seen(store), []
+    for row in frame.iter_rows(named=True):
+        corpora = [one for one in row["corpora"] if one in repos]
+        reader, *named = row["source"].split(" ")
+        shown = [one for one in named if any(one in repos[corpus] for corpus in corpora)]
+        if corpora and (shown or not named):
+            kept.append(row | {"source": " ".join((reader, *shown)), "corpora": corpora})
+    return pl.DataFrame(kept, schema=SOURCES)
+
+
+def repos_seen(store: Store) -> dict[str, set[str]]:
+    """The repositories of the documents that may be seen, by corpus."""
+    parameters: dict[str, Any] = {}
+    seen = within_border("d", store.border, parameters)
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for corpus, repo in store.rows(
+        f"SELECT DISTINCT corpus, repo FROM documents d WHERE {seen}", parameters
+    ):
+        found[corpus].add(repo)
+    return dict(found)
 
 
 def missing_vectors(store: Store) -> dict[str, tuple[int, int]]:
     """By corpus, the chunks that wait for a vector, and those that the model could not embed."""
     if collection_info(store).dimensions is None:
         return {}
-    counted = (
-        "SELECT corpus, count(*) - count(embedding_error), count(embedding_error)"
-        " FROM chunks WHERE embedding IS NULL GROUP BY corpus"
+    parameters: dict[str, Any] = {}
+    counted = store.rows(
+        "SELECT corpus, count(*) - count(embedding_error), count(embedding_error) FROM chunks c"
+        f" WHERE embedding IS NULL AND {within_border('c', store.border, parameters)}"
+        " GROUP BY corpus",
+        parameters,
     )
-    return {str(corpus): (waiting, failed) for corpus, waiting, failed in store.rows(counted)}
+    return {str(corpus): (waiting, failed) for corpus, waiting, failed in counted}
 
 
 def unread(store: Store) -> pl.DataFrame:
@@ -111,7 +145,9 @@ def unread(store: Store) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=UNREAD, orient="row")
 
 
-def _read_status(conn: Connection) -> list[dict[str, Any]]:
+def _read_status(
+    conn: Connection, seen: str, parameters: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     states = ("indexed", "empty", "failed", "no_text", "encrypted")
     counts = ", ".join(f"count(*) FILTER (WHERE state = '{name}') AS {name}" for name in states)
     cursor = conn.cursor(row_factory=dict_row)
@@ -121,27 +157,31 @@ def _read_status(conn: Connection) -> list[dict[str, Any]]:
                c.total_length::float8 / nullif(c.chunks, 0) AS average_length,
                r.started_at AS last_run, r.source AS last_run_source, {_STATE} AS last_run_state
         FROM (SELECT corpus, count(*) AS documents, {counts}, count(failed_reason) AS outdated,
-                     max(indexed_at) AS indexed_at, min(dated) AS oldest, max(dated) AS newest
-              FROM documents, LATERAL (SELECT coalesce(
+                     sum(d.chunks)::bigint AS chunks_seen, max(indexed_at) AS indexed_at,
+                     min(dated) AS oldest, max(dated) AS newest
+              FROM documents d, LATERAL (SELECT coalesce(
                   CASE WHEN date_source IS DISTINCT FROM 'mtime' THEN doc_date END, created_at
               ) AS dated) AS own
-              GROUP BY corpus) d
+              WHERE {seen} GROUP BY corpus) d
         LEFT JOIN corpora c USING (corpus)
         LEFT JOIN (SELECT DISTINCT ON (corpus) corpus, started_at, finished_at, source, ok
                    FROM runs, unnest(corpora) AS met(corpus)
                    ORDER BY corpus, run_id DESC) r USING (corpus)
         ORDER BY d.corpus COLLATE "C"
-        """
+        """,
+        parameters,
     ).fetchall()
-    reasons = _counted(conn, _WHY)
-    notes = _counted(conn, "CASE WHEN chunks_made THEN reason END")
+    reasons = _counted(conn, _WHY, seen, parameters)
+    notes = _counted(conn, "CASE WHEN chunks_made THEN reason END", seen, parameters)
     for row in rows:
         corpus = row["corpus"]
         row |= {"reasons": reasons[corpus], "notes": notes[corpus], **_sizes(cursor, corpus)}
     return rows
 
 
-def _counted(conn: Connection, said: LiteralString) -> defaultdict[str, list[str]]:
+def _counted(
+    conn: Connection, said: str, seen: str, parameters: Mapping[str, Any]
+) -> defaultdict[str, list[str]]:
     """The values of ``said`` by corpus with their counts, the most frequent first."""
     rows = conn.execute(
         f"""
@@ -149,14 +189,14 @@ def _counted(conn: Connection, said: LiteralString) -> defaultdict[str, list[str
             SELECT corpus, reason, count(*) AS documents,
                    row_number() OVER (PARTITION BY corpus
                                       ORDER BY count(*) DESC, reason COLLATE "C") AS place
-            FROM (SELECT corpus, left({said}, %s) AS reason
-                  FROM ({_READ}) AS d) AS given
+            FROM (SELECT corpus, left({said}, %(longest)s) AS reason
+                  FROM ({_READ}) AS d WHERE {seen}) AS given
             WHERE reason IS NOT NULL
             GROUP BY corpus, reason
         ) AS counted
-        WHERE place <= %s ORDER BY corpus, place
+        WHERE place <= %(top)s ORDER BY corpus, place
         """,
-        (LONGEST_REASON, TOP_REASONS),
+        {**parameters, "longest": LONGEST_REASON, "top": TOP_REASONS},
     )
     found: defaultdict[str, list[str]] = defaultdict(list)
     for corpus, documents, reason in rows:

@@ -3,11 +3,13 @@
 import difflib
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import UTC
+from operators.postgres.search.filters import within_border
 from operators.postgres.store import Connection, Store
 
 TOPICS = pl.Schema(
@@ -43,7 +45,7 @@ _MEMBERS = f"""
            v.released_at, CASE WHEN v.released_at IS NOT NULL THEN d.date_source END,
            d.repo, d.document_id, d.path, d.title, d.chunks
     FROM {_VERSIONS} WHERE (v.corpus, v.lineage_id) IN (SELECT corpus, lineage_id FROM asked)
-    ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position
+      AND {{seen}} ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position
 """
 _ENDS_SO = "right(lower(d.path), length(lower(%(name)s)) + 1) = '/' || lower(%(name)s)"
 # The first condition that finds something counts.
@@ -60,13 +62,15 @@ _WAYS = (
 
 def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
     """Every topic with two versions or more: columns ``TOPICS``, by corpus and name."""
+    values: dict[str, Any] = {"corpus": corpus}
+    seen = within_border("d", store.border, values)
     rows = store.rows(
         "SELECT v.corpus, v.lineage_id, count(*), min(v.version) FILTER (WHERE v.position = 0),"
         " min(v.version) FILTER (WHERE v.newest), min(d.title) FILTER (WHERE v.newest),"
         " min(d.path) FILTER (WHERE v.newest)"
-        f" FROM {_VERSIONS} WHERE {_OF_CORPUS}"
+        f" FROM {_VERSIONS} WHERE {_OF_CORPUS} AND {seen}"
         ' GROUP BY 1, 2 ORDER BY v.corpus, v.lineage_id COLLATE "C"',
-        {"corpus": corpus},
+        values,
     )
     return pl.DataFrame(rows, schema=TOPICS, orient="row")
 
@@ -84,11 +88,12 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
         CrosscorpusError: several have; names them.
     """
     name = name.strip()
-    values = {"name": name, "corpus": corpus}
-    members = store.run(partial(_members, values=values))
+    values: dict[str, Any] = {"name": name, "corpus": corpus}
+    seen = within_border("d", store.border, values)
+    members = store.run(partial(_members, values=values, seen=seen))
     found = members.select("corpus", "lineage_id").unique(maintain_order=True)
     if found.is_empty():
-        raise UnknownName(store.run(partial(_unknown, name=name, values=values)))
+        raise UnknownName(store.run(partial(_unknown, name=name, values=values, seen=seen)))
     if len(found) > 1:
         names = found["lineage_id"].to_list()
         shown = ", ".join(repr(one) for one in names[:NAMED])
@@ -97,22 +102,22 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
     return members
 
 
-def _members(conn: Connection, values: Mapping[str, str | None]) -> pl.DataFrame:
+def _members(conn: Connection, values: Mapping[str, Any], seen: str) -> pl.DataFrame:
     for way in _WAYS:
         asked = (
             f"WITH asked AS (SELECT DISTINCT v.corpus, v.lineage_id FROM {_VERSIONS}"
-            f" WHERE ({way}) AND {_OF_CORPUS})"
+            f" WHERE ({way}) AND {_OF_CORPUS} AND {seen})"
         )
-        if rows := conn.execute(asked + _MEMBERS, values).fetchall():
+        if rows := conn.execute(asked + _MEMBERS.format(seen=seen), values).fetchall():
             return pl.DataFrame(rows, schema=MEMBERS, orient="row")
     return pl.DataFrame(schema=MEMBERS)
 
 
-def _unknown(conn: Connection, name: str, values: Mapping[str, str | None]) -> str:
+def _unknown(conn: Connection, name: str, values: Mapping[str, Any], seen: str) -> str:
     only = " AND (%(corpus)s::text IS NULL OR corpus = %(corpus)s)"
     row = conn.execute(
         "SELECT coalesce(path, title, document_id), version FROM documents d"
-        f" WHERE (%(name)s IN (path, title, document_id) OR {_ENDS_SO}){only}"
+        f" WHERE (%(name)s IN (path, title, document_id) OR {_ENDS_SO}){only} AND {seen}"
         " ORDER BY document_key LIMIT 1",
         values,
     ).fetchone()
@@ -121,7 +126,7 @@ def _unknown(conn: Connection, name: str, values: Mapping[str, str | None]) -> s
         return f"{row[0]!r} is there once only{named}: no other version of it was found"
     rows = conn.execute(
         "SELECT DISTINCT unnest(ARRAY[v.lineage_id, d.path, d.title])"
-        f" FROM {_VERSIONS} WHERE v.newest AND {_OF_CORPUS}",
+        f" FROM {_VERSIONS} WHERE v.newest AND {_OF_CORPUS} AND {seen}",
         values,
     ).fetchall()
     names = sorted(str(row[0]) for row in rows if row[0])

@@ -42,7 +42,7 @@ def locate(
         names: each is exactly a document's id, path, title or link.
         repos: the repositories that the caller may see; None: every one, empty: none. Other filters
             don't count here: a caller asks why they hide a chunk.
-        visible: a corpus's name -> its filters that the configuration sets; None: there are none.
+        visible: a corpus's name -> its filters that the configuration sets; None: the store's.
         by_end: ``names`` are the ends of paths behind a ``/`` instead, in any case.
 
     Returns:
@@ -54,7 +54,7 @@ def locate(
         WHERE (c.chunk_id = ANY(%(ids)s::bigint[]) OR c.document_key IN (
             SELECT d.document_key FROM documents d WHERE {_BY_END if by_end else _BY_NAME}))
           AND (%(repos)s::text[] IS NULL OR c.repo = ANY(%(repos)s::text[]))
-          AND {within_border("c", visible or {}, parameters)}
+          AND {within_border("c", store.border if visible is None else visible, parameters)}
         ORDER BY c.corpus, c.repo, c.document_id, c.ordinal, c.chunk_id LIMIT %(most)s
     """
     deadline = Deadline.after(None, "looking for the named chunks")

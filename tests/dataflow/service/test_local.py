@@ -90,8 +90,8 @@ def test_a_fault_of_the_question_is_an_error_and_any_other_is_no_answer(
 def test_a_server_that_stands_still_is_not_waited_for(
     crosscorpus_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "_ALIVE_S", 0.2)
-    monkeypatch.setattr(local, "_ANSWER_S", 0.2)
+    monkeypatch.setattr(local, "ALIVE_S", 0.2)
+    monkeypatch.setattr(local, "ANSWER_S", 0.2)
     path = socket_path("team")
     path.parent.mkdir()
     with socket.socket(socket.AF_UNIX) as stopped:

@@ -1,0 +1,27 @@
+"""What the filters of a configuration let a caller of the server see: the one place that says it.
+
+A search has them from its graph. All else that tells of documents, their versions, their sources or
+their numbers reads the collection through these views.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dataflow.configuration.config_model import Config
+from operators.postgres.store import Home
+
+
+def visible_filters(config: Config) -> dict[str, dict[str, Any]]:
+    """The filters of each corpus."""
+    return {name: of.filters.model_dump(exclude_none=True) for name, of in config.corpora.items()}
+
+
+def visible_homes(homes: Mapping[str, Home], config: Config) -> dict[str, Home]:
+    """``homes``, each with a view of its collection that ends at the filters of ``config``."""
+    filters, borders = visible_filters(config), dict[str, dict[str, Any]]()
+    for name, (store, corpus) in homes.items():
+        borders.setdefault(store.collection, {}).setdefault(corpus, filters[name])
+    return {
+        name: Home(store.limited({**borders[store.collection], corpus: filters[name]}), corpus)
+        for name, (store, corpus) in homes.items()
+    }
