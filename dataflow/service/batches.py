@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from dataflow.service.limits import answered, while_there
+from dataflow.service.protection.limits import answered, while_there
 from dataflow.service.tools import Corpora, Query, Repos, Trigger, Use, inputs
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError

@@ -11,8 +11,8 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 from pydantic import ValidationError
 
-from dataflow.service.limits import answered
 from dataflow.service.models import faults
+from dataflow.service.protection.limits import answered
 from dataflow.service.tools import TOOLS, Use, put, status
 from operators.errors import CrosscorpusError, UnknownName, check_known
 

@@ -16,7 +16,7 @@ from fastapi.responses import PlainTextResponse, Response
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.service import models
-from dataflow.service.limits import answered
+from dataflow.service.protection.limits import answered
 from dataflow.service.tools import Query, Service, Use, document, found, inputs, search, text_of
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture

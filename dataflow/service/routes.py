@@ -14,9 +14,9 @@ from pydantic import ConfigDict, create_model
 
 from dataflow.service import models
 from dataflow.service.batches import serve_batches
-from dataflow.service.gate import Gate
-from dataflow.service.limits import RETRY_S, Busy, answered, while_there
 from dataflow.service.page import graph, neighbours, serve_page
+from dataflow.service.protection.gate import Gate
+from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
 from dataflow.service.tools import TOOLS, Use, put
 from operators.errors import CrosscorpusError, SearchError, UnknownName
 from operators.postgres.errors import DatabaseError
@@ -29,10 +29,10 @@ def http_app(
     """The application of one collection; ``options`` are FastAPI's.
 
     It is asked by a name of this machine or one of ``hosts``, and by no page of another server
-    (:mod:`dataflow.service.gate`). Bodies have no unknown fields. A name that does not exist is 404
-    with the nearest names, another fault of the request 422. A database that is away is 503, and so
-    are searches that all fail; no answer within ``seconds`` is 504, and so is a search past its own
-    deadline where that is an error. Where too many questions wait, the answer is 429.
+    (:mod:`dataflow.service.protection.gate`). Bodies have no unknown fields. A name that does not
+    exist is 404 with the nearest names, another fault of the request 422. A database that is away
+    is 503, and so are searches that all fail; no answer within ``seconds`` is 504, and so is a
+    search past its own deadline where that is an error; 429 where too many questions wait.
     """
     options |= {"telemetry": {"tracing": False}}  # its spans have the page's address: the question
     app = FastAPI(  # without FastAPI's pages of documentation, which load scripts from elsewhere

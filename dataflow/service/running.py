@@ -24,11 +24,11 @@ try:
     from opentelemetry import trace
     from starlette.requests import Request
 
-    from dataflow.service.connections import Connection
-    from dataflow.service.gate import host_name
-    from dataflow.service.limits import answered, while_there
     from dataflow.service.local import ask_server, socket_path
     from dataflow.service.mcp_server import mcp_server
+    from dataflow.service.protection.connections import Connection
+    from dataflow.service.protection.gate import host_name
+    from dataflow.service.protection.limits import answered, while_there
     from dataflow.service.routes import http_app
     from dataflow.service.tools import Service
     from dataflow.service.warm import Warm

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dataflow.service.limits import Asker, Turns, asker
+from dataflow.service.protection.limits import Asker, Turns, asker
 
 LONGEST_BODY = 1_000_000
 BODY_S = 20.0
@@ -35,7 +35,7 @@ class Gate:
 
     Args:
         hosts: names of this server, beside those of this machine.
-        turns: those that :func:`dataflow.service.limits.answered` takes.
+        turns: those that :func:`dataflow.service.protection.limits.answered` takes.
         seconds: for a body to arrive.
     """
 

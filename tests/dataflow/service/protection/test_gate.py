@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from opentelemetry import trace
 
-from dataflow.service.gate import Gate
+from dataflow.service.protection.gate import Gate
 
 MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 ROUTES = [

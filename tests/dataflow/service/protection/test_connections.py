@@ -14,7 +14,7 @@ import httpx2
 import pytest
 import uvicorn
 
-from dataflow.service.connections import MOST, Connection
+from dataflow.service.protection.connections import MOST, Connection
 from dataflow.service.running import configured
 
 LONG = b"x" * (8 << 20)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataflow.service.limits import Asker, Busy, Late, Turns, answered, asker
+from dataflow.service.protection.limits import Asker, Busy, Late, Turns, answered, asker
 from dataflow.service.tools import Service
 from operators.foundation.cancellation import Cancelled, check
 from operators.postgres.search.batches import SearchTimeout

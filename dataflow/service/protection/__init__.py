@@ -1,0 +1,1 @@
+"""What protects the server from its callers, and its callers from each other."""
