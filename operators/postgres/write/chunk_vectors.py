@@ -54,9 +54,10 @@ class Some(NamedTuple):
 def embed_some(store: Store, embed: Embed, *, limit: int) -> Some | None:
     """Give the most wanted ``limit`` chunks without a vector theirs.
 
-    The corpus with the fewest such chunks (counted up to ``COUNTED_UP_TO``) comes first, those of
-    ``LAST`` after all others; in a corpus one chunk of every document before the second, the
-    newest first. None: every chunk has a vector or a reason why not, or another worker has it.
+    The corpus with the fewest such chunks comes first; of those with ``COUNTED_UP_TO`` and more the
+    one that holds the fewest; those of ``LAST`` after all others. In a corpus one chunk of every
+    document comes before the second, the newest first. None: every chunk has a vector or a reason
+    why not, or another worker has it.
 
     Raises:
         ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
@@ -71,9 +72,9 @@ def _embed_some(conn: Connection, store: Store, embed: Embed, limit: int) -> Som
         locked = ""
     waiting = f"SELECT 1 FROM chunks c WHERE corpus = %s AND {WAITS} LIMIT {COUNTED_UP_TO}"
     queue = []
-    for (corpus,) in conn.execute("SELECT corpus FROM corpora").fetchall():
+    for corpus, held in conn.execute("SELECT corpus, chunks FROM corpora").fetchall():
         counted = conn.execute(f"SELECT count(*) FROM ({waiting}) AS w", (corpus,)).fetchone()
-        queue.append((corpus in LAST, counted, corpus))
+        queue.append((corpus in LAST, counted, held, corpus))
     for *_, corpus in sorted(queue):
         rows = conn.execute(
             f"{_READ} c WHERE corpus = %s AND {WAITS}"

@@ -11,6 +11,7 @@ import pytest
 
 from operators.frames import CHUNKS
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
+from operators.postgres.write import chunk_vectors
 from operators.postgres.write.chunk_vectors import Some, embed_some, try_again
 from operators.postgres.write.document_writer import write_documents
 
@@ -110,3 +111,21 @@ def test_a_collection_that_has_left_the_workers_space_gets_none_of_its_vectors(
     with pytest.raises(ModelMismatch):
         embed_some(other, ones, limit=5)
     assert sum(collection_info(waiting).unembedded.values()) == 21
+
+
+def test_of_two_corpora_with_many_waiting_chunks_the_smaller_one_comes_first(
+    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunk_vectors, "COUNTED_UP_TO", 3)
+    sizes = {"code": 9, "docs": 4, "history": 3, "wiki": 2}
+    rows = [
+        {"corpus": name, "document_id": name} for name, size in sizes.items() for _ in range(size)
+    ]
+    rows = [one | {"chunk_id": n, "ordinal": n} for n, one in enumerate(rows)]
+    lacking = pl.lit(None, CHUNKS["embedding"]).alias("embedding")
+    chunks = filling.chunks(rows).with_columns(lacking)
+    write_documents(store, filling.documents(chunks), chunks)
+    order = list[str]()
+    while some := embed_some(store, ones, limit=10):
+        order.append(some.corpus)
+    assert order == ["wiki", "docs", "code", "history"]
