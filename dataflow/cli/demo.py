@@ -45,7 +45,8 @@ def demo() -> None:
             typer.echo(f'\n$ crosscorpus query "{question}" -C {_COLLECTION} --top-k 3\n')
             began = perf_counter()
             answer = driver.execute(
-                ["results", "citations", "notes", "provenance"], inputs={"query": question}
+                ["results", "citations", "notes", "provenance"],
+                inputs={"query": question, "trigger": settings.usual_trigger},
             )
             terminal.show_answer(answer, seconds=perf_counter() - began)
     typer.echo(

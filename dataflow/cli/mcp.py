@@ -78,7 +78,11 @@ def entry(
             raise CrosscorpusError(f"{client.file} takes no server by its address: leave out --url")
         told: dict[str, Any] = {client.url: _checked_url(url)}
     else:
-        config = str(Path(config).resolve()) if Path(config).is_file() else config
+        from dataflow.configuration.loader import (
+            from_anywhere,
+        )  # takes longer to load than the rest
+
+        config = from_anywhere(config)
         args = ["serve", "-C", collection, *(["-c", config] * (config != "default")), "--stdio"]
         command = f"{sysconfig.get_path('scripts')}{os.sep}crosscorpus"
         told = {"command": command, "args": args} | ({"env": {**env}} if env else {})
