@@ -7,7 +7,7 @@ import polars as pl
 from operators.frames import SCORE_FACTORS
 
 FACTORS = {
-    "meaning": "how near it is to the question in meaning",
+    "meaning": "how near it is to the question in meaning; without a vector, as its words are good",
     "words": "the words that it shares with the question",
     "place": "its place in its corpus",
     "corpus": "its score in its corpus",

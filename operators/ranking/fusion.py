@@ -79,7 +79,7 @@ class CorpusSearch:
         depth: the number of hits after which its lists were cut; 1 stands for any.
         channel: ``vector`` or ``text`` if no other was searched, or answered; None: both were.
         space: its vector space; only similarities of one space are compared.
-        unembedded: its chunks that have no vector: they count by their words alone.
+        unembedded: its chunks that have no vector yet.
     """
 
     vector_weight: float = 0.5
@@ -96,6 +96,7 @@ def combination(
     *,
     corpus_normalization: float = 0.5,
     missing_score_fraction: float = 0.0,
+    unembedded_similarity: float = 0.9,
 ) -> pl.DataFrame:
     """``SCORE_FACTORS`` of each hit: a convex combination of similarity and text score.
 
@@ -110,6 +111,10 @@ def combination(
     be no worse than what came just within the cut. A list that ends before the cut lacks only what
     does not match, so that the fraction goes down with its length.
 
+    A chunk that has no vector yet is taken to be as near as its words are good:
+    ``unembedded_similarity * text score / best of all`` stands for its similarity, so that it
+    neither loses to its neighbours for lacking a vector nor beats them.
+
     A corpus of one channel counts by that one alone; else all its hits would lose to those of
     corpora that have both.
 
@@ -120,6 +125,7 @@ def combination(
         corpus_normalization: 1 scales the similarities of each corpus by itself, 0 those of all
             together.
         missing_score_fraction: 0 to 1.
+        unembedded_similarity: 0 to 1.
     """
     number, searches = {name: place for place, name in enumerate(corpora)}, list(corpora.values())
     query_id = hits["query_id"].to_numpy()
@@ -148,17 +154,13 @@ def combination(
 
     weights = _channel_weights(searches, corpus, of_rows(lexical_weight, query_id))
     vector_weight, words = (np.repeat(weight, sizes) for weight in weights)
+    vector = ratio(similarity, np.repeat(best_of_corpus, sizes)) * np.repeat(near, sizes)
+    text = ratio(text_score, np.repeat(best_text, sizes))
     lacking = [one.unembedded for one in searches if one.unembedded is not None]
     if any(map(len, lacking)):
-        by_words = np.isin(hits["chunk_id"].to_numpy(), pl.concat(lacking).to_numpy())
-        vector_weight[by_words], words[by_words] = 0.0, 1.0
-    made = (
-        vector_weight,
-        ratio(similarity, np.repeat(best_of_corpus, sizes)) * np.repeat(near, sizes),
-        1 - vector_weight,
-        ratio(text_score, np.repeat(best_text, sizes)),
-        words,
-    )
+        waits = np.isin(hits["chunk_id"].to_numpy(), pl.concat(lacking).to_numpy())
+        vector[waits] = unembedded_similarity * text[waits]
+    made = (vector_weight, vector, 1 - vector_weight, text, words)
     return frame_of(pl.Series(name, one) for name, one in zip(SCORE_FACTORS, made, strict=True))
 
 

@@ -262,6 +262,41 @@ def test_a_share_for_what_a_list_lacks_puts_no_hit_of_a_list_behind_what_it_lack
         assert all(score <= min(listed) + 1e-12 for known, score in hits if not known and listed)
 
 
+def test_a_chunk_without_a_vector_is_taken_to_be_as_near_as_its_words_are_good(
+    make_hits: Make,
+) -> None:
+    both = {"query_id": 2, "vector_distance": 0.2, "text_score": 8.0}
+    rows = make_hits(
+        {**both, "chunk_id": 1},
+        {**both, "chunk_id": 2, "vector_distance": None},
+        {**both, "chunk_id": 3, "vector_distance": None, "text_score": 6.0},
+    ).with_columns(recency=pl.lit(1.0))
+    waiting = {"code": pl.Series([2, 3], dtype=pl.Int64)}
+    fused = fuse_convex(
+        rows, {"code": 0.5}, CONFIDENCE, unembedded=waiting, unembedded_similarity=0.8
+    )
+    found = dict(fused.select("chunk_id", "score").iter_rows())
+    assert found == pytest.approx({n: 0.5 * v + 0.125 * t for n, v, t in (
+        (1, 1.0, 1.0), (2, 0.8, 1.0), (3, 0.8 * 0.75, 0.75)
+    )})  # fmt: skip
+
+
+@given(scored, st.floats(0, 1))
+@fixture_is_a_function
+def test_where_every_chunk_waits_for_its_vector_the_order_is_that_of_the_words(
+    make_hits: Make, rows: list[dict[str, Any]], share: float
+) -> None:
+    found = [{**row, "vector_distance": None, "vector_rank": None} for row in rows]
+    found = [row for row in found if row["text_score"] is not None]
+    waiting = dict.fromkeys(WEIGHTS, pl.Series([row["chunk_id"] for row in found], dtype=pl.Int64))
+    equal = dict.fromkeys(WEIGHTS, 0.5)
+    ours = fuse_convex(
+        frame(make_hits, found), equal, unembedded=waiting, unembedded_similarity=share
+    )
+    words = fuse_convex(frame(make_hits, found), equal, alone=dict.fromkeys(WEIGHTS, "text"))
+    assert ours["chunk_id"].to_list() == words["chunk_id"].to_list()
+
+
 @pytest.mark.parametrize(("channel", "score"), [("vector", 0.8), ("text", 0.5)])
 def test_in_convex_fusion_a_corpus_of_one_channel_counts_by_that_alone(
     make_hits: Make, channel: str, score: float
