@@ -25,7 +25,7 @@ try:
     from starlette.requests import Request
 
     from dataflow.service.connections import Connection
-    from dataflow.service.gate import host_name
+    from dataflow.service.gate import LOCAL, host_name
     from dataflow.service.limits import answered, while_there
     from dataflow.service.local import ask_server, socket_path
     from dataflow.service.mcp_server import mcp_server
@@ -110,8 +110,11 @@ def run_http(
                 yield
 
         own = f"[{host}]" if ":" in host else host
-        hosts = {own.lower(), *map(str.lower, names)} - {"0.0.0.0", "[::]"}
-        app = http_app(use, __version__, hosts, seconds=seconds, lifespan=lifespan)
+        hosts = {
+            "hosts": [name.lower() for name in names],
+            "here": LOCAL | {own.lower()} - {"0.0.0.0", "[::]"},
+        }
+        app = http_app(use, __version__, **hosts, seconds=seconds, lifespan=lifespan)
 
         @app.post("/local/query", include_in_schema=False)
         async def query(asked: dict[str, Any], request: Request) -> Any:
