@@ -23,6 +23,7 @@ try:
     from mcp.server.transport_security import TransportSecuritySettings
     from opentelemetry import trace
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from dataflow.service.connections import Connection
     from dataflow.service.gate import LOCAL, host_name
@@ -127,6 +128,9 @@ def run_http(
 
             return await while_there(request, answered(work, seconds))
 
+        for route in mcp.routes:
+            if isinstance(route, Route):  # a GET would wait for ever: nothing is told unasked
+                route.methods = {"POST"}
         app.router.routes += mcp.routes
         typer.echo(f"{collection} is served: a page at {address}, MCP at {address}/mcp", err=True)
         uvicorn.Server(configured(app)).run([everywhere, *here])

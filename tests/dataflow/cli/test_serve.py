@@ -114,6 +114,17 @@ def test_every_line_on_its_pipe_is_answered_and_the_next_one_too(
         overdue.cancel()
 
 
+def test_no_request_to_mcp_keeps_its_connection_for_ever(
+    server_dsn: str, home: Path, collection: str
+) -> None:
+    with served(server_dsn, home, collection) as (_, address):
+        for accept in ("text/event-stream", "application/json, text/event-stream", "*/*"):
+            for method in ("GET", "DELETE", "HEAD", "OPTIONS", "PUT"):
+                headers = {"accept": accept, "mcp-session-id": "a"}
+                answer = httpx2.request(method, f"{address}/mcp", headers=headers, timeout=10)
+                assert answer.status_code == 405, method
+
+
 def test_a_page_of_another_port_can_not_ask(server_dsn: str, home: Path, collection: str) -> None:
     with served(server_dsn, home, collection) as (_, address):
         for origin in ("http://127.0.0.1:9", "http://localhost:9", "https://127.0.0.1"):
