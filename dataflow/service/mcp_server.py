@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from dataflow.service.models import faults
 from dataflow.service.protection.limits import answered
+from dataflow.service.stdio import StdioServer
 from dataflow.service.tools import TOOLS, Use, put, status
 from operators.errors import CrosscorpusError, UnknownName, check_known
 
@@ -30,7 +31,7 @@ def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
     for tool in tools:
         tool.parameters = brief(tool.parameters) | {"additionalProperties": False}
     options: dict[str, Any] = {"version": version, "log_level": "WARNING", "tools": tools}
-    server = MCPServer("crosscorpus", instructions=INSTRUCTIONS, **options)
+    server = StdioServer("crosscorpus", instructions=INSTRUCTIONS, **options)
 
     @server.resource("crosscorpus://corpora", mime_type="application/json")
     async def corpora() -> str:

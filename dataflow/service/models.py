@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, Field
+from pydantic_core import PydanticCustomError
 
 
 class Problem(BaseModel):
@@ -20,6 +21,17 @@ def faults(errors: Sequence[Any]) -> str:
     'top_k: Input should be a valid integer'
     """
     return "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in errors)
+
+
+def without_nul(text: str) -> str:
+    """``text``, where Postgres can take it.
+
+    Raises:
+        PydanticCustomError: it has the character NUL.
+    """
+    if "\0" in text:
+        raise PydanticCustomError("nul", "a text can't have the character NUL: leave it out")
+    return text
 
 
 class Hit(BaseModel):

@@ -17,7 +17,7 @@ from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.service import models
 from dataflow.service.protection.limits import answered
-from dataflow.service.tools import Query, Service, Use, document, found, inputs, search, text_of
+from dataflow.service.tools import Id, Query, Service, Use, document, found, inputs, search, text_of
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture
 from dataflow.visualization.png import RenderError, draw
@@ -63,7 +63,7 @@ def serve_page(app: FastAPI, use: Use, seconds: float) -> None:
         return PlainTextResponse(await answered(text, seconds))
 
 
-def neighbours(service: Service, id: str) -> models.Place:
+def neighbours(service: Service, id: Id) -> models.Place:
     """A passage with the two before and the two after it in its document."""
     store, row = found(service, id)
     near = pl.col("ordinal").is_between(row["ordinal"] - 2, row["ordinal"] + 2)

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, create_model
 from dataflow.service import models
 from dataflow.service.batches import serve_batches
 from dataflow.service.page import graph, neighbours, serve_page
-from dataflow.service.protection.gate import Gate
+from dataflow.service.protection.gate import LOCAL, Gate
 from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
 from dataflow.service.tools import TOOLS, Use, put
 from operators.errors import CrosscorpusError, SearchError, UnknownName
@@ -24,21 +24,22 @@ from operators.postgres.store import collection_info
 
 
 def http_app(
-    use: Use, version: str, hosts: Collection[str] = (), *, seconds: float = 30, **options: Any
-) -> FastAPI:
+    use: Use, version: str, hosts: Collection[str] = (), *, seconds: float = 30,
+    here: Collection[str] = LOCAL, **options: Any,
+) -> FastAPI:  # fmt: skip
     """The application of one collection; ``options`` are FastAPI's.
 
-    It is asked by a name of this machine or one of ``hosts``, and by no page of another server
-    (:mod:`dataflow.service.protection.gate`). Bodies have no unknown fields. A name that does not
-    exist is 404 with the nearest names, another fault of the request 422. A database that is away
-    is 503, and so are searches that all fail; no answer within ``seconds`` is 504, and so is a
-    search past its own deadline where that is an error; 429 where too many questions wait.
+    It is asked by a name of this machine (``here``) or one of ``hosts``, and by no page of another
+    server (:mod:`dataflow.service.protection.gate`). Bodies have no unknown fields. A name that
+    does not exist is 404 with the nearest names, another fault of the request 422. A database that
+    is away is 503, and so are searches that all fail; no answer within ``seconds`` is 504, and so
+    is a search past its own deadline where that is an error; 429 where too many questions wait.
     """
     options |= {"telemetry": {"tracing": False}}  # its spans have the page's address: the question
     app = FastAPI(  # without FastAPI's pages of documentation, which load scripts from elsewhere
         title="crosscorpus", version=version, docs_url=None, redoc_url=None, **options
     )
-    app.add_middleware(Gate, hosts=frozenset(hosts))
+    app.add_middleware(Gate, hosts=hosts, here=here)
     problems: dict[int | str, dict[str, Any]] = {
         status: {"model": models.Problem}
         for status in (400, 403, 404, 408, 413, 422, 429, 503, 504)

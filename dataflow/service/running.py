@@ -23,11 +23,12 @@ try:
     from mcp.server.transport_security import TransportSecuritySettings
     from opentelemetry import trace
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from dataflow.service.local import ask_server, socket_path
     from dataflow.service.mcp_server import mcp_server
     from dataflow.service.protection.connections import Connection
-    from dataflow.service.protection.gate import host_name
+    from dataflow.service.protection.gate import LOCAL, host_name
     from dataflow.service.protection.limits import answered, while_there
     from dataflow.service.routes import http_app
     from dataflow.service.tools import Service
@@ -110,8 +111,11 @@ def run_http(
                 yield
 
         own = f"[{host}]" if ":" in host else host
-        hosts = {own.lower(), *map(str.lower, names)} - {"0.0.0.0", "[::]"}
-        app = http_app(use, __version__, hosts, seconds=seconds, lifespan=lifespan)
+        hosts = {
+            "hosts": [name.lower() for name in names],
+            "here": LOCAL | {own.lower()} - {"0.0.0.0", "[::]"},
+        }
+        app = http_app(use, __version__, **hosts, seconds=seconds, lifespan=lifespan)
 
         @app.post("/local/query", include_in_schema=False)
         async def query(asked: dict[str, Any], request: Request) -> Any:
@@ -124,6 +128,9 @@ def run_http(
 
             return await while_there(request, answered(work, seconds))
 
+        for route in mcp.routes:
+            if isinstance(route, Route):  # a GET would wait for ever: nothing is told unasked
+                route.methods = {"POST"}
         app.router.routes += mcp.routes
         typer.echo(f"{collection} is served: a page at {address}, MCP at {address}/mcp", err=True)
         uvicorn.Server(configured(app)).run([everywhere, *here])

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 import polars as pl
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from dataflow.configuration.config_model import Config
 from dataflow.driver.answer import NODES, Answer, answer_of
@@ -50,7 +50,7 @@ _INPUTS = {"corpora": "only_corpora", "path": "path_prefix", "version": "version
 
 _ID = re.compile(r"(\w+):(-?[0-9]{1,19})")  # of a passage: its corpus and its number
 
-Value = Annotated[str, Field(max_length=10_000)]
+Value = Annotated[str, Field(max_length=10_000), AfterValidator(models.without_nul)]
 Query = Annotated[Value, Field(json_schema_extra={"pattern": r"\S"})]
 Values = Annotated[list[Value], Field(max_length=100)]
 
@@ -185,7 +185,7 @@ def explain(
     trigger: Trigger = None,
 ) -> models.Reasons:
     """Why passages are in the results, or why one that you expect is not."""
-    wanted = [int(one[2]) if (one := _ID.fullmatch(part)) else part for part in passages or ()]
+    wanted = [one[1] if (one := _numbered(part)) else part for part in passages or ()]
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
     asked |= {"trigger": trigger, "explain_chunks": wanted or None}
     wished = ("results", "dispositions", "notes", "explain", "provenance")
@@ -315,14 +315,22 @@ def _steps(explained: pl.DataFrame) -> list[models.Step]:
 
 def found(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
     """The passage as its collection has it, and that collection."""
-    known = _ID.fullmatch(id)
-    if known is None or known[1] not in service.driver.config.corpora:
+    known = _numbered(id)
+    if known is None or known[0] not in service.driver.config.corpora:
         raise UnknownName(f"no passage {id!r}: give the id of a search result")
-    home = service.homes[known[1]]
-    found = locate(home.store, [int(known[2])], []).filter(corpus=home.corpus).to_dicts()
+    home = service.homes[known[0]]
+    found = locate(home.store, [known[1]], []).filter(corpus=home.corpus).to_dicts()
     if not found:
         raise UnknownName(f"no passage {id!r}: it has changed since; search again")
     return home.store, found[0]
+
+
+def _numbered(id: str) -> tuple[str, int] | None:
+    """The corpus and the number in the id of a passage; None: it is none."""
+    known = _ID.fullmatch(id)
+    if known is None or not -(2**63) <= (number := int(known[2])) < 2**63:
+        return None
+    return known[1], number
 
 
 def text_of(

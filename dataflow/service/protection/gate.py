@@ -22,6 +22,7 @@ LONGEST_BODY = 1_000_000
 BODY_S = 20.0
 """For the body of a request to arrive."""
 LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
+"""Names of this machine: a page of such a name is of another server where its port differs."""
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 
@@ -34,16 +35,18 @@ class Gate:
     header ``traceparent`` names its trace.
 
     Args:
-        hosts: names of this server, beside those of this machine.
+        hosts: names of this server alone; a page of such a name is its own.
+        here: names of this machine.
         turns: those that :func:`dataflow.service.protection.limits.answered` takes.
         seconds: for a body to arrive.
     """
 
     def __init__(
         self, app: ASGIApp, hosts: Collection[str] = (), turns: Turns | None = None,
-        seconds: float = BODY_S,
+        seconds: float = BODY_S, here: Collection[str] = LOCAL,
     ) -> None:  # fmt: skip
-        self.app, self.hosts, self.turns, self.seconds = app, hosts, turns or Turns(), seconds
+        self.app, self.turns, self.seconds = app, turns or Turns(), seconds
+        self.hosts, self.here = frozenset(hosts), frozenset(here)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -51,7 +54,9 @@ class Gate:
             await self.app(scope, receive, send)
             return
         headers, safely = Headers(scope=scope), _headed(send)
-        if refused := foreign(headers, self.hosts) or unmeasured(scope["method"], headers):
+        if refused := foreign(headers, self.hosts, self.here) or unmeasured(
+            scope["method"], headers
+        ):
             await refused(scope, receive, safely)
             return
         if scope["method"] == "POST":
@@ -69,13 +74,13 @@ class Gate:
             await self.app(scope, receive, safely)
 
 
-def foreign(headers: Headers, hosts: Collection[str]) -> JSONResponse | None:
+def foreign(headers: Headers, hosts: frozenset[str], here: frozenset[str]) -> JSONResponse | None:
     """Why this server is not who is asked, or a page of elsewhere asks; None: neither.
 
-    ``hosts``: names of this server, beside those of this machine.
+    ``hosts`` and ``here`` are those of :class:`Gate`.
     """
     named = headers.getlist("host")
-    if len(named) != 1 or host_name(named[0]) not in LOCAL.union(hosts):
+    if len(named) != 1 or host_name(named[0]) not in hosts | here:
         said = "this server has no such name: serve --allow-host NAME gives it one"
         return JSONResponse({"detail": said}, 400)
     for origin in headers.getlist("origin"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -48,6 +49,89 @@ def test_an_agent_asks_over_its_own_pipe(server_dsn: str, home: Path, collection
             return await found(client)
 
     assert "[code: src/cache.py:1-3]" in anyio.run(ask)
+
+
+def test_every_line_on_its_pipe_is_answered_and_the_next_one_too(
+    server_dsn: str, home: Path, collection: str
+) -> None:
+    def request(id: object, **params: object) -> str:
+        return json.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+
+    meant = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    meant |= {"clientInfo": {"name": "t", "version": "1"}}
+    asked = {"jsonrpc": "2.0", "id": "first", "method": "initialize", "params": meant}
+    half = {"query": "\ud800"}
+    wrong: list[tuple[str | bytes, object]] = [
+        ("hello", None),
+        ('{"jsonrpc": "2.0", "id": 1', None),
+        (request(2, name="search", arguments=half), 2),
+        (request("three", name="\ud800", arguments={}), "three"),
+        (request("\ud800", name="search", arguments={}), None),
+        ("[" * 100_000, None),
+        ("[]", None),
+        ("5", None),
+        ('{"jsonrpc": "2.0", "id": 4, "method": 7}', 4),
+        ('{"jsonrpc": "1.0", "id": "five", "method": "ping"}', "five"),
+        (b'{"jsonrpc": "2.0", \xff}', None),
+        (b"\0", None),
+        ("9" * 5_000, None),
+    ]
+    command = [sys.executable, "-m", "dataflow", "serve", "-C", collection, "--stdio"]
+    with subprocess.Popen(
+        command, env=environment(server_dsn, home), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+
+        def say(line: str | bytes) -> None:
+            assert server.stdin is not None
+            server.stdin.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
+            server.stdin.flush()
+
+        def told() -> Any:
+            assert server.stdout is not None
+            return json.loads(server.stdout.readline())
+
+        overdue = threading.Timer(60, server.kill)  # where a line is not answered
+        overdue.start()
+        say(wrong[0][0])
+        assert told()["error"]["code"] == -32700, "before the first message too"
+        say(json.dumps(asked))
+        assert told()["id"] == "first"
+        for line, id in wrong:
+            say(line)
+            answer = told()
+            assert answer["error"]["code"] in (-32700, -32600), line
+            assert answer["id"] == id, line
+            say("")
+            say('{"jsonrpc": "2.0", "id": "next", "method": "ping"}')
+            assert told() == {"jsonrpc": "2.0", "id": "next", "result": {}}
+        say(request(9, name="versions", arguments={"document": "a\0"}))
+        refused = told()["result"]
+        assert (refused["isError"], "NUL" in refused["content"][0]["text"]) == (True, True)
+        server.stdin.close()
+        assert server.wait(30) == 0
+        overdue.cancel()
+
+
+def test_no_request_to_mcp_keeps_its_connection_for_ever(
+    server_dsn: str, home: Path, collection: str
+) -> None:
+    with served(server_dsn, home, collection) as (_, address):
+        for accept in ("text/event-stream", "application/json, text/event-stream", "*/*"):
+            for method in ("GET", "DELETE", "HEAD", "OPTIONS", "PUT"):
+                headers = {"accept": accept, "mcp-session-id": "a"}
+                answer = httpx2.request(method, f"{address}/mcp", headers=headers, timeout=10)
+                assert answer.status_code == 405, method
+
+
+def test_a_page_of_another_port_can_not_ask(server_dsn: str, home: Path, collection: str) -> None:
+    with served(server_dsn, home, collection) as (_, address):
+        for origin in ("http://127.0.0.1:9", "http://localhost:9", "https://127.0.0.1"):
+            answer = httpx2.post(f"{address}/api/status", json={}, headers={"origin": origin})
+            assert answer.status_code == 403
+        own = httpx2.post(f"{address}/api/status", json={}, headers={"origin": address})
+        assert own.status_code == 200
 
 
 @contextmanager

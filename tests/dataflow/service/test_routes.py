@@ -37,6 +37,10 @@ def test_an_app_asks_as_an_agent_does(client: httpx2.Client, service: Service) -
         ("search", {"query": " "}, 422, "empty"),
         ("search", {"query": "x", "top_k": 0}, 422, "top_k"),
         ("fetch", {"id": "code:7"}, 404, "no passage"),
+        ("fetch", {"id": f"code:{2**63}"}, 404, "no passage"),
+        ("fetch", {"id": f"code:-{'9' * 19}"}, 404, "no passage"),
+        ("neighbours", {"id": f"code:{2**63}"}, 404, "no passage"),
+        ("explain", {"query": "x", "passages": [f"code:{2**63}"]}, 404, "no chunk or document"),
         ("nothing", {}, 404, "Not Found"),
     ],
 )
@@ -45,6 +49,38 @@ def test_a_fault_of_the_request_has_its_status_and_its_reason(
 ) -> None:
     answer = client.post(f"/api/{path}", json=body)
     assert (answer.status_code, says in answer.text) == (status, True), answer.text
+
+
+ODD = [
+    *(
+        ("search", {"query": "x", name: "a\0"})
+        for name in ("path", "language", "version", "cursor")
+    ),
+    *(("search", {"query": "x", name: ["a\0"]}) for name in ("corpora", "repos")),
+    *(("versions", {"document": "x", name: "a\0"}) for name in ("older", "newer")),
+    ("search", {"query": "a\0"}),
+    ("versions", {"document": "a\0"}),
+    ("fetch", {"id": "a\0"}),
+    ("neighbours", {"id": "a\0"}),
+    ("explain", {"query": "x", "passages": ["a\0"]}),
+    ("batch", {"queries": ["x", "a\0"]}),
+]
+
+
+@pytest.mark.parametrize("odd", ["\0", "\ud800"])
+@pytest.mark.parametrize(("path", "body"), ODD)
+def test_a_text_that_postgres_can_not_take_is_a_fault_of_the_request(
+    client: httpx2.Client, path: str, body: dict[str, object], odd: str
+) -> None:
+    sent = json.dumps(body).replace("\\u0000", json.dumps(odd)[1:-1])
+    answer = client.post(f"/api/{path}", content=sent, headers={"content-type": "application/json"})
+    assert answer.status_code == 422, answer.text
+    assert "NUL" in answer.json()["detail"] or "unicode" in answer.json()["detail"]
+
+
+def test_a_passages_address_that_can_be_none_is_not_found(client: httpx2.Client) -> None:
+    for id in (f"code:{2**63}", f"code:-{'9' * 19}", "code:%00", "code:%ED%A0%80", "%FF"):
+        assert client.get(f"/p/{id}").status_code == 404, id
 
 
 def test_a_body_without_its_content_type_is_told_the_header(client: httpx2.Client) -> None:

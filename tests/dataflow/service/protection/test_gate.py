@@ -113,6 +113,13 @@ def test_a_name_that_the_server_was_given_is_its_own_also_for_pages() -> None:
     assert through(gate, host="search.example", origin="https://example") == 403
 
 
+def test_a_page_at_another_port_of_the_servers_own_address_is_of_another_server() -> None:
+    gate = Gate(plain, hosts=["search.example"], here=["127.0.0.1", "192.0.2.1"])
+    assert through(gate, host="192.0.2.1:8765", origin="http://192.0.2.1:8765") == 200
+    assert through(gate, host="192.0.2.1:8765", origin="http://192.0.2.1:9") == 403
+    assert through(gate, host="127.0.0.1:8765", origin="http://192.0.2.1:8765") == 403
+
+
 def test_no_browser_guesses_what_an_answer_is_or_embeds_it(client: httpx2.Client) -> None:
     for method, path in ROUTES:
         for host in ("localhost", "evil.example"):
