@@ -24,7 +24,7 @@ ANSWER_S = 35.0
 def socket_path(collection: str) -> Path:
     """The socket of a server of ``collection`` on the server that the environment names."""
     named = [os.environ.get(name, "") for name in ("CROSSCORPUS_DSN", "CROSSCORPUS_READ_DSN")]
-    key = hashlib.sha256("\0".join([collection, *named]).encode()).hexdigest()[:16]
+    key = hashlib.sha256(os.fsencode("\0".join([collection, *named]))).hexdigest()[:16]
     return data_home() / "serving" / f"{key}.sock"
 
 

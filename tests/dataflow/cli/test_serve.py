@@ -330,6 +330,16 @@ def test_a_running_server_answers_the_command_in_the_same_words(
     assert "no server of cli runs here" in crosscorpus("serve", "--stop", "-C", "cli").stderr
 
 
+@pytest.mark.parametrize("command", [("query", "x"), ("serve", "--stop")])
+def test_a_collections_name_that_is_no_utf8_is_one_line(
+    crosscorpus: Any, command: tuple[str, ...]
+) -> None:
+    done = crosscorpus(*command, "-C", "caf\udcff")  # as a shell in another encoding sends it
+    assert done.returncode == 1
+    assert done.stderr.startswith("crosscorpus: ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_what_changed_is_read_before_the_answer_as_it_was_read_first(
     server_dsn: str, home: Path, crosscorpus: Any, tmp_path: Path
 ) -> None:
