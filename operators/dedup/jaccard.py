@@ -94,6 +94,8 @@ class Finder:
             same: whether of two rows, by number, the second may go for the first.
         """
         representative = np.arange(len(self.number))
+        if not len(rows):
+            return representative
         order = np.argsort(group[rows], kind="stable")
         block = places(group[rows][order])[inverse(order)] // _BLOCK
 
