@@ -6,7 +6,7 @@ Everything is learned from the Hamilton graph. A name with a dot whose first par
 that do I/O. Nodes that only hand a value on, into a sub-graph or out of it, are left out.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,8 +60,9 @@ def describe(
     structure: Collection[str] = (),
     identity: Collection[str] = (),
     only: Collection[str] | None = None,
+    results: Callable[[Node], bool] = lambda final: True,
 ) -> Description:
-    """Describe what ``graph`` can compute: every node that some final node needs.
+    """Describe what ``graph`` can compute: every node that some result needs.
 
     Args:
         graph: a built Hamilton graph.
@@ -69,11 +70,13 @@ def describe(
             parameter.
         identity: parameters that tell a sub-graph from others like it; see :class:`Description`.
         only: names of nodes; describe these alone.
+        results: whether a final node, which no other reads, is a result.
     """
     subgraphs = {name.partition(".")[0] for name in graph.nodes if _inside(name, graph)}
     if only is None:
         finals = [n.name for n in graph.nodes.values() if not n.user_defined]
         finals = [n for n in finals if not graph.nodes[n].depended_on_by and not _inside(n, graph)]
+        finals = [n for n in finals if results(graph.nodes[n])]
         chosen, _ = graph.get_upstream_nodes(finals)
     else:
         chosen = {graph.nodes[name] for name in only}

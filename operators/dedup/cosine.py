@@ -61,6 +61,8 @@ def unit_vectors(embeddings: pl.Series) -> Floats:
 
     A row that is null, zero, not finite or of another length than most is all zeros.
     """
+    if not len(embeddings):
+        return np.zeros((0, 0))
     if isinstance(embeddings.dtype, pl.Array) and not embeddings.null_count():
         vectors = embeddings.to_numpy().astype(np.float64)
     else:

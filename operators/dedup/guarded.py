@@ -17,6 +17,9 @@ from operators.dedup.jaccard import Finder
 from operators.dedup.representatives import check_threshold
 from operators.dedup.similarity_index import SimilarityIndex
 
+_MANY_A_ROW = 32
+"""Shared parts a row from which on the guards of all rows cost less than the pairs they exclude."""
+
 _NEGATIONS = """not no never none neither nor nothing nobody nowhere without cannot except unless
                 false disabled"""
 _MODALS = """must shall should may might can could will would ought need needs required requires
@@ -43,9 +46,9 @@ def guarded_representatives(
         ValueError: a threshold is out of range.
     """
     check_threshold("cosine", cosine_threshold)
-    finder = Finder(query_id, number, index.tokens, jaccard_threshold)
-    guards_of = cache(lambda entry: guards(index.text[entry]))
+    finder = Finder(number, index.tokens, jaccard_threshold)
     entry = number.tolist()
+    guards_of = cache(lambda one: guards(index.text[one]))
 
     def says_the_same(best: int, row: int) -> bool:
         one, two = entry[best], entry[row]
@@ -53,7 +56,14 @@ def guarded_representatives(
         near = cosine >= cosine_threshold - ROUNDING and guards_of(one) == guards_of(two)
         return index.text[one] == index.text[two] or near
 
-    return finder.representatives(np.arange(len(number)), says_the_same)
+    group = query_id
+    if finder.shared_parts(query_id) > _MANY_A_ROW * len(entry):
+        # Rows with other guards say another thing. So they are in other groups, which costs less
+        # than to compare all that are alike.
+        known = dict[tuple[int, tuple[str, ...]], int]()
+        keys = zip(query_id.tolist(), map(guards_of, entry), strict=True)
+        group = np.array([known.setdefault(key, len(known)) for key in keys])
+    return finder.representatives(group, np.arange(len(entry)), says_the_same)
 
 
 def guards(text: str) -> tuple[str, ...]:

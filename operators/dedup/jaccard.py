@@ -8,10 +8,21 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from operators.arrays.segments import Column, Flags, Floats, Integers, changes, offsets, places
+from operators.arrays.segments import (
+    Column,
+    Flags,
+    Floats,
+    Integers,
+    changes,
+    inverse,
+    lengths,
+    offsets,
+    places,
+    starts,
+)
 from operators.dedup.partition_join import parts_of, ranges
 from operators.dedup.representatives import check_threshold
-from operators.dedup.token_index import TokenIndex
+from operators.dedup.token_index import TokenIndex, Words
 
 Pairs = tuple[Integers, Integers]
 Same = Callable[[int, int], object]
@@ -33,20 +44,22 @@ def jaccard_representatives(
     Raises:
         ValueError: the threshold is out of range.
     """
-    finder = Finder(query_id, number, sets, threshold)
-    first = finder.first_of_equal()
-    representative = finder.representatives(np.flatnonzero(first == np.arange(len(first))))
+    finder = Finder(number, sets, threshold)
+    first = finder.first_of_equal(query_id)
+    rows = np.flatnonzero(first == np.arange(len(first)))
+    representative = finder.representatives(query_id, rows)
     return representative[first]  # what equals a dropped chunk belongs where that one does
 
 
 class Finder:
-    """Finds the rows of one query whose sets have a Jaccard index of at least ``threshold``."""
+    """Finds the rows of one group whose sets have a Jaccard index of at least ``threshold``.
 
-    def __init__(
-        self, query_id: Column, number: Integers, sets: Sequence[TokenIndex], threshold: float
-    ) -> None:
+    A group is a query, or some of its rows. ``group`` has one number a row of ``number``.
+    """
+
+    def __init__(self, number: Integers, sets: Sequence[TokenIndex], threshold: float) -> None:
         check_threshold("Jaccard", threshold)
-        self.query_id, self.number, self.sets, self.threshold = query_id, number, sets, threshold
+        self.number, self.sets, self.threshold = number, sets, threshold
         parts = [parts_of(one, threshold) for one in sets]
         self.whole = _joined([one.whole for one in parts])
         self.keys = _joined([one.keys for one in parts])
@@ -55,28 +68,40 @@ class Finder:
         begins = [one.begins[:-1] + end for one, end in zip(parts, ends, strict=False)]
         self.begins = _joined([*begins, ends[-1:]])
 
-    def first_of_equal(self) -> Integers:
-        """For each row the first row of its query with an equal set."""
-        key = self.whole[self.number] + self.query_id.astype(np.uint64) * _ODD[0]
+    def first_of_equal(self, group: Column) -> Integers:
+        """For each row the first row of its group with an equal set."""
+        key = self.whole[self.number] + group.astype(np.uint64) * _ODD[0]
         order = np.argsort(key, kind="stable")
         another = changes(key[order])
         first = np.empty(len(order), np.int64)
         first[order] = order[another][np.cumsum(another) - 1]
         return first
 
-    def representatives(self, rows: Integers, same: Same = lambda best, row: True) -> Integers:
-        """For each row the best of ``rows`` that it nearly repeats; else itself.
+    def shared_parts(self, group: Column) -> int:
+        """How often two rows of one group share a part: what it costs to find them all."""
+        key, _ = self._parts(group, np.arange(len(self.number)))
+        rows = lengths(starts(key), len(key))
+        return int((rows * (rows - 1) // 2).sum())
+
+    def representatives(
+        self, group: Column, rows: Integers, same: Same = lambda best, row: True
+    ) -> Integers:
+        """For each row the best of ``rows`` of its group that it nearly repeats; else itself.
 
         Args:
+            group: the rows of a group need not stand together.
             rows: the numbers of the rows that are compared, ascending.
             same: whether of two rows, by number, the second may go for the first.
         """
         representative = np.arange(len(self.number))
-        block = places(self.query_id[rows]) // _BLOCK
+        if not len(rows):
+            return representative
+        order = np.argsort(group[rows], kind="stable")
+        block = places(group[rows][order])[inverse(order)] // _BLOCK
 
         def settle(some: Integers, may_better: Flags, may_worse: Flags) -> None:
             gone: dict[int, int] = {}
-            better, worse = self._pairs(some, may_better, may_worse)
+            better, worse = self._pairs(group, some, may_better, may_worse)
             for best, row in zip(better.tolist(), worse.tolist(), strict=True):
                 if row not in gone and best not in gone and same(best, row):
                     gone[row] = best
@@ -94,30 +119,36 @@ class Finder:
             settle(left, every, every)
         return representative
 
-    def _pairs(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
+    def _pairs(self, group: Column, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
         """The pairs (better, worse) of ``rows`` that reach the threshold.
 
         They come by the worse row, then by the better one. The flags say whether a row may be the
         better or the worse one of a pair.
         """
-        better, worse = self._candidates(rows, may_better, may_worse)
+        better, worse = self._candidates(group, rows, may_better, may_worse)
         high = self._compare(self.number[better], self.number[worse])
         return better[high], worse[high]
 
-    def _candidates(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
-        """Pairs of rows of one query that share a part, each pair once."""
+    def _parts(self, group: Column, rows: Integers) -> tuple[Words, Integers]:
+        """A hash of each part of each of ``rows`` and its group, ascending, and the row's place."""
         number = self.number[rows]
         begins = self.begins[number]
         counts = self.begins[number + 1] - begins
         key = self.keys[ranges(begins, counts)]
-        key += np.repeat(self.query_id[rows].astype(np.uint64) * _ODD[0], counts)
+        key += np.repeat(group[rows].astype(np.uint64) * _ODD[0], counts)
         key *= _ODD[1]
         bits = np.uint64(max(len(rows) - 1, 1).bit_length())
         mask = (np.uint64(1) << bits) - np.uint64(1)
         key &= ~mask
         key |= np.repeat(np.arange(len(rows), dtype=np.uint64), counts)
         key.sort()
-        key, owner = key >> bits, (key & mask).astype(np.int64)
+        return key >> bits, (key & mask).astype(np.int64)
+
+    def _candidates(
+        self, group: Column, rows: Integers, may_better: Flags, may_worse: Flags
+    ) -> Pairs:
+        """Pairs of rows of one group that share a part, each pair once."""
+        key, owner = self._parts(group, rows)
         found = []
         at = np.flatnonzero(key[1:] == key[:-1])
         for step in range(1, len(key)):
@@ -133,7 +164,7 @@ class Finder:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         pair = np.unique(np.concatenate(found))
         better, worse = rows[pair % len(rows)], rows[pair // len(rows)]
-        same = self.query_id[better] == self.query_id[worse]
+        same = group[better] == group[worse]
         return better[same], worse[same]
 
     def _compare(self, one: Integers, two: Integers) -> Flags:

@@ -34,6 +34,8 @@ class Parts:
 
 def parts_of(sets: TokenIndex, threshold: float) -> Parts:
     """The parts of each set: two sets of at least this Jaccard index share one."""
+    if not len(sets.sizes):
+        return Parts(np.zeros(1, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.uint64))
     owner, level = _splits(sets.sizes, threshold)
     count = _how_many(level, threshold)
     keys: list[Words] = [np.zeros(0, np.uint64)]

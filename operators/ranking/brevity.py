@@ -26,7 +26,7 @@ def brevity(chunks: pl.DataFrame, *, full_length_words: float = 0) -> pl.DataFra
     >>> brevity(chunks, full_length_words=16).with_columns(pl.col("brevity").round(2)).rows()
     [(7, 0.73)]
     """
-    if not full_length_words:
+    if not full_length_words or not chunks.height:
         return empty(BREVITY)
     words = 1 + pl.col("text").str.count_matches(r"\S[^\S\n]+")
     short = chunks.select("chunk_id", words.cast(pl.Float64).alias("brevity"))

@@ -17,7 +17,7 @@ import polars as pl
 
 from operators.arrays.segments import Column, Floats, positions
 from operators.foundation import tokenizer
-from operators.frames import BEST_MATCH, LEXICAL_WEIGHT, frame_of
+from operators.frames import BEST_MATCH, LEXICAL_WEIGHT, empty, frame_of
 
 LOOKED_UP = 2
 """People look up a question of up to so many words to the letter."""
@@ -71,6 +71,8 @@ def best_match(lists: Mapping[str, pl.DataFrame], *, comparable: bool = True) ->
     the search knows it), each if it was searched. Only ``comparable`` similarities may stand beside
     those of other corpora.
     """
+    if not any(one.height for one in lists.values()):
+        return empty(BEST_MATCH)
     found: dict[str, tuple[Column, Floats]] = {}
     if "vector" in lists and comparable:
         query_id, distance = lists["vector"]["query_id", "distance"]

@@ -16,10 +16,12 @@ import polars as pl
 
 from operators.arrays.rows import nullable
 from operators.arrays.segments import Column, Floats, Integers, changes, places, starts
-from operators.frames import SCORE_FACTORS, frame_of
+from operators.frames import MERGED, SCORE_FACTORS, empty, frame_of
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.normalization import normalise
 from operators.ranking.total_order import permutation
+
+_FACTORED = pl.Schema({**MERGED, **SCORE_FACTORS})
 
 
 def rrf(vector_hits: pl.DataFrame, text_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
@@ -155,6 +157,8 @@ def _align(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> _Aligned:
 
 def _merged(both: _Aligned, *factors: float | Floats) -> pl.DataFrame:
     """The merged list by its ``SCORE_FACTORS``, each a number or one a row."""
+    if not len(both.query_id):
+        return empty(_FACTORED)
     made = [np.broadcast_to(np.float64(one), len(both.query_id)) for one in factors]
     vector_weight, vector, text_weight, text, words = made
     score = vector_weight * vector + text_weight * (text * words)

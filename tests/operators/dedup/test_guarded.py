@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.neardup import MUST_NOT, TEXT_RULES, joined, pairs_file, read_pairs
+from operators.arrays.segments import Floats
 from operators.dedup import within
 from operators.dedup.cosine import unit_vectors
 from operators.dedup.guarded import guarded_representatives, guards
@@ -104,17 +105,15 @@ def near_duplicates(draw: st.DrawFn) -> list[str]:
     return texts
 
 
-@given(near_duplicates(), st.data(), st.sampled_from([0.5, 0.9]), st.sampled_from([0.6, 0.951]))
-@settings(max_examples=200)
-def test_the_same_duplicates_go_as_by_comparing_all_pairs(
-    texts: list[str], data: st.DataObject, jaccard_least: float, cosine_least: float
+def as_all_pairs(
+    texts: list[str],
+    units: Floats,
+    query: list[int],
+    number: list[int],
+    jaccard_least: float,
+    cosine_least: float,
 ) -> None:
-    many = {"min_size": len(texts), "max_size": len(texts)}
-    some_vectors = [None, [1.0, 0.0], [1.0, 0.3], [1.0, 0.34], [1.0, 1.0], [0.0, 0.0]]
-    chosen = data.draw(st.lists(st.sampled_from(some_vectors), **many), label="vectors")
-    query = sorted(data.draw(st.lists(st.integers(0, 1), **many), label="queries"))
-    number = data.draw(st.permutations(range(len(texts))), label="numbers")
-    units = unit_vectors(pl.Series(chosen, dtype=pl.List(pl.Float32)))
+    """Assert that the duplicates go which a comparison of all pairs finds."""
 
     def duplicates(one: int, two: int) -> bool:
         first, second = texts[one].lower().split(), texts[two].lower().split()
@@ -127,7 +126,7 @@ def test_the_same_duplicates_go_as_by_comparing_all_pairs(
         )
 
     expected: list[int] = []
-    for row in range(len(texts)):
+    for row in range(len(number)):
         stay = [n for n in range(row) if expected[n] == n and query[n] == query[row]]
         found = (n for n in stay if duplicates(number[n], number[row]))
         expected.append(next(found, row))
@@ -141,6 +140,32 @@ def test_the_same_duplicates_go_as_by_comparing_all_pairs(
         cosine_threshold=cosine_least,
     )
     assert found.tolist() == expected
+
+
+@given(near_duplicates(), st.data(), st.sampled_from([0.5, 0.9]), st.sampled_from([0.6, 0.951]))
+@settings(max_examples=200)
+def test_the_same_duplicates_go_as_by_comparing_all_pairs(
+    texts: list[str], data: st.DataObject, jaccard_least: float, cosine_least: float
+) -> None:
+    many = {"min_size": len(texts), "max_size": len(texts)}
+    some_vectors = [None, [1.0, 0.0], [1.0, 0.3], [1.0, 0.34], [1.0, 1.0], [0.0, 0.0]]
+    chosen = data.draw(st.lists(st.sampled_from(some_vectors), **many), label="vectors")
+    query = sorted(data.draw(st.lists(st.integers(0, 1), **many), label="queries"))
+    number = data.draw(st.permutations(range(len(texts))), label="numbers")
+    units = unit_vectors(pl.Series(chosen, dtype=pl.List(pl.Float32)))
+    as_all_pairs(texts, units, query, number, jaccard_least, cosine_least)
+
+
+@given(near_duplicates(), st.integers(0, 2**32), st.sampled_from([0.5, 0.9]))
+@settings(max_examples=100)
+def test_a_list_of_many_alike_loses_the_same_as_by_comparing_all_pairs(
+    texts: list[str], seed: int, jaccard_least: float
+) -> None:
+    random = np.random.default_rng(seed)
+    number = random.integers(len(texts), size=150).tolist()
+    query = sorted(random.integers(2, size=150).tolist())
+    units = unit_vectors(pl.Series(random.choice([0.0, 0.3, 1.0], (len(texts), 2)).tolist()))
+    as_all_pairs(texts, units, query, number, jaccard_least, 0.951)
 
 
 def test_many_near_duplicates_cost_no_comparison_of_all_pairs() -> None:
@@ -164,6 +189,18 @@ def test_many_near_duplicates_cost_no_comparison_of_all_pairs() -> None:
         np.arange(1000) // 400, np.arange(1000), index, jaccard_threshold=0.9, cosine_threshold=0.95
     )
     assert set(found.tolist()) == {0, 400, 800}
+
+
+def test_many_alike_with_other_numbers_cost_no_comparison_of_all_pairs() -> None:
+    words = " ".join(f"{one}{two}" for one in "abcde" for two in "fghijklmno")
+    texts = [f"{words} port {n}" for n in range(1000)]
+    index = index_similarity(
+        pl.DataFrame({"chunk_id": range(1000), "text": texts, "embedding": [[1.0, 0.0]] * 1000})
+    )
+    began = time.process_time()
+    found = guarded_representatives(np.zeros(1000, np.uint32), np.arange(1000), index, 0.9, 0.95)
+    assert time.process_time() - began < 0.8  # .06; all pairs take 4
+    assert (found == np.arange(1000)).all()
 
 
 @pytest.fixture(scope="module")

@@ -164,6 +164,12 @@ def test_two_empty_lists_merge_to_an_empty_one() -> None:
         check_equal(rule(empty(VECTOR_HITS), empty(TEXT_HITS)), [])
 
 
+def test_an_empty_merge_has_the_columns_of_one_with_rows() -> None:
+    near = pl.DataFrame([(0, 1, 0, 0.5)], VECTOR_HITS, orient="row")
+    some = merge.convex(near, empty(TEXT_HITS))
+    assert merge.convex(empty(VECTOR_HITS), empty(TEXT_HITS)).schema == some.schema
+
+
 def test_a_distance_that_is_no_number_counts_as_absent() -> None:
     near = frame([(0, 1, 0, math.nan), (0, 2, 1, 0.5)], VECTOR_HITS)
     assert merge.convex(near, empty(TEXT_HITS))["score"].is_finite().all()
