@@ -1,6 +1,6 @@
 """Pages a second of the PDF reader, and how many of pdftotext's words it finds.
 
-    python benchmarks/pdf_reader.py FILE.pdf ... [--repeat 3]
+    python -m benchmarks.pdf_reader FILE.pdf ... [--repeat 3]
 
 Without files: the manuals of the Debian packages debian-policy and maint-guide, where they are
 installed. The reference is ``pdftotext`` (Debian package poppler-utils). Recall and precision count
