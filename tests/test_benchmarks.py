@@ -33,7 +33,7 @@ TINY = {
     "end_to_end": "{set} --queries 1",
     "few_queries": "{set} --draws 2",
     "filtered_recall": "--chunks 2000 --queries 2 --dimensions 8",
-    "ingestion": "--files 2 --sources pdf dump git documents",
+    "ingestion": "--files 2 --sources pdf dump git",
     "learned": "{set} --seeds 1",
     "lineage": "{set}",
     "neardup": "",
