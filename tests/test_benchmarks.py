@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,7 +46,6 @@ TINY = {
     "version_cost": "{set} --questions 2 --rounds 1",
     "versions": "{set}",
 }
-NEEDS = {"pdf_reader": "pdftotext"}  # a program
 
 
 @dataclass(frozen=True)
@@ -105,8 +103,6 @@ def test_a_benchmark_runs_on_a_tiny_input(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert name in TINY, f"give {name} arguments in TINY that make it small"
-    if (program := NEEDS.get(name)) and shutil.which(program) is None:
-        pytest.skip(f"{name} needs the program {program}")
     for variable, value in inputs.environment.items():
         monkeypatch.setenv(variable, value)
     arguments = [part.format(**inputs.names) for part in TINY[name].split()]
