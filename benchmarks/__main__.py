@@ -7,8 +7,10 @@ Those that need judged data say so and are left out where it is absent.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
+from pathlib import Path
 
 from benchmarks.judged import data_folder
 
@@ -26,14 +28,27 @@ ALL = {
     "neardup": [],
 }
 JUDGED = {"quality", "end_to_end", "versions", "version_cost", "lineage", "neardup"}
+HELPERS = {"judged", "peers_worker"}
+"""Modules of this package that are no benchmarks."""
+
+
+def names() -> list[str]:
+    """Every benchmark of the package, also those that are run by themselves."""
+    modules = {file.stem for file in Path(__file__).parent.glob("[!_]*.py")}
+    return sorted(modules - HELPERS)
 
 
 def main() -> int:
-    chosen = sys.argv[1:] or list(ALL)
-    unknown = [name for name in chosen if name not in ALL]
-    if unknown:
-        print(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(ALL)}")
-        return 2
+    others = ", ".join(name for name in names() if name not in ALL)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Run the benchmarks one after the other and print their tables.",
+        epilog=f"By themselves (python -m benchmarks.NAME --help): {others}.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(ALL))
+    chosen = parser.parse_args().names or list(ALL)
+    if unknown := [name for name in chosen if name not in ALL]:
+        parser.error(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(ALL)}")
     failed = []
     for name in chosen:
         print(f"\n## {name}\n", flush=True)

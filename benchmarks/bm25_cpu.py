@@ -1,6 +1,6 @@
 """CPU of the database a BM25 query, and how far the candidate cap is from scoring everything.
 
-    python benchmarks/bm25_cpu.py --chunks 200000 --queries 150
+    python -m benchmarks.bm25_cpu --chunks 200000 --queries 150
 
 Chunks and queries are drawn from one Zipf vocabulary; a query is a passage of some chunk, half of
 its words replaced. Compared at 10 results with bm25s over the same tokens. Uses the server that

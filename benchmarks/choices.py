@@ -1,6 +1,7 @@
 """What each choice of the default is worth: every experiment against it, on the judged sets.
 
-    python -m benchmarks.choices SET [SET ...] > tables.md   # `few_queries`, `learned` go behind
+    python -m benchmarks.choices SET [SET ...] [--undone-by NAME ...] > tables.md
+    # `few_queries`, `learned` go behind
 
 A row undoes one choice, by a shipped experiment or by one setting: the difference it makes to
 nDCG@10, with its 95 % bootstrap interval, asked (only judged corpora count) and in all corpora
@@ -10,6 +11,7 @@ interrupted run goes on where it was; delete that folder after a change of code 
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import sys
@@ -71,9 +73,17 @@ STRONGER = 1.2
 
 
 def main() -> None:
+    rows = configurations()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("sets", nargs="+")
+    parser.add_argument("--undone-by", nargs="+", metavar="NAME", help="these rows alone")
+    options = parser.parse_args()
+    names = options.undone_by or [name.strip("`") for name in rows]
+    if unknown := set(names) - {name.strip("`") for name in rows}:
+        parser.error(f"nothing is undone by {sorted(unknown)[0]!r}")
     print(INTRODUCTION)
-    for name in sys.argv[1:]:
-        for line in table(name):
+    for name in options.sets:
+        for line in table(name, {n: row for n, row in rows.items() if n.strip("`") in names}):
             print(line, flush=True)
 
 
@@ -106,10 +116,9 @@ def configurations() -> dict[str, tuple[str, Config]]:
     return made
 
 
-def table(name: str) -> Iterator[str]:
+def table(name: str, rows: Mapping[str, tuple[str, Config]]) -> Iterator[str]:
     base = load_config(BASE)
     found = [measured(name, BASE, base)]
-    rows = configurations()
     found += [measured(name, undoing, config) for undoing, (_, config) in rows.items()]
     every = pl.concat(found)
     modes = every["mode"].unique(maintain_order=True).to_list()

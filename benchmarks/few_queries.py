@@ -1,6 +1,6 @@
 """How many judged queries it takes to tune a fusion of two lists, and how far the tuning carries.
 
-    python -m benchmarks.few_queries SET [SET ...] > table.md
+    python -m benchmarks.few_queries SET [SET ...] [--draws 200] > table.md
 
 Bruch, Gai and Ingber (An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023) say that a
 convex combination of scores needs few examples, and that reciprocal rank fusion, tuned, does not
@@ -11,7 +11,7 @@ over all corpora that it judges; they are fetched once, and each fusion is tried
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -32,7 +32,6 @@ from operators.ranking.merge import reciprocal
 from operators.ranking.normalization import NORMALISATIONS
 
 SIZES = (5, 10, 20, 40, 80, 160)
-DRAWS = 200
 KS = (1, 2, 5, 10, 20, 40, 60, 100, 200)
 SHARES = tuple(number / 20 for number in range(21))
 
@@ -83,27 +82,31 @@ FUSIONS = (
 
 
 def main() -> None:
-    print(INTRODUCTION)
-    sets = {name: found(name) for name in sys.argv[1:]}
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("sets", nargs="+")
+    parser.add_argument("--draws", type=int, default=200)
+    options = parser.parse_args()
+    print(INTRODUCTION.format(draws=options.draws))
+    sets = {name: found(name) for name in options.sets}
     values = {
         (name, fusion.name): every_value(fusion, candidates)
         for name, (candidates, _, _) in sets.items()
         for fusion in FUSIONS
     }
     for name, (_, _, groups) in sets.items():
-        for line in tuned_on_few(name, groups, values):
+        for line in tuned_on_few(name, groups, values, options.draws):
             print(line, flush=True)
     if len(sets) > 1:
         for line in tuned_elsewhere(list(sets), values):
             print(line)
 
 
-INTRODUCTION = f"""
+INTRODUCTION = """
 # Tuning a fusion on few judged queries
 
 Written by `python -m benchmarks.few_queries`. Two lists a query, by meaning and by words, of all
 corpora that it judges. On n queries the best of the grid is taken; gain: nDCG@10 over the untuned
-fusion (shares of 0.5, k = 60), on the n queries / on the half that no draw holds, mean of {DRAWS}
+fusion (shares of 0.5, k = 60), on the n queries / on the half that no draw holds, mean of {draws}
 draws, in brackets where 95 % of the draws lie on that half, then the share of draws that lost."""
 
 
@@ -166,12 +169,12 @@ def every_value(fusion: Fusion, candidates: Candidates) -> dict[tuple[float, ...
 Values = dict[tuple[str, str], dict[tuple[float, ...], Floats]]
 
 
-def tuned_on_few(name: str, groups: list[str], values: Values) -> Iterator[str]:
+def tuned_on_few(name: str, groups: list[str], values: Values, draws: int) -> Iterator[str]:
     sizes = [size for size in SIZES if size <= len(groups) // 2]
     yield f"\n## {name}: {len(groups)} queries\n"
     yield "| fusion | untuned | " + " | ".join(f"n = {size}" for size in sizes) + " |"
     yield "|---|---|" + "---|" * len(sizes)
-    splits = [halves(groups, seed=seed) for seed in range(DRAWS)]
+    splits = [halves(groups, seed=seed) for seed in range(draws)]
     for fusion in FUSIONS:
         points = values[name, fusion.name]
         untuned = points[fusion.untuned]

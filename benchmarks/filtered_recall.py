@@ -1,6 +1,6 @@
 """Recall of filtered vector search, where a repo holds 10 %, 1 % or 0.1 % of a corpus.
 
-    python benchmarks/filtered_recall.py --chunks 50000
+    python -m benchmarks.filtered_recall --chunks 50000
 
 Random clustered vectors; the truth is an exact scan. ``index alone`` is what a filtered query on
 the vector index gives without any care, ``iterative`` the index scan that this package uses for

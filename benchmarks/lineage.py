@@ -104,8 +104,9 @@ def joined_topics(found: pl.DataFrame, topics: Mapping[str, str]) -> dict[str, l
     return {name: sorted(several) for name, several in sorted(of.items()) if len(several) > 1}
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Print the table."""
+    names = sys.argv[1:]
     print(
         "set          ids  docs lineages joined precision recall  newest: topics, old versions"
         "  seconds"
@@ -134,4 +135,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

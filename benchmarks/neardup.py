@@ -118,8 +118,9 @@ def _embedded(model: str, texts: Sequence[str]) -> np.ndarray:
     )
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
     """Print the table."""
+    arguments = sys.argv[1:]
     if not pairs_file().exists():
         print("neardup: the judged data is not here")
         return
@@ -137,4 +138,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -1,9 +1,10 @@
 """Pages a second of the PDF reader, and how many of pdftotext's words it finds.
 
-    python benchmarks/pdf_reader.py FILE.pdf ... [--repeat 3]
+    python -m benchmarks.pdf_reader FILE.pdf ... [--repeat 3]
 
 Without files: the manuals of the Debian packages debian-policy and maint-guide, where they are
-installed. The reference is ``pdftotext`` (Debian package poppler-utils). Recall and precision count
+installed. The reference is ``pdftotext`` (Debian package poppler-utils); without it pages are
+counted alone. Recall and precision count
 words with their repetitions; a word is a run of letters and digits, lower case.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import re
+import shutil
 import subprocess
 import time
 from collections import Counter
@@ -45,18 +47,25 @@ def reference(data: bytes) -> str:
     return subprocess.run(command, input=data, capture_output=True, check=True).stdout.decode()
 
 
-def measure(reader: PdfReader, data: bytes, repeat: int) -> tuple[int, float, float, float]:
-    """Pages, pages a second (the fastest of ``repeat``), recall, precision."""
+def measure(reader: PdfReader, data: bytes, repeat: int) -> tuple[int, float, str]:
+    """Pages, pages a second (the fastest of ``repeat``), and the text."""
     seconds = []
     for _ in range(repeat):
         began = time.perf_counter()
         found = reader.read(data)
         text = pdf_text(found)
         seconds.append(time.perf_counter() - began)
+    pages = len(found.pages)
+    return pages, pages / min(seconds), text
+
+
+def compared(data: bytes, text: str) -> tuple[str, str]:
+    """Recall and precision of the words of ``text``; ``-`` without pdftotext."""
+    if shutil.which("pdftotext") is None:
+        return "-", "-"
     expected, read = words(reference(data)), words(text)
     shared = sum((expected & read).values())
-    pages = len(found.pages)
-    return pages, pages / min(seconds), shared / expected.total(), shared / max(read.total(), 1)
+    return f"{shared / expected.total():.4f}", f"{shared / max(read.total(), 1):.4f}"
 
 
 def main() -> None:
@@ -70,8 +79,9 @@ def main() -> None:
     table = Table("file", "pages", "pages/s", "recall", "precision", title="PDF against pdftotext")
     with closing(PdfReader()) as reader:
         for file in files:
-            pages, pace, recall, precision = measure(reader, content(file), arguments.repeat)
-            table.add_row(file.name, f"{pages}", f"{pace:.0f}", f"{recall:.4f}", f"{precision:.4f}")
+            data = content(file)
+            pages, pace, text = measure(reader, data, arguments.repeat)
+            table.add_row(file.name, f"{pages}", f"{pace:.0f}", *compared(data, text))
     Console().print(table)
 
 

@@ -1,14 +1,16 @@
 """Fusion and hybrid search beside those of other libraries, in one run on the same inputs.
 
     python -m benchmarks.peers [fuse] [search] [--collection secp] [--queries 10000]
+                               [--peers NAME ...]
 
 The other libraries are installed, in pinned versions, into an environment of their own in the cache
-folder. ``fuse``: six lists of 100 for each of many questions, fused by rank; CPU seconds of
-one run each, without making a library's own objects and without a compiler's warm-up. What the
-peers return is the order of references to documents, with or without scores; ours is timed for that
-(row numbers and scores), and for the whole frame that the graph has next, with all columns.
-``search``: BM25 and vectors over a judged collection's chunks and vectors, fused as each library
-does it by default; nDCG@10 and the median time of a question, without embedding it.
+folder; ``--peers`` without a name measures ours alone. ``fuse``: six lists of 100 for each of many
+questions, fused by rank; CPU seconds of one run each, without making a library's own objects and
+without a compiler's warm-up. What the peers return is the order of references to documents, with or
+without scores; ours is timed for that (row numbers and scores), and for the whole frame that the
+graph has next, with all columns. ``search``: BM25 and vectors over a judged collection's chunks and
+vectors, fused as each library does it by default; nDCG@10 and the median time of a question,
+without embedding it.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ import polars as pl
 from benchmarks.judged import NDCG, JudgedSet, document_run, judged_set, mean
 from dataflow import build_driver, load_config
 from operators.embedding.registry import load_embedder
-from operators.frames import SOURCE
+from operators.frames import UNIFIED
 from operators.postgres.store import open_store
 from operators.ranking.fusion import CorpusSearch, combination, fuse_convex, fuse_rrf, fused_rows
 from operators.ranking.merge import reciprocal
@@ -48,6 +50,10 @@ CORPORA = ("code", "docs", "history", "issue", "review", "wiki")
 DEPTH = 100
 K_OF = {"ranx": 61, "langchain": 61, "llamaindex": 60, "haystack": 61}
 """What a library's k is where ranks begin at 0: most count them from 1."""
+SEARCHING = {
+    "langchain": "LangChain, EnsembleRetriever of BM25Retriever and a vector store",
+    "haystack": "Haystack, pipeline of BM25 and embedding retriever, DocumentJoiner",
+}
 
 
 def main() -> None:
@@ -55,13 +61,14 @@ def main() -> None:
     parser.add_argument("what", nargs="*", default=["fuse", "search"])
     parser.add_argument("--collection", default="secp")
     parser.add_argument("--queries", type=int, default=10_000)
+    parser.add_argument("--peers", nargs="*", default=list(K_OF), choices=list(K_OF))
     options = parser.parse_args()
-    python = environment()
+    python = environment() if options.peers else Path()
     with tempfile.TemporaryDirectory() as folder:
         if "fuse" in options.what:
-            compare_fusion(python, Path(folder), options.queries)
+            compare_fusion(python, Path(folder), options.queries, options.peers)
         if "search" in options.what:
-            compare_search(python, Path(folder), judged_set(options.collection))
+            compare_search(python, Path(folder), judged_set(options.collection), options.peers)
 
 
 def environment() -> Path:
@@ -87,7 +94,7 @@ def peer(python: Path, what: str, name: str, file: Path) -> dict[str, np.ndarray
     return dict(np.load(file.with_suffix(f".{name}.npz")))
 
 
-def compare_fusion(python: Path, folder: Path, queries: int) -> None:
+def compare_fusion(python: Path, folder: Path, queries: int, peers: list[str]) -> None:
     print("| lists | fused by | CPU s | times ours | same order |")
     print("|---|---|---|---|---|")
     for shape, pool in (("six corpora, no chunk in two", None), ("six of one pool of 600", 600)):
@@ -104,9 +111,9 @@ def compare_fusion(python: Path, folder: Path, queries: int) -> None:
         print(f"| {shape} | ours, `fuse_rrf` | {whole:.2f} | | |", flush=True)
         _, convex = timed(lambda part, w=weights: fuse_convex(part, combination(part, w)), frame)
         print(f"| {shape} | ours, `fuse_convex` | {convex:.2f} | | |", flush=True)
-        for name, k in K_OF.items():
+        for name in peers:
             found = peer(python, "fuse", name, file)
-            same = agreement(found["ranked"], case["ids"], k)
+            same = agreement(found["ranked"], case["ids"], K_OF[name])
             took = float(found["seconds"])
             line = f"| {shape} | {name} | {took:.2f} | {took / seconds:.1f} | {same:.4f} |"
             print(line, flush=True)
@@ -129,7 +136,7 @@ def lists(queries: int, pool: int | None, seed: int = 7) -> dict[str, np.ndarray
 
 
 def as_frame(case: dict[str, np.ndarray], seed: int = 8) -> pl.DataFrame:
-    """The lists as the fusion takes them: ``UNIFIED`` without texts, corpus by corpus."""
+    """The lists as the fusion takes them: ``UNIFIED``, corpus by corpus, texts and times null."""
     rng = np.random.default_rng(seed)
     ids, score = case["ids"], case["score"]
     queries = ids.shape[0]
@@ -137,27 +144,24 @@ def as_frame(case: dict[str, np.ndarray], seed: int = 8) -> pl.DataFrame:
     for at, corpus in enumerate(CORPORA):
         rank = np.tile(np.arange(DEPTH, dtype=np.uint32), queries)
         own = [np.argsort(rng.random((queries, DEPTH)), axis=1).ravel() for _ in range(2)]
-        parts.append(
-            pl.DataFrame(
-                {
-                    "query_id": np.repeat(np.arange(queries, dtype=np.uint32), DEPTH),
-                    "chunk_id": ids[:, at].ravel(),
-                    "corpus": pl.Series([corpus]).new_from_index(0, len(rank)),
-                    "rank": rank,
-                    "source_label": pl.Series([corpus]).new_from_index(0, len(rank)),
-                    "source_url": pl.Series([None], dtype=pl.String).new_from_index(0, len(rank)),
-                    "vector_rank": own[0].astype(np.uint32),
-                    "text_rank": own[1].astype(np.uint32),
-                    "vector_distance": 1 - score[:, at].ravel(),
-                    "text_score": rng.permuted(score[:, at], axis=1).ravel() * 40,
-                    "corpus_score": score[:, at].ravel(),
-                    "alternate_sources": pl.Series([[]], dtype=pl.List(SOURCE)).new_from_index(
-                        0, len(rank)
-                    ),
-                    "recency": np.ones(len(rank)),
-                }
-            )
+        known = {
+            "query_id": np.repeat(np.arange(queries, dtype=np.uint32), DEPTH),
+            "chunk_id": ids[:, at].ravel(),
+            "rank": rank,
+            "vector_rank": own[0],
+            "text_rank": own[1],
+            "vector_distance": 1 - score[:, at].ravel(),
+            "text_score": rng.permuted(score[:, at], axis=1).ravel() * 40,
+            "corpus_score": score[:, at].ravel(),
+            "recency": np.ones(len(rank)),
+        }
+        frame = pl.DataFrame(known).with_columns(
+            alternate_sources=pl.lit([]),
+            **{name: pl.lit(corpus) for name in ("corpus", "source_label")},
+            **{name: pl.lit("") for name in ("document_id", "repo")},
         )
+        missing = [pl.lit(None).alias(name) for name in UNIFIED if name not in frame.columns]
+        parts.append(frame.with_columns(missing).select([*UNIFIED, "recency"]).cast(dict(UNIFIED)))
     return pl.concat(parts, rechunk=True)
 
 
@@ -189,7 +193,7 @@ def agreement(ranked: np.ndarray, ids: np.ndarray, k: float, sample: int = 200) 
     return right / min(sample, len(ids))
 
 
-def compare_search(python: Path, folder: Path, judged: JudgedSet) -> None:
+def compare_search(python: Path, folder: Path, judged: JudgedSet, peers: list[str]) -> None:
     config = load_config("default")
     embedder = load_embedder(config.embedding)
     with (
@@ -240,10 +244,9 @@ def compare_search(python: Path, folder: Path, judged: JudgedSet) -> None:
         },
         schema_overrides={"created_at": pl.Datetime("us", "UTC")},
     ).with_row_index("row")
-    for name, label in (
-        ("langchain", "LangChain, EnsembleRetriever of BM25Retriever and a vector store"),
-        ("haystack", "Haystack, pipeline of BM25 and embedding retriever, DocumentJoiner"),
-    ):
+    for name, label in SEARCHING.items():
+        if name not in peers:
+            continue
         answered = peer(python, "search", name, file)
         run = as_run(answered["ranked"], chunks, judged)
         value, seconds = mean(NDCG, run, judged.qrels), float(answered["seconds"])

@@ -1,13 +1,13 @@
 """What everything after the searches costs: from the merge to the packed context.
 
-    python benchmarks/post_search.py [--quick]
+    python -m benchmarks.post_search [--hits 50 200 1000] [--batch 1000] [--pool 20000]
 
 Runs the real Hamilton graph with made-up search results: three corpora, two lists each, chunks of
 about 120 words of which a tenth are near-copies of another, in the same corpus or in another one,
 with vectors of 384 dimensions that are near each other where the texts are.
 Prints the CPU time of the process (all threads), the best of several runs, graph overhead included.
-For comparison: the same dedups as all pairs of Python sets. Result sets of a batch come from one
-pool of chunks per corpus, as with a real collection; "distinct" has no chunk twice.
+For comparison, up to 200 hits: the same dedups as all pairs of Python sets. Result sets of a batch
+come from one pool of chunks per corpus, as with a real collection; "distinct" has no chunk twice.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ Singles = NDArray[np.float32]
 CORPORA = ("code", "review", "wiki")
 WORDS = 120
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
-
-
 DIMENSIONS = 384
+LIMITS = {50: 10, 200: 30, 1000: 150}  # CPU ms, by hits of a list
 
 
 def make_texts(count: int, rng: np.random.Generator) -> tuple[list[str], Singles]:
@@ -164,13 +163,15 @@ def cpu_ms(run: Callable[[], object], repeat: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="without the long runs")
-    quick = parser.parse_args().quick
+    parser.add_argument("--hits", type=int, nargs="*", default=list(LIMITS), help="a list")
+    parser.add_argument("--batch", type=int, default=1_000, help="questions at once, of 50 hits")
+    parser.add_argument("--pool", type=int, default=20_000, help="chunks a corpus of a batch")
+    given = parser.parse_args()
     wanted = ["results", "context_window", "citations", "notes"]
     with make_driver() as driver:
         print("one query, 3 corpora x 2 lists: CPU ms (limit) and all pairs of Python sets")
         asked = {"query": "question 0"}
-        for hits, limit in ((50, 10), (200, 30), (1000, 150)):
+        for hits in given.hits:
             case = make_case(hits, 1, None)
             del case["queries"]  # one question comes as an input, not as a batch of one
             # the searches know already which versions it asks for
@@ -182,7 +183,7 @@ def main() -> None:
             run()
             spent = cpu_ms(run, 30 if hits < 1000 else 7)
             beside = ""
-            if hits <= 200 and not quick:
+            if hits <= 200:
                 chunks = [case[f"{name}.read_chunks"]["chunks"]["text"] for name in CORPORA]
 
                 def compare(chunks: list[pl.Series] = chunks) -> None:
@@ -191,15 +192,13 @@ def main() -> None:
 
                 naive = cpu_ms(compare, 1)
                 beside = f"all pairs {naive:.0f}, {naive / spent:.0f} times as much"
-            print(f"  {hits:5} hits  {spent:8.2f}  ({limit})   {beside}")
-        print("batch of 1,000 queries x 50 hits: CPU ms a query (limit 2)")
-        for name, pool in (("20,000 chunks a corpus", 20_000), ("distinct", None)):
-            if quick and pool is None:
-                continue
-            case = make_case(50, 1_000, pool)
+            print(f"  {hits:5} hits  {spent:8.2f}  ({LIMITS.get(hits, '-')})   {beside}")
+        print(f"batch of {given.batch:,} queries x 50 hits: CPU ms a query (limit 2)")
+        for name, pool in ((f"{given.pool:,} chunks a corpus", given.pool), ("distinct", None)):
+            case = make_case(50, given.batch, pool)
             driver.execute(wanted, overrides=case)
             spent = cpu_ms(lambda case=case: driver.execute(wanted, overrides=case), 3)
-            print(f"  {name:24} {spent / 1000:.3f}")
+            print(f"  {name:24} {spent / given.batch:.3f}")
 
 
 if __name__ == "__main__":

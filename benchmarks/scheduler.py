@@ -1,11 +1,14 @@
-"""The scheduler against FutureAdapter and plain threads: ``python benchmarks/scheduler.py``.
+"""The scheduler against FutureAdapter and plain threads, and what the graph adds to a question.
+
+    python -m benchmarks.scheduler [--runs 15] [--questions 500]
 
 Six branches of one 20 ms search and one cheap step each, six workers; then the time that the graph
-itself adds to a question over six corpora, with searches that return at once.
+itself takes for a question over all corpora of the default, when every node returns at once.
 """
 
 from __future__ import annotations
 
+import argparse
 import logging
 import statistics
 import time
@@ -18,6 +21,7 @@ from hamilton import ad_hoc_utils, driver
 from hamilton.function_modifiers import tag
 from hamilton.plugins.h_threadpool import FutureAdapter
 
+from dataflow.configuration.catalog import DRIVER_INPUTS
 from dataflow.configuration.config_model import load_config
 from dataflow.driver.retrieval_driver import build_graph
 from dataflow.execution.plan import make_plan
@@ -55,7 +59,7 @@ def median_ms(call: Callable[[], Any], runs: int) -> float:
     return statistics.median(times) * 1000
 
 
-def race() -> None:
+def race(runs: int) -> None:
     """Print the wall time of six 20 ms branches under each way to run them."""
     module = branches()
     plain = driver.Builder().with_modules(module)
@@ -77,10 +81,10 @@ def race() -> None:
     ]
     print(f"{BRANCHES} branches of {SECONDS * 1000:.0f} ms")
     for name, workers, call in rows:
-        print(f"  {name:24} {workers:3} workers  {median_ms(call, 15):7.1f} ms")
+        print(f"  {name:24} {workers:3} workers  {median_ms(call, runs):7.1f} ms")
 
 
-def overhead() -> None:
+def overhead(questions: int) -> None:
     """Print what the retrieval graph costs a question when every node returns at once."""
     config = load_config("default")
     began = time.perf_counter()
@@ -88,7 +92,7 @@ def overhead() -> None:
     build_ms = (time.perf_counter() - began) * 1000
     scheduler = Scheduler(config.workers)
     outputs = ["results", "context_window", "citations", "notes", "provenance"]
-    inputs = {"query": "q", "store": None, "embedder": None, "timings": {}}
+    inputs: dict[str, Any] = dict.fromkeys(DRIVER_INPUTS) | {"query": "q"}
     plan = make_plan(built.graph, outputs, {}, inputs)
     for node in [step.node for step in plan.steps]:
         node._callable = lambda **arguments: None
@@ -101,11 +105,19 @@ def overhead() -> None:
         f"retrieval graph, {len(config.corpora)} corpora, {len(plan.steps)} nodes, {io} on the pool"
     )
     print(f"  build                  {build_ms:7.2f} ms")
-    print(f"  execute, empty nodes   {median_ms(ask, 500):7.2f} ms a question")
+    print(f"  execute, empty nodes   {median_ms(ask, questions):7.2f} ms a question")
     scheduler.close()
 
 
-if __name__ == "__main__":
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=15, help="of the six branches, each way")
+    parser.add_argument("--questions", type=int, default=500, help="with empty nodes")
+    given = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    race()
-    overhead()
+    race(given.runs)
+    overhead(given.questions)
+
+
+if __name__ == "__main__":
+    main()

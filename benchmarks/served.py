@@ -1,6 +1,7 @@
 """Many callers of a server whose database is killed meanwhile, beside the same driver in process.
 
     python -m benchmarks.served COLLECTION QUERIES [--callers 64] [--minutes 10] [--kills 2]
+                                [--alone 30]
 
 QUERIES is JSON, one a line, with ``text``. The server is a process of its own on the embedded
 Postgres of the data directory. What a question finds is asked once before; every later answer of
@@ -16,7 +17,7 @@ import json
 import os
 import random
 import signal
-import statistics
+import socket
 import subprocess
 import sys
 import threading
@@ -25,6 +26,7 @@ from collections import Counter
 from pathlib import Path
 
 import httpx2
+import numpy as np
 import psutil
 
 from dataflow import build_driver, load_config
@@ -35,8 +37,9 @@ TOP_K = 10
 
 def timed(times: list[float]) -> str:
     """The 50th, 95th and 99th percentile of seconds, as milliseconds."""
-    cut = statistics.quantiles(times, n=100)
-    return " / ".join(f"{cut[n] * 1000:.0f}" for n in (49, 94, 98)) + " ms"
+    if not times:
+        return "no answer"
+    return " / ".join(f"{s * 1000:.0f}" for s in np.percentile(times, (50, 95, 99))) + " ms"
 
 
 def postmaster() -> psutil.Process | None:
@@ -122,11 +125,14 @@ def main() -> None:
     parser.add_argument("--callers", type=int, default=64)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--kills", type=int, default=2)
+    parser.add_argument("--alone", type=float, default=30, help="seconds in process, before")
     given = parser.parse_args()
     lines = given.queries.read_text().splitlines()
     queries = [json.loads(line)["text"][:300] for line in lines][:60]
-    in_process(given.collection, queries, 2 * (os.cpu_count() or 1), 30)
-    port = "8799"
+    in_process(given.collection, queries, 2 * (os.cpu_count() or 1), given.alone)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
     command = [sys.executable, "-m", "dataflow", "serve", "-C", given.collection, "--port", port]
     with subprocess.Popen(command) as server:
         load = Load(f"http://127.0.0.1:{port}", queries)

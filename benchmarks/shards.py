@@ -2,6 +2,8 @@
 
     CROSSCORPUS_DSN=... python -m benchmarks.shards EXPORT [--copies 10] [--shards 8]
 
+With ``--shards 0`` the whole collection is measured alone, which any server can.
+
 EXPORT is the folder of ``collections export``. Its chunks become many: each copy has other ids and
 vectors that are a little turned. They are imported twice. Questions are texts of chunks, each
 alone, by a warm driver. For the rate of loading, workers write the first copy anew: a worker is a
@@ -33,7 +35,7 @@ from dataflow import build_driver
 from operators.frames import CHUNKS, DOCUMENTS
 from operators.postgres.exchange.import_collection import import_collection
 from operators.postgres.store import collections, drop_collection, open_store, set_model
-from operators.postgres.write.document_writer import write_documents
+from operators.postgres.write.document_writer import document_key, write_documents
 
 PARTS, WHOLE, LOAD = "bench-parts", "bench-whole", "bench-load"
 KEYS = ["corpus", "repo", "document_id"]
@@ -85,13 +87,11 @@ def enlarged(export: Path, folder: Path, copies: int) -> Path:
                     if "chunk_id" in columns:
                         columns["chunk_id"] = pc.add(columns["chunk_id"], number)
                     if "document_key" in columns:
-                        keys = [
-                            key[:-1] + bytes([number])
-                            for key in columns["document_key"].to_pylist()
-                        ]
-                        columns["document_key"] = pa.array(keys, pa.binary(16))
                         ids = pc.cast(columns["document_id"], pa.string())
                         columns["document_id"] = pc.binary_join_element_wise(str(number), ids, "/")
+                        named = zip(*(columns[key].to_pylist() for key in KEYS), strict=True)
+                        keys = [document_key(*name).bytes for name in named]
+                        columns["document_key"] = pa.array(keys, pa.binary(16))
                     if "embedding" in columns:
                         columns["embedding"] = turned(columns["embedding"], 1000 * number + at)
                     writer.write_batch(pa.record_batch(columns, source.schema_arrow))
@@ -177,18 +177,20 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=10)
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--wait", type=float, default=5.0, help="ms a chunk, for an embedding")
-    parser.add_argument("--no-load", action="store_true", help="measure no rate of loading")
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2, 4], help="that load")
     parser.add_argument("--questions", type=int, default=100)
     given = parser.parse_args()
     dsn = os.environ["CROSSCORPUS_DSN"]
     for name in {PARTS, WHOLE, LOAD} & set(collections(dsn)):
         drop_collection(dsn, name)
-    for workers in () if given.no_load else (1, 2, 4):
-        rates = [load(dsn, given.export, workers, n, given.wait) for n in (None, given.shards)]
-        print(f"load, {workers} workers: whole {rates[0]:.0f}, shards {rates[1]:.0f} chunks/s")
+    ways = {WHOLE: None} | ({PARTS: given.shards} if given.shards else {})
+    for workers in given.workers:
+        for name, shards in ways.items():
+            rate = load(dsn, given.export, workers, shards, given.wait)
+            print(f"load as {name}, {workers} workers: {rate:.0f} chunks/s")
     with tempfile.TemporaryDirectory() as temporary:
         folder = enlarged(given.export, Path(temporary) / "export", given.copies)
-        for name, shards in ((WHOLE, None), (PARTS, given.shards)):
+        for name, shards in ways.items():
             start = time.perf_counter()
             import_collection(folder, dsn, name=name, shards=shards)
             print(f"import {name}, with indexes: {time.perf_counter() - start:.0f} s", flush=True)
@@ -200,7 +202,7 @@ def main() -> None:
     model = Known({k: v.astype(np.float32) for k, v in vectors.items()}, given.export)
     corpus = base["corpus"].value_counts(sort=True)["corpus"][0]
     found: dict[str, list[pl.DataFrame]] = {}
-    for name in (WHOLE, PARTS):
+    for name in ways:
         with build_driver("default", name, dsn=dsn, embedder=model) as driver:
             for text in texts[:10]:
                 driver.execute(["results"], {"query": text})

@@ -49,6 +49,8 @@ def label_text(text: str) -> str:
     >>> label_text("a[0]\\n<b>")
     'a[0]\\\\u{a}<b>'
     """
+    if text.isascii() and text.isprintable():  # as most are
+        return text
     return UNSEEN_IN_A_LINE.sub(_codes, text)
 
 
@@ -89,7 +91,7 @@ def safe_url(url: str) -> str | None:
     >>> safe_url("http://good.com@evil.com/") is safe_url("javascript:alert(1)") is None
     True
     """
-    if UNSEEN_IN_A_LINE.search(url) or "\\" in url:
+    if label_text(url) != url or "\\" in url:
         return None
     try:
         parts = urlsplit(url)

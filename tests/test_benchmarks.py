@@ -1,0 +1,116 @@
+"""Every benchmark runs to its end, on a tiny input."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judged_pages import write_judged, write_pairs
+
+from benchmarks.__main__ import ALL, names
+from benchmarks.ingestion import write_source
+from dataflow.ingestion.loop import ingest
+from operators.embedding.onnx import DirectoryEmbedder
+from operators.foundation.data_dir import data_home
+from operators.postgres.exchange.export_collection import export_collection
+from operators.postgres.schema import indexes
+from operators.postgres.store import collections, drop_collection, open_store
+from operators.sources.jsonl import documents_source
+
+ROOT = Path(__file__).parents[1]
+SET = "tiny"
+# {set}, {export}, {queries} and {pdf} are made by the fixture.
+TINY = {
+    "bm25_cpu": "--chunks 200 --queries 3 --caps 50",
+    "choices": "{set} --undone-by rrf",
+    "end_to_end": "{set} --queries 1",
+    "few_queries": "{set} --draws 2",
+    "filtered_recall": "--chunks 2000 --queries 2 --dimensions 8",
+    "ingestion": "--files 2 --sources pdf dump git",
+    "learned": "{set} --seeds 1",
+    "lineage": "{set}",
+    "neardup": "",
+    "pdf_reader": "{pdf} --repeat 1",
+    "peers": "--collection {set} --queries 30 --peers",
+    "post_search": "--hits 10 --batch 2 --pool 100",
+    "quality": "{set} --channels",
+    "scheduler": "--runs 1 --questions 2",
+    "served": "{set} {queries} --callers 2 --minutes 0.03 --kills 0 --alone 0.5",
+    "shards": "{export} --shards 0 --copies 2 --workers 1 --wait 0 --questions 12",
+    "version_cost": "{set} --questions 2 --rounds 1",
+    "versions": "{set}",
+}
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What benchmarks are given: files and a collection by name, and their environment."""
+
+    names: dict[str, Any]
+    environment: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def inputs(
+    server_dsn: str, minilm: DirectoryEmbedder, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Inputs]:
+    folder = tmp_path_factory.mktemp("benchmarks")
+    queries = write_judged(folder / "data" / SET) / "dev" / "queries.jsonl"
+    write_pairs(folder / "data" / "neardup")
+    home = folder / "home"
+    home.mkdir()
+    (home / "models").symlink_to(data_home() / "models")
+    pdf = folder / "pdf"
+    pdf.mkdir()
+    write_source("pdf", pdf, 1)
+    documents = folder / "data" / SET / "documents.jsonl.gz"
+    with open_store(server_dsn, SET, create=True) as store:
+        ingest(store, minilm, documents_source(documents))
+        export_collection(store, folder / "export")
+    made = {"set": SET, "queries": queries, "export": folder / "export"}
+    made["pdf"] = next(pdf.rglob("*.pdf"))
+    environment = {
+        "CROSSCORPUS_DSN": server_dsn,
+        "CROSSCORPUS_HOME": str(home),
+        "CROSSCORPUS_TEST_DATA": str(folder / "data"),
+    }
+    yield Inputs(made, environment)
+    for name in {SET, "bench-whole"} & set(collections(server_dsn)):
+        drop_collection(server_dsn, name)
+
+
+@pytest.fixture
+def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a benchmark changes of its process is put back."""
+    monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", indexes.EXACT_SCAN_MAX_ROWS)
+    monkeypatch.setattr(logging.root.manager, "disable", logging.root.manager.disable)
+    monkeypatch.delenv("CROSSCORPUS_READ_DSN", raising=False)
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("name", names())
+def test_a_benchmark_runs_on_a_tiny_input(
+    name: str,
+    inputs: Inputs,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert name in TINY, f"give {name} arguments in TINY that make it small"
+    for variable, value in inputs.environment.items():
+        monkeypatch.setenv(variable, value)
+    arguments = [part.format(**inputs.names) for part in TINY[name].split()]
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    importlib.import_module(f"benchmarks.{name}").main()
+    told = capsys.readouterr().out
+    assert any(character.isdigit() for character in told), told
+
+
+def test_make_bench_names_benchmarks_of_the_package() -> None:
+    assert set(ALL) <= set(names())
