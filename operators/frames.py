@@ -94,6 +94,13 @@ BEST_MATCH = pl.Schema(
     }
 )
 
+UNEMBEDDED = pl.Schema(
+    {
+        "chunk_id": pl.Int64(),  # has no vector yet
+        "word_similarity": pl.Float64(),  # how near the best such chunk by words is taken to be
+    }
+)
+
 SCORE_FACTORS = {
     "vector_weight": pl.Float64(),
     "vector_value": pl.Float64(),  # of the vector list, on the scale of the merge or the fusion

@@ -24,7 +24,7 @@ _BOUNDED = {
     "search_depth superseded_weight top_k",
     _Positive: "rrf_k",
     _AtLeastOne: "candidate_cap ef_search max_query_characters",
-    _Share: "corpus_normalization missing_score_fraction unembedded_similarity vector_weight",
+    _Share: "corpus_normalization missing_score_fraction vector_weight word_similarity",
     _Threshold: "cosine_threshold jaccard_threshold",
 }
 BOUNDS: dict[str, Any] = {name: of for of, names in _BOUNDED.items() for name in names.split()}

@@ -138,7 +138,7 @@ def corpus_searches(
     vector_weights: dict[str, float],
     depths: dict[str, int],
     held: dict[str, CollectionInfo],
-    unembedded: dict[str, pl.Series],
+    unembedded: dict[str, pl.DataFrame],
     lone_channels: dict[str, str],
 ) -> dict[str, fusion.CorpusSearch]:
     """How each corpus was searched, as far as a combination of its scores depends on it."""
@@ -157,7 +157,6 @@ def fused__convex(
     corpus_searches: dict[str, fusion.CorpusSearch],
     corpus_normalization: float = 0.5,
     missing_score_fraction: float = 0.0,
-    unembedded_similarity: float = 0.9,
 ) -> pl.DataFrame:
     """All hits as one list, by a convex combination of their scores, each on one scale."""
     factors = fusion.combination(
@@ -166,7 +165,6 @@ def fused__convex(
         lexical_weight,
         corpus_normalization=corpus_normalization,
         missing_score_fraction=missing_score_fraction,
-        unembedded_similarity=unembedded_similarity,
     )
     return fusion.fuse_convex(aged_hits, factors)
 

@@ -79,14 +79,14 @@ class CorpusSearch:
         depth: the number of hits after which its lists were cut; 1 stands for any.
         channel: ``vector`` or ``text`` if no other was searched, or answered; None: both were.
         space: its vector space; only similarities of one space are compared.
-        unembedded: its chunks that have no vector yet.
+        unembedded: ``UNEMBEDDED``, its chunks that have no vector yet.
     """
 
     vector_weight: float = 0.5
     depth: int = 1
     channel: str | None = None
     space: str | None = None
-    unembedded: pl.Series | None = None
+    unembedded: pl.DataFrame | None = None
 
 
 def combination(
@@ -96,7 +96,6 @@ def combination(
     *,
     corpus_normalization: float = 0.5,
     missing_score_fraction: float = 0.0,
-    unembedded_similarity: float = 0.9,
 ) -> pl.DataFrame:
     """``SCORE_FACTORS`` of each hit: a convex combination of similarity and text score.
 
@@ -111,9 +110,9 @@ def combination(
     be no worse than what came just within the cut. A list that ends before the cut lacks only what
     does not match, so that the fraction goes down with its length.
 
-    A chunk that has no vector yet is taken to be as near as its words are good:
-    ``unembedded_similarity * text score / best of all`` stands for its similarity, so that it
-    neither loses to its neighbours for lacking a vector nor beats them.
+    A chunk that has no vector yet is taken to be as near as its words are good: its
+    ``word_similarity * text score / best of all`` stands for its similarity, so that it neither
+    loses to its neighbours for lacking a vector nor beats them.
 
     A corpus of one channel counts by that one alone; else all its hits would lose to those of
     corpora that have both.
@@ -125,7 +124,6 @@ def combination(
         corpus_normalization: 1 scales the similarities of each corpus by itself, 0 those of all
             together.
         missing_score_fraction: 0 to 1.
-        unembedded_similarity: 0 to 1.
     """
     number, searches = {name: place for place, name in enumerate(corpora)}, list(corpora.values())
     query_id = hits["query_id"].to_numpy()
@@ -158,8 +156,10 @@ def combination(
     text = ratio(text_score, np.repeat(best_text, sizes))
     lacking = [one.unembedded for one in searches if one.unembedded is not None]
     if any(map(len, lacking)):
-        waits = np.isin(hits["chunk_id"].to_numpy(), pl.concat(lacking).to_numpy())
-        vector[waits] = unembedded_similarity * text[waits]
+        known = pl.concat(lacking).unique("chunk_id", maintain_order=True)
+        waits = hits.select("chunk_id").join(known, "chunk_id", "left", maintain_order="left")
+        similarity_by_words = waits["word_similarity"].to_numpy() * text
+        vector = np.where(np.isnan(similarity_by_words), vector, similarity_by_words)
     made = (vector_weight, vector, 1 - vector_weight, text, words)
     return frame_of(pl.Series(name, one) for name, one in zip(SCORE_FACTORS, made, strict=True))
 

@@ -96,12 +96,12 @@ def fetch_chunks(
     )
 
 
-def without_vector(chunks: pl.DataFrame) -> pl.Series:
-    """The ids of the ``chunks`` (``READ_CHUNKS``) whose vector the store lacks: it is all zeros."""
+def without_vector(chunks: pl.DataFrame) -> pl.DataFrame:
+    """Column chunk_id: the ``chunks`` (``READ_CHUNKS``) that lack a vector, which is all zeros."""
     if not chunks.height:
-        return chunks["chunk_id"]
+        return chunks.select("chunk_id")
     vectors = chunks["embedding"].explode().to_numpy().reshape(chunks.height, -1)
-    return chunks["chunk_id"].filter(pl.Series(~vectors.any(axis=1)))
+    return chunks.select("chunk_id").filter(pl.Series(~vectors.any(axis=1)))
 
 
 def _widest(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from operators.frames import FUSED, LEXICAL_WEIGHT, check
+from operators.frames import FUSED, LEXICAL_WEIGHT, UNEMBEDDED, check
 from operators.ranking import fusion
 from operators.ranking.fusion import CorpusSearch, combination, fuse_comb_sum, fuse_rrf
 
@@ -44,7 +44,7 @@ def fuse_convex(
     depths: dict[str, int] | None = None,
     alone: dict[str, str] | None = None,
     spaces: dict[str, str | None] | None = None,
-    unembedded: dict[str, pl.Series] | None = None,
+    unembedded: dict[str, pl.DataFrame] | None = None,
     **how: float,
 ) -> pl.DataFrame:
     given = {"depth": depths, "channel": alone, "space": spaces, "unembedded": unembedded}
@@ -262,6 +262,11 @@ def test_a_share_for_what_a_list_lacks_puts_no_hit_of_a_list_behind_what_it_lack
         assert all(score <= min(listed) + 1e-12 for known, score in hits if not known and listed)
 
 
+def lacking(chunk_ids: list[int], word_similarity: float) -> pl.DataFrame:
+    known = {"chunk_id": chunk_ids, "word_similarity": [word_similarity] * len(chunk_ids)}
+    return pl.DataFrame(known, schema=UNEMBEDDED)
+
+
 def test_a_chunk_without_a_vector_is_taken_to_be_as_near_as_its_words_are_good(
     make_hits: Make,
 ) -> None:
@@ -271,10 +276,8 @@ def test_a_chunk_without_a_vector_is_taken_to_be_as_near_as_its_words_are_good(
         {**both, "chunk_id": 2, "vector_distance": None},
         {**both, "chunk_id": 3, "vector_distance": None, "text_score": 6.0},
     ).with_columns(recency=pl.lit(1.0))
-    waiting = {"code": pl.Series([2, 3], dtype=pl.Int64)}
-    fused = fuse_convex(
-        rows, {"code": 0.5}, CONFIDENCE, unembedded=waiting, unembedded_similarity=0.8
-    )
+    waiting = {"code": lacking([2, 3], 0.8)}
+    fused = fuse_convex(rows, {"code": 0.5}, CONFIDENCE, unembedded=waiting)
     found = dict(fused.select("chunk_id", "score").iter_rows())
     assert found == pytest.approx({n: 0.5 * v + 0.125 * t for n, v, t in (
         (1, 1.0, 1.0), (2, 0.8, 1.0), (3, 0.8 * 0.75, 0.75)
@@ -288,11 +291,9 @@ def test_where_every_chunk_waits_for_its_vector_the_order_is_that_of_the_words(
 ) -> None:
     found = [{**row, "vector_distance": None, "vector_rank": None} for row in rows]
     found = [row for row in found if row["text_score"] is not None]
-    waiting = dict.fromkeys(WEIGHTS, pl.Series([row["chunk_id"] for row in found], dtype=pl.Int64))
+    waiting = dict.fromkeys(WEIGHTS, lacking([row["chunk_id"] for row in found], share))
     equal = dict.fromkeys(WEIGHTS, 0.5)
-    ours = fuse_convex(
-        frame(make_hits, found), equal, unembedded=waiting, unembedded_similarity=share
-    )
+    ours = fuse_convex(frame(make_hits, found), equal, unembedded=waiting)
     words = fuse_convex(frame(make_hits, found), equal, alone=dict.fromkeys(WEIGHTS, "text"))
     assert ours["chunk_id"].to_list() == words["chunk_id"].to_list()
 
