@@ -214,7 +214,7 @@ def short_chunks(chunks: pl.DataFrame, full_length_words: int = 0) -> pl.DataFra
 
 
 @tag(stage="chunks")
-def unembedded(chunks: pl.DataFrame, word_similarity: float = 0.8) -> pl.DataFrame:
+def unembedded(chunks: pl.DataFrame, word_similarity: float = 0.9) -> pl.DataFrame:
     """The chunks that have no vector yet, and how near the best of them by words is taken to be."""
     return without_vector(chunks).with_columns(word_similarity=pl.lit(word_similarity, pl.Float64))
 
