@@ -32,9 +32,9 @@ demo: install  ## ingest this repository and ask it three questions
 	@# Tests say again what the code says, and this file has the questions.
 	$(BIN)/crosscorpus ingest git . --collection demo --exclude tests --exclude Makefile --wait words
 	@for question in \
-	  "how are the lists of several corpora fused into one?" \
-	  "what stands in for a search that fails or times out?" \
-	  "how does a connection restart a dead embedded server?"; \
+	  "what keeps one caller from taking the server from the others?" \
+	  "how does a connection restart a dead embedded server?" \
+	  "what happens to secrets such as a private key in a document?"; \
 	do \
 	  printf '\n$$ crosscorpus query "%s" --collection demo --top-k 5\n\n' "$$question"; \
 	  $(BIN)/crosscorpus query "$$question" --collection demo --top-k 5 || exit 1; \
