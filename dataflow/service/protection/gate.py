@@ -61,13 +61,16 @@ class Gate:
             return
         if scope["method"] == "POST":
             with anyio.move_on_after(self.seconds) as time:
-                receive = await _read(receive)
+                whole = await _read(receive)
             if time.cancelled_caught:
                 said = f"the body did not arrive within {self.seconds:g} s"
                 await JSONResponse({"detail": said}, 408, {"connection": "close"})(
                     scope, receive, safely
                 )
                 return
+            if whole is None:  # its caller has gone: it costs nothing more
+                return
+            receive = whole
         address = (scope.get("client") or ("",))[0]
         caller = headers.get("x-caller") or headers.get("user-agent", "")
         with _traced(headers), _asked_by(Asker(self.turns, address, caller)):
@@ -109,16 +112,19 @@ def unmeasured(method: str, headers: Headers) -> JSONResponse | None:
     return JSONResponse({"detail": said}, 413, {"connection": "close"})
 
 
-async def _read(receive: Receive) -> Receive:
-    """Read a request to its end; what gives it at once, and then whether its caller has gone."""
+async def _read(receive: Receive) -> Receive | None:
+    """Read a request to its end; what gives it at once, and then whether its caller has gone.
+
+    None: its caller has gone already.
+    """
     body, message = bytearray(), await receive()
     while message["type"] == "http.request":
         body += message.get("body", b"")
         if not message.get("more_body"):
             break
         message = await receive()
-    else:  # its caller has gone
-        return receive
+    else:
+        return None
     whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
     async def again() -> Message:

@@ -45,9 +45,7 @@ def test_each_question_of_the_demonstration_is_answered_first_by_what_answers_it
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this copy of the project has no history")
-def test_words_alone_have_each_file_that_answers_make_demo_first(
-    store: Store, minilm: Any
-) -> None:
+def test_words_alone_have_each_file_that_answers_make_demo_first(store: Store, minilm: Any) -> None:
     makefile = (ROOT / "Makefile").read_text()
     questions = re.findall(r'^\t  "(.+\?)"', makefile, re.MULTILINE)
     assert len(questions) == len(ANSWERS)

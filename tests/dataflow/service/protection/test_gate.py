@@ -142,6 +142,26 @@ def test_requests_that_do_not_arrive_keep_no_question_out(client: httpx2.Client)
             one.close()
 
 
+def test_a_caller_that_goes_before_its_body_is_there_costs_no_work() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError("the application was asked")
+
+    left = [{"type": "http.disconnect"}, {"type": "http.request", "body": b"{", "more_body": True}]
+
+    async def run() -> None:
+        async def receive() -> Any:
+            return left.pop()
+
+        async def send(message: Any) -> None:
+            raise AssertionError(message)
+
+        headers = [(b"host", b"localhost"), (b"content-length", b"9")]
+        await Gate(app)({"type": "http", "method": "POST", "headers": headers}, receive, send)
+
+    anyio.run(run)
+    assert not left
+
+
 def test_a_body_that_does_not_arrive_in_time_is_told_so() -> None:
     async def silent() -> Any:
         await anyio.sleep_forever()
