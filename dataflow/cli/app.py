@@ -18,13 +18,7 @@ from dataflow.cli.ingest import ingest_app, watch
 from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, embed, models_app, status, verify
 from dataflow.cli.mcp import mcp_app
-from dataflow.cli.options import (
-    FAILED,
-    WRONG_USAGE,
-    AsJson,
-    Config,
-    WrongUsage,
-)
+from dataflow.cli.options import FAILED, WRONG_USAGE, AsJson, Config, WrongUsage
 from dataflow.cli.query import Query, query
 from dataflow.cli.serve import serve
 from dataflow.cli.sync import sync_app

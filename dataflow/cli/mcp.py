@@ -78,22 +78,18 @@ def entry(
             raise CrosscorpusError(f"{client.file} takes no server by its address: leave out --url")
         told: dict[str, Any] = {client.url: _checked_url(url)}
     else:
-        from dataflow.configuration.loader import (
-            from_anywhere,
-        )  # takes longer to load than the rest
+        # these take longer to load than the rest
+        from dataflow.configuration.loader import from_anywhere
+        from operators.foundation.sanitize import clean_text
 
         config = from_anywhere(config)
         args = ["serve", "-C", collection, *(["-c", config] * (config != "default")), "--stdio"]
         command = f"{sysconfig.get_path('scripts')}{os.sep}crosscorpus"
         told = {"command": command, "args": args} | ({"env": {**env}} if env else {})
         for text in (command, *args, *env.values()):
-            if not _is_utf8(text):
+            if clean_text(text) != text:
                 raise CrosscorpusError(f"{text!r} is not UTF-8, as settings must be: rename it")
     return {"type": "stdio" if url is None else "http", **told} if client.typed else told
-
-
-def _is_utf8(text: str) -> bool:
-    return text == text.encode(errors="ignore").decode()
 
 
 def _checked_url(url: str) -> str:

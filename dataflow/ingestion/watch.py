@@ -69,10 +69,9 @@ class WatchedFolder:
         try:
             found = os.lstat(self.real)
         except OSError as error:
-            said = (
+            raise CrosscorpusError(
                 f"{self.path} can't be found ({error.strerror}): it is read again once it is back"
-            )
-            raise CrosscorpusError(said) from None
+            ) from None
         why = None
         if (leads := os.path.realpath(self.path)) != self.real:
             why = f"leads to {shown_path(os.fsencode(leads))} now"
@@ -82,7 +81,7 @@ class WatchedFolder:
             why = "is a folder of another user now"
         if why:
             raise CrosscorpusError(
-                f"{shown_path(os.fsencode(self.path))} {why}, and nothing is read: put back "
+                f"{self.path} {why}, and nothing is read: put back "
                 f"{shown_path(os.fsencode(self.real))}, or end this and watch the other place"
             )
         return found.st_dev, found.st_ino

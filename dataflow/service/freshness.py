@@ -11,7 +11,7 @@ from typing import Any
 
 from dataflow.service import models
 from operators.foundation.os_user import child_environment, child_python
-from operators.postgres.inspect.status import sources
+from operators.postgres.inspect.status import names_repo, sources
 from operators.postgres.store import Home, by_store
 from operators.sources.git.repository import changed_since
 
@@ -34,10 +34,12 @@ def sources_of(
     for store, corpora in by_store({name: homes[name] for name in sorted(names)}):
         held = {(home, repo) for home, name in corpora.items() for of, repo in shown if of == name}
         for row in sources(store).iter_rows(named=True):
-            repos = row["source"].split(" ")[1:]  # behind its reader; a source may name none
-            known = {None, *repos} if repos else {repo for _, repo in held}
-            if any(of in row["corpora"] and repo in known for of, repo in held):
-                found.append(row)
+            any_repo = " " not in row["source"]  # it names none behind its reader
+            for of, repo in held:
+                named = any_repo or repo is None or names_repo(row["source"], repo)
+                if of in row["corpora"] and named:
+                    found.append(row)
+                    break
     return [read_of(row) for row in found[:MOST]]
 
 

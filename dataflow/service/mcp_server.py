@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from dataflow.service.models import faults
 from dataflow.service.protection.limits import answered
 from dataflow.service.stdio import StdioServer
-from dataflow.service.tools import TOOLS, Use, put, status
+from dataflow.service.tools import TOOLS, Use, put, status, told
 from operators.errors import CrosscorpusError, UnknownName, check_known
 
 INSTRUCTIONS = (
@@ -36,12 +36,7 @@ def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
     @server.resource("crosscorpus://corpora", mime_type="application/json")
     async def corpora() -> str:
         """The corpora, how much they hold and when they were read."""
-
-        def told() -> str:
-            with use() as service:
-                return status(service).model_dump_json()
-
-        return await answered(told, seconds)
+        return (await told(use, status, seconds)).model_dump_json()
 
     return server
 

@@ -16,8 +16,18 @@ from fastapi.responses import PlainTextResponse, Response
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.service import models
-from dataflow.service.protection.limits import answered
-from dataflow.service.tools import Id, Query, Service, Use, document, found, inputs, search, text_of
+from dataflow.service.tools import (
+    Id,
+    Query,
+    Service,
+    Use,
+    document,
+    found,
+    inputs,
+    search,
+    text_of,
+    told,
+)
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture
 from dataflow.visualization.png import RenderError, draw
@@ -55,12 +65,8 @@ def serve_page(app: FastAPI, use: Use, seconds: float) -> None:
         """The text of a passage, and in a browser the page that shows it."""
         if "text/html" in request.headers.get("accept", ""):
             return file("index.html")
-
-        def text() -> str:
-            with use() as service:
-                return str(found(service, id)[1]["text"])
-
-        return PlainTextResponse(await answered(text, seconds))
+        _, row = await told(use, lambda service: found(service, id), seconds)
+        return PlainTextResponse(row["text"])
 
 
 def neighbours(service: Service, id: Id) -> models.Place:

@@ -17,7 +17,7 @@ from dataflow.service.batches import serve_batches
 from dataflow.service.page import graph, neighbours, serve_page
 from dataflow.service.protection.gate import LOCAL, Gate
 from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
-from dataflow.service.tools import TOOLS, Use, put
+from dataflow.service.tools import TOOLS, Service, Use, put, told
 from operators.errors import CrosscorpusError, SearchError, UnknownName
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info
@@ -70,12 +70,8 @@ def http_app(
     @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> Response:
         """For Prometheus."""
-
-        def scraped() -> bytes:
-            with use() as service:
-                return service.metrics.scrape(service.homes)
-
-        return Response(await answered(scraped, seconds), media_type=CONTENT_TYPE_LATEST)
+        text = await told(use, lambda service: service.metrics.scrape(service.homes), seconds)
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
 
     @app.get("/healthz")
     async def healthy() -> dict[str, str | int]:
@@ -86,12 +82,11 @@ def http_app(
     async def ready() -> dict[str, str]:
         """The collection answers too."""
 
-        def read() -> None:
-            with use() as service:
-                service.store.forget_info()
-                collection_info(service.store)
+        def read(service: Service) -> None:
+            service.store.forget_info()
+            collection_info(service.store)
 
-        await answered(read, seconds)
+        await told(use, read, seconds)
         return {"status": "ok"}
 
     return app

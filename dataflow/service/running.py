@@ -29,9 +29,9 @@ try:
     from dataflow.service.mcp_server import mcp_server
     from dataflow.service.protection.connections import Connection
     from dataflow.service.protection.gate import LOCAL, host_name
-    from dataflow.service.protection.limits import answered, while_there
+    from dataflow.service.protection.limits import while_there
     from dataflow.service.routes import http_app
-    from dataflow.service.tools import Service
+    from dataflow.service.tools import Service, told
     from dataflow.service.warm import Warm
 except ImportError as missing:
     raise CrosscorpusError(f"a server needs {missing.name}: {installing('serve')}") from None
@@ -122,11 +122,10 @@ def run_http(
             if request.client is not None:  # not by the socket that its owner alone may use:
                 raise UnknownName("a command asks by its socket")  # a change may name code to load
 
-            def work() -> Any:
-                with use() as service:
-                    return reply(service, asked) if asked["config"] == service.source else None
+            def work(service: Service) -> Any:
+                return reply(service, asked) if asked["config"] == service.source else None
 
-            return await while_there(request, answered(work, seconds))
+            return await while_there(request, told(use, work, seconds))
 
         for route in mcp.routes:
             if isinstance(route, Route):  # a GET would wait for ever: nothing is told unasked

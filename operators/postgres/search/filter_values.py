@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 from psycopg.rows import TupleRow
 
+from operators.errors import UnknownName
 from operators.foundation.sanitize import clean_text
 from operators.frames import NOTES
 from operators.postgres.search.filters import within_border
@@ -50,6 +51,14 @@ def absent_everywhere(
     lacks = [{sentence.partition(" here")[0] for sentence in one} for one in found]
     first = found[0] if found else ()
     return [s for s in first if all(s.partition(" here")[0] in one for one in lacks)]
+
+
+def check_known_values(
+    homes: Mapping[str, Home], visible: Mapping[str, Mapping[str, Any]], **filters: Any
+) -> None:
+    """Raise UnknownName for a value of ``filters`` that :func:`absent_everywhere` tells of."""
+    if any(filters.values()) and (absent := absent_everywhere(homes, visible, **filters)):
+        raise UnknownName(absent[0])
 
 
 def absent_values(

@@ -24,6 +24,14 @@ def test_a_team_of_many_repositories_gets_a_short_list(service: Service) -> None
     service.store.execute("DELETE FROM runs WHERE source LIKE %s", ("git/9 %",))
 
 
+def test_a_repository_with_a_space_in_its_name_has_its_sources(service: Service) -> None:
+    for source in ("folder/9 My docs", "folder/9 other"):
+        begin_run(service.store, source, ["issue"])
+    found = sources_of(service.driver.homes, [("issue", "My docs")])
+    assert [one.source for one in found] == ["folder/9 My docs"]
+    service.store.execute("DELETE FROM runs WHERE source LIKE %s", ("folder/9 %",))
+
+
 def test_a_command_that_fails_is_told_and_the_answer_says_what_was_not_read(
     service: Service, app: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -162,6 +162,13 @@ def test_a_caller_that_goes_before_its_body_is_there_costs_no_work() -> None:
     assert not left
 
 
+def test_a_body_in_chunks_is_refused_also_where_it_says_a_length(client: httpx2.Client) -> None:
+    for kind in (b"chunked", b"Chunked"):
+        head = b"POST /api/status HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n"
+        answer = replied(client, head + b"transfer-encoding: " + kind, b"2\r\n{}\r\n0\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 413 ")
+
+
 def test_a_body_that_does_not_arrive_in_time_is_told_so() -> None:
     async def silent() -> Any:
         await anyio.sleep_forever()

@@ -5,7 +5,14 @@ from typing import Any
 
 import polars as pl
 
-from operators.postgres.inspect.status import LONGEST_REASON, TOP_REASONS, UNREAD, status, unread
+from operators.postgres.inspect.status import (
+    LONGEST_REASON,
+    TOP_REASONS,
+    UNREAD,
+    sources,
+    status,
+    unread,
+)
 from operators.postgres.store import Store
 from operators.postgres.write.document_writer import write_documents
 from operators.postgres.write.ingestion_runs import COUNTS, begin_run, end_run, meet_corpus
@@ -23,6 +30,17 @@ def test_the_most_frequent_reasons_of_failures_are_told_with_their_counts(store:
     assert frame["reasons"][0].to_list() == ["3 x broken", "2 x late", "1 x a"]
     assert len(frame["reasons"][0]) == TOP_REASONS
     assert frame["reasons"][1].to_list() == ["1 x " + "x" * LONGEST_REASON]
+
+
+def test_a_source_of_a_repository_with_a_space_in_its_name_is_told_within_filters(
+    store: Store, filling: Any
+) -> None:
+    repos = ["My docs", "hidden", "org/app"]
+    filling.write(store, [{"corpus": "docs", "repo": one, "document_id": "d"} for one in repos])
+    for named in ("folder/1 My docs", "folder/1 hidden", "github/1 hidden org/app"):
+        begin_run(store, named, ["docs"])
+    limited = store.limited({"docs": {"repos": ["My docs", "org/app"]}})
+    assert sources(limited)["source"].to_list() == ["folder/1 My docs", "github/1 org/app"]
 
 
 def test_documents_without_text_and_locked_ones_are_told_apart_from_failed_ones(
