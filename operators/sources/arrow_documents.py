@@ -1,7 +1,8 @@
 """Documents in Parquet and Arrow files: a row is what a line of JSON is, a null a missing key.
 
 A file is read some rows at a time, whatever the size of its row groups. A text that many rows share
-stays one text in memory.
+stays one text in memory. What a row takes is known before it is unfolded: a row that is too long
+costs itself, and a file that unfolds to far more than its size is refused.
 """
 
 import json
@@ -10,14 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from operators.errors import CrosscorpusError
+from operators.sources.formats.arrow_messages import MAGIC, message_sizes
 from operators.sources.formats.json_stream import read_json
-from operators.sources.protocol import ReadIssue
+from operators.sources.protocol import MAX_TEXT, ReadIssue
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 ROWS = 256
-"""Rows in memory."""
+"""Rows in memory, at most."""
 
 _MAGIC = (b"PAR1", b"ARRO")
 _STRINGS = ("doc_id", "corpus", "text", "title", "path", "url", "repo", "project", "version")
@@ -37,44 +41,98 @@ def arrow_rows(path: Path, on_read: Callable[[float], None]) -> Iterator[tuple[s
         on_read: called with the share of the file that is read.
 
     Raises:
-        CrosscorpusError: the file is damaged, or a column is missing, doubled or of another type.
+        CrosscorpusError: the file is damaged, unfolds to far more than its size, or a column is
+            missing, doubled or of another type.
     """
     import pyarrow as pa
 
     number = 0
     try:
-        for batch, share in _batches(path):
+        _check_unfolded(path)
+        for batch, sizes, share in _batches(path):
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-            for row in range(batch.num_rows):
+            for row, size in enumerate(sizes):
                 number += 1
-                yield f"row {number}", _fields(columns, row, f"row {number}")
+                yield f"row {number}", _fields(columns, row, int(size), f"row {number}")
             on_read(share)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise CrosscorpusError(f"{path}: {str(error).splitlines()[0][:200]}") from error
 
 
-def _batches(path: Path) -> Iterator[tuple["pa.RecordBatch", float]]:
+def _check_unfolded(path: Path) -> None:
+    """Raise ValueError if all rows have far more bytes than the file: before one is taken."""
+    from operators.arrays.unfolded import most_unfolded
+
+    unfolded, most = 0, most_unfolded(path.stat().st_size)
+    for _, sizes, _ in _batches(path):
+        unfolded += int(sizes.sum())
+        if unfolded > most:
+            raise ValueError(f"it unfolds to over {most:,} bytes: give it in parts")
+
+
+def _sizes(batch: "pa.RecordBatch") -> "NDArray[np.int64]":
+    """The bytes of each row."""
+    import numpy as np
+
+    from operators.arrays.unfolded import row_sizes
+
+    sizes = np.zeros(batch.num_rows, dtype=np.int64)
+    for column in batch.columns:
+        sizes += row_sizes(column)
+    return sizes
+
+
+def _batches(path: Path) -> Iterator[tuple["pa.RecordBatch", "NDArray[np.int64]", float]]:
+    """Some rows after others, the bytes of each, and the share of the file that is read."""
+    return _parquet_batches(path) if _first(path) == b"PAR1" else _arrow_batches(path)
+
+
+def _parquet_batches(path: Path) -> Iterator[tuple["pa.RecordBatch", "NDArray[np.int64]", float]]:
+    import pyarrow.parquet as pq
+
+    from operators.arrays.unfolded import AT_ONCE, MOST_VALUES, check_pages
+
+    _check(pq.read_schema(path), path)
+    with pq.ParquetFile(path) as file:
+        leaves = [file.schema.column(number) for number in range(len(file.schema))]
+    texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+    with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
+        done = 0
+        for number in range(file.num_row_groups):
+            group = file.metadata.row_group(number)
+            check_pages(group)
+            for column in map(group.column, range(group.num_columns)):
+                if column.num_values > max(MOST_VALUES, group.num_rows):
+                    raise ValueError(f"{column.path_in_schema} has {column.num_values:,} values")
+            rows = AT_ONCE * group.num_rows // max(group.total_byte_size, 1)
+            for batch in file.iter_batches(min(max(rows, 1), ROWS), [number], use_threads=False):
+                done += batch.num_rows
+                yield batch, _sizes(batch), done / file.metadata.num_rows
+
+
+def _arrow_batches(path: Path) -> Iterator[tuple["pa.RecordBatch", "NDArray[np.int64]", float]]:
     import pyarrow as pa
     import pyarrow.ipc
-    import pyarrow.parquet
 
-    if _first(path) == b"PAR1":
-        schema = pa.parquet.read_schema(path)
-        _check(schema, path)
-        shared = [one.name for one in schema if _is_text(one.type)]
-        with pa.parquet.ParquetFile(path, read_dictionary=shared, pre_buffer=False) as file:
-            done = 0
-            for batch in file.iter_batches(ROWS, use_threads=False):
-                done += batch.num_rows
-                yield batch, done / file.metadata.num_rows
-        return
-    with pa.memory_map(str(path)) as mapped, pa.ipc.open_file(mapped) as file:
-        _check(file.schema, path)
-        for number in range(file.num_record_batches):
-            batch = file.get_batch(number)
+    from operators.arrays.unfolded import LARGE_COLUMN, MOST_UNFOLDED
+
+    with pa.memory_map(str(path)) as mapped:
+        with pa.ipc.open_file(mapped) as file:  # what it lists at its end is what the stream has
+            _check(file.schema, path)
+            count = file.num_record_batches
+        mapped.seek(len(MAGIC))
+        for size, unfolded in message_sizes(mapped):
+            if unfolded > (most := max(LARGE_COLUMN, MOST_UNFOLDED * size)):
+                raise ValueError(f"a batch unfolds to over {most:,} bytes")
+        mapped.seek(len(MAGIC))
+        done = 0
+        for done, batch in enumerate(pa.ipc.open_stream(mapped), start=1):
             batch.validate(full=True)
+            sizes, share = _sizes(batch), min(done / max(count, 1), 1.0)
             for start in range(0, batch.num_rows, ROWS):
-                yield batch.slice(start, ROWS), (number + 1) / file.num_record_batches
+                yield batch.slice(start, ROWS), sizes[start : start + ROWS], share
+        if done != count:
+            raise ValueError(f"it has {done} batches, and lists {count}")
 
 
 def _first(path: Path) -> bytes:
@@ -101,7 +159,9 @@ def _check(schema: "pa.Schema", path: Path) -> None:
             raise CrosscorpusError(f"{path}: the column {name} is {kind}, not string")
 
 
-def _fields(columns: dict[str, Any], row: int, where: str) -> Any:
+def _fields(columns: dict[str, Any], row: int, size: int, where: str) -> Any:
+    if size > MAX_TEXT:
+        return ReadIssue(where, f"it has {size:,} bytes, at most {MAX_TEXT:,} are taken")
     try:
         given = {name: column[row].as_py() for name, column in columns.items()}
         fields = {name: value for name, value in given.items() if value is not None}

@@ -30,6 +30,7 @@ from operators.sources.formats.pdf import PdfReader, PdfRefused, pdf_text, pdf_t
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError, is_corpus_name
 from operators.sources.protocol import (
+    MAX_TEXT,
     Document,
     Item,
     Key,
@@ -45,7 +46,6 @@ _PDF_END, _PDF_TAIL = b"%%EOF", 2048  # bytes at its end in which a whole PDF sa
 _PDF_XREF = re.compile(rb"startxref\s+(\d{1,12})\s")  # where its table of objects stands
 _FIRST_PAGE = 1500  # characters; there a page must name the release whose day it gives
 _DAY = r"\((?P<day>[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2})\)"
-MAX_TEXT = 20_000_000
 MAX_PDF = 200_000_000
 """Bytes; a larger file is left out before it is read."""
 

@@ -85,11 +85,14 @@ def documents_source(path: Path | str) -> Source:
                 yield row
 
     def read(file: Path, on_read: OnRead) -> Iterator[Item]:
+        item: Item | None = None
         for item in documents_of(rows(file, on_read)):
             if isinstance(item, ReadIssue):
                 yield replace(item, where=f"{file.name}: {item.where}")
             else:
                 yield item
+        if item is None:
+            yield ReadIssue(file.name, "it has no rows", failed=False)
 
     return file_source(path, READER, "a JSONL file, plain or gzipped, or Parquet", read)
 

@@ -27,6 +27,9 @@ from operators.frames import DOCUMENTS
 METADATA_VALUE_LIMIT = 500
 """Characters of JSON; a longer metadata value is left out: it is a text, not a label."""
 
+MAX_TEXT = 20_000_000
+"""Bytes of a text; a file of text, or a row of Parquet, that is larger is left out."""
+
 LONGEST_TITLE = 300
 """Characters of a title or a heading: each chunk below it repeats it."""
 

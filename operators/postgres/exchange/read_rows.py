@@ -1,9 +1,4 @@
-"""The rows of an exported file, in bounded memory.
-
-A few bytes of Parquet can stand for gigabytes: a page is compressed, and a value that repeats is
-written once. So texts are read as dictionaries, their lengths are known before they are unfolded,
-and what is unfolded at once has a bound in bytes.
-"""
+"""The rows of an exported file, in bounded memory (see :mod:`operators.arrays.unfolded`)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from operators.arrays.unfolded import LARGE_COLUMN, check_pages, most_unfolded, slices, text_sizes
 from operators.postgres.exchange.columns import from_arrow
 from operators.postgres.exchange.manifest import check_regular
 from operators.postgres.server_cursor import ROWS_AT_ONCE
@@ -26,16 +22,7 @@ LONGEST_VALUE = 1024 * 1024
 LONGEST_ITEM = 64 * 1024 * 1024
 """Bytes of ``data``, which a live source has told of one item."""
 
-MOST_UNFOLDED = 200
-"""A file of over ``FREE`` bytes unfolds to at most this many times its size."""
-
-FREE = 1024 * 1024 * 1024
-
-AT_ONCE = 64 * 1024 * 1024
-"""Bytes that are unfolded together."""
-
-_LARGE_COLUMN = 256 * 1024 * 1024  # bytes of a column in a row group; then few rows are read
-_FEW_ROWS = 16
+_FEW_ROWS = 16  # are read at once of a row group with a large column
 _MOST_NUMBERS = 2**27  # of a list column in a row group
 
 # A buffer would hold the whole file.
@@ -59,16 +46,17 @@ def read_rows(path: Path, fields: Sequence[pa.Field]) -> Iterator[dict[str, list
     """
     texts = [field.name for field in fields if _is_text(field.type)]
     kinds = {field.name: field.type for field in fields}
-    unfolded, most = 0, max(FREE, MOST_UNFOLDED * path.stat().st_size)
+    unfolded, most = 0, most_unfolded(path.stat().st_size)
     with pq.ParquetFile(path, read_dictionary=texts, **_OPTIONS) as file:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
+            check_pages(group)
             rows = _rows_at_once(group, kinds)
             for batch in file.iter_batches(rows, [number], list(kinds)):
                 sizes = _sizes(batch)
                 if (unfolded := unfolded + int(sizes.sum())) > most:
                     raise ValueError(f"it unfolds to over {most:,} bytes")
-                for part in _parts(batch, sizes):
+                for part in slices(batch, sizes):
                     yield {name: from_arrow(part.column(name)) for name in kinds}
 
 
@@ -90,7 +78,7 @@ def _rows_at_once(group: pq.RowGroupMetaData, kinds: Mapping[str, pa.DataType]) 
         if pa.types.is_nested(kind) and column.num_values > most:
             raise ValueError(f"{name} has {column.num_values} values in {group.num_rows} rows")
         large = large or (
-            not pa.types.is_fixed_size_list(kind) and column.total_uncompressed_size > _LARGE_COLUMN
+            not pa.types.is_fixed_size_list(kind) and column.total_uncompressed_size > LARGE_COLUMN
         )
     return _FEW_ROWS if large else ROWS_AT_ONCE
 
@@ -106,22 +94,10 @@ def _sizes(batch: pa.RecordBatch) -> NDArray[np.int64]:
     return sizes
 
 
-def _parts(batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-    """``batch`` in slices of up to ``AT_ONCE`` bytes, or of one row."""
-    start, ends = 0, np.cumsum(sizes)
-    while start < batch.num_rows:
-        before = int(ends[start - 1]) if start else 0
-        end = max(int(np.searchsorted(ends, before + AT_ONCE, "right")), start + 1)
-        yield batch.slice(start, end - start)
-        start = end
-
-
 def _lengths(name: str, column: pa.DictionaryArray) -> NDArray[np.int64]:
     """The bytes of each text of a column; a ValueError if one is too long."""
-    lengths = pc.binary_length(column.dictionary)
-    at = pc.fill_null(pc.take(lengths, column.indices), 0).to_numpy(zero_copy_only=False)
+    sizes = text_sizes(column)
     most = LONGEST_ITEM if name == "data" else LONGEST_VALUE
-    if len(at) and at.max() > most:
-        raise ValueError(f"{name} has a value of {at.max():,} bytes, at most {most:,} are taken")
-    sizes: NDArray[np.int64] = at.astype(np.int64)
+    if len(sizes) and sizes.max() > most:
+        raise ValueError(f"{name} has a value of {sizes.max():,} bytes, at most {most:,} are taken")
     return sizes

@@ -9,13 +9,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from operators.errors import CrosscorpusError
 from operators.sources.jsonl import documents_source
-from operators.sources.protocol import Document, ReadIssue
+from operators.sources.protocol import MAX_TEXT, Document, ReadIssue
 
 ROWS = {"doc_id": ["a", "b", "c"], "corpus": ["docs"] * 3, "text": ["One.", "Two.", None]}
 MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -31,6 +32,23 @@ def arrow(path: Path, columns: dict[str, Any]) -> Path:
     with pa.ipc.new_file(str(path), table.schema) as file:
         file.write_table(table)
     return path
+
+
+def plain(path: Path, columns: dict[str, Any], **options: Any) -> Path:
+    return parquet(path, columns, use_dictionary=False, write_statistics=False, **options)
+
+
+def packed_arrow(path: Path, columns: dict[str, Any], **_: Any) -> Path:
+    table = pa.table(columns)
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_file(str(path), table.schema, options=options) as file:
+        file.write_table(table, 20)
+    return path
+
+
+def documents(texts: Any, **columns: Any) -> dict[str, Any]:
+    names = [f"d{number}" for number in range(len(texts))]
+    return {"doc_id": names, "corpus": ["docs"] * len(names), "text": texts, **columns}
 
 
 def read(path: Path) -> list[Any]:
@@ -127,11 +145,11 @@ def test_a_damaged_file_is_one_line_and_never_ends_the_process(tmp_path: Path) -
 def test_memory_stays_with_one_large_row_group_and_a_text_that_all_rows_share(
     tmp_path: Path,
 ) -> None:
-    count = 300_000
+    count = 100_000
     rows = {
         "doc_id": pa.array(map(str, range(count))),
         "corpus": pa.array(["docs"] * count),
-        "text": pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), ["x" * 200_000]),
+        "text": pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), ["x" * 2_000]),
     }
     parquet(tmp_path / "x.parquet", rows, row_group_size=count)
     program = (
@@ -146,3 +164,88 @@ def test_memory_stays_with_one_large_row_group_and_a_text_that_all_rows_share(
     read_rows, megabytes = map(int, done.stdout.split())
     assert read_rows == count
     assert megabytes < 500
+
+
+MEGABYTE = 1_000_000
+PROGRAM = """
+import re, resource, sys
+from pathlib import Path
+from operators.errors import CrosscorpusError
+from operators.sources.jsonl import documents_source
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+try:
+    items = documents_source(sys.argv[1]).scan()
+    print(len([item.reason for item in items if hasattr(item, "reason")]), "left out")
+except CrosscorpusError as error:
+    print(error)
+print(int(re.search("VmHWM:[^0-9]*([0-9]+)", Path("/proc/self/status").read_text())[1]) // 1024)
+"""
+
+
+def long_texts(count: int, size: int) -> list[str]:
+    """Texts that compress to nothing, each another."""
+    return [f"{number:9}" + "x" * size for number in range(count)]
+
+
+def shared(count: int, text: str) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), [text])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc to read a peak from")
+@pytest.mark.parametrize(
+    ("write", "columns", "said"),
+    [
+        (plain, lambda: documents(long_texts(12, 25 * MEGABYTE)), "text unfolds to over"),
+        (packed_arrow, lambda: documents(long_texts(12, 25 * MEGABYTE)), "a batch unfolds to over"),
+        (parquet, lambda: documents(shared(2_000, "x" * MEGABYTE)), "it unfolds to over"),
+        (packed_arrow, lambda: documents(shared(2_000, "x" * MEGABYTE)), "it unfolds to over"),
+        (plain, lambda: documents(long_texts(4, 25 * MEGABYTE)), "4 left out"),
+        (packed_arrow, lambda: documents(long_texts(4, 25 * MEGABYTE)), "4 left out"),
+        (parquet, lambda: documents(["a"], tags=[["x" * MEGABYTE] * 100]), "1 left out"),
+        (parquet, lambda: documents(["a"], n=[np.zeros(40 * MEGABYTE, np.int8)]), "n.list.element"),
+        (
+            packed_arrow,
+            lambda: documents(["a"], n=[np.zeros(40 * MEGABYTE, np.int8)]),
+            "has 40,000,000 values",
+        ),
+    ],
+)
+def test_a_small_file_that_stands_for_gigabytes_is_read_in_little_memory(
+    write: Callable[..., Path], columns: Callable[[], dict[str, Any]], said: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "bomb", columns(), compression="zstd")
+    assert path.stat().st_size < MEGABYTE
+    command = [sys.executable, "-c", PROGRAM, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    told, megabytes = done.stdout.splitlines()
+    assert said in told
+    assert int(megabytes) < 900
+
+
+@pytest.mark.parametrize("write", [parquet, packed_arrow])
+def test_a_text_that_is_too_long_costs_its_row_alone(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    texts = ["One.", "x" * (MAX_TEXT + 1), "Three."]
+    first, issue, third = read(write(tmp_path / "x.parquet", documents(texts)))
+    assert (first.text, third.text) == ("One.", "Three.")
+    assert isinstance(issue, ReadIssue)
+    assert issue.failed
+    assert str(issue) == "x.parquet: row 2: it has 20,000,007 bytes, at most 20,000,000 are taken"
+
+
+@pytest.mark.parametrize("write", [parquet, packed_arrow])
+def test_a_file_without_rows_is_said_to_have_none(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    (issue,) = read(write(tmp_path / "x.parquet", documents(pa.array([], pa.string()))))
+    assert (str(issue), issue.failed) == ("x.parquet: it has no rows", False)
+    (tmp_path / "x.parquet").write_bytes(b"")
+    (issue,) = read(tmp_path / "x.parquet")
+    assert str(issue) == "x.parquet: it has no rows"
+
+
+def test_values_that_share_their_bytes_unseen_are_refused_in_one_line(tmp_path: Path) -> None:
+    views = pa.array(["x" * 1000], pa.string_view())
+    with pytest.raises(CrosscorpusError, match="a column is string_view, which is not read"):
+        read(packed_arrow(tmp_path / "x.arrow", documents(["a"], extra=views)))

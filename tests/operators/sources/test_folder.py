@@ -12,9 +12,9 @@ import pytest
 from whole_scan import read_all
 
 from operators.sources.files import Skipped, decode_text, read_file
-from operators.sources.folder import MAX_TEXT, document_format, folder_source, stated_release
+from operators.sources.folder import document_format, folder_source, stated_release
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Document, LazyDocument, ReadIssue
+from operators.sources.protocol import MAX_TEXT, Document, LazyDocument, ReadIssue
 
 MakePdf = Callable[..., bytes]
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from operators.arrays import unfolded
 from operators.errors import CrosscorpusError
-from operators.postgres.exchange import read_rows as reading
 from operators.postgres.exchange.read_rows import LONGEST_VALUE, file_schema, read_rows
 
 
@@ -37,7 +37,7 @@ def test_every_row_comes_once_and_in_its_order(tmp_path: Path) -> None:
 def test_what_is_unfolded_at_once_has_a_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "AT_ONCE", 3_000)
+    monkeypatch.setattr(unfolded, "AT_ONCE", 3_000)
     path, schema = written(tmp_path, text=["a" * 1_000] * 10 + ["b" * 5_000, "c"])
     sizes = [len(columns["text"]) for columns in read_rows(path, list(schema))]
     assert sizes == [3, 3, 3, 1, 1, 1]
@@ -56,7 +56,7 @@ def test_a_file_that_unfolds_to_far_more_than_its_size_is_refused(
 ) -> None:
     path, schema = written(tmp_path, text=["a" * 10_000] * 2_000)
     assert list(read_rows(path, list(schema)))
-    monkeypatch.setattr(reading, "FREE", 1_000_000)
+    monkeypatch.setattr(unfolded, "FREE", 1_000_000)
     with pytest.raises(ValueError, match="unfolds to over 1,000,000 bytes"):
         list(read_rows(path, list(schema)))
 
