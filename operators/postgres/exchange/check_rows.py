@@ -4,9 +4,9 @@ Names and counts, JSON, keys, cached vectors. What the server checks by itself i
 nor what :func:`operators.postgres.inspect.verify.verify` finds between the tables.
 """
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,13 @@ from operators.postgres.exchange.manifest import Manifest
 from operators.postgres.store import Connection
 from operators.postgres.write.document_writer import LONGEST_KEY, document_key
 from operators.postgres.write.ingestion_runs import COUNTS
-from operators.sources.formats.json_stream import read_json
 
 Columns = Mapping[str, Sequence[Any]]
 
 ROUNDING = 0.01
 """How far the length of a vector of half precision may be from 1."""
+
+_NONE = object()
 
 
 def check_rows(table: str, columns: Columns, export: Manifest) -> None:
@@ -59,14 +60,24 @@ def _is_name(value: str) -> bool:
     return len(value) <= LONGEST_KEY
 
 
-def _is_json(value: str, kind: type = object) -> bool:
-    with suppress(ValueError):
-        return isinstance(read_json(value), kind)
-    return False
-
-
 def _is_object(value: str) -> bool:
-    return _is_json(value, dict)
+    return isinstance(_read(value), dict)
+
+
+def _is_json(value: str) -> bool:
+    return _read(value) is not _NONE
+
+
+def _read(value: str) -> Any:
+    """``value`` as JSON says it; ``_NONE`` if it is none, or nested too deeply to be read."""
+    try:
+        return json.loads(value, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return _NONE
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _is_count(value: int) -> bool:
