@@ -60,8 +60,8 @@ def serve(
     if stdio:
         run_stdio(collection, config, refresh=refresh)
     else:
-        how: dict[str, Any] = {"refresh": refresh, "names": allow_host or ()}
-        run_http(collection, config, host, port, deadline, _reply, **how)
+        names = allow_host or ()
+        run_http(collection, config, host, port, deadline, _reply, refresh=refresh, names=names)
 
 
 def _reply(service: Service, asked: Mapping[str, Any]) -> Mapping[str, Any]:

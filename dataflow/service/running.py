@@ -90,7 +90,8 @@ def run_http(
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each idle connection holds one
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
+    own = f"[{shown}]" if ":" in shown else shown
+    address = f"http://{own}:{port}"
     with (
         closing(_listening(host, port)) as everywhere,
         opened(collection, config, f"{address}/p", refresh=refresh) as use,
@@ -110,12 +111,14 @@ def run_http(
             async with server.session_manager.run():
                 yield
 
-        own = f"[{host}]" if ":" in host else host
-        hosts = {
-            "hosts": [name.lower() for name in names],
-            "here": LOCAL | {own.lower()} - {"0.0.0.0", "[::]"},
-        }
-        app = http_app(use, __version__, **hosts, seconds=seconds, lifespan=lifespan)
+        app = http_app(
+            use,
+            __version__,
+            [name.lower() for name in names],
+            here=LOCAL | {own.lower()},
+            seconds=seconds,
+            lifespan=lifespan,
+        )
 
         @app.post("/local/query", include_in_schema=False)
         async def query(asked: dict[str, Any], request: Request) -> Any:
