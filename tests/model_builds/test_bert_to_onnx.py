@@ -15,7 +15,7 @@ import pytest
 from onnx.shape_inference import infer_shapes
 from safetensors.numpy import save_file
 
-from model_builds.bert_to_onnx import convert_bert
+from model_builds.bert_to_onnx import Arithmetic, convert_bert
 from operators.embedding.protocol import EmbeddingError
 
 CONFIG = {
@@ -32,6 +32,7 @@ CONFIG = {
 
 CPU = "CPUExecutionProvider"
 PROCESSOR = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+INTEGERS: Arithmetic = "int8" if "vnni" in PROCESSOR else "uint8"  # what is installed here
 Tensors = dict[str, np.ndarray[Any, np.dtype[np.float32]]]
 
 
@@ -131,7 +132,7 @@ def test_integers_stay_close_to_fp32_and_take_less_room(
     model: tuple[Path, Path, Tensors], tmp_path: Path
 ) -> None:
     config, weights, _ = model
-    convert_bert(config, weights, tmp_path / "small.onnx")
+    convert_bert(config, weights, tmp_path / "small.onnx", arithmetic=INTEGERS)
     convert_bert(config, weights, tmp_path / "full.onnx", arithmetic="fp32")
     ids, mask = [[1, 2, 3, 4]], [[1] * 4]
     small, full = run(tmp_path / "small.onnx", ids, mask), run(tmp_path / "full.onnx", ids, mask)
@@ -151,7 +152,8 @@ def test_a_channel_that_a_norm_makes_large_does_not_coarsen_the_others(tmp_path:
         tensors[f"{at}.output.dense.weight"] *= 20  # so that the channel does not drown them
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     save_file(tensors, tmp_path / "model.safetensors")
-    convert_bert(tmp_path / "config.json", tmp_path / "model.safetensors", tmp_path / "m.onnx")
+    files = tmp_path / "config.json", tmp_path / "model.safetensors"
+    convert_bert(*files, tmp_path / "m.onnx", arithmetic=INTEGERS)
     for ids in ([1, 2, 3, 4], [7, 7, 0, 9, 30]):
         got, exact = run(tmp_path / "m.onnx", [ids], [[1] * len(ids)])[0], numpy_bert(tensors, ids)
         cosine = (got * exact).sum(1) / np.linalg.norm(got, axis=1) / np.linalg.norm(exact, axis=1)

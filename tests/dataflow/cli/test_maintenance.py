@@ -95,11 +95,12 @@ def test_a_corpus_whose_documents_all_failed_can_be_verified_and_filled(
     crosscorpus: Any, server_dsn: str, tmp_path: Path
 ) -> None:
     name, file = "cli-upkeep-failed", tmp_path / "documents.jsonl"
-    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": 7}\n')
+    good = '{"doc_id": "b", "corpus": "docs", "text": "flush the cache"}\n'
+    file.write_text(good + '{"doc_id": "a", "corpus": "wiki", "text": 7}\n')
     assert crosscorpus("ingest", "documents", str(file), "-C", name).returncode == 3
     crosscorpus("verify", "--repair", "-C", name)
     assert crosscorpus("verify", "-C", name).returncode == 0
-    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
+    file.write_text(good + '{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
     assert crosscorpus("ingest", "documents", str(file), "-C", name).returncode == 0
     assert crosscorpus("verify", "-C", name).returncode == 0
     drop_collection(server_dsn, name)

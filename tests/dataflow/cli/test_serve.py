@@ -395,9 +395,9 @@ def test_a_commit_that_brings_modules_of_the_servers_own_runs_no_code(
     (tree / "README.md").write_text("# Zebra\n\nA zebra.\n")
     commit()
     own = environment(server_dsn, home)
-    read = [sys.executable, "-P", "-m", "dataflow", "ingest", "git", ".", "-C", "hostile"]
+    read = [sys.executable, "-P", "-m", "dataflow", "ingest", "git", ".", "-C", "hostile-commit"]
     subprocess.run(read, cwd=tree, env=own, check=True, capture_output=True)
-    with served(server_dsn, home, "hostile", "--refresh") as (_, address):
+    with served(server_dsn, home, "hostile-commit", "--refresh") as (_, address):
         code = f"open({str(ran)!r}, 'w').write('ran')"
         for name in ("dataflow/__init__.py", "dataflow/__main__.py", "typer.py", "default"):
             (tree / name).parent.mkdir(exist_ok=True)

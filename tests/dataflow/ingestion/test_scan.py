@@ -63,10 +63,10 @@ def test_bad_lines_are_told_and_the_others_are_stored(
     file = write_lines(document(1), "{broken", document(2), document(2), document(3, title=5))
     report = ingest_documents(store, embedder, file)
     assert not report.ok
-    assert [str(fault).partition(": ")[0] for fault in report.failed] == [
-        "line 2",
-        "line 4",
-        "line 5",
+    assert [str(fault).split(": ")[:2] for fault in report.failed] == [
+        [file.name, "line 2"],
+        [file.name, "line 4"],
+        [file.name, "line 5"],
     ]
     assert set(texts(store)) == {"d001", "d002"}
     assert states(store)["d003"] == ("failed", "title is a number, not a string")
