@@ -17,19 +17,19 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+import polars as pl
 
 from benchmarks.judged import data_folder
 from dataflow import load_config
 from dataflow.evaluation.learning import fetched
-from operators.arrays.segments import Column, Floats, Integers, places, starts
+from operators.arrays.segments import Column, Floats, Integers, places
 from operators.embedding.registry import load_embedder
 from operators.evaluation.candidates import Candidates
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
 from operators.evaluation.weight_fitting import halves, some
 from operators.foundation.data_dir import data_home
 from operators.postgres.store import open_store
-from operators.ranking.merge import reciprocal
-from operators.ranking.normalization import NORMALISATIONS
+from operators.ranking.normalization import NORMS
 
 SIZES = (5, 10, 20, 40, 80, 160)
 KS = (1, 2, 5, 10, 20, 40, 60, 100, 200)
@@ -52,8 +52,8 @@ class Lists:
 
     vector_rank: Floats
     text_rank: Floats
-    max_ratio: tuple[Floats, Floats]
-    min_max: tuple[Floats, Floats]
+    max_ratio: tuple[Floats, ...]
+    min_max: tuple[Floats, ...]
 
 
 def _convex(lists: Lists, share: float) -> Floats:
@@ -64,12 +64,17 @@ def _convex_min_max(lists: Lists, share: float) -> Floats:
     return share * lists.min_max[0] + (1 - share) * lists.min_max[1]
 
 
+def _reciprocal(rank: Floats, k: float) -> Floats:
+    """``1 / (k + rank)``; 0 where the list lacks the hit."""
+    return np.nan_to_num(1 / (k + rank))
+
+
 def _rrf(lists: Lists, vector_k: float, text_k: float) -> Floats:
-    return reciprocal(lists.vector_rank, vector_k) + reciprocal(lists.text_rank, text_k)
+    return _reciprocal(lists.vector_rank, vector_k) + _reciprocal(lists.text_rank, text_k)
 
 
 def _weighted_rrf(lists: Lists, share: float, k: float) -> Floats:
-    vector, text = reciprocal(lists.vector_rank, k), reciprocal(lists.text_rank, k)
+    vector, text = _reciprocal(lists.vector_rank, k), _reciprocal(lists.text_rank, k)
     return share * vector + (1 - share) * text
 
 
@@ -134,22 +139,16 @@ def both_lists(candidates: Candidates) -> Lists:
     counted, query = candidates.of_hits("counted"), candidates.of_hits("query_id")
     vector = np.where(counted, 1 - candidates.of_hits("vector_distance"), np.nan)
     text = np.where(counted, candidates.of_hits("text_score"), np.nan)
+    hits = pl.DataFrame({"query_id": query, "vector": vector, "text": text}).fill_nan(None)
+    norms = {
+        name: NORMS[name](pl.col("vector", "text")).fill_null(0) for name in ("max", "min_max")
+    }
     scaled = {
-        name: (
-            _by_query(NORMALISATIONS[name], vector, query),
-            _by_query(NORMALISATIONS[name], text, query),
-        )
-        for name in ("max", "min_max")
+        name: tuple(column.to_numpy() for column in hits.select(norm))
+        for name, norm in norms.items()
     }
     ranks = [_ranks(values, query) for values in (vector, text)]
     return Lists(ranks[0], ranks[1], scaled["max"], scaled["min_max"])
-
-
-def _by_query(scale: Callable[[Floats, Integers], Floats], values: Floats, query: Column) -> Floats:
-    order = np.argsort(query, kind="stable")
-    scaled = np.empty(len(values))
-    scaled[order] = scale(values[order], starts(query[order]))
-    return scaled
 
 
 def _ranks(values: Floats, query: Column) -> Floats:

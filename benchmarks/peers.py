@@ -34,8 +34,7 @@ from dataflow import build_driver, load_config
 from operators.embedding.registry import load_embedder
 from operators.frames import UNIFIED
 from operators.postgres.store import open_store
-from operators.ranking.fusion import CorpusSearch, combination, fuse_convex, fuse_rrf, fused_rows
-from operators.ranking.merge import reciprocal
+from operators.ranking import fusion
 
 PINNED = (
     "ranx==0.3.21",
@@ -102,15 +101,10 @@ def compare_fusion(python: Path, folder: Path, queries: int, peers: list[str]) -
         file = folder / f"fuse{pool or ''}.npz"
         np.savez(file, **case)
         frame = as_frame(case)
-        weights = dict.fromkeys(CORPORA, CorpusSearch())
-        _, seconds = timed(
-            lambda part: fused_rows(part, reciprocal(part["rank"].to_numpy(), 61)), frame
-        )
-        print(f"| {shape} | ours, order and scores | {seconds:.2f} | 1 | |", flush=True)
-        ours, whole = timed(lambda part: fuse_rrf(part, rrf_k=61), frame)
-        print(f"| {shape} | ours, `fuse_rrf` | {whole:.2f} | | |", flush=True)
-        _, convex = timed(lambda part, w=weights: fuse_convex(part, combination(part, w)), frame)
-        print(f"| {shape} | ours, `fuse_convex` | {convex:.2f} | | |", flush=True)
+        ours, seconds = timed(lambda part: fusion.rrf(part, rrf_k=61), frame)
+        print(f"| {shape} | ours, `rrf` | {seconds:.2f} | 1 | |", flush=True)
+        _, added = timed(fusion.comb_sum, frame)
+        print(f"| {shape} | ours, `comb_sum` | {added:.2f} | | |", flush=True)
         for name in peers:
             found = peer(python, "fuse", name, file)
             same = agreement(found["ranked"], case["ids"], K_OF[name])

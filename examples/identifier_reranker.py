@@ -25,7 +25,7 @@ def reranked__identifiers(
         1 + identifier_boost * _share(named[query_id], f"{label} {text or ''}")
         for query_id, label, text in weighted["query_id", "source_label", "text"].iter_rows()
     ]
-    return ranked(weighted, (weighted["score"] * pl.Series(factor, dtype=pl.Float64)).to_numpy())
+    return ranked(weighted, weighted["score"] * pl.Series(factor, dtype=pl.Float64))
 
 
 def _identifiers(text: str) -> list[set[str]]:

@@ -86,24 +86,42 @@ TEXT_LISTS = pl.Schema({**_TEXT, **_PLACE, "score": pl.Float64()})
 VECTOR_HITS = pl.Schema({k: v for k, v in VECTOR_LISTS.items() if k != "text_no"})
 TEXT_HITS = pl.Schema({k: v for k, v in TEXT_LISTS.items() if k != "text_no"})
 
-BEST_MATCH = pl.Schema(
+_BEST = {
+    "space": pl.String(),  # the vector space; null: that of the driver's own model
+    "similarity": pl.Float64(),  # of the nearest passage; null: not searched by meaning
+    "score": pl.Float64(),  # of the best text hit; null: not searched by words
+    "coverage": pl.Float64(),  # the share of the question that a passage covers; null: unknown
+}
+BEST_SCORES = pl.Schema({"query_id": pl.UInt32(), **_BEST})
+"""The best of one corpus's lists, one row a question that they answer."""
+
+SCORE_SCALE = pl.Schema(
     {
         "query_id": pl.UInt32(),
-        "similarity": pl.Float64(),  # of the nearest passage; null: not searched by meaning
-        "coverage": pl.Float64(),  # the share of the question that a passage covers; null: unknown
+        "corpus": pl.String(),
+        **_BEST,
+        "best_similarity": pl.Float64(),  # of all corpora of that space
+        "best_score": pl.Float64(),  # of all corpora
     }
 )
 
-UNEMBEDDED = pl.Schema(
+NORMALIZED = pl.Schema(
     {
-        "chunk_id": pl.Int64(),  # has no vector yet
-        "word_similarity": pl.Float64(),  # how near the best such chunk by words is taken to be
+        "query_id": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "vector_rank": pl.UInt32(),  # null: not in that list
+        "vector_distance": pl.Float64(),
+        "vector_value": pl.Float64(),  # 0 to 1; null: the corpus has no such list
+        "text_rank": pl.UInt32(),
+        "text_score": pl.Float64(),
+        "text_value": pl.Float64(),
     }
 )
+"""Both lists of a corpus side by side, one row a question and chunk."""
 
 SCORE_FACTORS = {
     "vector_weight": pl.Float64(),
-    "vector_value": pl.Float64(),  # of the vector list, on the scale of the merge or the fusion
+    "vector_value": pl.Float64(),  # of the vector list, as normalized or by rank
     "text_weight": pl.Float64(),
     "text_value": pl.Float64(),
     "lexical_weight": pl.Float64(),  # the weight of the question's words
@@ -115,15 +133,13 @@ PART = pl.Struct(
     {
         "corpus": pl.String(),
         "corpus_rank": pl.UInt32(),
-        **SCORE_FACTORS,  # null: the fusion knows ranks or merged scores only
         "part": pl.Float64(),  # the share of this corpus in the score
         "recency": pl.Float64(),
     }
 )
 """What a fusion may tell of its scores: of each row a ``part``, and the list ``other_parts`` of the
-other corpora that found the chunk. ``part`` is ``vector_weight * vector_value + text_weight
-* text_value * lexical_weight`` where these are not null; ``FUSED.score`` is the sum of a chunk's
-parts, in the order of their corpora, times its own ``recency``."""
+other corpora that found the chunk. ``FUSED.score`` is the sum of a chunk's parts, in the order of
+their corpora, times its own ``recency``."""
 
 TOLD = frozenset((*SCORE_FACTORS, "part", "other_parts", "coverage"))
 """Columns that a frame may have beside those of its schema."""

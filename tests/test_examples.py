@@ -33,7 +33,7 @@ def told(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_notebook_compares_explains_sweeps_and_learns(told: str) -> None:
-    assert "~ fused: fusion.fused__convex -> fusion.fused__rrf" in told
+    assert "~ fused: fusion.fused__comb_sum -> fusion.fused__rrf" in told
     assert "p_corrected" in told
     assert "operators/ranking/rec" in told  # the file that was expected and asked for
     assert "vector_weight=0.4" in told

@@ -44,11 +44,6 @@ FLOORS = {
 }
 """The rooms, from the ground up: a room imports itself and the rooms of lower floors alone."""
 
-MOST_FILES = 14
-"""Modules of one folder: "about a dozen"."""
-
-NO_TEST_NEEDED = frozenset({"__init__", "__main__"})
-
 
 @cache
 def modules() -> dict[str, Path]:
@@ -130,32 +125,6 @@ def test_no_imports_run_in_a_circle() -> None:
 
     for module in modules():
         visit(module, ())
-
-
-def test_no_folder_is_crowded() -> None:
-    files: dict[Path, int] = {}
-    for path in modules().values():
-        files[path.parent] = files.get(path.parent, 0) + (path.name != "__init__.py")
-    crowded = {str(p.relative_to(ROOT)): n for p, n in files.items() if n > MOST_FILES}
-    assert not crowded
-
-
-def test_every_module_has_its_test_at_the_mirrored_path_and_every_test_its_module() -> None:
-    expected = {
-        Path("tests") / path.relative_to(ROOT).with_name(f"test_{path.stem}.py")
-        for path in modules().values()
-        if path.stem not in NO_TEST_NEEDED
-    }
-    there = {
-        path.relative_to(ROOT)
-        for package in FLOORS
-        for path in (ROOT / "tests" / package).rglob("test_*.py")
-    }
-    entry = {Path("tests/dataflow/test___main__.py")}
-    lacking = sorted(map(str, expected - there))
-    strangers = sorted(map(str, there - expected - entry))
-    assert not lacking, "no test file: " + ", ".join(lacking)
-    assert not strangers, "no module of: " + ", ".join(strangers)
 
 
 @pytest.mark.parametrize("room", ["execution", "visualization"])

@@ -29,8 +29,6 @@ from dataflow.execution.annotations import spell
 from operators.context.templates import parse
 from operators.errors import CrosscorpusError, UnknownName, suggest
 
-_OF_RANKS = ("rrf", "weighted_rrf")  # variants of merged whose scores convex fusion does not read
-
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -207,12 +205,6 @@ def check_names(config: Config) -> None:
         _check_stages(options, catalog.corpus, catalog.top, where, "")
         chosen = {**config.corpus_defaults.variants, **options.variants}
         _check_chosen(chosen, catalog.corpus, where)
-        if config.variants.get("fused") == "convex" and chosen.get("merged") in _OF_RANKS:
-            raise ConfigError(
-                f"{where}variants.merged: {chosen['merged']!r} would not change the results, for "
-                "fused 'convex' scores the hits of both lists itself; choose fused 'rrf' or "
-                "'comb_sum'"
-            )
         for key, template in (("label", options.label), ("link", options.link)):
             try:
                 parse(template)

@@ -16,6 +16,10 @@ _RESULTS = {
 }
 
 
+_SCORED = {"normalized", "merged", "unified"}
+"""Nodes of a corpus behind its two lists."""
+
+
 def failed_search(
     node: Node, error: Exception, seconds: float, homes: Mapping[str, Any] | None = None
 ) -> Any:
@@ -61,11 +65,11 @@ def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str
             if name.startswith(f"{corpus}.")
         }
         for channel in ("vector", "text"):
-            if own.keys() & {f"{channel}_lists", f"{channel}_hits", "merged", "unified"}:
+            if own.keys() & {f"{channel}_lists", f"{channel}_hits", *_SCORED}:
                 instead[f"{corpus}.{channel}_outcome"] = outcome(corpus, channel, "overridden")
-        if own.keys() & {"vector_hits", "text_hits", "merged", "unified"}:
+        if own.keys() & _SCORED:
             # it would read the lists
-            instead[f"{corpus}.best_match"] = frames.empty(frames.BEST_MATCH)
+            instead[f"{corpus}.best_scores"] = frames.empty(frames.BEST_SCORES)
         if own.keys() & {"chunks", "unified"}:
             instead[f"{corpus}.chunks_outcome"] = frames.empty(frames.OUTCOMES)
         if "unified" in own:

@@ -25,7 +25,8 @@ _FRAMES = {
         name: getattr(frames, name.upper())
         for name in (
             *("scoped_queries", "version_scope", "trigger_weights", "query_embeddings"),
-            *("vector_lists", "text_lists", "vector_hits", "text_hits", "merged", "deduped"),
+            *("vector_lists", "text_lists", "vector_hits", "text_hits", "best_scores"),
+            *("score_scale", "normalized", "merged", "deduped"),
             *("unified", "fused", "outcomes", "packed", "citations", "notes"),
             *("explain_targets", "dispositions", "explain", "lexical_weight"),
         )

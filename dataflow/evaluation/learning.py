@@ -31,25 +31,22 @@ from dataflow.evaluation.graph import check_models, evaluate
 from operators.embedding.protocol import Embedder
 from operators.errors import check_known
 from operators.evaluation import weight_fitting
-from operators.evaluation.candidates import Candidates, candidates, together
+from operators.evaluation.candidates import Candidates, CorpusSearch, candidates, together
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.judgements import check_judged
 from operators.postgres.store import Store, collection_info
-from operators.ranking.fusion import CorpusSearch
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
 
 _STAGES = {  # as changes of a configuration
-    method: {"variants": {"fused": fused}, "corpus_defaults": {"variants": {"merged": merged}}}
-    for method, fused, merged in (
-        ("convex", "convex", "convex"),
-        ("rrf", "comb_sum", "weighted_rrf"),
-    )
+    method: {
+        "variants": {"fused": "comb_sum"},
+        "corpus_defaults": {"variants": {"normalized": "common_scale", "merged": merged}},
+    }
+    for method, merged in (("convex", "convex"), ("rrf", "weighted_rrf"))
 }
-_OWN = {
-    "convex": ("full_weight_terms", "corpus_normalization", "missing_score_fraction"),
-    "rrf": ("rrf_k",),
-}
+_OF_ALL = {"convex": ("full_weight_terms",), "rrf": ()}
+_OF_EACH = {"convex": ("corpus_normalization", "missing_score_fraction"), "rrf": ("rrf_k",)}
 
 
 @dataclass(frozen=True)
@@ -154,7 +151,9 @@ def base_parameters(
 ) -> weight_fitting.Parameters:
     """What ``config`` sets, for the corpora and triggers of ``found``."""
     settings = hamilton_config(config)
-    base = {name: float(settings[name]) for name in _OWN[method]}
+    first = next(iter(settings["corpora"].values()))["inputs"]
+    base = {name: float(settings[name]) for name in _OF_ALL[method]}
+    base |= {name: float(first[name]) for name in _OF_EACH[method]}
     base |= {
         f"vector_weight.{name}": float(settings["corpora"][name]["inputs"]["vector_weight"])
         for name in found.corpora
@@ -181,6 +180,7 @@ def as_experiment(
         return experiment
     staged = config.with_changes(_STAGES[options.method]) != config
     corpora: dict[str, dict[str, Any]] = {}
+    of_each: dict[str, float] = {}
     for name, value in learned.parameters.items():
         kind, _, rest = name.partition(".")
         if value == base[name] and not staged:
@@ -190,13 +190,14 @@ def as_experiment(
         elif kind == "weight":
             corpus, _, trigger = rest.rpartition(".")
             corpora.setdefault(corpus, {}).setdefault("weights", {})[trigger] = value
+        elif kind in _OF_EACH[options.method]:
+            of_each[kind] = value
         else:
-            number = int(value) if kind == "full_weight_terms" else value
-            experiment.setdefault("parameters", {})[kind] = number
+            experiment.setdefault("parameters", {})[kind] = int(value)
     if staged:
         experiment |= deepcopy(_STAGES[options.method])
-        if "rrf_k" in learned.parameters:
-            experiment["corpus_defaults"]["parameters"] = {"rrf_k": learned.parameters["rrf_k"]}
+    if of_each:
+        experiment.setdefault("corpus_defaults", {})["parameters"] = of_each
     if corpora:
         experiment["corpora"] = corpora
     return experiment
@@ -242,22 +243,23 @@ def fetched(
     embeddings = embed_judged_queries(judged, embedder, vectors_directory)
     columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
     columns += ["chunk_id", "repo", "start_line", "end_line"]
-    parts, matches = [], []
+    parts, scales = [], []
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
         held = {name: collection_info(home.store) for name, home in driver.homes.items()}
         corpora = sorted(n for n, home in driver.homes.items() if home.corpus in held[n].corpora)
-        wanted = ["aged_hits", *(f"{name}.best_match" for name in corpora)]
         for batch in questions(judged).iter_slices(BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)
-            hits, *of_batch = driver.execute(wanted, overrides=overrides).values()
+            found = driver.execute(["aged_hits", "score_scale"], overrides=overrides)
+            hits = found["aged_hits"]
             recency = hits["recency"] * language_factors(hits, config.languages)
             parts.append(hits.select(*columns, "text_score", recency))
-            matches += of_batch
+            scales.append(found["score_scale"])
             if on_batch:
                 on_batch("training", batch.height)
     hits, grades = pl.concat(parts), qrels.join(judged, on="query_id", how="semi")
     nothing = judged.select(query_id="number", lexical_weight=pl.lit(0.0))
-    match = match_weights(nothing, matches, margin=chosen["lexical_margin"])["lexical_weight"]
+    margin = chosen["lexical_margin"]
+    match = match_weights(nothing, pl.concat(scales), margin=margin)["lexical_weight"]
     searched = {
         name: CorpusSearch(depth=settings[name]["inputs"]["search_depth"], space=held[name].space)
         for name in corpora

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
-from hamilton.function_modifiers import tag
+from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import every_parameter, from_each_corpus
 from operators.context import exact_phrase, packing, passage_versions, search_outcomes
@@ -97,6 +97,7 @@ def notes(
 
 
 @tag(stage="context")
+@config.when(packed_variant="characters")
 def packed__characters(
     context_order: pl.DataFrame,
     queries: pl.DataFrame,
@@ -117,6 +118,7 @@ def packed__characters(
 
 
 @tag(stage="context")
+@config.when(packed_variant="tokens")
 def packed__tokens(
     context_order: pl.DataFrame,
     queries: pl.DataFrame,

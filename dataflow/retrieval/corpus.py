@@ -1,4 +1,7 @@
-"""One corpus: searched by meaning and by words, merged, freed of near-duplicates, unified.
+"""One corpus: searched by meaning and by words, scored, freed of near-duplicates, unified.
+
+A hit gets its score here, once: ``normalized`` puts both lists on a scale, ``merged`` makes one
+score of them. ``score_scale`` and ``lexical_weight`` come from the lists of all corpora.
 
 The graph has these nodes once for each corpus of the configuration, under the corpus's name. If a
 node tagged ``fail_open`` fails, the other corpora still answer.
@@ -6,23 +9,15 @@ node tagged ``fail_open`` fails, the other corpora still answer.
 
 from typing import Any, TypeAlias
 
-import numpy as np
 import polars as pl
-from hamilton.function_modifiers import (
-    extract_fields,
-    group,
-    inject,
-    resolve_from_config,
-    source,
-    tag,
-)
+from hamilton.function_modifiers import config, extract_fields, tag
 
-from operators.context.search_outcomes import Asked, timed_search
+from operators.context.search_outcomes import Asked, answered_channels, timed_search
 from operators.context.unified_form import unify
 from operators.dedup import within
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
 from operators.dedup.token_index import TokenIndex, index_tokens
-from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_HITS, VECTOR_HITS, empty, stacked
+from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty, stacked
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.chunk_reader import fetch_chunks, without_vector
 from operators.postgres.search.text_search import (
@@ -33,7 +28,7 @@ from operators.postgres.search.text_search import (
 )
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import CollectionInfo, Home, collection_info
-from operators.ranking import lexical_weight, merge
+from operators.ranking import merge, normalization, score_scale
 from operators.ranking.brevity import brevity
 from operators.ranking.multi_query import fuse_texts
 from operators.ranking.query_filters import narrowed
@@ -80,6 +75,7 @@ def asked(
 
 
 @tag(stage="search", io="postgres", fail_open="yes")
+@config.when_not(merged_variant="text_only")
 @extract_fields({"vector_lists": pl.DataFrame, "vector_outcome": pl.DataFrame})
 def vector_search(
     asked: Asked,
@@ -96,7 +92,17 @@ def vector_search(
     return timed_search("vector", search_vectors, asked, vectors, k=search_depth, **how)
 
 
+@tag(stage="search")
+@config.when(merged_variant="text_only")
+@extract_fields({"vector_lists": pl.DataFrame, "vector_outcome": pl.DataFrame})
+def vector_search__unused() -> Frames:
+    """No list, because the merge reads the text list alone."""
+    return {"vector_lists": empty(VECTOR_LISTS), "vector_outcome": empty(OUTCOMES)}
+
+
 @tag(stage="search", io="postgres", fail_open="yes")
+@config.when_not(merged_variant="vector_only")
+@config.when(text_search_variant="bm25")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__bm25(
     asked: Asked, search_depth: int = 50, candidate_cap: int = CANDIDATE_CAP
@@ -106,6 +112,8 @@ def text_search__bm25(
 
 
 @tag(stage="search", io="postgres", fail_open="yes")
+@config.when_not(merged_variant="vector_only")
+@config.when(text_search_variant="plain")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__plain(asked: Asked, search_depth: int = 50) -> Frames:
     """The chunks that have all words of a query text, by Postgres's own rank."""
@@ -113,10 +121,20 @@ def text_search__plain(asked: Asked, search_depth: int = 50) -> Frames:
 
 
 @tag(stage="search", io="postgres", fail_open="yes")
+@config.when_not(merged_variant="vector_only")
+@config.when(text_search_variant="pg_textsearch")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__pg_textsearch(asked: Asked, search_depth: int = 50) -> Frames:
     """The chunks with the highest score of the extension pg_textsearch."""
     return timed_search("text", pg_textsearch_search, asked, k=search_depth)
+
+
+@tag(stage="search")
+@config.when(merged_variant="vector_only")
+@extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
+def text_search__unused() -> Frames:
+    """No list, because the merge reads the vector list alone."""
+    return {"text_lists": empty(TEXT_LISTS), "text_outcome": empty(OUTCOMES)}
 
 
 @tag(stage="search")
@@ -131,61 +149,10 @@ def text_hits(text_lists: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     return fuse_texts(text_lists, "score", rrf_k=rrf_k)
 
 
-@tag(stage="merge")
-def merged__rrf(
-    vector_hits: pl.DataFrame, text_hits: pl.DataFrame, rrf_k: float = 60.0
-) -> pl.DataFrame:
-    """Both lists as one, by reciprocal rank fusion."""
-    return merge.rrf(vector_hits, text_hits, rrf_k=rrf_k)
-
-
-@tag(stage="merge")
-def merged__weighted_rrf(
-    vector_hits: pl.DataFrame,
-    text_hits: pl.DataFrame,
-    rrf_k: float = 60.0,
-    vector_weight: float = 0.5,
-) -> pl.DataFrame:
-    """Both lists as one, by reciprocal rank fusion with a weight for each list."""
-    return merge.weighted_rrf(vector_hits, text_hits, rrf_k=rrf_k, vector_weight=vector_weight)
-
-
-@tag(stage="merge")
-def merged__convex(
-    vector_hits: pl.DataFrame,
-    text_hits: pl.DataFrame,
-    lexical_prior: pl.DataFrame,
-    vector_weight: float = 0.5,
-    vector_norm: str = "min_max",
-    text_norm: str = "min_max",
-) -> pl.DataFrame:
-    """Both lists as one, by a convex combination of their normalised scores."""
-    return merge.convex(
-        vector_hits,
-        text_hits,
-        lexical_prior,
-        vector_weight=vector_weight,
-        vector_norm=vector_norm,
-        text_norm=text_norm,
-    )
-
-
-@tag(stage="merge")
-def merged__vector_only(vector_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
-    """The vector list alone; the text search does not run."""
-    return merge.rrf(vector_hits, empty(TEXT_HITS), rrf_k=rrf_k)
-
-
-@tag(stage="merge")
-def merged__text_only(text_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
-    """The text list alone; the vector search does not run."""
-    return merge.rrf(empty(VECTOR_HITS), text_hits, rrf_k=rrf_k)
-
-
 @tag(stage="chunks")
-def chunk_ids(merged: pl.DataFrame) -> pl.Series:
-    """Every chunk of the merged lists, once, whatever its place."""
-    return pl.Series("chunk_id", np.unique(merged["chunk_id"].to_numpy()), dtype=pl.Int64)
+def chunk_ids(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> pl.Series:
+    """Every chunk of both lists, once, whatever its place."""
+    return pl.concat([vector_hits["chunk_id"], text_hits["chunk_id"]]).unique().sort()
 
 
 @tag(stage="chunks", io="postgres", fail_open="yes")
@@ -197,7 +164,7 @@ def read_chunks(
     chunk_ids: pl.Series,
     search_timeout_s: float | None,
 ) -> Frames:
-    """The chunks of the merged lists; an outcome only where the reading goes wrong."""
+    """The chunks of both lists; an outcome only where the reading goes wrong."""
     chunks = (
         fetch_chunks(home.store, home.corpus, chunk_ids, corpus_queries, timeout_s=search_timeout_s)
         if len(chunk_ids)
@@ -207,16 +174,115 @@ def read_chunks(
     return {"chunks": named, "chunks_outcome": empty(OUTCOMES)}
 
 
-@tag(stage="chunks")
+@tag(stage="outcomes")
+def search_outcomes(
+    vector_outcome: pl.DataFrame, text_outcome: pl.DataFrame, chunks_outcome: pl.DataFrame
+) -> pl.DataFrame:
+    """What happened to the corpus's searches."""
+    return stacked([vector_outcome, text_outcome, chunks_outcome])
+
+
+@tag(stage="normalize")
+def best_scores(
+    vector_hits: pl.DataFrame,
+    text_hits: pl.DataFrame,
+    collection: CollectionInfo,
+    other_embedders: dict[str, Any],
+) -> pl.DataFrame:
+    """How well the best passages of the corpus match each question."""
+    space = collection.space if collection.space in other_embedders else None
+    return score_scale.best_scores(vector_hits, text_hits, space=space)
+
+
+@tag(stage="normalize")
+@config.when(normalized_variant="common_scale")
+def normalized__common_scale(
+    vector_hits: pl.DataFrame,
+    text_hits: pl.DataFrame,
+    chunks: pl.DataFrame,
+    search_outcomes: pl.DataFrame,
+    score_scale: pl.DataFrame,
+    corpus: str,
+    search_depth: int = 50,
+    corpus_normalization: float = 0.5,
+    missing_score_fraction: float = 0.0,
+    word_similarity: float = 0.9,
+) -> pl.DataFrame:
+    """Both lists side by side, each score on a scale that all corpora share."""
+    scaled = normalization.common_scale(
+        normalization.side_by_side(vector_hits, text_hits),
+        score_scale.filter(corpus=corpus),
+        depth=search_depth,
+        corpus_normalization=corpus_normalization,
+        missing_score_fraction=missing_score_fraction,
+        channels=answered_channels(search_outcomes),
+    )
+    return normalization.near_as_its_words(
+        scaled, without_vector(chunks), word_similarity=word_similarity
+    )
+
+
+@tag(stage="normalize")
+@config.when(normalized_variant="by_list")
+def normalized__by_list(
+    vector_hits: pl.DataFrame,
+    text_hits: pl.DataFrame,
+    search_outcomes: pl.DataFrame,
+    vector_norm: str = "max",
+    text_norm: str = "max",
+) -> pl.DataFrame:
+    """Both lists side by side, each scaled by itself: min_max, max, raw or three_sigma."""
+    return normalization.by_list(
+        normalization.side_by_side(vector_hits, text_hits),
+        vector_norm=vector_norm,
+        text_norm=text_norm,
+        channels=answered_channels(search_outcomes),
+    )
+
+
+@tag(stage="merge")
+@config.when(merged_variant="rrf")
+def merged__rrf(normalized: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
+    """One score a hit, by reciprocal rank fusion of both lists."""
+    return merge.rrf(normalized, rrf_k=rrf_k)
+
+
+@tag(stage="merge")
+@config.when(merged_variant="weighted_rrf")
+def merged__weighted_rrf(
+    normalized: pl.DataFrame, rrf_k: float = 60.0, vector_weight: float = 0.5
+) -> pl.DataFrame:
+    """One score a hit, by reciprocal rank fusion with a weight for each list."""
+    return merge.weighted_rrf(normalized, rrf_k=rrf_k, vector_weight=vector_weight)
+
+
+@tag(stage="merge")
+@config.when(merged_variant="convex")
+def merged__convex(
+    normalized: pl.DataFrame, lexical_weight: pl.DataFrame, vector_weight: float = 0.5
+) -> pl.DataFrame:
+    """One score a hit, by a convex combination of its values in both lists."""
+    return merge.convex(normalized, lexical_weight, vector_weight=vector_weight)
+
+
+@tag(stage="merge")
+@config.when(merged_variant="vector_only")
+def merged__vector_only(normalized: pl.DataFrame) -> pl.DataFrame:
+    """The vector list alone; the text search does not run."""
+    return merge.vector_only(normalized)
+
+
+@tag(stage="merge")
+@config.when(merged_variant="text_only")
+def merged__text_only(normalized: pl.DataFrame) -> pl.DataFrame:
+    """The text list alone; the vector search does not run."""
+    return merge.text_only(normalized)
+
+
+@tag(stage="dedup")
 def short_chunks(chunks: pl.DataFrame, full_length_words: int = 0) -> pl.DataFrame:
     """The factor of each chunk that is too short to count in full."""
     return brevity(chunks, full_length_words=full_length_words)
-
-
-@tag(stage="chunks")
-def unembedded(chunks: pl.DataFrame, word_similarity: float = 0.9) -> pl.DataFrame:
-    """The chunks that have no vector yet, and how near the best of them by words is taken to be."""
-    return without_vector(chunks).with_columns(word_similarity=pl.lit(word_similarity, pl.Float64))
 
 
 @tag(stage="dedup")
@@ -232,6 +298,7 @@ def similarity_index(chunks: pl.DataFrame) -> SimilarityIndex:
 
 
 @tag(stage="dedup")
+@config.when(deduped_variant="jaccard")
 def deduped__jaccard(
     merged: pl.DataFrame,
     chunks: pl.DataFrame,
@@ -243,6 +310,7 @@ def deduped__jaccard(
 
 
 @tag(stage="dedup")
+@config.when(deduped_variant="cosine")
 def deduped__cosine(
     merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
@@ -251,6 +319,7 @@ def deduped__cosine(
 
 
 @tag(stage="dedup")
+@config.when(deduped_variant="guarded")
 def deduped__guarded(
     merged: pl.DataFrame,
     chunks: pl.DataFrame,
@@ -269,6 +338,7 @@ def deduped__guarded(
 
 
 @tag(stage="dedup")
+@config.when(deduped_variant="newest")
 def deduped__newest(
     merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
@@ -277,6 +347,7 @@ def deduped__newest(
 
 
 @tag(stage="dedup")
+@config.when(deduped_variant="off")
 def deduped__off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """The merged list as it is."""
     return within.off(merged, chunks)
@@ -294,36 +365,6 @@ def unified(
     """The corpus's answer in the form that all corpora share, with labels and links."""
     many_repos = collection.many_repos
     return unify(deduped, chunks, corpus=corpus, label=label, link=link, many_repos=many_repos)
-
-
-def _of_searches(value: str, *also: str) -> Any:
-    """Feeds a node with the results of the searches that the merge reads; no other one runs."""
-
-    def given(merged_variant: str) -> Any:
-        alone = {"vector_only": ["vector"], "text_only": ["text"]}
-        names = [*alone.get(merged_variant, ["vector", "text"]), *also]
-        return inject(**{f"channel_{value}": group(**{n: source(f"{n}_{value}") for n in names})})
-
-    return resolve_from_config(decorate_with=given)
-
-
-@tag(stage="search")
-@_of_searches("lists")
-def best_match(
-    channel_lists: dict[str, pl.DataFrame],
-    collection: CollectionInfo,
-    other_embedders: dict[str, Any],
-) -> pl.DataFrame:
-    """How near each question's nearest passage is, and how much of it the best text hit covers."""
-    comparable = collection.space not in other_embedders
-    return lexical_weight.best_match(channel_lists, comparable=comparable)
-
-
-@tag(stage="outcomes")
-@_of_searches("outcome", "chunks")
-def search_outcomes(channel_outcome: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """What happened to the corpus's searches."""
-    return stacked(channel_outcome.values())
 
 
 @tag(stage="outcomes")

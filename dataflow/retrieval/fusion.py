@@ -4,21 +4,21 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
-from hamilton.function_modifiers import tag
+from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import from_each_corpus, one_branch_each
 from operators.context.distinct_labels import tell_corpora_apart
 from operators.context.exact_phrase import phrases_first
 from operators.context.named_releases import releases_first
-from operators.context.search_outcomes import collect, sole_channels
+from operators.context.search_outcomes import collect
 from operators.dedup import across
 from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
 from operators.frames import UNIFIED, stacked
-from operators.postgres.store import CollectionInfo
 from operators.ranking import brevity, fusion, recency, rerank
 from operators.ranking.current_version import newest_stands
 from operators.ranking.lexical_weight import match_weights
+from operators.ranking.score_scale import score_scale as of_all_corpora
 from operators.ranking.weighting import weigh, weigh_languages
 
 
@@ -28,17 +28,26 @@ def corpus_branch(unified: pl.DataFrame) -> pl.DataFrame:
     return unified
 
 
+@tag(stage="normalize")
+@from_each_corpus(best_scores="best_scores")
+def score_scale(best_scores: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """The best scores of each question, from which the scale of all corpora follows."""
+    return of_all_corpora(best_scores)
+
+
+@tag(stage="normalize")
+def lexical_weight(
+    lexical_prior: pl.DataFrame, score_scale: pl.DataFrame, lexical_margin: float = 0.27
+) -> pl.DataFrame:
+    """How much the words of each question count beside its meaning."""
+    return match_weights(lexical_prior, score_scale, margin=lexical_margin)
+
+
 @tag(stage="outcomes")
 @from_each_corpus(search_outcomes="search_outcomes")
 def outcomes(search_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to each search; an error if none answered."""
     return collect(list(search_outcomes.values()))
-
-
-@tag(stage="outcomes")
-def lone_channels(outcomes: pl.DataFrame) -> dict[str, str]:
-    """The one channel that answered, of each corpus whose other did not."""
-    return sole_channels(outcomes)
 
 
 @tag(stage="fusion")
@@ -71,6 +80,7 @@ def passage_factor(
 
 
 @tag(stage="fusion")
+@config.when(aged_hits_variant="step")
 def aged_hits__step(
     pooled_hits: pl.DataFrame,
     queries: pl.DataFrame,
@@ -86,6 +96,7 @@ def aged_hits__step(
 
 
 @tag(stage="fusion")
+@config.when(aged_hits_variant="half_life")
 def aged_hits__half_life(
     pooled_hits: pl.DataFrame,
     queries: pl.DataFrame,
@@ -101,75 +112,28 @@ def aged_hits__half_life(
 
 
 @tag(stage="fusion")
+@config.when(aged_hits_variant="off")
 def aged_hits__off(pooled_hits: pl.DataFrame, passage_factor: pl.Series) -> pl.DataFrame:
     """The hits with no factor of their age."""
     return pooled_hits.hstack([passage_factor.alias("recency")])
 
 
 @tag(stage="fusion")
-@from_each_corpus(matches="best_match")
-def lexical_weight(
-    lexical_prior: pl.DataFrame, matches: dict[str, pl.DataFrame], lexical_margin: float = 0.27
-) -> pl.DataFrame:
-    """How much the words of each question count beside its meaning."""
-    return match_weights(lexical_prior, matches.values(), margin=lexical_margin)
-
-
-@tag(stage="fusion")
-def fused__rrf(aged_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
-    """All hits as one list, by their ranks within their corpora."""
-    return fusion.fuse_rrf(aged_hits, rrf_k=rrf_k)
-
-
-@tag(stage="fusion")
+@config.when(fused_variant="comb_sum")
 def fused__comb_sum(aged_hits: pl.DataFrame) -> pl.DataFrame:
     """All hits as one list, by the scores that their corpora gave them."""
-    return fusion.fuse_comb_sum(aged_hits)
+    return fusion.comb_sum(aged_hits)
 
 
 @tag(stage="fusion")
-@from_each_corpus(
-    vector_weights="vector_weight",
-    depths="search_depth",
-    held="collection",
-    unembedded="unembedded",
-)
-def corpus_searches(
-    vector_weights: dict[str, float],
-    depths: dict[str, int],
-    held: dict[str, CollectionInfo],
-    unembedded: dict[str, pl.DataFrame],
-    lone_channels: dict[str, str],
-) -> dict[str, fusion.CorpusSearch]:
-    """How each corpus was searched, as far as a combination of its scores depends on it."""
-    return {
-        name: fusion.CorpusSearch(
-            weight, depths[name], lone_channels.get(name), held[name].space, unembedded[name]
-        )
-        for name, weight in vector_weights.items()
-    }
-
-
-@tag(stage="fusion")
-def fused__convex(
-    aged_hits: pl.DataFrame,
-    lexical_weight: pl.DataFrame,
-    corpus_searches: dict[str, fusion.CorpusSearch],
-    corpus_normalization: float = 0.5,
-    missing_score_fraction: float = 0.0,
-) -> pl.DataFrame:
-    """All hits as one list, by a convex combination of their scores, each on one scale."""
-    factors = fusion.combination(
-        aged_hits,
-        corpus_searches,
-        lexical_weight,
-        corpus_normalization=corpus_normalization,
-        missing_score_fraction=missing_score_fraction,
-    )
-    return fusion.fuse_convex(aged_hits, factors)
+@config.when(fused_variant="rrf")
+def fused__rrf(aged_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
+    """All hits as one list, by their ranks within their corpora."""
+    return fusion.rrf(aged_hits, rrf_k=rrf_k)
 
 
 @tag(stage="weight")
+@config.when(weighted_variant="by_trigger")
 def weighted__by_trigger(
     fused: pl.DataFrame, trigger_weights: pl.DataFrame, languages: dict[str, float]
 ) -> pl.DataFrame:
@@ -178,18 +142,21 @@ def weighted__by_trigger(
 
 
 @tag(stage="weight")
+@config.when(weighted_variant="off")
 def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFrame:
     """The list, weighted by language alone."""
     return weigh_languages(fused, languages)
 
 
 @tag(stage="rerank")
+@config.when(reranked_variant="off")
 def reranked__off(weighted: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""
     return weighted
 
 
 @tag(stage="rerank", io="model")
+@config.when(reranked_variant="cross_encoder")
 def reranked__cross_encoder(
     weighted: pl.DataFrame, queries: pl.DataFrame, reranker: Any, rerank_depth: int = 50
 ) -> pl.DataFrame:
@@ -213,6 +180,7 @@ def phrase_order(version_order: pl.DataFrame, queries: pl.DataFrame) -> pl.DataF
 
 @tag(stage="dedup")
 @from_each_corpus(sets="token_index")
+@config.when(unique_variant="jaccard")
 def unique__jaccard(
     phrase_order: pl.DataFrame, sets: dict[str, TokenIndex], jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
@@ -222,6 +190,7 @@ def unique__jaccard(
 
 @tag(stage="dedup")
 @from_each_corpus(chunks="chunks")
+@config.when(unique_variant="cosine")
 def unique__cosine(
     phrase_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
@@ -231,6 +200,7 @@ def unique__cosine(
 
 @tag(stage="dedup")
 @from_each_corpus(known="similarity_index")
+@config.when(unique_variant="guarded")
 def unique__guarded(
     phrase_order: pl.DataFrame,
     known: dict[str, SimilarityIndex],
@@ -248,6 +218,7 @@ def unique__guarded(
 
 @tag(stage="dedup")
 @from_each_corpus(chunks="chunks")
+@config.when(unique_variant="newest")
 def unique__newest(
     phrase_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
@@ -256,6 +227,7 @@ def unique__newest(
 
 
 @tag(stage="dedup")
+@config.when(unique_variant="off")
 def unique__off(phrase_order: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""
     return phrase_order

@@ -100,7 +100,7 @@ def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
             lead.append((1, -row, query))
     for _, row, query in sorted(lead):
         score[-row] = top[query] = np.nextafter(top[query], np.inf)
-    return ranked(hits, score) if lead else hits
+    return ranked(hits, pl.Series(score)) if lead else hits
 
 
 def notes(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:

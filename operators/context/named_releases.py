@@ -29,4 +29,4 @@ def releases_first(hits: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
         if named and IN_CHANGELOG in json.loads(metadata):
             led.add(key)
             score[row] = np.nextafter(top, np.inf)
-    return ranked(hits, score) if led else hits
+    return ranked(hits, pl.Series(score)) if led else hits

@@ -16,8 +16,10 @@ import polars as pl
 
 from operators.arrays.segments import Column, Floats, Integers, positions, starts
 from operators.evaluation.ranked_documents import IN_JUDGED_CORPUS, judged_names
-from operators.ranking.fusion import CorpusSearch, combination
+from operators.frames import NORMALIZED
 from operators.ranking.lexical_weight import lexical_weights
+from operators.ranking.normalization import common_scale
+from operators.ranking.score_scale import best_scores, score_scale
 
 _OF_LISTS = ["vector_rank", "text_rank", "vector_distance", "text_score"]
 MISSING = -1
@@ -25,6 +27,14 @@ _CUT = 10
 _DISCOUNT = 1 / np.log2(np.arange(2, _CUT + 2))
 _SOFTNESS = 0.004  # of the highest score: scores so far apart mostly keep their order
 _FARTHEST = 40.0  # beyond it the logistic function is 0 or 1 to the last bit
+
+
+@dataclass(frozen=True)
+class CorpusSearch:
+    """How a corpus was searched: its lists were cut after ``depth`` hits, in a vector ``space``."""
+
+    depth: int = 1
+    space: str | None = None
 
 
 @dataclass(frozen=True)
@@ -37,7 +47,7 @@ class Candidates:
             (the least weight of its words, by what they found).
         corpora: how each corpus was searched, by its name, in the order of the names.
         hits: ``query_id`` as above, ``corpus``, ``corpus_number`` (its place in ``corpora``),
-            ``document`` (a number), the ranks and scores of both lists (NaN: not in that list),
+            ``document`` (a number), the ranks and scores of both lists (null: not in that list),
             ``recency``, ``gain`` (2 ** grade - 1 of the document) and ``counted`` (whether the
             corpus counts for the question).
     """
@@ -59,17 +69,47 @@ class Candidates:
     def values(
         self, corpus_normalization: float, missing_score_fraction: float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Similarity and text score of each hit, scaled as the convex fusion scales them."""
+        """Similarity and text score of each hit on the scale that all corpora share."""
         key = corpus_normalization, missing_score_fraction
         if key not in self._values:
-            made = combination(
-                self.hits,
-                self.corpora,
-                corpus_normalization=corpus_normalization,
-                missing_score_fraction=missing_score_fraction,
-            )
+            sides = self._sides
+            each = [
+                common_scale(
+                    sides[name],
+                    self._scale.filter(corpus=name),
+                    depth=one.depth,
+                    corpus_normalization=corpus_normalization,
+                    missing_score_fraction=missing_score_fraction,
+                )
+                for name, one in self.corpora.items()
+            ]
+            made = pl.concat(each).sort("chunk_id")
             self._values[key] = made["vector_value"].to_numpy(), made["text_value"].to_numpy()
         return self._values[key]
+
+    @cached_property
+    def _sides(self) -> dict[str, pl.DataFrame]:
+        """``NORMALIZED`` with the values as they are, by corpus; chunk_id is the hit's number."""
+        sides = self.hits.select(
+            *("corpus", *_OF_LISTS),
+            pl.col("query_id").cast(pl.UInt32),
+            chunk_id=pl.int_range(pl.len(), dtype=pl.Int64),
+            vector_value=1 - pl.col("vector_distance"),
+            text_value="text_score",
+        )
+        return {name: sides.filter(corpus=name).select(list(NORMALIZED)) for name in self.corpora}
+
+    @cached_property
+    def _scale(self) -> pl.DataFrame:
+        best = {
+            name: best_scores(
+                one.drop_nulls("vector_rank").select("query_id", distance="vector_distance"),
+                one.drop_nulls("text_rank").select("query_id", score="text_score"),
+                space=self.corpora[name].space,
+            )
+            for name, one in self._sides.items()
+        }
+        return score_scale(best)
 
     def lexical_weight(self, full_weight_terms: int) -> Floats:
         """The lexical weight of each question."""
@@ -186,7 +226,7 @@ def candidates(
         triggers=tuple(queries["trigger"].drop_nulls().unique().sort()),
         hits=hits.select(
             *("corpus", "recency"),
-            pl.col(_OF_LISTS).cast(pl.Float64).fill_null(np.nan),
+            pl.col(_OF_LISTS),
             query_id=query,
             corpus_number=pl.Series(known, dtype=pl.String).search_sorted(hits["corpus"]),
             document=pl.col("document_id").rank("dense"),

@@ -20,7 +20,6 @@ import numpy as np
 from operators.arrays.segments import Floats, Integers
 from operators.errors import CrosscorpusError
 from operators.evaluation.candidates import Candidates
-from operators.ranking.merge import reciprocal
 
 Parameters = Mapping[str, float]
 """By name: ``vector_weight.CORPUS``, ``weight.CORPUS.TRIGGER``, ``full_weight_terms``,
@@ -103,8 +102,11 @@ def scores(candidates: Candidates, parameters: Parameters) -> Floats:
     share = weight[corpus] if len(weight) else np.zeros(0)
     if "rrf_k" in parameters:
         k = parameters["rrf_k"]
-        vector = reciprocal(candidates.of_hits("vector_rank"), k)
-        fused = share * vector + (1 - share) * reciprocal(candidates.of_hits("text_rank"), k)
+        vector, text = (
+            np.nan_to_num(1 / (k + candidates.of_hits(f"{channel}_rank")))
+            for channel in ("vector", "text")
+        )
+        fused = share * vector + (1 - share) * text
     else:
         vector, text = candidates.values(
             parameters["corpus_normalization"], parameters.get("missing_score_fraction", 0.0)

@@ -3,8 +3,7 @@
 The numbers of a passage give its score to the last bit, by these formulas, each from left to right:
 
 - merged ``score`` = ``vector_weight * vector_value + text_weight * (text_value * lexical_weight)``
-- fused ``part`` = ``vector_weight * vector_value + text_weight * text_value * lexical_weight``
-  where these are known; by ranks ``1 / (k + corpus rank)``, by scores the merged score
+- fused ``part`` = the merged score; by ranks ``1 / (k + corpus rank)``
 - fused ``score`` = the sum of its parts, in their order, times ``recency``
 - weighted ``score`` = fused score times ``weight``, times ``language``
 - reranked ``score`` = the model's, or the weighted score where no model read it
@@ -48,7 +47,7 @@ def explain(
     - ``merged``: the ``SCORE_FACTORS``, if the stage tells them and they give the score; ``score``
     - ``deduped``: ``score``; ``near-duplicate`` for each chunk that it represents, or
       ``near-duplicate of`` its representative (``other`` is that chunk, ``detail`` its label)
-    - ``fused``: likewise, ``part`` for each corpus (``detail``) and ``recency``; ``score``, whose
+    - ``fused``: ``part`` for each corpus (``detail``) and ``recency``; ``score``, whose
       ``detail`` is the fusion's name
     - ``weighted``: ``weight``, ``language``, ``score``; ``reranked``: ``score``; none where off
     - ``version_order``: ``score``; ``phrase_order``: ``score``
@@ -101,7 +100,6 @@ def _quantities(
     yield "deduped", "near-duplicate", duplicates.filter("within")
     yield "deduped", "near-duplicate of", end.filter(disposition="near_duplicate_within")
     first, parts = fusion_parts(run.fused)
-    yield from (("fused", name, _of(first, name)) for name in SCORE_FACTORS)
     yield "fused", "part", _of(parts, "part", "corpus_rank", detail="corpus")
     yield "fused", "recency", _of(first, "recency")
     yield "fused", "score", _score(run.fused).with_columns(detail=pl.lit(fused_by))

@@ -56,10 +56,8 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
     base = parts[0] if parts else merged if fused is None else fused
     if base is None:
         return []
-    may_tell = {"fused": bool(parts), "merged": base == merged}
-    told = [of for of, may in may_tell.items() if may and (of, "vector_weight") in numbers]
-    if told:
-        vw, vv, tw, tv, tc = (numbers[told[0], name] for name in SCORE_FACTORS)
+    if base == merged and ("merged", "vector_weight") in numbers:
+        vw, vv, tw, tv, tc = (numbers["merged", name] for name in SCORE_FACTORS)
         sure = "" if tc == 1 else f" × {spell(tc)}"
         step("meaning", vw * vv, f"{spell(vw)} × {spell(vv)}")
         step("words", base, f"+ {spell(tw)} × {spell(tv)}{sure}")

@@ -71,4 +71,4 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
         if best := sorted({document[row]: score[row] for row in others}.values(), reverse=True):
             limit = np.nextafter(best[:HEAD][-1], -np.inf)
             score[replaced] = np.minimum(score[replaced], limit)
-    return ranked(hits, score)
+    return ranked(hits, pl.Series(score))

@@ -6,13 +6,11 @@ question asked in three ways weighs as much as one asked once.
 
 from typing import Literal
 
-import numpy as np
 import polars as pl
 
-from operators.arrays.segments import changes, places
-from operators.frames import frame_of
 from operators.ranking.merge import reciprocal
-from operators.ranking.total_order import permutation
+
+_KEY = ("query_id", "chunk_id")
 
 
 def fuse_texts(
@@ -22,42 +20,25 @@ def fuse_texts(
 
     ``VECTOR_LISTS`` become ``VECTOR_HITS``, ``TEXT_LISTS`` become ``TEXT_HITS``, by the sum over
     the texts of ``1 / (rrf_k + rank)``. A chunk keeps the best ``value``: the lowest distance,
-    the highest score. The list of a query with one text stays as it is.
+    the highest score (and ``coverage``, where the lists have it). The list of a query with one text
+    stays as it is.
 
     >>> rows = [(0, 1, 0, 0.9), (0, 2, 1, 0.5), (1, 2, 0, 0.7)]
-    >>> lists = pl.DataFrame(rows, ["text_no", "chunk_id", "rank", "score"], orient="row")
-    >>> fuse_texts(lists.with_columns(query_id=0), "score", rrf_k=1)["chunk_id", "score"].rows()
+    >>> from operators.frames import TEXT_LISTS
+    >>> lists = pl.DataFrame([(0, *row) for row in rows], TEXT_LISTS, orient="row")
+    >>> fuse_texts(lists, "score", rrf_k=1)["chunk_id", "score"].rows()
     [(2, 0.7), (1, 0.9)]
     """
-    text_no = lists["text_no"].to_numpy()
-    if not len(text_no) or (text_no == text_no[0]).all():
-        return frame_of(lists[name] for name in ("query_id", "chunk_id", "rank", value))
-
-    query_id, chunk_id = lists["query_id"].to_numpy(), lists["chunk_id"].to_numpy()
-    rank = lists["rank"].to_numpy()
-    order = np.lexsort((rank, text_no, chunk_id, query_id))
-    query_id, chunk_id, text_no = query_id[order], chunk_id[order], text_no[order]
-    rank, values = rank[order], lists[value].to_numpy()[order]
-
-    another = changes(query_id, chunk_id)
-    once = another | changes(text_no)
-    place = np.cumsum(another) - 1
-    begins = np.flatnonzero(another)
-    # bincount adds in the order of the rows, which is the order of the texts
-    score = np.bincount(place[once], reciprocal(rank[once], rrf_k), minlength=len(begins))
-    best_rank = np.minimum.reduceat(rank, begins)
-    best = (np.minimum if value == "distance" else np.maximum).reduceat(values, begins)
-    query_id, chunk_id = query_id[begins], chunk_id[begins]
-
-    order = permutation(query_id, score, best_rank, best_rank, chunk_id)
-    new_rank = places(query_id)
-    texts = lists.group_by("query_id").agg(several=pl.col("text_no").n_unique() > 1)
-    alone = ~np.isin(query_id[order], texts.filter("several")["query_id"].to_numpy())
-    return pl.DataFrame(
-        [
-            pl.Series("query_id", query_id[order], pl.UInt32),
-            pl.Series("chunk_id", chunk_id[order], pl.Int64),
-            pl.Series("rank", np.where(alone, best_rank[order], new_rank), pl.UInt32),
-            pl.Series(value, best[order], pl.Float64),
-        ]
-    )
+    columns = [*_KEY, "rank", value, *({"coverage"} & set(lists.columns))]
+    if lists["text_no"].n_unique() < 2:
+        return lists.select(columns)
+    several = pl.col("text_no").n_unique().over("query_id") > 1
+    best = pl.min(value) if value == "distance" else pl.max(*columns[3:])
+    texts = lists.filter(several).sort("text_no", "rank").unique([*_KEY, "text_no"], keep="first")
+    texts = texts.sort("text_no").with_columns(part=reciprocal("rank", rrf_k))
+    found = texts.group_by(_KEY).agg(best, total=pl.sum("part"), best_rank=pl.min("rank"))
+    found = found.sort("query_id", -pl.col("total"), "best_rank", "chunk_id")
+    place = pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
+    fused = found.with_columns(rank=place).select(columns)
+    alone = lists.filter(~several).select(columns)
+    return pl.concat([fused, alone]).sort("query_id", "rank", maintain_order=True)

@@ -1,85 +1,206 @@
-"""Scores of one list put on a scale from 0 to 1, so that two lists can be added.
+"""The scores of two lists put on a scale from 0 to 1, so that they can be added.
 
-Each function takes the scores of many queries at once: ``values`` (NaN: the chunk is not in the
-list) and ``query_starts``, the place where each query begins. It returns one number a value: 0 for
-a chunk that is not in the list. :data:`NORMALISATIONS` has each by its name.
+``side_by_side`` puts the vector list and the text list of one corpus beside each other, one row a
+query and chunk. ``by_list`` scales each list by itself. ``common_scale`` scales all corpora
+alike, so that their hits can be compared: BM25 scores are sums of the weights of the same words,
+and one best score of all corpora scales them. Similarities are less comparable: a model puts code
+and prose at different distances from a question.
+
+Each returns ``NORMALIZED``. ``vector_value`` and ``text_value`` are null where the corpus has no
+such list, because that search did not run or failed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
-import numpy as np
+import polars as pl
 
-from operators.arrays.segments import Floats, Integers, lengths
 from operators.errors import check_known
+from operators.frames import NORMALIZED
+
+_KEY = ("query_id", "chunk_id")
+_OF_CHANNELS = {"vector": "vector_value", "text": "text_value"}
 
 
-def min_max(values: Floats, query_starts: Integers) -> Floats:
+def side_by_side(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> pl.DataFrame:
+    """``NORMALIZED`` with similarities and text scores as they are; null where a list lacks a hit.
+
+    The order of a list decides: its hit at rank r has the list's r-th best value. The list of one
+    text is so already. The list of several texts is in the order that their lists have together.
+
+    Args:
+        vector_hits, text_hits: columns ``VECTOR_HITS`` and ``TEXT_HITS``.
+
+    >>> from operators.frames import TEXT_HITS, VECTOR_HITS
+    >>> near = pl.DataFrame([(0, 1, 0, 0.5), (0, 2, 1, 0.25)], VECTOR_HITS, orient="row")
+    >>> text = pl.DataFrame([(0, 2, 0, 9.0)], TEXT_HITS, orient="row")
+    >>> both = side_by_side(near, text).sort("chunk_id")
+    >>> both["chunk_id", "vector_distance", "vector_value", "text_value"].rows()
+    [(1, 0.5, 0.75, None), (2, 0.25, 0.5, 9.0)]
+    """
+    best_first = pl.col("value").sort(descending=True, nulls_last=True).over("query_id")
+    similarity = (1 - pl.col("distance")).fill_nan(None)
+    vector = vector_hits.sort("query_id", "rank").with_columns(value=similarity)
+    vector = vector.select(
+        *_KEY, vector_rank="rank", vector_distance="distance", vector_value=best_first
+    )
+    text = text_hits.sort("query_id", "rank").with_columns(value=pl.col("score").fill_nan(None))
+    text = text.select(*_KEY, text_rank="rank", text_score="score", text_value=best_first)
+    both = pl.concat([vector, text], how="diagonal").group_by(_KEY, maintain_order=True)
+    ranks = pl.min("vector_rank", "text_rank", "vector_distance")  # a chunk counts once a list
+    return both.agg(ranks, pl.max("text_score", "vector_value", "text_value")).select(
+        pl.col(name).cast(kind) for name, kind in NORMALIZED.items()
+    )
+
+
+def by_list(
+    sides: pl.DataFrame,
+    *,
+    vector_norm: str = "min_max",
+    text_norm: str = "min_max",
+    channels: Collection[str] = ("vector", "text"),
+) -> pl.DataFrame:
+    """``sides`` with the values of each query's list scaled by that list alone.
+
+    What a list lacks has 0 there.
+
+    Args:
+        sides: of :func:`side_by_side`.
+        vector_norm, text_norm: of :data:`NORMS`.
+        channels: the searches that answered.
+
+    Raises:
+        UnknownName: there is no such norm.
+    """
+    for name in (vector_norm, text_norm):
+        check_known("normalisation", name, NORMS)
+    norms = {"vector_value": NORMS[vector_norm], "text_value": NORMS[text_norm]}
+    scaled = [norm(pl.col(name)).fill_null(0.0).alias(name) for name, norm in norms.items()]
+    return _without_silent(sides.with_columns(scaled), channels)
+
+
+def common_scale(
+    sides: pl.DataFrame,
+    scale: pl.DataFrame,
+    *,
+    depth: int,
+    corpus_normalization: float = 0.5,
+    missing_score_fraction: float = 0.0,
+    channels: Collection[str] = ("vector", "text"),
+) -> pl.DataFrame:
+    """``sides`` with values on the scale of all corpora.
+
+    ``vector_value = similarity / best of corpus * (best of corpus / best of all) ** (1 - n)`` with
+    ``n`` the ``corpus_normalization``: the corpus that has the nearest passage is more likely to be
+    the right one. ``text_value = score / best of all``. All bests are the query's.
+
+    What a list lacks counts there ``missing_score_fraction`` of the list's last hit: it may be no
+    worse than what came just within the cut. A list that ends before the cut lacks only what does
+    not match, so that the fraction goes down with its length.
+
+    Args:
+        sides: of :func:`side_by_side`.
+        scale: ``SCORE_SCALE``, the rows of this corpus.
+        depth: the hits after which a list is cut.
+        corpus_normalization: 1 scales the similarities of each corpus by itself, 0 all alike.
+        missing_score_fraction: 0 to 1.
+        channels: the searches that answered.
+
+    >>> from operators.frames import SCORE_SCALE, TEXT_HITS, VECTOR_HITS, empty
+    >>> near = pl.DataFrame([(0, 1, 0, 0.5), (0, 2, 1, 0.75)], VECTOR_HITS, orient="row")
+    >>> sides = side_by_side(near, empty(TEXT_HITS))
+    >>> scale = [{"query_id": 0, "corpus": "wiki", "best_similarity": 1.0}]
+    >>> scale = pl.DataFrame(scale, schema=SCORE_SCALE)
+    >>> scaled = common_scale(sides, scale, depth=50, corpus_normalization=0)
+    >>> scaled.sort("chunk_id")["vector_value"].to_list()
+    [0.5, 0.25]
+    """
+    lists = sides.group_by("query_id").agg(
+        nearest=pl.max("vector_value").clip(0),
+        vector_last=pl.min("vector_value").clip(0),
+        vector_depth=1 + pl.max("vector_rank"),
+        text_last=pl.min("text_value").clip(0),
+        text_depth=1 + pl.max("text_rank"),
+    )
+    lists = lists.join(scale.drop("corpus"), on="query_id", how="left")
+    known = sides.join(lists, on="query_id", how="left", maintain_order="left")
+
+    def filled(channel: str) -> pl.Expr:
+        full = (pl.col(f"{channel}_depth") / depth).clip(upper_bound=1.0)
+        lacking = missing_score_fraction * full * pl.col(f"{channel}_last")
+        return pl.coalesce(f"{channel}_value", lacking)
+
+    near = _ratio(pl.col("nearest"), pl.col("best_similarity")) ** (1 - corpus_normalization)
+    vector = _ratio(filled("vector"), pl.col("nearest")) * near
+    text = _ratio(filled("text"), pl.col("best_score"))
+    scaled = known.with_columns(vector_value=vector, text_value=text).select(NORMALIZED.names())
+    return _without_silent(scaled, channels)
+
+
+def near_as_its_words(
+    normalized: pl.DataFrame, unembedded: pl.DataFrame, *, word_similarity: float = 0.9
+) -> pl.DataFrame:
+    """``normalized`` where a chunk without a vector is taken to be as near as its words are good.
+
+    ``word_similarity`` times its text value stands for its similarity, so that it neither loses to
+    its neighbours for lacking a vector nor beats them. ``unembedded`` has the column chunk_id.
+    """
+    if not unembedded.height:
+        return normalized
+    waits = pl.col("chunk_id").is_in(unembedded["chunk_id"].implode())
+    by_words = word_similarity * pl.col("text_value")
+    searched = pl.col("vector_value").is_not_null()
+    return normalized.with_columns(
+        vector_value=pl.when(waits & searched).then(by_words).otherwise("vector_value")
+    )
+
+
+def _min_max(values: pl.Expr) -> pl.Expr:
     """``(x - min) / (max - min)`` within the query's list; a list of one value gets 1."""
-    low = _spread(np.fmin, values, query_starts)
-    high = _spread(np.fmax, values, query_starts)
-    span = high - low
-    scaled = np.divide(values - low, span, out=np.ones_like(values), where=span > 0)
-    return _absent_is_zero(scaled, values)
+    low, high = values.min().over("query_id"), values.max().over("query_id")
+    scaled = pl.when(high > low).then((values - low) / (high - low)).otherwise(1.0)
+    return pl.when(values.is_not_null()).then(scaled)
 
 
-def max_ratio(values: Floats, query_starts: Integers) -> Floats:
-    """``x / max`` within the query's list: min-max whose minimum is the theoretical one, 0."""
-    return ratio(values, _spread(np.fmax, values, query_starts))
+def _max_ratio(values: pl.Expr) -> pl.Expr:
+    """``x / max`` within the query's list: min-max whose minimum is the theoretical one, 0.
+
+    Bruch, Gai and Ingber, TOIS 2023.
+    """
+    return _ratio(values, values.max().over("query_id"))
 
 
-def ratio(values: Floats, high: Floats) -> Floats:
-    """``values / high``; 0 for a negative or a missing value."""
-    scaled = np.divide(values, high, out=np.zeros_like(values), where=high > 0)
-    return np.fmax(scaled, 0.0)  # of NaN and 0 that is 0
-
-
-def raw(values: Floats, query_starts: Integers) -> Floats:
-    """The value as it is: a cosine similarity is on a scale that all queries share."""
-    return _absent_is_zero(values, values)
-
-
-def three_sigma(values: Floats, query_starts: Integers) -> Floats:
+def _three_sigma(values: pl.Expr) -> pl.Expr:
     """``(x - (mean - 3 sd)) / (6 sd)``, cut to 0..1: distribution-based score fusion.
 
     sd is the population's. A list whose values are all equal gets 0.5.
     """
-    query = np.repeat(np.arange(len(query_starts)), lengths(query_starts, len(values)))
-    present = ~np.isnan(values)
-    filled = np.where(present, values, 0.0)
-    many = len(query_starts)
-    count = np.maximum(np.bincount(query, present, many), 1)
-    mean = np.bincount(query, filled, many) / count
-    away = np.where(present, values - mean[query], 0.0)
-    deviation = np.sqrt(np.bincount(query, away * away, many) / count)[query]
-    scaled = np.divide(away, 6 * deviation, out=np.zeros_like(values), where=deviation > 0) + 0.5
-    return _absent_is_zero(np.clip(scaled, 0.0, 1.0), values)
+    mean, sd = values.mean().over("query_id"), values.std(ddof=0).over("query_id")
+    scaled = pl.when(sd > 0).then((values - mean) / (6 * sd)).otherwise(0.0)
+    return pl.when(values.is_not_null()).then((scaled + 0.5).clip(0, 1))
 
 
-NORMALISATIONS: dict[str, Callable[[Floats, Integers], Floats]] = {
-    "min_max": min_max,
-    "max": max_ratio,
-    "raw": raw,
-    "three_sigma": three_sigma,
-}
+def _ratio(values: pl.Expr, high: pl.Expr) -> pl.Expr:
+    """``values / high``; 0 for a negative or a missing value.
 
-
-def normalise(name: str, values: Floats, query_starts: Integers) -> Floats:
-    """``values`` scaled by the normalisation of that name.
-
-    Raises:
-        UnknownName: there is no such normalisation.
+    Polars divides by a column of one value as it multiplies by the reciprocal. To do so always
+    gives a batch the same bits as its queries one by one.
     """
-    check_known("normalisation", name, NORMALISATIONS)
-    return NORMALISATIONS[name](values, query_starts)
+    scaled = (values * (1.0 / high)).clip(0)
+    return pl.when(high > 0).then(scaled).otherwise(0.0).fill_null(0.0)
 
 
-def _spread(reduce: np.ufunc, values: Floats, query_starts: Integers) -> Floats:
-    """Each query's reduced value, repeated for each of its rows."""
-    if not len(values):
-        return values
-    reduced = reduce.reduceat(values, query_starts)
-    return np.repeat(reduced, lengths(query_starts, len(values)))
+NORMS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "min_max": _min_max,
+    "max": _max_ratio,
+    "raw": lambda values: values,
+    "three_sigma": _three_sigma,
+}
+"""Each takes the values of many queries' lists, null where a list lacks the chunk."""
 
 
-def _absent_is_zero(scaled: Floats, values: Floats) -> Floats:
-    return np.where(np.isnan(values), 0.0, scaled)
+def _without_silent(normalized: pl.DataFrame, channels: Collection[str]) -> pl.DataFrame:
+    """``normalized`` with null values for a search that gave no list, where the other one did."""
+    silent = [name for channel, name in _OF_CHANNELS.items() if channel not in channels]
+    if len(silent) != 1:
+        return normalized
+    return normalized.with_columns(pl.lit(None, pl.Float64).alias(silent[0]))

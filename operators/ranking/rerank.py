@@ -8,7 +8,7 @@ import polars as pl
 from operators.arrays.rows import by_rank, replaced
 from operators.arrays.segments import places
 from operators.errors import CrosscorpusError
-from operators.ranking.total_order import best_first
+from operators.ranking.total_order import ranked
 
 Reranker = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """Takes pairs of a question and a passage, returns a number a pair, higher is better."""
@@ -45,8 +45,6 @@ def rerank(
         raise RerankError(
             f"the reranker gave NaN for {faults} of {len(pairs)} pairs: each needs a number"
         )
-    score = hits["score"].to_numpy().copy()
-    score[rows] = given
-    order = np.arange(len(hits))
-    order[rows] = rows[best_first(hits[rows], given)]  # both query by query
-    return replaced(hits[order], pl.Series("score", score[order]), pl.Series("rank", place))
+    read = ranked(hits[rows], pl.Series(given))
+    rest = replaced(hits, pl.Series("rank", place)).filter(pl.Series(place >= depth))
+    return pl.concat([read, rest[read.columns]]).sort("query_id", "rank")

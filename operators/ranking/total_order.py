@@ -8,36 +8,26 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.rows import by_rank, replaced, take
-from operators.arrays.segments import Column, Floats, Integers, places
+from operators.arrays.segments import places
+
+BEST_FIRST = ("query_id", -pl.col("score"), "vector_rank", "text_rank", "chunk_id")
+"""What a frame with these columns is sorted by, nulls last; a NaN score comes last too."""
 
 
-def best_first(frame: pl.DataFrame, score: Floats) -> Integers:
-    """The row numbers of ``frame`` in the order above, query by query; a NaN score comes last.
+def ranked(frame: pl.DataFrame, score: pl.Expr | pl.Series) -> pl.DataFrame:
+    """``frame`` in the order that ``score`` gives, with new columns ``score`` and ``rank``.
 
     ``frame`` has query_id, vector_rank, text_rank (null: not in that list) and chunk_id.
+
+    >>> hits = pl.DataFrame({"query_id": 0, "chunk_id": [7, 8], "rank": [0, 1]})
+    >>> hits = hits.with_columns(vector_rank=pl.lit(None), text_rank=pl.lit(None))
+    >>> ranked(hits, pl.col("rank") * 0.5)["chunk_id", "rank", "score"].rows()
+    [(8, 0, 0.5), (7, 1, 0.0)]
     """
-    return permutation(
-        frame["query_id"].to_numpy(),
-        score,
-        frame["vector_rank"].to_numpy(),
-        frame["text_rank"].to_numpy(),
-        frame["chunk_id"].to_numpy(),
-    )
-
-
-def permutation(
-    query_id: Column, score: Column, vector_rank: Column, text_rank: Column, chunk_id: Column
-) -> Integers:
-    """As :func:`best_first`, on arrays; an absent rank is NaN, and NaN comes last."""
-    return np.lexsort((chunk_id, text_rank, vector_rank, -score, query_id))
-
-
-def ranked(frame: pl.DataFrame, score: Floats) -> pl.DataFrame:
-    """``frame`` in the order that ``score`` gives, with new columns ``score`` and ``rank``."""
-    order = best_first(frame, score)
-    chosen = take(frame, order)
-    rank = places(chosen["query_id"].to_numpy())
-    return replaced(chosen, pl.Series("score", score[order]), pl.Series("rank", rank))
+    scored = frame.with_columns(score=score)
+    order = scored.select(pl.arg_sort_by(*BEST_FIRST, nulls_last=True)).to_series()
+    chosen = take(scored, order.to_numpy())
+    return replaced(chosen, pl.Series("rank", places(chosen["query_id"].to_numpy())))
 
 
 def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:

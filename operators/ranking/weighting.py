@@ -84,7 +84,7 @@ def weigh(hits: pl.DataFrame, weights: pl.DataFrame) -> pl.DataFrame:
         return hits
     keys = ["query_id", "corpus"]
     weight = hits[keys].join(weights, on=keys, how="left", maintain_order="left")["weight"]
-    return ranked(hits, hits["score"].to_numpy() * weight.fill_null(1.0).to_numpy())
+    return ranked(hits, hits["score"] * weight.fill_null(1.0))
 
 
 def language_factors(hits: pl.DataFrame, languages: Mapping[str, float]) -> pl.Series:
@@ -97,5 +97,4 @@ def language_factors(hits: pl.DataFrame, languages: Mapping[str, float]) -> pl.S
 
 def weigh_languages(hits: pl.DataFrame, languages: Mapping[str, float]) -> pl.DataFrame:
     """``hits`` (``FUSED``) with each score times the weight of its language."""
-    factors = language_factors(hits, languages).to_numpy()
-    return ranked(hits, hits["score"].to_numpy() * factors) if languages else hits
+    return ranked(hits, hits["score"] * language_factors(hits, languages)) if languages else hits

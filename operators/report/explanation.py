@@ -113,9 +113,9 @@ def _lead(
 
 def _few_words(passages: Sequence[Passage]) -> list[str]:
     """What a question of few words must know: that its meaning decides nearly alone."""
-    quantity, of_fused = pl.col("quantity") == "lexical_weight", pl.col("stage") == "fused"
+    weights = pl.col("quantity") == "lexical_weight"
     for one in passages:
-        for weight in one.explained.filter(quantity & of_fused)["value"]:
+        for weight in one.explained.filter(weights)["value"]:
             if weight < 1:
                 share = f"{weight:.0%}" if weight >= 0.01 else f"{weight:.1%}"
                 return [

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from operators.evaluation.candidates import Candidates, candidates
+from operators.evaluation.candidates import Candidates, CorpusSearch, candidates
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.frames import UNIFIED
-from operators.ranking.fusion import CorpusSearch
 
 BASE = {
     "vector_weight.code": 0.5,

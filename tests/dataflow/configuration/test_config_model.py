@@ -77,21 +77,6 @@ def test_a_mistake_is_one_line_that_says_where_and_what(small, change, message):
     assert "secret@" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("changes", "where"),
-    [
-        ({"corpus_defaults": {"variants": {"merged": "rrf"}}}, "corpora.code."),
-        ({"corpora": {"wiki": {"variants": {"merged": "weighted_rrf"}}}}, "corpora.wiki."),
-    ],
-)
-def test_a_merge_that_the_fusion_does_not_read_is_an_error_that_says_what_to_choose(changes, where):
-    with pytest.raises(ConfigError, match="would not change the results") as error:
-        load_config("default").with_changes(changes)
-    assert f"{where}variants.merged" in str(error.value)
-    assert "fused 'rrf' or 'comb_sum'" in str(error.value)
-    load_config("default").with_changes({**changes, "variants": {"fused": "comb_sum"}})
-
-
 def test_a_bare_off_is_the_variant_off_and_not_false(small):
     with pytest.raises(CrosscorpusError, match=r"unknown variant 'off' of variants\.fused"):
         small(variants={"fused": False})

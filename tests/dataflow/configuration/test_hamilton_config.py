@@ -13,38 +13,37 @@ from dataflow.execution.plan import node_tags
 LISTS = {"fused", "merged"}
 DEDUP = {"deduped", "unique"}
 SEARCHES = {"vector_search", "text_search"}
-OF_CONVEX = {"corpus_searches", "unembedded", "best_match", "lexical_weight"}
-"""What nothing reads where the fusion is another one."""
+OF_CONVEX = {"lexical_weight", "lexical_prior"}
+"""What only a convex merge reads."""
 INTENDED = {
-    "missing_score_fraction": {"fused"},
-    "search_depth_10": SEARCHES,
-    "search_depth_200": SEARCHES,
-    "corpus_ranks": {"fused"} | OF_CONVEX,
+    "missing_score_fraction": {"normalized"},
+    "search_depth_10": SEARCHES | {"normalized"},
+    "search_depth_200": SEARCHES | {"normalized"},
+    "corpus_ranks": {"fused"},
     "cosine_dedup": DEDUP | {"similarity_index"},
     "full_text_weight": {"lexical_prior"},
     "length_weight": {"lexical_weight"},
     "jaccard_dedup": DEDUP | {"similarity_index", "token_index"},
     "half_life": {"aged_hits"},
-    "min_max": LISTS | OF_CONVEX,
+    "min_max": {"normalized"},
     "newest_dedup": DEDUP | {"similarity_index"},
     "no_dedup": DEDUP | {"similarity_index"},
     "no_recency": {"aged_hits"},
     "no_weights": {"weighted"},
-    "one_scale": {"fused"},
-    "corpus_normalization": {"fused"},
+    "one_scale": {"normalized"},
+    "corpus_normalization": {"normalized"},
     "pg_textsearch": {"text_search"},
     "plain_text_search": {"text_search"},
     "reranked": {"reranked"},
-    "rrf": LISTS | OF_CONVEX | {"lexical_prior"},
-    "rrf_steep": LISTS | OF_CONVEX | {"lexical_prior", "vector_hits", "text_hits"},
-    "comb_sum": {"fused"} | OF_CONVEX,
+    "rrf": LISTS | OF_CONVEX,
+    "rrf_steep": LISTS | OF_CONVEX | {"vector_hits", "text_hits"},
+    "by_list": {"normalized"},
+    "merged_ranks": {"merged"} | OF_CONVEX,
     "static_model": set(),
-    "text_only": {
-        *("merged", "query_embeddings", "other_embeddings", "vector_search", "vector_hits"),
-    },
+    "text_only": {"merged", "query_embeddings", "other_embeddings", "vector_search"} | OF_CONVEX,
     "vector_lean": {"merged"},
-    "vector_only": {"merged", "text_search", "text_hits"},
-    "weighted_rrf": LISTS | OF_CONVEX | {"lexical_prior"},
+    "vector_only": {"merged", "text_search"} | OF_CONVEX,
+    "weighted_rrf": LISTS | OF_CONVEX,
 }
 TOLD_ABOUT = {"explanation", "outcomes"}
 """Stages that tell about a ranking and don't make it."""

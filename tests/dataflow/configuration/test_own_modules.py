@@ -190,8 +190,8 @@ HEAD = "def fused__mine(aged_hits: pl.DataFrame"
         ("def results(a: int) -> int: return a", "mine.py: results: .* call yours results__NAME"),
         ("def fused__mine(a) -> int: return a", "mine.py: fused__mine: give a a type"),
         (
-            "def fused__convex(a: int) -> int: return a",
-            "fused__convex: is a variant of ours: choose another",
+            "def fused__rrf(a: int) -> int: return a",
+            "fused__rrf: is a variant of ours: choose another",
         ),
         (f"{HEAD}): return 1", "give what it returns a type"),
         (f"{HEAD}) -> pl.Series: return 1", "returns Series, and 'fused' is a DataFrame"),
@@ -262,11 +262,11 @@ def test_a_fusion_that_tells_no_factors_is_explained_as_one_step(
     filled: Store, tmp_path: Path
 ) -> None:
     text = '''
-    from operators.ranking.fusion import fuse_comb_sum
+    from operators.ranking.fusion import comb_sum
 
     def fused__mine(aged_hits: pl.DataFrame) -> pl.DataFrame:
         """Twice the sum."""
-        fused = fuse_comb_sum(aged_hits).drop("part", "other_parts")
+        fused = comb_sum(aged_hits).drop("part", "other_parts")
         return fused.with_columns(score=pl.col("score") * 2)
     '''
     with driver_of(filled, write(tmp_path, text, variants={"fused": "mine"})) as driver:

@@ -50,8 +50,7 @@ def test_nothing_is_searched_for_a_corpus_whose_answer_is_given():
 
 def test_a_list_that_is_given_stands_for_its_own_search_only():
     instead = not_searched({"wiki.text_hits": pl.DataFrame()}, ["wiki"])
-    assert list(instead) == ["wiki.text_outcome", "wiki.best_match"]
-    assert instead["wiki.best_match"].is_empty()
+    assert list(instead) == ["wiki.text_outcome"]
 
 
 def test_a_failing_search_leaves_an_outcome_and_the_others_answer(build):

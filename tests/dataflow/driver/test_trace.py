@@ -208,7 +208,7 @@ def test_what_a_graph_has_no_use_for_is_left_out() -> None:
         ("half_life", 0),
         ("no_dedup", 0),
         ("cosine_dedup", 0),
-        ("comb_sum", 0),
+        ("by_list", 0),
         ("weighted_rrf", 0),
         ("vector_only", 0),
         ({"corpus_defaults": {"parameters": {"vector_weight": 0.1}}}, 0),

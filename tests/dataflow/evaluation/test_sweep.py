@@ -62,7 +62,7 @@ def test_the_combination_that_is_the_configuration_differs_in_nothing(judged):
 
 def test_stages_and_single_corpora_can_be_varied(judged):
     found = swept(
-        judged, {"merged": ["convex", "text_only", "vector_only"], "fused": ["convex", "rrf"]}
+        judged, {"merged": ["convex", "text_only", "vector_only"], "fused": ["comb_sum", "rrf"]}
     )
     assert found.table["point"].n_unique() == 6
     one = swept(

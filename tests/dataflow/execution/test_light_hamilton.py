@@ -11,7 +11,7 @@ SHARED = '''
 import pandas as pd
 import polars as pl
 from hamilton.function_modifiers import extract_columns
-from operators.ranking.fusion import fuse_comb_sum
+from operators.ranking.fusion import comb_sum
 
 @extract_columns("of_pandas")
 def pandas_frame(aged_hits: pl.DataFrame) -> pd.DataFrame:
@@ -27,7 +27,7 @@ def fused__mine(
     aged_hits: pl.DataFrame, of_pandas: pd.Series, of_polars: pl.Series
 ) -> pl.DataFrame:
     """The sum, times the larger of two numbers."""
-    fused = fuse_comb_sum(aged_hits).drop("part", "other_parts")
+    fused = comb_sum(aged_hits).drop("part", "other_parts")
     return fused.with_columns(score=pl.col("score") * of_pandas.max() * of_polars.max())
 '''
 

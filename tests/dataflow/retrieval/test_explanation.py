@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from operators import frames
@@ -56,7 +56,8 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
 @given(
     data=st.data(),
     merged=st.sampled_from(["rrf", "weighted_rrf", "convex", "vector_only", "text_only"]),
-    fused=st.sampled_from(["rrf", "comb_sum", "convex"]),
+    fused=st.sampled_from(["rrf", "comb_sum"]),
+    normalized=st.sampled_from(["common_scale", "by_list"]),
     recency=st.sampled_from(["step", "half_life", "off"]),
     weighted=st.sampled_from(["by_trigger", "off"]),
     norms=st.tuples(*[st.sampled_from(["min_max", "max", "raw", "three_sigma"])] * 2),
@@ -78,6 +79,7 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     data: st.DataObject,
     merged: str,
     fused: str,
+    normalized: str,
     recency: str,
     weighted: str,
     norms: tuple[str, str],
@@ -86,19 +88,19 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     trigger: str,
     languages: dict[str, float],
 ) -> None:
-    assume(not (fused == "convex" and merged.endswith("rrf")))  # refused by the configuration
-    driver = driver_of({"fused": fused, "aged_hits": recency, "weighted": weighted}, merged=merged)
+    stages = {"fused": fused, "aged_hits": recency, "weighted": weighted}
+    driver = driver_of(stages, merged=merged, normalized=normalized)
     world = make_world(**data.draw(worlds))
     ids = sorted(world.found)
     overrides = {**world.overrides(*ids), "queries": make_queries(*ids, trigger=trigger)}
     overrides["languages"] = languages
     if merged in ("convex", "weighted_rrf"):
         overrides |= {f"{corpus}.vector_weight": share for corpus in world.texts}
-    if merged == "convex":
+    if normalized == "by_list":
         overrides |= {f"{corpus}.vector_norm": norms[0] for corpus in world.texts}
         overrides |= {f"{corpus}.text_norm": norms[1] for corpus in world.texts}
-    if fused == "convex":
-        overrides["missing_score_fraction"] = absent
+    else:
+        overrides |= {f"{corpus}.missing_score_fraction": absent for corpus in world.texts}
     clock = {} if recency == "off" else {"now": NOW}
     out = driver.execute([*WANTED, "code.merged"], clock, overrides=overrides)
     frames.check(out["explain"], frames.EXPLAIN, "explain")
@@ -316,7 +318,7 @@ def test_nothing_is_explained_unless_it_is_asked_for(
 @given(
     data=st.data(),
     merged=st.sampled_from(["rrf", "convex", "text_only"]),
-    fused=st.sampled_from(["rrf", "comb_sum", "convex"]),
+    fused=st.sampled_from(["rrf", "comb_sum"]),
     reranked=st.sampled_from(["off", "cross_encoder"]),
 )
 @settings(
@@ -334,7 +336,6 @@ def test_a_waterfall_goes_from_nothing_to_the_score_without_a_gap(
     fused: str,
     reranked: str,
 ) -> None:
-    assume(not (fused == "convex" and merged == "rrf"))
     driver = driver_of({"fused": fused, "reranked": reranked}, merged=merged)
     world, asked = make_world(**data.draw(worlds)), make_queries(0, trigger="pr_review")
     reranker = {"reranker": lambda pairs: [len(text) / 7 for _, text in pairs]}

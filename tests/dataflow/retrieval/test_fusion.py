@@ -85,23 +85,21 @@ def test_a_corpus_with_one_failed_search_counts_by_the_other_alone(
     run: Any, driver_of: Drivers, world: Any
 ) -> None:
     world.failing = {("wiki", "text"): OSError("gone")}
-    parts = run(driver_of(), ["fused"], world, 0)["fused"]["part"].struct.unnest()
-    weights = {corpus: set(own["vector_weight"]) for (corpus,), own in parts.group_by("corpus")}
+    merged = run(driver_of(), [f"{name}.merged" for name in world.texts], world, 0)
+    weights = {name.partition(".")[0]: set(own["vector_weight"]) for name, own in merged.items()}
     assert weights == {"code": {0.5}, "review": {0.5}, "wiki": {1.0}}
 
 
 def test_a_weight_for_one_run_counts_as_that_of_the_configuration_and_is_told(
     run: Any, driver_of: Drivers, world: Any
 ) -> None:
-    wanted = ["fused", "provenance"]
+    wanted = ["fused", "provenance", "code.merged"]
     base = run(driver_of(), wanted, world, 0)
     out = run(driver_of(), wanted, world, 0, **{"code.vector_weight": 1.0})
     told = out["provenance"]["parameters"]["corpora"]
     assert (told["code"]["vector_weight"], told["wiki"]["vector_weight"]) == (1.0, 0.5)
-    own = out["fused"]["part"].struct.unnest().filter(corpus="code")
-    assert set(own["vector_weight"]) == {1.0}
+    assert set(out["code.merged"]["vector_weight"]) == {1.0}
     assert not out["fused"].equals(base["fused"])
-    assert not own["part"].null_count()
 
 
 def test_a_reranker_by_configuration_has_the_last_word(

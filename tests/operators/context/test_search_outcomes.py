@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from operators.context.search_outcomes import (
+    answered_channels,
     channels,
     collect,
     faults,
@@ -13,7 +14,6 @@ from operators.context.search_outcomes import (
     notes,
     outcome,
     searched,
-    sole_channels,
     unsuccessful,
 )
 from operators.errors import SearchError
@@ -91,19 +91,17 @@ def test_an_error_is_told_in_one_harmless_line() -> None:
     assert failed("code", "text", OSError())["error"].item() == "OSError"
 
 
-def test_a_channel_is_alone_where_the_other_gave_no_answer_or_was_not_asked() -> None:
-    everything = pl.concat(
-        [
-            searched("code", "vector", 5, 1.0),
-            searched("code", "text", 0, 1.0),  # no match is an answer
-            searched("wiki", "vector", 5, 1.0),
-            failed("wiki", "text"),
-            searched("docs", "text", 5, 1.0),
-            failed("review", "vector", TimeoutError("slow")),
-            failed("review", "text"),
-            outcome("issue", "vector", "overridden"),
-            failed("issue", "chunks"),
-        ]
-    )
-    alone = {"wiki": "vector", "docs": "text", "issue": "vector"}
-    assert sole_channels(everything) == alone
+@pytest.mark.parametrize(
+    ("outcomes", "channels"),
+    [
+        ([searched("c", "vector", 5, 1.0), searched("c", "text", 0, 1.0)], ["vector", "text"]),
+        ([searched("c", "vector", 5, 1.0), failed("c", "text")], ["vector"]),
+        ([searched("c", "text", 5, 1.0)], ["text"]),
+        ([failed("c", "vector", TimeoutError("slow")), failed("c", "text")], []),
+        ([outcome("c", "vector", "overridden"), failed("c", "chunks")], ["vector"]),
+    ],
+)
+def test_a_search_that_found_nothing_answered_and_one_that_failed_did_not(
+    outcomes: list[pl.DataFrame], channels: list[str]
+) -> None:
+    assert answered_channels(pl.concat(outcomes)) == channels

@@ -10,10 +10,9 @@ import pytest
 from made_queries import BASE, made
 
 from operators.evaluation import weight_fitting
-from operators.evaluation.candidates import candidates, together
+from operators.evaluation.candidates import CorpusSearch, candidates, together
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.frames import UNIFIED
-from operators.ranking.fusion import CorpusSearch
 
 
 def test_the_value_of_a_ranking_is_its_ndcg() -> None:

@@ -6,11 +6,23 @@ import pytest
 from operators import frames
 from operators.explain.dispositions import Stages
 from operators.explain.steps import explain, fusion_parts, merge_factors
-from operators.frames import MERGED, SCORE_FACTORS, TEXT_HITS, UNIFIED, VECTOR_HITS, check
+from operators.frames import (
+    LEXICAL_WEIGHT,
+    MERGED,
+    SCORE_FACTORS,
+    TEXT_HITS,
+    UNIFIED,
+    VECTOR_HITS,
+    check,
+)
 from operators.ranking import fusion, merge
+from operators.ranking.normalization import by_list, side_by_side
 
 VECTOR = pl.DataFrame([(0, 1, 0, 0.1), (0, 2, 1, 0.4)], schema=VECTOR_HITS, orient="row")
 TEXT = pl.DataFrame([(0, 2, 0, 7.0), (0, 3, 1, 2.0)], schema=TEXT_HITS, orient="row")
+BOTH = by_list(side_by_side(VECTOR, TEXT))
+ALONE = by_list(side_by_side(VECTOR, TEXT.clear()), channels=["vector"])
+WORDS = pl.DataFrame([(0, 0.4)], schema=LEXICAL_WEIGHT, orient="row")
 
 
 def test_what_no_stage_reached_has_no_numbers() -> None:
@@ -48,11 +60,12 @@ def test_what_no_stage_reached_has_no_numbers() -> None:
 @pytest.mark.parametrize(
     "merged",
     [
-        merge.rrf(VECTOR, TEXT),
-        merge.weighted_rrf(VECTOR, TEXT, vector_weight=0.3),
-        merge.convex(VECTOR, TEXT, vector_weight=0.3, vector_norm="max", text_norm="max"),
-        merge.rrf(VECTOR, TEXT.clear()),
-        merge.rrf(VECTOR.clear(), TEXT),
+        merge.rrf(BOTH),
+        merge.weighted_rrf(BOTH, vector_weight=0.3),
+        merge.convex(BOTH, WORDS, vector_weight=0.3),
+        merge.convex(ALONE, WORDS),
+        merge.vector_only(ALONE),
+        merge.text_only(BOTH),
     ],
 )
 def test_the_factors_of_every_merge_give_its_score(merged: pl.DataFrame) -> None:
@@ -62,7 +75,7 @@ def test_the_factors_of_every_merge_give_its_score(merged: pl.DataFrame) -> None
 
 
 def test_a_score_that_a_caller_overrode_has_no_factors() -> None:
-    merged = merge.rrf(VECTOR, TEXT).with_columns(score=pl.lit(9.0))
+    merged = merge.rrf(BOTH).with_columns(score=pl.lit(9.0))
     assert merge_factors(merged)["vector_value"].null_count() == merged.height
     untold = merge_factors(merged.drop(SCORE_FACTORS))
     assert untold["vector_value"].null_count() == merged.height
@@ -82,18 +95,17 @@ def hits() -> pl.DataFrame:
 
 
 def test_the_parts_of_a_fused_score_give_it_in_the_order_of_the_corpora() -> None:
-    own, every = fusion_parts(fusion.fuse_rrf(hits()))
+    own, every = fusion_parts(fusion.rrf(hits()))
     assert own["chunk_id"].to_list() == [1, 2]
     assert every.filter(chunk_id=1)["corpus"].to_list() == ["a", "b", "c"]
     assert every.filter(chunk_id=2)["part"].to_list() == [1 / 61]
-    assert set(own["vector_weight"]) == {None}  # by ranks there are none
-    parts = fusion.combination(hits(), dict.fromkeys("abc", fusion.CorpusSearch()))
-    own, _ = fusion_parts(fusion.fuse_convex(hits(), parts))
-    assert set(own["vector_weight"]) == {0.5}
+    own, every = fusion_parts(fusion.comb_sum(hits()))
+    assert own["recency"].to_list() == [1.15, 1.15]
+    assert every.filter(chunk_id=1)["part"].to_list() == [0.7] * 3
 
 
 def test_a_fusion_that_tells_nothing_or_whose_scores_are_changed_has_no_parts() -> None:
-    fused = fusion.fuse_rrf(hits())
+    fused = fusion.rrf(hits())
     for other in (fused.drop("part", "other_parts"), fused.with_columns(score=pl.lit(9.0))):
         own, every = fusion_parts(other)
         assert own.height == every.height == 0

@@ -16,16 +16,17 @@ def told(*rows: tuple[str, str, float]) -> pl.DataFrame:
 
 
 FACTORS = [
-    ("fused", "vector_weight", 0.5),
-    ("fused", "vector_value", 0.8),
-    ("fused", "text_weight", 0.5),
-    ("fused", "text_value", 0.6),
-    ("fused", "lexical_weight", 0.25),
+    ("merged", "vector_weight", 0.5),
+    ("merged", "vector_value", 0.8),
+    ("merged", "text_weight", 0.5),
+    ("merged", "text_value", 0.6),
+    ("merged", "lexical_weight", 0.25),
+    ("merged", "score", 0.475),
 ]
 
 
 def test_a_score_goes_from_nothing_to_itself_without_a_gap() -> None:
-    part = 0.5 * 0.8 + 0.5 * 0.6 * 0.25
+    part = 0.475
     rows = [*FACTORS, ("fused", "part", part), ("fused", "recency", 1.15)]
     rows += [("fused", "score", part * 1.15), ("weighted", "weight", 1.2)]
     rows += [("weighted", "score", part * 1.15 * 1.2)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -10,21 +9,20 @@ from hypothesis import strategies as st
 
 from operators.foundation.tokenizer import STOP_WORDS
 from operators.frames import (
-    BEST_MATCH,
+    BEST_SCORES,
     LEXICAL_WEIGHT,
     QUERIES,
-    TEXT_LISTS,
-    VECTOR_LISTS,
+    TEXT_HITS,
+    VECTOR_HITS,
     check,
     empty,
 )
 from operators.ranking.lexical_weight import (
-    best_match,
     lexical_weights,
     match_weights,
-    of_rows,
     text_weight,
 )
+from operators.ranking.score_scale import best_scores, score_scale
 
 PLAIN = [f"word{letter}" for letter in "abcdefghijkl"]
 words = st.lists(st.sampled_from(PLAIN), min_size=3, max_size=12, unique=True)
@@ -80,37 +78,28 @@ def test_of_several_texts_of_a_question_the_one_that_counts_most_decides() -> No
     assert found["lexical_weight"].to_list() == [0.5**6, 1.0, 1.0]
 
 
-def test_rows_get_the_factor_of_their_question_and_one_where_none_is_known() -> None:
-    factors = pl.DataFrame(
-        {"query_id": [7, 3], "lexical_weight": [0.5, 0.25]}, schema=LEXICAL_WEIGHT
-    )
-    rows = np.array([3, 3, 7, 9], np.uint32)
-    assert of_rows(factors, rows).tolist() == [0.25, 0.25, 0.5, 1.0]
-    assert of_rows(None, rows).tolist() == [1.0] * 4
-
-
-NEAR = pl.DataFrame([(3, 0, 1, 0, 0.25), (3, 1, 2, 0, 0.5)], schema=VECTOR_LISTS, orient="row")
+NEAR = pl.DataFrame([(3, 1, 0, 0.25), (3, 2, 1, 0.5)], schema=VECTOR_HITS, orient="row")
 WORDS = pl.DataFrame(
-    [(3, 0, 1, 0, 5.0, 0.5), (4, 0, 9, 0, 2.0, 0.25)],
-    schema={**TEXT_LISTS, "coverage": pl.Float64},
+    [(3, 1, 0, 5.0, 0.5), (4, 9, 0, 2.0, 0.25)],
+    schema={**TEXT_HITS, "coverage": pl.Float64},
     orient="row",
 )
 
 
-def test_the_best_match_of_a_question_is_that_of_all_its_texts() -> None:
-    found = check(best_match({"vector": NEAR, "text": WORDS}), BEST_MATCH, "best_match")
-    assert found.rows() == [(3, 0.75, 0.5), (4, None, 0.25)]
+def test_the_best_scores_of_a_question_are_those_of_both_lists() -> None:
+    found = check(best_scores(NEAR, WORDS), BEST_SCORES, "best_scores")
+    assert found.rows() == [(3, None, 0.75, 5.0, 0.5), (4, None, None, 2.0, 0.25)]
+    assert best_scores(NEAR, WORDS, space="b")["space"].to_list() == ["b", "b"]
 
 
 @pytest.mark.parametrize(
-    "lists",
-    [{"vector": NEAR}, {"vector": NEAR, "text": WORDS.drop("coverage")}],
+    ("words", "score"),
+    [(empty(TEXT_HITS), None), (WORDS.filter(query_id=3).drop("coverage"), 5.0)],
     ids=["not searched by words", "a search that does not know it"],
 )
-def test_without_a_coverage_none_is_known(lists: dict[str, pl.DataFrame]) -> None:
-    assert best_match(lists).rows() == [(3, 0.75, None)]
-    empties = {"vector": empty(VECTOR_LISTS), "text": empty(TEXT_LISTS)}
-    assert best_match(empties).is_empty()
+def test_without_a_coverage_none_is_known(words: pl.DataFrame, score: float | None) -> None:
+    assert best_scores(NEAR, words).rows() == [(3, None, 0.75, score, None)]
+    assert best_scores(empty(VECTOR_HITS), empty(TEXT_HITS)).is_empty()
 
 
 shares = st.none() | st.floats(0, 1)
@@ -121,10 +110,14 @@ def test_words_that_find_as_good_a_match_count_in_full_and_never_less_than_befor
     weight: float, found: list[tuple[float | None, float | None]], margin: float
 ) -> None:
     prior = pl.DataFrame([(5, weight)], schema=LEXICAL_WEIGHT, orient="row")
-    matches = [
-        pl.DataFrame([(5, near, share)], schema=BEST_MATCH, orient="row") for near, share in found
-    ]
-    raised = match_weights(prior, [*matches, empty(BEST_MATCH)], margin=margin)
+    matches = {
+        f"corpus_{number}": pl.DataFrame(
+            [(5, None, near, None, share)], schema=BEST_SCORES, orient="row"
+        )
+        for number, (near, share) in enumerate(found)
+    }
+    scale = score_scale({**matches, "nothing": empty(BEST_SCORES)})
+    raised = match_weights(prior, scale, margin=margin)
     check(raised, LEXICAL_WEIGHT, "lexical_weight")
     (value,) = raised["lexical_weight"]
     assert weight <= value <= 1
@@ -134,4 +127,6 @@ def test_words_that_find_as_good_a_match_count_in_full_and_never_less_than_befor
         assert value == weight
     elif covered >= nearest:
         assert value == 1
-    assert match_weights(prior, matches or [empty(BEST_MATCH)], margin=0).equals(prior)
+    assert match_weights(prior, scale, margin=0).equals(prior)
+    elsewhere = scale.with_columns(space=pl.lit("another model"))
+    assert match_weights(prior, elsewhere, margin=margin).equals(prior)

@@ -1,0 +1,492 @@
+"""From two lists a corpus to one list: normalised, merged and fused, against plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from operators.errors import UnknownName
+from operators.frames import (
+    BEST_SCORES,
+    FUSED,
+    LEXICAL_WEIGHT,
+    MERGED,
+    NORMALIZED,
+    SCORE_SCALE,
+    TEXT_HITS,
+    VECTOR_HITS,
+    check,
+    empty,
+)
+from operators.ranking import fusion, merge
+from operators.ranking.normalization import (
+    NORMS,
+    by_list,
+    common_scale,
+    near_as_its_words,
+    side_by_side,
+)
+from operators.ranking.score_scale import best_scores, score_scale
+
+Row = tuple[int, int, float]  # query_id, chunk_id, distance or score
+Make = Callable[..., pl.DataFrame]
+
+lists = st.lists(
+    st.tuples(
+        st.integers(0, 3), st.integers(-3, 6), st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0, 2.0])
+    ),
+    max_size=30,
+    unique_by=lambda row: row[:2],
+)
+constants = st.sampled_from([1.0, 60.0, 1e9])
+fixture_is_a_function = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+NO_WORDS = empty(LEXICAL_WEIGHT)
+HALF = pl.DataFrame([(n, 0.5) for n in range(4)], schema=LEXICAL_WEIGHT, orient="row")
+
+
+def hits(rows: list[Row], schema: pl.Schema) -> pl.DataFrame:
+    """A list a query, ranked by distance or by score."""
+    sign = 1 if "distance" in schema else -1
+    ordered = sorted(rows, key=lambda row: (row[0], sign * row[2], row[1]))
+    queries = [row[0] for row in ordered]
+    ranks = [n - queries.index(query) for n, query in enumerate(queries)]
+    ranked = [(q, c, rank, value) for (q, c, value), rank in zip(ordered, ranks, strict=True)]
+    return pl.DataFrame(ranked, schema=schema, orient="row")
+
+
+def sides_of(vector: list[Row], text: list[Row]) -> pl.DataFrame:
+    return side_by_side(hits(vector, VECTOR_HITS), hits(text, TEXT_HITS))
+
+
+def scaled(vector: list[Row], text: list[Row], **how: Any) -> pl.DataFrame:
+    near, words = hits(vector, VECTOR_HITS), hits(text, TEXT_HITS)
+    scale = score_scale({"code": best_scores(near, words)})
+    return common_scale(side_by_side(near, words), scale, **{"depth": 50, **how})
+
+
+def values(normalized: pl.DataFrame) -> dict[int, tuple[float | None, float | None]]:
+    columns = normalized["chunk_id", "vector_value", "text_value"].iter_rows()
+    return {chunk: (vector, text) for chunk, vector, text in columns}
+
+
+def scores(merged: pl.DataFrame) -> dict[int, float]:
+    return dict(merged["chunk_id", "score"].iter_rows())
+
+
+# Both lists side by side
+
+
+@given(lists, lists)
+def test_side_by_side_keeps_each_rank_and_value_of_both_lists(
+    vector: list[Row], text: list[Row]
+) -> None:
+    near, words = hits(vector, VECTOR_HITS), hits(text, TEXT_HITS)
+    both = check(side_by_side(near, words), NORMALIZED, "normalized")
+    key = ["query_id", "chunk_id"]
+    assert not both.select(key).is_duplicated().any()
+    for side, channel, value in ((near, "vector", "distance"), (words, "text", "score")):
+        named = both.drop_nulls(f"{channel}_rank").sort("query_id", f"{channel}_rank")
+        assert named.select(*key, f"{channel}_rank", f"{channel}_{value}").rows() == side.rows()
+        raw = 1 - side[value] if channel == "vector" else side[value]
+        assert named[f"{channel}_value"].to_list() == raw.to_list()
+
+
+def test_the_order_of_a_fused_list_decides_and_not_the_best_value_of_a_hit() -> None:
+    fused = pl.DataFrame([(0, 7, 0, 3.0), (0, 8, 1, 90.0)], schema=TEXT_HITS, orient="row")
+    both = side_by_side(empty(VECTOR_HITS), fused)
+    found = {chunk: text for chunk, (_, text) in values(both).items()}
+    assert found == {7: 90.0, 8: 3.0}
+    assert dict(both["chunk_id", "text_score"].iter_rows()) == {7: 3.0, 8: 90.0}
+
+
+def test_a_chunk_that_a_list_names_twice_counts_at_its_best_rank() -> None:
+    twice = pl.DataFrame([(0, 7, 0, 0.2), (0, 7, 1, 0.4)], schema=VECTOR_HITS, orient="row")
+    (row,) = side_by_side(twice, empty(TEXT_HITS)).rows(named=True)
+    assert (row["vector_rank"], row["vector_distance"], row["vector_value"]) == (0, 0.2, 0.8)
+
+
+def test_a_distance_that_is_no_number_counts_as_absent() -> None:
+    near = [(0, 1, math.nan), (0, 2, 0.5)]
+    merged = merge.convex(scaled(near, []), NO_WORDS)
+    assert merged["score"].is_finite().all()
+
+
+# Each list by itself
+
+
+def test_max_divides_by_the_querys_best() -> None:
+    found = by_list(sides_of([], [(0, 1, 4.0), (0, 2, 2.0), (1, 3, 8.0)]), text_norm="max")
+    assert found.sort("chunk_id")["text_value"].to_list() == [1.0, 0.5, 1.0]
+
+
+def test_min_max_gives_one_to_a_list_of_one_value_and_zero_to_the_last_of_more() -> None:
+    found = by_list(sides_of([], [(0, 1, 4.0), (0, 2, 2.0), (0, 3, 3.0), (1, 4, 8.0)]))
+    assert found.sort("chunk_id")["text_value"].to_list() == [1.0, 0.0, 0.5, 1.0]
+
+
+def test_three_sigma_puts_the_mean_in_the_middle() -> None:
+    text = [(0, 1, 4.0), (0, 2, 2.0), (1, 3, 8.0), (1, 4, 8.0)]
+    found = by_list(sides_of([], text), text_norm="three_sigma")
+    expected = [0.5 + 1 / 6, 0.5 - 1 / 6, 0.5, 0.5]
+    assert found.sort("chunk_id")["text_value"].to_list() == pytest.approx(expected)
+
+
+def test_raw_leaves_the_values_as_they_are() -> None:
+    found = by_list(sides_of([(0, 1, 0.25)], []), vector_norm="raw", text_norm="raw")
+    assert values(found) == {1: (0.75, 0.0)}
+
+
+@given(lists, lists, st.sampled_from([*NORMS, "common_scale"]))
+def test_a_query_is_scaled_alike_alone_and_in_company(
+    vector: list[Row], text: list[Row], name: str
+) -> None:
+    def normalized(query: int | None = None) -> pl.DataFrame:
+        of = [[row for row in rows if query in (None, row[0])] for rows in (vector, text)]
+        if name == "common_scale":
+            found = scaled(*of, missing_score_fraction=0.5)
+        else:
+            found = by_list(sides_of(*of), vector_norm=name, text_norm=name)
+        return found.sort("query_id", "chunk_id")
+
+    alone = pl.concat([normalized(query) for query in range(4)])
+    if name == "three_sigma":  # a sum of many may differ in its last bit
+        assert_frame_equal(normalized(), alone)
+    else:
+        assert normalized().equals(alone)
+
+
+def test_an_unknown_normalisation_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'min_max'"):
+        by_list(sides_of([], []), vector_norm="minmax")
+
+
+# One scale for all corpora
+
+
+@given(lists, lists, lists, lists, st.sampled_from([0.0, 0.5, 1.0]))
+def test_similarities_are_scaled_by_corpus_or_over_all_and_text_over_all(
+    code_near: list[Row],
+    code_text: list[Row],
+    wiki_near: list[Row],
+    wiki_text: list[Row],
+    corpus_normalization: float,
+) -> None:
+    near, text = hits(code_near, VECTOR_HITS), hits(code_text, TEXT_HITS)
+    others = best_scores(hits(wiki_near, VECTOR_HITS), hits(wiki_text, TEXT_HITS))
+    best = {"code": check(best_scores(near, text), BEST_SCORES, "best_scores"), "wiki": others}
+    scale = check(score_scale(best), SCORE_SCALE, "score_scale")
+    found = common_scale(
+        side_by_side(near, text),
+        scale.filter(corpus="code"),
+        depth=50,
+        corpus_normalization=corpus_normalization,
+    )
+    for row in found.iter_rows(named=True):
+        query = row["query_id"]
+
+        def nearest(*rows: list[Row], query: int = query) -> float:
+            return max([0.0, *(1 - d for of in rows for q, _, d in of if q == query)])
+
+        own, every = nearest(code_near), nearest(code_near, wiki_near)
+        vector = text_value = 0.0
+        if row["vector_distance"] is not None and own > 0:
+            vector = max((1 - row["vector_distance"]) / own, 0.0)
+            vector *= (own / every) ** (1 - corpus_normalization)
+        if row["text_score"] is not None:
+            top = max(s for of in (code_text, wiki_text) for q, _, s in of if q == query)
+            text_value = row["text_score"] / top if top > 0 else 0.0
+        assert row["vector_value"] == pytest.approx(vector)
+        assert row["text_value"] == text_value
+
+
+def test_similarities_of_another_vector_space_are_not_compared() -> None:
+    near = best_scores(hits([(0, 1, 0.1)], VECTOR_HITS), empty(TEXT_HITS))
+    far = best_scores(hits([(0, 2, 0.8)], VECTOR_HITS), empty(TEXT_HITS), space="other")
+    scale = score_scale({"code": near, "wiki": far})
+    assert dict(scale["corpus", "best_similarity"].iter_rows()) == pytest.approx(
+        {"code": 0.9, "wiki": 0.2}
+    )
+
+
+NEAR = [(0, 1, 0.2), (0, 2, 0.4)]
+WORDS = [(0, 1, 10.0), (0, 3, 5.0)]
+
+
+@pytest.mark.parametrize(("depth", "share"), [(2, 0.5), (1, 0.5), (8, 0.125)])
+def test_what_a_list_lacks_counts_a_share_of_its_last_as_far_as_it_was_cut(
+    depth: int, share: float
+) -> None:
+    found = values(scaled(NEAR, WORDS, depth=depth, missing_score_fraction=0.5))
+    last_vector, last_text = 0.6 / 0.8, 5.0 / 10.0
+    assert found[1] == pytest.approx((1.0, 1.0))
+    assert found[2] == pytest.approx((last_vector, share * last_text))
+    assert found[3] == pytest.approx((share * last_vector, last_text))
+
+
+def test_a_list_that_found_nothing_gives_nothing_to_what_it_lacks() -> None:
+    none, all_of_it = (scaled(NEAR, [], missing_score_fraction=share) for share in (0.0, 1.0))
+    assert none.equals(all_of_it)
+
+
+@given(lists, lists, st.floats(0, 1))
+def test_a_share_for_what_a_list_lacks_puts_no_hit_of_a_list_behind_what_it_lacks(
+    vector: list[Row], text: list[Row], share: float
+) -> None:
+    found = scaled(vector, text, missing_score_fraction=share)
+    for (_,), rows in found.group_by("query_id"):
+        listed = rows.drop_nulls("vector_rank")["vector_value"].to_list()
+        lacking = rows.filter(pl.col("vector_rank").is_null())["vector_value"].to_list()
+        assert all(value <= min(listed) + 1e-12 for value in lacking if listed)
+
+
+def test_a_chunk_without_a_vector_is_taken_to_be_as_near_as_its_words_are_good() -> None:
+    found = scaled([(0, 1, 0.2)], [(0, 1, 8.0), (0, 2, 8.0), (0, 3, 6.0)])
+    waiting = pl.DataFrame({"chunk_id": [2, 3]})
+    taken = near_as_its_words(found, waiting, word_similarity=0.8)
+    assert values(taken) == {1: (1.0, 1.0), 2: (0.8, 1.0), 3: (pytest.approx(0.6), 0.75)}
+
+
+@given(lists, st.floats(0, 1))
+def test_where_every_chunk_waits_for_its_vector_the_order_is_that_of_the_words(
+    text: list[Row], share: float
+) -> None:
+    lacking = near_as_its_words(
+        scaled([], text), pl.DataFrame({"chunk_id": range(-3, 7)}), word_similarity=share
+    )
+    by_both, by_words = merge.convex(lacking, HALF), merge.text_only(lacking)
+    assert by_both["chunk_id"].to_list() == by_words["chunk_id"].to_list()
+
+
+# One score a hit
+
+
+def formula(
+    vector: list[Row], text: list[Row], score: Callable[[int | None, int | None], float]
+) -> list[tuple[int, int, int, float]]:
+    """The query, chunk, rank and score of each hit in the one order."""
+    places: list[dict[tuple[int, int], int]] = [
+        {row[:2]: row[2] for row in hits(rows, schema).iter_rows()}
+        for rows, schema in ((vector, VECTOR_HITS), (text, TEXT_HITS))
+    ]
+    found = []
+    for query, chunk in places[0].keys() | places[1].keys():
+        v, t = (of.get((query, chunk)) for of in places)
+        order = tuple(math.inf if rank is None else rank for rank in (v, t))
+        found.append((query, -score(v, t), *order, chunk))
+    found.sort()
+    queries = [row[0] for row in found]
+    return [(q, c, n - queries.index(q), -s) for n, (q, s, _, _, c) in enumerate(found)]
+
+
+def check_equal(merged: pl.DataFrame, wanted: list[tuple[int, int, int, float]]) -> None:
+    check(merged, MERGED, "merged")
+    assert merged["query_id", "chunk_id", "rank", "score"].rows() == wanted
+
+
+@given(lists, lists, constants)
+def test_rrf_is_the_sum_of_reciprocal_ranks(vector: list[Row], text: list[Row], k: float) -> None:
+    def score(v: int | None, t: int | None) -> float:
+        return sum(0.0 if rank is None else 1 / (k + rank) for rank in (v, t))
+
+    check_equal(merge.rrf(sides_of(vector, text), rrf_k=k), formula(vector, text, score))
+
+
+@given(lists, lists, constants, st.sampled_from([0.0, 0.3, 0.5, 1.0]))
+def test_weighted_rrf_weighs_each_list(
+    vector: list[Row], text: list[Row], k: float, w: float
+) -> None:
+    def score(v: int | None, t: int | None) -> float:
+        near, words = (0.0 if rank is None else 1 / (k + rank) for rank in (v, t))
+        return w * near + (1 - w) * words
+
+    found = merge.weighted_rrf(sides_of(vector, text), rrf_k=k, vector_weight=w)
+    check_equal(found, formula(vector, text, score))
+
+
+@given(lists, lists, st.sampled_from([0.0, 0.3, 1.0]))
+def test_a_convex_merge_weighs_both_values_and_the_words_of_the_question(
+    vector: list[Row], text: list[Row], w: float
+) -> None:
+    normalized = scaled(vector, text, missing_score_fraction=0.5)
+    found = check(merge.convex(normalized, HALF, vector_weight=w), MERGED, "merged")
+    known = {(q, c): (v, t) for q, c, _, _, v, _, _, t in normalized.rows()}
+    for query, chunk, score in found["query_id", "chunk_id", "score"].iter_rows():
+        v, t = known[query, chunk]
+        assert score == pytest.approx(w * v + (1 - w) * t * 0.5)
+
+
+@pytest.mark.parametrize(("channel", "score"), [("vector", 0.8), ("text", 0.5)])
+def test_a_corpus_of_one_search_that_answered_counts_by_that_alone(
+    channel: str, score: float
+) -> None:
+    near, words = ([(0, 2, 0.6)], []) if channel == "vector" else ([], [(0, 2, 4.0)])
+    code = best_scores(hits([(0, 1, 0.5)], VECTOR_HITS), hits([(0, 1, 8.0)], TEXT_HITS))
+    wiki = best_scores(hits(near, VECTOR_HITS), hits(words, TEXT_HITS))
+    scale = score_scale({"code": code, "wiki": wiki}).filter(corpus="wiki")
+    how = {"depth": 50, "corpus_normalization": 0.0, "channels": [channel]}
+    merged = merge.convex(common_scale(sides_of(near, words), scale, **how), HALF)
+    assert scores(merged) == pytest.approx({2: score})
+
+
+def test_a_merge_of_one_list_has_no_hit_of_the_other() -> None:
+    normalized = scaled(NEAR, WORDS)
+    assert scores(merge.vector_only(normalized)) == pytest.approx({1: 1.0, 2: 0.75})
+    assert scores(merge.text_only(normalized)) == {1: 1.0, 3: 0.5}
+
+
+@given(lists, lists, st.integers(0, 3), st.integers(-3, 6))
+def test_a_better_place_in_a_list_never_lowers_a_hit(
+    vector: list[Row], text: list[Row], query: int, chunk: int
+) -> None:
+    others = [row for row in vector if row[:2] != (query, chunk)]
+    places = []
+    for distance in (3.0, -1.0):
+        merged = merge.rrf(sides_of([*others, (query, chunk, distance)], text))
+        places.append(merged.filter(query_id=query, chunk_id=chunk)["rank"].item())
+    assert places[1] <= places[0]
+
+
+MERGES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "rrf": merge.rrf,
+    "weighted_rrf": merge.weighted_rrf,
+    "convex": lambda normalized: merge.convex(normalized, NO_WORDS),
+    "vector_only": merge.vector_only,
+    "text_only": merge.text_only,
+}
+
+
+@pytest.mark.parametrize("name", MERGES)
+def test_two_empty_lists_merge_to_an_empty_one_with_the_same_columns(name: str) -> None:
+    nothing, some = (MERGES[name](scaled(near, [])) for near in ([], NEAR))
+    assert nothing.is_empty()
+    assert nothing.schema == some.schema
+
+
+@given(lists, lists, st.sampled_from(sorted(MERGES)))
+def test_the_rows_order_of_the_lists_does_not_matter(
+    vector: list[Row], text: list[Row], name: str
+) -> None:
+    normalized = scaled(vector, text)
+    assert MERGES[name](normalized).equals(MERGES[name](normalized.reverse()))
+
+
+@pytest.mark.parametrize("k", [0, -1, math.nan])
+def test_a_constant_that_divides_by_zero_is_refused(k: float) -> None:
+    with pytest.raises(ValueError, match="rrf_k must be above 0"):
+        merge.rrf(empty(NORMALIZED), rrf_k=k)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, math.nan])
+def test_a_weight_outside_of_0_to_1_is_refused(weight: float) -> None:
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        merge.convex(empty(NORMALIZED), NO_WORDS, vector_weight=weight)
+
+
+# One list of all corpora
+
+pooled = st.lists(
+    st.fixed_dictionaries(
+        {
+            "query_id": st.integers(0, 2),
+            "corpus": st.sampled_from(["code", "review", "wiki"]),
+            "chunk_id": st.integers(1, 8),
+            "rank": st.integers(0, 4),
+            "vector_rank": st.none() | st.integers(0, 3),
+            "text_rank": st.none() | st.integers(0, 3),
+            "corpus_score": st.sampled_from([0.25, 0.5, 1.0]),
+            "recency": st.sampled_from([1.0, 1.15]),
+        }
+    ),
+    max_size=20,
+    unique_by=lambda row: (row["query_id"], row["corpus"], row["chunk_id"]),
+)
+
+
+def frame(make: Make, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    plain = [{k: v for k, v in row.items() if k != "recency"} for row in rows]
+    factors = pl.Series("recency", [row["recency"] for row in rows], dtype=pl.Float64)
+    return make(*plain).with_columns(factors)
+
+
+def expected(
+    rows: list[dict[str, Any]], score: Callable[[dict[str, Any]], float]
+) -> list[tuple[Any, ...]]:
+    groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["query_id"], row["chunk_id"]), []).append(row)
+    fused = []
+    for (query, chunk), same in groups.items():
+        first = min(same, key=lambda row: row["rank"])
+        total = sum(map(score, same)) * first["recency"]
+        ranks = (math.inf if first[r] is None else first[r] for r in ("vector_rank", "text_rank"))
+        fused.append((query, -total, *ranks, chunk, first["corpus"]))
+    fused.sort()
+    queries = [row[0] for row in fused]
+    return [
+        (q, c, corpus, n - queries.index(q), -s) for n, (q, s, _, _, c, corpus) in enumerate(fused)
+    ]
+
+
+@given(pooled)
+@fixture_is_a_function
+def test_rrf_sums_over_the_corpora_and_multiplies_by_recency(
+    make_hits: Make, rows: list[dict[str, Any]]
+) -> None:
+    fused = check(fusion.rrf(frame(make_hits, rows)), FUSED, "fused")
+    found = fused["query_id", "chunk_id", "corpus", "rank", "score"].rows()
+    assert found == expected(rows, lambda row: 1 / (60 + row["rank"]))
+
+
+@given(pooled)
+@fixture_is_a_function
+def test_comb_sum_adds_the_merged_scores_as_they_are(
+    make_hits: Make, rows: list[dict[str, Any]]
+) -> None:
+    fused = fusion.comb_sum(frame(make_hits, rows))
+    found = fused["query_id", "chunk_id", "corpus", "rank", "score"].rows()
+    assert found == expected(rows, lambda row: float(row["corpus_score"]))
+
+
+def test_a_chunk_of_two_corpora_says_where_else_it_is(make_hits: Make) -> None:
+    rows = make_hits(
+        {"corpus": "code", "chunk_id": 1, "rank": 3, "source_label": "[code: a]"},
+        {"corpus": "docs", "chunk_id": 1, "rank": 1, "source_label": "[docs: b]"},
+    ).with_columns(recency=pl.lit(1.0))
+    (row,) = fusion.rrf(rows).to_dicts()
+    assert row["source_label"] == "[docs: b]"
+    assert [one["source_label"] for one in row["alternate_sources"]] == ["[code: a]"]
+    assert row["score"] == 1 / 63 + 1 / 61
+    assert (row["part"]["corpus"], row["part"]["corpus_rank"]) == ("docs", 1)
+    assert [one["corpus"] for one in row["other_parts"]] == ["code"]
+
+
+@pytest.mark.parametrize("pool", [60, 10_000])
+def test_a_long_batch_is_fused_as_its_queries_one_by_one(make_hits: Make, pool: int) -> None:
+    rng = np.random.default_rng(5)
+    queries, depth = 500, 50
+    (template,) = make_hits({}).with_columns(recency=pl.lit(1.0)).iter_slices(1)
+    count = queries * depth
+    of_corpora = [
+        template[np.zeros(count, np.uint32)].with_columns(
+            pl.Series("query_id", np.repeat(np.arange(queries), depth), pl.UInt32),
+            pl.Series("chunk_id", np.argsort(rng.random((queries, pool)))[:, :depth].ravel()),
+            pl.Series("rank", np.tile(np.arange(depth), queries), pl.UInt32),
+            pl.Series("vector_rank", rng.integers(0, 9, count), pl.UInt32),
+            pl.Series("recency", rng.choice([1.0, 1.15], count)),
+            corpus=pl.lit(corpus),
+        )
+        for corpus in ("code", "review", "wiki")
+    ]
+    together = pl.concat(of_corpora)
+    fused = fusion.rrf(together)
+    for query in (0, 217, 499):
+        alone = fusion.rrf(together.filter(pl.col("query_id") == query))
+        assert fused.filter(pl.col("query_id") == query).equals(alone)
