@@ -18,7 +18,7 @@ from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.postgres.store import Store
 from operators.postgres.write.document_writer import Written, write_documents
 from operators.postgres.write.embedding_cache import cache_embeddings, cached_embeddings
-from operators.sources.chunking.chunker import CUT_BY_LINES, chunk_documents
+from operators.sources.chunking.chunker import CUT_AGAIN, CUT_BY_LINES, chunk_documents
 from operators.sources.dates.document_date import without_future_dates
 from operators.sources.protocol import Document, content_hash, document_frame
 
@@ -97,8 +97,11 @@ def ledger_entries(
 ) -> pl.DataFrame:
     """The documents with what the next run compares, and a ``note`` on how some were read."""
     why = pl.col("metadata").str.json_path_match(f"$.{CUT_BY_LINES}")
+    again = pl.col("metadata").str.json_path_match(f"$.{CUT_AGAIN}").is_not_null()
     key = ["corpus", "repo", "document_id"]
-    cut = chunks.select(*key, cut=pl.format("cut by lines: {}", why)).drop_nulls("cut").unique(key)
+    cut = chunks.select(*key, cut=pl.format("cut by lines: {}", why), again=again)
+    cut = cut.drop_nulls("cut").unique(key)
+    unfinished = pl.lit(f"{fingerprint} {CUT_AGAIN}")  # the next run reads such a document again
     return (
         dated_documents.with_columns(
             pl.Series("content_hash", [content_hash(d) for d in batch], dtype=pl.String),
@@ -106,8 +109,11 @@ def ledger_entries(
             pl.Series("note", [d.note for d in batch], dtype=pl.String),
         )
         .join(cut, on=key, how="left", maintain_order="left")
-        .with_columns(note=pl.coalesce("note", "cut"))
-        .drop("cut")
+        .with_columns(
+            fingerprint=pl.when("again").then(unfinished).otherwise("fingerprint"),
+            note=pl.coalesce("note", "cut"),
+        )
+        .drop("cut", "again")
     )
 
 

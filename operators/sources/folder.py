@@ -138,7 +138,8 @@ def _document(
     try:
         parsed = parse_pdf(data, pdf) if kind == "pdf" else _PARSERS[kind](data)
     except PdfRefused as refused:
-        return ReadIssue(shown, refused.reason, key=key, content=hashed, state=refused.state)
+        content = None if refused.passing else hashed  # the next ingestion tries it again
+        return ReadIssue(shown, refused.reason, key=key, content=content, state=refused.state)
     title = clean_text(parsed.title or basename(shown))
     version, version_source = document_version(shown, parsed.stated)
     dated = document_date(

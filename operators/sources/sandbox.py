@@ -25,9 +25,18 @@ from typing import Any, BinaryIO
 
 _ROOT = Path(__file__).parents[2]
 
+_FROM_OUTSIDE = frozenset(
+    (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM)
+)
+"""Signals that no limit of the child and no crash sends."""
+
 
 class Stopped(Exception):
     """The child ended before it answered; says why."""
+
+
+class Passing(Stopped):
+    """The request is not the reason: something killed the child, or it could not be started."""
 
 
 @dataclass(eq=False)
@@ -59,10 +68,11 @@ class Sandbox:
             child.communicate()
 
     def ask(self, request: bytes) -> Any:
-        """The answer to a request.
+        """The answer to a request; a fresh child gets it once more if something killed the first.
 
         Raises:
             Stopped: the child ended before it answered, at a limit or by a crash.
+            Passing: both children were killed from outside, or could not be started.
         """
         with self._lock:
             if self._owner != os.getpid():  # after a fork the child is the parent's
@@ -72,6 +82,8 @@ class Sandbox:
             used = self._child is not None
             try:
                 return self._answer(request)
+            except Passing:
+                pass
             except Stopped:
                 if not (self.retry and used):
                     raise
@@ -91,6 +103,8 @@ class Sandbox:
         clock.start()
         try:
             reply = _exchange(child, request)
+            if reply is None:
+                child.wait()  # a signal that is sent to a dying child would hide how it died
         except BaseException:
             self.close()
             raise
@@ -98,7 +112,7 @@ class Sandbox:
             clock.cancel()
         if reply is None:
             self.close()
-            raise Stopped(self._why(child.returncode, late.is_set()))
+            raise self._stopped(child.returncode, late.is_set())
         self._answered += 1
         return json.loads(reply)
 
@@ -107,21 +121,29 @@ class Sandbox:
         from operators.foundation.os_user import clean_environment  # the child has no packages yet
 
         limits = (str(self.memory_bytes), str(self.cpu_s))
-        return subprocess.Popen(
-            [sys.executable, "-I", __file__, self.function, *limits, *filter(None, sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=clean_environment(),
-        )
+        command = [sys.executable, "-I", __file__, self.function, *limits, *filter(None, sys.path)]
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=clean_environment(),
+            )
+        except OSError as error:  # no memory, or too many processes or files
+            why = f"its reader does not start ({error.strerror})"
+            raise Passing(f"{why}: end other programs, and ingest again") from None
 
-    def _why(self, status: int, late: bool) -> str:
+    def _stopped(self, status: int, late: bool) -> Stopped:
         if late:
-            return f"stopped: it took more than {self.wall_s:g} s"
+            return Stopped(f"stopped: it took more than {self.wall_s:g} s")
         if status == -signal.SIGXCPU:
-            return f"stopped: it took more than {self.cpu_s} s of CPU"
+            return Stopped(f"stopped: it took more than {self.cpu_s} s of CPU")
+        if -status in _FROM_OUTSIDE:
+            what = f"its reader was killed (signal {-status})"
+            return Passing(f"{what}: see whether the machine is short of memory, and ingest again")
         limit = f"the limit of {self.memory_bytes >> 20} MiB"
-        return f"stopped: its reader ended ({status}), most likely at {limit}"
+        return Stopped(f"stopped: its reader ended ({status}), most likely at {limit}")
 
 
 def _exchange(child: subprocess.Popen[bytes], request: bytes) -> bytes | None:

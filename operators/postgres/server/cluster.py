@@ -273,8 +273,9 @@ class Cluster:
         if running is not None and not postmaster:
             self._signal(processes, signal.SIGQUIT)
             return
-        # A server that is just starting has no lock file yet, or no socket.
-        grown = [p for p in processes if time.time() - p.info["create_time"] > YOUNG_S]
+        # A server that is just starting has no lock file yet, or no socket. One that began in the
+        # future is old: the clock was set back.
+        grown = [p for p in processes if abs(time.time() - p.info["create_time"]) > YOUNG_S]
         if running is None:
             self._signal(grown, signal.SIGQUIT)
         elif not (self.socket_directory / f".s.PGSQL.{running.port}").exists():

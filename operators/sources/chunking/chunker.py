@@ -50,6 +50,9 @@ _WORD = re.compile(r"\s*\S{1,100}|\s+")
 CUT_BY_LINES = "cut_by_lines"
 """In the metadata of code that was not cut along its syntax: the reason."""
 
+CUT_AGAIN = "cut_again"
+"""There too, ``true`` where that reason may pass: the next ingestion cuts the document again."""
+
 CountTokens = Callable[[Sequence[str]], Sequence[int]]
 
 
@@ -86,10 +89,10 @@ def chunk_documents(
         heading (:func:`embedded_text`) has at most ``max_tokens`` word-pieces, as long as those of
         a heading (``MAX_HEADING`` characters) leave room for a line's words. Runs of blank lines
         alone make no chunk; a document without any text has none. Code that is cut by lines because
-        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``). Chunks of ``PLACED`` have
-        their place there: ``page`` of a PDF, from 1, where the text of the chunk begins, and
-        ``fragment``, the end of an address after ``#``: ``page=12``, or the section's slug.
-        Page breaks are taken out of the text.
+        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``, ``CUT_AGAIN``). Chunks of
+        ``PLACED`` have their place there: ``page`` of a PDF, from 1, where the text of the chunk
+        begins, and ``fragment``, the end of an address after ``#``: ``page=12``, or the section's
+        slug. Page breaks are taken out of the text.
     """
     check(documents, DOCUMENTS, "documents")
     rows: list[dict[str, object]] = []
@@ -114,7 +117,8 @@ def _chunks_of(
     kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
     known = json.loads(str(document["metadata"] or "{}"))
     if isinstance(code, Unparsed):
-        kept["metadata"] = metadata_json({**known, CUT_BY_LINES: code.reason})
+        again = {CUT_AGAIN: True} if code.passing else {}
+        kept["metadata"] = metadata_json({**known, CUT_BY_LINES: code.reason, **again})
         code = None
     lines = _LINE.findall(text)
     paths = heading_paths(sections, title)

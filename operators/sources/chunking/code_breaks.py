@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from operators.foundation.extras import installing
 from operators.sources.chunking.grammars import grammar_name, installed, loaded
-from operators.sources.sandbox import Sandbox, Stopped
+from operators.sources.sandbox import Passing, Sandbox, Stopped
 
 MAX_PARSED = 1_000_000
 """Bytes; a larger text is data or generated."""
@@ -58,6 +58,7 @@ class Unparsed(NamedTuple):
     """A text that was not parsed, though its language is known; says why."""
 
     reason: str
+    passing: bool = False  # the text is not the reason: a later attempt may parse it
 
 
 def breaks(text: str, language: str | None, path: str | None = None) -> Breaks | Unparsed | None:
@@ -70,7 +71,7 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
 
     Returns:
         None where the language is not known. ``Unparsed`` where it is, but the text is too large
-        or too hard to parse, or its grammar is not on this machine.
+        or too hard to parse, its grammar is not on this machine, or something killed the parser.
 
     >>> breaks("class A:\n    def f(self):\n        pass\n", "python").definitions
     [Definition(first=0, last=2, name='A'), Definition(first=1, last=2, name='A.f')]
@@ -85,6 +86,8 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
         return Unparsed(f"no grammar of {name} is installed: {installing('code')}")
     try:
         reply = _PARSER.ask(name.encode() + b"\0" + source)
+    except Passing as stopped:
+        return Unparsed(str(stopped), passing=True)
     except Stopped:
         reply = None
     if reply is None:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from operators.sources.sandbox import Sandbox, Stopped
+from operators.sources.sandbox import Passing, Sandbox, Stopped
 
 PAGE_BREAK = "\f"
 """A line of its own between two pages of a text that :func:`pdf_text` made."""
@@ -52,10 +52,13 @@ class PdfText:
 
 
 class PdfRefused(Exception):
-    """A PDF gave no text: its ``state`` (``no_text``, ``encrypted``, ``failed``) and a line why."""
+    """A PDF gave no text: its ``state`` (``no_text``, ``encrypted``, ``failed``) and a line why.
 
-    def __init__(self, state: str, reason: str) -> None:
-        self.state, self.reason = state, reason
+    ``passing`` says that the PDF is not the reason, so that a later attempt may read it.
+    """
+
+    def __init__(self, state: str, reason: str, *, passing: bool = False) -> None:
+        self.state, self.reason, self.passing = state, reason, passing
         super().__init__(reason if state == "failed" else f"{state}: {reason}")
 
 
@@ -85,7 +88,8 @@ class PdfReader(Sandbox):
         try:
             reply = self.ask(json.dumps(asdict(self.limits)).encode() + b"\n" + data)
         except Stopped as stopped:
-            raise PdfRefused("failed", str(stopped)) from None
+            passing = isinstance(stopped, Passing)
+            raise PdfRefused("failed", str(stopped), passing=passing) from None
         if (state := reply.pop("state")) != "text":
             raise PdfRefused(state, " ".join(reply["reason"].split())[:300])
         return PdfText(**reply | {"outline": [(*entry,) for entry in reply["outline"]]})

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ingested import document
 from ingesting import ingest_documents
+from killed_children import kill_children
 from ledger_rows import states
 from psycopg.conninfo import make_conninfo
 
@@ -64,6 +65,47 @@ def test_code_whose_parser_gives_up_is_stored_and_noted(
     )
     assert status(store)["notes"][0].to_list() == ["1 x cut by lines: it is larger than 100 bytes"]
     assert states(store, "code")["d002"] == ("indexed", None)
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["new", "changed"])
+def test_code_whose_parsers_are_killed_is_noted_and_cut_by_its_syntax_in_the_next_run(
+    store: Store,
+    embedder: Any,
+    write_lines: Write,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    earlier: bool,
+) -> None:
+    def ingest(text: str) -> Any:
+        lines = document(1, corpus="code", path="a.py", text=text), document(2, path="b.md")
+        return ingest_documents(store, embedder, write_lines(*lines))
+
+    def symbols() -> list[str | None]:
+        rows = store.rows("SELECT anchor FROM chunks WHERE corpus = 'code' ORDER BY ordinal")
+        return [row[0] for row in rows]
+
+    if earlier:
+        ingest("def before():\n    pass\n")
+    text = "def after():\n    pass\n"
+    kill_children(monkeypatch, "syntax_tree", 2)
+    report = ingest(text)
+    [note] = map(str, report.notes)
+    assert note.startswith("d001: cut by lines: its reader was killed (signal 9): see whether")
+    assert (report.ok, symbols(), status(store)["notes"].list.len().sum()) == (True, [None], 1)
+    mended = ingest(text)
+    assert (mended.documents_changed, mended.documents_unchanged, mended.notes) == (1, 1, [])
+    assert (symbols(), status(store)["notes"].list.len().sum()) == (["after"], 0)
+    assert ingest(text).documents_unchanged == 2
+
+
+def test_code_whose_parser_is_killed_once_keeps_its_definitions(
+    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = document(1, corpus="code", path="a.py", text="def one():\n    pass\n")
+    killed = kill_children(monkeypatch, "syntax_tree", 1)
+    report = ingest_documents(store, embedder, write_lines(code))
+    assert (report.notes, len(killed)) == ([], 1)
+    assert store.rows("SELECT anchor FROM chunks") == [("one",)]
 
 
 def test_a_date_in_the_future_makes_no_document_the_newest(

@@ -23,6 +23,7 @@ from ingesting import (
     ingest_reviews,
     ingest_wiki,
 )
+from killed_children import kill_children
 from ledger_rows import ledger
 
 from dataflow.ingestion.removal import drop_documents
@@ -162,6 +163,36 @@ def test_a_file_that_turns_bad_leaves_its_good_version_and_is_parsed_once(
     mended = ingest_folder(store, embedder, folder)
     assert (mended.documents_unchanged, mended.known_failures, len(parsed)) == (4, 0, reads)
     assert status(store)["outdated"].item() == 0
+
+
+def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(
+    store: Store, embedder: Any, folder: Path, make_pdf: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = folder / "one.pdf"
+    file.write_bytes(make_pdf(["first words"]))
+    kill_children(monkeypatch, "pdf_process", 2)
+    report = ingest_folder(store, embedder, folder)
+    assert [fault.where for fault in report.failed] == ["one.pdf"]
+    state, reason = states(store)["one.pdf"]
+    assert (state, reason[:35]) == ("failed", "its reader was killed (signal 9): s")
+    read = ingest_folder(store, embedder, folder)
+    assert (read.ok, read.documents_changed, read.documents_unchanged) == (True, 1, 3)
+
+    file.write_bytes(make_pdf(["second words"]))
+    kill_children(monkeypatch, "pdf_process", 2)
+    assert not ingest_folder(store, embedder, folder).ok
+    assert states(store)["one.pdf"] == ("indexed", None)  # the first version, until then
+    assert ingest_folder(store, embedder, folder).documents_changed == 1
+    assert ingest_folder(store, embedder, folder).documents_unchanged == 4
+
+
+def test_a_pdf_whose_reader_is_killed_once_is_read_at_once(
+    store: Store, embedder: Any, folder: Path, make_pdf: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "one.pdf").write_bytes(make_pdf(["words"]))
+    killed = kill_children(monkeypatch, "pdf_process", 1)
+    report = ingest_folder(store, embedder, folder)
+    assert (report.ok, report.documents_new, len(killed)) == (True, 4, 1)
 
 
 def test_published_documents_are_stored_whole(store: Store, embedder: Any) -> None:

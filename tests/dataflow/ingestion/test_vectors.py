@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -240,6 +241,38 @@ def test_workers_that_die_leave_no_chunk_without_a_vector_and_none_is_made_twice
     assert embed_missing(store, embedder).chunks == 0
     assert verify(store).is_empty()
     assert status(store)["unembedded"].to_list() == [0]
+
+
+@pytest.mark.timeout(180)
+def test_the_command_that_follows_is_killed_at_work_and_the_next_one_makes_what_is_left(
+    store: Store, minilm: Any, write_lines: Any, server_dsn: str
+) -> None:
+    chunks = read_by_words(store, minilm, write_lines(*(document(n) for n in range(80)))).chunks
+    command = [sys.executable, "-m", "dataflow", "embed", "-C", store.collection]
+    settings = os.environ | {"CROSSCORPUS_DSN": server_dsn}
+
+    def vectors() -> dict[int, str]:
+        rows = store.rows("SELECT chunk_id, embedding::text FROM chunks WHERE embedding NOTNULL")
+        return dict(rows)
+
+    worker = subprocess.Popen([*command, "--follow"], env=settings, stdout=subprocess.DEVNULL)
+    try:
+        ends = time.monotonic() + 90
+        while not vectors():
+            assert worker.poll() is None
+            assert time.monotonic() < ends
+            time.sleep(0.01)
+    finally:
+        worker.kill()
+        worker.wait()
+    before = vectors()
+    assert worker.returncode == -signal.SIGKILL
+    assert 0 < len(before) < chunks
+    done = subprocess.run([*command, "--json"], env=settings, capture_output=True, check=True)
+    assert json.loads(done.stdout)["chunks"] == chunks - len(before)
+    after = vectors()
+    assert (len(after), before.items() <= after.items()) == (chunks, True)
+    assert verify(store).is_empty()
 
 
 def test_a_worker_waits_for_a_server_that_was_killed_and_goes_on(

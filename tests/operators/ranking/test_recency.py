@@ -91,6 +91,20 @@ def test_an_unknown_date_is_older_than_everything(make_hits: Make, make_queries:
     assert ages(make_hits({"created_at": None}), make_queries(), NOW).tolist() == [NO_DATE]
 
 
+@pytest.mark.parametrize(
+    "clock", [datetime.min, datetime(1970, 1, 1), datetime(2100, 1, 1), datetime.max]
+)
+@pytest.mark.filterwarnings("error")
+def test_a_clock_that_is_wrong_by_centuries_gives_finite_factors(
+    make_hits: Make, make_queries: Make, clock: datetime
+) -> None:
+    moments = (None, datetime(1, 1, 1, tzinfo=UTC), NOW, datetime(9999, 12, 31, tzinfo=UTC))
+    hits = make_hits(*({"created_at": moment} for moment in moments))
+    age = ages(hits, make_queries(), clock)
+    for factor in (step(age), half_life(age), half_life(age, days=1e-6)):
+        assert ((factor >= 1) & (factor <= 1.15)).all()
+
+
 def test_no_days_at_all_means_today_only() -> None:
     day = 24 * 3600 * 1_000_000
     age = np.array([-1, 0, day - 1, day, NO_DATE])

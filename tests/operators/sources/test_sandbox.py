@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import psutil
 import pytest
+from killed_children import kill_children, parsing_children
 
 from operators.sources.formats.pdf import (
     PdfLimits,
     PdfReader,
     PdfRefused,
 )
-from operators.sources.sandbox import Sandbox
+from operators.sources.sandbox import Passing, Sandbox, Stopped
 
 MakePdf = Callable[..., bytes]
 
@@ -40,8 +41,7 @@ def reader() -> Iterator[PdfReader]:
 
 def children() -> list[int]:
     """The processes that read PDFs for this one."""
-    every = psutil.Process().children()
-    return [one.pid for one in every if any("pdf_process" in word for word in one.cmdline())]
+    return [one.pid for one in parsing_children("pdf_process")]
 
 
 def refusal(reader: PdfReader, data: bytes) -> PdfRefused:
@@ -80,6 +80,79 @@ def test_the_child_finds_packages_wherever_its_parent_does(
     )
     with closing(own):
         assert own.ask(b"found") == "FOUND"
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    """A child that notes each request in the file ``asked`` and then does what it says."""
+    (tmp_path / "obedient.py").write_text(
+        "import os, pathlib\n"
+        "asked = pathlib.Path(__file__).with_name('asked')\n"
+        "def answer(data):\n"
+        "    with asked.open('ab') as file: file.write(b'x')\n"
+        "    return eval(data.decode())\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    limits: dict[str, int] = {"memory_bytes": 1 << 30, "cpu_s": 5, "requests_a_child": 9}
+    with closing(Sandbox("obedient:answer", **limits, wall_s=30.0)) as sandbox:
+        yield sandbox
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_child_that_is_killed_at_work_has_a_second_one_and_the_reason_is_true(
+    own: Sandbox, tmp_path: Path, how: signal.Signals
+) -> None:
+    with pytest.raises(Passing, match=rf"killed \(signal {how.value}\): see whether"):
+        own.ask(b"os.kill(os.getpid(), %d)" % how)
+    assert (tmp_path / "asked").read_bytes() == b"xx"
+    assert own.ask(b"1 + 1") == 2
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        (b"os.abort()", f"ended ({-signal.SIGABRT}), most likely at the limit of 1024 MiB"),
+        (b"bytearray(4 << 30)", "ended (1), most likely at the limit of 1024 MiB"),
+        (b"[0 for _ in iter(int, 1)]", "it took more than 5 s of CPU"),
+    ],
+    ids=["crash", "memory", "processor"],
+)
+def test_a_crash_or_a_limit_is_the_requests_own_and_has_no_second_child(
+    own: Sandbox, tmp_path: Path, request_: bytes, reason: str
+) -> None:
+    with pytest.raises(Stopped) as stopped:
+        own.ask(request_)
+    assert reason in str(stopped.value)
+    assert type(stopped.value) is Stopped
+    assert (tmp_path / "asked").read_bytes() == b"x"
+
+
+def test_a_child_that_is_killed_while_nobody_asks_it_costs_no_file(
+    reader: PdfReader, make_pdf: MakePdf
+) -> None:
+    reader.read(make_pdf(["a"]))
+    [child] = children()
+    os.kill(child, signal.SIGKILL)
+    assert "b" in reader.read(make_pdf(["b"])).pages[0]
+
+
+def test_a_file_whose_readers_are_killed_may_be_tried_again(
+    reader: PdfReader, make_pdf: MakePdf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill_children(monkeypatch, "pdf_process", 2)
+    refused = refusal(reader, make_pdf(["a"]))
+    assert (refused.state, refused.passing) == ("failed", True)
+    assert "was killed (signal 9)" in str(refused)
+    assert reader.read(make_pdf(["a"])).pages
+
+
+def test_a_reader_that_does_not_start_is_no_fault_of_the_file(
+    reader: PdfReader, make_pdf: MakePdf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    refused = refusal(reader, make_pdf(["a"]))
+    assert refused.passing
+    assert str(refused).startswith("its reader does not start (No such file or directory)")
 
 
 def test_a_file_that_takes_too_long_is_stopped(make_pdf: MakePdf) -> None:

@@ -212,10 +212,15 @@ def test_ends_a_query_that_goes_on_without_its_postmaster(machine: Any, director
 
 
 @pytest.mark.usefixtures("impatient")
-def test_comes_back_when_its_socket_was_deleted(machine: Any, directory: Path) -> None:
+@pytest.mark.parametrize("clock", ["as it was", "set back to 1970"])
+def test_comes_back_when_its_socket_was_deleted(
+    machine: Any, directory: Path, monkeypatch: pytest.MonkeyPatch, clock: str
+) -> None:
     with start(directory) as server:
         for file in server.cluster.socket_directory.iterdir():
             file.unlink()
+        if clock != "as it was":
+            monkeypatch.setattr(time, "time", lambda: 5.0)
         with start(directory) as again:
             assert again.how == "started"
             assert machine.ask(again.dsn, "SELECT 1") == 1
