@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from ingesting import ingest_documents
+
+from operators.embedding.onnx import DirectoryEmbedder
+from operators.postgres.store import Store
 
 NOTEBOOK = Path(__file__).parents[1] / "examples" / "experiment.py"
 
@@ -49,3 +54,42 @@ def test_what_if_runs_again_only_what_lies_behind_the_swapped_node(told: str) ->
 
 def test_the_notebook_has_ten_cells() -> None:
     assert NOTEBOOK.read_text(encoding="utf-8").count("@app.cell") == 10
+
+
+OURS_AND_STOCK = """
+import sys
+
+sys.path.insert(0, "examples")
+import stock_hamilton
+from crosscorpus import build_driver
+
+collection, question = sys.argv[1:]
+stock = stock_hamilton.answer(collection, question)
+with build_driver("default", collection) as driver:
+    ours = driver.execute(stock_hamilton.FRAMES, {"query": question, "trigger": "question"})
+assert ours["results"].height == 2
+for name, frame in stock.items():
+    assert frame.equals(ours[name]), name
+print("the same")
+"""
+
+
+def test_hamilton_s_own_builder_and_executor_give_the_same_frames(
+    store: Store, minilm: DirectoryEmbedder, server_dsn: str, tmp_path: Path
+) -> None:
+    """In a process that has imported nothing of ours before."""
+    texts = {"code": "def flush(cache): flushed twice", "wiki": "why the cache is flushed"}
+    lines = [{"doc_id": name, "corpus": name, "text": text} for name, text in texts.items()]
+    file = tmp_path / "documents.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ingest_documents(store, minilm, file)
+    done = subprocess.run(
+        [sys.executable, "-c", OURS_AND_STOCK, store.collection, "why is the cache flushed?"],
+        cwd=NOTEBOOK.parents[1],
+        env={**os.environ, "CROSSCORPUS_DSN": server_dsn},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout == "the same\n", done.stderr
