@@ -148,11 +148,17 @@ def _copy(conn: Connection, table: str, path: Path, export: Manifest, older: boo
         fields = [f for f in table_schema(conn, table) if f.name in held or not older]
         needed = {field.name: field.type for field in fields}
         for name in held | needed:
-            if held.get(name) != needed.get(name):
-                raise ValueError(f"{name} is {held.get(name)} instead of {needed.get(name)}")
+            if name not in held:
+                raise ValueError(f"it has no column {name}")
+            if name not in needed:
+                raise ValueError(f"the collection has no column {name}")
+            if held[name] != needed[name]:
+                raise ValueError(f"{name} is {held[name]} instead of {needed[name]}")
         if rows != (count := export.rows.get(table, 0)):
             raise ValueError(f"{rows} rows instead of {count}")
         copy_rows(conn, table, copied_as(fields), _checked(table, path, fields, export))
+    except FileNotFoundError as error:
+        raise CrosscorpusError(f"{path} does not exist: export the collection again") from error
     except _DAMAGES as error:
         why = label_text(" ".join(str(error).split()))[:LONGEST_REASON]
         raise CrosscorpusError(f"{path} is damaged ({why}): export the collection again") from error

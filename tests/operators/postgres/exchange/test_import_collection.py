@@ -261,8 +261,16 @@ BAD: dict[str, tuple[Change, str]] = {
         "embedding is .*8.* instead of .*9",
     ),
     "far too many dimensions": (manifest(dimensions=10**9), "dimensions"),
-    "vectors without a model": (manifest(model=None), "embedding is .*8.* instead of None"),
-    "a missing file": (without("terms"), "terms.parquet is damaged"),
+    "vectors without a model": (manifest(model=None), "the collection has no column embedding"),
+    "a column that no collection has": (
+        rows("runs", lambda held: held.append_column("later", held["run_id"])),
+        "runs.parquet is damaged .the collection has no column later",
+    ),
+    "a column that is missing": (
+        rows("runs", lambda held: held.drop_columns("run_id")),
+        "runs.parquet is damaged .it has no column run_id",
+    ),
+    "a missing file": (without("terms"), "terms.parquet does not exist: export"),
     "a file cut off": (cut("chunks", 2000), "chunks.parquet is damaged"),
     "an empty file": (cut("runs", 0), "runs.parquet is damaged"),
     "a page that is not what was written": (flip, "chunks.parquet is damaged"),
