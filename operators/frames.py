@@ -64,9 +64,6 @@ EMBEDDING = pl.List(pl.Float32)
 # The weight of a question's words beside its meaning, 0..1.
 LEXICAL_WEIGHT = pl.Schema({"query_id": pl.UInt32(), "lexical_weight": pl.Float64()})
 
-# The factor of a short chunk's score, 0..1.
-BREVITY = pl.Schema({"chunk_id": pl.Int64(), "brevity": pl.Float64()})
-
 TRIGGER_WEIGHTS = pl.Schema(
     {"query_id": pl.UInt32(), "corpus": pl.String(), "weight": pl.Float64()}
 )
@@ -141,8 +138,8 @@ PART = pl.Struct(
 other corpora that found the chunk. ``FUSED.score`` is the sum of a chunk's parts, in the order of
 their corpora, times its own ``recency``."""
 
-TOLD = frozenset((*SCORE_FACTORS, "part", "other_parts", "coverage"))
-"""Columns that a frame may have beside those of its schema."""
+TOLD = frozenset((*SCORE_FACTORS, "part", "other_parts", "coverage", "weight", "language_weight"))
+"""Columns that a frame may have beside those of its schema: they tell what made its scores."""
 
 MERGED = pl.Schema(
     {
@@ -217,6 +214,7 @@ UNIFIED = pl.Schema(
         "vector_distance": pl.Float64(),
         "text_score": pl.Float64(),
         "corpus_score": pl.Float64(),  # the corpus's merged score, whatever variant made it
+        "brevity": pl.Float64(),  # the factor of a short passage; null: 1
         "created_at": UTC,
         "doc_date": UTC,
         "version": pl.String(),
@@ -227,6 +225,9 @@ UNIFIED = pl.Schema(
         "alternate_sources": pl.List(SOURCE),
     }
 )
+
+AGED = pl.Schema({**UNIFIED, "recency": pl.Float64()})
+"""``UNIFIED`` and the factor of a hit's score: above 1 if new, below 1 if superseded or short."""
 
 FUSED = pl.Schema({**UNIFIED, "score": pl.Float64()})
 """``fused``, ``weighted``, ``reranked``, ``unique`` and ``results``; ``rank`` is the place in that
@@ -285,10 +286,6 @@ DOCUMENTS = pl.Schema({**dict.fromkeys(_TEXTS, pl.String()), **_OF_DOCUMENT})
 
 # The explanation of results, see operators/explain.
 _LABELLED_CHUNK = {"query_id": pl.UInt32(), **_LABELLED}
-_RANKED = (
-    "vector", "text", "merged", "deduped", "fused", "weighted", "reranked", "unique", "result",
-)  # fmt: skip
-
 EXPLAIN_TARGETS = pl.Schema(
     {
         **_LABELLED_CHUNK,
@@ -305,8 +302,9 @@ DISPOSITIONS = pl.Schema(
         "disposition": pl.String(),  # a key of operators.explain.dispositions.DISPOSITION_MEANINGS
         "reason": pl.String(),  # a sentence
         "near_duplicate_of": pl.Int64(),  # the chunk that represents it
-        # null where it is not in that list
-        **{f"{stage}_rank": pl.UInt32() for stage in _RANKED},
+        # its place in each list that has it, from the searches to the results
+        "ranks": pl.List(pl.Struct({"list": pl.String, "rank": pl.UInt32})),
+        "result_rank": pl.UInt32(),  # null: it is no result
         "number": pl.UInt32(),  # place in the context, from 1
         "citation": pl.UInt32(),  # place among the citations, from 1
         "score": pl.Float64(),  # its last

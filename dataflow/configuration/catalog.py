@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+import polars as pl
+from hamilton.function_modifiers import tag
 from hamilton.graph_utils import find_functions
 
 from dataflow.configuration.loader import ConfigError
@@ -24,10 +26,10 @@ from dataflow.configuration.own_modules import (
     own_module,
     variant_of,
 )
+from operators import frames
 
 MODULES = tuple(
-    f"dataflow.retrieval.{name}"
-    for name in ("queries", "versions", "fusion", "assembly", "explanation")
+    f"dataflow.retrieval.{name}" for name in ("queries", "versions", "fusion", "assembly")
 )
 CORPUS_MODULES = ("dataflow.retrieval.corpus",)
 
@@ -74,6 +76,8 @@ class Layer:
     plain: frozenset[str] = frozenset()
     # of each node the function that computes it, or one of them
     functions: dict[str, Any] = field(default_factory=dict)
+    # of each node that says so, and of each field of one, the columns of its frame
+    frames: dict[str, pl.Schema] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,11 @@ class Catalog:
     # the version or hash of each module of a user's own, by name
     own: dict[str, str] = field(default_factory=dict)
     inside: Modules = ()  # those of them whose nodes every corpus has
+
+    @property
+    def frames(self) -> dict[str, pl.Schema]:
+        """The columns of the frames of nodes, by a node's name without its corpus."""
+        return {**self.top.frames, **self.corpus.frames}
 
 
 def retrieval_catalog(modules: Sequence[str] = (), corpus_modules: Sequence[str] = ()) -> Catalog:
@@ -147,7 +156,18 @@ def read_layer(*modules: ModuleType) -> Layer:
         parameters,
         frozenset(name for name, _ in functions if "__" not in name),
         {name.partition("__")[0]: function for name, function in functions},
+        {name: schema for pair in functions for name, schema in _frames(*pair)},
     )
+
+
+def _frames(name: str, function: Any) -> Iterator[tuple[str, pl.Schema]]:
+    """The node, or its fields in their order, and the schema that its tag ``frame`` names."""
+    tags = [one.tags for one in getattr(function, "decorate_nodes", []) if isinstance(one, tag)]
+    for named in (of["frame"] for of in tags if "frame" in of):
+        schemas = [named] if isinstance(named, str) else named
+        parts = getattr(function, "transform", [])
+        fields = [field for one in parts for field in one.fields] or [name.partition("__")[0]]
+        yield from ((n, getattr(frames, of)) for n, of in zip(fields, schemas, strict=True))
 
 
 def _parameters(function: Any, nodes: frozenset[str]) -> Iterator[Parameter]:

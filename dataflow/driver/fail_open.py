@@ -3,47 +3,45 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import polars as pl
 from hamilton.node import Node
 
+from dataflow.execution.plan import is_field, node_tags
 from operators import frames
 from operators.context.search_outcomes import outcome, unsuccessful
 from operators.dedup.token_index import index_tokens
-
-_RESULTS = {
-    "vector_search": ("vector", "vector_lists", frames.VECTOR_LISTS),
-    "text_search": ("text", "text_lists", frames.TEXT_LISTS),
-    "read_chunks": ("chunks", "chunks", frames.READ_CHUNKS),
-}
-
 
 _SCORED = {"normalized", "merged", "unified"}
 """Nodes of a corpus behind its two lists."""
 
 
-def failed_search(
-    node: Node, error: Exception, seconds: float, homes: Mapping[str, Any] | None = None
+def stand_in(
+    node: Node, error: Exception, seconds: float, frames_of: Mapping[str, pl.Schema]
 ) -> Any:
-    """An empty result and an outcome that says what happened, for what reads a corpus.
+    """The value of a node tagged ``fail_open`` that failed, so that the others still answer.
 
-    ``known_versions`` becomes None, which a note reports; notes become empty. A collection that
-    can't be read is taken to have the corpus: its searches say what fails.
+    With the tag ``none`` it is None. Else its frames, or those of its fields, are empty, and one of
+    the columns ``OUTCOMES`` says what happened.
+
+    Args:
+        frames_of: the columns of the frames of nodes, by a node's name without its corpus.
 
     Raises:
-        Exception: ``error`` itself, if the node is no search.
+        Exception: ``error`` itself, if the node has no frame.
     """
-    if node.name in ("known_versions", "unmet_filters", "replica_lag"):
-        return None if node.name == "known_versions" else frames.empty(frames.NOTES)
     corpus, _, name = node.name.rpartition(".")
-    if name == "collection" and homes:
-        from operators.postgres.store import CollectionInfo
-
-        held = homes[corpus].corpus
-        return CollectionInfo(None, homes[corpus].store.space, None, {held: 1}, {held: {"": 1}})
-    if name not in _RESULTS:
+    fields = [one.name.rpartition(".")[2] for one in node.depended_on_by if is_field(one)]
+    if node_tags(node).get("fail_open") == "none":
+        return None
+    if not all(one in frames_of for one in fields or [name]):
         raise error
-    channel, result, schema = _RESULTS[name]
-    outcome = unsuccessful(corpus, channel, error, seconds * 1000)
-    return {result: frames.empty(schema), f"{channel}_outcome": outcome}
+    empties: dict[str, pl.DataFrame] = {}
+    for one in fields or [name]:
+        empties[one] = frames.empty(frames_of[one])
+        if frames_of[one] == frames.OUTCOMES:
+            channel = one.removesuffix("_outcome")
+            empties[one] = unsuccessful(corpus, channel, error, seconds * 1000)
+    return empties if fields else empties[name]
 
 
 def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str, Any]:
@@ -67,16 +65,17 @@ def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str
         for channel in ("vector", "text"):
             if own.keys() & {f"{channel}_lists", f"{channel}_hits", *_SCORED}:
                 instead[f"{corpus}.{channel}_outcome"] = outcome(corpus, channel, "overridden")
-        if own.keys() & _SCORED:
-            # it would read the lists
-            instead[f"{corpus}.best_scores"] = frames.empty(frames.BEST_SCORES)
         if own.keys() & {"chunks", "unified"}:
             instead[f"{corpus}.chunks_outcome"] = frames.empty(frames.OUTCOMES)
+        for name in _SCORED & own.keys():
+            ids = own[name].select("query_id", "chunk_id").unique(maintain_order=True)
+            hits = ids.with_columns(rank=pl.lit(0), distance=pl.lit(None))
+            instead[f"{corpus}.vector_hits"] = hits.cast(dict(frames.VECTOR_HITS))
+            instead[f"{corpus}.text_hits"] = frames.empty(frames.TEXT_HITS)
         if "unified" in own:
             instead |= {
                 f"{corpus}.merged": frames.empty(frames.MERGED),
                 f"{corpus}.deduped": frames.empty(frames.DEDUPED),
-                f"{corpus}.chunk_ids": own["unified"]["chunk_id"].unique().sort(),
                 f"{corpus}.token_index": index_tokens(frames.empty(frames.READ_CHUNKS)),
             }
     return instead

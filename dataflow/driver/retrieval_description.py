@@ -5,7 +5,6 @@ keys are no parameters, and which parameters belong to one corpus.
 """
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from hamilton.graph import FunctionGraph
 from hamilton.node import Node
@@ -17,8 +16,9 @@ CORPUS_IDENTITY = frozenset({"label", "link", "full_length_words"})
 """Parameters with a value for each corpus; corpora that differ only in them are alike."""
 
 
-RESULTS = frozenset({"explain", "notes", "provenance"})
-"""The nodes of ours that no other reads; another one without a reader has no use in a variant."""
+RESULTS = frozenset({"results", "context_window", "citations", "notes"})
+"""The nodes of ours that an answer is made of; another one that none of them reads has no use in a
+variant."""
 
 STRUCTURE = ("corpora", "corpus_modules", "own_modules", "chosen_variants", "top_parameters")
 """Keys of the configuration that say how the graph is built or described."""
@@ -28,12 +28,9 @@ def describe_retrieval(graph: FunctionGraph, only: Collection[str] | None = None
     """Describe a built retrieval graph, or the nodes named in ``only`` alone."""
     variants = {name for name in graph.config if name.endswith("_variant")}
     structure = {*STRUCTURE, *variants}
-    shown = describe(
+    return describe(
         graph, structure=structure, identity=CORPUS_IDENTITY, only=only, results=_is_result
     )
-    if every := shown.nodes.get("run_parameters"):  # each other node shows its own
-        shown.nodes["run_parameters"] = replace(every, parameters={})
-    return shown
 
 
 def _is_result(final: Node) -> bool:

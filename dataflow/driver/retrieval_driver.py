@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from hamilton.driver import Driver
@@ -25,8 +25,9 @@ from hamilton.node import Node
 from dataflow.configuration.catalog import CONFIG_INPUTS, DRIVER_INPUTS, RUN_INPUTS
 from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import hamilton_config
+from dataflow.driver import reports
 from dataflow.driver.answer import AnswerMethods
-from dataflow.driver.fail_open import failed_search, not_searched
+from dataflow.driver.fail_open import not_searched, stand_in
 from dataflow.driver.hamilton_methods import Checked, Given, HamiltonMethods, node_names
 from dataflow.driver.other_collections import homes_of, open_others, with_model
 from dataflow.driver.query_frame import complete_queries, refuse_ignored
@@ -39,8 +40,8 @@ from dataflow.execution.memo import Memo
 from dataflow.execution.plan import node_tags
 from dataflow.execution.scheduler import Scheduler
 from operators.context.question import LONGEST_TEXT
-from operators.context.search_outcomes import Asked
 from operators.errors import check_known
+from operators.postgres.search.timed_search import Asked
 from operators.ranking.weighting import read_trigger
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def build_graph(config: Config, *, adapters: Sequence[LifecycleAdapter] = ()) ->
     catalog = config.catalog
     built = build(catalog.modules, hamilton_config(config), adapters)
     check_declared(built.graph, DRIVER_INPUTS | RUN_INPUTS)
-    watch_own_nodes(built.graph, catalog.own)
+    watch_own_nodes(built.graph, catalog.own, catalog.frames)
     return built
 
 
@@ -147,7 +148,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         self._scheduler = Scheduler(
             config.workers,
             limit=self._limit,
-            fallback=partial(failed_search, homes=homes)
+            fallback=partial(stand_in, frames_of=config.catalog.frames)
             if config.on_corpus_error == "skip"
             else None,
             adapter=graph.adapter,
@@ -184,10 +185,31 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             out: dict[str, Any] = with_spans(self._run, self.stages, *checked)
             return out
 
-    def _run(self, wanted: list[str], given: dict[str, Any], instead: dict[str, Any]) -> Any:
-        if self._hooks:
-            return self.hamilton.execute(wanted, inputs=given, overrides=instead)
-        return self._scheduler.execute(self.graph, wanted, instead, given, str(uuid.uuid4()))
+    def _run(
+        self,
+        wanted: list[str],
+        given: dict[str, Any],
+        instead: dict[str, Any],
+        memo: Memo | None = None,
+    ) -> dict[str, Any]:
+        """The values of the nodes, and then of the reports, that ``wanted`` names."""
+        told = {name: instead.pop(name) for name in reports.REPORTS if name in instead}
+        asked = set(reports.REPORTS) & set(wanted) - told.keys()
+        nodes = [name for name in wanted if name not in reports.REPORTS]
+        nodes = [*dict.fromkeys([*nodes, *reports.nodes_read(asked, self.graph)])]
+        if self._hooks and memo is None:
+            found = self.hamilton.execute(nodes, inputs=given, overrides=instead)
+        else:
+            run_id = str(uuid.uuid4())
+            found = self._scheduler.execute(self.graph, nodes, instead, given, run_id, memo)
+        if asked:
+            how = reports.settings(self.graph.config, given, instead)
+            if asked - {"provenance"}:
+                targets = told.get("explain_targets")
+                found |= reports.explanation(found, self.graph, how, given, targets)
+            if "provenance" in asked:
+                found["provenance"] = reports.provenance(found, how, given["timings"])
+        return {name: {**found, **told}[name] for name in wanted}
 
     def trace(
         self,
@@ -208,9 +230,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         wanted, given, instead = self._checked(final_vars, inputs, overrides)
         memo = Memo(before.records if before else None)
         with quiet_hamilton():
-            out = self._scheduler.execute(
-                self.graph, wanted, instead, given, str(uuid.uuid4()), memo
-            )
+            out = self._run(wanted, given, dict(instead), memo)
         return Trace(
             config=self.config,
             inputs={**(before.inputs if before else {}), **(inputs or {})},
@@ -294,7 +314,9 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         wanted = [final_vars] if isinstance(final_vars, str) else node_names(final_vars)
         for name in sorted((DRIVER_INPUTS - {"timings"}) & (given.keys() | instead.keys())):
             raise GraphError(f"{name!r} belongs to the driver: give it to build_driver")
-        check_call(self.graph, wanted, given, instead, fixed=self._fixed)
+        frames_of = {**self.config.catalog.frames, **reports.FRAMES}
+        known: Any = {"fixed": self._fixed, "reports": reports.REPORTS, "frames_of": frames_of}
+        check_call(self.graph, wanted, given, instead, **known)
         read_trigger(given.get("trigger"), self.config.triggers)
         for name in given.get("only_corpora") or ():
             check_known("corpus", name, self.config.corpora)
@@ -329,8 +351,6 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         given = {name.rpartition(".")[2]: value for name, value in arguments.items()}
         if isinstance(asked := given.get("asked"), Asked):
             return asked.timeout_s
-        if "search_timeout_s" in given:
-            return cast(float | None, given["search_timeout_s"])
         seconds = self.config.deadline_of(node.name.partition(".")[0])
         queries = given.get("scoped_queries", given.get("queries"))
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1

@@ -20,32 +20,6 @@ from dataflow.execution.built_graph import GraphError
 from operators import frames
 from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
 
-_FRAMES = {
-    **{
-        name: getattr(frames, name.upper())
-        for name in (
-            *("scoped_queries", "version_scope", "trigger_weights", "query_embeddings"),
-            *("vector_lists", "text_lists", "vector_hits", "text_hits", "best_scores"),
-            *("score_scale", "normalized", "merged", "deduped"),
-            *("unified", "fused", "outcomes", "packed", "citations", "notes"),
-            *("explain_targets", "dispositions", "explain", "lexical_weight"),
-        )
-    },
-    "lexical_prior": frames.LEXICAL_WEIGHT,
-    "chunks": frames.READ_CHUNKS,
-    "short_chunks": frames.BREVITY,
-    "pooled_hits": frames.UNIFIED,
-    "aged_hits": pl.Schema({**frames.UNIFIED, "recency": pl.Float64()}),
-    **dict.fromkeys(("weighted", "reranked", "unique", "version_order"), frames.FUSED),
-    **dict.fromkeys(("phrase_order", "context_candidates", "results"), frames.FUSED),
-    **dict.fromkeys(("vector_outcome", "text_outcome", "chunks_outcome"), frames.OUTCOMES),
-    "search_outcomes": frames.OUTCOMES,
-    "context_window": frames.CONTEXT,
-    **dict.fromkeys(("context_notes", "unmet_filters", "replica_lag"), frames.NOTES),
-    "incomplete_corpora": frames.NOTES,
-}
-"""The columns that the readers of an overridden node need; ``queries`` has its own checks."""
-
 
 def check_call(
     graph: FunctionGraph,
@@ -53,14 +27,22 @@ def check_call(
     inputs: Mapping[str, Any],
     overrides: Mapping[str, Any],
     *,
-    fixed: Collection[str],
+    fixed: Collection[str] = (),
+    reports: Collection[str] = (),
+    frames_of: Mapping[str, pl.Schema] = {},
 ) -> None:
     """Raise if a call names what the graph does not have, or gives a value of another type.
 
-    ``fixed``: names of the configuration that one run can't change.
+    Args:
+        graph: the graph that is asked.
+        final_vars, inputs, overrides: the call.
+        fixed: names of the configuration that one run can't change.
+        reports: names that can be asked for and overridden though no node has them.
+        frames_of: the columns that the readers of an overridden node need, by its name without its
+            corpus; ``queries`` has checks of its own.
     """
     nodes = graph.nodes
-    shown = nodes.keys() - fixed
+    shown = (nodes.keys() - fixed) | set(reports)
     for name in final_vars:
         if not isinstance(name, str):
             raise GraphError(f"an output is asked for by its name, got {type(name).__name__}")
@@ -72,21 +54,24 @@ def check_call(
         if node is None and (of_one := next((n for n in nodes if n.endswith(f".{name}")), None)):
             raise UnknownName(f"unknown input {name!r}: each corpus has its own, such as {of_one}")
         if node is None:
-            known = [n for n in shown - DRIVER_INPUTS if nodes[n].user_defined]
+            known = [n for n in nodes.keys() - fixed - DRIVER_INPUTS if nodes[n].user_defined]
             raise UnknownName(f"unknown input {name!r}{suggest(name, known)}")
         if not node.user_defined and name not in fixed:
             raise GraphError(f"{name!r} is computed by the graph: give it as an override instead")
         _check_value("input", name, value, node, fixed)
     for name, value in overrides.items():
-        if name not in nodes:
+        if name not in shown and name not in nodes:
             raise UnknownName(f"unknown override {name!r}{suggest(name, shown)}")
-        _check_value("override", name, value, nodes[name], fixed)
-        _check_columns(name, name.rpartition(".")[2], value)
+        if name in nodes:
+            _check_value("override", name, value, nodes[name], fixed)
+        _check_columns(name, name.rpartition(".")[2], value, frames_of)
         if fault := out_of_bounds(name.rpartition(".")[2], value):
             raise GraphError(f"{name}: {fault}")
 
 
-def watch_own_nodes(graph: FunctionGraph, own: Collection[str]) -> None:
+def watch_own_nodes(
+    graph: FunctionGraph, own: Collection[str], frames_of: Mapping[str, pl.Schema]
+) -> None:
     """Have each node of the modules ``own`` say whose it is, and what its frame lacks.
 
     It reads copies of its frames, which are free, so that no change in place reaches another node.
@@ -96,10 +81,13 @@ def watch_own_nodes(graph: FunctionGraph, own: Collection[str]) -> None:
             function = (node.originating_functions or (node.callable,))[0]
             node.tags["owner"] = owner = shown_name(str(node.tags["module"]))
             where = f"{owner}: {function.__code__.co_name}"
-            node._callable = partial(_watched, node.callable, where, node.name.rpartition(".")[2])
+            schema = frames_of.get(node.name.rpartition(".")[2])
+            node._callable = partial(_watched, node.callable, where, schema)
 
 
-def _watched(function: Callable[..., Any], where: str, node: str, **arguments: Any) -> Any:
+def _watched(
+    function: Callable[..., Any], where: str, schema: pl.Schema | None, **arguments: Any
+) -> Any:
     frames_read = {n: v for n, v in arguments.items() if isinstance(v, pl.DataFrame)}
     copies = {name: frame.clone() for name, frame in frames_read.items()}
     try:
@@ -113,12 +101,12 @@ def _watched(function: Callable[..., Any], where: str, node: str, **arguments: A
     for name, frame in frames_read.items():
         if copies[name].schema != frame.schema or copies[name].height != frame.height:
             raise GraphError(f"{where} changes its input {name!r}: make a new frame of it")
-    if node not in _FRAMES:
+    if schema is None:
         return value
     if not isinstance(value, pl.DataFrame):
         raise GraphError(f"{where}: expected a polars DataFrame, got {type(value).__name__}")
     given = value.schema
-    for column, dtype in _FRAMES[node].items():
+    for column, dtype in schema.items():
         if column not in given:
             raise GraphError(f"{where}: its frame lacks the column {column!r} ({dtype})")
         if given[column] != dtype and dtype != frames.EMBEDDING:
@@ -136,13 +124,13 @@ def _check_value(what: str, name: str, value: Any, node: Node, fixed: Collection
         raise GraphError(f"{what} {name!r}: expected {expected}, got {type(value).__name__}")
 
 
-def _check_columns(name: str, node: str, value: Any) -> None:
+def _check_columns(name: str, node: str, value: Any, frames_of: Mapping[str, pl.Schema]) -> None:
     """Raise if a frame lacks a column; a search is overridden by a mapping of frames."""
     if isinstance(value, Mapping):
         for field, part in value.items():
-            _check_columns(f"{name}[{field}]", str(field), part)
-    if isinstance(value, pl.DataFrame) and node in _FRAMES:
-        missing = [column for column in _FRAMES[node] if column not in value.columns]
+            _check_columns(f"{name}[{field}]", str(field), part, frames_of)
+    if isinstance(value, pl.DataFrame) and node in frames_of:
+        missing = [column for column in frames_of[node] if column not in value.columns]
         if missing:
             raise GraphError(
                 f"override {name!r} lacks columns: {', '.join(missing)}; operators/frames.py says "

@@ -46,34 +46,19 @@ def _branches(corpora: dict[str, Any], corpus_modules: Sequence[ModuleType]) -> 
     )
 
 
-def from_each_corpus(together: Sequence[str] = (), /, **arguments: str) -> Any:
-    """Feeds each argument with a node of every corpus, as a dict by the corpus's name.
-
-    If there are nodes ``together``, they feed ``frames``, as a dict by their names.
-    """
+def from_each_corpus(**arguments: str) -> Any:
+    """Feeds each argument with a node of every corpus, as a dict by the corpus's name."""
 
     def decorate(corpora: dict[str, Any]) -> Any:
         given = {
             argument: group(**{name: source(f"{name}.{node}") for name in corpora})
             for argument, node in arguments.items()
         }
-        if together:
-            given["frames"] = group(**{node: source(node) for node in together})
         return inject(**given)
 
     return resolve_from_config(decorate_with=decorate)
 
 
-def _parameters(corpora: dict[str, Any], top_parameters: list[str]) -> Any:
-    """Feeds ``parameters`` with the value of every parameter in this run, by its name."""
-    names = [f"{name}.{key}" for name, options in corpora.items() for key in options["inputs"]]
-    every = [*names, *top_parameters]
-    return inject(parameters=group(**{name: source(name) for name in every}))
-
-
 def one_branch_each(function: Any) -> Any:
     """Makes one sub-graph a corpus, under the corpus's name."""
     return _AsTheyAre()(resolve_from_config(decorate_with=_branches)(function))
-
-
-every_parameter = resolve_from_config(decorate_with=_parameters)

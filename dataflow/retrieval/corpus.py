@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import polars as pl
 from hamilton.function_modifiers import config, extract_fields, tag
 
-from operators.context.search_outcomes import Asked, answered_channels, timed_search
+from operators.context.search_outcomes import answered_channels
 from operators.context.unified_form import unify
 from operators.dedup import within
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
@@ -26,60 +26,43 @@ from operators.postgres.search.text_search import (
     pg_textsearch_search,
     plain_search,
 )
+from operators.postgres.search.timed_search import Asked, timed_search
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import CollectionInfo, Home, collection_info
 from operators.ranking import merge, normalization, score_scale
-from operators.ranking.brevity import brevity
 from operators.ranking.multi_query import fuse_texts
 from operators.ranking.query_filters import narrowed
 
 Frames: TypeAlias = dict[str, pl.DataFrame]
 
 
-@tag(stage="search")
-def home(homes: dict[str, Home], corpus: str) -> Home:
-    """The collection that holds the corpus, and the corpus's name there."""
-    return homes[corpus]
-
-
-@tag(stage="search", io="postgres", fail_open="yes")
-def collection(home: Home) -> CollectionInfo:
-    """What the corpus's collection holds: its corpora and its model."""
-    return collection_info(home.store)
-
-
-@tag(stage="search")
-def corpus_queries(
-    scoped_queries: pl.DataFrame, corpus: str, filters: dict[str, Any]
-) -> pl.DataFrame:
-    """The questions that ask this corpus, each narrowed to what the configuration shows of it."""
-    return narrowed(scoped_queries, corpus, filters)
-
-
-@tag(stage="search")
-def search_timeout_s(corpus_queries: pl.DataFrame, deadline_s: float | None) -> float | None:
-    """The seconds that each search of the run may take: the deadline times the questions."""
-    return None if deadline_s is None else deadline_s * max(corpus_queries.height, 1)
+@tag(stage="search", io="postgres", fail_open="none")
+def collection(homes: dict[str, Home], corpus: str) -> CollectionInfo | None:
+    """What the corpus's collection holds; None: it could not be read, and its searches say why."""
+    return collection_info(homes[corpus].store)
 
 
 @tag(stage="search")
 def asked(
-    home: Home,
-    collection: CollectionInfo,
+    scoped_queries: pl.DataFrame,
+    homes: dict[str, Home],
+    collection: CollectionInfo | None,
     corpus: str,
-    corpus_queries: pl.DataFrame,
-    search_timeout_s: float | None,
+    filters: dict[str, Any],
+    deadline_s: float | None,
 ) -> Asked:
-    """The questions, the corpus and the time that each search of the corpus gets."""
-    return Asked(home, corpus, corpus_queries, collection.corpora, search_timeout_s)
+    """The questions that ask this corpus, narrowed to what the configuration shows of it."""
+    home, queries = homes[corpus], narrowed(scoped_queries, corpus, filters)
+    present = [home.corpus] if collection is None else collection.corpora
+    timeout_s = None if deadline_s is None else deadline_s * max(queries.height, 1)
+    return Asked(home, corpus, queries, present, timeout_s)
 
 
-@tag(stage="search", io="postgres", fail_open="yes")
+@tag(stage="search", io="postgres", fail_open="empty", frame=["VECTOR_LISTS", "OUTCOMES"])
 @config.when_not(merged_variant="text_only")
 @extract_fields({"vector_lists": pl.DataFrame, "vector_outcome": pl.DataFrame})
 def vector_search(
     asked: Asked,
-    home: Home,
     query_embeddings: pl.DataFrame,
     other_embeddings: dict[str, pl.DataFrame],
     search_depth: int = 50,
@@ -87,12 +70,12 @@ def vector_search(
     ef_search: int | None = None,
 ) -> Frames:
     """The nearest chunks to each query text, one list a text."""
-    vectors = other_embeddings.get(home.store.space or "", query_embeddings)
+    vectors = other_embeddings.get(asked.home.store.space or "", query_embeddings)
     how = {"exact_scan_max_rows": exact_scan_max_rows, "ef_search": ef_search}
     return timed_search("vector", search_vectors, asked, vectors, k=search_depth, **how)
 
 
-@tag(stage="search")
+@tag(stage="search", frame=["VECTOR_LISTS", "OUTCOMES"])
 @config.when(merged_variant="text_only")
 @extract_fields({"vector_lists": pl.DataFrame, "vector_outcome": pl.DataFrame})
 def vector_search__unused() -> Frames:
@@ -100,7 +83,7 @@ def vector_search__unused() -> Frames:
     return {"vector_lists": empty(VECTOR_LISTS), "vector_outcome": empty(OUTCOMES)}
 
 
-@tag(stage="search", io="postgres", fail_open="yes")
+@tag(stage="search", io="postgres", fail_open="empty", frame=["TEXT_LISTS", "OUTCOMES"])
 @config.when_not(merged_variant="vector_only")
 @config.when(text_search_variant="bm25")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
@@ -111,7 +94,7 @@ def text_search__bm25(
     return timed_search("text", bm25_search, asked, k=search_depth, candidate_cap=candidate_cap)
 
 
-@tag(stage="search", io="postgres", fail_open="yes")
+@tag(stage="search", io="postgres", fail_open="empty", frame=["TEXT_LISTS", "OUTCOMES"])
 @config.when_not(merged_variant="vector_only")
 @config.when(text_search_variant="plain")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
@@ -120,7 +103,7 @@ def text_search__plain(asked: Asked, search_depth: int = 50) -> Frames:
     return timed_search("text", plain_search, asked, k=search_depth)
 
 
-@tag(stage="search", io="postgres", fail_open="yes")
+@tag(stage="search", io="postgres", fail_open="empty", frame=["TEXT_LISTS", "OUTCOMES"])
 @config.when_not(merged_variant="vector_only")
 @config.when(text_search_variant="pg_textsearch")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
@@ -129,7 +112,7 @@ def text_search__pg_textsearch(asked: Asked, search_depth: int = 50) -> Frames:
     return timed_search("text", pg_textsearch_search, asked, k=search_depth)
 
 
-@tag(stage="search")
+@tag(stage="search", frame=["TEXT_LISTS", "OUTCOMES"])
 @config.when(merged_variant="vector_only")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__unused() -> Frames:
@@ -137,44 +120,34 @@ def text_search__unused() -> Frames:
     return {"text_lists": empty(TEXT_LISTS), "text_outcome": empty(OUTCOMES)}
 
 
-@tag(stage="search")
+@tag(stage="search", frame="VECTOR_HITS")
 def vector_hits(vector_lists: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """The vector list of each query: of its one text, or of several fused."""
     return fuse_texts(vector_lists, "distance", rrf_k=rrf_k)
 
 
-@tag(stage="search")
+@tag(stage="search", frame="TEXT_HITS")
 def text_hits(text_lists: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """The text list of each query: of its one text, or of several fused."""
     return fuse_texts(text_lists, "score", rrf_k=rrf_k)
 
 
-@tag(stage="chunks")
-def chunk_ids(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> pl.Series:
-    """Every chunk of both lists, once, whatever its place."""
-    return pl.concat([vector_hits["chunk_id"], text_hits["chunk_id"]]).unique().sort()
-
-
-@tag(stage="chunks", io="postgres", fail_open="yes")
+@tag(stage="chunks", io="postgres", fail_open="empty", frame=["READ_CHUNKS", "OUTCOMES"])
 @extract_fields({"chunks": pl.DataFrame, "chunks_outcome": pl.DataFrame})
-def read_chunks(
-    home: Home,
-    corpus: str,
-    corpus_queries: pl.DataFrame,
-    chunk_ids: pl.Series,
-    search_timeout_s: float | None,
-) -> Frames:
+def read_chunks(asked: Asked, vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> Frames:
     """The chunks of both lists; an outcome only where the reading goes wrong."""
+    store, held_as = asked.home
+    ids = pl.concat([vector_hits["chunk_id"], text_hits["chunk_id"]])
     chunks = (
-        fetch_chunks(home.store, home.corpus, chunk_ids, corpus_queries, timeout_s=search_timeout_s)
-        if len(chunk_ids)
+        fetch_chunks(store, held_as, ids, asked.queries, timeout_s=asked.timeout_s)
+        if len(ids)
         else empty(READ_CHUNKS)
     )
-    named = chunks.with_columns(corpus=pl.lit(corpus))
+    named = chunks.with_columns(corpus=pl.lit(asked.corpus))
     return {"chunks": named, "chunks_outcome": empty(OUTCOMES)}
 
 
-@tag(stage="outcomes")
+@tag(stage="outcomes", frame="OUTCOMES")
 def search_outcomes(
     vector_outcome: pl.DataFrame, text_outcome: pl.DataFrame, chunks_outcome: pl.DataFrame
 ) -> pl.DataFrame:
@@ -182,19 +155,21 @@ def search_outcomes(
     return stacked([vector_outcome, text_outcome, chunks_outcome])
 
 
-@tag(stage="normalize")
+@tag(stage="normalize", frame="BEST_SCORES")
 def best_scores(
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
-    collection: CollectionInfo,
+    homes: dict[str, Home],
+    corpus: str,
     other_embedders: dict[str, Any],
 ) -> pl.DataFrame:
     """How well the best passages of the corpus match each question."""
-    space = collection.space if collection.space in other_embedders else None
+    held_in = homes[corpus].store.space
+    space = held_in if held_in in other_embedders else None
     return score_scale.best_scores(vector_hits, text_hits, space=space)
 
 
-@tag(stage="normalize")
+@tag(stage="normalize", frame="NORMALIZED")
 @config.when(normalized_variant="common_scale")
 def normalized__common_scale(
     vector_hits: pl.DataFrame,
@@ -222,7 +197,7 @@ def normalized__common_scale(
     )
 
 
-@tag(stage="normalize")
+@tag(stage="normalize", frame="NORMALIZED")
 @config.when(normalized_variant="by_list")
 def normalized__by_list(
     vector_hits: pl.DataFrame,
@@ -240,14 +215,14 @@ def normalized__by_list(
     )
 
 
-@tag(stage="merge")
+@tag(stage="merge", frame="MERGED")
 @config.when(merged_variant="rrf")
 def merged__rrf(normalized: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """One score a hit, by reciprocal rank fusion of both lists."""
     return merge.rrf(normalized, rrf_k=rrf_k)
 
 
-@tag(stage="merge")
+@tag(stage="merge", frame="MERGED")
 @config.when(merged_variant="weighted_rrf")
 def merged__weighted_rrf(
     normalized: pl.DataFrame, rrf_k: float = 60.0, vector_weight: float = 0.5
@@ -256,7 +231,7 @@ def merged__weighted_rrf(
     return merge.weighted_rrf(normalized, rrf_k=rrf_k, vector_weight=vector_weight)
 
 
-@tag(stage="merge")
+@tag(stage="merge", frame="MERGED")
 @config.when(merged_variant="convex")
 def merged__convex(
     normalized: pl.DataFrame, lexical_weight: pl.DataFrame, vector_weight: float = 0.5
@@ -265,24 +240,18 @@ def merged__convex(
     return merge.convex(normalized, lexical_weight, vector_weight=vector_weight)
 
 
-@tag(stage="merge")
+@tag(stage="merge", frame="MERGED")
 @config.when(merged_variant="vector_only")
 def merged__vector_only(normalized: pl.DataFrame) -> pl.DataFrame:
     """The vector list alone; the text search does not run."""
     return merge.vector_only(normalized)
 
 
-@tag(stage="merge")
+@tag(stage="merge", frame="MERGED")
 @config.when(merged_variant="text_only")
 def merged__text_only(normalized: pl.DataFrame) -> pl.DataFrame:
     """The text list alone; the vector search does not run."""
     return merge.text_only(normalized)
-
-
-@tag(stage="dedup")
-def short_chunks(chunks: pl.DataFrame, full_length_words: int = 0) -> pl.DataFrame:
-    """The factor of each chunk that is too short to count in full."""
-    return brevity(chunks, full_length_words=full_length_words)
 
 
 @tag(stage="dedup")
@@ -297,19 +266,16 @@ def similarity_index(chunks: pl.DataFrame) -> SimilarityIndex:
     return index_similarity(chunks)
 
 
-@tag(stage="dedup")
+@tag(stage="dedup", frame="DEDUPED")
 @config.when(deduped_variant="jaccard")
 def deduped__jaccard(
-    merged: pl.DataFrame,
-    chunks: pl.DataFrame,
-    token_index: TokenIndex,
-    jaccard_threshold: float = 0.9,
+    merged: pl.DataFrame, token_index: TokenIndex, jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
     """The merged list without copies, by tokens."""
-    return within.jaccard(merged, chunks, token_index, threshold=jaccard_threshold)
+    return within.jaccard(merged, token_index, threshold=jaccard_threshold)
 
 
-@tag(stage="dedup")
+@tag(stage="dedup", frame="DEDUPED")
 @config.when(deduped_variant="cosine")
 def deduped__cosine(
     merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
@@ -318,11 +284,10 @@ def deduped__cosine(
     return within.cosine(merged, chunks, threshold=cosine_threshold)
 
 
-@tag(stage="dedup")
+@tag(stage="dedup", frame="DEDUPED")
 @config.when(deduped_variant="guarded")
 def deduped__guarded(
     merged: pl.DataFrame,
-    chunks: pl.DataFrame,
     similarity_index: SimilarityIndex,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
@@ -330,14 +295,13 @@ def deduped__guarded(
     """The merged list without copies that say the same, with the same numbers and negations."""
     return within.guarded(
         merged,
-        chunks,
         similarity_index,
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
     )
 
 
-@tag(stage="dedup")
+@tag(stage="dedup", frame="DEDUPED")
 @config.when(deduped_variant="newest")
 def deduped__newest(
     merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
@@ -346,33 +310,30 @@ def deduped__newest(
     return within.newest(merged, chunks, threshold=cosine_threshold)
 
 
-@tag(stage="dedup")
+@tag(stage="dedup", frame="DEDUPED")
 @config.when(deduped_variant="off")
 def deduped__off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """The merged list as it is."""
     return within.off(merged, chunks)
 
 
-@tag(stage="unify")
+@tag(stage="unify", frame="UNIFIED")
 def unified(
     deduped: pl.DataFrame,
     chunks: pl.DataFrame,
-    collection: CollectionInfo,
+    collection: CollectionInfo | None,
     corpus: str,
     label: str,
     link: str,
+    full_length_words: int = 0,
 ) -> pl.DataFrame:
     """The corpus's answer in the form that all corpora share, with labels and links."""
-    many_repos = collection.many_repos
-    return unify(deduped, chunks, corpus=corpus, label=label, link=link, many_repos=many_repos)
-
-
-@tag(stage="outcomes")
-def stage_counts(merged: pl.DataFrame, deduped: pl.DataFrame) -> dict[str, int]:
-    """How many rows each stage of the corpus had."""
-    return {
-        "vector": merged.height - merged["vector_rank"].null_count(),
-        "text": merged.height - merged["text_rank"].null_count(),
-        "merged": merged.height,
-        "deduped": deduped.height,
-    }
+    return unify(
+        deduped,
+        chunks,
+        corpus=corpus,
+        label=label,
+        link=link,
+        many_repos=collection is not None and collection.many_repos,
+        full_length_words=full_length_words,
+    )

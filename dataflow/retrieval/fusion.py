@@ -15,7 +15,7 @@ from operators.dedup import across
 from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
 from operators.frames import UNIFIED, stacked
-from operators.ranking import brevity, fusion, recency, rerank
+from operators.ranking import fusion, recency, rerank
 from operators.ranking.current_version import newest_stands
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.score_scale import score_scale as of_all_corpora
@@ -28,14 +28,14 @@ def corpus_branch(unified: pl.DataFrame) -> pl.DataFrame:
     return unified
 
 
-@tag(stage="normalize")
+@tag(stage="normalize", frame="SCORE_SCALE")
 @from_each_corpus(best_scores="best_scores")
 def score_scale(best_scores: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """The best scores of each question, from which the scale of all corpora follows."""
     return of_all_corpora(best_scores)
 
 
-@tag(stage="normalize")
+@tag(stage="normalize", frame="LEXICAL_WEIGHT")
 def lexical_weight(
     lexical_prior: pl.DataFrame, score_scale: pl.DataFrame, lexical_margin: float = 0.27
 ) -> pl.DataFrame:
@@ -43,14 +43,14 @@ def lexical_weight(
     return match_weights(lexical_prior, score_scale, margin=lexical_margin)
 
 
-@tag(stage="outcomes")
+@tag(stage="outcomes", frame="OUTCOMES")
 @from_each_corpus(search_outcomes="search_outcomes")
 def outcomes(search_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to each search; an error if none answered."""
     return collect(list(search_outcomes.values()))
 
 
-@tag(stage="fusion")
+@tag(stage="fusion", frame="UNIFIED")
 @from_each_corpus(branches="unified")
 def pooled_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl.DataFrame:
     """The answers of all corpora, one after the other, once a search has answered."""
@@ -58,28 +58,19 @@ def pooled_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl
 
 
 @tag(stage="fusion")
-def superseded_factor(
+def passage_factor(
     pooled_hits: pl.DataFrame,
     queries: pl.DataFrame,
     version_scope: pl.DataFrame,
     superseded_weight: float = 0.7,
 ) -> pl.Series:
-    """The factor of each hit: below 1 where only an older version than the asked one has it."""
-    return pl.Series(
-        recency.outdated(pooled_hits, queries, version_scope, weight=superseded_weight)
-    )
+    """The factor of each hit: below 1 where only an older version than the asked one has it, or
+    where it is short."""
+    superseded = recency.outdated(pooled_hits, queries, version_scope, weight=superseded_weight)
+    return pl.Series(superseded) * pooled_hits["brevity"].fill_null(1.0)
 
 
-@tag(stage="fusion")
-@from_each_corpus(short_chunks="short_chunks")
-def passage_factor(
-    pooled_hits: pl.DataFrame, superseded_factor: pl.Series, short_chunks: dict[str, pl.DataFrame]
-) -> pl.Series:
-    """The factor of each hit: below 1 where it is superseded or short."""
-    return superseded_factor * brevity.of_hits(pooled_hits, list(short_chunks.values()))
-
-
-@tag(stage="fusion")
+@tag(stage="fusion", frame="AGED")
 @config.when(aged_hits_variant="step")
 def aged_hits__step(
     pooled_hits: pl.DataFrame,
@@ -95,7 +86,7 @@ def aged_hits__step(
     return pooled_hits.hstack([pl.Series("recency", factor) * passage_factor])
 
 
-@tag(stage="fusion")
+@tag(stage="fusion", frame="AGED")
 @config.when(aged_hits_variant="half_life")
 def aged_hits__half_life(
     pooled_hits: pl.DataFrame,
@@ -111,28 +102,28 @@ def aged_hits__half_life(
     return pooled_hits.hstack([pl.Series("recency", factor) * passage_factor])
 
 
-@tag(stage="fusion")
+@tag(stage="fusion", frame="AGED")
 @config.when(aged_hits_variant="off")
 def aged_hits__off(pooled_hits: pl.DataFrame, passage_factor: pl.Series) -> pl.DataFrame:
     """The hits with no factor of their age."""
     return pooled_hits.hstack([passage_factor.alias("recency")])
 
 
-@tag(stage="fusion")
+@tag(stage="fusion", frame="FUSED")
 @config.when(fused_variant="comb_sum")
 def fused__comb_sum(aged_hits: pl.DataFrame) -> pl.DataFrame:
     """All hits as one list, by the scores that their corpora gave them."""
     return fusion.comb_sum(aged_hits)
 
 
-@tag(stage="fusion")
+@tag(stage="fusion", frame="FUSED")
 @config.when(fused_variant="rrf")
 def fused__rrf(aged_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """All hits as one list, by their ranks within their corpora."""
     return fusion.rrf(aged_hits, rrf_k=rrf_k)
 
 
-@tag(stage="weight")
+@tag(stage="weight", frame="FUSED")
 @config.when(weighted_variant="by_trigger")
 def weighted__by_trigger(
     fused: pl.DataFrame, trigger_weights: pl.DataFrame, languages: dict[str, float]
@@ -141,21 +132,21 @@ def weighted__by_trigger(
     return weigh_languages(weigh(fused, trigger_weights), languages)
 
 
-@tag(stage="weight")
+@tag(stage="weight", frame="FUSED")
 @config.when(weighted_variant="off")
 def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFrame:
     """The list, weighted by language alone."""
     return weigh_languages(fused, languages)
 
 
-@tag(stage="rerank")
+@tag(stage="rerank", frame="FUSED")
 @config.when(reranked_variant="off")
 def reranked__off(weighted: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""
     return weighted
 
 
-@tag(stage="rerank", io="model")
+@tag(stage="rerank", io="model", frame="FUSED")
 @config.when(reranked_variant="cross_encoder")
 def reranked__cross_encoder(
     weighted: pl.DataFrame, queries: pl.DataFrame, reranker: Any, rerank_depth: int = 50
@@ -164,7 +155,7 @@ def reranked__cross_encoder(
     return rerank.rerank(weighted, queries, reranker, depth=rerank_depth)
 
 
-@tag(stage="rerank")
+@tag(stage="rerank", frame="FUSED")
 def version_order(
     reranked: pl.DataFrame, queries: pl.DataFrame, version_scope: pl.DataFrame
 ) -> pl.DataFrame:
@@ -172,13 +163,13 @@ def version_order(
     return releases_first(newest_stands(reranked, queries, version_scope), version_scope)
 
 
-@tag(stage="rerank")
+@tag(stage="rerank", frame="FUSED")
 def phrase_order(version_order: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """The list with the passages first that have a phrase of the question word for word."""
     return phrases_first(version_order, queries)
 
 
-@tag(stage="dedup")
+@tag(stage="dedup", frame="FUSED")
 @from_each_corpus(sets="token_index")
 @config.when(unique_variant="jaccard")
 def unique__jaccard(
@@ -188,7 +179,7 @@ def unique__jaccard(
     return across.jaccard(phrase_order, list(sets.values()), threshold=jaccard_threshold)
 
 
-@tag(stage="dedup")
+@tag(stage="dedup", frame="FUSED")
 @from_each_corpus(chunks="chunks")
 @config.when(unique_variant="cosine")
 def unique__cosine(
@@ -198,7 +189,7 @@ def unique__cosine(
     return across.cosine(phrase_order, list(chunks.values()), threshold=cosine_threshold)
 
 
-@tag(stage="dedup")
+@tag(stage="dedup", frame="FUSED")
 @from_each_corpus(known="similarity_index")
 @config.when(unique_variant="guarded")
 def unique__guarded(
@@ -216,7 +207,7 @@ def unique__guarded(
     )
 
 
-@tag(stage="dedup")
+@tag(stage="dedup", frame="FUSED")
 @from_each_corpus(chunks="chunks")
 @config.when(unique_variant="newest")
 def unique__newest(
@@ -226,7 +217,7 @@ def unique__newest(
     return across.newest(phrase_order, list(chunks.values()), threshold=cosine_threshold)
 
 
-@tag(stage="dedup")
+@tag(stage="dedup", frame="FUSED")
 @config.when(unique_variant="off")
 def unique__off(phrase_order: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""

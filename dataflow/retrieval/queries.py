@@ -20,7 +20,6 @@ from operators.ranking.lexical_weight import lexical_weights
 def queries(
     query: str | list[str],
     triggers: list[str],
-    corpora: dict[str, Any],
     trigger: str | Mapping[str, float] | None = None,
     repos: list[str] | None = None,
     path_prefix: str | None = None,
@@ -42,12 +41,11 @@ def queries(
         corpora=only_corpora,
         versions=versions,
         known_triggers=triggers,
-        known_corpora=corpora,
         longest=max_query_characters,
     )
 
 
-@tag(stage="queries")
+@tag(stage="queries", frame="TRIGGER_WEIGHTS")
 def trigger_weights(
     queries: pl.DataFrame, source_weights: dict[str, dict[str, float]]
 ) -> pl.DataFrame:
@@ -55,13 +53,13 @@ def trigger_weights(
     return weighting.trigger_weights(queries, source_weights)
 
 
-@tag(stage="queries")
+@tag(stage="queries", frame="LEXICAL_WEIGHT")
 def lexical_prior(queries: pl.DataFrame, full_weight_terms: int = 8) -> pl.DataFrame:
     """How much the words of each question count, by its wording alone."""
     return lexical_weights(queries, full_weight_terms=full_weight_terms)
 
 
-@tag(stage="queries", io="embedding")
+@tag(stage="queries", io="embedding", frame="QUERY_EMBEDDINGS")
 def query_embeddings(queries: pl.DataFrame, embedder: Any) -> pl.DataFrame:
     """The vector of every query text."""
     return with_vectors(query_texts(queries), embedder)

@@ -27,7 +27,7 @@ from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.token_counts import head
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
-from operators.explain.waterfall import FACTORS, waterfall
+from operators.explain.waterfall import waterfall
 from operators.foundation.escape import safe_url
 from operators.postgres.inspect.status import repos_seen, sources
 from operators.postgres.inspect.status import status as read_status
@@ -315,9 +315,7 @@ def _ask(service: Service, query: str, **asked: Any) -> Answer:
 
 def _steps(explained: pl.DataFrame) -> list[models.Step]:
     return [
-        models.Step(
-            factor=one.factor, meaning=FACTORS[one.factor], formula=one.formula, score=one.after
-        )
+        models.Step(factor=one.factor, meaning=one.meaning, formula=one.formula, score=one.after)
         for one in waterfall(explained)
     ]
 

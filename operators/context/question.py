@@ -1,11 +1,11 @@
 """A caller's question, checked and brought into one form."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import polars as pl
 
-from operators.errors import CrosscorpusError, check_known
+from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
 from operators.frames import QUERIES
 from operators.ranking.weighting import read_trigger
@@ -28,7 +28,6 @@ def ask(
     corpora: str | Sequence[str] | None = None,
     versions: str | Sequence[str] | None = None,
     known_triggers: Sequence[str] = (),
-    known_corpora: Collection[str] = (),
     longest: int = LONGEST_TEXT,
 ) -> pl.DataFrame:
     """One question as a frame of one row, ``QUERIES``, with query_id 0.
@@ -49,7 +48,7 @@ def ask(
 
     Raises:
         EmptyQuery: no text has a character other than white space.
-        UnknownName: an unknown trigger or corpus.
+        UnknownName: an unknown trigger.
         CrosscorpusError: an empty version, or an ``as_of`` that no clock of UTC shows.
     """
     given = [query] if isinstance(query, str) else query
@@ -60,8 +59,6 @@ def ask(
         raise EmptyQuery("the query is empty: ask something")
     within = [repos] if isinstance(repos, str) else repos
     only = [corpora] if isinstance(corpora, str) else corpora
-    for name in only or ():
-        check_known("corpus", name, known_corpora)
     mix = read_trigger(trigger, known_triggers)
     policy, named = read_versions(versions)
     row = {

@@ -6,15 +6,13 @@ The channels are ``vector`` and ``text``; ``chunks`` appears only where reading 
 """
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
-from time import perf_counter
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from operators.errors import SearchError
 from operators.foundation.escape import label_text
-from operators.frames import NOTES, OUTCOMES, TEXT_LISTS, VECTOR_LISTS, empty, stacked
+from operators.frames import NOTES, OUTCOMES, empty, stacked
 
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+@|(?i:password|passwd|token|secret)\s*[=:]\s*\S+")
 _LONGEST = 160
@@ -41,46 +39,6 @@ def outcome(
 def searched(corpus: str, channel: str, rows: int, elapsed_ms: float) -> pl.DataFrame:
     """The outcome of a search that answered: ``ok``, or ``empty`` without a row."""
     return outcome(corpus, channel, "ok" if rows else "empty", rows, elapsed_ms)
-
-
-class Asked(NamedTuple):
-    """What every search of a corpus is given."""
-
-    home: tuple[object, str]
-    """The store that holds the corpus, and the corpus's name there."""
-    corpus: str
-    """Its name in the configuration."""
-    queries: pl.DataFrame
-    """The questions for this corpus; without any, nothing is searched."""
-    present: Container[str]
-    """The corpora of the collection; another one is ``absent`` and is not searched."""
-    timeout_s: float | None = None
-
-
-def timed_search(
-    channel: str, search: Callable[..., pl.DataFrame], asked: Asked, *vectors: Any, **options: Any
-) -> dict[str, pl.DataFrame]:
-    """The lists that a search gives, and its outcome with the time that it took.
-
-    Args:
-        channel: ``vector`` or ``text``.
-        search: called as ``search(store, held_as, queries, *vectors, timeout_s=, **options)``.
-        asked: what it is given.
-        vectors: the questions' embeddings, for a search that takes them.
-
-    Returns:
-        ``<channel>_lists`` (``VECTOR_LISTS`` or ``TEXT_LISTS``), and ``<channel>_outcome``
-        (``OUTCOMES``).
-    """
-    lists = empty(VECTOR_LISTS if channel == "vector" else TEXT_LISTS)
-    result = empty(OUTCOMES)
-    if asked.queries.height and asked.home[1] not in asked.present:
-        result = outcome(asked.corpus, channel, "absent")
-    elif asked.queries.height:
-        began = perf_counter()
-        lists = search(*asked.home, asked.queries, *vectors, timeout_s=asked.timeout_s, **options)
-        result = searched(asked.corpus, channel, lists.height, (perf_counter() - began) * 1000)
-    return {f"{channel}_lists": lists, f"{channel}_outcome": result}
 
 
 def unsuccessful(corpus: str, channel: str, error: Exception, elapsed_ms: float) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from operators.arrays.segments import positions
 from operators.context.distinct_labels import tell_apart, ways_of
 from operators.context.templates import describe
 from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, empty, frame_of
+from operators.ranking.brevity import brevity
 
 _OF_CHUNK = [name for name in UNIFIED if name in READ_CHUNKS and name != "corpus"]
 _OF_HIT = [name for name in UNIFIED if name in DEDUPED and name != "chunk_id"]
@@ -23,6 +24,7 @@ def unify(
     label: str,
     link: str | None,
     many_repos: bool = False,
+    full_length_words: int = 0,
 ) -> pl.DataFrame:
     """``UNIFIED`` of one corpus.
 
@@ -32,6 +34,7 @@ def unify(
         label: template of ``source_label``, see :mod:`operators.context.templates`.
         link: template of ``source_url``; None or empty: no links.
         many_repos: the labels say the repository.
+        full_length_words: what a passage needs to count in full.
 
     Returns:
         The rows of ``deduped`` in their order, with the texts, labels and links of the chunks;
@@ -46,7 +49,8 @@ def unify(
         there = np.flatnonzero(row >= 0)
         deduped, row = take(deduped, there), row[there]
     labels, urls = describe(chunks, corpus, label, link, many_repos=many_repos)
-    described = frame_of([*(chunks[name] for name in _OF_CHUNK), labels, urls])
+    short = brevity(chunks["text"], full_length_words=full_length_words)
+    described = frame_of([*(chunks[name] for name in _OF_CHUNK), labels, urls, short])
     gone, owner = numbers(deduped["duplicates"])
     place = positions(ids, gone)
     known = np.flatnonzero(place >= 0)

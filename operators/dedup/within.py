@@ -1,7 +1,7 @@
 """The near-duplicates within one corpus, dropped before fusion so that they don't inflate it.
 
-Every rule takes ``merged`` (``MERGED``) and ``chunks`` (``CHUNKS``) and returns ``DEDUPED``, ranked
-again. A hit whose chunk is not among ``chunks`` (deleted meanwhile) goes too.
+Every rule takes ``merged`` (``MERGED``) and its ``chunks`` (``CHUNKS``), or an index of them, and
+returns ``DEDUPED``, ranked again. A hit whose chunk is not among these (deleted meanwhile) goes.
 """
 
 import numpy as np
@@ -18,21 +18,19 @@ from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
 
 
-def jaccard(
-    merged: pl.DataFrame, chunks: pl.DataFrame, sets: TokenIndex, *, threshold: float = 0.9
-) -> pl.DataFrame:
+def jaccard(merged: pl.DataFrame, sets: TokenIndex, *, threshold: float = 0.9) -> pl.DataFrame:
     """``merged`` without hits whose Jaccard index with a better one reaches ``threshold``.
 
-    ``sets`` are the token sets of ``chunks``, in its order.
+    ``sets`` are the token sets of the chunks.
     """
-    hits, query_id, row = _found(merged, chunks)
+    hits, query_id, row = _found(merged, sets.chunk_id)
     representative = jaccard_representatives(query_id, row, [sets], threshold=threshold)
     return drop_duplicates(hits, representative)
 
 
 def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """``merged`` without hits whose cosine with a better one elsewhere reaches ``threshold``."""
-    hits, query_id, row = _found(merged, chunks)
+    hits, query_id, row = _found(merged, chunks["chunk_id"].to_numpy())
     vectors, of = unit_vectors(chunks["embedding"]), documents(chunks)[row]
     representative = cosine_representatives(query_id, row, vectors, of, threshold=threshold)
     return drop_duplicates(hits, representative)
@@ -40,7 +38,6 @@ def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.9
 
 def guarded(
     merged: pl.DataFrame,
-    chunks: pl.DataFrame,
     known: SimilarityIndex,
     *,
     jaccard_threshold: float = 0.9,
@@ -48,16 +45,16 @@ def guarded(
 ) -> pl.DataFrame:
     """``merged`` without hits that say what a better one says (:mod:`operators.dedup.guarded`).
 
-    ``known`` is the similarity index of ``chunks``, in its order.
+    ``known`` is the similarity index of the chunks.
     """
-    hits, query_id, row = _found(merged, chunks)
+    hits, query_id, row = _found(merged, known.chunk_id)
     thresholds = (jaccard_threshold, cosine_threshold)
     return drop_duplicates(hits, guarded_representatives(query_id, row, known, *thresholds))
 
 
 def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """``merged`` without hits that a later document repeats (:mod:`operators.dedup.newest`)."""
-    hits, query_id, row = _found(merged, chunks)
+    hits, query_id, row = _found(merged, chunks["chunk_id"].to_numpy())
     rows = chunks["chunk_id", "corpus", "repo", "document_id", "doc_date"][index(row)]
     vectors = unit_vectors(chunks["embedding"])
     representative = newest_representatives(rows, query_id, row, vectors, threshold=threshold)
@@ -66,14 +63,14 @@ def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.9
 
 def off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """``merged`` with all its near-duplicates."""
-    hits, _, row = _found(merged, chunks)
+    hits, _, row = _found(merged, chunks["chunk_id"].to_numpy())
     return drop_duplicates(hits, np.arange(len(row)))
 
 
-def _found(merged: pl.DataFrame, chunks: pl.DataFrame) -> tuple[pl.DataFrame, Integers, Integers]:
+def _found(merged: pl.DataFrame, chunk_id: Integers) -> tuple[pl.DataFrame, Integers, Integers]:
     """The hits whose chunk is there, by query and rank, and each one's query and chunk's row."""
     hits = by_rank(merged)
-    row = positions(chunks["chunk_id"].to_numpy(), hits["chunk_id"].to_numpy())
+    row = positions(chunk_id, hits["chunk_id"].to_numpy())
     there = row >= 0
     if not there.all():
         hits, row = hits[index(np.flatnonzero(there))], row[there]

@@ -1,7 +1,7 @@
 """The disposition of a passage: its place in every list, where it ended, and why."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -34,25 +34,42 @@ _NAMED = [*_KEY, "corpus", "source_label", "source_url"]
 
 
 @dataclass(frozen=True)
-class Stages:
-    """The frames of one run, as the nodes of the same names gave them."""
+class Run:
+    """The frames of one run.
+
+    Attributes:
+        merged, deduped: those of all corpora, with the column ``corpus``.
+        lists: the lists of all corpora by the names of their nodes, from the fused one to the
+            results; the one before the results has the near-duplicates.
+        meanings: what each of ``lists`` is, in a sentence.
+    """
 
     queries: pl.DataFrame
     outcomes: pl.DataFrame
-    merged: pl.DataFrame  # all corpora's ``MERGED`` with the column ``corpus``
-    deduped: pl.DataFrame  # all corpora's ``DEDUPED`` with the column ``corpus``
+    merged: pl.DataFrame
+    deduped: pl.DataFrame
     pooled_hits: pl.DataFrame
-    fused: pl.DataFrame
-    weighted: pl.DataFrame
-    reranked: pl.DataFrame
-    version_order: pl.DataFrame
-    phrase_order: pl.DataFrame
-    unique: pl.DataFrame
-    results: pl.DataFrame
+    lists: Mapping[str, pl.DataFrame]
     context_candidates: pl.DataFrame
     packed: pl.DataFrame
     citations: pl.DataFrame
     explain_targets: pl.DataFrame
+    meanings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def first(self) -> str:
+        """The name of the first list of all corpora."""
+        return next(iter(self.lists))
+
+    @property
+    def last(self) -> str:
+        """The name of the last list before the results."""
+        return list(self.lists)[-2]
+
+    @property
+    def results(self) -> pl.DataFrame:
+        """The results."""
+        return list(self.lists.values())[-1]
 
 
 @dataclass(frozen=True)
@@ -78,14 +95,19 @@ def of_all(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(named, how="diagonal")  # a stage need not tell what made its scores
 
 
-def dispositions(run: Stages, limits: Limits) -> pl.DataFrame:
+def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
     """``DISPOSITIONS``: one row a result, by rank, then one a named chunk that is no result."""
     rows = _with_places(_asked(run), run)
-    duplicates = run.unique.select(*_KEY, near_duplicates="alternate_sources")
+    duplicates = run.lists[run.last].select(*_KEY, near_duplicates="alternate_sources")
     rows = rows.join(_once(duplicates), on=_KEY, how="left", maintain_order="left")
+    lists = ["vector", "text", *_ranked(run)]
+    placed = [pl.struct(list=pl.lit(name), rank=f"{name}_rank") for name in lists]
+    has_it = pl.element().struct.field("rank").is_not_null()
     rows = rows.with_columns(
         pl.col("near_duplicates").fill_null(pl.lit([], DISPOSITIONS["near_duplicates"])),
-        score=pl.coalesce("reranked_score", "weighted_score", "fused_score", "merged_score"),
+        ranks=pl.concat_list(placed).list.eval(pl.element().filter(has_it)),
+        result_rank=pl.col(f"{lists[-1]}_rank"),
+        score=pl.coalesce(f"{name}_score" for name in reversed([*_ranked(run)])),
     )
     lookups = _Lookups(run, limits)
     names = ("disposition", "reason", "near_duplicate_of")
@@ -97,21 +119,25 @@ def dispositions(run: Stages, limits: Limits) -> pl.DataFrame:
     return rows.hstack(ends).select(list(DISPOSITIONS))
 
 
-def _asked(run: Stages) -> pl.DataFrame:
+def _ranked(run: Run) -> dict[str, pl.DataFrame]:
+    """Every list with a rank and a score, by its name, in the order of the run."""
+    return {"merged": run.merged, "deduped": run.deduped, **run.lists}
+
+
+def _asked(run: Run) -> pl.DataFrame:
     """The results by rank, then the named chunks; each chunk of a query once."""
     results = run.results.sort("query_id", "rank").select(_NAMED)
     both = _once(pl.concat([results, run.explain_targets[_NAMED]]))
     return both.sort("query_id", maintain_order=True)
 
 
-def _with_places(rows: pl.DataFrame, run: Stages) -> pl.DataFrame:
-    """``rows`` with each chunk's rank and score in every stage, and its place in the context."""
-    stages = {"merged": run.merged, "deduped": run.deduped, "fused": run.fused}
-    stages |= {"weighted": run.weighted, "reranked": run.reranked, "unique": run.unique}
-    stages |= {"result": run.results}
+def _with_places(rows: pl.DataFrame, run: Run) -> pl.DataFrame:
+    """``rows`` with each chunk's rank and score in every list, and its place in the context."""
     ranked = pl.col("rank", "score").name
     places = [_once(run.merged).select(*_KEY, "vector_rank", "text_rank")]
-    places += [_once(of).select(*_KEY, ranked.prefix(f"{name}_")) for name, of in stages.items()]
+    places += [
+        _once(of).select(*_KEY, ranked.prefix(f"{name}_")) for name, of in _ranked(run).items()
+    ]
     places.append(run.packed.drop_nulls("number").select(*_KEY, "number"))
     places.append(run.citations.select(*_KEY, citation="number"))
     for own in places:
@@ -127,7 +153,7 @@ def _once(frame: pl.DataFrame) -> pl.DataFrame:
 class _Lookups:
     """The tables of a run that the reasons need; each is made at its first use."""
 
-    run: Stages
+    run: Run
     limits: Limits
 
     @cached_property
@@ -141,14 +167,18 @@ class _Lookups:
     @cached_property
     def across(self) -> dict[tuple[int, int], tuple[int, str]]:
         """For each near-duplicate across corpora, the representative and its label."""
-        pairs = self.run.unique["query_id", "alternate_sources", "chunk_id", "source_label"]
+        pairs = self.run.lists[self.run.last][
+            "query_id", "alternate_sources", "chunk_id", "source_label"
+        ]
         rows = pairs.explode("alternate_sources", empty_as_null=False, keep_nulls=False).iter_rows()
         return {(query, gone["chunk_id"]): (other, label) for query, gone, other, label in rows}
 
     @cached_property
     def of_changes(self) -> set[tuple[int, int]]:
         """The hits whose place a better one of the same change has."""
-        keys = (hits := by_rank(self.run.reranked)).select(_KEY).rows()
+        lists = list(self.run.lists.values())
+        whole = [one for one in lists if one.height == lists[0].height][-1]
+        keys = (hits := by_rank(whole)).select(_KEY).rows()
         return {keys[row] for row, of in enumerate(change_representatives(hits)) if row != of}
 
     @cached_property
@@ -198,14 +228,14 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
         return "context", _in_context(row, lookups), None
     if row["result_rank"] is not None:
         return "over_budget", _too_long(row, lookups), None
-    if row["unique_rank"] is not None:
-        place = f"{ordinal(row['unique_rank'])} without the near-duplicates"
+    if row[f"{lookups.run.last}_rank"] is not None:
+        place = f"{ordinal(row[f'{lookups.run.last}_rank'])} without the near-duplicates"
         return "below_top_k", f"{place}; the results end after {lookups.limits.top_k}", None
-    if row["fused_rank"] is not None and key in lookups.across:
+    if row[f"{lookups.run.first}_rank"] is not None and key in lookups.across:
         other, label = lookups.across[key]
         one = "is of one change with {}" if key in lookups.of_changes else "says what {} says"
         return "near_duplicate_across", f"it {one.format(label)}, which is better placed", other
-    if row["fused_rank"] is not None or row["deduped_rank"] is not None:
+    if row[f"{lookups.run.first}_rank"] is not None or row["deduped_rank"] is not None:
         return "dropped", DISPOSITION_MEANINGS["dropped"], None
     if row["merged_rank"] is not None:
         if key not in lookups.within:

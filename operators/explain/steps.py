@@ -5,39 +5,27 @@ The numbers of a passage give its score to the last bit, by these formulas, each
 - merged ``score`` = ``vector_weight * vector_value + text_weight * (text_value * lexical_weight)``
 - fused ``part`` = the merged score; by ranks ``1 / (k + corpus rank)``
 - fused ``score`` = the sum of its parts, in their order, times ``recency``
-- weighted ``score`` = fused score times ``weight``, times ``language``
-- reranked ``score`` = the model's, or the weighted score where no model read it
-- version_order ``score`` = the reranked one, or that of the place to which its version moved it
-- phrase_order ``score`` = that one, or just above the best for a phrase of the question
-- the results' ``score`` = the one of phrase_order
+- the ``score`` of each later list = that of the list before, times the factors that this list tells
+  (weighted: ``weight``, ``language_weight``); without any, a score of its own (a model's, or one
+  just above that of the place to which a version or a phrase moved it)
 
-A merge and a fusion give the factors of a score beside it (:mod:`operators.frames`). A variant of
-somebody's own need not, and a caller may override a stage: then the factors are null, because no
-number is shown that does not add up.
+A stage tells the factors of its scores in columns beside them (:mod:`operators.frames`). A variant
+of somebody's own need not, and a caller may override a stage: then the factors are missing, because
+no number is shown that does not add up.
 """
 
 from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from operators.explain.dispositions import Stages
-from operators.frames import EXPLAIN, PART, SCORE_FACTORS, empty
-from operators.ranking.weighting import language_factors
+from operators.explain.dispositions import Run
+from operators.frames import EXPLAIN, FUSED, PART, SCORE_FACTORS, empty
 
 _KEY = ["query_id", "chunk_id"]
 _ORDER = ["query_id", "place", "table", "rank", "other"]
 
 
-def explain(
-    run: Stages,
-    dispositions: pl.DataFrame,
-    weights: pl.DataFrame | None,
-    *,
-    languages: dict[str, float] | None = None,
-    fused_by: str,
-    reranked: bool,
-    budget: int,
-) -> pl.DataFrame:
+def explain(run: Run, dispositions: pl.DataFrame, *, budget: int) -> pl.DataFrame:
     """``EXPLAIN``: every number of every chunk of ``dispositions``, in its order.
 
     The stages and their quantities; a chunk has no row for a stage that it never reached:
@@ -47,25 +35,21 @@ def explain(
     - ``merged``: the ``SCORE_FACTORS``, if the stage tells them and they give the score; ``score``
     - ``deduped``: ``score``; ``near-duplicate`` for each chunk that it represents, or
       ``near-duplicate of`` its representative (``other`` is that chunk, ``detail`` its label)
-    - ``fused``: ``part`` for each corpus (``detail``) and ``recency``; ``score``, whose
-      ``detail`` is the fusion's name
-    - ``weighted``: ``weight``, ``language``, ``score``; ``reranked``: ``score``; none where off
-    - ``version_order``: ``score``; ``phrase_order``: ``score``
-    - ``unique``: ``score``; ``near-duplicate``, ``near-duplicate of``
-    - ``results``: ``score``
+    - the first list of all corpora, ``fused``: ``part`` for each corpus (``detail``) and
+      ``recency``; ``score``
+    - each later list by its name: the factors that it tells; ``score``. The ``detail`` of a score
+      says what the list is.
+    - the list before the results, ``unique``: ``near-duplicate``, ``near-duplicate of`` too
     - ``context``: ``number``, ``cost``, ``budget``; ``citations``: ``number``
     - ``end``: the chunk's disposition, ``detail`` the reason, ``other`` its representative
 
     Args:
         run: the frames of the run.
         dispositions: columns ``DISPOSITIONS``.
-        weights: query_id, corpus and weight; None where sources are not weighted.
-        languages: the weights of languages; None: none has one.
-        fused_by: the name of the fusion.
-        reranked: whether a model gave scores.
+        budget: of the context.
     """
     asked = dispositions.select(_KEY).with_row_index("place")
-    named = _quantities(run, dispositions, weights, languages or {}, fused_by, reranked, budget)
+    named = _quantities(run, dispositions, budget)
     tables = [
         asked.join(frame, on=_KEY, maintain_order="left_right").with_columns(
             stage=pl.lit(stage), quantity=pl.lit(quantity), table=pl.lit(number)
@@ -77,16 +61,10 @@ def explain(
 
 
 def _quantities(
-    run: Stages,
-    dispositions: pl.DataFrame,
-    weights: pl.DataFrame | None,
-    languages: dict[str, float],
-    fused_by: str,
-    reranked: bool,
-    budget: int,
+    run: Run, dispositions: pl.DataFrame, budget: int
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Each stage and quantity with the numbers of all chunks, as :func:`explain` lists them."""
-    merged, weighted, packed = run.merged, run.weighted, run.packed.drop_nulls("number")
+    merged, packed = run.merged, run.packed.drop_nulls("number")
     further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
     near = [_of(merged, "vector_distance", "vector_rank"), _of(further, "vector_distance")]
     yield "vector", "distance", pl.concat(near, how="diagonal")
@@ -99,26 +77,19 @@ def _quantities(
     yield "deduped", "score", _score(run.deduped)
     yield "deduped", "near-duplicate", duplicates.filter("within")
     yield "deduped", "near-duplicate of", end.filter(disposition="near_duplicate_within")
-    first, parts = fusion_parts(run.fused)
-    yield "fused", "part", _of(parts, "part", "corpus_rank", detail="corpus")
-    yield "fused", "recency", _of(first, "recency")
-    yield "fused", "score", _score(run.fused).with_columns(detail=pl.lit(fused_by))
-    if weights is not None:
-        weighed = weighted.select(*_KEY, "corpus").join(weights, on=["query_id", "corpus"])
-        yield "weighted", "weight", _of(weighed, "weight")
-    if languages:
-        weighed = weighted.with_columns(language_factors(weighted, languages))
-        yield "weighted", "language", _of(weighed, "language")
-    if weights is not None or languages:
-        yield "weighted", "score", _score(weighted)
-    if reranked:
-        yield "reranked", "score", _score(run.reranked)
-    yield "version_order", "score", _score(run.version_order)
-    yield "phrase_order", "score", _score(run.phrase_order)
-    yield "unique", "score", _score(run.unique)
-    yield "unique", "near-duplicate", duplicates.filter(~pl.col("within"))
-    yield "unique", "near-duplicate of", end.filter(disposition="near_duplicate_across")
-    yield "results", "score", _score(run.results)
+    told = set(FUSED)
+    for name, of in run.lists.items():
+        if name == run.first:
+            own, parts = fusion_parts(of)
+            yield name, "part", _of(parts, "part", "corpus_rank", detail="corpus")
+            yield name, "recency", _of(own, "recency")
+        for column in (one for one in of.columns if one not in told and of[one].dtype.is_float()):
+            yield name, column, _of(of, column)
+        told |= set(of.columns)
+        yield name, "score", _score(of).with_columns(detail=pl.lit(run.meanings.get(name)))
+        if name == run.last:
+            yield name, "near-duplicate", duplicates.filter(~pl.col("within"))
+            yield name, "near-duplicate of", end.filter(disposition="near_duplicate_across")
     yield "context", "number", _of(packed, "number")
     yield "context", "cost", _of(packed, "cost")
     yield "context", "budget", packed.select(*_KEY, value=pl.lit(float(budget)))
@@ -172,7 +143,7 @@ def _of(
     return frame.select(*_KEY, **columns).drop_nulls("value")
 
 
-def _near_duplicates(run: Stages, dispositions: pl.DataFrame) -> pl.DataFrame:
+def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
     """The chunks that each chunk represents, and whether within its corpus."""
     within = run.deduped.select(*_KEY, other="duplicates", within=True)
     within = within.filter(pl.col("other").list.len() > 0).explode("other")

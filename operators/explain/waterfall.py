@@ -1,5 +1,6 @@
 """A score, factor by factor, from 0 to the score itself."""
 
+import math
 from dataclasses import dataclass
 
 import polars as pl
@@ -15,22 +16,26 @@ FACTORS = {
     "others": "the same passage in other corpora",
     "recency": "how new it is, and how short",
     "weight": "the weight of its source for what asks",
-    "language": "the weight of its language",
-    "reranker": "the reranking model",
-    "version": "a newer or a named version that goes before it, or it before others",
-    "phrase": "a phrase of the question that stands in it",
+    "language_weight": "the weight of its language",
 }
-"""Every factor and its meaning, in the order in which they apply."""
+"""The factors that the shipped stages tell, and their meaning, in the order in which they apply. A
+list that tells none is a factor under its own name."""
+
+OF_CORPUS = ("vector", "text", "merged", "deduped")
+"""The lists of one corpus; all others are lists of all corpora."""
+
+_NEXT_TO_SCORES = ("score", "near-duplicate", "near-duplicate of")
 
 
 @dataclass(frozen=True)
 class Step:
-    """A factor, the score before and after it, and its ``formula`` in numbers."""
+    """A factor, what it means, the score before and after it, and its ``formula`` in numbers."""
 
     factor: str
     before: float
     after: float
     formula: str
+    meaning: str = ""
 
 
 def waterfall(explained: pl.DataFrame) -> list[Step]:
@@ -43,16 +48,20 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
         Each step begins where the last one ends; the final one ends at the score, to the last bit.
         Factors that are unknown, because a caller overrode a stage, are one step.
     """
-    rows = explained.drop_nulls("value").select("stage", "quantity", "value").rows()
-    numbers = {(stage, quantity): value for stage, quantity, value in rows}
-    parts = [value for stage, quantity, value in rows if quantity == "part"]
+    rows = explained.drop_nulls("value").select("stage", "quantity", "value", "detail").rows()
+    numbers = {(stage, quantity): value for stage, quantity, value, _ in rows}
+    meanings = {stage: said or "" for stage, quantity, _, said in rows if quantity == "score"}
+    parts = [value for _, quantity, value, _ in rows if quantity == "part"]
+    lists = [stage for stage, *_ in rows if stage not in (*OF_CORPUS, "context", "citations")]
+    lists = list(dict.fromkeys(lists))
     steps: list[Step] = []
 
-    def step(factor: str, after: float | None, formula: str) -> None:
-        if after is not None:
-            steps.append(Step(factor, steps[-1].after if steps else 0.0, after, formula))
+    def step(factor: str, after: float, formula: str, meaning: str = "") -> None:
+        before = steps[-1].after if steps else 0.0
+        steps.append(Step(factor, before, after, formula, FACTORS.get(factor, meaning)))
 
-    merged, fused = (numbers.get((stage, "score")) for stage in ("merged", "fused"))
+    merged = numbers.get(("merged", "score"))
+    fused = numbers.get((lists[0], "score")) if lists else None
     base = parts[0] if parts else merged if fused is None else fused
     if base is None:
         return []
@@ -65,28 +74,23 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
         (rank, *_) = explained.filter(quantity="part")["rank"]
         step("place", base, f"1 / ({spell(1 / base - rank)} + {rank})")
     elif fused is not None and not parts:
-        by = explained.filter(stage="fused", quantity="score")["detail"][0]
-        step("fusion", base, f"by {by}" if by else "as a caller gave it")
+        step("fusion", base, meanings[lists[0]] or "as a caller gave it")
     else:
         step("corpus", base, "as its corpus gave it")
     for part in parts[1:]:
         step("others", steps[-1].after + part, f"+ {spell(part)}")
-    recency = numbers.get(("fused", "recency"))
-    if parts and recency is not None and recency != 1:
-        step("recency", fused, f"× {spell(recency)}")
-    weight, language = (numbers.get(("weighted", name), 1.0) for name in ("weight", "language"))
-    weighed = numbers.get(("weighted", "score"))
-    if weight != 1:
-        step("weight", steps[-1].after * weight if language != 1 else weighed, f"× {spell(weight)}")
-    if language != 1:
-        step("language", weighed, f"× {spell(language)}")
-    reranked = numbers.get(("reranked", "score"))
-    if reranked is not None and reranked != steps[-1].after:
-        step("reranker", reranked, "the model's own score in its place")
-    for factor in ("version", "phrase"):
-        moved = numbers.get((f"{factor}_order", "score"))
-        if moved is not None and moved != steps[-1].after:
-            step(factor, moved, f"moved up or down by its {factor}")
+    if parts and fused is not None and fused != steps[-1].after:
+        step("recency", fused, f"× {spell(numbers[lists[0], 'recency'])}")
+    for name in lists[1:]:
+        after, before = numbers.get((name, "score")), steps[-1].after
+        told = [(q, v) for s, q, v, _ in rows if s == name and q not in _NEXT_TO_SCORES and v != 1]
+        if after is None or after == before:
+            continue
+        if told and math.prod((value for _, value in told), start=before) == after:
+            for factor, value in told:
+                step(factor, steps[-1].after * value, f"× {spell(value)}")
+        else:
+            step(name, after, "moved up or down", meanings[name])
     return steps
 
 

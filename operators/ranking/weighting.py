@@ -76,7 +76,7 @@ def trigger_weights(queries: pl.DataFrame, source_weights: SourceWeights) -> pl.
 
 
 def weigh(hits: pl.DataFrame, weights: pl.DataFrame) -> pl.DataFrame:
-    """``hits`` (``FUSED``) with each score times the weight of its corpus for its question.
+    """``hits`` (``FUSED``) with each score times ``weight``, that of its corpus for its question.
 
     A corpus that ``weights`` (``TRIGGER_WEIGHTS``) does not name weighs 1.
     """
@@ -84,17 +84,21 @@ def weigh(hits: pl.DataFrame, weights: pl.DataFrame) -> pl.DataFrame:
         return hits
     keys = ["query_id", "corpus"]
     weight = hits[keys].join(weights, on=keys, how="left", maintain_order="left")["weight"]
-    return ranked(hits, hits["score"] * weight.fill_null(1.0))
+    told = hits.with_columns(weight.fill_null(1.0))
+    return ranked(told, pl.col("score") * pl.col("weight"))
 
 
 def language_factors(hits: pl.DataFrame, languages: Mapping[str, float]) -> pl.Series:
-    """The weight of the language of each hit; 1 where ``languages`` does not name it."""
+    """``language_weight`` of each hit: that of its language; 1 where ``languages`` lacks it."""
     for name, weight in languages.items():
         if not (np.isfinite(weight) and weight >= 0):
             raise CrosscorpusError(f"the weight of {name!r} must be 0 or more, got {weight!r}")
-    return pl.Series("language", [float(languages.get(one, 1)) for one in hits["language"]])
+    return pl.Series("language_weight", [float(languages.get(one, 1)) for one in hits["language"]])
 
 
 def weigh_languages(hits: pl.DataFrame, languages: Mapping[str, float]) -> pl.DataFrame:
-    """``hits`` (``FUSED``) with each score times the weight of its language."""
-    return ranked(hits, hits["score"] * language_factors(hits, languages)) if languages else hits
+    """``hits`` (``FUSED``) with each score times ``language_weight``, that of its language."""
+    if not languages:
+        return hits
+    told = hits.with_columns(language_factors(hits, languages))
+    return ranked(told, pl.col("score") * pl.col("language_weight"))

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from operators.explain.dispositions import DISPOSITION_MEANINGS
-from operators.explain.waterfall import FACTORS, spell, waterfall
+from operators.explain.waterfall import spell, waterfall
 from operators.report import charts
 from operators.report.page import Html, Section, element, join, page, table
 from operators.report.passages import Passage, moves, score_bars, steps_bars, used_factors
@@ -127,7 +127,7 @@ def _few_words(passages: Sequence[Passage]) -> list[str]:
 
 def _scores(passages: Sequence[Passage]) -> Html:
     scored = [one for one in passages if one.steps]
-    meanings = "; ".join(f"{factor}: {FACTORS[factor]}" for factor in used_factors(scored))
+    meanings = "; ".join(f"{name}: {said}" for name, said in used_factors(scored).items())
     asked = any(one.place is None for one in passages)
     lettered = "Letters: passages that were asked about and are no results." if asked else ""
     picture = charts.chart(

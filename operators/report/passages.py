@@ -1,35 +1,22 @@
 """Charts of passages: the factors of their scores, and their places from stage to stage."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from operators.explain.waterfall import FACTORS, Step, spell
+from operators.explain.waterfall import FACTORS, OF_CORPUS, Step, spell
 from operators.report import charts
 from operators.report.page import Html, element, join, table
 from operators.report.scores import Layers, colours
 
-STAGES = {
-    "vector_rank": "vectors",
-    "text_rank": "words",
-    "merged_rank": "merged",
-    "deduped_rank": "deduped",
-    "fused_rank": "fused",
-    "weighted_rank": "weighted",
-    "reranked_rank": "reranked",
-    "unique_rank": "unique",
-    "result_rank": "results",
-}
-"""The lists that a passage goes through; up to deduped, the lists of its corpus."""
-
 # A score begins with one of meaning, place, corpus and fusion, so that these share a colour.
 _SHADES = {"meaning": 1, "place": 1, "corpus": 1, "words": 2, "weight": 3, "recency": 4}
-_SHADES |= {"fusion": 1, "others": 5, "language": 5, "reranker": 6, "version": 7, "phrase": 7}
-_ACROSS = "fused"  # the first list of all corpora
+_SHADES |= {"fusion": 1, "others": 5, "language_weight": 5}
+_LATER = (6, 7)  # the shades of what later lists do, by turns
 _LABEL = 46  # characters
 _FROM_TO: dict[str, Any] = {
     "x": alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5)),
@@ -66,14 +53,18 @@ class Passage:
         return f"{self.name}  {short}"
 
 
-def used_factors(passages: Sequence[Passage]) -> list[str]:
-    """The factors that some passage has, in their order."""
-    there = {step.factor for one in passages for step in one.steps}
-    return [factor for factor in FACTORS if factor in there]
+def used_factors(passages: Sequence[Passage]) -> dict[str, str]:
+    """The factors that some passage has, in their order, and what each means."""
+    there = {step.factor: step.meaning for one in passages for step in one.steps}
+    first = [factor for factor in FACTORS if factor in there]
+    return {factor: there[factor] for factor in dict.fromkeys([*first, *there])}
 
 
-def _colours(factors: Sequence[str]) -> alt.Scale:
-    return alt.Scale(domain=list(factors), range=[charts.SERIES[_SHADES[f]] for f in factors])
+def _colours(factors: Iterable[str]) -> alt.Scale:
+    domain = list(factors)
+    later = [factor for factor in domain if factor not in _SHADES]
+    shades = _SHADES | {factor: _LATER[n % len(_LATER)] for n, factor in enumerate(later)}
+    return alt.Scale(domain=domain, range=[charts.SERIES[shades[factor]] for factor in domain])
 
 
 def score_bars(passages: Sequence[Passage]) -> Layers:
@@ -147,7 +138,8 @@ def _record(step: Step) -> dict[str, Any]:
 
 def moves(passages: Sequence[Passage]) -> Html:
     """A line for each passage through its places in every list, best on top."""
-    stages = {column: name for column, name in STAGES.items() if _has_stage(passages, column)}
+    places = [{one["list"]: one["rank"] for one in passage.row["ranks"]} for passage in passages]
+    stages = _moving(places)
     records = [
         {
             "name": one.name,
@@ -155,14 +147,14 @@ def moves(passages: Sequence[Passage]) -> Html:
             "corpus": one.row["corpus"],
             "asked": one.place is None,
             "stage": name,
-            "place": one.row[column] + 1,
+            "place": ranks[name] + 1,
         }
-        for one in passages
-        for column, name in stages.items()
-        if one.row[column] is not None
+        for one, ranks in zip(passages, places, strict=True)
+        for name in stages
+        if name in ranks
     ]
     picture = charts.chart(
-        _bumps(records, list(stages.values())),
+        _bumps(records, stages),
         title="Place in each list",
         label="The place of each passage in the list of each stage",
         note="Logarithmic, the first place on top. Up to deduped the lists are those of a "
@@ -170,18 +162,19 @@ def moves(passages: Sequence[Passage]) -> Html:
         "asked about and are no results. A line ends where its passage was left out.",
     )
     rows = [
-        [one.name, *("" if (r := one.row[c]) is None else str(r + 1) for c in stages)]
-        for one in passages
+        [one.name, *(str(ranks[name] + 1) if name in ranks else "" for name in stages)]
+        for one, ranks in zip(passages, places, strict=True)
     ]
-    listed = table("Places", ["", *stages.values()], rows, numeric=range(1, len(stages) + 1))
+    listed = table("Places", ["", *stages], rows, numeric=range(1, len(stages) + 1))
     return join([picture, element("details", element("summary", "All places"), listed)])
 
 
-def _has_stage(passages: Sequence[Passage], column: str) -> bool:
-    """Whether a stage has places of its own; reranked has only where a model gave scores."""
-    if column != "reranked_rank":
-        return any(one.row[column] is not None for one in passages)
-    return any((one.explained["stage"] == "reranked").any() for one in passages)
+def _moving(places: Sequence[Mapping[str, int]]) -> list[str]:
+    """The lists that some passage is in; one that changes no place is left out."""
+    every = list(dict.fromkeys(name for ranks in places for name in ranks))
+    columns = {name: [ranks.get(name) for ranks in places] for name in every}
+    pairs = zip(every, [None, *every[:-1]], strict=True)
+    return [one for one, last in pairs if last is None or columns[one] != columns[last]]
 
 
 def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layers:
@@ -190,7 +183,7 @@ def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layer
     middle = (len(corpora) - 1) / 2
     gap = min(0.2, 0.3 / max(middle, 0.5))
     aside = {corpus: gap * (place - middle) for place, corpus in enumerate(corpora)}
-    across = stages.index(_ACROSS) if _ACROSS in stages else len(stages)
+    across = next((n for n, name in enumerate(stages) if name not in OF_CORPUS), len(stages))
     placed = []
     for record in records:
         stage = stages.index(record["stage"])

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which 
 OUT = Console(soft_wrap=True, highlight=False)
 ERR = Console(stderr=True, highlight=False)
 _LINE_SECONDS = 10.0
+_CITATIONS = 8  # links that are shown
 _SNIPPET, _SNIPPET_LINES = 240, 5
 _ISSUES_SHOWN, _SLOWEST = 10, 6
 
@@ -138,9 +139,9 @@ def show_answer(
         _section(out, "system prompt", [Text(SYSTEM_PROMPT)])
         _section(out, "context", map(Text, answer["context_window"]["text"]))
     links = [*map(Text, answer["citations"]["citation"])]
-    if links and len(links) > (most := answer["provenance"]["parameters"]["max_citations"]):
-        more = f"... and {len(links) - most} more (--json lists all; max_citations: {most})"
-        links[most:] = [Text(more, style="dim")]
+    if len(links) > _CITATIONS:
+        more = f"... and {len(links) - _CITATIONS} more (--json lists all)"
+        links[_CITATIONS:] = [Text(more, style="dim")]
     _section(out, "citations", links)
     _section(out, "notes", [Text(note, style="yellow") for note in answer["notes"]["note"]])
     if "dispositions" in answer:

@@ -2,10 +2,10 @@
 
 import polars as pl
 import pytest
-from hamilton.node import Node
 
 from dataflow import load_config
-from dataflow.driver.fail_open import failed_search, not_searched
+from dataflow.driver.fail_open import not_searched, stand_in
+from dataflow.driver.retrieval_driver import build_graph
 from dataflow.execution.scheduler import NodeTimeout
 from dataflow.retrieval import corpus as corpus_nodes
 from operators.errors import SearchError
@@ -15,12 +15,20 @@ ASK = {"query": "why is the cache flushed twice?"}
 EVERYTHING = ["results", "notes", "outcomes"]
 
 
-def node(name):
-    return Node(name, dict, callabl=lambda: {})
+@pytest.fixture(scope="module")
+def failed():
+    """What stands in for a node of the shipped graph."""
+    config = load_config("default")
+    nodes = build_graph(config).graph.nodes
+
+    def of(name, error, seconds=0.0):
+        return stand_in(nodes[name], error, seconds, config.catalog.frames)
+
+    return of
 
 
-def test_a_failed_search_gives_no_rows_and_says_what_happened():
-    found = failed_search(node("wiki.text_search"), ValueError("no such index"), 0.25)
+def test_a_failed_search_gives_no_rows_and_says_what_happened(failed):
+    found = failed("wiki.text_search", ValueError("no such index"), 0.25)
     assert found["text_lists"].equals(empty(TEXT_LISTS))
     outcome = found["text_outcome"].row(0, named=True)
     assert (outcome["corpus"], outcome["channel"]) == ("wiki", "text")
@@ -31,19 +39,21 @@ def test_a_failed_search_gives_no_rows_and_says_what_happened():
     )
 
 
-def test_versions_that_cannot_be_read_are_none_and_another_node_s_error_is_raised():
-    assert failed_search(node("known_versions"), ValueError("x"), 0) is None
-    for notes in ("unmet_filters", "replica_lag"):
-        assert failed_search(node(notes), ValueError("x"), 0).equals(empty(NOTES))
+def test_a_node_says_itself_what_stands_in_for_it(failed):
+    for name in ("known_versions", "wiki.collection"):
+        assert failed(name, ValueError("x")) is None
+    for name in ("unmet_filters", "replica_lag", "incomplete_corpora"):
+        assert failed(name, ValueError("x")).equals(empty(NOTES))
     with pytest.raises(ValueError, match="out of memory"):
-        failed_search(node("wiki.merged"), ValueError("out of memory"), 0)
+        failed("passage_factor", ValueError("out of memory"))
 
 
 def test_nothing_is_searched_for_a_corpus_whose_answer_is_given():
-    unified = pl.DataFrame({"chunk_id": [3, 1, 3]}).join(empty(UNIFIED), on="chunk_id", how="left")
+    found = pl.DataFrame({"chunk_id": [3, 1, 3], "query_id": 0})
+    unified = found.join(empty(UNIFIED), on="chunk_id", how="left")
     instead = not_searched({"wiki.unified": unified, "top_k": 3}, ["code", "wiki"])
     assert {name.partition(".")[0] for name in instead} == {"wiki"}
-    assert instead["wiki.chunk_ids"].to_list() == [1, 3]
+    assert instead["wiki.vector_hits"]["chunk_id"].to_list() == [3, 1]
     outcomes = [instead[f"wiki.{channel}_outcome"] for channel in ("vector", "text")]
     assert [outcome["status"].item() for outcome in outcomes] == ["overridden"] * 2
 

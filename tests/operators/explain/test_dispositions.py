@@ -9,7 +9,7 @@ from operators.dedup import across
 from operators.explain.dispositions import (
     DISPOSITION_MEANINGS,
     Limits,
-    Stages,
+    Run,
     dispositions,
     of_all,
 )
@@ -17,21 +17,9 @@ from operators.explain.dispositions import (
 LIMITS = Limits({"code": 50}, top_k=10, context_depth=30, budget=12_000, unit="characters")
 
 
-def run(explain_targets: pl.DataFrame) -> Stages:
-    empty = {
-        name: frames.empty(frames.FUSED)
-        for name in (
-            "fused",
-            "weighted",
-            "reranked",
-            "version_order",
-            "phrase_order",
-            "unique",
-            "results",
-            "context_candidates",
-        )
-    }
-    return Stages(
+def run(explain_targets: pl.DataFrame) -> Run:
+    nothing = frames.empty(frames.FUSED)
+    return Run(
         queries=frames.empty(frames.QUERIES),
         outcomes=frames.empty(frames.OUTCOMES),
         merged=frames.empty(frames.MERGED).with_columns(corpus=pl.lit("")),
@@ -40,7 +28,8 @@ def run(explain_targets: pl.DataFrame) -> Stages:
         packed=frames.empty(frames.PACKED),
         citations=frames.empty(frames.CITATIONS),
         explain_targets=explain_targets,
-        **empty,
+        lists=dict.fromkeys(("fused", "weighted", "unique", "results"), nothing),
+        context_candidates=nothing,
     )
 
 
@@ -70,7 +59,9 @@ def test_a_passage_of_a_change_says_which_place_stands_for_it() -> None:
         schema=frames.EXPLAIN_TARGETS,
     )
     unique = across.jaccard(hits)
-    given = replace(run(named), fused=hits, weighted=hits, reranked=hits, unique=unique)
+    nothing = hits.clear()
+    lists = {"fused": hits, "weighted": hits, "unique": unique, "results": nothing}
+    given = replace(run(named), lists=lists)
     (found,) = dispositions(given, LIMITS).to_dicts()
     assert (found["disposition"], found["near_duplicate_of"]) == ("near_duplicate_across", 7)
     assert found["reason"] == (

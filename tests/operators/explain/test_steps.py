@@ -3,9 +3,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from operators import frames
-from operators.explain.dispositions import Stages
-from operators.explain.steps import explain, fusion_parts, merge_factors
+from operators.explain.steps import fusion_parts, merge_factors
 from operators.frames import (
     LEXICAL_WEIGHT,
     MERGED,
@@ -23,38 +21,6 @@ TEXT = pl.DataFrame([(0, 2, 0, 7.0), (0, 3, 1, 2.0)], schema=TEXT_HITS, orient="
 BOTH = by_list(side_by_side(VECTOR, TEXT))
 ALONE = by_list(side_by_side(VECTOR, TEXT.clear()), channels=["vector"])
 WORDS = pl.DataFrame([(0, 0.4)], schema=LEXICAL_WEIGHT, orient="row")
-
-
-def test_what_no_stage_reached_has_no_numbers() -> None:
-    fused = frames.empty(frames.FUSED)
-    run = Stages(
-        queries=frames.empty(frames.QUERIES),
-        outcomes=frames.empty(frames.OUTCOMES),
-        merged=frames.empty(frames.MERGED).with_columns(corpus=pl.lit("")),
-        deduped=frames.empty(frames.DEDUPED).with_columns(corpus=pl.lit("")),
-        pooled_hits=frames.empty(frames.UNIFIED),
-        fused=fused,
-        weighted=fused,
-        reranked=fused,
-        version_order=fused,
-        phrase_order=fused,
-        unique=fused,
-        results=fused,
-        context_candidates=fused,
-        packed=frames.empty(frames.PACKED),
-        citations=frames.empty(frames.CITATIONS),
-        explain_targets=frames.empty(frames.EXPLAIN_TARGETS),
-    )
-    found = explain(
-        run,
-        frames.empty(frames.DISPOSITIONS),
-        None,
-        fused_by="fused__rrf",
-        reranked=False,
-        budget=12_000,
-    )
-    frames.check(found, frames.EXPLAIN, "explain")
-    assert found.is_empty()
 
 
 @pytest.mark.parametrize(

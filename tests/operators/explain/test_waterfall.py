@@ -35,10 +35,13 @@ def test_a_score_goes_from_nothing_to_itself_without_a_gap() -> None:
     assert steps[0].before == 0.0
     assert all(one.after == two.before for one, two in pairwise(steps))
     assert steps[-1].after == part * 1.15 * 1.2
-    rows[-1:] = [("weighted", "language", 1.1), ("weighted", "score", part * 1.15 * 1.2 * 1.1)]
+    rows[-1:] = [
+        ("weighted", "language_weight", 1.1),
+        ("weighted", "score", part * 1.15 * 1.2 * 1.1),
+    ]
     *_, weight, language = waterfall(told(*rows))
     assert (weight.factor, weight.after) == ("weight", part * 1.15 * 1.2)
-    assert (language.factor, language.after) == ("language", part * 1.15 * 1.2 * 1.1)
+    assert (language.factor, language.after) == ("language_weight", part * 1.15 * 1.2 * 1.1)
     assert language.before == weight.after
 
 

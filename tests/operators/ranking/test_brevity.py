@@ -1,17 +1,13 @@
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.ranking.brevity import brevity, of_hits
+from operators.ranking.brevity import brevity
 
 
 def factors(*texts: str, full_length_words: float = 16) -> list[float]:
-    ids = pl.Series("chunk_id", range(len(texts)), pl.Int64)
-    chunks = pl.DataFrame([ids, pl.Series("text", texts, pl.String)])
-    found = brevity(chunks, full_length_words=full_length_words)
-    return of_hits(chunks, [found]).tolist()
+    return brevity(pl.Series(texts, dtype=pl.String), full_length_words=full_length_words).to_list()
 
 
 def test_the_fewer_words_a_passage_has_the_less_it_counts_down_to_something() -> None:
@@ -29,11 +25,3 @@ def test_the_paths_of_a_commit_make_it_no_longer(text: str, paths: list[str]) ->
 
 def test_without_a_length_every_passage_counts_in_full() -> None:
     assert factors("", "fix", full_length_words=0) == [1.0, 1.0]
-
-
-def test_a_hit_that_no_corpus_calls_short_counts_in_full() -> None:
-    none = brevity(pl.DataFrame({"chunk_id": [1], "text": ["fix"]}))
-    short = brevity(pl.DataFrame({"chunk_id": [2], "text": ["fix"]}), full_length_words=16)
-    hits = pl.DataFrame({"chunk_id": [3, 2, 1, 2]})
-    assert (of_hits(hits, [none, short]) < 1).tolist() == [False, True, False, True]
-    assert np.array_equal(of_hits(hits, [none]), np.ones(4))

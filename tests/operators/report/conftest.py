@@ -115,14 +115,20 @@ def explained() -> Callable[[str], dict[str, Any]]:
         rows = [
             {"chunk_id": 1, "disposition": "context", "score": 0.75, "result_rank": 0, "number": 1}
             | {"near_duplicates": [{**copy, "source_url": "https://example.org/copy"}]},
-            {"chunk_id": 2, "disposition": "below_top_k", "score": 0.25, "unique_rank": 70},
+            {"chunk_id": 2, "disposition": "below_top_k", "score": 0.25},
             {"chunk_id": 3, "disposition": "not_found"},
+        ]
+        places: list[dict[str, int]] = [
+            {"vector": 0, "fused": 0, "unique": 0, "results": 0},
+            {"vector": 40, "fused": 40, "unique": 70},
+            {},
         ]
         dispositions = [
             {**plain, "source_label": f"[wiki: {row['chunk_id']} {word}]", "reason": f"r {word}"}
-            | {"vector_rank": place, "source_url": "https://example.org/page"}
+            | {"source_url": "https://example.org/page"}
+            | {"ranks": [{"list": name, "rank": rank} for name, rank in ranks.items()]}
             | row
-            for place, row in zip((0, 40, None), rows, strict=True)
+            for ranks, row in zip(places, rows, strict=True)
         ]
         told = [
             (chunk, stage, quantity, value, rank)

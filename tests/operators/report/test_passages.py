@@ -20,7 +20,7 @@ def test_places_are_counted_from_one_and_a_missing_passage_has_none() -> None:
 
 def test_the_factors_that_some_passage_has_come_in_the_order_of_the_score() -> None:
     shown = [passage(0, "meaning", "recency"), passage(1, "words")]
-    assert used_factors(shown) == ["meaning", "words", "recency"]
+    assert list(used_factors(shown)) == ["meaning", "words", "recency"]
 
 
 def test_every_factor_has_a_colour_in_the_picture_of_the_scores() -> None:
@@ -28,7 +28,7 @@ def test_every_factor_has_a_colour_in_the_picture_of_the_scores() -> None:
         "1",
         {"result_rank": 0, "chunk_id": 7, "source_label": "[code: a.py]", "score": 1.0},
         pl.DataFrame(),
-        [Step(factor, 0.0, 1.0, "") for factor in FACTORS],
+        [Step(factor, 0.0, 1.0, "") for factor in (*FACTORS, "reranked", "mine")],
     )
     domain = score_bars([drawn]).to_dict()
-    assert all(f'"{factor}"' in json.dumps(domain) for factor in FACTORS)
+    assert all(f'"{factor}"' in json.dumps(domain) for factor in (*FACTORS, "mine"))
