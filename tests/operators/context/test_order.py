@@ -1,0 +1,304 @@
+"""Passages that lead for what they say, for their release or for their version."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.context.exact_phrase import message_phrases, notes, phrases_first, quoted
+from operators.context.named_releases import IN_CHANGELOG, releases_first
+from operators.context.passage_versions import NEWEST, OLDER, newest_first
+from operators.frames import FUSED, QUERIES, VERSION_SCOPE
+
+
+def hits(*texts: str, query: int = 0) -> pl.DataFrame:
+    rows = [
+        {"query_id": query, "chunk_id": n, "rank": n, "text": text, "score": 1 - n / 10}
+        for n, text in enumerate(texts)
+    ]
+    return pl.DataFrame(rows, schema=FUSED)
+
+
+def asked(*texts: str, query: int = 0) -> pl.DataFrame:
+    return pl.DataFrame([{"query_id": query, "texts": list(texts)}], schema=QUERIES)
+
+
+def order(question: str, *texts: str) -> list[int]:
+    found = phrases_first(hits(*texts), asked(question))
+    assert found["score"].is_sorted(descending=True)
+    assert found["rank"].to_list() == list(range(len(texts)))
+    return found["chunk_id"].to_list()
+
+
+def test_a_passage_with_a_quoted_phrase_leads_case_and_white_space_aside() -> None:
+    assert order('why "Not a  number"?', "a number, not", "is NOT a\n  number") == [1, 0]
+    assert order("why “not a number”?", "a number, not", "is not a number") == [1, 0]
+
+
+def test_numbers_and_punctuation_of_a_phrase_stand_as_they_are() -> None:
+    texts = ("nargs=-12 is", "nargs = -1 is", "nargs -1 is", "so nargs=-1, is")
+    assert order('"nargs=-1"', *texts) == [3, 0, 1, 2]
+    assert order('where is "3.12" named', "since 13.12", "since 3.123", "since 3.12.") == [2, 0, 1]
+
+
+def test_a_message_over_several_lines_of_code_is_one_phrase() -> None:
+    code = 'raise E(\n    "The client has"\n    f" been closed."\n)'
+    assert order("The client has been closed.", "the client been closed", code) == [1, 0]
+
+
+def test_the_passage_with_more_phrases_comes_first_and_equals_keep_their_order() -> None:
+    texts = ("one", "red apple", "blue pear", "blue pear and red apple")
+    assert order('is "red apple" or "blue pear"', *texts) == [3, 1, 2, 0]
+
+
+def test_each_question_of_a_batch_has_its_own_phrases() -> None:
+    lists = pl.concat([hits("a", "red apple"), hits("a", "red apple", query=7)])
+    found = phrases_first(lists, pl.concat([asked("red apple"), asked('"red apple"', query=7)]))
+    assert found["chunk_id"].to_list() == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("message", "fixed"),
+    [
+        ("Error: No such option: --nmae", "no such option"),
+        ("Traceback:\nValueError: the stream is closed", "the stream is closed"),
+        ("error[E0308]: mismatched types here", "mismatched types here"),
+        ("Got unexpected extra argument (foo)", "got unexpected extra argument"),
+        ("Cannot send, as the client is closed", "cannot send, as the client is closed"),
+        ("Digest auth is not yet implemented.", "digest auth is not yet implemented."),
+        ("Proxy protocol must be either 'http' or foo.", "proxy protocol must be either"),
+        ('where is "No such option: --nmae" from', "no such option"),
+    ],
+)
+def test_an_error_message_is_a_phrase_up_to_what_is_filled_in(message: str, fixed: str) -> None:
+    assert order(message, "nothing", f"raise E({fixed!r})") == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "",
+        "python convert string to date",
+        "How does the client send a request.",
+        "No such thing?",
+        "Error: x",
+        "What is new: the client",
+        "a module of three words",
+        "This moves the logic of fields.\nIt is not yet done.",
+    ],
+)
+def test_a_plain_question_is_no_error_message(question: str) -> None:
+    assert message_phrases(question) == []
+
+
+def test_pasted_lines_and_the_strings_of_code_are_not_quoted_phrases() -> None:
+    assert quoted('File "a.py", line 1\n  open("r")') == []
+    assert quoted('print("hello", end="")') == []
+    assert quoted('"" "." “ ”') == []
+
+
+def test_without_a_phrase_that_a_passage_has_the_list_stays_as_it_is() -> None:
+    lists = hits("a", "b")
+    assert phrases_first(lists, asked('"c d"')) is lists
+    assert phrases_first(lists, asked("a question")) is lists
+    assert phrases_first(lists.clear(), asked('"a"')).is_empty()
+
+
+def test_a_note_names_the_quoted_phrases_that_no_passage_has_and_no_error_message() -> None:
+    lists = hits("red apple")
+    said = notes(lists, asked('"red apple" "blue\x1b pear"', "Error: no such red pear"))
+    assert said.rows() == [(0, 'no passage found has "blue\\u{1b} pear" as it stands')]
+    assert notes(lists, asked("Error: no such red pear")).is_empty()
+
+
+@given(st.text(), st.lists(st.text(), max_size=4))
+def test_any_question_keeps_every_passage_once(question: str, texts: list[str]) -> None:
+    assert sorted(order(question, *texts)) == list(range(len(texts)))
+
+
+@pytest.mark.parametrize(
+    "text", ['"a' * 10_000, "error: " * 3_000, "error" * 4_000, "A.\n" * 7_000]
+)
+def test_a_hostile_question_is_read_at_once(text: str) -> None:
+    begin = time.monotonic()
+    phrases_first(hits(text, '"\n' * 10_000), asked(text, text.replace("\n", " ")))
+    assert time.monotonic() - begin < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "definition"),
+    [
+        ("CliRunner", "import io\n\nclass CliRunner:\n    pass"),
+        ("`strip_ansi()`", "def strip_ansi(value):"),
+        ("fetch()", "    async def fetch(self):"),
+        ("fn parse", "pub(crate) x\npub const unsafe fn parse() {"),
+        ("Flask.run_all", "    def run_all(self):"),
+        ("where is StaticFiles defined?", "class StaticFiles:"),
+        ("Store", "export default class Store {"),
+        ("MAX_SIZE", "#define MAX_SIZE 4"),
+    ],
+)
+def test_the_passage_that_defines_the_name_that_is_asked_for_leads(
+    name: str, definition: str
+) -> None:
+    bare = name.strip("`()?").split(".")[-1].removesuffix(" defined").split()[-1]
+    others = (f"Fix {bare}", f"uses {bare}()", f"def {bare}_too():", f"the class {bare}")
+    assert order(name, *others, definition) == [4, 0, 1, 2, 3]
+    assert order(f"what is {bare}", *others, definition) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "PG_FUNCTION_INFO_V1(l2_normalize);\nDatum\nl2_normalize(PG_FUNCTION_ARGS)\n{",
+        "static inline int *l2_normalize(const float *a, int n) {",
+        "std::vector<float> l2_normalize(const T &a)\n{",
+    ],
+)
+def test_a_function_of_c_is_defined_where_its_body_begins(definition: str) -> None:
+    others = (
+        "Datum l2_normalize(PG_FUNCTION_ARGS);",
+        "\tif (l2_normalize(a)) {",
+        "l2_normalize(a);",
+    )
+    assert order("l2_normalize", *others, definition) == [3, 0, 1, 2]
+
+
+def test_behind_the_word_error_two_words_are_a_message_and_elsewhere_they_are_not() -> None:
+    texts = ("options are missing", "Missing option")
+    assert order("Error: Missing option '--name'.", *texts) == [1, 0]
+    assert message_phrases("Missing option '--name'.") == ["missing option '--name'."]
+
+
+def test_a_plain_word_alone_is_a_subject_and_no_name() -> None:
+    assert order("middleware", "All about middleware", "def middleware(self):") == [0, 1]
+
+
+def test_the_search_for_a_definition_takes_linear_time() -> None:
+    began = time.perf_counter()
+    assert order("name", "a " * 200_000, "def " * 100_000, "\n" * 200_000) == [0, 1, 2]
+    assert order("name", "a " * 200_000, "a\n" * 100_000, "name(\n" * 100_000) == [0, 1, 2]
+    assert time.perf_counter() - began < 5
+
+
+def release_hits(*rows: tuple[int, str, str | None, float, bool]) -> pl.DataFrame:
+    made = [
+        {
+            "query_id": query,
+            "chunk_id": n,
+            "rank": n,
+            "document_id": document,
+            "version": version,
+            "score": score,
+            "metadata": json.dumps({IN_CHANGELOG: True} if release else {}),
+        }
+        for n, (query, document, version, score, release) in enumerate(rows)
+    ]
+    return pl.DataFrame(made, schema=FUSED)
+
+
+def pinned_scope(**pinned: list[list[str]]) -> pl.DataFrame:
+    rows = [{"query_id": int(query[1:]), "pinned": of} for query, of in pinned.items()]
+    return pl.DataFrame(rows, schema=VERSION_SCOPE)
+
+
+LIST = release_hits(
+    (0, "guide", None, 0.9, False),
+    (0, "page", "1.0", 0.8, False),
+    (0, "news", "1.1", 0.7, True),
+    (0, "news", "1.0", 0.5, True),
+    (0, "news", "1.0", 0.4, True),
+    (1, "guide", None, -3.0, False),
+    (1, "news", "1.0", -5.0, True),
+)
+
+
+def test_the_best_passage_of_a_release_that_is_asked_for_leads_and_the_order_is_by_score() -> None:
+    found = releases_first(LIST, pinned_scope(q0=[["1.0"]], q1=[["1.0", "2.0"]]))
+    assert found["chunk_id"].to_list() == [3, 0, 1, 2, 4, 6, 5]
+    assert found["rank"].to_list() == [0, 1, 2, 3, 4, 0, 1]
+    for _, of in found.group_by("query_id"):
+        assert of["score"].is_sorted(descending=True)
+
+
+def test_without_a_release_that_is_asked_for_the_list_stays_as_it_is() -> None:
+    assert releases_first(LIST, pinned_scope(q0=[], q1=[])).equals(LIST)
+    assert releases_first(LIST, pinned_scope(q0=[["3.0"]], q2=[["1.0"]])).equals(LIST)
+    assert releases_first(LIST.clear(), pinned_scope(q0=[["1.0"]])).is_empty()
+
+
+def results(*rows: dict[str, Any]) -> pl.DataFrame:
+    plain = {"query_id": 0, "corpus": "docs", "lineage_id": "guide", "anchor": "A"}
+    return pl.DataFrame(
+        [
+            {**plain, "chunk_id": n, "rank": n, "source_label": f"[docs: {n}]", **row}
+            for n, row in enumerate(rows)
+        ],
+        schema=FUSED,
+    )
+
+
+def test_the_newest_version_of_a_passage_comes_first_and_both_say_what_they_are() -> None:
+    found = newest_first(
+        results({"version": "1.9"}, {"version": "x", "anchor": "B"}, {"version": "1.10"})
+    )
+    assert found["chunk_id"].to_list() == [2, 1, 0]
+    assert found["rank"].to_list() == [0, 1, 2]
+    assert found["source_label"].to_list() == [
+        f"[docs: 2; {NEWEST}]",
+        "[docs: 1]",
+        f"[docs: 0; {OLDER}]",
+    ]
+
+
+def test_a_later_date_is_no_later_version() -> None:
+    early, late = datetime(2025, 2, 11, tzinfo=UTC), datetime(2025, 3, 27, tzinfo=UTC)
+    found = newest_first(
+        results({"version": "18.20.8", "doc_date": late}, {"version": "22.14.0", "doc_date": early})
+    )
+    assert found["version"].to_list() == ["22.14.0", "18.20.8"]
+
+
+def test_what_is_of_one_version_another_heading_topic_or_question_stays() -> None:
+    frame = results(
+        {"version": "1"},
+        {"version": "1"},
+        {"version": "2", "anchor": "B"},
+        {"version": "2", "lineage_id": "other"},
+        {"version": "2", "lineage_id": None},
+        {"version": "2", "query_id": 1, "rank": 0},
+    )
+    assert newest_first(frame).equals(frame)
+    assert newest_first(frame.clear()).equals(frame.clear())
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "version": st.one_of(st.none(), st.text(max_size=8)),
+                "lineage_id": st.sampled_from([None, "a", "b"]),
+                "anchor": st.sampled_from([None, "A"]),
+            }
+        ),
+        max_size=9,
+    )
+)
+def test_whatever_the_versions_nothing_is_lost_and_what_has_no_topic_stays(
+    rows: list[dict[str, Any]],
+) -> None:
+    frame = results(*rows)
+    found = newest_first(frame)
+    assert sorted(found["chunk_id"]) == frame["chunk_id"].to_list()
+    assert found["rank"].to_list() == list(range(len(rows)))
+    for number, row in enumerate(rows):
+        if row["lineage_id"] is None:
+            assert found["chunk_id"][number] == number
+    assert newest_first(found)["chunk_id"].to_list() == found["chunk_id"].to_list()
