@@ -1,15 +1,25 @@
+"""The context of an answer: what it holds, what it costs and what it cites."""
+
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from hashlib import sha512
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
+from operators.context.citations import citation, cite
 from operators.context.packing import Measure, boundary, characters, compose, pack
-from operators.frames import CONTEXT, PACKED, check
+from operators.context.passage_versions import NEWEST, OLDER
+from operators.context.prompt import SYSTEM_PROMPT
+from operators.context.token_counts import head, token_measure
+from operators.frames import CITATIONS, CONTEXT, PACKED, check
 
 Make = Callable[..., pl.DataFrame]
 
@@ -236,3 +246,144 @@ def test_no_token_of_a_chat_template_is_in_a_passage_a_label_or_a_note(
         assert "<\\|im_end|>" in row["text"]
         assert ("![p](https" in row["text"]) != inert
         assert packed["source_label"][0] == "[wiki: x<|im_end|>[INST]]"
+
+
+def source(label: str, url: str | None) -> dict[str, Any]:
+    return {"chunk_id": 1, "corpus": "review", "source_label": label, "source_url": url}
+
+
+def test_a_citation_links_and_says_where_else_it_was_found() -> None:
+    found = citation(
+        "[wiki: Title]",
+        "https://h/t",
+        [
+            source("[review: PR #456]", "https://h/456"),
+            source("[review: PR #456]", "https://h/456"),
+            source("[wiki: Title]", "https://h/t"),
+            source("[docs: x]", None),
+        ],
+    )
+    assert found == (
+        "[wiki: Title](https://h/t) (also found in [review: PR #456](https://h/456), [docs: x])"
+    )
+
+
+def test_without_a_link_a_citation_is_plain_text() -> None:
+    assert citation("[wiki: Title]", None, []) == "[wiki: Title]"
+
+
+# What GitHub, and linkify-it, take for an address where nothing says that it is one.
+BARE = re.compile(r"(?:https?|ftp):/*//|(?<![\w\\])//\w|\bwww\.", re.I)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("https://evil/x", "see http://a.b/c?d=https://x.y", "HTTPS://EVIL", "www.evil.com"),
+        *("https:///evil.com", "ftp://h", "x www.evil www.evil", "WWW.evil.com", "//evil.com/a"),
+        *("](https://evil", "<https://evil>", "`https://evil", "\\https://evil", "https:\\//evil"),
+        *("![x](//evil)", "&colon;//evil", "[x]: https://evil", "http:////evil", "a//b", "a.b/c:1"),
+    ],
+)
+@pytest.mark.parametrize("url", [None, "https://good/"])
+def test_an_address_in_a_label_is_shown_as_it_is_and_is_no_link(said: str, url: str | None) -> None:
+    cited = citation(f"[wiki: {said}]", url, [source(f"[docs: {said}]", None)])
+    assert not BARE.search(cited.replace("(https://good/)", ""))
+    [block] = [one.children or [] for one in MarkdownIt().parse(cited) if one.children]
+    assert [one.attrs["href"] for one in block if one.type == "link_open"] == [url][
+        : url is not None
+    ]
+    shown = "".join(one.content for one in block)
+    outer = "{}" if url else "[{}]"
+    assert shown == f"{outer.format(f'wiki: {said}')} (also found in [docs: {said}])"
+
+
+def test_many_alternates_are_counted() -> None:
+    found = citation("[wiki: a]", None, [source(f"[docs: {n}]", None) for n in range(8)])
+    assert found.endswith("[docs: 4] and 3 more)")
+
+
+def test_every_passage_of_the_context_is_cited_and_nothing_else(
+    make_results: Make, make_queries: Make, make_notes: Make
+) -> None:
+    results = make_results(
+        *({"chunk_id": n, "rank": n, "text": "x" * 900 if n == 2 else "short"} for n in range(13))
+    )
+    packed = pack(results, make_queries({}), make_notes("a note"), budget=800, label_names=[])
+    citations = cite(packed)
+    check(citations, CITATIONS, "citations")
+    assert citations["chunk_id"].to_list() == [n for n in range(13) if n != 2]
+    assert citations["number"].to_list() == list(range(1, 13))
+
+
+def test_alternates_reach_the_citation(
+    make_results: Make, make_queries: Make, make_notes: Make
+) -> None:
+    results = make_results(
+        {"chunk_id": 0, "rank": 0},
+        {"chunk_id": 1, "rank": 1, "alternate_sources": [source("[docs: b]", "https://h/b")]},
+    )
+    packed = pack(results, make_queries({}), make_notes(), budget=800, label_names=[])
+    assert cite(packed)["citation"].to_list() == [
+        "[wiki: Page]",
+        "[wiki: Page] (also found in [docs: b](https://h/b))",
+    ]
+
+
+def test_stars_and_underscores_of_a_path_make_nothing_bold() -> None:
+    label = "[code: pkg/__init__.py *and* ~~old~~ some_name]"
+    shown = MarkdownIt("gfm-like", {"linkify": False}).renderInline(
+        citation(label, "https://h/t", [])
+    )
+    assert shown == f'<a href="https://h/t">{label[1:-1]}</a>'
+
+
+def word_pieces(texts: Sequence[str]) -> list[int]:
+    return [len(text.split()) for text in texts]
+
+
+def test_without_a_vocabulary_on_disk_word_pieces_are_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
+    assert token_measure(word_pieces)(["a b", ""]) == [2, 0]
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert token_measure(word_pieces)(["a b", ""]) == [2, 0]
+
+
+def test_an_unknown_vocabulary_falls_back_to_word_pieces() -> None:
+    assert token_measure(word_pieces, "none_such")(["a b", ""]) == [2, 0]
+
+
+def test_a_word_too_long_for_word_pieces_costs_what_a_model_reads() -> None:
+    checksum = sha512(b"").hexdigest()  # 128 characters, 76 tokens of o200k_base
+    counted = token_measure(word_pieces, "none_such")
+    assert counted([f"of {checksum}", f"of {checksum[:100]}"]) == [2 + 85, 2]
+
+
+def test_emoji_in_a_row_cost_what_a_model_reads() -> None:
+    assert token_measure(word_pieces, "none_such")(["so \U0001f600\U0001f680"]) == [2 + 8]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(4, 40))
+def test_heads_of_what_is_left_are_together_the_text(text: str, most: int) -> None:
+    parts, left = [], text
+    while left:
+        parts.append(head(left, most))
+        left = left[len(parts[-1]) :]
+        assert sum(len(one.encode()) for one in parts[-1] if not one.isascii()) <= most
+        assert parts[-1]
+    assert "".join(parts) == text
+
+
+def test_a_head_counts_words_and_not_the_letters_of_words_alone() -> None:
+    prose = "The cache is flushed twice, because a writer may die between the two. " * 400
+    assert len(head(prose, 8_000)) == len(prose)
+    assert head("\x1b[0m" * 8_000, 9) == "\x1b[0m\x1b"
+    assert head("x" * 30, 10) == "x" * 27
+
+
+def test_the_system_prompt_speaks_of_the_marks_that_labels_bear() -> None:
+    for mark in (NEWEST, OLDER, "only up to"):
+        assert mark in SYSTEM_PROMPT
+    assert "prefer the newest" in SYSTEM_PROMPT

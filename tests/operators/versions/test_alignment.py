@@ -1,9 +1,17 @@
+"""What two versions of a text have in common, and where they differ."""
+
 from __future__ import annotations
 
+import random
+
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.versions.alignment import Passage, align, holder
+from operators.versions.text_sketches import SIZE, alike, likely, sketch
+from operators.versions.version_diff import Span, changes, shortened, word_diff
 
 WORDS = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=12).map(" ".join)
 PASSAGES = st.lists(st.builds(Passage, st.sampled_from([None, "One", "Two"]), WORDS), max_size=12)
@@ -138,3 +146,98 @@ def test_long_versions_without_anything_in_common_are_compared_in_blocks() -> No
     old = passages(*(f"old{n} passage{n} text{n}" for n in range(700)))
     new = passages(*(f"new{n} words{n} here{n}" for n in range(900)))
     assert {p.relation for p in align(old, new)} == {"gone", "new"}
+
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "c.", " ", "\n", "1.0"]), max_size=30).map("".join)
+
+
+@given(TEXTS, TEXTS)
+def test_the_runs_of_a_diff_are_both_texts(old: str, new: str) -> None:
+    runs = word_diff(old, new)
+    assert "".join(r.text for r in runs if r.sign != "-") == new
+    before = "".join(r.text for r in runs if r.sign != "+")
+    assert before.split() == old.split() or "".join(before.split()) == "".join(old.split())
+
+
+@given(TEXTS)
+def test_equal_texts_have_no_change(text: str) -> None:
+    assert all(run.sign == "=" for run in word_diff(text, text))
+
+
+def test_changed_words_that_only_white_space_parts_are_one_change() -> None:
+    assert word_diff("keep one two here", "keep three four here") == [
+        Span("=", "keep "), Span("-", "one two"), Span("+", "three four"), Span("=", " here"),
+    ]  # fmt: skip
+
+
+def test_only_some_words_around_a_change_are_shown() -> None:
+    runs = shortened(word_diff("x " * 50 + "old " + "y " * 50, "x " * 50 + "new " + "y " * 50), 2)
+    assert "".join(run.text for run in runs) == " … x x oldnew y y … "
+
+
+def test_paragraphs_are_compared_wherever_a_version_was_cut() -> None:
+    parts = [f"Paragraph {n} speaks of subject{n} at some length." for n in range(6)]
+    old = [Passage(None, "\n\n".join(parts[:3])), Passage(None, "\n\n".join(parts[3:]))]
+    new = [Passage(None, "\n\n".join(parts[:5])), Passage(None, parts[5])]
+    assert changes(old, new) == []
+
+
+def test_changes_stand_in_the_order_of_the_new_version() -> None:
+    def prose(word: str) -> str:
+        return f"The {word} is what this paragraph about {word} tells of, and of the {word} alone."
+
+    old = [
+        Passage("H", "\n\n".join([prose("cache"), prose("printer"), prose("disk") + " Limit 5."]))
+    ]
+    new = [
+        Passage("H", "\n\n".join([prose("cache"), prose("disk") + " Limit 7.", "Quite new here."]))
+    ]
+    found = changes(old, new)
+    assert [c.kind for c in found] == ["removed", "revised", "added"]
+    assert {c.heading for c in found} == {"H"}
+
+
+SKETCHED = st.lists(st.sampled_from([f"w{n}" for n in range(30)]), max_size=60).map(" ".join)
+
+
+@given(SKETCHED)
+def test_a_text_with_words_is_like_itself(text: str) -> None:
+    assert alike(sketch(text), sketch(text)) == (1.0 if text else 0.0)
+
+
+@given(SKETCHED, SKETCHED)
+def test_likeness_has_no_direction(one: str, two: str) -> None:
+    assert alike(sketch(one), sketch(two)) == alike(sketch(two), sketch(one))
+
+
+@given(SKETCHED, SKETCHED)
+def test_short_texts_are_compared_exactly(one: str, two: str) -> None:
+    pairs = [set(zip(t.split(), t.split()[1:], strict=False)) for t in (one, two)]
+    if min(map(len, pairs)) > 0:
+        exact = len(pairs[0] & pairs[1]) / len(pairs[0] | pairs[1])
+        assert alike(sketch(one), sketch(two)) == pytest.approx(exact)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.9])
+def test_the_likeness_of_long_texts_is_estimated(share: float) -> None:
+    chance = random.Random(7)
+    words = [f"x{n}" for n in range(4000)]
+    chance.shuffle(words)
+    common = round(3000 * 2 * share / (1 + share) / 2) * 1
+    one = " ".join(words[:2000])
+    kept = round(2000 * 2 * share / (1 + share))
+    two = " ".join(words[:kept] + words[2000 : 2000 + 2000 - kept])
+    assert common >= 0
+    assert abs(alike(sketch(one), sketch(two)) - share) < 0.15
+
+
+def test_a_sketch_is_bounded() -> None:
+    hashes = sketch(" ".join(f"word{n}" for n in range(10_000)))
+    assert len(hashes) == SIZE
+    assert (np.diff(hashes.astype(np.int64)) > 0).all()
+
+
+def test_likely_pairs_are_those_that_share_something_rare() -> None:
+    texts = [f"alpha{n} beta{n} gamma{n}" for n in range(5)]
+    found = likely([sketch(t) for t in texts], [sketch(t) for t in reversed(texts)])
+    assert found == [(n, 4 - n) for n in range(5)]

@@ -1,19 +1,26 @@
-""""""
+"""Which documents are versions of one topic, and in which order."""
 
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from versioned_pages import found, page, text
 
 from benchmarks.judged import data_folder
 from benchmarks.lineage import candidates, judge, truth
+from operators.sources.dates.stated_version import document_version
 from operators.versions.lineage import LINEAGE_DOCUMENTS, lineages
+from operators.versions.named_version import lineage_of
+from operators.versions.normalized_names import normalize_names
+from operators.versions.renames import Page
+from operators.versions.version_key import version_key
 
 
 def keys(*pages: dict[str, Any]) -> list[str]:
@@ -157,3 +164,249 @@ def test_judged_topics_are_found(name: str, precision: float) -> None:
     assert result["precision"] >= precision
     assert result["recall"] >= 0.99
     assert result["topics newest"] >= 0.99
+
+
+def test_a_moved_page_is_found_by_name_title_and_some_of_its_text() -> None:
+    old = page("d/1.0/assert.md", "1.0", title="Asserting")
+    new = page("d/2.0/howto/assert.md", "2.0", title="Asserting", text=text(1, 0.4))
+    other = page("d/2.0/other.md", "2.0", title="Other", text=text(9))
+    assert found(old, new, other) == [keys(old, new)]
+
+
+def test_a_renamed_page_is_found_by_its_text_alone() -> None:
+    old = page("d/1.0/cli.md", "1.0", title="Command line")
+    new = page("d/2.0/commands.md", "2.0", title="Commands", text=text(1, 0.05))
+    assert found(old, new) == [keys(old, new)]
+
+
+def test_a_page_that_is_only_a_little_like_one_that_ended_is_another() -> None:
+    old = page("d/1.0/cli.md", "1.0", title="Command line")
+    new = page("d/2.0/commands.md", "2.0", title="Commands", text=text(1, 0.5))
+    assert found(old, new) == []
+
+
+def test_a_page_that_both_versions_have_was_not_renamed() -> None:
+    pages = [
+        page("d/1.0/a.md", "1.0", title="A"), page("d/2.0/a.md", "2.0", title="A"),
+        page("d/2.0/copy.md", "2.0", title="Copy"),
+    ]  # fmt: skip
+    assert found(*pages) == [keys(pages[0], pages[1])]
+
+
+def test_a_page_that_comes_back_after_a_version_without_it_is_not_joined_by_text_alone() -> None:
+    pages = [
+        page("d/1.0/old.md", "1.0", title="Old"), page("d/3.0/new.md", "3.0", title="New"),
+        page("d/2.0/b.md", "2.0", title="B", text=text(7)),
+    ]  # fmt: skip
+    assert found(*pages) == []
+
+
+def test_two_pages_are_two_things_even_with_equal_values() -> None:
+    def made() -> Page:
+        names = normalize_names("docs/v1.2/a.md", "A", "a", None)
+        order = (1, version_key("1.2"), 0.0)
+        return Page("key", "", names, order, None, None, np.empty(0, "<u4"))
+
+    one, two = made(), made()
+    assert one != two
+    assert len({one, two}) == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (("docs/v1.2/guide.md", "1.2"), ("docs/v1.10/Guide.md", "1.10")),
+        (("assert_tool_11.15.0.md", "11.15.0"), ("assert_tool_9.0.md", "9.0")),
+        (("Tool_Release_3_5_3_notes.pdf", "3.5.3"), ("Tool_Release_3_5_4_notes.pdf", "3.5.4")),
+        (("docs/3.5/guide.md", "3.5.3"), ("docs/3.4/guide.md", "3.4.4")),
+        (("docs/22/guide.md", "22"), ("docs/23/guide.md", "23")),
+        (("docs/latest/guide.md", None), ("docs/v2/guide.md", None)),
+    ],
+)
+def test_versions_of_one_page_have_one_path(
+    one: tuple[str, str | None], two: tuple[str, str | None]
+) -> None:
+    paths = [normalize_names(path, None, "", version).path for path, version in (one, two)]
+    assert paths[0] == paths[1]
+
+
+def test_another_version_in_a_name_stays() -> None:
+    one = normalize_names("doc/announce/release-2.3.0.rst", None, "", "5.0.0")
+    two = normalize_names("doc/announce/release-2.4.0.rst", None, "", "5.0.0")
+    assert one.path != two.path
+
+
+def test_a_single_number_is_a_version_only_where_it_is_said_to_be_one() -> None:
+    assert (
+        normalize_names("docs/22/guide.md", "22 ways to fail", "", "22").title == "22-ways-to-fail"
+    )
+    assert normalize_names("docs/22/guide.md", "Guide, version 22", "", "22").title == "guide"
+
+
+def test_a_title_loses_its_version_and_the_brackets_around_it() -> None:
+    assert normalize_names("a.rst", "Fixtures (7.1.0)", "", "7.1.0").title == "fixtures"
+
+
+def test_a_version_is_not_taken_out_of_a_longer_number() -> None:
+    assert normalize_names(None, "Port 13.50", "", "3.5").title == "port-13.50"
+
+
+def test_a_date_in_a_file_name_is_taken_out_of_a_page_without_a_version() -> None:
+    one, two = (
+        normalize_names(f"rules-{d}.pdf", None, "", None) for d in ("2021-03-01", "2023-04-01")
+    )
+    assert one.dated
+    assert one.path == two.path
+
+
+def test_pages_of_one_version_share_their_family() -> None:
+    one = normalize_names("manual/1.2/a/x.md", None, "", "1.2")
+    two = normalize_names("manual/v1.3/b/y.md", None, "", "1.3")
+    assert one.family == two.family == "manual"
+
+
+@pytest.mark.parametrize(
+    ("path", "version", "numbered"),
+    [
+        ("course/kata-1.2.md", "1.2", True),
+        ("course/1.2.md", "1.2", True),
+        ("course/kata-v1.2.md", "1.2", False),
+        ("course/kata_Release 1.2.md", "1.2", False),
+        ("course/kata-1.2.3.md", "1.2.3", False),
+        ("course-1.2/kata-1.2.md", "1.2", False),
+        ("1.2/kata.md", "1.2", False),
+        ("kata.md", "1.2", False),
+        (None, "1.2", False),
+    ],
+)
+def test_two_numbers_in_a_file_name_alone_may_be_those_of_a_page(
+    path: str | None, version: str, numbered: bool
+) -> None:
+    assert normalize_names(path, "Kata", "kata", version).numbered is numbered
+
+
+@pytest.mark.parametrize(
+    ("path", "version", "source"),
+    [
+        ("assert_nodejs_18.20.8.md", "18.20.8", "name"),
+        ("Spark_Release_3.5.3_Apache_Spark.pdf", "3.5.3", "name"),
+        ("Release_v5.3.1_twbs_bootstrap.md", "5.3.1", "name"),
+        ("_releases/0.18.0.md", "0.18.0", "name"),
+        ("python-3.11.md", "3.11", "name"),
+        ("gitlab-15.2.md", "15.2", "name"),
+        ("config_1.2.md", "1.2", "name"),
+        ("research 1.2.md", "1.2", "name"),
+        ("foo-1.0.0-rc.1.md", "1.0.0-rc.1", "name"),
+        ("foo-1.2.3", "1.2.3", "name"),
+        ("v2.pdf", "2", "name"),
+        ("docs/v1.2/guide.md", "1.2", "path"),
+        ("docs/1.2.3/guide.md", "1.2.3", "path"),
+        ("docs\\1.2.x\\guide.md", "1.2.x", "path"),
+        ("versioned_docs/version-1.10/guide.md", "1.10", "path"),
+        ("node-v18.20.8-docs/guide.md", "18.20.8", "path"),
+        ("v1/docs/v2/guide.md", "2", "path"),
+        ("v1/guide-3.4.5.md", "3.4.5", "name"),
+        ("api/v1beta1/guide.md", "1beta1", "path"),
+    ],
+)
+def test_a_version_is_found_in_the_path(path: str, version: str, source: str) -> None:
+    assert document_version(path) == (version, source)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        None,
+        "",
+        "guide.md",
+        "2019-05-01-notes.md",
+        "release-2024-05-01-notes.md",
+        "report_2019.05.01.pdf",
+        "1.2-overview.md",
+        "chapter-1.2-intro.md",
+        "exercise-1.2.md",
+        "course/Lab_1.2.md",
+        "course/lecture 1.2/notes.md",
+        "adr-1.2.md",
+        "RFC-2119.txt",
+        "bip-0032.mediawiki",
+        "docs/18/sql.html",
+        "docs/latest/guide.md",
+        "python3.11/guide.md",
+    ],
+)
+def test_a_number_that_is_no_version_is_left_alone(path: str | None) -> None:
+    assert document_version(path) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        (
+            "docs/v1.2/Guide.md",
+            "docs/1.3.0/guide.md",
+            "docs/latest/guide.markdown",
+            "docs/guide.md",
+        ),
+        ("assert_nodejs_18.20.8.md", "assert_nodejs_22.14.0.md", "assert-nodejs.md"),
+        ("Spark_Release_2.4.7_Apache_Spark.pdf", "Spark Release 3.5.5 Apache Spark.pdf"),
+        ("releases/0.18.0.md", "releases/v0.19.0.1.md", "./releases//1.2.md"),
+        ("node-v18.0.0/a.md", "node-v20.0.0/a.md"),
+        ("guide_v1.md", "guide-v2.0-rc.1.md"),
+    ],
+)
+def test_the_versions_of_one_document_share_a_lineage(paths: tuple[str, ...]) -> None:
+    assert len({lineage_of(path) for path in paths}) == 1
+
+
+def test_different_documents_have_different_lineages() -> None:
+    paths = [
+        "docs/v1/a.md", "docs/v1/b.md", "other/v1/a.md", "docs/v1/a.adoc", "2019-05-01-notes.md",
+        "2019-05-08-notes.md", "chapter-1.2.md", "chapter-1.3.md",
+    ]  # fmt: skip
+    assert len({lineage_of(path) for path in paths}) == len(paths)
+
+
+def test_the_title_stands_in_where_the_path_says_nothing_else() -> None:
+    assert lineage_of("v1.2.pdf", "The Guide, version 1.2") == "the-guide.pdf"
+    assert lineage_of("1.3.pdf", "The Guide, version 1.3") == "the-guide.pdf"
+    assert lineage_of(None, "The Guide 1.3") == lineage_of(None, "The Guide (v1.4)") == "the-guide"
+    assert lineage_of(None, None) is None
+    assert lineage_of("", "") is None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=40), st.none() | st.text(max_size=20))
+def test_any_path_has_a_version_or_none_and_a_lineage(path: str, title: str | None) -> None:
+    version, source = document_version(path)
+    assert (version is None) == (source is None)
+    lineage_of(path, title)
+
+
+def test_versions_sort_from_oldest_to_newest() -> None:
+    ordered = [
+        "", "latest", "0.9", "1.0-SNAPSHOT", "1.0.dev3", "1.0-alpha.1", "1.0a2", "1.0-beta",
+        "1.0b2", "1.0-M1", "1.0-rc.1", "1.0rc2", "1.0-rc.10", "1.0", "1.0-1", "1.0.1", "1.1.1",
+        "1.1.1w", "1.2", "1.9", "1.10", "1.x", "v2.0.0", "16.20.2", "18.20.8", "19.9.0", "22.14.0",
+        "2024-05-01", "2024.10.1",
+    ]  # fmt: skip
+    backwards = ordered[::-1]
+    assert sorted(backwards, key=version_key) == ordered
+
+
+def test_one_version_written_in_several_ways_is_one() -> None:
+    same = ["1.0", "v1.0", "1", "1.0.0", "V1.0", "1.0+build5", "1.0.Final", "release-1.0", "01.0"]
+    assert len({version_key(version) for version in same}) == 1
+    assert version_key(None) == version_key("") < version_key("x") < version_key("0")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text(max_size=12) | st.from_regex(r"v?[0-9.]{1,8}[-a-z0-9.]{0,8}"), max_size=6))
+def test_any_texts_can_be_sorted(versions: list[str]) -> None:
+    keys = sorted(map(version_key, versions))
+    assert all(a <= b for a, b in pairwise(keys))
+
+
+def test_a_number_of_any_length_compares() -> None:
+    assert version_key("9" * 5000) < version_key("1" + "0" * 5000)
+    assert version_key("²") < version_key("1")

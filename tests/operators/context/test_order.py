@@ -1,6 +1,11 @@
+"""Passages that lead for what they say, for their release or for their version."""
+
 from __future__ import annotations
 
+import json
 import time
+from datetime import UTC, datetime
+from typing import Any
 
 import polars as pl
 import pytest
@@ -8,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.context.exact_phrase import message_phrases, notes, phrases_first, quoted
-from operators.frames import FUSED, QUERIES
+from operators.context.named_releases import IN_CHANGELOG, releases_first
+from operators.context.passage_versions import NEWEST, OLDER, newest_first
+from operators.frames import FUSED, QUERIES, VERSION_SCOPE
 
 
 def hits(*texts: str, query: int = 0) -> pl.DataFrame:
@@ -179,3 +186,119 @@ def test_the_search_for_a_definition_takes_linear_time() -> None:
     assert order("name", "a " * 200_000, "def " * 100_000, "\n" * 200_000) == [0, 1, 2]
     assert order("name", "a " * 200_000, "a\n" * 100_000, "name(\n" * 100_000) == [0, 1, 2]
     assert time.perf_counter() - began < 5
+
+
+def release_hits(*rows: tuple[int, str, str | None, float, bool]) -> pl.DataFrame:
+    made = [
+        {
+            "query_id": query,
+            "chunk_id": n,
+            "rank": n,
+            "document_id": document,
+            "version": version,
+            "score": score,
+            "metadata": json.dumps({IN_CHANGELOG: True} if release else {}),
+        }
+        for n, (query, document, version, score, release) in enumerate(rows)
+    ]
+    return pl.DataFrame(made, schema=FUSED)
+
+
+def pinned_scope(**pinned: list[list[str]]) -> pl.DataFrame:
+    rows = [{"query_id": int(query[1:]), "pinned": of} for query, of in pinned.items()]
+    return pl.DataFrame(rows, schema=VERSION_SCOPE)
+
+
+LIST = release_hits(
+    (0, "guide", None, 0.9, False),
+    (0, "page", "1.0", 0.8, False),
+    (0, "news", "1.1", 0.7, True),
+    (0, "news", "1.0", 0.5, True),
+    (0, "news", "1.0", 0.4, True),
+    (1, "guide", None, -3.0, False),
+    (1, "news", "1.0", -5.0, True),
+)
+
+
+def test_the_best_passage_of_a_release_that_is_asked_for_leads_and_the_order_is_by_score() -> None:
+    found = releases_first(LIST, pinned_scope(q0=[["1.0"]], q1=[["1.0", "2.0"]]))
+    assert found["chunk_id"].to_list() == [3, 0, 1, 2, 4, 6, 5]
+    assert found["rank"].to_list() == [0, 1, 2, 3, 4, 0, 1]
+    for _, of in found.group_by("query_id"):
+        assert of["score"].is_sorted(descending=True)
+
+
+def test_without_a_release_that_is_asked_for_the_list_stays_as_it_is() -> None:
+    assert releases_first(LIST, pinned_scope(q0=[], q1=[])).equals(LIST)
+    assert releases_first(LIST, pinned_scope(q0=[["3.0"]], q2=[["1.0"]])).equals(LIST)
+    assert releases_first(LIST.clear(), pinned_scope(q0=[["1.0"]])).is_empty()
+
+
+def results(*rows: dict[str, Any]) -> pl.DataFrame:
+    plain = {"query_id": 0, "corpus": "docs", "lineage_id": "guide", "anchor": "A"}
+    return pl.DataFrame(
+        [
+            {**plain, "chunk_id": n, "rank": n, "source_label": f"[docs: {n}]", **row}
+            for n, row in enumerate(rows)
+        ],
+        schema=FUSED,
+    )
+
+
+def test_the_newest_version_of_a_passage_comes_first_and_both_say_what_they_are() -> None:
+    found = newest_first(
+        results({"version": "1.9"}, {"version": "x", "anchor": "B"}, {"version": "1.10"})
+    )
+    assert found["chunk_id"].to_list() == [2, 1, 0]
+    assert found["rank"].to_list() == [0, 1, 2]
+    assert found["source_label"].to_list() == [
+        f"[docs: 2; {NEWEST}]",
+        "[docs: 1]",
+        f"[docs: 0; {OLDER}]",
+    ]
+
+
+def test_a_later_date_is_no_later_version() -> None:
+    early, late = datetime(2025, 2, 11, tzinfo=UTC), datetime(2025, 3, 27, tzinfo=UTC)
+    found = newest_first(
+        results({"version": "18.20.8", "doc_date": late}, {"version": "22.14.0", "doc_date": early})
+    )
+    assert found["version"].to_list() == ["22.14.0", "18.20.8"]
+
+
+def test_what_is_of_one_version_another_heading_topic_or_question_stays() -> None:
+    frame = results(
+        {"version": "1"},
+        {"version": "1"},
+        {"version": "2", "anchor": "B"},
+        {"version": "2", "lineage_id": "other"},
+        {"version": "2", "lineage_id": None},
+        {"version": "2", "query_id": 1, "rank": 0},
+    )
+    assert newest_first(frame).equals(frame)
+    assert newest_first(frame.clear()).equals(frame.clear())
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "version": st.one_of(st.none(), st.text(max_size=8)),
+                "lineage_id": st.sampled_from([None, "a", "b"]),
+                "anchor": st.sampled_from([None, "A"]),
+            }
+        ),
+        max_size=9,
+    )
+)
+def test_whatever_the_versions_nothing_is_lost_and_what_has_no_topic_stays(
+    rows: list[dict[str, Any]],
+) -> None:
+    frame = results(*rows)
+    found = newest_first(frame)
+    assert sorted(found["chunk_id"]) == frame["chunk_id"].to_list()
+    assert found["rank"].to_list() == list(range(len(rows)))
+    for number, row in enumerate(rows):
+        if row["lineage_id"] is None:
+            assert found["chunk_id"][number] == number
+    assert newest_first(found)["chunk_id"].to_list() == found["chunk_id"].to_list()

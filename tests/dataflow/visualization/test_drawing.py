@@ -1,0 +1,184 @@
+"""Pictures as DOT text and as files, and whether they are still true."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dataflow.visualization.dot import to_dot
+from dataflow.visualization.folding import fold
+from dataflow.visualization.graph_diff import difference_picture
+from dataflow.visualization.graph_drawing import GraphDrawing
+from dataflow.visualization.graph_model import describe
+from dataflow.visualization.picture import MARKS, picture
+from dataflow.visualization.png import (
+    RenderError,
+    check,
+    draw,
+    render,
+)
+from operators.foundation.extras import installing
+
+
+def lines_of(dot):
+    return {line.split('"')[1]: line for line in dot.splitlines() if " [label=<" in line}
+
+
+def test_a_sub_graph_is_a_cluster_and_a_variant_stands_under_the_name(described):
+    dot = to_dot(picture(described()))
+    assert dot.count("subgraph") == 4
+    lines = lines_of(dot)
+    assert "<b>mean</b>" in lines["buoy.mean"]
+    assert ">trimmed<" in lines["buoy.mean"]
+    assert dot.count('"_inputs" [') == dot.count('"_legend" [') == 1
+
+
+def test_a_folded_cluster_has_the_title_of_its_group(described):
+    assert "<b>north, south x 2</b>" in to_dot(fold(picture(described({"north": {}, "south": {}}))))
+
+
+def test_what_was_removed_is_dashed_and_of_another_colour_and_so_are_its_arrows(described):
+    dot = to_dot(difference_picture(described(), described({"north": {}, "south": {}})))
+    box = lines_of(dot)["west.mean"]
+    assert MARKS["removed"] in box
+    assert "dashed" in box
+    assert "<s>" in box
+    (arrow,) = re.findall(r'"west\.reading" -> "west\.mean"(.*);', dot)
+    assert "dashed" in arrow
+    assert "color=" in arrow
+
+
+def test_the_tables_may_be_left_out_and_the_orientation_changed(described):
+    dot = to_dot(
+        picture(described()),
+        inputs=False,
+        legend=False,
+        orient="LR",
+        attributes={"graph": {"ratio": "1"}},
+    )
+    assert '"_inputs"' not in dot
+    assert '"_legend"' not in dot
+    assert "rankdir=LR" in dot
+    assert 'graph [ratio="1"];' in dot
+
+
+def test_hostile_values_stay_text(weather):
+    hostile = {"north": {}, "south": {"window": '<b onclick="x">&"'}}
+    shown = fold(picture(describe(weather(hostile), structure={"stations"})))
+    assert "<b onclick" not in to_dot(shown)
+    assert "&lt;b onclick" in to_dot(shown)
+
+
+def test_the_same_graph_gives_the_same_bytes_whatever_the_hash_seed():
+    script = (
+        "import sys; sys.path[:0] = sys.argv[1:3]\n"
+        "import conftest\n"
+        "from hamilton import driver\n"
+        "from dataflow.visualization.dot import to_dot\n"
+        "from dataflow.visualization.folding import fold\n"
+        "from dataflow.visualization.graph_model import describe\n"
+        "from dataflow.visualization.picture import picture\n"
+        "module = conftest.weather_module(conftest.station_module())\n"
+        "config = {'stations': conftest.STATIONS, 'gain': 1.0}\n"
+        "config['hamilton.enable_power_user_mode'] = True\n"
+        "built = driver.Builder().with_modules(module).with_config(config).build()\n"
+        "shown = fold(picture(describe(built.graph)))\n"
+        "sys.stdout.write(to_dot(shown))\n"
+    )
+    here = Path(__file__).parent
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", script, str(here), str(here.parents[2])],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "77")
+    ]
+    assert texts[0] == texts[1]
+    assert len(texts[0]) > 1000
+
+
+def test_without_graphviz_drawing_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(RenderError, match=re.escape(installing("render"))):
+        draw("digraph {}")
+
+
+@pytest.mark.parametrize(("dot", "format"), [("digraph {", "svg"), ("digraph {}", "nothing")])
+def test_what_graphviz_can_not_draw_is_one_error(dot, format):
+    pytest.importorskip("pygraphviz", reason="drawing needs the extra render")
+    with pytest.raises(RenderError, match="Graphviz can't draw"):
+        draw(dot, format=format)
+
+
+@pytest.fixture
+def shown(described):
+    return fold(picture(described()))
+
+
+def test_a_foreign_graph_and_the_difference_of_two_are_drawn(tmp_path, described, shown):
+    pytest.importorskip("pygraphviz", reason="drawing needs the extra render")
+    both = difference_picture(described(), described({"north": {}, "south": {}}))
+    for number, one in enumerate((shown, both)):
+        for suffix, begins in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".dot", b"digraph")):
+            path = tmp_path / f"{number}{suffix}"
+            render(one, path)
+            assert path.read_bytes().startswith(begins)
+
+
+def test_a_picture_is_compared_by_its_text_which_needs_no_graphviz(
+    tmp_path, described, shown, monkeypatch
+):
+    path = tmp_path / "dag.dot"
+    render(shown, path)
+    monkeypatch.setattr("dataflow.visualization.png.draw", None)
+    assert check(path, shown)
+    assert not check(path, picture(described()))
+    with pytest.raises(RenderError, match="can't read none"):
+        check(tmp_path / "none.dot", shown)
+
+
+def test_the_format_follows_the_suffix(tmp_path, shown):
+    render(shown, tmp_path / "g.gv")
+    assert (tmp_path / "g.gv").read_text().startswith("digraph")
+    with pytest.raises(RenderError, match=r"\.png, \.svg, \.dot"):
+        render(shown, tmp_path / "g.txt")
+
+
+DRAWING = GraphDrawing("digraph { a -> b }")
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "written", "begins"),
+    [
+        ("g.svg", None, "g.svg", b"<?xml"),
+        ("g", None, "g.png", b"\x89PNG"),
+        ("g.png", "svg", "g.svg", b"<?xml"),
+        ("g.dot", None, "g.dot", b"digraph"),
+    ],
+)
+def test_a_file_is_written_in_the_format_of_its_name(tmp_path, name, format, written, begins):
+    pytest.importorskip("pygraphviz", reason="drawing needs the extra render")
+    assert DRAWING.render(tmp_path / name, format) == str(tmp_path / written)
+    assert (tmp_path / written).read_bytes().startswith(begins)
+
+
+def test_a_notebook_shows_the_picture_and_without_graphviz_the_text(monkeypatch):
+    pytest.importorskip("pygraphviz", reason="drawing needs the extra render")
+    assert "<svg" in DRAWING._repr_mimebundle_()["image/svg+xml"]
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    monkeypatch.setenv("PATH", "")
+    assert DRAWING._repr_mimebundle_() == {"text/plain": DRAWING.source}
+
+
+def test_the_text_needs_no_graphviz_and_a_picture_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    monkeypatch.setenv("PATH", "")
+    assert DRAWING.save(tmp_path / "g.dot") == str(tmp_path / "g.dot")
+    assert DRAWING.pipe("dot") == DRAWING.source.encode()
+    with pytest.raises(RenderError, match="needs Graphviz"):
+        DRAWING.render(tmp_path / "g.png")
