@@ -155,6 +155,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         )
         graph.graph_executor = self._scheduler
         self._parameters = retrieval_parameters(graph.graph)
+        self._reports = set(reports.REPORTS) - graph.graph.nodes.keys()
         self._fixed = frozenset(graph.graph.config) - self._parameters
 
     def execute(
@@ -193,9 +194,9 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         memo: Memo | None = None,
     ) -> dict[str, Any]:
         """The values of the nodes, and then of the reports, that ``wanted`` names."""
-        told = {name: instead.pop(name) for name in reports.REPORTS if name in instead}
-        asked = set(reports.REPORTS) & set(wanted) - told.keys()
-        nodes = [name for name in wanted if name not in reports.REPORTS]
+        told = {name: instead.pop(name) for name in self._reports if name in instead}
+        asked = self._reports & set(wanted) - told.keys()
+        nodes = [name for name in wanted if name not in self._reports]
         nodes = [*dict.fromkeys([*nodes, *reports.nodes_read(asked, self.graph)])]
         if self._hooks and memo is None:
             found = self.hamilton.execute(nodes, inputs=given, overrides=instead)
@@ -315,7 +316,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         for name in sorted((DRIVER_INPUTS - {"timings"}) & (given.keys() | instead.keys())):
             raise GraphError(f"{name!r} belongs to the driver: give it to build_driver")
         frames_of = {**self.config.catalog.frames, **reports.FRAMES}
-        known: Any = {"fixed": self._fixed, "reports": reports.REPORTS, "frames_of": frames_of}
+        known: Any = {"fixed": self._fixed, "reports": self._reports, "frames_of": frames_of}
         check_call(self.graph, wanted, given, instead, **known)
         read_trigger(given.get("trigger"), self.config.triggers)
         for name in given.get("only_corpora") or ():

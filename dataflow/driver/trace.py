@@ -7,6 +7,7 @@ from typing import Any
 
 from hamilton.graph import FunctionGraph
 
+from dataflow.configuration.catalog import RUN_INPUTS
 from dataflow.configuration.config_model import Config, as_config
 from dataflow.execution.memo import Record
 
@@ -59,4 +60,5 @@ def changed(config: Config, change: Config | str | Path | Mapping[str, Any] | No
 
 def known_to(graph: FunctionGraph, given: Mapping[str, Any]) -> dict[str, Any]:
     """``given`` without names that ``graph`` lacks: a corpus or a parameter that is gone."""
-    return {name: value for name, value in given.items() if name in graph.nodes}
+    known = graph.nodes.keys() | RUN_INPUTS
+    return {name: value for name, value in given.items() if name in known}

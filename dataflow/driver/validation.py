@@ -49,7 +49,7 @@ def check_call(
         check_known("output", name, shown)
     for name, value in inputs.items():
         node = nodes.get(name)
-        if node is None and name in RUN_INPUTS:  # a chosen variant has no use for it
+        if node is None and name in RUN_INPUTS | {"timings"}:  # no node here has a use for it
             continue
         if node is None and (of_one := next((n for n in nodes if n.endswith(f".{name}")), None)):
             raise UnknownName(f"unknown input {name!r}: each corpus has its own, such as {of_one}")

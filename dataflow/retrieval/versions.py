@@ -16,7 +16,7 @@ from operators.ranking.query_filters import visible_parts
 from operators.versions import version_choice
 
 
-@tag(stage="queries", io="postgres", fail_open="empty")
+@tag(stage="queries", io="postgres", fail_open="none")
 def known_versions(
     homes: dict[str, Home], queries: pl.DataFrame, understand_versions: bool = True
 ) -> pl.DataFrame | None:

@@ -134,33 +134,33 @@ class Recorder:
 
 
 def corpus_module():
-    @tag(stage="search", io="postgres", fail_open="yes")
+    @tag(stage="search", io="postgres", fail_open="yes", frame=["VECTOR_LISTS", "OUTCOMES"])
     @extract_fields({f"vector_{k}": v for k, v in FIELDS.items()})
     def vector_search(store: Recorder, queries: FRAME, corpus: str, search_depth: int = 50) -> dict:
         """Search by meaning."""
         found = store.search(corpus, queries["texts"][0][0], VECTOR_LISTS)
         return {"vector_lists": found, "vector_outcome": _ok(corpus, "vector")}
 
-    @tag(stage="search", io="postgres", fail_open="yes")
+    @tag(stage="search", io="postgres", fail_open="yes", frame=["TEXT_LISTS", "OUTCOMES"])
     @extract_fields({f"text_{k}": v for k, v in FIELDS.items()})
     @config.when(text_search_variant="bm25")
     def text_search__bm25(store: Recorder, queries: FRAME, corpus: str) -> dict:
         """Search by words."""
         return {"text_lists": empty(TEXT_LISTS), "text_outcome": _ok(corpus, "text")}
 
-    @tag(stage="merge")
+    @tag(stage="merge", frame="MERGED")
     @config.when(merged_variant="rrf")
     def merged__rrf(vector_lists: FRAME, text_lists: FRAME, rrf_k: int = 60) -> FRAME:
         """Reciprocal ranks."""
         return vector_lists
 
-    @tag(stage="merge")
+    @tag(stage="merge", frame="MERGED")
     @config.when(merged_variant="convex")
     def merged__convex(vector_lists: FRAME, text_lists: FRAME, vector_weight: float = 0.5) -> FRAME:
         """Scores on one scale."""
         return vector_lists
 
-    @tag(stage="merge")
+    @tag(stage="merge", frame="MERGED")
     @config.when(merged_variant="vector_only")
     def merged__vector_only(vector_lists: FRAME) -> FRAME:
         """No words."""

@@ -132,7 +132,6 @@ def test_the_documented_nodes_exist():
         "citations",
         "notes",
         "outcomes",
-        "provenance",
     ):
         assert node in described.nodes
 

@@ -30,7 +30,7 @@ def test_every_variable_is_listed_and_tags_choose_among_them(driver: Any) -> Non
 def test_what_comes_before_and_after_a_node_is_what_hamilton_says(driver: Any) -> None:
     before, after = driver.what_is_upstream_of("fused"), driver.what_is_downstream_of("fused")
     assert {"wiki.merged", "queries", "fused"} <= names(before)
-    assert {"results", "explain", "fused"} <= names(after)
+    assert {"results", "citations", "fused"} <= names(after)
     assert names(before) == names(driver.hamilton.what_is_upstream_of("fused"))
     ends = {"upstream_node_name": "fused", "downstream_node_name": "results"}
     between = names(driver.what_is_the_path_between("fused", "results"))

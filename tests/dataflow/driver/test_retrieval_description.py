@@ -12,7 +12,6 @@ from dataflow.driver.retrieval_description import describe_retrieval
 def test_what_names_a_corpus_is_no_difference_between_corpora(whole_driver: Any) -> None:
     nodes = describe_retrieval(whole_driver.graph).nodes
     assert nodes["wiki.merged"].parameters == nodes["code.merged"].parameters
-    assert "fused_variant" not in nodes["provenance"].parameters
 
 
 def test_the_named_nodes_alone_are_described(whole_driver: Any) -> None:
@@ -24,7 +23,7 @@ def test_what_nothing_reads_under_the_chosen_variants_is_not_described() -> None
     shown = describe_config(load_config("rrf")).nodes
     read = {name for node in shown.values() for name in (*node.needs, node.field_of)}
     ends = {name for name in shown.keys() - read if shown[name].field_of not in shown}
-    assert ends == {"explain", "notes", "provenance"}
+    assert ends == {"citations", "context_window", "notes"}
     assert "lexical_weight" in describe_config(load_config("default")).nodes
 
 

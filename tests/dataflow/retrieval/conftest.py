@@ -51,7 +51,7 @@ def driver_of() -> Iterator[Callable[..., RetrievalDriver]]:
                 }
             )
             embedder = SimpleNamespace(model="none", count_tokens=lambda t: [len(x) for x in t])
-            bound = {"store": SimpleNamespace(collection="none"), "embedder": embedder}
+            bound = {"store": SimpleNamespace(collection="none", space=None), "embedder": embedder}
             built[key] = RetrievalDriver(config, build_graph(config), bound)
         return built[key]
 

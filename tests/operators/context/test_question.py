@@ -23,7 +23,7 @@ from operators.context.search_outcomes import (
     searched,
     unsuccessful,
 )
-from operators.errors import CrosscorpusError, SearchError, UnknownName
+from operators.errors import CrosscorpusError, SearchError
 from operators.foundation.sanitize import clean_text
 from operators.frames import NOTES, OUTCOMES, QUERIES, check
 
@@ -83,7 +83,6 @@ def test_filters_and_moments_are_kept() -> None:
         repos="org/app",
         as_of=datetime(2025, 1, 1),
         corpora=["wiki"],
-        known_corpora=["wiki"],
         trigger={"issue": 1},
         known_triggers=["issue"],
     ).to_dicts()
@@ -103,11 +102,6 @@ def test_a_moment_that_utc_has_no_year_for_is_refused() -> None:
 
 def test_an_empty_repo_list_is_not_every_repo() -> None:
     assert ask("q", repos=[])["repos"].to_list() == [[]]
-
-
-def test_an_unknown_corpus_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(UnknownName, match="'wki', did you mean 'wiki'"):
-        ask("q", corpora=["wki"], known_corpora=["wiki", "code"])
 
 
 @pytest.mark.parametrize("policy", ["newest", "all"])

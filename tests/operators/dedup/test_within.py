@@ -18,7 +18,7 @@ def test_a_hit_whose_chunk_is_gone_goes(make_merged: Make, make_chunks: Make) ->
     merged = make_merged({"chunk_id": 1, "rank": 0}, {"chunk_id": 2, "rank": 1})
     chunks = make_chunks({"chunk_id": 2, "text": "a"})
     for found in (
-        within.jaccard(merged, chunks, index_tokens(chunks)),
+        within.jaccard(merged, index_tokens(chunks)),
         within.cosine(merged, chunks),
         within.off(merged, chunks),
     ):
