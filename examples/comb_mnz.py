@@ -20,4 +20,4 @@ def fused__comb_mnz(aged_hits: pl.DataFrame, agreement: float = 1.0) -> pl.DataF
     scaled = [(one / one.max().over("query_id")).fill_nan(0).fill_null(0) for one in scores]
     lists = pl.sum_horizontal(one.is_not_null().cast(pl.Float64) for one in scores)
     score = pl.sum_horizontal(scaled) * lists.pow(agreement) * pl.col("recency")
-    return ranked(aged_hits.drop("recency"), score)
+    return ranked(aged_hits, score).drop("recency")

@@ -84,7 +84,7 @@ def fused__dying(aged_hits: pl.DataFrame) -> pl.DataFrame:
     if len(calls) == 2 and not (HERE / "killed").exists():
         (HERE / "killed").touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return ranked(aged_hits.drop("recency"), aged_hits["recency"].to_numpy())
+    return ranked(aged_hits, aged_hits["recency"]).drop("recency")
 '''
 
 

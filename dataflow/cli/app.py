@@ -116,6 +116,9 @@ def render(
     ] = "retrieval",
     config: Config = "default",
     unfold: _Unfold = False,
+    stages: Annotated[
+        bool, typer.Option("--stages", help="A box for each stage, for an overview.")
+    ] = False,
 ) -> None:
     """Draw the graph that a configuration builds, or that of ingestion or evaluation.
 
@@ -127,7 +130,7 @@ def render(
     from dataflow.cli.console.graphs import draw_graph
     from dataflow.visualization import png as pictures
 
-    shown = draw_graph(graph, load_config(config), unfold=unfold)
+    shown = draw_graph(graph, load_config(config), unfold=unfold, stages=stages)
     name = "dag" if graph == "retrieval" else graph
     place = out or Path(name + (".dot" if check else ".png"))
     if not check:

@@ -15,7 +15,7 @@ from dataflow.execution.scheduler import NodeEvent
 
 _NODES = {"query_embeddings": "embedding", "other_embeddings": "embedding"}
 _NODES |= {"vector_search": "search", "text_search": "search", "read_chunks": "read"}
-_STAGES = {"fusion": "fusion", "rerank": "rerank", "context": "packing"}
+_STAGES = {"fusion": "fusion", "order": "rerank", "context": "packing"}
 _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 

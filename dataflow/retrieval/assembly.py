@@ -18,7 +18,7 @@ from operators.ranking.total_order import cut
 from operators.versions import version_choice
 
 
-@tag(stage="results", frame="FUSED")
+@tag(stage="order", frame="FUSED")
 def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
     """The best of the list, as many as are shown."""
     return cut(unique.drop("part", "other_parts", strict=False), top_k)
@@ -36,7 +36,7 @@ def context_order(context_candidates: pl.DataFrame) -> pl.DataFrame:
     return passage_versions.newest_first(context_candidates)
 
 
-@tag(stage="outcomes", io="postgres", fail_open="empty", frame="NOTES")
+@tag(stage="notes", io="postgres", fail_open="empty", frame="NOTES")
 def unmet_filters(
     homes: dict[str, Home], queries: pl.DataFrame, results: pl.DataFrame, corpora: dict[str, Any]
 ) -> pl.DataFrame:
@@ -44,13 +44,13 @@ def unmet_filters(
     return filter_values.unmet_filters(homes, queries, results, visible_parts(corpora))
 
 
-@tag(stage="outcomes", io="postgres", fail_open="empty", frame="NOTES")
+@tag(stage="notes", io="postgres", fail_open="empty", frame="NOTES")
 def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
     """The note that the server is a replica and lacks what was ingested last."""
     return replication.notes(homes, queries)
 
 
-@tag(stage="outcomes", io="postgres", fail_open="empty", frame="NOTES")
+@tag(stage="notes", io="postgres", fail_open="empty", frame="NOTES")
 def incomplete_corpora(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
     """What corpora still lack: documents of an ingestion that has not ended, and vectors."""
     at = {corpus: (collection_info(home.store), home.corpus) for corpus, home in homes.items()}
@@ -61,7 +61,7 @@ def incomplete_corpora(homes: dict[str, Home], queries: pl.DataFrame) -> pl.Data
     return search_outcomes.incomplete(lacks, queries, COUNTED)
 
 
-@tag(stage="outcomes", frame="NOTES")
+@tag(stage="notes", frame="NOTES")
 def context_notes(
     outcomes: pl.DataFrame,
     queries: pl.DataFrame,
@@ -78,7 +78,7 @@ def context_notes(
     return stacked([*said, replica_lag, incomplete_corpora])
 
 
-@tag(stage="outcomes", frame="NOTES")
+@tag(stage="notes", frame="NOTES")
 def notes(
     context_notes: pl.DataFrame, outcomes: pl.DataFrame, queries: pl.DataFrame
 ) -> pl.DataFrame:

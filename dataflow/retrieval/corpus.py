@@ -132,7 +132,7 @@ def text_hits(text_lists: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     return fuse_texts(text_lists, "score", rrf_k=rrf_k)
 
 
-@tag(stage="chunks", io="postgres", fail_open="empty", frame=["READ_CHUNKS", "OUTCOMES"])
+@tag(stage="search", io="postgres", fail_open="empty", frame=["READ_CHUNKS", "OUTCOMES"])
 @extract_fields({"chunks": pl.DataFrame, "chunks_outcome": pl.DataFrame})
 def read_chunks(asked: Asked, vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> Frames:
     """The chunks of both lists; an outcome only where the reading goes wrong."""
@@ -147,7 +147,7 @@ def read_chunks(asked: Asked, vector_hits: pl.DataFrame, text_hits: pl.DataFrame
     return {"chunks": named, "chunks_outcome": empty(OUTCOMES)}
 
 
-@tag(stage="outcomes", frame="OUTCOMES")
+@tag(stage="search", frame="OUTCOMES")
 def search_outcomes(
     vector_outcome: pl.DataFrame, text_outcome: pl.DataFrame, chunks_outcome: pl.DataFrame
 ) -> pl.DataFrame:
@@ -155,7 +155,7 @@ def search_outcomes(
     return stacked([vector_outcome, text_outcome, chunks_outcome])
 
 
-@tag(stage="normalize", frame="BEST_SCORES")
+@tag(stage="score", frame="BEST_SCORES")
 def best_scores(
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
@@ -169,7 +169,7 @@ def best_scores(
     return score_scale.best_scores(vector_hits, text_hits, space=space)
 
 
-@tag(stage="normalize", frame="NORMALIZED")
+@tag(stage="score", frame="NORMALIZED")
 @config.when(normalized_variant="common_scale")
 def normalized__common_scale(
     vector_hits: pl.DataFrame,
@@ -197,7 +197,7 @@ def normalized__common_scale(
     )
 
 
-@tag(stage="normalize", frame="NORMALIZED")
+@tag(stage="score", frame="NORMALIZED")
 @config.when(normalized_variant="by_list")
 def normalized__by_list(
     vector_hits: pl.DataFrame,
@@ -215,14 +215,14 @@ def normalized__by_list(
     )
 
 
-@tag(stage="merge", frame="MERGED")
+@tag(stage="score", frame="MERGED")
 @config.when(merged_variant="rrf")
 def merged__rrf(normalized: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """One score a hit, by reciprocal rank fusion of both lists."""
     return merge.rrf(normalized, rrf_k=rrf_k)
 
 
-@tag(stage="merge", frame="MERGED")
+@tag(stage="score", frame="MERGED")
 @config.when(merged_variant="weighted_rrf")
 def merged__weighted_rrf(
     normalized: pl.DataFrame, rrf_k: float = 60.0, vector_weight: float = 0.5
@@ -231,7 +231,7 @@ def merged__weighted_rrf(
     return merge.weighted_rrf(normalized, rrf_k=rrf_k, vector_weight=vector_weight)
 
 
-@tag(stage="merge", frame="MERGED")
+@tag(stage="score", frame="MERGED")
 @config.when(merged_variant="convex")
 def merged__convex(
     normalized: pl.DataFrame, lexical_weight: pl.DataFrame, vector_weight: float = 0.5
@@ -240,33 +240,33 @@ def merged__convex(
     return merge.convex(normalized, lexical_weight, vector_weight=vector_weight)
 
 
-@tag(stage="merge", frame="MERGED")
+@tag(stage="score", frame="MERGED")
 @config.when(merged_variant="vector_only")
 def merged__vector_only(normalized: pl.DataFrame) -> pl.DataFrame:
     """The vector list alone; the text search does not run."""
     return merge.vector_only(normalized)
 
 
-@tag(stage="merge", frame="MERGED")
+@tag(stage="score", frame="MERGED")
 @config.when(merged_variant="text_only")
 def merged__text_only(normalized: pl.DataFrame) -> pl.DataFrame:
     """The text list alone; the vector search does not run."""
     return merge.text_only(normalized)
 
 
-@tag(stage="dedup")
+@tag(stage="score")
 def token_index(chunks: pl.DataFrame) -> TokenIndex:
     """The token set of each chunk, compared within the corpus and across."""
     return index_tokens(chunks)
 
 
-@tag(stage="dedup")
+@tag(stage="score")
 def similarity_index(chunks: pl.DataFrame) -> SimilarityIndex:
     """The texts, vectors and token sets of the chunks, compared within the corpus and across."""
     return index_similarity(chunks)
 
 
-@tag(stage="dedup", frame="DEDUPED")
+@tag(stage="score", frame="DEDUPED")
 @config.when(deduped_variant="jaccard")
 def deduped__jaccard(
     merged: pl.DataFrame, token_index: TokenIndex, jaccard_threshold: float = 0.9
@@ -275,7 +275,7 @@ def deduped__jaccard(
     return within.jaccard(merged, token_index, threshold=jaccard_threshold)
 
 
-@tag(stage="dedup", frame="DEDUPED")
+@tag(stage="score", frame="DEDUPED")
 @config.when(deduped_variant="cosine")
 def deduped__cosine(
     merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
@@ -284,7 +284,7 @@ def deduped__cosine(
     return within.cosine(merged, chunks, threshold=cosine_threshold)
 
 
-@tag(stage="dedup", frame="DEDUPED")
+@tag(stage="score", frame="DEDUPED")
 @config.when(deduped_variant="guarded")
 def deduped__guarded(
     merged: pl.DataFrame,
@@ -301,7 +301,7 @@ def deduped__guarded(
     )
 
 
-@tag(stage="dedup", frame="DEDUPED")
+@tag(stage="score", frame="DEDUPED")
 @config.when(deduped_variant="newest")
 def deduped__newest(
     merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
@@ -310,14 +310,14 @@ def deduped__newest(
     return within.newest(merged, chunks, threshold=cosine_threshold)
 
 
-@tag(stage="dedup", frame="DEDUPED")
+@tag(stage="score", frame="DEDUPED")
 @config.when(deduped_variant="off")
 def deduped__off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """The merged list as it is."""
     return within.off(merged, chunks)
 
 
-@tag(stage="unify", frame="UNIFIED")
+@tag(stage="score", frame="UNIFIED")
 def unified(
     deduped: pl.DataFrame,
     chunks: pl.DataFrame,

@@ -28,14 +28,14 @@ def corpus_branch(unified: pl.DataFrame) -> pl.DataFrame:
     return unified
 
 
-@tag(stage="normalize", frame="SCORE_SCALE")
+@tag(stage="score", frame="SCORE_SCALE")
 @from_each_corpus(best_scores="best_scores")
 def score_scale(best_scores: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """The best scores of each question, from which the scale of all corpora follows."""
     return of_all_corpora(best_scores)
 
 
-@tag(stage="normalize", frame="LEXICAL_WEIGHT")
+@tag(stage="score", frame="LEXICAL_WEIGHT")
 def lexical_weight(
     lexical_prior: pl.DataFrame, score_scale: pl.DataFrame, lexical_margin: float = 0.27
 ) -> pl.DataFrame:
@@ -43,7 +43,7 @@ def lexical_weight(
     return match_weights(lexical_prior, score_scale, margin=lexical_margin)
 
 
-@tag(stage="outcomes", frame="OUTCOMES")
+@tag(stage="search", frame="OUTCOMES")
 @from_each_corpus(search_outcomes="search_outcomes")
 def outcomes(search_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to each search; an error if none answered."""
@@ -123,7 +123,7 @@ def fused__rrf(aged_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     return fusion.rrf(aged_hits, rrf_k=rrf_k)
 
 
-@tag(stage="weight", frame="FUSED")
+@tag(stage="fusion", frame="FUSED")
 @config.when(weighted_variant="by_trigger")
 def weighted__by_trigger(
     fused: pl.DataFrame, trigger_weights: pl.DataFrame, languages: dict[str, float]
@@ -132,21 +132,21 @@ def weighted__by_trigger(
     return weigh_languages(weigh(fused, trigger_weights), languages)
 
 
-@tag(stage="weight", frame="FUSED")
+@tag(stage="fusion", frame="FUSED")
 @config.when(weighted_variant="off")
 def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFrame:
     """The list, weighted by language alone."""
     return weigh_languages(fused, languages)
 
 
-@tag(stage="rerank", frame="FUSED")
+@tag(stage="order", frame="FUSED")
 @config.when(reranked_variant="off")
 def reranked__off(weighted: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""
     return weighted
 
 
-@tag(stage="rerank", io="model", frame="FUSED")
+@tag(stage="order", io="model", frame="FUSED")
 @config.when(reranked_variant="cross_encoder")
 def reranked__cross_encoder(
     weighted: pl.DataFrame, queries: pl.DataFrame, reranker: Any, rerank_depth: int = 50
@@ -155,7 +155,7 @@ def reranked__cross_encoder(
     return rerank.rerank(weighted, queries, reranker, depth=rerank_depth)
 
 
-@tag(stage="rerank", frame="FUSED")
+@tag(stage="order", frame="FUSED")
 def version_order(
     reranked: pl.DataFrame, queries: pl.DataFrame, version_scope: pl.DataFrame
 ) -> pl.DataFrame:
@@ -163,13 +163,13 @@ def version_order(
     return releases_first(newest_stands(reranked, queries, version_scope), version_scope)
 
 
-@tag(stage="rerank", frame="FUSED")
+@tag(stage="order", frame="FUSED")
 def phrase_order(version_order: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """The list with the passages first that have a phrase of the question word for word."""
     return phrases_first(version_order, queries)
 
 
-@tag(stage="dedup", frame="FUSED")
+@tag(stage="order", frame="FUSED")
 @from_each_corpus(sets="token_index")
 @config.when(unique_variant="jaccard")
 def unique__jaccard(
@@ -179,7 +179,7 @@ def unique__jaccard(
     return across.jaccard(phrase_order, list(sets.values()), threshold=jaccard_threshold)
 
 
-@tag(stage="dedup", frame="FUSED")
+@tag(stage="order", frame="FUSED")
 @from_each_corpus(chunks="chunks")
 @config.when(unique_variant="cosine")
 def unique__cosine(
@@ -189,7 +189,7 @@ def unique__cosine(
     return across.cosine(phrase_order, list(chunks.values()), threshold=cosine_threshold)
 
 
-@tag(stage="dedup", frame="FUSED")
+@tag(stage="order", frame="FUSED")
 @from_each_corpus(known="similarity_index")
 @config.when(unique_variant="guarded")
 def unique__guarded(
@@ -207,7 +207,7 @@ def unique__guarded(
     )
 
 
-@tag(stage="dedup", frame="FUSED")
+@tag(stage="order", frame="FUSED")
 @from_each_corpus(chunks="chunks")
 @config.when(unique_variant="newest")
 def unique__newest(
@@ -217,7 +217,7 @@ def unique__newest(
     return across.newest(phrase_order, list(chunks.values()), threshold=cosine_threshold)
 
 
-@tag(stage="dedup", frame="FUSED")
+@tag(stage="order", frame="FUSED")
 @config.when(unique_variant="off")
 def unique__off(phrase_order: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""

@@ -16,7 +16,7 @@ from operators.ranking import weighting
 from operators.ranking.lexical_weight import lexical_weights
 
 
-@tag(stage="queries")
+@tag(stage="question")
 def queries(
     query: str | list[str],
     triggers: list[str],
@@ -45,7 +45,7 @@ def queries(
     )
 
 
-@tag(stage="queries", frame="TRIGGER_WEIGHTS")
+@tag(stage="question", frame="TRIGGER_WEIGHTS")
 def trigger_weights(
     queries: pl.DataFrame, source_weights: dict[str, dict[str, float]]
 ) -> pl.DataFrame:
@@ -53,19 +53,19 @@ def trigger_weights(
     return weighting.trigger_weights(queries, source_weights)
 
 
-@tag(stage="queries", frame="LEXICAL_WEIGHT")
+@tag(stage="question", frame="LEXICAL_WEIGHT")
 def lexical_prior(queries: pl.DataFrame, full_weight_terms: int = 8) -> pl.DataFrame:
     """How much the words of each question count, by its wording alone."""
     return lexical_weights(queries, full_weight_terms=full_weight_terms)
 
 
-@tag(stage="queries", io="embedding", frame="QUERY_EMBEDDINGS")
+@tag(stage="question", io="embedding", frame="QUERY_EMBEDDINGS")
 def query_embeddings(queries: pl.DataFrame, embedder: Any) -> pl.DataFrame:
     """The vector of every query text."""
     return with_vectors(query_texts(queries), embedder)
 
 
-@tag(stage="queries", io="embedding")
+@tag(stage="question", io="embedding")
 def other_embeddings(
     queries: pl.DataFrame, other_embedders: dict[str, Any]
 ) -> dict[str, pl.DataFrame]:

@@ -16,7 +16,7 @@ from operators.ranking.query_filters import visible_parts
 from operators.versions import version_choice
 
 
-@tag(stage="queries", io="postgres", fail_open="none")
+@tag(stage="question", io="postgres", fail_open="none")
 def known_versions(
     homes: dict[str, Home], queries: pl.DataFrame, understand_versions: bool = True
 ) -> pl.DataFrame | None:
@@ -31,7 +31,7 @@ def known_versions(
     )
 
 
-@tag(stage="queries", frame="VERSION_SCOPE")
+@tag(stage="question", frame="VERSION_SCOPE")
 def version_scope(
     queries: pl.DataFrame,
     known_versions: pl.DataFrame | None,
@@ -49,7 +49,7 @@ def version_scope(
     )
 
 
-@tag(stage="queries", frame="SCOPED_QUERIES")
+@tag(stage="question", frame="SCOPED_QUERIES")
 def scoped_queries(queries: pl.DataFrame, version_scope: pl.DataFrame) -> pl.DataFrame:
     """The questions with the versions that each may see."""
     return version_choice.scoped(queries, version_scope)

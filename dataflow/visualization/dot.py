@@ -8,9 +8,10 @@ import html
 import json
 from collections.abc import Iterable, Mapping
 
-from dataflow.visualization.picture import Box, Picture
+from dataflow.visualization.picture import IMPLIED, Box, Picture
 
 _INK, _GREY, _IO, _GONE, _NEW = "#30363d", "#8b949e", "#1f5fa8", "#c0392b", "#2e8b57"
+_FAINT = "#d5dbe2"
 _BOXES = {
     "removed": {"style": "rounded,filled,dashed", "color": _GONE, "fontcolor": _GONE},
     "added": {"color": _NEW, "penwidth": "1.6"},
@@ -21,6 +22,7 @@ _BOXES = {
 _ARROWS = {
     "removed": {"style": "dashed", "color": _GONE},
     "added": {"color": _NEW, "penwidth": "1.8"},
+    IMPLIED: {"color": _FAINT, "penwidth": "0.8", "arrowsize": "0.5", "constraint": "false"},
 }
 Attributes = Mapping[str, Mapping[str, str]]
 
@@ -126,6 +128,8 @@ def _legend(shown: Picture) -> list[str]:
     keys = [(f'bgcolor="{colour}"', meaning) for meaning, colour in shown.legend.items()]
     if any(box.node.io for box in shown.boxes.values()):
         keys.append((f'border="2" color="{_IO}"', "does I/O"))
+    if faint := [*shown.arrows.values(), *shown.bundles.values()].count(IMPLIED):
+        keys.append((f'bgcolor="{_FAINT}"', f"{faint} pale arrows: a longer way leads there too"))
     rows = [
         f'<tr><td {look} width="24"> </td><td align="left">{html.escape(meaning)}</td></tr>'
         for look, meaning in keys

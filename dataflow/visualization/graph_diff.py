@@ -12,6 +12,7 @@ from typing import Any
 
 from dataflow.visualization.graph_model import Described, Description
 from dataflow.visualization.picture import (
+    IMPLIED,
     MARKS,
     Box,
     Edge,
@@ -148,8 +149,8 @@ def difference_picture(first: Description, second: Description) -> Picture:
     old, new = ({name: box.node for name, box in one.boxes.items()} for one in (before, after))
     moved = {edge for edge in edges ^ more_edges if {*edge} <= old.keys() & new.keys()}
     whole, more_whole = parted_edges(first)[2], parted_edges(second)[2]
-    arrows = sorted({*before.arrows, *after.arrows, *moved})
-    bundles = sorted({*before.bundles, *after.bundles})
+    arrows = sorted({*_direct(before.arrows), *_direct(after.arrows), *moved})
+    bundles = sorted({*_direct(before.bundles), *_direct(after.bundles)})
     return Picture(
         boxes={name: _box(old.get(name), new.get(name)) for name in sorted(old | new)},
         arrows={edge: _mark(edge, edges, more_edges) for edge in arrows},
@@ -160,6 +161,10 @@ def difference_picture(first: Description, second: Description) -> Picture:
         legend={**MARKS, "the same": "#ffffff"},
         identity=first.identity | second.identity,
     )
+
+
+def _direct(edges: Mapping[Edge, str]) -> list[Edge]:
+    return [edge for edge, mark in edges.items() if mark != IMPLIED]
 
 
 def _box(before: Described | None, after: Described | None) -> Box:

@@ -1,12 +1,12 @@
 """What a picture of a graph shows: boxes, arrows and clusters, before it is written as DOT.
 
-A picture must stay readable with six sub-graphs, so it leaves out what follows from the rest: an
-arrow between nodes that a longer path implies, and the parts of a node's result. What a node reads
-from inside a sub-graph other than its result is one dotted arrow from the sub-graph as a whole.
+A picture must stay readable with six sub-graphs. So an arrow that a longer path implies is grey, and
+the legend counts these. The parts of a node's result have no boxes. What a node reads from inside a
+sub-graph other than its result is one dotted arrow from the sub-graph as a whole.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from statistics import fmean
 from typing import Any
@@ -21,6 +21,9 @@ PALETTE = (
 
 MARKS = {"added": "#b7e4c0", "removed": "#f5b8b8", "changed": "#ffe08a"}
 """Fill colours of what differs between two graphs."""
+
+IMPLIED = "implied"
+"""The mark of an arrow between nodes that a longer path connects too."""
 
 Edge = tuple[str, str]
 
@@ -72,14 +75,46 @@ def picture(description: Description, marks: Mapping[str, str] | None = None) ->
             name: Box(node, tuple(filter(None, (node.variant, node.owner))), given.get(name, ""))
             for name, node in shown.items()
         },
-        arrows=dict.fromkeys(sorted(arrows), ""),
-        bundles=dict.fromkeys(sorted(bundles), ""),
+        arrows=arrows,
+        bundles=bundles,
         titles={one: one for one in description.outputs},
         outputs=description.outputs,
         inputs=_read_inputs(description),
         legend=stage_colours(description),
         identity=description.identity,
     )
+
+
+def overview(description: Description) -> Picture:
+    """The picture of the stages alone: a box for each, with the names of some of its nodes."""
+    nodes = [node for node in description.nodes.values() if node.stage]
+    members: dict[str, list[Described]] = {}
+    for node in nodes:
+        members.setdefault(node.stage, []).append(node)
+    stage_of = {node.name: node.stage for node in nodes}
+    grouped = {
+        stage: Described(
+            name=stage,
+            subgraph="",
+            stage=stage,
+            implementation="",
+            io=any(one.io for one in of),
+            field_of="",
+            needs=tuple(sorted({stage_of[need] for one in of for need in one.needs} - {stage})),
+            inputs=(),
+            parameters={},
+        )
+        for stage, of in sorted(members.items())
+    }
+    shown = picture(Description(grouped, {}, {}))
+    boxes = {name: replace(box, notes=_some(members[name])) for name, box in shown.boxes.items()}
+    return replace(shown, boxes=boxes, legend=stage_colours(description))
+
+
+def _some(members: list[Described], lines: int = 4) -> tuple[str, ...]:
+    """The names of nodes that are no parts of others, the first few a line each."""
+    names = list(dict.fromkeys(one.short for one in members if not one.field_of))
+    return (*names[:lines], *(["..."] if len(names) > lines else []))
 
 
 def _read_inputs(description: Description) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
@@ -98,8 +133,11 @@ def drawn_nodes(description: Description) -> dict[str, Described]:
     return {name: node for name, node in nodes.items() if node.field_of not in nodes}
 
 
-def drawn_edges(description: Description) -> tuple[set[Edge], set[Edge]]:
-    """The arrows of a picture, and the bundled ones from a sub-graph as a whole to a node."""
+def drawn_edges(description: Description) -> tuple[dict[Edge, str], dict[Edge, str]]:
+    """The arrows of a picture, and the bundled ones from a sub-graph as a whole to a node.
+
+    Each has its mark: ``IMPLIED`` or none.
+    """
     full = all_edges(description)
     behind = _descendants(full)
     inside, across, bundled = parted_edges(description)
@@ -113,9 +151,11 @@ def drawn_edges(description: Description) -> tuple[set[Edge], set[Edge]]:
         """Whether another reader of the same source leads to the same end."""
         return any(end in behind[other] for other in others - {end})
 
+    marks = {edge: IMPLIED if implied(edge[1], readers[edge[0]]) else "" for edge in across}
+    arrows = dict.fromkeys(inside, "") | marks
     return (
-        inside | {edge for edge in across if not implied(edge[1], readers[edge[0]])},
-        {edge for edge in bundled if not implied(edge[1], readers[f"{edge[0]}."])},
+        dict(sorted(arrows.items())),
+        {e: IMPLIED if implied(e[1], readers[f"{e[0]}."]) else "" for e in sorted(bundled)},
     )
 
 

@@ -7,7 +7,7 @@ from dataflow.driver.config_graphs import describe_config
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.visualization.folding import fold
 from dataflow.visualization.graph_model import Description, describe
-from dataflow.visualization.picture import Picture, picture
+from dataflow.visualization.picture import Picture, overview, picture
 from dataflow.visualization.png import RenderError
 from operators.errors import suggest
 
@@ -25,15 +25,19 @@ _GRAPHS: dict[str, Callable[[Config], Description]] = {
 }
 
 
-def draw_graph(name: str, config: Config, *, unfold: bool = False) -> Picture:
+def draw_graph(name: str, config: Config, *, unfold: bool = False, stages: bool = False) -> Picture:
     """The picture of one of the graphs; only the retrieval graph is built from ``config``.
 
-    Sub-graphs that are alike are one cluster, or, with ``unfold``, one each.
+    Sub-graphs that are alike are one cluster, or, with ``unfold``, one each. With ``stages``, a box
+    stands for each stage.
 
     Raises:
         RenderError: there is no graph of that name.
     """
     if name not in _GRAPHS:
         raise RenderError(f"no graph {name!r}{suggest(name, _GRAPHS)}")
-    shown = picture(_GRAPHS[name](config))
+    description = _GRAPHS[name](config)
+    if stages:
+        return overview(description)
+    shown = picture(description)
     return shown if unfold else fold(shown)
