@@ -79,7 +79,7 @@ VECTOR_LISTS = pl.Schema({**_TEXT, **_PLACE, "distance": pl.Float64()})
 TEXT_LISTS = pl.Schema({**_TEXT, **_PLACE, "score": pl.Float64()})
 """A search that knows it adds ``coverage``: the score over that of a passage full of all words."""
 
-# One list a query: the lists of its texts fused.
+# One list a query. Several texts are fused: their distance or score is made of those of the texts.
 VECTOR_HITS = pl.Schema({k: v for k, v in VECTOR_LISTS.items() if k != "text_no"})
 TEXT_HITS = pl.Schema({k: v for k, v in TEXT_LISTS.items() if k != "text_no"})
 

@@ -121,15 +121,23 @@ def text_search__unused() -> Frames:
 
 
 @tag(stage="search", frame="VECTOR_HITS")
-def vector_hits(vector_lists: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
+def vector_hits(
+    vector_lists: pl.DataFrame, search_depth: int = 50, missing_score_fraction: float = 0.0
+) -> pl.DataFrame:
     """The vector list of each query: of its one text, or of several fused."""
-    return fuse_texts(vector_lists, "distance", rrf_k=rrf_k)
+    return fuse_texts(
+        vector_lists, "distance", depth=search_depth, missing_score_fraction=missing_score_fraction
+    )
 
 
 @tag(stage="search", frame="TEXT_HITS")
-def text_hits(text_lists: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
+def text_hits(
+    text_lists: pl.DataFrame, search_depth: int = 50, missing_score_fraction: float = 0.0
+) -> pl.DataFrame:
     """The text list of each query: of its one text, or of several fused."""
-    return fuse_texts(text_lists, "score", rrf_k=rrf_k)
+    return fuse_texts(
+        text_lists, "score", depth=search_depth, missing_score_fraction=missing_score_fraction
+    )
 
 
 @tag(stage="search", io="postgres", fail_open="empty", frame=["READ_CHUNKS", "OUTCOMES"])

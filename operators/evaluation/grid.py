@@ -30,7 +30,7 @@ def read_settings(given: Sequence[str]) -> dict[str, list[Any]]:
         name, equals, listed = text.partition("=")
         values = [_value(item) for item in listed.split(",")]
         if not equals or not name.strip() or None in values:
-            raise GridError(f"{text!r} is no setting: write it as rrf_k=2,10,60")
+            raise GridError(f"{text!r} is no setting: write it as vector_weight=0.3,0.5,0.7")
         if len({repr(value) for value in values}) < len(values):
             raise GridError(f"{text!r} has a value twice")
         if name.strip() in settings:
@@ -60,7 +60,7 @@ def grid(settings: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
         dict(zip(settings, values, strict=True)) for values in itertools.product(*settings.values())
     ]
     if not settings or not points:
-        raise GridError("a sweep needs a setting with values, such as rrf_k=2,10,60")
+        raise GridError("a sweep needs a setting with values, such as vector_weight=0.3,0.5,0.7")
     if len(points) > MOST_COMBINATIONS:
         raise GridError(f"{len(points)} combinations are too many: at most {MOST_COMBINATIONS}")
     return points

@@ -1,44 +1,76 @@
 """Fuses the lists of several texts of one question: its intent, paths, the shape of code.
 
-Reciprocal rank fusion over the texts' lists, before the corpus merges its two channels, so that a
-question asked in three ways weighs as much as one asked once.
+Before the corpus merges its two channels, the lists of a channel become one, so that a question
+asked in three ways weighs as much as one asked once.
+
+Scores decide, not ranks. A passage far ahead in the list of one text stays ahead, while reciprocal
+rank fusion prefers what two lists have in their middle. A title and a whole report have BM25 scores
+of different sizes, therefore each list is scaled by its own best hit.
 """
 
 from typing import Literal
 
 import polars as pl
 
-from operators.ranking.merge import reciprocal
+from operators.ranking.normalization import ratio
 
 _KEY = ("query_id", "chunk_id")
+_TEXT = ("query_id", "text_no")
 
 
 def fuse_texts(
-    lists: pl.DataFrame, value: Literal["distance", "score"], *, rrf_k: float = 60
+    lists: pl.DataFrame,
+    value: Literal["distance", "score"],
+    *,
+    depth: int,
+    missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
     """One list a query from the lists of its texts.
 
-    ``VECTOR_LISTS`` become ``VECTOR_HITS``, ``TEXT_LISTS`` become ``TEXT_HITS``, by the sum over
-    the texts of ``1 / (rrf_k + rank)``. A chunk keeps the best ``value``: the lowest distance,
-    the highest score (and ``coverage``, where the lists have it). The list of a query with one text
-    stays as it is.
+    ``VECTOR_LISTS`` become ``VECTOR_HITS``, ``TEXT_LISTS`` become ``TEXT_HITS``. A chunk's value is
+    ``best of all texts * mean over the texts of (value / best of the text)``, where the value is
+    the text score or the similarity, ``1 - distance``. What the list of a text lacks counts there
+    as in :func:`~operators.ranking.normalization.common_scale`: ``missing_score_fraction`` of the
+    list's last hit, less where the list ends before the cut. So a chunk that is the best for every
+    text has the best value of all, and a chunk that one of two texts finds has about half of it.
 
-    >>> rows = [(0, 1, 0, 0.9), (0, 2, 1, 0.5), (1, 2, 0, 0.7)]
+    ``coverage`` is the highest of the chunk, where the lists have it. The list of a query with one
+    text stays as it is.
+
+    Args:
+        lists: columns ``VECTOR_LISTS`` or ``TEXT_LISTS``.
+        value: the column that says how good a hit is.
+        depth: the hits after which a list is cut.
+        missing_score_fraction: 0 to 1.
+
+    >>> rows = [(0, 1, 0, 8.0), (0, 2, 1, 6.0), (1, 2, 0, 2.0)]
     >>> from operators.frames import TEXT_LISTS
     >>> lists = pl.DataFrame([(0, *row) for row in rows], TEXT_LISTS, orient="row")
-    >>> fuse_texts(lists, "score", rrf_k=1)["chunk_id", "score"].rows()
-    [(2, 0.7), (1, 0.9)]
+    >>> fuse_texts(lists, "score", depth=50)["chunk_id", "score"].rows()
+    [(2, 7.0), (1, 4.0)]
     """
     columns = [*_KEY, "rank", value, *({"coverage"} & set(lists.columns))]
     if lists["text_no"].n_unique() < 2:
         return lists.select(columns)
     several = pl.col("text_no").n_unique().over("query_id") > 1
-    best = pl.min(value) if value == "distance" else pl.max(*columns[3:])
-    texts = lists.filter(several).sort("text_no", "rank").unique([*_KEY, "text_no"], keep="first")
-    texts = texts.sort("text_no").with_columns(part=reciprocal("rank", rrf_k))
-    found = texts.group_by(_KEY).agg(best, total=pl.sum("part"), best_rank=pl.min("rank"))
-    found = found.sort("query_id", -pl.col("total"), "best_rank", "chunk_id")
+    raw = 1 - pl.col(value) if value == "distance" else pl.col(value)
+    hits = lists.filter(several).with_columns(raw=raw.fill_nan(None))
+    hits = hits.sort(*_TEXT, "rank").unique([*_TEXT, "chunk_id"], keep="first")
+    hits = hits.with_columns(share=ratio(pl.col("raw"), pl.max("raw").over(_TEXT)))
+    full = ((1 + pl.max("rank")) / depth).clip(upper_bound=1.0)
+    texts = hits.group_by(_TEXT).agg(lacking=missing_score_fraction * full * pl.min("share"))
+    every = hits.select(_KEY).unique().join(texts, on="query_id")
+    every = every.join(hits, on=[*_TEXT, "chunk_id"], how="left").sort(*_KEY, "text_no")
+    found = every.group_by(_KEY).agg(
+        pl.coalesce("share", "lacking").mean(),
+        pl.max("raw", *columns[4:]),
+        best_rank=pl.min("rank"),
+    )
+    good = pl.max("raw").over("query_id").clip(0).fill_null(0.0) * pl.col("share")
+    found = found.with_columns(good=good).sort("query_id", -pl.col("good"), "best_rank", "chunk_id")
     place = pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
-    fused = found.with_columns(rank=place).select(columns)
+    fused = found.with_columns(
+        rank=place, **{value: 1 - pl.col("good") if value == "distance" else pl.col("good")}
+    ).select(columns)
     alone = lists.filter(~several).select(columns)
     return pl.concat([fused, alone]).sort("query_id", "rank", maintain_order=True)

@@ -24,8 +24,8 @@ _OF_CHANNELS = {"vector": "vector_value", "text": "text_value"}
 def side_by_side(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> pl.DataFrame:
     """``NORMALIZED`` with similarities and text scores as they are; null where a list lacks a hit.
 
-    The order of a list decides: its hit at rank r has the list's r-th best value. The list of one
-    text is so already. The list of several texts is in the order that their lists have together.
+    The order of a list decides: its hit at rank r has the list's r-th best value. The lists of our
+    searches, fused or not, are so already.
 
     Args:
         vector_hits, text_hits: columns ``VECTOR_HITS`` and ``TEXT_HITS``.
@@ -129,9 +129,9 @@ def common_scale(
         lacking = missing_score_fraction * full * pl.col(f"{channel}_last")
         return pl.coalesce(f"{channel}_value", lacking)
 
-    near = _ratio(pl.col("nearest"), pl.col("best_similarity")) ** (1 - corpus_normalization)
-    vector = _ratio(filled("vector"), pl.col("nearest")) * near
-    text = _ratio(filled("text"), pl.col("best_score"))
+    near = ratio(pl.col("nearest"), pl.col("best_similarity")) ** (1 - corpus_normalization)
+    vector = ratio(filled("vector"), pl.col("nearest")) * near
+    text = ratio(filled("text"), pl.col("best_score"))
     scaled = known.with_columns(vector_value=vector, text_value=text).select(NORMALIZED.names())
     return _without_silent(scaled, channels)
 
@@ -166,7 +166,7 @@ def _max_ratio(values: pl.Expr) -> pl.Expr:
 
     Bruch, Gai and Ingber, TOIS 2023.
     """
-    return _ratio(values, values.max().over("query_id"))
+    return ratio(values, values.max().over("query_id"))
 
 
 def _three_sigma(values: pl.Expr) -> pl.Expr:
@@ -179,7 +179,7 @@ def _three_sigma(values: pl.Expr) -> pl.Expr:
     return pl.when(values.is_not_null()).then((scaled + 0.5).clip(0, 1))
 
 
-def _ratio(values: pl.Expr, high: pl.Expr) -> pl.Expr:
+def ratio(values: pl.Expr, high: pl.Expr) -> pl.Expr:
     """``values / high``; 0 for a negative or a missing value.
 
     Polars divides by a column of one value as it multiplies by the reciprocal. To do so always

@@ -116,7 +116,7 @@ def test_a_grid_is_swept_to_a_table_and_a_page(
         (1, ["evaluate", "reranked", "--reranker", "nothing:here"], "is no MODULE:FUNCTION"),
         (2, ["sweep", "--set", "rrfk=1"], "did you mean 'rrf_k'"),
         (1, ["sweep", "--set", "rrf_k"], "is no setting"),
-        (2, ["sweep", "--set", "rrf_k=1,2", "--measure", "NDCG"], "unknown measure 'NDCG'"),
+        (2, ["sweep", "--set", "vector_weight=0,1", "--measure", "NDCG"], "unknown measure 'NDCG'"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_that_says_why(

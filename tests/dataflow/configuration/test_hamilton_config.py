@@ -13,12 +13,13 @@ from dataflow.execution.plan import node_tags
 LISTS = {"fused", "merged"}
 DEDUP = {"deduped", "unique"}
 SEARCHES = {"vector_search", "text_search"}
+HITS = {"vector_hits", "text_hits"}
 OF_CONVEX = {"lexical_weight", "lexical_prior"}
 """What only a convex merge reads."""
 INTENDED = {
-    "missing_score_fraction": {"normalized"},
-    "search_depth_10": SEARCHES | {"normalized"},
-    "search_depth_200": SEARCHES | {"normalized"},
+    "missing_score_fraction": HITS | {"normalized"},
+    "search_depth_10": SEARCHES | HITS | {"normalized"},
+    "search_depth_200": SEARCHES | HITS | {"normalized"},
     "corpus_ranks": {"fused"},
     "cosine_dedup": DEDUP | {"similarity_index"},
     "full_text_weight": {"lexical_prior"},
@@ -36,7 +37,7 @@ INTENDED = {
     "plain_text_search": {"text_search"},
     "reranked": {"reranked"},
     "rrf": LISTS | OF_CONVEX,
-    "rrf_steep": LISTS | OF_CONVEX | {"vector_hits", "text_hits"},
+    "rrf_steep": LISTS | OF_CONVEX,
     "by_list": {"normalized"},
     "merged_ranks": {"merged"} | OF_CONVEX,
     "static_model": set(),

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from operators.errors import CrosscorpusError
+from operators.frames import TEXT_LISTS
 
 Drivers = Callable[..., Any]
 
@@ -32,6 +33,22 @@ def test_per_corpus_answers_stay_available(run: Any, driver_of: Drivers, world: 
     assert out["wiki"].equals(out["wiki.unified"])
     assert out["wiki"]["corpus"].unique().to_list() == ["wiki"]
     assert out["review.vector_hits"]["chunk_id"].to_list() == [11]
+
+
+@pytest.mark.parametrize(
+    ("depth", "fraction", "found"), [(50, 0.0, 4), (2, 1.0, 5), (4, 0.5, 4.25)]
+)
+def test_what_one_text_of_a_question_lacks_counts_as_the_run_says(
+    driver_of: Drivers, depth: int, fraction: float, found: float
+) -> None:
+    first, second = [(0, 0, 1, 0, 8.0), (0, 0, 2, 1, 2.0)], [(0, 1, 2, 0, 4.0), (0, 1, 3, 1, 1.0)]
+    words = pl.DataFrame([*first, *second], TEXT_LISTS, orient="row")
+    near = words.select(*words.columns[:4], distance=1 - pl.col("score") / 8)
+    how = {"wiki.search_depth": depth, "wiki.missing_score_fraction": fraction}
+    lists = {"wiki.text_lists": words, "wiki.vector_lists": near}
+    out = driver_of().execute(["wiki.text_hits", "wiki.vector_hits"], how, lists)
+    assert out["wiki.text_hits"].filter(chunk_id=1)["score"].item() == found
+    assert out["wiki.vector_hits"].filter(chunk_id=1)["distance"].item() == 1 - found / 8
 
 
 def test_one_channel_alone_leaves_the_other_search_out(driver_of: Drivers, world: Any) -> None:

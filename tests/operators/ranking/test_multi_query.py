@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,36 +20,96 @@ lists = st.lists(
     unique_by=lambda one: one[:2],
 ).map(
     lambda found: [
-        (query, text, chunk, rank, rank / 8 + text / 100)
+        (query, text, chunk, rank, 0.9 / (rank + text + 1))
         for query, text, chunks, size in sorted(found, key=lambda one: one[:2])
         for rank, chunk in enumerate(chunks[:size])
     ]
-)  # a search returns its lists by query and text
+)  # a search returns its lists by query and text; the values are text scores or similarities
 
 
-def expected(rows: list[Row], better: object) -> list[tuple[int, int, int, float]]:
-    out = []
-    for query in sorted({row[0] for row in rows}):
-        scores: dict[int, float] = {}
-        ranks: dict[int, int] = {}
-        values: dict[int, float] = {}
-        for _, _, chunk, rank, value in sorted(row for row in rows if row[0] == query):
-            scores[chunk] = scores.get(chunk, 0.0) + 1 / (60 + rank)
-            ranks[chunk] = min(ranks.get(chunk, rank), rank)
-            values[chunk] = better(values.get(chunk, value), value)  # type: ignore[operator]
-        order = sorted(scores, key=lambda c: (-scores[c], ranks[c], c))
-        out += [(query, chunk, rank, values[chunk]) for rank, chunk in enumerate(order)]
+def vector_lists(rows: list[Row]) -> pl.DataFrame:
+    near = [(*row[:4], 1 - row[4]) for row in rows]
+    return pl.DataFrame(near, schema=VECTOR_LISTS, orient="row")
+
+
+def text_lists(rows: list[Row]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=TEXT_LISTS, orient="row")
+
+
+def expected(rows: list[Row], depth: int, fraction: float) -> dict[tuple[int, int], float]:
+    """The value of each query and chunk, for queries of more than one text."""
+    out = {}
+    for query in {row[0] for row in rows}:
+        texts: dict[int, dict[int, float]] = {}
+        for _, text, chunk, _, value in (row for row in rows if row[0] == query):
+            texts.setdefault(text, {})[chunk] = value
+        best = max(max(found.values()) for found in texts.values())
+        for chunk in {chunk for found in texts.values() for chunk in found}:
+            shares = []
+            for found in texts.values():
+                lacking = fraction * min(len(found) / depth, 1) * min(found.values())
+                shares.append(found.get(chunk, lacking) / max(found.values()))
+            if len(texts) > 1:
+                out[query, chunk] = best * sum(shares) / len(shares)
     return out
 
 
+@given(lists, st.integers(1, 8), st.floats(0, 1))
+def test_a_chunk_has_the_mean_of_its_shares_of_each_texts_best(
+    rows: list[Row], depth: int, fraction: float
+) -> None:
+    how = {"depth": depth, "missing_score_fraction": fraction}
+    values = expected(rows, depth, fraction)
+    near = check(fuse_texts(vector_lists(rows), "distance", **how), VECTOR_HITS, "vector_hits")
+    words = check(fuse_texts(text_lists(rows), "score", **how), TEXT_HITS, "text_hits")
+    for fused, raw in ((near, 1 - near["distance"]), (words, words["score"])):
+        found = {(q, c): v for q, c, v in zip(*fused[["query_id", "chunk_id"]], raw, strict=True)}
+        assert values == pytest.approx({key: found[key] for key in values})
+        for (_,), one in fused.with_columns(raw=raw).group_by(["query_id"]):
+            assert one["rank"].to_list() == list(range(one.height))
+            assert one["raw"].is_sorted(descending=True)
+
+
+def test_a_hit_far_ahead_for_one_text_beats_one_in_the_middle_of_both() -> None:
+    title = [(0, 0, chunk, chunk, value) for chunk, value in enumerate((9.0, 2.0, 1.9))]
+    prose = [(0, 1, chunk, rank, value) for rank, (chunk, value) in enumerate([(3, 4.0), (1, 1.0)])]
+    found = fuse_texts(text_lists([*title, *prose]), "score", depth=50)
+    assert found["chunk_id"].to_list()[:2] == [0, 3]  # ranks alone put 1 first
+
+
+def test_a_long_text_does_not_drown_a_short_one_by_the_size_of_its_scores() -> None:
+    rows = [(0, 0, 1, 0, 80.0), (0, 0, 2, 1, 79.0), (0, 1, 2, 0, 3.0), (0, 1, 1, 1, 1.0)]
+    found = fuse_texts(text_lists(rows), "score", depth=50)
+    assert found["chunk_id"].to_list() == [2, 1]
+
+
+def test_the_value_of_what_all_texts_find_best_is_the_best_of_all() -> None:
+    rows = [(0, 0, 1, 0, 0.5), (0, 0, 2, 1, 0.25), (0, 1, 1, 0, 0.75)]
+    near = fuse_texts(vector_lists(rows), "distance", depth=50)
+    assert near.rows() == [(0, 1, 0, 0.25), (0, 2, 1, 1 - 0.75 / 4)]
+
+
+def test_a_chunk_keeps_the_highest_coverage_of_any_text() -> None:
+    rows = [(0, 0, 1, 0, 8.0), (0, 0, 2, 1, 6.0), (0, 1, 2, 0, 2.0)]
+    known = text_lists(rows).with_columns(coverage=pl.Series([0.5, 0.25, 0.75]))
+    found = fuse_texts(known, "score", depth=50)
+    assert found.columns == [*TEXT_HITS, "coverage"]
+    assert dict(found["chunk_id", "coverage"].iter_rows()) == {1: 0.5, 2: 0.75}
+
+
+def test_distances_that_are_no_numbers_and_opposite_vectors_count_nothing() -> None:
+    rows = [(0, 0, 1, 0, math.nan), (0, 1, 2, 0, -0.5), (0, 1, 1, 1, -0.75)]
+    near = fuse_texts(vector_lists(rows), "distance", depth=50, missing_score_fraction=0.5)
+    assert near["distance"].to_list() == [1.0, 1.0]
+
+
 @given(lists)
-def test_lists_of_several_texts_fuse_by_reciprocal_rank(rows: list[Row]) -> None:
-    near = fuse_texts(pl.DataFrame(rows, schema=VECTOR_LISTS, orient="row"), "distance")
-    check(near, VECTOR_HITS, "vector_hits")
-    assert near.rows() == expected(rows, min)
-    words = fuse_texts(pl.DataFrame(rows, schema=TEXT_LISTS, orient="row"), "score")
-    check(words, TEXT_HITS, "text_hits")
-    assert words.rows() == expected(rows, max)
+def test_a_batch_gives_each_question_the_bits_it_has_alone(rows: list[Row]) -> None:
+    how = {"depth": 4, "missing_score_fraction": 0.5}
+    together = fuse_texts(text_lists(rows), "score", **how)
+    for query in {row[0] for row in rows}:
+        alone = fuse_texts(text_lists([row for row in rows if row[0] == query]), "score", **how)
+        assert together.filter(query_id=query).rows() == alone.rows()
 
 
 @given(lists)
@@ -55,9 +118,9 @@ def test_a_question_with_one_text_keeps_its_list_in_any_company(rows: list[Row])
     others = [row for row in rows if row[0] != 0]
     spread = [(q, t, c, 2 * r, v) for q, t, c, r, v in alone]  # ranks with gaps stay too
     frame = pl.DataFrame([*spread, *others], schema=VECTOR_LISTS, orient="row")
-    found = fuse_texts(frame, "distance").filter(query_id=0)
+    found = fuse_texts(frame, "distance", depth=50).filter(query_id=0)
     assert found.rows() == [(q, c, r, v) for q, _, c, r, v in spread]
 
 
 def test_no_list_gives_no_hit() -> None:
-    assert fuse_texts(empty(VECTOR_LISTS), "distance").is_empty()
+    assert fuse_texts(empty(VECTOR_LISTS), "distance", depth=50).is_empty()
