@@ -24,7 +24,7 @@ def demo() -> None:
 
     Example: crosscorpus demo
     """
-    from dataflow import build_driver, load_config
+    from dataflow import build_driver
     from dataflow.cli.console import terminal
     from dataflow.ingestion.sources import ingest_into
     from model_builds.install_minilm import install_minilm
@@ -39,15 +39,12 @@ def demo() -> None:
             _COLLECTION, documents_source(_DOCUMENTS), prune=True, on_event=on_event
         )
     terminal.show_report(report)
-    settings = load_config("default").with_changes({"parameters": {"top_k": 3}})
-    with build_driver(settings, _COLLECTION, dsn=resolve_dsn()) as driver:
+    with build_driver("default", _COLLECTION, dsn=resolve_dsn()) as driver:
         for question in _QUESTIONS:
             typer.echo(f'\n$ crosscorpus query "{question}" -C {_COLLECTION} --top-k 3\n')
             began = perf_counter()
-            answer = driver.execute(
-                ["results", "citations", "notes", "provenance"],
-                inputs={"query": question, "trigger": settings.usual_trigger},
-            )
+            inputs = driver.question_inputs(question, top_k=3)
+            answer = driver.execute(["results", "citations", "notes", "provenance"], inputs)
             terminal.show_answer(answer, seconds=perf_counter() - began)
     typer.echo(
         "\nYour own: crosscorpus ingest git PATH, then crosscorpus query ... --context; this one"

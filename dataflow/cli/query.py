@@ -150,23 +150,22 @@ class Question:
         """The question as :func:`dataflow.cli.console.asking.reply_to` takes it."""
         config = Path(self.config)
         return {
-            "inputs": {
+            "question": {
                 "query": self.text or [self.regex or ""],
                 "trigger": _mix(self.trigger),
                 "repos": self.repo or None,
                 "language": self.language,
                 "state": self.state,
-                "path_prefix": self.path,
+                "path": self.path,
                 "pattern": self.regex,
                 "as_of": self.as_of and self.as_of.isoformat(),
-                "only_corpora": self.corpus or None,
-                "versions": self.version or self.versions,
+                "corpora": self.corpus or None,
+                "version": self.version or None,
+                "versions": self.versions,
+                "top_k": self.top_k,
                 "explain_chunks": self.explain_chunk or None,
             },
-            "changes": {
-                **({"parameters": {"top_k": self.top_k}} if self.top_k else {}),
-                **({"languages": _mix(self.languages)} if self.languages else {}),
-            },
+            "changes": {"languages": _mix(self.languages)} if self.languages else {},
             **{"words": self.words, "context": self.context, "timings": self.timings},
             **{"page": bool(self.explain), "explained": bool(self.explain or self.explain_chunk)},
             **{"width": shutil.get_terminal_size().columns, "terminal": sys.stdout.isatty()},

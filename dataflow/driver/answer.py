@@ -1,4 +1,4 @@
-"""The answer to one question as plain values: results, context, citations and notes."""
+"""One question as its caller says it, and its answer as plain values."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,12 +13,19 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dataflow.configuration.config_model import Config
+from dataflow.driver.visibility import visible_filters
+from operators.errors import CrosscorpusError
+from operators.postgres.search.filter_values import check_known_values
+from operators.postgres.store import Home
 
 if TYPE_CHECKING:
     import pyarrow
 
 NODES = ("results", "context_window", "citations", "notes", "provenance")
 """What an answer is made of."""
+
+OTHER_NAMES = {"corpora": "only_corpora", "path": "path_prefix", "version": "versions"}
+"""What a caller may say -> the input of the graph that it is."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,45 @@ class AnswerMethods:
 
     _askers: Executor
     config: Config
+    homes: dict[str, Home]
     execute: Callable[..., dict[str, Any]]
+
+    def question_inputs(
+        self, query: str | Sequence[str], *, must_exist: bool = False, **asked: Any
+    ) -> dict[str, Any]:
+        """The inputs of ``execute`` for one question, for a caller who wants other nodes.
+
+        Args:
+            query: one text, or several ways to put one question.
+            must_exist: a repository or a language that no visible document has is an error, and
+                not an answer without results.
+            asked: inputs of ``execute``, and parameters, by their names; None is left out.
+                ``corpora`` is another name of ``only_corpora``, ``path`` of ``path_prefix``, and
+                ``version`` of ``versions``, but ``version`` always names a version (``versions``
+                may also be ``newest`` or ``all``). People ask, so that the trigger is ``question``
+                where none is given and the configuration has it; ``none`` is a name too.
+
+        Raises:
+            UnknownName: ``must_exist``, and no document is of the repository or in the language.
+            CrosscorpusError: an input is given under two names.
+        """
+        if isinstance(version := asked.get("version"), str):
+            asked["version"] = [version] if version else None
+        asked |= {"query": query, "trigger": asked.get("trigger") or self.config.usual_trigger}
+        given = {name: one for name, one in asked.items() if one is not None}
+        for other, name in OTHER_NAMES.items():
+            if {other, name} <= given.keys():
+                raise CrosscorpusError(f"{other} and {name} say the same: leave one of them out")
+        inputs = {
+            OTHER_NAMES.get(name, name): list(one)
+            if isinstance(one, Sequence) and not isinstance(one, str)
+            else one
+            for name, one in given.items()
+        }
+        if must_exist:
+            named = {name: inputs.get(name) for name in ("repos", "language")}
+            check_known_values(self.homes, visible_filters(self.config), **named)
+        return inputs
 
     def ask(
         self,
@@ -122,22 +167,15 @@ class AnswerMethods:
     ) -> Answer:
         """The answer to one question, put in one way or in several.
 
-        Arguments are the inputs of ``execute`` of the same names; ``more`` takes the others, and
-        parameters by name (``top_k=5``). People ask, so that the trigger is ``question`` where none
-        is given; ``none`` is a name too.
+        Arguments are those of :meth:`question_inputs`; ``more`` takes the others (``top_k=5``).
 
         Raises:
-            CrosscorpusError: as ``execute``.
+            CrosscorpusError: as :meth:`question_inputs` and ``execute``.
         """
-        asked: dict[str, Any] = {"query": query, "repos": repos, "versions": versions}
-        asked |= {"only_corpora": only_corpora, "path_prefix": path_prefix, "language": language}
-        asked |= {"trigger": trigger or self.config.usual_trigger, "as_of": as_of, **more}
-        inputs = {
-            name: list(one) if isinstance(one, Sequence) and not isinstance(one, str) else one
-            for name, one in asked.items()
-            if one is not None
-        }
-        return answer_of(self.execute(NODES, inputs=inputs))
+        asked: dict[str, Any] = {"trigger": trigger, "repos": repos, "only_corpora": only_corpora}
+        asked |= {"path_prefix": path_prefix, "language": language, "versions": versions}
+        asked |= {"as_of": as_of, **more}
+        return answer_of(self.execute(NODES, self.question_inputs(query, **asked)))
 
     async def aask(self, query: str | Sequence[str], **asked: Any) -> Answer:
         """As :meth:`ask`, for coroutines: all share as many threads as the driver has workers."""

@@ -12,7 +12,7 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from dataflow.service.protection.limits import answered, while_there
-from dataflow.service.tools import Corpora, Query, Repos, Trigger, Use, inputs
+from dataflow.service.tools import Corpora, Query, Repos, Trigger, Use
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 
@@ -88,11 +88,10 @@ async def answers(use: Use, asked: Batch, seconds: float) -> AsyncIterator[pl.Da
 def answers_together(use: Use, asked: Batch, texts: Sequence[str]) -> pl.DataFrame:
     """A row a text: what one run of the graph finds for all of them."""
     with use() as service, service.metrics.question("batch", len(texts)):
-        inputs(service, "", corpora=asked.corpora, repos=asked.repos)  # known names alone
-        trigger = asked.trigger or service.driver.config.usual_trigger
-        shared = {"trigger": trigger, "corpora": asked.corpora, "repos": asked.repos}
+        shared = {"trigger": asked.trigger, "corpora": asked.corpora, "repos": asked.repos}
+        given = service.driver.question_inputs("", must_exist=True, **shared)
         queries = pl.DataFrame({"query_id": range(len(texts)), "text": texts}).with_columns(
-            pl.lit(value).alias(name) for name, value in shared.items() if value is not None
+            pl.lit(value).alias(name) for name, value in given.items() if name != "query"
         )
         out = service.driver.execute(
             ["results", "notes", "provenance"], {"top_k": asked.top_k}, {"queries": queries}

@@ -13,21 +13,9 @@ import polars as pl
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
 
-from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.service import models
-from dataflow.service.tools import (
-    Id,
-    Query,
-    Service,
-    Use,
-    document,
-    found,
-    inputs,
-    search,
-    text_of,
-    told,
-)
+from dataflow.service.tools import Id, Query, Service, Use, document, found, search, text_of, told
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture
 from dataflow.visualization.png import RenderError, draw
@@ -84,7 +72,7 @@ def graph(service: Service, query: Query, **asked: Any) -> models.GraphTimes:
     """What each node of the graph takes for a question."""
     took: dict[str, float] = {}
     began = perf_counter()
-    service.driver.execute(NODES, {**inputs(service, query, **asked), "timings": took})
+    service.driver.ask(query, must_exist=True, timings=took, **asked)
     ms = (perf_counter() - began) * 1000
     described = describe_retrieval(service.driver.graph, took)
     shown = picture(described)

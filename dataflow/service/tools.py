@@ -16,13 +16,13 @@ import polars as pl
 from pydantic import AfterValidator, Field
 
 from dataflow.configuration.config_model import Config
-from dataflow.driver.answer import NODES, Answer, answer_of
+from dataflow.driver.answer import Answer
 from dataflow.driver.retrieval_driver import RetrievalDriver
+from dataflow.driver.visibility import visible_homes
 from dataflow.service import models
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
 from dataflow.service.protection.limits import answered
-from dataflow.service.visibility import visible_filters, visible_homes
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.token_counts import head
 from operators.errors import CrosscorpusError, UnknownName
@@ -34,7 +34,6 @@ from operators.postgres.inspect.status import status as read_status
 from operators.postgres.inspect.version_history import diff_versions, list_versions, version_place
 from operators.postgres.inspect.version_topics import lineage_named, topics
 from operators.postgres.search.chunk_lookup import locate
-from operators.postgres.search.filter_values import check_known_values
 from operators.postgres.store import Home, Store, by_store, collection_info
 from operators.versions.version_diff import Change
 
@@ -45,9 +44,6 @@ SNIPPET = 300
 PAGE = 20
 PAGE_TOKENS = 8_000
 MOST_TOKENS = 7_000
-
-_INPUTS = {"corpora": "only_corpora", "path": "path_prefix", "version": "versions"}
-"""The tools' parameters that the graph has under another name."""
 
 _ID = re.compile(r"(\w+):(-?[0-9]{1,19})")  # of a passage: its corpus and its number
 
@@ -190,8 +186,9 @@ def explain(
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
     asked |= {"trigger": trigger, "explain_chunks": wanted or None}
     wished = ("results", "dispositions", "notes", "explain", "provenance")
-    out = service.driver.execute(wished, inputs(service, query, **asked))
-    service.metrics.run(out["provenance"], service.driver.stages)
+    driver = service.driver
+    out = driver.execute(wished, driver.question_inputs(query, must_exist=True, **asked))
+    service.metrics.run(out["provenance"], driver.stages)
     return models.Reasons(
         passages=[
             models.Reason(
@@ -293,24 +290,11 @@ async def told(use: Use, work: Callable[[Service], T], seconds: float) -> T:
     return await answered(put_to_it, seconds)
 
 
-def inputs(service: Service, query: str, **asked: Any) -> dict[str, Any]:
-    """The graph's inputs of one question; a repository that nothing has is an error.
-
-    ``asked`` has the names of the tools' parameters, or of the graph's.
-    """
-    config = service.driver.config
-    named = {name: asked.get(name) for name in ("repos", "language")}
-    check_known_values(service.homes, visible_filters(config), **named)
-    version, trigger = asked.get("version"), asked.get("trigger") or config.usual_trigger
-    asked |= {"trigger": trigger, "version": [version] if version else None}
-    shown = {_INPUTS.get(name, name): one for name, one in asked.items() if one is not None}
-    return {"query": query, **shown}
-
-
 def _ask(service: Service, query: str, **asked: Any) -> Answer:
-    out = service.driver.execute(NODES, inputs(service, query, **asked))
-    service.metrics.run(out["provenance"], service.driver.stages)
-    return answer_of(out)
+    """The answer to a question about what exists, counted."""
+    answer = service.driver.ask(query, must_exist=True, **asked)
+    service.metrics.run(answer.provenance, service.driver.stages)
+    return answer
 
 
 def _steps(explained: pl.DataFrame) -> list[models.Step]:

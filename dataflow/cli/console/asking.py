@@ -16,15 +16,10 @@ from dataflow.cli.console import terminal
 from dataflow.configuration.config_model import Config
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from dataflow.service.visibility import visible_filters
+from dataflow.driver.visibility import visible_filters
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
-from operators.postgres.search.filter_values import (
-    absent_values,
-    as_spelled,
-    check_known_values,
-    check_pattern,
-)
+from operators.postgres.search.filter_values import absent_values, as_spelled, check_pattern
 from operators.postgres.store import Store
 
 _EXPLAINED = ("queries", "outcomes", "dispositions", "explain", "explain_targets")
@@ -40,9 +35,10 @@ def reply_to(
     """The reply to what `crosscorpus query` asks.
 
     Args:
-        asked: ``inputs`` of the graph; ``changes`` of the configuration; ``words``: by words alone;
-            what to show: ``context``, ``timings``, ``json``, ``page``, ``explained``; and
-            ``width``, ``terminal`` and ``colour``, those of the console.
+        asked: ``question``: what ``question_inputs`` of the driver takes; ``changes`` of the
+            configuration; ``words``: by words alone; what to show: ``context``, ``timings``,
+            ``json``, ``page``, ``explained``; and ``width``, ``terminal`` and ``colour``, those of
+            the console.
         settings: the configuration without the changes.
         store: the collection.
         driver_of: gives the driver of a configuration.
@@ -55,30 +51,28 @@ def reply_to(
     Raises:
         UnknownName: no document is of a repository or in the language that is asked for.
     """
-    changes, inputs = dict(asked["changes"]), dict(asked["inputs"])
+    changes, question = dict(asked["changes"]), dict(asked["question"])
     if asked["words"]:
         alone = {"variants": {"merged": "text_only"}}
         changes["corpora"] = dict.fromkeys(settings.corpora, alone)
     settings = settings.with_changes(changes)
     visible = visible_filters(settings)
     try:
-        check_pattern(store, inputs["pattern"])
+        check_pattern(store, question["pattern"])
     except DatabaseError as error:
         said = str(error).rpartition("says: ")[2]
-        raise CrosscorpusError(f"--regex {inputs['pattern']!r}: {said}") from None
-    typed = {name: inputs[name] for name in ("repos", "language", "state")}
+        raise CrosscorpusError(f"--regex {question['pattern']!r}: {said}") from None
+    typed = {name: question[name] for name in ("repos", "language", "state")}
     filters, notes = as_spelled(store, visible, typed)
     for name in changes.get("languages") or ():
         notes += absent_values(store, visible, language=name)
-    inputs |= filters
-    inputs["trigger"] = inputs["trigger"] or settings.usual_trigger
-    inputs["as_of"] = inputs["as_of"] and datetime.fromisoformat(inputs["as_of"])
+    question |= filters
+    question["as_of"] = question["as_of"] and datetime.fromisoformat(question["as_of"])
     outputs = [*NODES, "unmet_filters", *(_EXPLAINED if asked["explained"] else ())]
     with driver_of(settings) as driver:
-        named = {name: inputs[name] for name in ("repos", "language")}
-        check_known_values(driver.homes, visible, **named)
+        inputs = driver.question_inputs(must_exist=True, **question)
         began = perf_counter()
-        answer = driver.execute(outputs, inputs=inputs)
+        answer = driver.execute(outputs, inputs)
         seconds = perf_counter() - began
     page = None
     if asked["page"]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,10 @@ ANSWERS = (  # to the questions of `make demo`: what a reader would open
     "operators/postgres/connection.py",
     "operators/sources/secrets.py",
 )
+
+
+def without_times(shown: str) -> str:
+    return re.sub(r"(?m)^\d+\.\d\d s", "", shown)
 
 
 def test_each_question_of_the_demonstration_is_answered_first_by_what_answers_it(
@@ -38,6 +43,10 @@ def test_each_question_of_the_demonstration_is_answered_first_by_what_answers_it
         assert f" 1  {labels[0]}" in answer
         assert "https://example.org/tollgate/" in answer.partition("citations")[2]
         assert "docs/1.0" not in answer
+    for answer in answers:
+        options, _, shown = answer.partition("\n")
+        printed = crosscorpus("query", *shlex.split(options))
+        assert without_times(printed.stdout.strip()) in without_times(shown)
     again = crosscorpus("demo", CROSSCORPUS_READ_DSN="host=127.0.0.1 port=1")  # asks no replica
     assert again.returncode == 0, again.stderr
     assert "0 new, 0 changed, 27 unchanged" in again.stdout

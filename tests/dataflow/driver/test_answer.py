@@ -64,6 +64,26 @@ def test_a_question_may_be_put_in_several_ways_and_filtered(driver: Any) -> None
         driver.ask(QUERY, topk=3)
 
 
+def test_what_a_caller_says_has_one_meaning_whichever_name_it_has(driver: Any) -> None:
+    said = {"corpora": ("wiki",), "path": "src/", "version": "2.0", "language": None, "top_k": 3}
+    inputs = driver.question_inputs(QUERY, repos=("org/app",), **said)
+    meant = {"only_corpora": ["wiki"], "path_prefix": "src/", "versions": ["2.0"], "top_k": 3}
+    assert inputs == {"query": QUERY, "trigger": "question", "repos": ["org/app"], **meant}
+    assert driver.question_inputs(QUERY, versions="newest")["versions"] == "newest"
+    assert driver.ask(QUERY, corpora=["wiki"]).frame.equals(
+        driver.ask(QUERY, only_corpora=["wiki"]).frame
+    )
+    with pytest.raises(CrosscorpusError, match="path and path_prefix say the same: leave one"):
+        driver.ask(QUERY, path="src/", path_prefix="docs/")
+
+
+def test_a_repository_that_nothing_has_is_an_error_where_the_caller_says_so(driver: Any) -> None:
+    assert not driver.ask(QUERY, repos=["nobody/nothing"]).passages
+    for wrong in ({"repos": ["nobody/nothing"]}, {"language": "klingon"}):
+        with pytest.raises(UnknownName, match=r"no document .* '(nobody/nothing|klingon)' here"):
+            driver.ask(QUERY, must_exist=True, **wrong)
+
+
 def test_sixty_four_coroutines_share_a_driver_and_few_threads(driver: Any) -> None:
     async def ask_all() -> list[Any]:
         return await asyncio.gather(*(driver.aask(QUERY, top_k=n % 3 + 1) for n in range(64)))

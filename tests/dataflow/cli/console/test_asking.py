@@ -13,10 +13,10 @@ from dataflow.cli.console.asking import reply_to
 from operators.errors import CrosscorpusError
 from operators.postgres.store import open_store
 
-NOTHING = ("trigger", "repos", "language", "state", "path_prefix", "pattern", "as_of", "versions")
+NOTHING = ("trigger", "repos", "language", "state", "path", "pattern", "as_of", "versions")
 ASKED: dict[str, Any] = {
-    "inputs": {"query": ["cache"], **dict.fromkeys(NOTHING), "only_corpora": ["code"]},
-    "changes": {"parameters": {"top_k": 1}},
+    "question": {"query": ["cache"], **dict.fromkeys(NOTHING), "corpora": ["code"], "top_k": 1},
+    "changes": {},
     **dict.fromkeys(("words", "context", "timings", "json", "page", "explained"), False),
     **{"width": 80, "terminal": False, "colour": True},
 }
@@ -40,7 +40,7 @@ def test_a_reply_is_plain_data_in_the_shape_that_was_asked_for(
         assert len(json.loads(ask({**ASKED, "json": True})["out"])["results"]) == 1
         page = ask({**ASKED, "page": True, "explained": True})["page"]
         assert page.startswith("<!doctype html>")
-        typed = {**ASKED["inputs"], "repos": ["ORG/APP"]}
-        assert "taken for 'org/app'" in ask({**ASKED, "inputs": typed})["notes"][0]
+        typed = {**ASKED["question"], "repos": ["ORG/APP"]}
+        assert "taken for 'org/app'" in ask({**ASKED, "question": typed})["notes"][0]
         with pytest.raises(CrosscorpusError, match="--regex"):
-            ask({**ASKED, "inputs": {**ASKED["inputs"], "pattern": "("}})
+            ask({**ASKED, "question": {**ASKED["question"], "pattern": "("}})
