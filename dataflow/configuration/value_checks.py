@@ -20,7 +20,7 @@ _Threshold = Annotated[_Finite, Field(gt=0, le=1)]
 
 _BOUNDED = {
     NotNegative: "context_budget context_depth exact_scan_max_rows full_length_words "
-    "full_weight_terms lexical_margin max_citations recency_boost recency_days rerank_depth "
+    "full_weight_terms lexical_margin recency_boost recency_days rerank_depth "
     "search_depth superseded_weight top_k",
     _Positive: "rrf_k",
     _AtLeastOne: "candidate_cap ef_search max_query_characters",

@@ -21,7 +21,7 @@ from operators.context import search_outcomes
 from operators.context.templates import label_names
 from operators.explain import dispositions, steps
 from operators.explain.explain_targets import find_targets
-from operators.frames import DISPOSITIONS, EXPLAIN, EXPLAIN_TARGETS
+from operators.frames import DISPOSITIONS, EXPLAIN, EXPLAIN_TARGETS, FUSED
 from operators.versions import version_choice
 
 REPORTS = ("provenance", "explain_targets", "dispositions", "explain")
@@ -36,22 +36,29 @@ _EXPLAINED = (
 )
 
 
-def nodes_read(reports: Collection[str], graph: FunctionGraph) -> list[str]:
-    """The nodes whose values ``reports`` read."""
+def nodes_read(
+    reports: Collection[str], graph: FunctionGraph, frames_of: Mapping[str, pl.Schema]
+) -> list[str]:
+    """The nodes whose values ``reports`` read; ``frames_of`` as for :func:`ranked_lists`."""
     of_corpora = [f"{name}.{stage}" for name in graph.config["corpora"] for stage in _OF_EACH]
     names = {"provenance": [*_TOLD, *of_corpora]} if "provenance" in reports else {}
     if set(reports) - {"provenance"}:
-        names["explain"] = [*_EXPLAINED, *of_corpora, *ranked_lists(graph)]
+        names["explain"] = [*_EXPLAINED, *of_corpora, *ranked_lists(graph, frames_of)]
     return [*dict.fromkeys(name for read in names.values() for name in read)]
 
 
-def ranked_lists(graph: FunctionGraph) -> dict[str, str]:
+def ranked_lists(graph: FunctionGraph, frames_of: Mapping[str, pl.Schema]) -> dict[str, str]:
     """The lists of all corpora and what each is, from the fused one to the results.
 
-    They are the nodes with the tag ``frame`` FUSED that the results come from.
+    They are the nodes that the results come from whose frame is FUSED: ``frames_of`` says so (the
+    columns of the frames of shipped nodes, by name), or their own tag ``frame``.
     """
     upstream = graph.get_upstream_nodes(["results"])[0]
-    lists = {node.name: node for node in upstream if node_tags(node).get("frame") == "FUSED"}
+    lists = {
+        node.name: node
+        for node in upstream
+        if frames_of.get(node.name) == FUSED or node_tags(node).get("frame") == "FUSED"
+    }
     behind = {name: _before(node, lists) for name, node in lists.items()}
     ordered = sorted(lists, key=lambda name: (len(behind[name]), name))
     return {name: (lists[name].documentation or "").partition("\n")[0] for name in ordered}
@@ -143,6 +150,7 @@ def explanation(
     graph: FunctionGraph,
     how: Mapping[str, Any],
     given: Mapping[str, Any],
+    frames_of: Mapping[str, pl.Schema],
     targets: pl.DataFrame | None = None,
 ) -> dict[str, pl.DataFrame]:
     """``explain_targets``, ``dispositions`` and ``explain`` of a run.
@@ -152,6 +160,7 @@ def explanation(
         graph: the graph of the run.
         how: from :func:`settings`.
         given: the inputs of the run.
+        frames_of: as for :func:`ranked_lists`.
         targets: instead of the chunks that the inputs name.
     """
     corpora, parameters = graph.config["corpora"], how["parameters"]
@@ -166,7 +175,7 @@ def explanation(
             corpora,
             names=given.get("explain_chunks") or (),
         )
-    lists = ranked_lists(graph)
+    lists = ranked_lists(graph, frames_of)
     read = ("queries", "outcomes", "pooled_hits", "context_candidates", "packed", "citations")
     run = dispositions.Run(
         **{name: values[name] for name in read},

@@ -135,6 +135,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         self.hamilton = graph
         self._others = others or {}
         self.homes = homes = homes_of(config, bound["store"], self._others)
+        self._frames_of = config.catalog.frames
         self._bound = {"other_embedders": {}, **bound, "homes": homes}
         if config.reranker:
             from operators.embedding.cross_encoder import load_reranker
@@ -148,7 +149,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         self._scheduler = Scheduler(
             config.workers,
             limit=self._limit,
-            fallback=partial(stand_in, frames_of=config.catalog.frames)
+            fallback=partial(stand_in, frames_of=self._frames_of)
             if config.on_corpus_error == "skip"
             else None,
             adapter=graph.adapter,
@@ -197,7 +198,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         told = {name: instead.pop(name) for name in self._reports if name in instead}
         asked = self._reports & set(wanted) - told.keys()
         nodes = [name for name in wanted if name not in self._reports]
-        nodes = [*dict.fromkeys([*nodes, *reports.nodes_read(asked, self.graph)])]
+        nodes = [*dict.fromkeys([*nodes, *reports.nodes_read(asked, self.graph, self._frames_of)])]
         if self._hooks and memo is None:
             found = self.hamilton.execute(nodes, inputs=given, overrides=instead)
         else:
@@ -207,7 +208,9 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             how = reports.settings(self.graph.config, given, instead)
             if asked - {"provenance"}:
                 targets = told.get("explain_targets")
-                found |= reports.explanation(found, self.graph, how, given, targets)
+                found |= reports.explanation(
+                    found, self.graph, how, given, self._frames_of, targets
+                )
             if "provenance" in asked:
                 found["provenance"] = reports.provenance(found, how, given["timings"])
         return {name: {**found, **told}[name] for name in wanted}
@@ -315,8 +318,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         wanted = [final_vars] if isinstance(final_vars, str) else node_names(final_vars)
         for name in sorted((DRIVER_INPUTS - {"timings"}) & (given.keys() | instead.keys())):
             raise GraphError(f"{name!r} belongs to the driver: give it to build_driver")
-        frames_of = {**self.config.catalog.frames, **reports.FRAMES}
-        known: Any = {"fixed": self._fixed, "reports": self._reports, "frames_of": frames_of}
+        known: Any = {"fixed": self._fixed, "reports": self._reports}
+        known |= {"frames_of": {**self._frames_of, **reports.FRAMES}}
         check_call(self.graph, wanted, given, instead, **known)
         read_trigger(given.get("trigger"), self.config.triggers)
         for name in given.get("only_corpora") or ():

@@ -1,6 +1,6 @@
 """What a picture of a graph shows: boxes, arrows and clusters, before it is written as DOT.
 
-A picture must stay readable with six sub-graphs. So an arrow that a longer path implies is pale, and
+A picture must stay readable with six sub-graphs: an arrow that a longer path implies is pale, and
 the legend counts these. The parts of a node's result have no boxes. What a node reads from inside
 a sub-graph other than its result is one dotted arrow from the sub-graph as a whole.
 """

@@ -30,7 +30,7 @@ INTENDED = {
     "newest_dedup": DEDUP | {"similarity_index"},
     "no_dedup": DEDUP | {"similarity_index"},
     "no_recency": {"aged_hits"},
-    "no_weights": {"weighted"},
+    "no_weights": {"weighted", "trigger_weights"},
     "one_scale": {"normalized"},
     "corpus_normalization": {"normalized"},
     "pg_textsearch": {"text_search"},

@@ -246,7 +246,7 @@ def test_a_variant_may_be_called_off_and_a_search_of_ones_own_may_fail(
 
     @tag(stage="search", io="postgres", fail_open="yes")
     @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
-    def text_search__off(corpus_queries: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    def text_search__off(scoped_queries: pl.DataFrame) -> dict[str, pl.DataFrame]:
         """No words."""
         raise OSError("my index is gone")
     '''
@@ -275,7 +275,7 @@ def test_a_fusion_that_tells_no_factors_is_explained_as_one_step(
         out = driver.execute(wanted, {"query": QUERY})
     first = out["results"]["chunk_id"][0]
     steps = waterfall(out["explain"].filter(chunk_id=first))
-    assert (steps[0].factor, steps[0].formula) == ("fusion", "by fused__mine")
+    assert (steps[0].factor, steps[0].formula) == ("fusion", "Twice the sum.")
     pytest.importorskip("altair", reason="the page needs the extra evaluate")
     from operators.report.explanation import explanation_page
 
