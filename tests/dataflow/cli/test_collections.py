@@ -190,12 +190,8 @@ ODD = "Printing goes through the spooler on the second floor, which is restarted
 
 
 @pytest.fixture(scope="module")
-def run(crosscorpus: Any) -> Any:
-    return lambda *arguments: crosscorpus(*arguments, "-C", NAME)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def collection(run: Any, server_dsn: str, tmp_path_factory: Any) -> Iterator[None]:
+def run(crosscorpus: Any, ingest: Any, server_dsn: str) -> Iterator[Any]:
+    """The command on a collection of versions of one page."""
     rows: list[dict[str, Any]] = [
         {
             "doc_id": f"{version}/{name}", "corpus": "docs", "title": f"The {name}",
@@ -209,11 +205,9 @@ def collection(run: Any, server_dsn: str, tmp_path_factory: Any) -> Iterator[Non
             ("2.0", "2022-01-01", "alone", [ODD]),
         ]
     ]  # fmt: skip
-    file = Path(tmp_path_factory.mktemp("versions")) / "documents.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = run("ingest", "documents", str(file))
+    done = ingest(NAME, *rows)
     assert done.returncode == 0, done.stderr
-    yield
+    yield lambda *arguments: crosscorpus(*arguments, "-C", NAME)
     drop_collection(server_dsn, NAME)
 
 
