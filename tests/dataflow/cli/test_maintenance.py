@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -17,15 +16,13 @@ NAME = "cli-upkeep"
 
 
 @pytest.fixture
-def collection(crosscorpus: Any, server_dsn: str, tmp_path: Path) -> Iterator[str]:
+def collection(ingest: Any, server_dsn: str) -> Iterator[str]:
     rows: list[dict[str, Any]] = [
         {"doc_id": "a", "corpus": "wiki", "text": "flush the cache", "created_at": "2021-05-01"},
         {"doc_id": "b", "corpus": "wiki", "text": "merge the lists", "created_at": "2024-05-01"},
         {"doc_id": "c", "corpus": "wiki", "text": 7},
     ]
-    file = tmp_path / "documents.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = crosscorpus("ingest", "documents", str(file), "-C", NAME)
+    done = ingest(NAME, *rows)
     assert done.returncode == 3, done.stderr
     yield NAME
     drop_collection(server_dsn, NAME)
@@ -51,22 +48,18 @@ def test_status_tells_reasons_run_dates_and_model(crosscorpus: Any, collection: 
 
 
 def test_status_names_the_repositories_of_each_corpus_the_largest_first(
-    crosscorpus: Any, server_dsn: str, tmp_path: Path
+    crosscorpus: Any, ingest: Any, server_dsn: str
 ) -> None:
-    name, file = "cli-upkeep-repos", tmp_path / "documents.jsonl"
+    name = "cli-upkeep-repos"
     repos = [f"org/r{n}" for n in range(9)] + ["org/r5", ""]
     rows = (
         {"doc_id": f"{n}", "corpus": "wiki", "text": f"page {n}", "repo": repo}
         for n, repo in enumerate(repos)
     )
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = crosscorpus("ingest", "documents", str(file), "-C", name)
+    done = ingest(name, *rows)
     assert done.returncode == 0, done.stderr
-    [line] = [
-        line
-        for line in crosscorpus("status", "-C", name).stdout.splitlines()
-        if line.startswith("wiki: ")
-    ]
+    shown = crosscorpus("status", "-C", name).stdout.splitlines()
+    [line] = [line for line in shown if line.startswith("wiki: ")]
     assert line.startswith("wiki: repositories org/r5, org/r0, org/r1,")
     assert line.endswith("org/r7 and 1 more (--json)")
     [wiki] = json.loads(crosscorpus("status", "-C", name, "--json").stdout)["corpora"]
@@ -92,16 +85,13 @@ def test_verify_is_silent_finds_and_repairs(
 
 
 def test_a_corpus_whose_documents_all_failed_can_be_verified_and_filled(
-    crosscorpus: Any, server_dsn: str, tmp_path: Path
+    crosscorpus: Any, ingest: Any, server_dsn: str
 ) -> None:
-    name, file = "cli-upkeep-failed", tmp_path / "documents.jsonl"
-    good = '{"doc_id": "b", "corpus": "docs", "text": "flush the cache"}\n'
-    file.write_text(good + '{"doc_id": "a", "corpus": "wiki", "text": 7}\n')
-    assert crosscorpus("ingest", "documents", str(file), "-C", name).returncode == 3
+    name, good = "cli-upkeep-failed", {"doc_id": "b", "corpus": "docs", "text": "flush the cache"}
+    assert ingest(name, good, {"doc_id": "a", "corpus": "wiki", "text": 7}).returncode == 3
     crosscorpus("verify", "--repair", "-C", name)
     assert crosscorpus("verify", "-C", name).returncode == 0
-    file.write_text(good + '{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
-    assert crosscorpus("ingest", "documents", str(file), "-C", name).returncode == 0
+    assert ingest(name, good, good | {"doc_id": "a", "corpus": "wiki"}).returncode == 0
     assert crosscorpus("verify", "-C", name).returncode == 0
     drop_collection(server_dsn, name)
 

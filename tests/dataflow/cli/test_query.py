@@ -55,12 +55,10 @@ def test_a_person_may_ask_why_a_passage_is_missing(
     assert "no chunk or document 'docs/cahe.md' to explain" in unknown.stderr
 
 
-def test_a_name_of_several_documents_is_said_to_be_one(crosscorpus: Any, tmp_path: Path) -> None:
-    file = tmp_path / "documents.jsonl"
+def test_a_name_of_several_documents_is_said_to_be_one(crosscorpus: Any, ingest: Any) -> None:
     texts = {"a/guide.md": "the cache is flushed", "b/guide.md": "jobs are retried twice"}
     lines = [{"doc_id": p, "path": p, "corpus": "docs", "text": t} for p, t in texts.items()]
-    file.write_text("\n".join(map(json.dumps, lines)))
-    assert crosscorpus("ingest", "documents", str(file), "-C", "alike").returncode == 0
+    assert ingest("alike", *lines).returncode == 0
     asked = ["query", "cache", "-C", "alike", "--explain-chunk"]
     assert "(that name fits 2 documents)" in crosscorpus(*asked, "guide.md").stdout
     assert "that name fits" not in crosscorpus(*asked, "b/guide.md").stdout

@@ -80,16 +80,13 @@ def test_every_line_on_its_pipe_is_answered_and_the_next_one_too(
     with subprocess.Popen(
         command, env=environment(server_dsn, home), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as server:
-        assert server.stdin is not None
         assert server.stdout is not None
 
         def say(line: str | bytes) -> None:
-            assert server.stdin is not None
             server.stdin.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
             server.stdin.flush()
 
         def told() -> Any:
-            assert server.stdout is not None
             return json.loads(server.stdout.readline())
 
         overdue = threading.Timer(60, server.kill)  # where a line is not answered
@@ -148,7 +145,6 @@ def served(
         [*command, *more], env=environment(server_dsn, home), stderr=subprocess.PIPE, text=True
     ) as server:
         try:
-            assert server.stderr is not None
             assert f"MCP at {address}/mcp" in server.stderr.readline()
             for _ in range(200):
                 try:
@@ -175,7 +171,6 @@ def test_apps_and_agents_ask_one_server_until_it_is_told_to_end(
         assert anyio.run(ask) == titles
         server.send_signal(signal.SIGTERM)
         assert server.wait(30) in (0, 143)
-        assert server.stderr is not None
         assert "Traceback" not in server.stderr.read()
 
 
@@ -262,7 +257,6 @@ def test_a_receiver_that_is_away_keeps_no_server_from_answering_and_ending(
             assert asked.json()["results"]
         server.send_signal(signal.SIGTERM)
         assert server.wait(20) in (0, 143)
-        assert server.stderr is not None
         assert "Traceback" not in server.stderr.read()
 
 

@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import github_server
+import github_shapes
 import pytest
 
 TOKEN = "ghp_" + "s3cret" * 6
 
 
 @pytest.fixture(scope="module")
-def server(github_server: Any, github_shapes: Any) -> Iterator[Any]:
+def server() -> Iterator[Any]:
     issue, comment = github_shapes.issue, github_shapes.comment
     with github_server.serving(github_server.GitHub()) as state:
         state.put("issues", issue(1, pull=True), issue(2, state="closed"))

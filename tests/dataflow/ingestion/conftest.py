@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -10,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, zip_longest
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import psycopg
@@ -20,48 +18,14 @@ from psycopg.conninfo import make_conninfo
 
 from operators.postgres.store import Store
 
+# A GitHub to serve, items in the shapes of its API, and PDFs are made there.
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2] / "operators" / "sources"))
+from dying import WordEmbedder
+
 ROOT = Path(__file__).parents[3]
 DYING = Path(__file__).parent / "dying.py"
 TABLES = ("documents", "chunks", "postings", "terms", "corpora", "repos", "embedding_cache")
-
-
-def _load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"crosscorpus_tests_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-WordEmbedder = _load(DYING).WordEmbedder
-_SOURCES = Path(__file__).parents[2] / "operators" / "sources"
-
-
-@pytest.fixture(scope="session")
-def shapes() -> ModuleType:
-    """Items in the shapes of GitHub's API."""
-    return _load(_SOURCES / "github_shapes.py")
-
-
-@pytest.fixture(scope="session")
-def github_server() -> ModuleType:
-    """A GitHub that runs on this machine."""
-    return _load(_SOURCES / "github_server.py")
-
-
-@pytest.fixture(scope="session")
-def pdf_maker() -> ModuleType:
-    """Small PDFs, hostile ones among them."""
-    return _load(_SOURCES / "pdf_maker.py")
-
-
-@pytest.fixture(scope="session")
-def make_pdf(pdf_maker: ModuleType) -> Callable[..., bytes]:
-    """Small PDFs with text, bookmarks, an information dictionary or a password."""
-    made: Callable[..., bytes] = pdf_maker.make_pdf
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +124,16 @@ def write_lines(tmp_path: Path) -> Callable[..., Path]:
         return file
 
     return write
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of three pages."""
+    root = tmp_path / "handbook"
+    root.mkdir()
+    for name in ("one", "two", "three"):
+        (root / f"{name}.md").write_text(f"# {name}\n\ntext of {name}\n")
+    return root
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import github_server
+import github_shapes as shapes
 import pytest
 from ingested import document, git, texts
 from ingesting import (
@@ -160,7 +162,7 @@ def whole(run: Callable[..., Any], listed: bool = False) -> Callable[..., Any]:
         "memory",
     ]
 )  # fmt: skip
-def source(request: pytest.FixtureRequest, tmp_path: Path, shapes: Any) -> Case:
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
     """Ten documents of one kind of source, and how it is ingested."""
     mount, export = tmp_path / "mount" / "app", tmp_path / "export"
 
@@ -195,8 +197,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path, shapes: Any) -> Case:
 
 
 def documents(store: Store, corpus: str) -> int:
-    with store.transaction() as conn:
-        row = conn.execute("SELECT count(*) FROM documents WHERE corpus = %s", (corpus,)).fetchone()
+    row = store.row("SELECT count(*) FROM documents WHERE corpus = %s", (corpus,))
     return int(row[0]) if row else 0
 
 
@@ -246,7 +247,7 @@ def test_an_empty_scan_deletes_nothing_even_if_its_reader_sees_no_fault(
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch, github_server: Any) -> Iterator[Any]:
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A GitHub on this machine."""
     for name in ("GITHUB_TOKEN", "GH_TOKEN", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -257,7 +258,7 @@ def served(monkeypatch: pytest.MonkeyPatch, github_server: Any) -> Iterator[Any]
 
 @pytest.mark.parametrize(("left", "held"), [(0, 10), (6, 10), (7, 7)])
 def test_a_forge_that_lists_little_any_more_deletes_little(
-    left: int, held: int, store: Store, embedder: Any, served: Any, shapes: Any
+    left: int, held: int, store: Store, embedder: Any, served: Any
 ) -> None:
     served.put("issues", *(shapes.issue(n + 1) for n in range(10)))
     with closing(open_github()) as api:
@@ -274,12 +275,11 @@ def test_a_run_is_on_record_with_what_it_did(store: Store, embedder: Any, source
     source.run(store, embedder)
     source.put(TEN - {1})
     report = source.run(store, embedder)
-    with store.transaction() as conn:
-        rows = conn.execute(
-            "SELECT ok, documents_deleted, documents_changed, documents_unchanged, failed, chunks,"
-            " finished_at > started_at, %s = ANY(corpora) FROM runs ORDER BY run_id",
-            (source.corpus,),
-        ).fetchall()
+    rows = store.rows(
+        "SELECT ok, documents_deleted, documents_changed, documents_unchanged, failed, chunks,"
+        " finished_at > started_at, %s = ANY(corpora) FROM runs ORDER BY run_id",
+        (source.corpus,),
+    )
     assert report.documents_unchanged >= 9
     assert rows[1] == (True, 1, 0, report.documents_unchanged, 0, 0, True, True)
 

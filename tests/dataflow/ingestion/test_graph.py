@@ -1,22 +1,30 @@
+"""The graph of an ingestion, what it reports, and nodes that are swapped."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import polars as pl
 import pytest
-from ingested import document
+from hamilton.ad_hoc_utils import create_temporary_module
+from hamilton.function_modifiers import tag
+from ingested import document, texts
 from ingesting import ingest_documents
 from killed_children import kill_children
 from ledger_rows import states
 from psycopg.conninfo import make_conninfo
 
-from dataflow.ingestion.graph_builder import build_ingestion_graph
+from dataflow.execution.built_graph import GraphError
+from dataflow.ingestion.graph_builder import INPUTS, build_ingestion_graph
+from dataflow.ingestion.run import IngestReport, Progress
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, open_store
 from operators.sources.chunking import code_breaks
-from operators.sources.protocol import Document
+from operators.sources.protocol import Document, ReadIssue
 
 Write = Callable[..., Path]
 
@@ -134,6 +142,92 @@ def test_the_first_and_last_moments_are_kept_whatever_the_servers_time_zone(
     dsn = make_conninfo(server_dsn, options=f"-c timezone={zone}")
     with open_store(dsn, store.collection) as abroad:
         assert ingest_documents(abroad, embedder, file).documents_new == 2
-        with abroad.transaction() as conn:
-            rows = conn.execute("SELECT DISTINCT created_at FROM chunks ORDER BY 1").fetchall()
+        rows = abroad.rows("SELECT DISTINCT created_at FROM chunks ORDER BY 1")
     assert [row[0].isoformat() for row in rows] == [m.replace("Z", "+00:00") for m in moments]
+
+
+def test_the_graph_reads_nothing_but_its_inputs() -> None:
+    graph = build_ingestion_graph().graph
+    assert {n.name for n in graph.nodes.values() if n.user_defined} == INPUTS
+
+
+def test_a_module_that_needs_what_nobody_gives_is_an_error() -> None:
+    def written(chunk_embedings: Any) -> int:
+        """Mis-spelt."""
+        return 0
+
+    module: ModuleType = create_temporary_module(written, module_name="misspelt")
+    with pytest.raises(GraphError, match="chunk_embeddings"):
+        build_ingestion_graph(modules=[module])
+
+
+def test_a_node_is_swapped_by_a_module_with_one_of_its_name(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    from dataflow.ingestion.graph import chunks as usual
+
+    @tag(stage="chunk")
+    def chunks(documents: pl.DataFrame, embedder: Any) -> pl.DataFrame:
+        """The first chunk of each document only."""
+        return usual(documents, embedder).filter(pl.col("ordinal") == 0)
+
+    mine = create_temporary_module(chunks, module_name="mine")
+    report = ingest_documents(store, embedder, write_lines(document(1)), modules=[mine])
+    assert report.chunks == 1
+
+
+def test_progress_counts_committed_documents_and_ends_done(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    events: list[Progress] = []
+    seen: list[int] = []
+
+    def on_event(event: Progress) -> None:
+        events.append(event)
+        seen.append(len(texts(store)))
+
+    file = write_lines(*(document(n) for n in range(20)))
+    ingest_documents(store, embedder, file, batch_documents=5, on_event=on_event)
+    assert [e.documents for e in events if e.stage == "scan"] == [5, 10, 15, 20]
+    assert [e.documents for e in events] == seen
+    assert events[-1].stage == "done"
+    assert events[-1].fraction == 1.0
+    assert events[-1].chunks == 60
+
+
+def test_progress_is_told_while_vectors_are_made(
+    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CHUNKS_AT_ONCE", "MOST_AT_ONCE"):
+        monkeypatch.setattr(f"dataflow.ingestion.vectors.{name}", 6)
+    events: list[Progress] = []
+    ingest_documents(
+        store, embedder, write_lines(*(document(n) for n in range(10))),
+        on_event=events.append,
+    )  # fmt: skip
+    within = [e for e in events if e.stage == "embed"]
+    assert [(e.embedded, e.fraction) for e in within] == [(n, n / 30) for n in range(6, 31, 6)]
+    assert (events[-1].stage, events[-1].fraction) == ("done", 1.0)
+
+
+def test_another_chunker_cuts_everything_anew_without_embedding_what_is_the_same(
+    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_lines(*(document(n) for n in range(3)))
+    ingest_documents(store, embedder, file)
+    monkeypatch.setattr("operators.sources.chunking.chunker.VERSION", "next")
+    report = ingest_documents(store, embedder, file)
+    assert (report.documents_changed, report.embedded) == (3, 0)
+
+
+def test_only_a_run_in_which_no_work_failed_is_a_success() -> None:
+    skipped = ReadIssue("a.bin", "binary", failed=False)
+    assert IngestReport(skipped=[skipped], notes=[skipped], known_failures=2).ok
+    assert not IngestReport(failed=[ReadIssue("a.pdf", "damaged")]).ok
+
+
+def test_the_record_of_runs_gets_numbers_alone() -> None:
+    report = IngestReport(documents_new=3, chunks=7, failed=[ReadIssue("a.pdf", "damaged")])
+    counts = report.counts()
+    assert (counts["documents_new"], counts["chunks"], counts["failed"]) == (3, 7, 1)
+    assert {type(value) for value in counts.values()} == {int}

@@ -498,7 +498,7 @@ def test_a_collection_from_before_sources_were_kept_takes_the_first_that_comes(
 ) -> None:
     old, new = (pages(tmp_path / name / "docs", "index", "faq") for name in "ab")
     ingest_folder(store, embedder, old)
-    store.run(lambda conn: conn.execute("DELETE FROM sync_state"))
+    store.execute("DELETE FROM sync_state")
     assert ingest_folder(store, embedder, new).documents_new == 0
     with pytest.raises(CrosscorpusError, match="is taken"):
         ingest_folder(store, embedder, old)
@@ -511,15 +511,6 @@ def test_what_the_error_teaches_is_an_option_of_each_command(crosscorpus: Any) -
         assert "--repo" in shown
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    root = tmp_path / "handbook"
-    root.mkdir()
-    for name in ("one", "two", "three"):
-        (root / f"{name}.md").write_text(f"# {name}\n\ntext of {name}\n")
-    return root
-
-
 @pytest.mark.parametrize("run", [ingest_folder, ingest_wiki])
 def test_a_web_address_holds_until_another_is_given(
     store: Store, embedder: Any, folder: Path, run: Any
@@ -527,8 +518,7 @@ def test_a_web_address_holds_until_another_is_given(
     def links(**options: Any) -> tuple[int, set[str | None]]:
         report = run(store, embedder, folder, **options)
         assert report.ok
-        with store.transaction() as conn:
-            found = conn.execute("SELECT DISTINCT left(uri, 9) FROM documents").fetchall()
+        found = store.rows("SELECT DISTINCT left(uri, 9) FROM documents")
         return report.documents_changed, {row[0] for row in found}
 
     assert links() == (0, {None})

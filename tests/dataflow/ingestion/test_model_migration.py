@@ -45,8 +45,7 @@ def filled(store: Store, embedder: Any, write_lines: Write) -> Store:
 
 
 def vectors(store: Store) -> dict[int, Any]:
-    with store.transaction() as conn:
-        rows = conn.execute("SELECT chunk_id, embedding::real[] FROM chunks").fetchall()
+    rows = store.rows("SELECT chunk_id, embedding::real[] FROM chunks")
     return {chunk_id: np.array(vector) for chunk_id, vector in rows}
 
 
@@ -81,8 +80,7 @@ def test_every_chunk_gets_the_vector_of_the_new_model(
 
 
 def _made(store: Store, embedder: Any) -> tuple[list[int], Any]:
-    with store.transaction() as conn:
-        rows = conn.execute("SELECT chunk_id, title, text FROM chunks").fetchall()
+    rows = store.rows("SELECT chunk_id, title, text FROM chunks")
     return [row[0] for row in rows], embedder.embed_documents([f"{r[1]}\n{r[2]}" for r in rows])
 
 
@@ -227,7 +225,6 @@ def test_what_is_written_meanwhile_gets_its_vector_before_the_cut_over(
     more = write_lines(*(document(n, 70 if n == 3 else 60) for n in range(14)))
     assert ingest_documents(filled, embedder, more).ok
     pending = model_migration.pending_model_migration(filled)
-    assert pending is not None
     assert pending.missing == 6
     assert migrate_model(filled, second).embedded == 5  # one chunk has the text it had
     assert verify(filled).is_empty()
@@ -287,6 +284,7 @@ def test_a_migration_is_given_up_and_another_one_begun(
     with pytest.raises(CrosscorpusError, match="on its way to model 'more words'"):
         migrate_model(filled, third)
     assert model_migration.abandon_model_migration(filled)
+    assert model_migration.pending_model_migration(filled) is None
     assert not model_migration.abandon_model_migration(filled)
     assert migrate_model(filled, third).in_use
 

@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import github_server
+import github_shapes as shapes
 import pytest
 from ingested import git, texts
 from ingesting import (
@@ -25,6 +26,7 @@ from ingesting import (
 )
 from killed_children import kill_children
 from ledger_rows import ledger
+from pdf_maker import make_pdf
 
 from dataflow.ingestion.removal import drop_documents
 from dataflow.ingestion.sources import ingest_into, sync_github
@@ -38,15 +40,6 @@ from operators.sources.github.github_api import GithubApi, GithubError, open_git
 from operators.sources.jsonl import documents_source
 
 _DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[4] / "shared/data"))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    root = tmp_path / "handbook"
-    root.mkdir()
-    for name in ("one", "two", "three"):
-        (root / f"{name}.md").write_text(f"# {name}\n\ntext of {name}\n")
-    return root
 
 
 @pytest.fixture
@@ -104,7 +97,7 @@ def test_a_deleted_file_goes_and_an_emptied_folder_deletes_nothing(
 
 
 def test_a_scanned_and_a_locked_pdf_have_states_of_their_own(
-    store: Store, embedder: Any, folder: Path, parsed: list[int], make_pdf: Any
+    store: Store, embedder: Any, folder: Path, parsed: list[int]
 ) -> None:
     (folder / "locked.pdf").write_bytes(make_pdf(["secret"], password=b"pw"))
     (folder / "scanned.pdf").write_bytes(make_pdf([""]))
@@ -141,7 +134,7 @@ def test_hostile_files_are_reported_once_and_never_parsed_again(
 
 
 def test_a_file_that_turns_bad_leaves_its_good_version_and_is_parsed_once(
-    store: Store, embedder: Any, folder: Path, parsed: list[int], make_pdf: Any, row_versions: Any
+    store: Store, embedder: Any, folder: Path, parsed: list[int], row_versions: Any
 ) -> None:
     file = folder / "one.pdf"
     good, clock = make_pdf(["good words"]), 1_600_000_000
@@ -166,7 +159,7 @@ def test_a_file_that_turns_bad_leaves_its_good_version_and_is_parsed_once(
 
 
 def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(
-    store: Store, embedder: Any, folder: Path, make_pdf: Any, monkeypatch: pytest.MonkeyPatch
+    store: Store, embedder: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = folder / "one.pdf"
     file.write_bytes(make_pdf(["first words"]))
@@ -187,7 +180,7 @@ def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(
 
 
 def test_a_pdf_whose_reader_is_killed_once_is_read_at_once(
-    store: Store, embedder: Any, folder: Path, make_pdf: Any, monkeypatch: pytest.MonkeyPatch
+    store: Store, embedder: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "one.pdf").write_bytes(make_pdf(["words"]))
     killed = kill_children(monkeypatch, "pdf_process", 1)
@@ -397,19 +390,17 @@ def test_stopped_among_the_commits_or_the_files_it_goes_on_to_the_same_end(
 
 
 @pytest.fixture
-def server(
-    monkeypatch: pytest.MonkeyPatch, shapes: ModuleType, github_server: ModuleType
-) -> Iterator[Any]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A GitHub on this machine: two pull requests with a thread each, a review, two issues."""
     for name in ("GITHUB_TOKEN", "GH_TOKEN", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     with github_server.serving(github_server.GitHub()) as state:
         monkeypatch.setenv("GITHUB_API_URL", state.url)
-        fill(state, shapes)
+        fill(state)
         yield state
 
 
-def fill(state: Any, shapes: ModuleType) -> None:
+def fill(state: Any) -> None:
     state.put("issues", shapes.issue(1, pull=True), shapes.issue(2), shapes.issue(3))
     state.put("issues", shapes.issue(4, pull=True))
     state.put("comments", shapes.comment(100), shapes.comment(101, reply_to=100))
@@ -418,7 +409,7 @@ def fill(state: Any, shapes: ModuleType) -> None:
     state.put("issue_comments", shapes.issue_comment(300, 2))
 
 
-def change(state: Any, shapes: ModuleType) -> None:
+def change(state: Any) -> None:
     """Edit, add and delete something of each kind."""
     later = shapes.at(90_000)
     state.put("comments", shapes.comment(101, reply_to=100, body="Better.", updated_at=later))
@@ -455,16 +446,11 @@ def test_a_repository_is_searchable_and_twice_changes_nothing(
 
 
 def test_after_changes_the_collection_equals_a_fresh_one(
-    new_store: Callable[[], Store],
-    embedder: Any,
-    server: Any,
-    api: GithubApi,
-    contents: Read,
-    shapes: ModuleType,
+    new_store: Callable[[], Store], embedder: Any, server: Any, api: GithubApi, contents: Read
 ) -> None:
     store = new_store()
     sync_github(store, embedder, "org/app", api=api)
-    change(server, shapes)
+    change(server)
     report = sync_github(store, embedder, "org/app", api=api, full=True)
     assert report.ok
     fresh = new_store()
@@ -505,7 +491,7 @@ def test_a_sync_after_a_drop_brings_everything_back_also_the_reviews_own_words(
 
 
 def test_a_sync_keeps_no_secret_and_brings_it_back_only_where_it_is_allowed(
-    store: Store, embedder: Any, server: Any, shapes: ModuleType
+    store: Store, embedder: Any, server: Any
 ) -> None:
     token = "glpat-" + "a1B2c3D4e5F6g7H8i9J0"
     server.put("issues", shapes.issue(2, body=f"My key is {token}."))
@@ -528,9 +514,7 @@ def test_a_sync_keeps_no_secret_and_brings_it_back_only_where_it_is_allowed(
 
 
 def sync_source(store: Store) -> str:
-    with store.transaction() as conn:
-        row = conn.execute("SELECT source FROM sync_state WHERE name = 'repository'").fetchone()
-    assert row is not None
+    row = store.row("SELECT source FROM sync_state WHERE name = 'repository'")
     return str(row[0])
 
 
@@ -550,11 +534,11 @@ class Killed(BaseException):
 
 def test_a_run_that_dies_after_any_commit_ends_like_an_undisturbed_one(
     copies: Callable[..., str], embedder: Any, server: Any, api: GithubApi, contents: Read,
-    monkeypatch: pytest.MonkeyPatch, shapes: ModuleType,
+    monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     with open_store(copies(None, "sync_base"), "synced", create=True) as store:
         sync_github(store, embedder, "org/app", api=api)
-    change(server, shapes)
+    change(server)
 
     def finish(store: Store) -> tuple[Any, ...]:
         """What the collection holds after a run that nothing disturbs."""
@@ -656,7 +640,7 @@ def test_exports_give_the_same_documents_as_the_api(
 
 
 def test_a_whole_export_takes_out_what_was_deleted(
-    store: Store, embedder: Any, tmp_path: Path, shapes: ModuleType
+    store: Store, embedder: Any, tmp_path: Path
 ) -> None:
     file = tmp_path / "comments.json"
     file.write_text(json.dumps([shapes.comment(n) for n in range(1, 11)]))
@@ -674,7 +658,7 @@ def written(folder: Path, name: str, *items: dict[str, Any]) -> Path:
 
 
 def test_an_export_without_the_comments_leaves_an_issue_that_has_them(
-    store: Store, embedder: Any, tmp_path: Path, shapes: ModuleType
+    store: Store, embedder: Any, tmp_path: Path
 ) -> None:
     issues = written(
         tmp_path, "issues.json", shapes.issue(2, comments=1), shapes.issue(3, comments=1)
@@ -701,7 +685,7 @@ def test_an_export_without_the_comments_leaves_an_issue_that_has_them(
 
 
 def test_an_export_without_the_comments_leaves_a_conversation_that_has_them(
-    store: Store, embedder: Any, tmp_path: Path, shapes: ModuleType
+    store: Store, embedder: Any, tmp_path: Path
 ) -> None:
     pulls = written(tmp_path, "pulls.json", shapes.issue(1, pull=True, comments=1), shapes.issue(2))
     comments = written(
@@ -721,7 +705,7 @@ def test_an_export_without_the_comments_leaves_a_conversation_that_has_them(
 
 
 def test_a_whole_export_takes_out_deleted_comments(
-    store: Store, embedder: Any, tmp_path: Path, shapes: ModuleType
+    store: Store, embedder: Any, tmp_path: Path
 ) -> None:
     issues = written(tmp_path, "issues.json", shapes.issue(2, comments=1))
     comments = written(tmp_path, "comments.json", shapes.issue_comment(300, 2))
@@ -732,7 +716,7 @@ def test_a_whole_export_takes_out_deleted_comments(
 
 
 def test_an_export_of_a_part_of_a_thread_leaves_the_one_that_has_more(
-    store: Store, embedder: Any, tmp_path: Path, shapes: ModuleType
+    store: Store, embedder: Any, tmp_path: Path
 ) -> None:
     thread = [shapes.comment(5), shapes.comment(6, reply_to=5)]
     pull = written(tmp_path, "pulls.json", shapes.issue(1, pull=True))

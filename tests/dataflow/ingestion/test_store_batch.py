@@ -1,9 +1,15 @@
+"""Documents are stored in batches, by what the ledger says of them."""
+
 from __future__ import annotations
 
 import gc
 import sqlite3
+import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +21,17 @@ from ingested import document, lines, texts
 from ingesting import ingest_documents
 from ledger_rows import states
 
+from dataflow.ingestion.ledger_snapshot import LedgerSnapshot
+from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.store_batch import FAILURES_IN_A_ROW
 from operators.embedding.protocol import EmbeddingError
 from operators.foundation.disk_dict import NoScratch
+from operators.postgres.inspect.status import status
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collection_info
+from operators.postgres.write.ingestion_runs import begin_run
+from operators.sources.folder import folder_source
+from operators.sources.protocol import Item
 
 Write = Callable[..., Path]
 
@@ -90,8 +102,8 @@ def refuse_writing(store: Store, document_id: str, state: str) -> None:
     )
     function = f"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $${body}$$"
     trigger = "CREATE TRIGGER refuse BEFORE INSERT ON chunks FOR EACH ROW EXECUTE FUNCTION refuse()"
-    store.run(lambda conn: conn.execute(function))
-    store.run(lambda conn: conn.execute(trigger))
+    store.execute(function)
+    store.execute(trigger)
 
 
 @pytest.mark.parametrize("state", ["57014", "53200", "55P03", "58030", "XX000"])
@@ -104,7 +116,7 @@ def test_a_document_that_met_trouble_of_the_server_is_tried_again(
     assert [f.where for f in ingest_documents(store, embedder, file).failed] == ["d001"]
     again = ingest_documents(store, embedder, file)
     assert ([f.where for f in again.failed], again.known_failures) == (["d001"], 0)
-    store.run(lambda conn: conn.execute("DROP FUNCTION refuse CASCADE"))
+    store.execute("DROP FUNCTION refuse CASCADE")
     assert ingest_documents(store, embedder, file).ok
     assert texts(store)["d001"] == "new 1"
 
@@ -236,3 +248,50 @@ def test_a_full_folder_for_temporary_files_ends_the_run_and_makes_no_document_fa
     report = ingest_documents(store, embedder, file)
     assert (report.ok, report.documents_unchanged) == (True, kept[0][1])
     assert verify(store).is_empty()
+
+
+def test_what_the_scan_does_not_meet_has_vanished(
+    store: Store, embedder: Any, write_lines: Callable[..., Path]
+) -> None:
+    rows = [{"doc_id": f"d{n}", "corpus": "docs", "text": f"word{n}"} for n in range(3)]
+    ingest_documents(store, embedder, write_lines(*rows))
+    reader = status(store)["last_run_source"].item()
+    with closing(LedgerSnapshot(store, reader, begin_run(store, reader, []))) as known:
+        entry = known.meet(("docs", "", "d1"))
+        assert entry.state == "indexed"
+        assert known.meet(("docs", "", "new")) is None
+        assert list(known.vanished(("docs", ""))) == ["d0", "d2"]
+        known.note(("docs", "", "d0"), entry)
+        assert list(known.vanished(("docs", ""))) == ["d2"]
+        assert known.scopes == [("docs", "")]
+    other = "another/1"
+    with closing(LedgerSnapshot(store, other, begin_run(store, other, []))) as known:
+        assert list(known.vanished(("docs", ""))) == []
+        assert known.before(("docs", "")) == 0
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_a_run_holds_does_not_grow_with_its_documents(
+    again: bool, store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "pages"
+    for part in range(20):
+        (folder / f"part{part:02}").mkdir(parents=True)
+        for page in range(100):
+            name = f"part{part:02}/page{page:02}.md"
+            (folder / name).write_text(f"Words of {part} and {page}.\n")
+    source = folder_source(folder)
+    if again:
+        ingest(store, embedder, source)
+    held: list[int] = []
+
+    def scan() -> Iterator[Item]:
+        for number, item in enumerate(source.scan()):
+            if number in (500, 1_900):
+                gc.collect()
+                held.append(sys.getallocatedblocks())
+            yield item
+
+    embedder.embedded = deque(maxlen=0)
+    ingest(store, embedder, replace(source, scan=scan))
+    assert held[1] - held[0] < 0.5 * 1_400  # not even an object for every second document

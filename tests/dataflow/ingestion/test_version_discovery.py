@@ -11,6 +11,7 @@ import polars as pl
 import psycopg
 import pytest
 from ingesting import ingest_documents, ingest_folder, ingest_git
+from pdf_maker import make_pdf
 
 from dataflow.ingestion import version_discovery as step
 from dataflow.ingestion.version_discovery import find_versions, verify_versions
@@ -57,13 +58,11 @@ NEW = _page("1.10", INTRO, LIMIT.format(250), date="2021-01-01")
 
 
 def _superseded(store: Store) -> list[tuple[Any, ...]]:
-    return store.run(
-        lambda conn: conn.execute(
-            "SELECT c.version, s.relation, left(n.text, 5), s.superseded_at::date::text,"
-            " s.last_version FROM superseded_chunks s JOIN chunks c USING (corpus, chunk_id)"
-            " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
-            " ORDER BY c.version, c.ordinal"
-        ).fetchall()
+    return store.rows(
+        "SELECT c.version, s.relation, left(n.text, 5), s.superseded_at::date::text,"
+        " s.last_version FROM superseded_chunks s JOIN chunks c USING (corpus, chunk_id)"
+        " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
+        " ORDER BY c.version, c.ordinal"
     )
 
 
@@ -109,7 +108,7 @@ def test_the_server_plans_searches_by_how_many_passages_are_superseded(
 ) -> None:
     ingest_documents(store, small, write_lines(OLD, NEW))
     counted = "SELECT reltuples FROM pg_class WHERE oid = 'superseded_chunks'::regclass"
-    assert store.run(lambda conn: conn.execute(counted).fetchone()) == (len(_superseded(store)),)
+    assert store.row(counted) == (len(_superseded(store)),)
 
 
 def test_the_same_input_again_compares_nothing(
@@ -213,7 +212,7 @@ def test_verify_finds_versions_of_an_earlier_ledger_and_makes_them_good(
 ) -> None:
     ingest_documents(store, small, write_lines(OLD, NEW))
     assert step.verify_versions(store).is_empty()
-    store.run(lambda conn: conn.execute("UPDATE documents SET indexed_at = now()"))
+    store.execute("UPDATE documents SET indexed_at = now()")
     assert step.verify_versions(store)["kind"].to_list() == ["stale_versions"]
     assert step.verify_versions(store, repair=True)["repaired"].all()
     assert step.verify_versions(store).is_empty()
@@ -224,11 +223,7 @@ def test_verify_finds_rows_of_chunks_that_are_gone(
 ) -> None:
     ingest_documents(store, small, write_lines(OLD, NEW))
     before = _superseded(store)
-    store.run(
-        lambda conn: conn.execute(
-            "UPDATE superseded_chunks SET by_chunk = 17 WHERE by_chunk IS NOT NULL"
-        )
-    )
+    store.execute("UPDATE superseded_chunks SET by_chunk = 17 WHERE by_chunk IS NOT NULL")
     assert step.verify_versions(store, repair=True)["kind"].to_list() == ["wrong_versions"]
     assert step.verify_versions(store).is_empty()
     assert _superseded(store) == before
@@ -248,11 +243,9 @@ def _seen(store: Store, *moments: str) -> list[list[tuple[str, str]]]:
     found = bm25_search(store, "docs", pl.DataFrame(rows, schema=SCOPED_QUERIES), k=50)
     said = {
         row[0]: (row[1], row[2].split()[-1])
-        for row in store.run(
-            lambda conn: conn.execute(
-                "SELECT c.chunk_id, coalesce(v.version, ''), c.text FROM chunks c"
-                " LEFT JOIN document_versions v USING (document_key)"
-            ).fetchall()
+        for row in store.rows(
+            "SELECT c.chunk_id, coalesce(v.version, ''), c.text FROM chunks c"
+            " LEFT JOIN document_versions v USING (document_key)"
         )
     }
     return [
@@ -287,7 +280,7 @@ def test_a_version_that_was_committed_after_its_date_replaces_from_its_commit_on
 
 
 def test_versions_whose_files_are_dated_against_their_order_replace_from_those_dates_on(
-    store: Store, small: Any, tmp_path: Path, make_pdf: Callable[..., bytes]
+    store: Store, small: Any, tmp_path: Path
 ) -> None:
     for version, date in (("1.0", "20230101"), ("2.0", "20230601"), ("3.0", "20230301")):
         file = tmp_path / f"v{version}" / "guide.pdf"
@@ -461,11 +454,10 @@ def test_a_run_over_old_versions_lets_none_of_them_answer_wherever_it_is_killed(
             for n, word in enumerate(words)
         ]
         found = bm25_search(store, "docs", pl.DataFrame(queries, schema=SCOPED_QUERIES), k=50)
-        with store.transaction() as conn:
-            rows = conn.execute(
-                "SELECT DISTINCT document_id FROM chunks WHERE chunk_id = ANY(%s) ORDER BY 1",
-                (found["chunk_id"].to_list(),),
-            ).fetchall()
+        rows = store.rows(
+            "SELECT DISTINCT document_id FROM chunks WHERE chunk_id = ANY(%s) ORDER BY 1",
+            (found["chunk_id"].to_list(),),
+        )
         return [row[0] for row in rows]
 
     with open_store(copies(None, "kill_base"), NAME, create=True) as store:

@@ -1,17 +1,26 @@
-"""What a command learns of a server on this machine, over a real socket."""
+"""A server on this machine: what a command learns of it, how it follows its configuration."""
 
 from __future__ import annotations
 
 import http.client
+import os
 import socket
+import subprocess
+import sys
 import threading
+import time
+from collections.abc import Iterator
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 
-from dataflow.service import local
+from dataflow.service import local, tools, warm
 from dataflow.service.local import ask_server, socket_path, stop
+from dataflow.service.tools import Service
+from dataflow.service.warm import Warm
 from operators.errors import CrosscorpusError, UnknownName
+from operators.foundation.cancellation import Cancelled, Switch, waiting
 
 
 def replying(path: Path, status: str, body: str) -> threading.Thread:
@@ -99,3 +108,165 @@ def test_a_server_that_stands_still_is_not_waited_for(
         stopped.listen()
         assert ask_server("team", "/local/query", {}) is None
         assert ask_server("team", "/healthz") is None
+
+
+QUESTION = "flush the cache attempt"
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(warm, "SECONDS", 0.05)
+    written = tmp_path / "team.yaml"
+    write(written, 7)
+    return written
+
+
+def write(file: Path, hundreds: int) -> None:
+    model = "extends: default\nembedding: python:dying:WordEmbedder\n"
+    file.write_text(f"{model}parameters:\n  context_budget: {hundreds * 100}\n")
+
+
+@pytest.fixture
+def use(service: Service, file: Path) -> Iterator[Warm]:
+    held = Warm(service.store, str(file))
+    yield held
+    held.close()
+
+
+def budget(use: Warm) -> int:
+    with use() as service:
+        assert tools.get_context(service, QUESTION).text
+        return int(service.driver.config.parameters["context_budget"])
+
+
+def until(use: Warm, wanted: int) -> None:
+    end = time.monotonic() + 20
+    while budget(use) != wanted and time.monotonic() < end:
+        time.sleep(0.02)
+    assert budget(use) == wanted
+
+
+def test_a_changed_configuration_counts_and_no_question_fails(use: Warm, file: Path) -> None:
+    errors, over = list[Exception](), threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            try:
+                budget(use)
+            except Exception as error:
+                errors.append(error)
+
+    askers = [threading.Thread(target=ask) for _ in range(3)]
+    for one in askers:
+        one.start()
+    try:
+        for hundreds in (8, 9, 10):
+            write(file, hundreds)
+            until(use, hundreds * 100)
+    finally:
+        over.set()
+        for one in askers:
+            one.join()
+    assert errors == []
+
+
+def test_a_driver_that_was_replaced_is_closed_after_its_last_question(
+    use: Warm, file: Path
+) -> None:
+    with use() as old:
+        write(file, 8)
+        until(use, 800)
+        assert old.driver.ask(QUESTION).passages
+    with pytest.raises(Exception, match="closed"):
+        old.driver.ask(QUESTION)
+
+
+def test_a_configuration_that_does_not_load_changes_nothing_and_is_told_once(
+    use: Warm, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text("extends: default\nparametres: {}\n")
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        assert budget(use) == 700
+        time.sleep(0.02)
+    told = capsys.readouterr().err
+    assert told.count("the driver stays as it was") == 1
+    assert "parametres" in told
+    write(file, 9)
+    until(use, 900)
+
+
+def test_a_model_that_the_collection_does_not_have_changes_nothing(
+    use: Warm, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text("extends: default\nembedding: minilm\n")
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        assert budget(use) == 700
+        time.sleep(0.02)
+    assert "the driver stays as it was" in capsys.readouterr().err
+
+
+def test_a_caller_that_goes_does_not_stop_the_driver_that_others_need(
+    use: Warm, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = Switch()
+    gone.throw()
+    write(file, 8)
+    time.sleep(0.1)
+
+    def ask() -> None:
+        waiting.set(gone)
+        with use() as service, pytest.raises(Cancelled):
+            service.driver.ask(QUESTION)
+
+    copy_context().run(ask)
+    assert budget(use) == 800
+    assert "stays as it was" not in capsys.readouterr().err
+
+
+def test_without_its_extra_a_server_says_what_installs_it() -> None:
+    script = (
+        "import sys; sys.modules['uvicorn'] = None\n"
+        "from dataflow.__main__ import main\n"
+        "sys.argv = ['crosscorpus', 'serve']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "a server needs uvicorn" in done.stderr
+    assert "[serve]" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_its_extra_a_server_that_shall_send_spans_says_what_installs_it() -> None:
+    script = (
+        "import sys; sys.modules['opentelemetry.sdk.trace'] = None\n"
+        "from dataflow.service import running\n"
+        "with running._exporting(): pass"
+    )
+    asked = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, env=asked)
+    assert "CrosscorpusError: spans need opentelemetry.sdk.trace" in done.stderr
+    assert "[otel]" in done.stderr
+    quiet = subprocess.run(command, env={**asked, "OTEL_TRACES_EXPORTER": "none"})
+    assert quiet.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
+        ("OTEL_TRACES_EXPORTER", "zipkin"),
+    ],
+)
+def test_a_way_for_spans_that_it_has_not_is_an_error(variable: str, value: str) -> None:
+    script = "from dataflow.service import running\nwith running._exporting(): pass"
+    asked = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", variable: value}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **asked})
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("operators.errors.CrosscorpusError: ")
+    assert variable in last
+    assert value in last

@@ -15,6 +15,7 @@ from ingesting import ingest_documents
 from dataflow import build_driver, load_config
 from dataflow.service import tools
 from dataflow.service.batches import Batch, answers_together
+from dataflow.service.models import Hit, Hits, Text
 from dataflow.service.page import neighbours
 from dataflow.service.tools import Service
 from operators.errors import CrosscorpusError, UnknownName
@@ -269,3 +270,11 @@ def test_a_link_that_is_not_safe_leaves_by_no_door_and_the_passage_s_page_stands
     }
     assert {one.url for one in answer} == {None, "https://good.test/a%20b%28c%29"}
     assert citations.count("](") == 1
+
+
+def test_a_search_and_a_fetch_have_the_fields_that_connectors_read() -> None:
+    assert {"id", "title", "url"} <= set(Hit.model_fields)
+    assert {"id", "title", "text", "url", "metadata"} <= set(Text.model_fields)
+    hit = {"id": "code:1", "title": "[code: a.py]", "url": "file:a.py", "snippet": "x"}
+    found = Hits(results=[Hit(**hit)], notes=[], sources=[])
+    assert found.model_dump(mode="json")["results"] == [hit]

@@ -46,7 +46,6 @@ def test_a_block_is_found_with_a_byte_order_mark_and_any_line_ending(
     text = mark + line.join([fence, body, fence, "the text"])
     assert front_matter(text) == {"date": "2020-01-01"}
     block = find_front_matter(text)
-    assert block is not None
     assert text[block.end :] == "the text"
 
 

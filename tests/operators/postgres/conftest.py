@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 
 from operators.frames import CHUNKS, DOCUMENTS, QUERIES, QUERY_EMBEDDINGS
 from operators.postgres.store import Store, drop_collection, open_store, set_model
-from operators.postgres.write.document_writer import write_documents
+from operators.postgres.write.document_writer import document_key, write_documents
 
 DIMENSIONS = 8
 ROLE_PASSWORD = "geh3im-wort"
@@ -63,6 +63,19 @@ class Filling:
         chunks = self.chunks(rows)
         write_documents(store, self.documents(chunks), chunks)
         return chunks
+
+    @staticmethod
+    def place(store: Store, corpus: str, versions: dict[str, str]) -> None:
+        """Have documents be the versions of the topic ``guide``; the last one is the newest."""
+        insert = (
+            "INSERT INTO document_versions VALUES (%s, %s, 'guide', %s, %s, %s, NULL, now())"
+            " ON CONFLICT DO NOTHING"
+        )
+        newest = len(versions) - 1
+        with store.transaction() as conn:
+            for place, (document, version) in reversed(list(enumerate(versions.items()))):
+                key = document_key(corpus, "", document)
+                conn.execute(insert, (key, corpus, version, place, place == newest))
 
     @staticmethod
     def queries(rows: list[dict[str, Any]]) -> pl.DataFrame:

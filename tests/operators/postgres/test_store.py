@@ -1,3 +1,5 @@
+"""An open collection, and what it keeps of what it read."""
+
 from __future__ import annotations
 
 import contextvars
@@ -7,11 +9,14 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psycopg
 import pytest
+from pgvector import SparseVector
 from psycopg.conninfo import make_conninfo
 from vector_indexes import build_vector_indexes
 
@@ -19,9 +24,12 @@ from operators.embedding.minilm import minilm_directory
 from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.cancellation import Cancelled, Switch, waiting
 from operators.postgres.errors import DatabaseError
+from operators.postgres.row_writer import copy_rows, insert_rows, vector_bytes
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.search.vector_search import search_vectors
+from operators.postgres.server_cursor import ROWS_AT_ONCE, over_rows
+from operators.postgres.state_cache import VersionedCache
 from operators.postgres.store import (
     CollectionInfo,
     ModelMismatch,
@@ -34,6 +42,9 @@ from operators.postgres.store import (
     schema_of,
     set_model,
 )
+from operators.postgres.superseded_counts import SupersededCounts
+
+Make = Callable[..., Store]
 
 # Makes, with the other processes that run it, each collection that a line of its input names.
 INGESTING = """
@@ -141,7 +152,7 @@ def test_the_extension_may_be_in_a_schema_off_the_search_path(
             admin.execute("DROP DATABASE elsewhere WITH (FORCE)")
 
 
-def test_collections_do_not_see_each_other(make_store: Callable[..., Store], filling: Any) -> None:
+def test_collections_do_not_see_each_other(make_store: Make, filling: Any) -> None:
     one, two = make_store(), make_store()
     filling.write(one, [{"chunk_id": 1}])
     assert collection_info(one).corpora == {"code": 1}
@@ -196,7 +207,7 @@ def test_another_model_is_an_error_that_names_both(store: Store) -> None:
     ],
 )
 def test_the_way_back_to_the_collections_model_can_be_followed(
-    make_store: Callable[..., Store], held: str, given: str, way: str
+    make_store: Make, held: str, given: str, way: str
 ) -> None:
     store = make_store(None)
     set_model(store, held, "one-space", 8)
@@ -253,7 +264,6 @@ def test_settings_hold_where_the_tables_are(store: Store) -> None:
         assert conn.execute(read).fetchone() == ("123", "61MB")
     with store.transaction({"hnsw.ef_search": "7"}) as conn:
         found = conn.execute(read).fetchone()
-        assert found is not None
         assert found[0] == "7"
         assert found[1] != "61MB"
 
@@ -346,3 +356,108 @@ def test_a_statement_for_which_nobody_waits_ends_and_its_connection_is_used_agai
     with pytest.raises(Cancelled):
         context.run(store.row, "SELECT 1")
     assert [store.row("SELECT 1") for _ in range(20)] == [(1,)] * 20
+
+
+def test_an_answer_is_looked_up_once_while_the_state_stays() -> None:
+    kept, asked = VersionedCache[int](), list[int]()
+
+    def look_up() -> int:
+        asked.append(1)
+        return len(asked)
+
+    assert [kept.get("a", state, look_up, most=2) for state in (1, 1, 2, 2)] == [1, 1, 2, 2]
+
+
+def test_nothing_is_kept_while_the_state_changes() -> None:
+    kept = VersionedCache[int]()
+    assert [kept.get("a", None, lambda n=n: n, most=2) for n in (1, 2)] == [1, 2]  # type: ignore[misc]
+    assert len(kept) == 0
+
+
+def test_the_latest_answers_stay() -> None:
+    kept = VersionedCache[str]()
+    for most, left in ((2, "cd"), (1, "d")):
+        for key in "abcd":
+            kept.get(key, 1, lambda key=key: key, most=most)  # type: ignore[misc]
+        assert len(kept) == most
+        again = [kept.get(key, 1, lambda: "new", most=9) for key in left]
+        assert again == list(left)
+
+
+def test_a_row_without_a_vector_gets_none_and_the_next_vector_goes_to_the_next_row() -> None:
+    one, two = vector_bytes([[1.0], [2.0]], [True, True])
+    assert vector_bytes([[1.0], [2.0]], [False, True, False, True]) == [None, one, None, two]
+    assert one != two
+
+
+def test_vectors_arrive_as_the_server_s_own_text_form_gives_them(store: Store) -> None:
+    vectors = np.array([[1.5, -2.0, 65504.0], [0.0, 0.25, 1.0]], np.float32)
+    halves = vector_bytes(vectors, [True, True])
+    sparse = SparseVector({0: 0.5, 6: 2.0}, 10).to_binary()
+
+    def work(conn):
+        conn.execute("CREATE TEMP TABLE made (n int, h halfvec(3), s sparsevec(10))")
+        columns = {"n": "int4", "h": "bytea", "s": "bytea"}
+        copy_rows(conn, "made", columns, [(1, halves[0], sparse), (2, halves[1], None)])
+        return conn.execute("SELECT n, h::text, s::text FROM made ORDER BY n").fetchall()
+
+    assert store.run(work) == [
+        (1, "[1.5,-2,65504]", "{1:0.5,7:2}/10"),
+        (2, "[0,0.25,1]", None),
+    ]
+
+
+def test_integers_and_none_are_inserted_as_they_are(store: Store) -> None:
+    rows = [(1, 2**63 - 1, "a"), (-2, None, None), (None, -(2**63), '{"')]
+
+    def work(conn):
+        conn.execute("CREATE TEMP TABLE made (n int4, big int8, word text)")
+        insert_rows(conn, "made", {"n": "int4", "big": "int8", "word": "text"}, rows)
+        insert_rows(conn, "made", {"n": "int4", "big": "int8", "word": "text"}, [])
+        return conn.execute("SELECT * FROM made ORDER BY n").fetchall()
+
+    assert store.run(work) == sorted(rows, key=lambda row: (row[0] is None, row[0] or 0))
+
+
+NUMBERS = "SELECT n FROM generate_series(1, %s) AS n ORDER BY n"
+
+
+def test_every_row_comes_once_and_in_order_beyond_one_piece(store: Store) -> None:
+    count = 2 * ROWS_AT_ONCE + 1
+    found = over_rows(store, NUMBERS, (count,), lambda rows: [row[0] for row in rows])
+    assert found == list(range(1, count + 1))
+
+
+def test_who_stops_early_leaves_the_connection_usable(store: Store) -> None:
+    assert over_rows(store, NUMBERS, (10 * ROWS_AT_ONCE,), lambda rows: next(rows)[0]) == 1
+    assert over_rows(store, NUMBERS, (3,), lambda rows: len(list(rows))) == 3
+
+
+def test_a_mistake_of_the_statement_is_one_line(store: Store) -> None:
+    with pytest.raises(DatabaseError) as error:
+        over_rows(store, "SELECT 1 / n FROM generate_series(0, 0) AS n", (), list)
+    assert "\n" not in str(error.value)
+
+
+DAY = datetime(2024, 5, 1, tzinfo=UTC)
+KNOWN = SupersededCounts((DAY, DAY + timedelta(days=3)), (4, 9))
+
+
+@pytest.mark.parametrize(
+    ("moment", "chunks"),
+    [
+        (None, 9),
+        (DAY - timedelta(seconds=1), 0),
+        (DAY, 4),
+        (DAY + timedelta(days=2), 4),
+        (DAY + timedelta(days=3), 9),
+    ],
+)
+def test_a_moment_has_what_was_replaced_by_the_end_of_the_days_before_it(
+    moment: datetime | None, chunks: int
+) -> None:
+    assert KNOWN.by(moment) == chunks
+
+
+def test_where_nothing_is_replaced_there_is_none_at_any_moment() -> None:
+    assert (SupersededCounts().by(None), SupersededCounts().by(DAY)) == (0, 0)

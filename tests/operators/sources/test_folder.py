@@ -1,25 +1,28 @@
+"""Files below a folder."""
+
 from __future__ import annotations
 
-import io
 import json
 import os
-import zipfile
+import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from pdf_maker import make_pdf
 from whole_scan import read_all
+from word_files import BODY, paragraph, word
 
 from operators.sources.files import Skipped, decode_text, read_file
 from operators.sources.folder import document_format, folder_source, stated_release
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import MAX_TEXT, Document, LazyDocument, ReadIssue
+from operators.sources.protocol import Document, LazyDocument, ReadIssue
 
 MakePdf = Callable[..., bytes]
 
-RAW = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[4] / "shared/data"))
-RAW = RAW / "versionrag" / "raw"
+DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[4] / "shared/data"))
+RAW = DATA / "versionrag" / "raw"
 PAGE = "Foo Release 3.5.4\nfixes\n{}\n"
 
 
@@ -41,7 +44,7 @@ def faults(root: Path) -> dict[str, ReadIssue]:
     }
 
 
-def test_every_format_gives_text_title_and_language(tmp_path: Path, make_pdf: MakePdf) -> None:
+def test_every_format_gives_text_title_and_language(tmp_path: Path) -> None:
     write(tmp_path, "a.pdf", make_pdf(["One"], info={"Title": "The PDF"}))
     write(tmp_path, "b.md", "---\ntitle: The page\ndate: 2025-03-15\n---\n# Head\n")
     write(tmp_path, "c.adoc", "= The book\n:v: 2\n\nVersion {v}\n")
@@ -62,7 +65,7 @@ def test_every_format_gives_text_title_and_language(tmp_path: Path, make_pdf: Ma
     assert {(d.corpus, d.repo) for d in found.values()} == {("docs", tmp_path.name)}
 
 
-def test_a_pdfs_own_date_counts(tmp_path: Path, make_pdf: MakePdf) -> None:
+def test_a_pdfs_own_date_counts(tmp_path: Path) -> None:
     info = {"CreationDate": "D:20200102000000Z", "ModDate": "D:20210304000000Z"}
     write(tmp_path, "a.pdf", make_pdf(["x"], info=info))
     found = documents(tmp_path)["a.pdf"]
@@ -103,26 +106,6 @@ def test_a_web_address_is_made_from_the_folders(tmp_path: Path) -> None:
     assert item.uri == "https://docs.example.org/a%20b/c.md"
 
 
-def test_a_symbolic_link_is_never_followed(tmp_path: Path) -> None:  # H01
-    secret = write(tmp_path, "outside/secret.md", "root:x:0:0")
-    root = tmp_path / "root"
-    write(root, "a.md", "# A\n")
-    (root / "evil.md").symlink_to(secret)
-    (root / "folder").symlink_to(secret.parent)
-    items = read_all(folder_source(root))
-    assert [str(i) for i in items if isinstance(i, ReadIssue)] == [
-        "evil.md: symbolic link",
-        "folder: symbolic link",
-    ]
-    assert all("root:x" not in i.text for i in items if isinstance(i, Document))
-
-
-def test_a_loop_of_links_ends(tmp_path: Path) -> None:  # H02
-    write(tmp_path, "a.md", "# A\n")
-    (tmp_path / "loop").symlink_to(".")
-    assert list(documents(tmp_path)) == ["a.md"]
-
-
 def test_a_name_that_is_not_utf_8_is_percent_encoded(tmp_path: Path) -> None:  # H04
     write(tmp_path, b"caf\xe9 100%.md", "# A\n")
     assert list(documents(tmp_path)) == ["caf%E9 100%25.md"]
@@ -142,34 +125,10 @@ def test_a_newline_in_a_name_never_reaches_a_line_of_output(tmp_path: Path) -> N
     assert all("\n" not in str(fault) for fault in faults(tmp_path).values())
 
 
-def test_composed_and_decomposed_names_are_two_stable_documents(tmp_path: Path) -> None:  # H07
-    write(tmp_path, "\u00e9.md", "# Composed\n")
-    write(tmp_path, "e\u0301.md", "# Decomposed\n")
-    first = documents(tmp_path)
-    assert {d.title for d in first.values()} == {"Composed", "Decomposed"}
-    assert documents(tmp_path) == first
-
-
 @pytest.mark.parametrize("path", [b"../../etc/cron.d/x", b"a/../../x", b"/etc/passwd"])
 def test_a_path_that_leads_out_of_the_folder_is_refused(tmp_path: Path, path: bytes) -> None:  # H08
     with pytest.raises(Skipped, match="leads out of the folder"):
         read_file(os.fsencode(tmp_path), path, 100)
-
-
-def test_a_huge_file_is_left_out_before_it_is_read(tmp_path: Path) -> None:  # H10
-    big = write(tmp_path, "big.md", "")
-    os.truncate(big, 20 * 1024**3)
-    assert faults(tmp_path)["big.md"].reason == f"larger than {MAX_TEXT} bytes"
-
-
-def test_hash_and_text_come_from_the_same_bytes(tmp_path: Path) -> None:  # H11
-    file = write(tmp_path, "a.md", "# Before\n")
-    [item] = folder_source(tmp_path).scan()
-    assert isinstance(item, LazyDocument)
-    file.write_text("# After\n")
-    found = item.read()
-    assert isinstance(found, Document)
-    assert (found.text, found.source_hash) == ("# Before\n", item.content)
 
 
 def test_the_hash_changes_with_the_content_and_with_nothing_else(tmp_path: Path) -> None:
@@ -222,9 +181,7 @@ def test_hidden_folders_and_other_files_are_left_out_with_a_reason(tmp_path: Pat
     }
 
 
-def test_a_bad_file_is_a_fault_with_its_hash_and_the_others_are_read(
-    tmp_path: Path, make_pdf: MakePdf
-) -> None:
+def test_a_bad_file_is_a_fault_with_its_hash_and_the_others_are_read(tmp_path: Path) -> None:
     write(tmp_path, "a.pdf", make_pdf(["x"], password=b"pw"))
     write(tmp_path, "b.pdf", b"")
     write(tmp_path, "c.pdf", make_pdf([""]))
@@ -251,16 +208,6 @@ def test_the_scan_says_how_far_it_is(tmp_path: Path) -> None:
     assert source.fraction() == 1.0
 
 
-def test_a_date_in_a_listing_is_not_the_documents(tmp_path: Path) -> None:  # H37
-    write(tmp_path, "a.adoc", "= T\n\n----\n:date: 2099-01-01\n----\n")
-    write(tmp_path, "b.adoc", "= T\nA <a@b>\nv1.0, 2025-03-15\n")  # H38
-    found = documents(tmp_path)
-    assert found["a.adoc"].date_source == "mtime"
-    assert ":date: 2099-01-01" in found["a.adoc"].text
-    assert found["b.adoc"].doc_date == datetime(2025, 3, 15, tzinfo=UTC)
-    assert found["b.adoc"].version == "1.0"
-
-
 def test_text_that_is_no_utf_8_is_windows_1252_and_damage_stays_damage() -> None:
     assert decode_text(b"caf\xe9\r\n\x93x\x94\rz") == "café\n“x”\nz"
     assert decode_text("é".encode() + b"\xff") == "é\ufffd"
@@ -278,28 +225,21 @@ def test_the_format_is_told_by_the_name() -> None:
 def test_word_documents_and_notebooks_are_read_and_a_damaged_one_is_reported(
     tmp_path: Path,
 ) -> None:
-    file = io.BytesIO()
-    w = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-    with zipfile.ZipFile(file, "w") as archive:
-        body = '<w:p><w:pPr><w:pStyle w:val="Title"/></w:pPr><w:r><w:t>Plan</w:t></w:r></w:p>'
-        archive.writestr("word/document.xml", f'<w:document xmlns:w="{w}">{body}</w:document>')
-    (tmp_path / "plan.docx").write_bytes(file.getvalue())
-    (tmp_path / "bad.docx").write_bytes(file.getvalue()[:50])
+    plan = word(BODY.format(paragraph("Plan", "Title")))
+    write(tmp_path, "plan.docx", plan)
+    write(tmp_path, "bad.docx", plan[:50])
     cell = {"cell_type": "markdown", "source": "# Notes\n\nof caches"}
-    (tmp_path / "notes.ipynb").write_text(json.dumps({"cells": [cell]}))
-    bad, notes, plan = read_all(folder_source(tmp_path))
-    assert isinstance(bad, ReadIssue)
+    write(tmp_path, "notes.ipynb", json.dumps({"cells": [cell]}))
+    bad, notes, read = read_all(folder_source(tmp_path))
     assert "not a readable .docx" in bad.reason
-    assert isinstance(notes, Document)
     assert (notes.title, notes.text) == ("Notes", "# Notes\n\nof caches")
-    assert isinstance(plan, Document)
-    assert (plan.title, plan.language) == ("Plan", "docx")
+    assert (read.title, read.language) == ("Plan", "docx")
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
 @pytest.mark.parametrize("lost", [None, 10])
 def test_of_a_pdf_that_lost_bytes_the_text_is_incomplete_or_the_report_says_it_is_lost(
-    tmp_path: Path, make_pdf: MakePdf, share: float, lost: int | None
+    tmp_path: Path, share: float, lost: int | None
 ) -> None:
     whole = make_pdf([f"Page {n} of the guide" for n in range(9)])
     at = int(share * whole.index(b"\nxref\n"))
@@ -312,16 +252,13 @@ def test_of_a_pdf_that_lost_bytes_the_text_is_incomplete_or_the_report_says_it_i
         assert found.note
 
 
-def test_a_pdf_after_other_bytes_is_whole(tmp_path: Path, make_pdf: MakePdf) -> None:
+def test_a_pdf_after_other_bytes_is_whole(tmp_path: Path) -> None:
     write(tmp_path, "a.pdf", b"a mail's header\n" + make_pdf(["Page"]))
     [found] = read_all(folder_source(tmp_path))
-    assert isinstance(found, Document)
     assert found.note is None
 
 
-def test_a_pdf_that_was_cut_is_read_and_reported_as_incomplete(
-    tmp_path: Path, make_pdf: MakePdf
-) -> None:
+def test_a_pdf_that_was_cut_is_read_and_reported_as_incomplete(tmp_path: Path) -> None:
     whole = make_pdf(["First page"] * 3)
     write(tmp_path, "whole.pdf", whole)
     write(tmp_path, "cut.pdf", whole[: whole.rindex(b"xref")])
@@ -365,3 +302,26 @@ def test_real_release_pages_are_dated_by_their_release_and_not_by_their_print() 
     assert found["3.5.4"] == (date(2024, 12, 20), "release")
     assert found["3.5.5"] == (date(2025, 2, 27), "release")
     assert {found[v][1] for v in ("2.4.7", "3.3.4", "3.5.3")} == {"pdf"}
+
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is Linux's")
+
+
+@pytest.mark.parametrize("size", [0, 1, 99, 100])
+def test_a_file_of_up_to_the_limit_is_read_whole(tmp_path: Path, size: int) -> None:
+    (tmp_path / "page").write_bytes(b"x" * size)
+    assert read_file(bytes(tmp_path), b"page", 100).data == b"x" * size
+
+
+def test_a_larger_file_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "page").write_bytes(b"x" * 101)
+    with pytest.raises(Skipped, match="larger than 100 bytes"):
+        read_file(bytes(tmp_path), b"page", 100)
+
+
+@linux
+def test_a_file_that_has_more_than_its_size_says_is_read_whole_or_skipped() -> None:
+    whole = Path("/proc/version").read_bytes()  # its size is said to be 0
+    assert read_file(b"/proc", b"version", len(whole)).data == whole
+    with pytest.raises(Skipped, match=f"larger than {len(whole) - 1} bytes"):
+        read_file(b"/proc", b"version", len(whole) - 1)

@@ -1,19 +1,29 @@
+"""Items of a source, findings among them, and what any reader keeps to."""
+
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from whole_scan import read_all
 
+from operators.errors import UnknownName
 from operators.frames import DOCUMENTS, check
+from operators.sources.findings import memory_source
+from operators.sources.jsonl import SourceError
 from operators.sources.protocol import (
     LONGEST_TITLE,
     METADATA_VALUE_LIMIT,
     Document,
+    Item,
     LazyDocument,
     ReadIssue,
     Source,
@@ -21,6 +31,7 @@ from operators.sources.protocol import (
     document_frame,
     metadata_json,
 )
+from operators.sources.reader import named_reader, reader_source
 
 DOCUMENT = Document(
     "d", "docs", "org/app", "Title", "text", created_at=datetime(2020, 1, 2, tzinfo=UTC)
@@ -39,7 +50,6 @@ def test_a_long_title_is_the_whole_words_of_its_start(title: str) -> None:
     if len(title) <= LONGEST_TITLE:
         assert got == title
     else:
-        assert got is not None
         assert len(got) <= LONGEST_TITLE
         assert got[-1] == "…"
         whole = title.lstrip()
@@ -106,3 +116,145 @@ def test_metadata_holds_nothing_that_the_store_cannot() -> None:
 def test_a_fault_prints_on_one_line_without_control_characters() -> None:
     shown = str(ReadIssue("a\nb\x1b[2J\u202egnp.exe", "is\todd"))
     assert shown == "a\\nb\\x1b[2J\\u202egnp.exe: is\\todd"
+
+
+ROW = {"corpus": "docs", "doc_id": "a", "text": "Words.", "created_at": date(2026, 3, 1)}
+
+
+class Pages:
+    def __init__(self, *rows: Any, broken: str = "") -> None:
+        self.rows, self.broken = rows, broken
+
+    def scan(self) -> Iterator[Any]:
+        yield from self.rows
+        if self.broken:
+            raise RuntimeError(self.broken)
+
+
+def test_a_mapping_becomes_a_document_and_what_is_none_becomes_an_issue_with_its_place() -> None:
+    moment = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    rows = [
+        ROW,
+        {**ROW, "doc_id": "b", "created_at": moment},
+        ROW,
+        7,
+        {**ROW, "doc_id": "d", "text": b"x"},
+    ]
+    rows.append({**ROW, "doc_id": "c", "owner": {1, 2}})
+    first, second, *issues = reader_source(Pages(*rows)).scan()
+    assert (first.created_at, first.text) == (datetime(2026, 3, 1, tzinfo=UTC), "Words.")
+    assert second.created_at == moment
+    assert [str(issue) for issue in issues if isinstance(issue, ReadIssue)] == [
+        "document 3: doc_id 'a' was given before",
+        "document 4: not a JSON object but a number",
+        "document 5: text is a bytes",
+        "document 6: metadata: Object of type set is not JSON serializable",
+    ]
+
+
+def test_a_source_is_whole_only_where_it_says_what_it_fills_alone() -> None:
+    plain = reader_source(Pages())
+    assert (plain.reader, plain.scopes, plain.whole) == ("own_pages/1", None, False)
+    filled = Pages()
+    filled.scopes, filled.name, filled.version = [("docs", "r")], "tickets", 2  # type: ignore[attr-defined]
+    source = reader_source(filled)
+    assert (source.reader, source.scopes, source.whole) == (
+        "own_tickets/2",
+        (("docs", "r"),),
+        True,
+    )
+
+
+def test_what_is_no_reader_or_breaks_is_one_line() -> None:
+    with pytest.raises(SourceError, match=r"int is no reader: it lacks scan\(\)"):
+        reader_source(7)
+    scan = reader_source(Pages(ROW, broken="the file ends")).scan()
+    assert isinstance(next(scan), Document)
+    with pytest.raises(SourceError, match="pages: RuntimeError: the file ends"):
+        next(scan)
+    for name, value, said in (("name", "A b", "lower-case"), ("scopes", ["x"], "are pairs")):
+        pages = Pages()
+        setattr(pages, name, value)
+        with pytest.raises(SourceError, match=said):
+            reader_source(pages)
+
+
+def test_arguments_of_a_named_reader_go_by_place_or_by_name() -> None:
+    sys.modules["own_pages"] = sys.modules[Pages.__module__]
+    scan = named_reader("python:own_pages:Pages", ["broken=x", "a=b"]).scan()
+    assert str(next(scan)) == "document 1: not a JSON object but a string"
+    with pytest.raises(SourceError, match="RuntimeError: x"):
+        next(scan)
+    with pytest.raises(UnknownName, match="unknown source 'pages'"):
+        named_reader("pages", [])
+
+
+Findings = Callable[..., list[Item]]
+FINDING = {
+    "repo": "org/app", "file_path": "src/pool.py", "finding": "Close the pool before a fork.",
+    "severity": "high", "category": "concurrency", "outcome": "Fixed", "line": 12,
+}  # fmt: skip
+
+
+@pytest.fixture
+def findings(tmp_path: Path) -> Findings:
+    def read(*lines: Any, repo: str | None = None) -> list[Item]:
+        file = tmp_path / "findings.jsonl"
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        return list(memory_source(file, repo).scan())
+
+    return read
+
+
+def test_a_finding_is_a_document_of_its_file(findings: Findings) -> None:
+    (document,) = findings(FINDING)
+    assert (document.corpus, document.repo) == ("memory", "org/app")
+    assert document.document_id.startswith("src/pool.py#")
+    assert (document.path, document.title) == ("src/pool.py", "src/pool.py")
+    assert document.text == "Close the pool before a fork."
+    assert document.state == "fixed"
+    assert json.loads(document.metadata) == {
+        "severity": "high", "category": "concurrency", "outcome": "Fixed", "line": 12
+    }  # fmt: skip
+
+
+def test_other_names_of_the_fields_are_known(findings: Findings) -> None:
+    (document,) = findings(
+        {"path": "a.py", "text": "x", "id": 7, "created_at": "2024-02-03", "url": "https://e.org"},
+        repo="org/b",
+    )
+    assert (document.document_id, document.repo, document.uri) == ("7", "org/b", "https://e.org")
+    assert document.created_at is not None
+    assert document.date_source == "explicit"
+
+
+def test_of_two_findings_of_one_name_the_last_counts(findings: Findings) -> None:
+    again = {**FINDING, "outcome": "rejected"}
+    other = {**FINDING, "category": "style"}
+    documents = findings(FINDING, other, again)
+    assert [item.state for item in documents] == ["fixed", "rejected"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"file_path": None}, "file_path is missing"),
+        ({"finding": "  "}, "finding is missing"),
+        ({"outcome": 3}, "outcome is a number, not a string"),
+        ({"repo": ["a"]}, "repo is a list, not a string"),
+        ({"id": {}}, "id is neither a string nor a whole number"),
+        ({"created_at": "soon"}, "created_at 'soon' is no ISO 8601 date"),
+    ],
+)
+def test_a_broken_finding_is_a_fault(
+    findings: Findings, change: dict[str, Any], reason: str
+) -> None:
+    fault, document = findings({**FINDING, **change}, FINDING)
+    assert isinstance(fault, ReadIssue)
+    assert str(fault) == f"findings.jsonl: line 1: {reason}"
+    assert isinstance(document, Document)
+
+
+def test_a_missing_file_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="does not exist"):
+        memory_source(tmp_path / "none.jsonl")

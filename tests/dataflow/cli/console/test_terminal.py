@@ -177,7 +177,7 @@ def test_no_name_and_no_text_of_a_corpus_commands_the_terminal(
         "results": pl.DataFrame([{**result, "alternate_sources": []}]),
         "citations": pl.DataFrame({"citation": [citation(label, None, [])]}),
         "notes": pl.DataFrame({"note": []}),
-        "provenance": {"timings": {}, "searched": {}, "parameters": {"max_citations": 9}},
+        "provenance": {"timings": {}, "searched": {}, "parameters": {}},
     }
     show_answer(answer, seconds=0.2)
     show_report(IngestReport(failed=[ReadIssue(said, said)], notes=[ReadIssue("a.md", said)]))
@@ -216,7 +216,7 @@ def test_progress_is_json_lines_for_a_program_and_only_a_wait_is_told_without_a_
 def test_a_terminal_shows_some_citations_and_says_how_many_more_there_are(
     capsys: pytest.CaptureFixture[str], most: int, shown: int, rest: int
 ) -> None:
-    provenance = {"searched": {}, "timings": {}, "parameters": {"max_citations": most}}
+    provenance = {"searched": {}, "timings": {}}
     answer = {
         "results": pl.DataFrame({"source_label": []}),
         "citations": pl.DataFrame({"citation": [f"[docs: {n}]" for n in range(12)]}),

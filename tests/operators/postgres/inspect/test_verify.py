@@ -1,3 +1,5 @@
+"""Damage that is found and put right."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -35,8 +37,7 @@ MORE_DAMAGE = {
 
 
 def damaged(store: Store, statement: str) -> None:
-    with store.transaction() as conn:
-        conn.execute(statement)
+    store.execute(statement)
 
 
 def held(store: Store) -> dict[str, Any]:
@@ -104,3 +105,43 @@ def test_findings_name_corpus_repo_and_document(whole: Store) -> None:
     damaged(whole, DAMAGE["no_posting"])
     found = verify(whole).filter(pl.col("kind") == "no_posting")
     assert found.select("corpus", "repo", "document_id").rows() == [("code", "a", "d1")]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["no_posting", "wrong_posting", "stray_posting", "wrong_terms", "wrong_df", "wrong_totals"],
+)
+def test_what_follows_from_the_chunks_is_made_again_as_it_was(whole: Store, kind: str) -> None:
+    before = held(whole)
+    damaged(whole, DAMAGE[kind])
+    verify(whole, repair=True)
+    assert held(whole) == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "length = length + 1",
+        "bm25 = '{1:0.5}/1000000000'",
+        "terms = '{7}', counts = '{1}', length = 1",
+    ],
+)
+def test_terms_lengths_and_weights_are_computed_again_from_the_text(
+    whole: Store, damage: str
+) -> None:
+    before = held(whole)
+    damaged(whole, f"UPDATE postings SET {damage} WHERE chunk_id = 10")
+    found = verify(whole, repair=True).filter(kind="wrong_terms")
+    assert found["says"].to_list() == [
+        "text search knows 1 chunks by other terms than their text has"
+    ]
+    assert held(whole) == before
+    assert verify(whole).is_empty()
+
+
+def test_a_repaired_text_index_counts_what_was_taken_out_no_more(whole: Store) -> None:
+    damaged(whole, DAMAGE["lost_chunks"])
+    damaged(whole, DAMAGE["wrong_df"])
+    verify(whole, repair=True)
+    assert verify(whole).is_empty()
+    assert {row[1] for row in held(whole)["postings"]} == {1, 2}

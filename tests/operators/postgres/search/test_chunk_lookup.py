@@ -1,13 +1,22 @@
+"""Chunks and documents by name, by id and by what they link to."""
+
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import polars as pl
 import pytest
 
-from operators.frames import check
+from operators.frames import READ_CHUNKS, check
+from operators.postgres.search.batches import Deadline, SearchTimeout
 from operators.postgres.search.chunk_lookup import LOCATED, locate, unread_reason
+from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.code_links import link_findings
+from operators.postgres.search.known_versions import known_versions
 from operators.postgres.store import Store
 from operators.postgres.write.ledger import record_failure
+from operators.postgres.write.version_store import mark_found
 
 
 @pytest.fixture
@@ -79,3 +88,138 @@ def test_the_ledger_says_why_a_document_is_not_here_to_those_who_may_see_it(fill
     assert [why("_urls.py", repos=[]), why("_urls.py", path_prefix="docs/")] == [None] * 2
     hidden = {"code": {"repos": ["org/wiki"]}}
     assert unread_reason(filled, ["_urls.py"], None, hidden) is None
+
+
+def test_chunks_come_once_each_and_by_chunk_id(store: Store, filling: Any) -> None:
+    filling.write(store, [{"chunk_id": n} for n in (4, 2, 9)])
+    ids = pl.Series([9, 2, 9, None, 77], dtype=pl.Int64)
+    found = fetch_chunks(store, "code", ids, filling.queries([{}, {}]))
+    assert found["chunk_id"].to_list() == [2, 9]
+    assert found["embedding"].dtype == pl.Array(pl.Float32, 8)
+    check(found, READ_CHUNKS, "chunks")
+
+
+@pytest.mark.parametrize("ids", [[], [404]])
+def test_no_chunk_is_a_frame_of_the_same_columns(
+    store: Store, filling: Any, ids: list[int]
+) -> None:
+    filling.write(store, [{"chunk_id": 1}])
+    found = fetch_chunks(store, "code", pl.Series(ids, dtype=pl.Int64), filling.queries([{}]))
+    assert found.is_empty()
+    assert found["embedding"].dtype == pl.Array(pl.Float32, 8)
+    check(found, READ_CHUNKS, "chunks")
+
+
+def test_without_a_query_nothing_may_be_seen(store: Store, filling: Any) -> None:
+    filling.write(store, [{"chunk_id": 1}])
+    assert fetch_chunks(store, "code", pl.Series([1]), filling.queries([])).is_empty()
+
+
+def test_a_chunk_of_another_corpus_is_not_read(store: Store, filling: Any) -> None:
+    filling.write(store, [{"chunk_id": 1, "corpus": "wiki"}])
+    assert fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}])).is_empty()
+
+
+def test_reading_past_its_time_says_so(store: Store, filling: Any) -> None:
+    filling.write(store, [{"chunk_id": 1}])
+    with pytest.raises(SearchTimeout, match="reading chunks of corpus 'code'"):
+        fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}]), timeout_s=1e-9)
+
+
+@pytest.mark.parametrize("lost", [[1], [1, 2]])
+def test_a_chunk_that_lost_its_vector_takes_no_other_along(
+    store: Store, filling: Any, lost: list[int]
+) -> None:
+    filling.write(store, [{"chunk_id": 1}, {"chunk_id": 2}])
+    statement = "UPDATE chunks SET embedding = NULL WHERE chunk_id = ANY(%s::bigint[])"
+    store.execute(statement, (lost,))
+    found = fetch_chunks(store, "code", pl.Series([1, 2]), filling.queries([{}]))
+    usable = [any(vector) for vector in found["embedding"].to_list()]
+    assert usable == [number not in lost for number in (1, 2)]
+    check(found, READ_CHUNKS, "chunks")
+
+
+def of_file(chunk_id: int, path: str, **row: Any) -> dict[str, Any]:
+    return {"chunk_id": chunk_id, "document_id": path, "path": path, "repo": "org/app", **row}
+
+
+def finding(chunk_id: int, path: str, **row: Any) -> dict[str, Any]:
+    return of_file(chunk_id, path, document_id=f"f{chunk_id}", corpus="memory", **row)
+
+
+@pytest.fixture
+def linked(store: Store, filling: Any) -> Store:
+    rows = [
+        of_file(1, "src/a.py", uri="https://h/app/src/a.py"),
+        of_file(2, "src/a.py", uri="https://h/fork/src/a.py", repo="org/fork"),
+        of_file(3, "README.md", uri="https://h/app/README.md", corpus="docs"),
+        of_file(4, "src/new.py"),
+        finding(11, "src/a.py"),
+        finding(12, "src/a.py", repo="org/fork"),
+        finding(13, "README.md"),
+        finding(14, "src/new.py"),
+        finding(15, "src/gone.py"),
+        finding(16, "src/a.py", uri="https://tracker/16"),
+        finding(17, "src/a.py", repo="org/other"),
+        of_file(21, "src/a.py", corpus="wiki"),
+    ]
+    filling.write(store, rows)
+    return store
+
+
+LINKS = dict.fromkeys((14, 15, 17)) | {
+    11: "https://h/app/src/a.py",
+    12: "https://h/fork/src/a.py",
+    13: "https://h/app/README.md",
+    16: "https://tracker/16",
+}
+
+
+def test_a_finding_leads_to_its_file_in_its_own_repository(linked: Store, filling: Any) -> None:
+    ids = pl.Series(list(LINKS), dtype=pl.Int64)
+    read = fetch_chunks(linked, "memory", ids, filling.queries([{}]))
+    assert dict(read["chunk_id", "uri"].iter_rows()) == LINKS
+    located = locate(linked, list(LINKS), [])
+    assert dict(located["chunk_id", "uri"].iter_rows()) == LINKS
+
+
+def test_a_page_of_another_corpus_takes_no_link_of_a_file(linked: Store, filling: Any) -> None:
+    (chunk,) = fetch_chunks(linked, "wiki", pl.Series([21]), filling.queries([{}])).to_dicts()
+    assert chunk["uri"] is None
+
+
+def test_only_a_finding_without_a_link_is_looked_up(linked: Store) -> None:
+    late = Deadline.after(1e-9, "looking up")
+    plain = locate(linked, [1, 16, 21], [])
+    assert link_findings(linked, plain, late) is plain
+    with pytest.raises(SearchTimeout):
+        link_findings(linked, locate(linked, [15], []), late)
+
+
+def test_known_versions_go_from_the_oldest_to_the_newest(store: Store, filling: Any) -> None:
+    rows = [{"corpus": "docs", "document_id": d, "chunk_id": n} for n, d in enumerate("ab")]
+    filling.write(store, rows)
+    filling.place(store, "docs", {"a": "1.9", "b": "1.10"})
+    found = known_versions(store)
+    assert found["version"].to_list() == ["1.9", "1.10"]
+    assert found["newest"].to_list() == [False, True]
+
+
+def test_a_collection_without_versions_has_none(store: Store) -> None:
+    assert known_versions(store).is_empty()
+
+
+def test_known_versions_are_read_again_only_when_they_were_found_anew(
+    make_store: Callable[..., Store], filling: Any
+) -> None:
+    store = make_store()
+    filling.write(store, [{"chunk_id": n, "document_id": f"d{n}"} for n in range(2)])
+    filling.place(store, "code", {"d0": "1.0"})
+    mark_found(store, "code", 0, 1)
+    store.forget_info()
+    first = known_versions(store)
+    filling.place(store, "code", {"d0": "1.0", "d1": "1.1"})
+    assert known_versions(store) is first
+    mark_found(store, "code", 0, 1)
+    store.forget_info()
+    assert known_versions(store)["version"].to_list() == ["1.0", "1.1"]

@@ -26,6 +26,8 @@ from operators.postgres.store import Store, collection_info
 from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.version_store import mark_found
 
+Make = Callable[..., Store]
+
 START = datetime(2024, 1, 1, tzinfo=UTC)
 VERSIONS = ["1.0", "1.1", "2.0"]
 HOSTILE = "x') OR true; DROP TABLE chunks; --"
@@ -97,7 +99,7 @@ def visible(one: Passage, query: dict[str, Any]) -> bool:
 
 
 @pytest.fixture(scope="module")
-def held(make_store: Callable[..., Store], filling: Any) -> Store:
+def held(make_store: Make, filling: Any) -> Store:
     store = make_store()
     name = [f"{p.topic}-{p.version}-{p.repo}" if p.topic else f"d{p.chunk_id}" for p in PASSAGES]
     filling.write(
@@ -231,7 +233,7 @@ def test_a_passage_that_newer_versions_lack_says_up_to_which_it_goes(held: Store
 
 
 def test_a_corpus_without_versions_is_searched_without_a_look_at_them(
-    make_store: Callable[..., Store], filling: Any
+    make_store: Make, filling: Any
 ) -> None:
     store = make_store()
     filling.write(store, [{"chunk_id": 1, "text": "common"}])
@@ -243,27 +245,16 @@ def test_a_corpus_without_versions_is_searched_without_a_look_at_them(
 
 
 def test_a_topic_of_a_thousand_versions_gives_the_one_that_is_asked_for(
-    make_store: Callable[..., Store], filling: Any
+    make_store: Make, filling: Any
 ) -> None:
     store = make_store()
     filling.write(
         store, [{"chunk_id": n, "document_id": f"d{n}", "text": "common"} for n in range(1_000)]
     )
-
-    def place(conn: Any) -> None:
-        for n in range(1_000):
-            key = document_key("code", "", f"d{n}")
-            conn.execute(
-                "INSERT INTO document_versions VALUES (%s, 'code', 't', %s, %s, %s, NULL, now())",
-                (key, f"1.{n}", n, n == 999),
-            )
-            if n < 999:
-                conn.execute(
-                    "INSERT INTO superseded_chunks VALUES ('code', %s, %s, 'same', %s, NULL, NULL)",
-                    (n, key, n + 1),
-                )
-
-    store.run(place)
+    filling.place(store, "code", {f"d{n}": f"1.{n}" for n in range(1_000)})
+    replaced = "INSERT INTO superseded_chunks VALUES ('code', %s, %s, 'same', %s, NULL, NULL)"
+    for n in range(999):
+        store.execute(replaced, (n, document_key("code", "", f"d{n}"), n + 1))
     store.forget_info()
     every = [[f"1.{n}" for n in range(1_000)]]
     for pinned, expected in (([["1.500"]], 500), (None, 999), (every, 999)):

@@ -38,11 +38,7 @@ def place(store: Store, versions: Sequence[str]) -> None:
         for n, (key, version) in enumerate(zip(keys, versions, strict=True))
     ]
     read: dict[str, datetime] = dict(
-        store.run(
-            lambda conn: conn.execute(
-                "SELECT document_key::text, indexed_at FROM documents"
-            ).fetchall()
-        )
+        store.rows("SELECT document_key::text, indexed_at FROM documents")
     )
     old = [SupersededChunk(n, key, "revised", n + 1, None, None) for n, key in enumerate(keys[:-1])]
     frame = pl.DataFrame(rows, schema=LINEAGES)

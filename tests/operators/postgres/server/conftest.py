@@ -39,14 +39,12 @@ class Machine:
     @staticmethod
     def postmaster(server: Server) -> int:
         running = server.cluster.running()
-        assert running is not None
         return running.pid
 
     @staticmethod
     def ask(dsn: str, query: str) -> object:
         with psycopg.connect(dsn) as conn:
             row = conn.execute(query.encode()).fetchone()
-            assert row is not None
             return row[0]
 
     @staticmethod

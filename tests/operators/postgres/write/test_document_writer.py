@@ -1,9 +1,12 @@
+"""Documents with their chunks, postings, counts and vectors."""
+
 from __future__ import annotations
 
 import random
 import threading
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,12 +16,19 @@ import pytest
 from vector_indexes import build_vector_indexes
 
 from operators.errors import CrosscorpusError
-from operators.frames import READ_CHUNKS
+from operators.frames import CHUNKS, READ_CHUNKS
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search.chunk_reader import fetch_chunks
-from operators.postgres.store import Store, collection_info
+from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
+from operators.postgres.write import chunk_vectors
+from operators.postgres.write.chunk_vectors import Some, embed_some, try_again
 from operators.postgres.write.document_writer import delete_documents, write_documents
+from operators.postgres.write.embedding_cache import cache_embeddings, cached_embeddings
+from operators.postgres.write.postings import average_length, count_terms, rebuild_postings
+from operators.postgres.write.term_statistics import Deltas
 from operators.ranking import bm25
+
+Make = Callable[..., Store]
 
 WORDS = [f"alpha{n}" for n in range(40)]
 
@@ -224,9 +234,7 @@ def test_a_vector_that_cannot_be_searched_is_refused(
     assert collection_info(store).corpora == {}
 
 
-def test_writing_before_a_model_is_set_says_so(
-    make_store: Callable[..., Store], filling: Any
-) -> None:
+def test_writing_before_a_model_is_set_says_so(make_store: Make, filling: Any) -> None:
     with pytest.raises(CrosscorpusError, match="no model yet"):
         filling.write(make_store(None), [{}])
 
@@ -245,7 +253,7 @@ def test_a_chunk_of_no_document_is_refused(store: Store, filling: Any) -> None:
 
 
 def test_weights_of_a_corpus_grown_in_steps_equal_those_of_one_loaded_at_once(
-    make_store: Callable[..., Store], filling: Any
+    make_store: Make, filling: Any
 ) -> None:
     rows = [{"chunk_id": n, "text": "alpha " * n + "beta"} for n in range(1, 60)]
     grown, at_once = make_store(), make_store()
@@ -270,3 +278,185 @@ def test_a_corpus_may_have_any_name(store: Store, filling: Any, corpus: str) -> 
     build_vector_indexes(store)
     assert collection_info(store).corpora == {corpus: 1}
     assert len(fetch_chunks(store, corpus, pl.Series([1]), filling.queries([{}]))) == 1
+
+
+POSTINGS = "SELECT chunk_id, terms, bm25::text FROM postings WHERE corpus = 'code' ORDER BY 1"
+TERMS = "SELECT * FROM terms WHERE corpus = 'code' ORDER BY 1"
+
+
+def test_a_rebuilt_text_index_is_the_one_that_was_written(store: Store, filling: Any) -> None:
+    rows = [{"chunk_id": n, "text": f"flush the cache {n}", "title": "Cache"} for n in range(5)]
+    filling.write(store, rows)
+
+    def read(conn):
+        return conn.execute(POSTINGS).fetchall(), conn.execute(TERMS).fetchall()
+
+    before = store.run(read)
+    store.run(lambda conn: rebuild_postings(conn, "code"))
+    assert store.run(read) == before
+    assert len(before[0]) == 5
+
+
+def test_the_terms_of_a_chunk_are_those_of_its_title_path_and_text(filling: Any) -> None:
+    (counted,) = count_terms(
+        filling.chunks([{"title": "Cache", "path": "a/flush.py", "text": "x1"}])
+    )
+    (other,) = count_terms(filling.chunks([{"title": None, "path": None, "text": "x1"}]))
+    assert set(other.terms.tolist()) < set(counted.terms.tolist())
+
+
+def test_a_corpus_without_totals_has_the_average_length_one(store: Store) -> None:
+    assert store.run(lambda conn: average_length(conn, "nowhere")) == 1
+
+
+COUNTED = """SELECT (SELECT sum(df) FROM terms WHERE corpus = 'code'),
+    (SELECT chunks FROM corpora WHERE corpus = 'code'),
+    (SELECT sum(cardinality(terms)) FROM postings WHERE corpus = 'code'),
+    (SELECT count(*) FROM postings WHERE corpus = 'code')"""
+
+
+def test_what_goes_out_and_comes_in_again_changes_nothing() -> None:
+    deltas = Deltas()
+    deltas.count("r", 3, [1, 2], 1)
+    deltas.count("r", 3, [2, 5], -1)
+    assert deltas.terms() == [(1, 1), (5, -1)]
+    assert deltas.length == 0
+    assert deltas.repos["r"] == 0
+    assert Deltas().terms() == []
+
+
+def test_counts_follow_what_is_stored_when_documents_are_written_again(
+    store: Store, filling: Any
+) -> None:
+    rows = [{"chunk_id": n, "document_id": f"d{n}", "text": f"flush {n}"} for n in range(4)]
+    filling.write(store, rows)
+    filling.write(store, [{**rows[0], "text": "another text altogether"}])
+    terms, chunks, held, postings = store.row(COUNTED)
+    assert (terms, chunks) == (held, postings)
+    assert chunks == 4
+
+
+DIMENSIONS = 8
+
+
+@pytest.fixture
+def waiting(store: Store, filling: Any) -> Store:
+    """Seven documents of three chunks each in two corpora, and no vector at all."""
+    chunks = filling.chunks(
+        [
+            {"chunk_id": 10 * n + part, "document_id": f"d{n}", "ordinal": part}
+            | {"corpus": "history" if n < 3 else "docs"}
+            | {"created_at": datetime(2024, 1, n + 1, tzinfo=UTC)}
+            for n in range(7)
+            for part in range(3)
+        ]
+    ).with_columns(pl.lit(None, CHUNKS["embedding"]).alias("embedding"))
+    write_documents(store, filling.documents(chunks), chunks)
+    return store
+
+
+def ones(chunks: pl.DataFrame) -> tuple[Any, dict[int, str]]:
+    return np.ones((len(chunks), DIMENSIONS), np.float32), {}
+
+
+def test_one_chunk_of_each_document_comes_before_the_second_the_newest_first_history_last(
+    waiting: Store,
+) -> None:
+    taken: list[tuple[str, str]] = []
+
+    def embed(chunks: pl.DataFrame) -> tuple[Any, dict[int, str]]:
+        taken.extend(chunks["corpus", "document_id"].iter_rows())
+        return ones(chunks)
+
+    while embed_some(waiting, embed, limit=4):
+        pass
+    assert taken == [
+        *[("docs", f"d{n}") for n in (6, 5, 4, 3)] * 3,
+        *[("history", f"d{n}") for n in (2, 1, 0)] * 3,
+    ]
+    assert collection_info(waiting).unembedded == {}
+
+
+def test_two_workers_never_have_the_same_chunk(waiting: Store, server_dsn: str) -> None:
+    taken: list[int] = []
+    both = threading.Barrier(2)
+
+    def embed(chunks: pl.DataFrame) -> tuple[Any, dict[int, str]]:
+        both.wait(30)  # both hold their chunks now
+        taken.extend(chunks["chunk_id"])
+        return ones(chunks)
+
+    def work() -> Some | None:
+        with open_store(server_dsn, waiting.collection, max_size=2) as own:
+            return embed_some(own, embed, limit=5)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(work) for _ in range(2)]
+        assert [one.result() for one in found] == [Some("docs", 5, [])] * 2
+    assert len(set(taken)) == 10
+    assert sum(collection_info(waiting).unembedded.values()) == 11
+
+
+def test_what_a_worker_had_in_hand_is_free_when_it_fails(waiting: Store) -> None:
+    def die(chunks: pl.DataFrame) -> tuple[Any, dict[int, str]]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed_some(waiting, die, limit=21)
+    assert embed_some(waiting, ones, limit=21) == Some("docs", 12, [])
+
+
+def test_a_chunk_that_has_no_usable_vector_keeps_the_reason_and_does_not_block_the_queue(
+    waiting: Store,
+) -> None:
+    def embed(chunks: pl.DataFrame) -> tuple[Any, dict[int, str]]:
+        vectors = np.ones((len(chunks), DIMENSIONS), np.float32)
+        vectors[1] = np.inf
+        return vectors, {0: "too long"}
+
+    found = embed_some(waiting, embed, limit=12)
+    assert (found.corpus, found.vectors) == ("docs", 10)
+    assert dict(found.failed)["d6"] == "too long"
+    assert "not finite" in dict(found.failed)["d5"]
+    assert embed_some(waiting, ones, limit=12) == Some("history", 9, [])
+    assert embed_some(waiting, ones, limit=12) is None
+    try_again(waiting)
+    assert embed_some(waiting, ones, limit=12) == Some("docs", 2, [])
+
+
+def test_a_collection_that_has_left_the_workers_space_gets_none_of_its_vectors(
+    waiting: Store,
+) -> None:
+    other = waiting.embedding_in("another")
+    with pytest.raises(ModelMismatch):
+        embed_some(other, ones, limit=5)
+    assert sum(collection_info(waiting).unembedded.values()) == 21
+
+
+def test_of_two_corpora_with_many_waiting_chunks_the_smaller_one_comes_first(
+    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunk_vectors, "COUNTED_UP_TO", 3)
+    sizes = {"code": 9, "docs": 4, "history": 3, "wiki": 2}
+    rows = [
+        {"corpus": name, "document_id": name} for name, size in sizes.items() for _ in range(size)
+    ]
+    rows = [one | {"chunk_id": n, "ordinal": n} for n, one in enumerate(rows)]
+    lacking = pl.lit(None, CHUNKS["embedding"]).alias("embedding")
+    chunks = filling.chunks(rows).with_columns(lacking)
+    write_documents(store, filling.documents(chunks), chunks)
+    order = list[str]()
+    while some := embed_some(store, ones, limit=10):
+        order.append(some.corpus)
+    assert order == ["wiki", "docs", "code", "history"]
+
+
+def test_cached_vectors_come_back_by_space_and_hash(store: Store) -> None:
+    vectors = np.array([[0.5, 1.0], [2.0, -0.25]], dtype=np.float32)
+    cache_embeddings(store, "s", ["a", "b"], vectors)
+    cache_embeddings(store, "s", ["a"], vectors[1:])
+    found = cached_embeddings(store, "s", ["b", "a", "c"])
+    assert sorted(found) == ["a", "b"]
+    assert found["a"].tolist() == [0.5, 1.0]
+    assert cached_embeddings(store, "other", ["a"]) == {}
+    assert cached_embeddings(store, "s", []) == {}

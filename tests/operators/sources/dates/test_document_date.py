@@ -131,10 +131,6 @@ def test_a_header_dates_a_document(tmp_path: Path, name: str, text: str) -> None
     assert dated(tmp_path, name, text) == moment(2020)
 
 
-def test_h38_the_revision_line_dates_a_document(tmp_path: Path) -> None:
-    assert dated(tmp_path, "a.adoc", "= T\nA <a@b>\nv1.0, 2025-03-15\n") == moment(2025, 3, 15)
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -222,11 +218,6 @@ def test_a_pdf_is_dated_by_its_modification_before_its_creation() -> None:
     for info in (("D:2019", "D:2020"), ("D:2020", None), ("D:2020", "")):
         assert document_date("a.pdf", pdf_info=info, now=NOW).value == moment(2020)
     assert document_date("a.pdf", pdf_info=("", None), now=NOW).source == "unknown"
-
-
-def test_h32_a_second_date_that_is_later_does_not_win(tmp_path: Path) -> None:
-    text = "---\ndate: 2020-01-01\ndate: 2099-12-31\n---\n"
-    assert dated(tmp_path, "a.md", text) == moment(2020)
 
 
 def test_a_pin_in_the_future_gives_way_to_the_modification() -> None:

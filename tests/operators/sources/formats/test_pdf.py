@@ -1,9 +1,11 @@
-""""""
+"""PDFs and the processes that read them."""
 
 from __future__ import annotations
 
 import io
 import os
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +13,8 @@ from pathlib import Path
 import psutil
 import pypdfium2
 import pytest
+from killed_children import kill_children, parsing_children
+from pdf_maker import make_pdf
 
 from operators.sources.formats.headings import headings
 from operators.sources.formats.pdf import (
@@ -22,6 +26,7 @@ from operators.sources.formats.pdf import (
     pdf_text,
     pdf_title,
 )
+from operators.sources.sandbox import Passing, Sandbox, Stopped
 
 MakePdf = Callable[..., bytes]
 
@@ -54,11 +59,6 @@ def test_an_empty_file_is_refused_without_a_child(reader: PdfReader) -> None:  #
     assert not any("pdf_process" in " ".join(c.cmdline()) for c in psutil.Process().children())
 
 
-def test_html_under_a_pdfs_name_is_no_pdf(reader: PdfReader) -> None:  # H19
-    refused = refusal(reader, b"<html><script>alert(1)</script></html>")
-    assert (refused.state, "not a PDF" in str(refused)) == ("failed", True)
-
-
 def test_a_scanned_pdf_has_no_text(reader: PdfReader) -> None:  # H22
     document = pypdfium2.PdfDocument.new()
     page = document.new_page(200, 200)
@@ -75,12 +75,7 @@ def test_a_scanned_pdf_has_no_text(reader: PdfReader) -> None:  # H22
     )
 
 
-def test_a_pdf_with_a_password_is_encrypted(reader: PdfReader, make_pdf: MakePdf) -> None:  # H23
-    refused = refusal(reader, make_pdf(["secret"], password=b"pw"))
-    assert (refused.state, str(refused)) == ("encrypted", "encrypted: it asks for a password")
-
-
-def test_a_scheme_that_nobody_knows_is_encrypted_too(reader: PdfReader, make_pdf: MakePdf) -> None:
+def test_a_scheme_that_nobody_knows_is_encrypted_too(reader: PdfReader) -> None:
     data = make_pdf(["a"]).replace(b"/Root", b"/Encrypt<</Filter/Foo/V 9/R 9>>/Root")
     assert refusal(reader, data).state == "encrypted"
 
@@ -104,14 +99,14 @@ def test_a_damaged_file_is_refused_with_a_reason(reader: PdfReader) -> None:
 )
 @pytest.mark.timeout(120)
 def test_a_hostile_file_is_refused_and_the_next_one_read(
-    reader: PdfReader, make_pdf: MakePdf, name: str, state: str, reason: str
+    reader: PdfReader, name: str, state: str, reason: str
 ) -> None:
     refused = refusal(reader, (HOSTILE / name).read_bytes())
     assert (refused.state, str(refused).startswith(reason)) == (state, True)
     assert reader.read(make_pdf(["after it"])).pages[0].strip() == "after it"
 
 
-def test_a_page_and_a_document_with_too_much_text_are_refused(make_pdf: MakePdf) -> None:  # H14
+def test_a_page_and_a_document_with_too_much_text_are_refused() -> None:  # H14
     with closing(PdfReader(PdfLimits(page_characters=50))) as reader:
         assert "page 2 has more than 50 characters" in str(
             refusal(reader, make_pdf(["short", "word " * 30]))
@@ -122,7 +117,7 @@ def test_a_page_and_a_document_with_too_much_text_are_refused(make_pdf: MakePdf)
         assert "more than 1 pages" in str(refusal(reader, make_pdf(["a", "b"])))
 
 
-def test_bookmarks_become_headings_on_their_page(reader: PdfReader, make_pdf: MakePdf) -> None:
+def test_bookmarks_become_headings_on_their_page(reader: PdfReader) -> None:
     data = make_pdf(
         ["Contents\nSetup\nUse", "1 Setup\nInstall it.", "1.1 Use\nRun it."],
         outline=[("Setup", 1), ("Use", 2), ("Missing", 2)],
@@ -153,3 +148,212 @@ def test_a_title_that_a_program_filled_in_is_none() -> None:
 
     assert title(" The  Guide ") == "The Guide"
     assert [title(t) for t in ("", "untitled", "Microsoft Word - x.docx", "a.tex")] == [None] * 4
+
+
+def test_every_page_is_read_in_order(reader: PdfReader) -> None:
+    found = reader.read(make_pdf(["First page", "Second page"], info={"Title": "Guide"}))
+    assert [page.strip() for page in found.pages] == ["First page", "Second page"]
+    assert (found.info["Title"], found.unread) == ("Guide", [])
+
+
+def test_what_pdfium_refuses_it_reads_after_a_repair(reader: PdfReader) -> None:
+    made = make_pdf(["One", "Two"], outline=[("Two", 1)], info={"Title": "T"})
+    found = reader.read(made[: made.index(b"xref")])
+    assert [page.strip() for page in found.pages] == ["One", "Two"]
+    assert found.outline == [(1, "Two", 1)]
+
+
+def test_a_page_that_pdfium_cannot_read_is_read_after_a_repair(reader: PdfReader) -> None:
+    made = make_pdf(["One", "Two"], info={"CreationDate": "D:2020"})
+    found = reader.read(made.replace(b"/Kids[", b"/Kids[99 0 R "))
+    assert [page.strip() for page in found.pages] == ["One", "Two"]
+    assert (found.info, found.unread) == ({"CreationDate": "D:2020"}, [])
+
+
+def test_a_page_that_no_repair_brings_back_is_told(reader: PdfReader) -> None:
+    made = make_pdf(["One", "Two"]).replace(b"/Kids[4 0 R", b"/Kids[99 0 R")
+    found = reader.read(made)
+    assert ([page.strip() for page in found.pages], found.unread) == (["", "Two"], [1])
+
+
+def test_a_damaged_file_without_text_is_not_taken_for_a_scan(reader: PdfReader) -> None:
+    made = make_pdf([""])
+    refused = refusal(reader, made[: made.index(b"xref")])
+    assert refused.state == "failed"
+    assert str(refused).startswith("damaged: ")
+    assert "Nor does what is left of it have any text" in str(refused)
+
+
+def _with(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    return lambda made: made.replace(old, new)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "header alone": lambda made: made[:9],
+    "nulls": lambda made: made[:9] + bytes(1_000_000),
+    "a page tree that is its own child": _with(b"/Kids[4 0 R", b"/Kids[2 0 R"),
+    "a catalog as page": _with(b"/Kids[4 0 R", b"/Kids[1 0 R"),
+    "its pages are a page": _with(b"/Pages 2 0 R", b"/Pages 4 0 R"),
+    "no pages": _with(b"/Pages 2 0 R", b""),
+    "two thousand million pages": _with(b"/Count 2", b"/Count 2147483647"),
+    "less than no pages": _with(b"/Count 2", b"/Count -1"),
+    "a number of 6,000 digits": _with(b"/Count 2", b"/Count " + b"9" * 6000),
+    "nested arrays": _with(b"/Count 2", b"/Count 2/X " + b"[" * 100_000),
+    "nested dictionaries": _with(b"/Count 2", b"/Count 2/X " + b"<</X" * 100_000),
+    "a name of a megabyte": _with(b"/Count 2", b"/Count 2/" + b"N" * 1_000_000),
+    "a string without an end": _with(b"/Count 2", b"/Count 2/X (" + b"(" * 9999),
+    "a stream longer than the file": _with(b"/Length ", b"/Length 99999999"),
+    "a stream of less than nothing": _with(b"/Length ", b"/Length -"),
+    "a filter nobody knows": _with(b"/Length ", b"/Filter/Nope/Length "),
+    "what is not packed is unpacked": _with(b"/Length ", b"/Filter/FlateDecode/Length "),
+    "a hundred filters": _with(b"/Length ", b"/Filter[" + b"/A85 " * 100 + b"]/Length "),
+    "a script": _with(b"/Type/Catalog", b"/Type/Catalog/OpenAction<</S/JavaScript/JS(while(1);)>>"),
+    "a launch": _with(b"/Type/Catalog", b"/Type/Catalog/OpenAction<</S/Launch/F(/bin/sh)>>"),
+    "an earlier table that is this one": _with(b"/Root", b"/Prev 9/Root"),
+    "a ZIP before it": lambda made: b"PK\x03\x04" + made,
+    "no table": lambda made: made[: made.index(b"\nxref\n")],
+    "twice": lambda made: made + made,
+    "an object that is itself": _with(b"3 0 obj\n<<", b"3 0 obj\n3 0 R <<"),
+    "fonts within fonts": _with(b"/BaseFont/", b"/Encoding 3 0 R/DescendantFonts[3 0 R]/BaseFont/"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_hostile_structure_gives_a_text_or_a_reason_and_the_next_file_is_read(
+    reader: PdfReader, damage: Callable[[bytes], bytes]
+) -> None:
+    made = make_pdf(["One", "Two"])
+    hostile = damage(made)
+    assert hostile != made
+    try:
+        said = "".join(reader.read(hostile).pages)
+    except PdfRefused as refused:
+        said = f"Two: {refused}"
+    assert "One" in said or "Two" in said
+    assert "\n" not in said.strip()
+    assert reader.read(made).pages[0].strip() == "One"
+
+
+def children() -> list[int]:
+    """The processes that read PDFs for this one."""
+    return [one.pid for one in parsing_children("pdf_process")]
+
+
+def test_one_child_reads_many_files(reader: PdfReader) -> None:
+    reader.read(make_pdf(["a"]))
+    first = children()
+    reader.read(make_pdf(["b"]))
+    assert children() == first
+    assert len(first) == 1
+
+
+def test_the_child_has_none_of_the_programs_environment(
+    reader: PdfReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROSSCORPUS_DSN", "postgresql://u:secret@h/d")
+    reader.read(make_pdf(["a"]))
+    environment = Path(f"/proc/{children()[0]}/environ")
+    if not environment.exists():
+        pytest.skip("no /proc")
+    assert b"secret" not in environment.read_bytes()
+
+
+def test_the_child_finds_packages_wherever_its_parent_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of ``pip install --user`` or ``--target``, which an isolated Python does not look at."""
+    (tmp_path / "elsewhere.py").write_text("def answer(data):\n    return data.decode().upper()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    own = Sandbox(
+        "elsewhere:answer", memory_bytes=1 << 30, cpu_s=5, wall_s=30.0, requests_a_child=9
+    )
+    with closing(own):
+        assert own.ask(b"found") == "FOUND"
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    """A child that notes each request in the file ``asked`` and then does what it says."""
+    (tmp_path / "obedient.py").write_text(
+        "import os, pathlib\n"
+        "asked = pathlib.Path(__file__).with_name('asked')\n"
+        "def answer(data):\n"
+        "    with asked.open('ab') as file: file.write(b'x')\n"
+        "    return eval(data.decode())\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    limits: dict[str, int] = {"memory_bytes": 1 << 30, "cpu_s": 5, "requests_a_child": 9}
+    with closing(Sandbox("obedient:answer", **limits, wall_s=30.0)) as sandbox:
+        yield sandbox
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_child_that_is_killed_at_work_has_a_second_one_and_the_reason_is_true(
+    own: Sandbox, tmp_path: Path, how: signal.Signals
+) -> None:
+    with pytest.raises(Passing, match=rf"killed \(signal {how.value}\): see whether"):
+        own.ask(b"os.kill(os.getpid(), %d)" % how)
+    assert (tmp_path / "asked").read_bytes() == b"xx"
+    assert own.ask(b"1 + 1") == 2
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        (b"os.abort()", f"ended ({-signal.SIGABRT}), most likely at the limit of 1024 MiB"),
+        (b"bytearray(4 << 30)", "ended (1), most likely at the limit of 1024 MiB"),
+        (b"[0 for _ in iter(int, 1)]", "it took more than 5 s of CPU"),
+    ],
+    ids=["crash", "memory", "processor"],
+)
+def test_a_crash_or_a_limit_is_the_requests_own_and_has_no_second_child(
+    own: Sandbox, tmp_path: Path, request_: bytes, reason: str
+) -> None:
+    with pytest.raises(Stopped) as stopped:
+        own.ask(request_)
+    assert reason in str(stopped.value)
+    assert type(stopped.value) is Stopped
+    assert (tmp_path / "asked").read_bytes() == b"x"
+
+
+def test_a_child_that_is_killed_while_nobody_asks_it_costs_no_file(reader: PdfReader) -> None:
+    reader.read(make_pdf(["a"]))
+    [child] = children()
+    os.kill(child, signal.SIGKILL)
+    assert "b" in reader.read(make_pdf(["b"])).pages[0]
+
+
+def test_a_file_whose_readers_are_killed_may_be_tried_again(
+    reader: PdfReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill_children(monkeypatch, "pdf_process", 2)
+    refused = refusal(reader, make_pdf(["a"]))
+    assert (refused.state, refused.passing) == ("failed", True)
+    assert "was killed (signal 9)" in str(refused)
+    assert reader.read(make_pdf(["a"])).pages
+
+
+def test_a_reader_that_does_not_start_is_no_fault_of_the_file(
+    reader: PdfReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    refused = refusal(reader, make_pdf(["a"]))
+    assert refused.passing
+    assert str(refused).startswith("its reader does not start (No such file or directory)")
+
+
+def test_a_file_that_takes_too_long_is_stopped() -> None:
+    with closing(PdfReader(PdfLimits(wall_s=0.001))) as reader:
+        assert str(refusal(reader, make_pdf(["slow"]))) == "stopped: it took more than 0.001 s"
+        reader.wall_s = 60
+        assert reader.read(make_pdf(["next"])).pages
+
+
+@needs_hostile
+@pytest.mark.timeout(120)
+def test_a_file_that_takes_too_much_of_the_processor_is_stopped() -> None:
+    if sys.platform == "win32":
+        pytest.skip("no limit of CPU there")
+    with closing(PdfReader(PdfLimits(cpu_s=0, memory_bytes=4 << 30))) as reader:
+        refused = refusal(reader, (HOSTILE / "bomb_text_200MB.pdf").read_bytes())
+    assert str(refused) == "stopped: it took more than 0 s of CPU"

@@ -12,10 +12,12 @@ from email.utils import formatdate
 from time import monotonic
 from typing import Any
 
+import github_shapes as github
 import pytest
 
 from operators.sources.github.github_api import GithubApi, GithubError, open_github
 
+Connect = Callable[..., GithubApi]
 TOKEN = "ghp_" + "s3cret" * 6
 SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes."}
 
@@ -26,7 +28,7 @@ def waited() -> list[float]:
 
 
 @pytest.fixture
-def connect(server: Any, waited: list[float]) -> Iterator[Callable[..., GithubApi]]:
+def connect(server: Any, waited: list[float]) -> Iterator[Connect]:
     opened: list[GithubApi] = []
 
     def make(**options: Any) -> GithubApi:
@@ -39,7 +41,7 @@ def connect(server: Any, waited: list[float]) -> Iterator[Callable[..., GithubAp
 
 
 def test_a_request_says_who_asks_and_for_which_version(
-    server: Any, connect: Callable[..., GithubApi], monkeypatch: pytest.MonkeyPatch
+    server: Any, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GH_TOKEN", f" {TOKEN}\n")
     assert connect().get("repos/org/app").body["full_name"] == "org/app"
@@ -59,16 +61,14 @@ def test_the_address_comes_from_the_environment(
         assert api.requests == 1
 
 
-def test_an_unchanged_answer_is_not_sent_again(
-    server: Any, connect: Callable[..., GithubApi]
-) -> None:
+def test_an_unchanged_answer_is_not_sent_again(server: Any, connect: Connect) -> None:
     first = connect().get("repos/org/app")
     again = connect().get("repos/org/app", etag=first.etag)
     assert (again.changed, again.body) == (False, None)
     assert server.statuses == [200, 304]
 
 
-def test_a_renamed_repository_is_followed(server: Any, connect: Callable[..., GithubApi]) -> None:
+def test_a_renamed_repository_is_followed(server: Any, connect: Connect) -> None:
     server.renamed_from.add("old/app")
     assert connect().get("repos/old/app").body["full_name"] == "org/app"
     assert server.statuses == [301, 200]
@@ -86,7 +86,7 @@ def test_a_renamed_repository_is_followed(server: Any, connect: Callable[..., Gi
     ids=["retry-after", "both", "secondary without a time", "429 without a time"],
 )  # fmt: skip
 def test_a_rate_limit_is_waited_for(
-    server: Any, connect: Callable[..., GithubApi], waited: list[float], status: int,
+    server: Any, connect: Connect, waited: list[float], status: int,
     headers: dict[str, str], body: Any, expected: list[float],
 ) -> None:  # fmt: skip
     server.faults = [(status, headers, body)]
@@ -95,7 +95,7 @@ def test_a_rate_limit_is_waited_for(
 
 
 def test_a_primary_limit_is_waited_for_by_the_servers_clock(
-    server: Any, connect: Callable[..., GithubApi], waited: list[float]
+    server: Any, connect: Connect, waited: list[float]
 ) -> None:
     there = time.time() + 86_400  # its clock is a day ahead of ours
     headers = {
@@ -113,7 +113,7 @@ def test_a_primary_limit_is_waited_for_by_the_servers_clock(
 
 
 def test_a_secondary_limit_that_lasts_is_waited_for_longer_each_time_then_told(
-    server: Any, connect: Callable[..., GithubApi], waited: list[float],
+    server: Any, connect: Connect, waited: list[float],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr("operators.sources.github.github_api.LONGEST_WAIT_S", 300)
@@ -124,7 +124,7 @@ def test_a_secondary_limit_that_lasts_is_waited_for_longer_each_time_then_told(
 
 
 def test_a_limit_beyond_what_one_waits_is_told_with_the_time(
-    server: Any, connect: Callable[..., GithubApi], waited: list[float]
+    server: Any, connect: Connect, waited: list[float]
 ) -> None:
     server.faults = [(429, {"Retry-After": "7200"}, b"")]
     with pytest.raises(GithubError, match="or set GITHUB_TOKEN: it allows far more"):
@@ -144,7 +144,7 @@ def test_a_limit_beyond_what_one_waits_is_told_with_the_time(
     ids=["502", "500", "short of its length", "cut JSON", "cut chunk"],
 )
 def test_what_may_pass_is_asked_for_again(
-    server: Any, connect: Callable[..., GithubApi], waited: list[float], fault: Any
+    server: Any, connect: Connect, waited: list[float], fault: Any
 ) -> None:
     if "Transfer-Encoding" in fault[1]:
         fault = (200, {**fault[1], "Content-Length": "4"}, fault[2])
@@ -154,7 +154,7 @@ def test_what_may_pass_is_asked_for_again(
 
 
 def test_a_page_that_the_server_cannot_make_is_asked_for_smaller(
-    server: Any, connect: Callable[..., GithubApi], github: Any
+    server: Any, connect: Connect
 ) -> None:
     server.put("comments", *(github.comment(n) for n in range(1, 40)))
     server.faults = [(502, {}, b"")] * 3
@@ -166,7 +166,7 @@ def test_a_page_that_the_server_cannot_make_is_asked_for_smaller(
 
 
 def test_a_server_that_stays_broken_is_told(
-    server: Any, connect: Callable[..., GithubApi], waited: list[float]
+    server: Any, connect: Connect, waited: list[float]
 ) -> None:
     server.failing["/repos/org/app"] = (503, {}, b"")
     with pytest.raises(GithubError, match=r"/repos/org/app: HTTP 503, 6 times; try again later"):
@@ -197,14 +197,9 @@ def test_a_network_that_swallows_everything_is_told_within_seconds() -> None:
         for caller in (first, second):  # they fill the queue, so that the next one gets no answer
             caller.setblocking(False)
             caller.connect_ex(deaf.getsockname())
-        api, began = (
-            open_github(f"http://127.0.0.1:{deaf.getsockname()[1]}", on_wait=stop),
-            monotonic(),
-        )
-        with (
-            api,
-            pytest.raises(InterruptedError, match=r"no connection \(ConnectTimeout\), 1 of 6"),
-        ):
+        api = open_github(f"http://127.0.0.1:{deaf.getsockname()[1]}", on_wait=stop)
+        began, said = monotonic(), r"no connection \(ConnectTimeout\), 1 of 6"
+        with api, pytest.raises(InterruptedError, match=said):
             api.get("repos/org/app")
         assert monotonic() - began < 10
 
@@ -221,7 +216,7 @@ def test_a_network_that_swallows_everything_is_told_within_seconds() -> None:
     ],
 )
 def test_a_refusal_is_not_repeated_and_says_what_to_do(
-    server: Any, connect: Callable[..., GithubApi], status: int, body: Any, said: str
+    server: Any, connect: Connect, status: int, body: Any, said: str
 ) -> None:
     server.failing["/repos/org/app"] = (status, {}, body)
     with pytest.raises(GithubError, match=said) as caught:
@@ -230,9 +225,7 @@ def test_a_refusal_is_not_repeated_and_says_what_to_do(
     assert len(server.requests) == 1
 
 
-def test_the_token_goes_to_no_other_server(
-    server: Any, connect: Callable[..., GithubApi], github: Any
-) -> None:
+def test_the_token_goes_to_no_other_server(server: Any, connect: Connect) -> None:
     server.faults = [(301, {"Location": "http://u:pw@evil.example/x?y"}, b"")]
     with pytest.raises(GithubError, match=r"sends on to http://evil\.example/x, which the token"):
         connect(token=TOKEN).get("repos/org/app")
@@ -248,7 +241,7 @@ def test_the_token_goes_to_no_other_server(
 
 @pytest.mark.parametrize("location", ["https://[::1", "//[", "http://[x"])
 def test_a_redirect_to_no_address_is_a_refusal(
-    server: Any, connect: Callable[..., GithubApi], location: str
+    server: Any, connect: Connect, location: str
 ) -> None:
     server.faults = [(302, {"Location": location}, b"")]
     with pytest.raises(GithubError):
@@ -274,7 +267,7 @@ def test_an_unfit_address_or_token_is_refused(url: str, token: str, said: str) -
 
 
 def test_the_token_is_in_no_error_log_or_repr(
-    server: Any, connect: Callable[..., GithubApi], caplog: pytest.LogCaptureFixture,
+    server: Any, connect: Connect, caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     caplog.set_level(logging.DEBUG)

@@ -1,12 +1,14 @@
+"""Documents of GitHub's items, in the shapes of its API."""
+
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import github_shapes as github
 import pytest
 
 from operators.sources.github.github_documents import issues_source, reviews_source
@@ -31,17 +33,13 @@ def only(items: list[Item]) -> Document:
     return document
 
 
-def test_a_thread_is_its_place_its_hunk_and_who_said_what(
-    github: ModuleType, export: Export
-) -> None:
+def test_a_thread_is_its_place_its_hunk_and_who_said_what(export: Export) -> None:
     file = export(
         github.comment(9, reply_to=5, user=github.user("hubot"), body="Done.\r\nThanks!"),
         github.comment(5, updated_at=github.at(70)),
         {**github.issue(1, pull=True), "title": "Close connections"},
     )
     whole, document = read(file)
-    assert isinstance(whole, Document)
-    assert isinstance(document, Document)
     assert whole.title == document.title
     assert document.text == (
         "src/app.py\n     a\n-    b\n+    c\n\n@octocat: Remark 5.\n\n@hubot: Done.\nThanks!"
@@ -60,7 +58,7 @@ def test_a_thread_is_its_place_its_hunk_and_who_said_what(
 
 @pytest.mark.parametrize("listing", ["issues", "pulls"])
 def test_a_pull_requests_description_and_conversation_are_a_document(
-    github: ModuleType, export: Export, listing: str
+    export: Export, listing: str
 ) -> None:
     pull = github.issue(7, pull=True, body="Closes #3.\r\n", comments=2, state="closed")
     pull |= {"closed_at": github.at(300), "updated_at": github.at(400)}
@@ -79,7 +77,6 @@ def test_a_pull_requests_description_and_conversation_are_a_document(
     document, thread, fault = sorted(
         read(export(pull), talk), key=lambda i: isinstance(i, ReadIssue)
     )
-    assert isinstance(document, Document)
     assert document.key == ("review", "org/app", "pull/7")
     assert (document.title, document.state) == ("PR #7 Title 7", "merged")
     assert document.text == "@octocat: Closes #3.\n\n@hubot: Why not sooner?"
@@ -90,41 +87,31 @@ def test_a_pull_requests_description_and_conversation_are_a_document(
     assert json.loads(document.metadata) == {
         "pr_number": 7, "authors": ["hubot", "octocat"], "n_comments": 1, "labels": ["bug"],
     }  # fmt: skip
-    assert isinstance(thread, Document)
     assert (thread.document_id, thread.title) == ("pull/7#discussion_r90", document.title)
-    assert isinstance(fault, ReadIssue)
     assert not fault.failed
     assert fault.reason == "an issue: `crosscorpus ingest issues` takes it"
 
 
-def test_a_conversation_without_its_pull_request_is_told(
-    github: ModuleType, export: Export
-) -> None:
+def test_a_conversation_without_its_pull_request_is_told(export: Export) -> None:
     (fault,) = read(export(github.issue_comment(60, 7, pull=True), github.issue_comment(61, 8)))
-    assert isinstance(fault, ReadIssue)
     assert not fault.failed
     assert str(fault) == (
         "PR #7: comments of a pull request that is not in the files: give both together"
     )
 
 
-def test_hostile_pull_requests_are_kept_or_refused(github: ModuleType, export: Export) -> None:
+def test_hostile_pull_requests_are_kept_or_refused(export: Export) -> None:
     nobody = github.issue(1, pull=True, body=None, user=None, title="", labels=None)
     program = github.issue(2, pull=True, user=github.user("renovate[bot]", "Bot"))
     broken = github.issue(3, pull=True, pull_request={"merged_at": 7})
     odd = github.issue(4, pull=True, pull_request="x", body="a\x00b\ud800" + "x" * 65_536)
     fault, ghost, long = read(export(nobody, program, broken, odd))
-    assert isinstance(fault, ReadIssue)
     assert (fault.failed, fault.reason) == (True, "merged_at is no string")
-    assert isinstance(ghost, Document)
     assert (ghost.title, ghost.text) == ("PR #1", "@ghost:")
-    assert isinstance(long, Document)
     assert long.text.startswith("@octocat: a\ufffdb\ufffdxxx")
 
 
-def test_threads_and_reviews_of_several_pull_requests_come_in_order(
-    github: ModuleType, export: Export
-) -> None:
+def test_threads_and_reviews_of_several_pull_requests_come_in_order(export: Export) -> None:
     first = export(github.comment(30, 2), github.comment(12, 10), name="1.json")
     second = export(
         github.comment(31, 2, reply_to=30), github.comment(29, 2), github.review(77, 2),
@@ -138,9 +125,7 @@ def test_threads_and_reviews_of_several_pull_requests_come_in_order(
     ]
 
 
-def test_a_reply_to_a_reply_belongs_to_the_first_comment(
-    github: ModuleType, export: Export
-) -> None:
+def test_a_reply_to_a_reply_belongs_to_the_first_comment(export: Export) -> None:
     file = export(
         github.comment(3, reply_to=2), github.comment(2, reply_to=1), github.comment(1),
         github.comment(8, reply_to=9), github.comment(9, reply_to=8),
@@ -149,7 +134,7 @@ def test_a_reply_to_a_reply_belongs_to_the_first_comment(
     assert [document.text.count("@octocat") for document in documents] == [3, 1, 1]  # type: ignore[union-attr]
 
 
-def test_a_review_is_its_verdict_and_its_words(github: ModuleType, export: Export) -> None:
+def test_a_review_is_its_verdict_and_its_words(export: Export) -> None:
     file = export(
         github.review(80, state="CHANGES_REQUESTED", body="Too slow."),
         github.review(81, body=""),
@@ -162,7 +147,7 @@ def test_a_review_is_its_verdict_and_its_words(github: ModuleType, export: Expor
     assert json.loads(document.metadata)["review_state"] == "changes_requested"
 
 
-def test_what_programs_write_is_left_out(github: ModuleType, export: Export) -> None:
+def test_what_programs_write_is_left_out(export: Export) -> None:
     bot = github.user("codecov[bot]", "Bot")
     app = github.user("lint-app[bot]")
     file = export(
@@ -177,7 +162,7 @@ def test_what_programs_write_is_left_out(github: ModuleType, export: Export) -> 
     assert document.created_at == datetime(2024, 1, 1, 0, 0, 3, tzinfo=UTC)
 
 
-def test_an_issue_is_what_everybody_said(github: ModuleType, export: Export) -> None:
+def test_an_issue_is_what_everybody_said(export: Export) -> None:
     comments = export(
         github.issue_comment(60, 3, user=github.user("hubot"), body=" Me too.\n"),
         github.issue_comment(61, 3, user=github.user("stale[bot]", "Bot")),
@@ -188,7 +173,6 @@ def test_an_issue_is_what_everybody_said(github: ModuleType, export: Export) -> 
         github.issue(2, body=None, user=None, labels=["plain", {"name": None}]),
     )
     second, third = read_issues(comments, issues)
-    assert isinstance(third, Document)
     assert third.key == ("issue", "org/app", "issues/3")
     assert (third.title, third.state) == ("#3 Title 3", "closed")
     assert third.text == "@octocat: Trouble 3.\n\n@hubot: Me too."
@@ -199,51 +183,41 @@ def test_an_issue_is_what_everybody_said(github: ModuleType, export: Export) -> 
         "issue_number": 3, "authors": ["hubot", "octocat"], "n_comments": 1, "labels": ["bug"],
         "state_reason": "completed",
     }  # fmt: skip
-    assert isinstance(second, Document)
     assert (second.text, second.state) == ("@ghost:", "open")
     assert json.loads(second.metadata)["labels"] == ["plain"]
 
 
-def test_pull_requests_and_their_comments_go_elsewhere_and_are_told(
-    github: ModuleType, export: Export
-) -> None:
+def test_pull_requests_and_their_comments_go_elsewhere_and_are_told(export: Export) -> None:
     file = export(
         github.issue(1, pull=True), github.issue_comment(60, 1, pull=True),
         github.issue_comment(61, 8, pull=True), github.issue(2),
     )  # fmt: skip
     first, second, eighth = read_issues(file)
-    assert isinstance(second, Document)
     assert second.document_id == "issues/2"
     for fault, number in ((first, 1), (eighth, 8)):
-        assert isinstance(fault, ReadIssue)
         assert not fault.failed
         assert str(fault) == f"#{number}: of a pull request: `crosscorpus ingest reviews` takes it"
 
 
-def test_comments_without_their_issue_are_told(github: ModuleType, export: Export) -> None:
+def test_comments_without_their_issue_are_told(export: Export) -> None:
     (fault,) = read_issues(export(github.issue_comment(60, 7)))
-    assert isinstance(fault, ReadIssue)
     assert not fault.failed
     assert str(fault) == "#7: comments of an issue that is not in the files: give both together"
 
 
-def test_issues_that_only_programs_wrote_are_left_out(github: ModuleType, export: Export) -> None:
+def test_issues_that_only_programs_wrote_are_left_out(export: Export) -> None:
     bot = github.user("dependabot[bot]", "Bot")
     file = export(github.issue(1, user=bot), github.issue(2, user=bot), github.issue_comment(60, 2))
     (document,) = read_issues(file)
-    assert isinstance(document, Document)
     assert document.text == "@octocat: Word 60."
 
 
-def test_review_comments_go_elsewhere(github: ModuleType, export: Export) -> None:
+def test_review_comments_go_elsewhere(export: Export) -> None:
     (fault,) = read_issues(export(github.comment(1)))
-    assert isinstance(fault, ReadIssue)
     assert fault.reason == "a comment: `crosscorpus ingest reviews` takes it"
 
 
-def test_an_issue_with_more_comments_than_the_files_have_is_a_part(
-    github: ModuleType, export: Export
-) -> None:
+def test_an_issue_with_more_comments_than_the_files_have_is_a_part(export: Export) -> None:
     file = export(
         github.issue(1), github.issue(2, comments=2), github.issue_comment(60, 2),
         github.issue(3, comments=1), github.issue_comment(61, 3), github.issue(4, comments=None),
@@ -253,9 +227,7 @@ def test_an_issue_with_more_comments_than_the_files_have_is_a_part(
     assert not any(item.part for item in whole)  # type: ignore[union-attr]
 
 
-def test_of_a_comment_that_is_there_twice_the_later_version_counts(
-    github: ModuleType, export: Export
-) -> None:
+def test_of_a_comment_that_is_there_twice_the_later_version_counts(export: Export) -> None:
     one = export(
         github.comment(1, body="new", updated_at=github.at(50)),
         github.comment(1, body="old", updated_at=github.at(40)),
@@ -266,10 +238,9 @@ def test_of_a_comment_that_is_there_twice_the_later_version_counts(
     assert only(read(one, two)).text.endswith("@octocat: same second")
 
 
-def test_a_part_of_a_thread_does_not_take_its_place(github: ModuleType, export: Export) -> None:
+def test_a_part_of_a_thread_does_not_take_its_place(export: Export) -> None:
     file = export(github.comment(2, reply_to=1), github.comment(7))
     fault, document = read(file)
-    assert isinstance(fault, ReadIssue)
     assert not fault.failed
     assert "give the whole export" in fault.reason
     assert isinstance(document, Document)
@@ -279,7 +250,7 @@ def test_a_part_of_a_thread_does_not_take_its_place(github: ModuleType, export: 
     ]  # fmt: skip
 
 
-def test_a_name_of_ones_own_holds_for_one_repository(github: ModuleType, export: Export) -> None:
+def test_a_name_of_ones_own_holds_for_one_repository(export: Export) -> None:
     file = export(github.comment(1), github.comment(2, repo="org/other"))
     assert [item.repo for item in read(file)] == ["org/app", "org/other"]  # type: ignore[union-attr]
     with pytest.raises(SourceError, match="of org/app and org/other: leave out --repo"):
@@ -290,7 +261,7 @@ def test_a_name_of_ones_own_holds_for_one_repository(github: ModuleType, export:
     assert source.fraction() == 1.0
 
 
-def test_what_is_no_review_is_told(github: ModuleType, export: Export) -> None:
+def test_what_is_no_review_is_told(export: Export) -> None:
     file = export({"message": "Bad\ncredentials", "status": "401"}, github.issue(3), {"x": 1})
     reasons = [item.reason for item in read(file) if isinstance(item, ReadIssue)]
     assert reasons == [
@@ -303,3 +274,56 @@ def test_what_is_no_review_is_told(github: ModuleType, export: Export) -> None:
 def test_a_missing_file_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="does not exist"):
         reviews_source([tmp_path / "none.json"])
+
+
+def test_hostile_shapes_are_stored(export: Export) -> None:
+    longest = "x" * 65_535 + "é"
+    file = export(
+        github.comment(1, body=longest),
+        github.comment(2, body=None, user=None),
+        github.comment(3, position=None, line=None, original_line=17, path="old/name.py"),
+        github.comment(4, reply_to=3, path="new/name.py", body="a\x00b\ud800"),
+        github.comment(5, subject_type="file", line=None, original_line=None, position=1),
+        github.comment(6, diff_hunk="", html_url=None, position=None, line=None,
+                       original_line=None),
+    )  # fmt: skip
+    long, ghost, outdated, on_file, bare = read(file)
+    assert longest in long.text
+    assert ghost.text.endswith("\n\n@ghost:")
+    assert json.loads(outdated.metadata)["line"] == 17
+    assert json.loads(outdated.metadata)["outdated"] is True
+    assert outdated.path == "old/name.py"
+    assert "a\ufffdb\ufffd" in outdated.text
+    assert "outdated" not in json.loads(on_file.metadata)
+    assert bare.text == "src/app.py\n\n@octocat: Remark 6."
+
+
+def test_only_the_last_lines_of_a_long_hunk_are_kept(export: Export) -> None:
+    hunk = "@@ -0,0 +1,900 @@\n" + "\n".join(f"+line {n}" for n in range(900))
+    text = only(read(export(github.comment(1, diff_hunk=hunk)))).text
+    assert text.startswith("src/app.py\n+line 888\n")
+    assert "+line 899\n\n@octocat" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"id": None}, "id is missing"),
+        ({"id": True}, "id is no whole number"),
+        ({"body": 7}, "body is no string"),
+        ({"user": {"id": 1}}, "user has no login"),
+        ({"created_at": None}, "created_at is missing"),
+        ({"created_at": None, "createdAt": "2024-01-01T00:00:00Z"}, "give what `gh api` writes"),
+        ({"created_at": "yesterday"}, "created_at 'yesterday' is no ISO 8601 moment"),
+        ({"pull_request_url": "https://x/pulls/"}, "pull_request_url does not end in a number"),
+        ({"pull_request_url": f"https://x/pulls/{'9' * 400}"}, "does not end in a number"),
+    ],
+)
+def test_a_broken_item_is_a_fault_and_the_others_are_read(
+    export: Export, change: dict[str, Any], reason: str
+) -> None:
+    fault, document = read(export({**github.comment(1), **change}, github.comment(2)))
+    assert fault.failed
+    assert fault.where == "export.json: line 1"
+    assert reason in fault.reason
+    assert isinstance(document, Document)

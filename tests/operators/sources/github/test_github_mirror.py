@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import github_shapes as github
 import pytest
 
 from operators.errors import CrosscorpusError
@@ -50,7 +51,7 @@ def texts(store: Store, mirror: Mirror) -> dict[str, str]:
 
 
 @pytest.fixture
-def filled(server: Any, github: Any) -> Any:
+def filled(server: Any) -> Any:
     """Two pull requests with a thread, a review and talk; two issues."""
     server.put("issues", github.issue(1, pull=True), github.issue(2), github.issue(3))
     server.put("issues", github.issue(4, pull=True))
@@ -106,9 +107,7 @@ def test_nothing_new_costs_answers_without_a_body(filled: Any, sync: Any) -> Non
     assert all(query["since"] for _, query, _ in filled.requests[1:])
 
 
-def test_a_changed_comment_builds_its_whole_thread_anew(
-    filled: Any, sync: Any, github: Any
-) -> None:
+def test_a_changed_comment_builds_its_whole_thread_anew(filled: Any, sync: Any) -> None:
     sync()
     filled.forget()
     changed = github.comment(101, reply_to=100, body="Better.", updated_at=github.at(9000))
@@ -118,7 +117,7 @@ def test_a_changed_comment_builds_its_whole_thread_anew(
     assert len(pages) == 1
 
 
-def test_an_edit_in_the_same_second_is_seen(filled: Any, sync: Any, github: Any) -> None:
+def test_an_edit_in_the_same_second_is_seen(filled: Any, sync: Any) -> None:
     first = github.comment(102, pull=4, body="one", updated_at=github.at(9000))
     filled.put("comments", first)
     assert sync()["pull/4#discussion_r102"] == "@octocat: one"
@@ -126,21 +125,21 @@ def test_an_edit_in_the_same_second_is_seen(filled: Any, sync: Any, github: Any)
     assert sync()["pull/4#discussion_r102"] == "@octocat: two"
 
 
-def test_a_change_that_shows_late_is_seen(filled: Any, sync: Any, github: Any) -> None:
+def test_a_change_that_shows_late_is_seen(filled: Any, sync: Any) -> None:
     filled.put("comments", github.comment(110, pull=4, updated_at=github.at(9000)))
     sync()
     filled.put("comments", github.comment(109, pull=4, updated_at=github.at(8800)))
     assert "pull/4#discussion_r109" in sync()
 
 
-def test_an_answer_that_is_behind_changes_nothing(filled: Any, sync: Any, github: Any) -> None:
+def test_an_answer_that_is_behind_changes_nothing(filled: Any, sync: Any) -> None:
     filled.put("comments", github.comment(102, pull=4, body="new", updated_at=github.at(400)))
     sync()
     filled.put("comments", github.comment(102, pull=4, body="old", updated_at=github.at(350)))
     assert sync()["pull/4#discussion_r102"] == "@octocat: new"
 
 
-def test_hostile_shapes_are_kept(filled: Any, sync: Any, github: Any) -> None:
+def test_hostile_shapes_are_kept(filled: Any, sync: Any) -> None:
     filled.put(
         "comments",
         github.comment(120, pull=4, body="x" * 65_536),
@@ -159,7 +158,7 @@ def test_hostile_shapes_are_kept(filled: Any, sync: Any, github: Any) -> None:
 
 @pytest.mark.parametrize("inclusive", [True, False], ids=["since takes in", "since leaves out"])
 def test_pages_of_one_second_and_of_many_are_read_whole(
-    filled: Any, sync: Any, github: Any, inclusive: bool
+    filled: Any, sync: Any, inclusive: bool
 ) -> None:
     filled.since_is_inclusive = inclusive
     many = [github.comment(1000 + n, pull=4, updated_at=github.at(n // 7)) for n in range(450)]
@@ -169,15 +168,13 @@ def test_pages_of_one_second_and_of_many_are_read_whole(
     assert len([key for key in found if key.startswith("pull/4#discussion")]) == 801
 
 
-def test_more_than_the_server_gives_by_pages_is_read(filled: Any, sync: Any, github: Any) -> None:
+def test_more_than_the_server_gives_by_pages_is_read(filled: Any, sync: Any) -> None:
     filled.most_items = 200
     filled.put("issues", *(github.issue(n) for n in range(1000, 1650)))
     assert len([key for key in sync() if key.startswith("issues/")]) == 652
 
 
-def test_items_that_move_while_pages_are_read_are_not_lost(
-    filled: Any, sync: Any, github: Any
-) -> None:
+def test_items_that_move_while_pages_are_read_are_not_lost(filled: Any, sync: Any) -> None:
     filled.put("comments", *(github.comment(n, pull=4) for n in range(1000, 1500)))
     asked = 0
 
@@ -196,9 +193,7 @@ def test_items_that_move_while_pages_are_read_are_not_lost(
     assert {f"pull/4#discussion_r{n}" for n in filled.comments if n >= 1000} <= found
 
 
-def test_a_first_run_that_ends_early_goes_on_where_it_was(
-    filled: Any, sync: Any, github: Any
-) -> None:
+def test_a_first_run_that_ends_early_goes_on_where_it_was(filled: Any, sync: Any) -> None:
     filled.put("comments", *(github.comment(n, pull=4) for n in range(1000, 1500)))
     done = 0
 
@@ -219,9 +214,7 @@ def test_a_first_run_that_ends_early_goes_on_where_it_was(
     assert asked[0]["since"] > github.at(1050)
 
 
-def test_what_was_deleted_is_found_by_asking_for_everything(
-    filled: Any, sync: Any, github: Any
-) -> None:
+def test_what_was_deleted_is_found_by_asking_for_everything(filled: Any, sync: Any) -> None:
     sync(day=1)
     del filled.comments[101], filled.issues[3], filled.issue_comments[300], filled.issues[4]
     del filled.comments[102]
@@ -262,7 +255,7 @@ def test_what_an_earlier_release_held_of_pull_requests_is_completed_once(
     assert all(query["since"] for _, query, _ in filled.requests[1:])
 
 
-def test_a_new_comment_on_a_pull_request_is_fetched(filled: Any, sync: Any, github: Any) -> None:
+def test_a_new_comment_on_a_pull_request_is_fetched(filled: Any, sync: Any) -> None:
     sync()
     filled.forget()
     later = github.at(9000)
@@ -279,7 +272,7 @@ def test_everything_is_asked_for_on_demand(filled: Any, sync: Any) -> None:
     assert sync(full=True)["pull/1#discussion_r100"] == "@octocat: Remark 101."
 
 
-def test_a_new_login_is_found_with_what_was_deleted(filled: Any, sync: Any, github: Any) -> None:
+def test_a_new_login_is_found_with_what_was_deleted(filled: Any, sync: Any) -> None:
     sync()
     filled.put("comments", github.comment(102, pull=4, user=github.user("octocat-2")))
     assert sync(full=True)["pull/4#discussion_r102"] == "@octocat-2: Remark 102."
@@ -298,7 +291,7 @@ def test_an_item_that_a_listing_left_out_by_mistake_stays(filled: Any, sync: Any
     assert sync(full=True) == ALL
 
 
-def test_a_transferred_issue_leaves(filled: Any, sync: Any, github: Any) -> None:
+def test_a_transferred_issue_leaves(filled: Any, sync: Any) -> None:
     sync()
     del filled.issues[3]
     filled.transferred[3] = "/repositories/7/issues/3"
@@ -317,7 +310,7 @@ def test_a_renamed_repository_stays_where_it_is_stored(filled: Any, sync: Any) -
 
 
 def test_a_review_that_is_edited_or_new_is_fetched_with_its_pull_request(
-    filled: Any, sync: Any, github: Any
+    filled: Any, sync: Any
 ) -> None:
     sync()
     filled.forget()
@@ -331,9 +324,7 @@ def test_a_review_that_is_edited_or_new_is_fetched_with_its_pull_request(
     ]
 
 
-def test_reviews_over_several_pages_are_all_of_a_pull_requests(
-    filled: Any, sync: Any, github: Any
-) -> None:
+def test_reviews_over_several_pages_are_all_of_a_pull_requests(filled: Any, sync: Any) -> None:
     filled.put("reviews", *(github.review(n) for n in range(1000, 1230)))
     sync()
     del filled.reviews[1100]
@@ -365,7 +356,7 @@ def test_a_repository_without_issues_has_reviews(filled: Any, sync: Any) -> None
 
 
 def test_a_broken_item_is_a_failure_and_the_others_are_kept(
-    filled: Any, store: Store, api: GithubApi, github: Any
+    filled: Any, store: Store, api: GithubApi
 ) -> None:
     filled.put("comments", {**github.comment(102, pull=4), "body": 7})
     mirror = refresh(store, api, "org/app")

@@ -1,0 +1,363 @@
+"""Tables, partitions, indexes and migrations of a collection."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from psycopg import sql
+
+from operators.errors import CrosscorpusError
+from operators.postgres.errors import DatabaseError
+from operators.postgres.inspect.status import status
+from operators.postgres.schema import indexes, migrate
+from operators.postgres.schema.indexes import build_vector_index, make_searchable, pending_corpora
+from operators.postgres.schema.migrate import (
+    MIGRATIONS,
+    MigrationError,
+    apply_migrations,
+    pending_migrations,
+)
+from operators.postgres.schema.model_migration import (
+    begin_model_migration,
+)
+from operators.postgres.schema.partitions import ensure_partitions, index_name, partition
+from operators.postgres.schema.placement import move_collection
+from operators.postgres.schema.plain_text import index_plain_text, words_of
+from operators.postgres.schema.tables import check_vectors
+from operators.postgres.search.chunk_lookup import locate
+from operators.postgres.search.text_search import plain_search
+from operators.postgres.store import Store
+from operators.postgres.write.chunk_vectors import fill, unfilled
+
+SCHEMA = 'migrate "test"'
+PATH = '"migrate ""test""", public'
+
+
+@pytest.fixture
+def conn(server_dsn: str) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(server_dsn, autocommit=True) as conn:
+        yield conn
+        conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(SCHEMA)))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "0001_first.sql").write_text("CREATE TABLE a (n int); INSERT INTO a VALUES (1);")
+    (tmp_path / "0002_second.sql").write_text("ALTER TABLE a ADD COLUMN m int;")
+    monkeypatch.setattr(migrate, "MIGRATIONS", tmp_path)
+    return tmp_path
+
+
+def test_files_are_applied_once_and_in_order(conn: psycopg.Connection, folder: Path) -> None:
+    assert pending_migrations(conn, SCHEMA) == ["0001_first.sql", "0002_second.sql"]
+    applied = apply_migrations(conn, SCHEMA, PATH)
+    assert applied == ["0001_first.sql", "0002_second.sql"]
+    assert apply_migrations(conn, SCHEMA, PATH) == []
+    assert pending_migrations(conn, SCHEMA) == []
+
+
+def test_an_edited_file_is_a_clear_error(conn: psycopg.Connection, folder: Path) -> None:
+    apply_migrations(conn, SCHEMA, PATH)
+    (folder / "0001_first.sql").write_text("CREATE TABLE b (n int)")
+    with pytest.raises(MigrationError, match=r"0001_first\.sql was edited"):
+        apply_migrations(conn, SCHEMA, PATH)
+
+
+def test_a_missing_file_says_to_upgrade(conn: psycopg.Connection, folder: Path) -> None:
+    apply_migrations(conn, SCHEMA, PATH)
+    (folder / "0002_second.sql").unlink()
+    with pytest.raises(MigrationError, match="newer version"):
+        pending_migrations(conn, SCHEMA)
+
+
+def test_a_file_that_fails_leaves_nothing_of_itself(conn: psycopg.Connection, folder: Path) -> None:
+    (folder / "0003_broken.sql").write_text("CREATE TABLE c (n int); SELECT 1/0;")
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        apply_migrations(conn, SCHEMA, PATH)
+    assert pending_migrations(conn, SCHEMA) == ["0003_broken.sql"]
+    table = sql.Identifier(SCHEMA, "c").as_string(conn)
+    assert conn.execute("SELECT to_regclass(%s)", (table,)).fetchone() == (None,)
+
+
+def test_processes_that_migrate_at_once_take_turns(
+    conn: psycopg.Connection, server_dsn: str, folder: Path
+) -> None:
+    applied: list[str] = []
+
+    def bring_up() -> None:
+        with psycopg.connect(server_dsn, autocommit=True) as mine:
+            applied.extend(apply_migrations(mine, SCHEMA, PATH))
+
+    threads = [threading.Thread(target=bring_up) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(applied) == ["0001_first.sql", "0002_second.sql"]
+
+
+def test_who_waited_for_its_turn_sees_what_the_others_made(
+    conn: psycopg.Connection, server_dsn: str, folder: Path
+) -> None:
+    with psycopg.connect(server_dsn) as other:
+        other.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended('migrate ' || %s, 0))", [SCHEMA]
+        )
+        # The server remembers for each connection which roles there are and which names are not.
+        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        assert pending_migrations(conn, SCHEMA)
+        with ThreadPoolExecutor(1) as thread:
+            waiting = thread.submit(apply_migrations, conn, SCHEMA, PATH)
+            asked = "SELECT query FROM pg_stat_activity WHERE pid = %s"
+            with psycopg.connect(server_dsn, autocommit=True) as watch:
+                while "try" not in watch.execute(asked, [conn.info.backend_pid]).fetchone()[0]:
+                    assert not waiting.done()
+            apply_migrations(other, SCHEMA, PATH)
+            other.commit()
+            assert waiting.result() == []
+
+
+def test_a_turn_is_waited_for_only_so_long(
+    conn: psycopg.Connection, server_dsn: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrate, "WAIT_S", 0.1)
+    lock = "SELECT pg_advisory_xact_lock(hashtextextended('migrate ' || %s, 0))"
+    with psycopg.connect(server_dsn) as other:
+        other.execute(lock, (SCHEMA,))
+        with pytest.raises(MigrationError, match="still migrating"):
+            apply_migrations(conn, SCHEMA, PATH)
+
+
+def test_a_collection_of_the_first_release_gets_the_new_columns_and_keeps_its_documents(
+    conn: psycopg.Connection, tmp_path: Path
+) -> None:
+    first = min(MIGRATIONS.glob("*.sql"))
+    (tmp_path / first.name).write_bytes(first.read_bytes())
+    with conn.transaction():
+        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrate, "MIGRATIONS", tmp_path)
+        apply_migrations(conn, SCHEMA, PATH)
+    documents = sql.Identifier(SCHEMA, "documents")
+    conn.execute(
+        sql.SQL(
+            "INSERT INTO {} (document_key, corpus, repo, document_id, state, reason, indexed_at)"
+            " VALUES (gen_random_uuid(), 'docs', 'a', 'kept', 'indexed', NULL, '2020-01-01'),"
+            " (gen_random_uuid(), 'docs', 'a', 'scan', 'failed', 'no_text: a scan', '2020-01-01')"
+        ).format(documents)
+    )
+    assert len(apply_migrations(conn, SCHEMA, PATH)) == len(list(MIGRATIONS.glob("*.sql"))) - 1
+    rows = conn.execute(
+        sql.SQL(
+            "SELECT document_id, state, reason, doc_date, version, failed_reason,"
+            " indexed_at = '2020-01-01' FROM {} ORDER BY 1"
+        ).format(documents)
+    ).fetchall()
+    assert rows == [
+        ("kept", "indexed", None, None, None, None, True),
+        ("scan", "no_text", "a scan", None, None, None, True),
+    ]
+
+
+def test_a_whole_collection_passes(store: Store) -> None:
+    store.run(lambda conn: check_vectors(conn, store.collection, store.schema))
+
+
+def test_a_collection_without_its_vectors_says_what_it_has_lost(store: Store) -> None:
+    def work(conn: Any) -> None:
+        conn.execute("ALTER TABLE chunks DROP COLUMN embedding")
+        check_vectors(conn, store.collection, store.schema)
+
+    with pytest.raises(CrosscorpusError, match=store.collection):
+        store.run(work)
+
+
+INDEXES = ["search_tsv", "hnsw", "terms", "bm25"]
+
+
+def partitions(store: Store) -> set[str]:
+    rows = store.rows(
+        "SELECT inhrelid::regclass::text FROM pg_inherits"
+        " WHERE inhparent IN ('chunks'::regclass, 'postings'::regclass)"
+    )
+    return {str(row[0]) for row in rows}
+
+
+@pytest.mark.parametrize("name", ["docs_pkey", "docs_repo_idx", "repo", "pkey", "document"])
+def test_a_corpus_with_the_name_of_an_index_is_refused(store: Store, name: str) -> None:
+    ensure_partitions(store, ["docs"])
+    with pytest.raises(DatabaseError, match=f"no corpus '{name}' .*chunks_{name}") as refused:
+        ensure_partitions(store, [name])
+    assert refused.value.kind == "name_taken"
+    assert partitions(store) == {"chunks_docs", "postings_docs"}
+
+
+@pytest.mark.parametrize("what", INDEXES)
+def test_a_corpus_never_has_the_name_of_another_ones_index(store: Store, what: str) -> None:
+    ensure_partitions(store, ["docs", f"docs_{what}", f"code_{what}", "code"])
+    name = f"docs__{what}"
+    assert partition("chunks", name) == index_name("chunks", "docs", what)
+    with pytest.raises(DatabaseError, match=f"no corpus '{name}' .*chunks_{name}"):
+        ensure_partitions(store, [name])
+
+
+def test_corpora_that_are_there_already_are_left_as_they_are(store: Store) -> None:
+    ensure_partitions(store, ["docs", "docs_v2"])
+    name = partition("chunks", "docs__v2")
+    # as an earlier version made it
+    store.execute(f"CREATE TABLE {name} PARTITION OF chunks FOR VALUES IN ('docs__v2')".encode())
+    ensure_partitions(store, ["docs", "docs_v2", "docs__v2"])
+
+
+def test_a_corpus_that_several_make_at_once_is_made_once(store: Store) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        for _ in threads.map(lambda _: ensure_partitions(store, ["docs"]), range(6)):
+            pass
+    assert partitions(store) == {"chunks_docs", "postings_docs"}
+
+
+SHARDS = os.environ.get("CROSSCORPUS_TEST_SHARDS")
+
+
+def test_a_collection_moves_to_a_node_that_there_is_or_the_error_names_them(
+    store: Store, filling: Any
+) -> None:
+    filling.write(store, [{"document_id": "a.py"}])
+    before = locate(store, [], ["a.py"])
+    with pytest.raises(CrosscorpusError) as refused:
+        move_collection(store, "nowhere:1")
+    if not store.clustered:
+        assert "no Citus cluster" in str(refused.value)
+        return
+    nodes = re.findall(r"[\w.]+:\d+", str(refused.value).partition("there are")[2])
+    assert len(nodes) >= 2
+    if SHARDS:
+        with pytest.raises(CrosscorpusError, match="shards on all nodes"):
+            move_collection(store, nodes[0])
+        return
+    for node in (*nodes, nodes[0]):
+        move_collection(store, node)
+        assert locate(store, [], ["a.py"]).equals(before)
+        filling.write(store, [{"document_id": "b.py", "chunk_id": 2}])
+
+
+def test_an_index_that_the_server_refuses_is_an_error_of_one_line(store: Store) -> None:
+    ensure_partitions(store, ["code"])
+    with pytest.raises(DatabaseError, match="no_such_column") as refused:
+        build_vector_index(store, "code", "an_index", "no_such_column", rows=1)
+    assert "\n" not in str(refused.value)
+
+
+def test_two_that_build_the_same_indexes_at_once_both_end_well(
+    store: Store, filling: Any, server_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 0)
+    filling.write(store, [{}, {}])
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    with (
+        ThreadPoolExecutor(2) as threads,
+        psycopg.connect(server_dsn) as writer,
+        psycopg.connect(server_dsn, autocommit=True) as watch,
+    ):
+        writer.execute(f'LOCK TABLE "{store.schema}".postings_code IN ROW EXCLUSIVE MODE')
+        loads = [threads.submit(make_searchable, store, ["code"]) for _ in range(2)]
+        while watch.execute(waiting).fetchone() != (2,):
+            assert not any(load.done() for load in loads)
+        writer.rollback()
+        for load in loads:
+            load.result()
+    assert status(store)["vector_index"].to_list() == [True]
+
+
+def test_finishing_builds_the_vector_index_only_beyond_what_is_scanned_exactly(
+    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filling.write(store, [{} for _ in range(30)])
+
+    def made() -> set[str]:
+        with store.transaction() as conn:
+            rows = conn.execute(
+                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
+            )
+            return {name for (name,) in rows}
+
+    monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 30)
+    make_searchable(store, ["code", "never written"])
+    assert "chunks_code__hnsw" not in made()
+    assert "postings_code__terms" in made()
+    monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 29)
+    make_searchable(store)
+    make_searchable(store)
+    assert "chunks_code__hnsw" in made()
+
+
+def test_a_corpus_is_unfinished_until_its_load_is_finished(store: Store, filling: Any) -> None:
+    assert pending_corpora(store) == []
+    filling.write(store, [{"corpus": "wiki"}, {"corpus": "code"}])
+    assert pending_corpora(store) == ["code", "wiki"]
+    make_searchable(store, ["code"])
+    assert pending_corpora(store) == ["wiki"]
+    make_searchable(store)
+    assert pending_corpora(store) == []
+
+
+def test_weights_of_an_old_average_length_are_unfinished(store: Store, filling: Any) -> None:
+    filling.write(store, [{"text": "two words"}])
+    make_searchable(store)
+    filling.write(store, [{"text": "many more words than two " * 9} for _ in range(9)])
+    assert pending_corpora(store) == ["code"]
+    make_searchable(store)
+    assert pending_corpora(store) == []
+
+
+def test_a_corpus_that_outgrew_the_exact_scan_lacks_its_vector_index(
+    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filling.write(store, [{} for _ in range(5)])
+    make_searchable(store)
+    monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 4)
+    assert pending_corpora(store) == ["code"]
+    make_searchable(store)
+    assert pending_corpora(store) == []
+
+
+TEXT_INDEXES = (
+    "SELECT indexname FROM pg_indexes WHERE schemaname = %s AND indexdef LIKE '%%tsvector%%'"
+)
+
+
+def test_the_index_changes_no_answer_and_is_made_once(store: Store, filling: Any) -> None:
+    filling.write(
+        store, [{"chunk_id": n, "text": t} for n, t in enumerate(["flush it", "the cache"])]
+    )
+    queries = filling.queries([{"texts": ["flush"]}])
+    before = plain_search(store, "code", queries, k=5)
+    for _ in range(2):
+        index_plain_text(store, ["code", "absent"])
+    indexes = store.rows(TEXT_INDEXES, (store.schema,))
+    assert len(indexes) == 1
+    assert plain_search(store, "code", queries, k=5).equals(before)
+    assert before["chunk_id"].to_list() == [0]
+
+
+def test_a_new_collection_keeps_no_words(store: Store) -> None:
+    assert "to_tsvector" in store.run(lambda conn: words_of(conn, "c"))
+
+
+def test_vectors_of_another_model_are_refused(store: Store, filling: Any) -> None:
+    filling.write(store, [{"chunk_id": n, "document_id": f"d{n}"} for n in range(3)])
+    begin_model_migration(store, "next", "next-space", 4)
+    with pytest.raises(CrosscorpusError):
+        fill(store, "other-space", unfilled(store, 10), np.ones((3, 4), np.float32))

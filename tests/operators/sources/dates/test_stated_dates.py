@@ -1,0 +1,236 @@
+"""Dates and versions that a PDF, a page or a text states."""
+
+from __future__ import annotations
+
+import csv
+import os
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pdf_maker import make_pdf
+
+from operators.foundation.date_text import DateRefused
+from operators.sources.dates.document_date import document_date
+from operators.sources.dates.html_dates import HEAD, html_dates
+from operators.sources.dates.pdf_dates import (
+    parse_pdf_date,
+    read_pdf_info,
+)
+from operators.sources.dates.stated_version import document_version
+from operators.versions.named_version import lineage_of
+
+DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", "../shared/data"))
+if not DATA.is_absolute():
+    DATA = Path(__file__).parents[4] / DATA
+WILD = DATA / "dates" / "pdf_dates_1936.tsv"
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("D:20230322211543Z", "2023-03-22T21:15:43"),
+        ("D:20201211105608+01'00", "2020-12-11T09:56:08"),
+        ("D:20201211105608+01'00'", "2020-12-11T09:56:08"),
+        ("D:20221220004256Z'", "2022-12-20T00:42:56"),
+        ("D:20240708143103Z00'00", "2024-07-08T14:31:03"),
+        ("D:20240708143103Z00'00'", "2024-07-08T14:31:03"),
+        ("D:20100316021332-0100", "2010-03-16T03:13:32"),
+        ("D:20150321162954+00", "2015-03-21T16:29:54"),
+        ("D:20210529", "2021-05-29T00:00:00"),
+        ("D:2021", "2021-01-01T00:00:00"),
+        ("D:202105291030", "2021-05-29T10:30:00"),
+        ("20120219204058Z", "2012-02-19T20:40:58"),
+        ("20260413172101", "2026-04-13T17:21:01"),
+        ("D:191000612092411", "2000-06-12T09:24:11"),
+        ("Tue Apr 24 14:04:08 2007", "2007-04-24T14:04:08"),
+        ("July 2001", "2001-07-01T00:00:00"),
+        ("D:20230322211543Z\0", "2023-03-22T21:15:43"),
+        ("D:20210514143134-5'00'", "2021-05-14T19:31:34"),
+        ("D:20250315233000-08'00'", "2025-03-16T07:30:00"),  # H46
+    ],
+)
+def test_a_pdf_date_is_read_in_the_forms_that_occur(raw: str, expected: str) -> None:
+    assert parse_pdf_date(raw).strftime("%Y-%m-%dT%H:%M:%S") == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        ("D:", "empty"),
+        ("", "empty"),
+        ("False", "not a date"),
+        ("2017124", "ambiguous"),
+        ("D:19700101000000+00'00'", "placeholder"),
+        ("D:19700101000000-00'01'", "placeholder"),
+        ("D:00000000000000Z", "no such date"),
+        ("D:20230231000000Z", "no such date"),
+        ("D:20230201000000+99'00'", "no such time zone"),
+        ("D:99991231235959-08'00'", "outside the calendar"),
+    ],
+)
+def test_a_pdf_date_that_is_none_is_refused_with_its_reason(raw: str, why: str) -> None:
+    with pytest.raises(DateRefused, match=why):
+        parse_pdf_date(raw)
+
+
+@pytest.mark.skipif(not WILD.is_file(), reason="the judged data are not here")
+def test_every_date_in_the_wild_is_read_or_refused_with_a_reason() -> None:
+    counts: Counter[str] = Counter()
+    with WILD.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            for raw in (row["CreationDate"], row["ModDate"]):
+                if not raw or raw.startswith("!ERR"):
+                    continue
+                try:
+                    assert parse_pdf_date(raw).year >= 1985
+                    counts["read"] += 1
+                except DateRefused as exc:
+                    counts[str(exc)] += 1
+    assert counts == {
+        "read": 2347,
+        "before 1970-01-03: a placeholder": 2,
+        "not a date in a form that is read": 2,  # False, False
+        "7 digits: ambiguous": 1,
+    }
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(max_size=40) | st.from_regex(r"(D:)?[0-9]{4,16}[Z+'-]{0,2}[0-9']{0,7}", fullmatch=True)
+)
+def test_any_string_is_a_moment_or_refused(raw: str) -> None:
+    try:
+        moment = parse_pdf_date(raw)
+    except DateRefused:
+        return
+    assert moment.tzinfo == UTC
+
+
+def test_the_stored_dates_are_read_from_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.pdf"
+    dates = {"CreationDate": "D:20200101000000Z", "ModDate": "D:20210101000000Z"}
+    file.write_bytes(make_pdf(["a"], info=dates))
+    assert read_pdf_info(file) == tuple(dates.values())
+    file.write_bytes(make_pdf(["a"], info={"Title": "t"}))
+    assert read_pdf_info(file) == (None, None)
+
+
+@pytest.mark.parametrize("content", [b"", b"<html></html>", b"%PDF-1.4\n" + b"\0" * 100])
+def test_a_file_that_is_no_pdf_has_no_dates(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "a.pdf"
+    file.write_bytes(content)
+    assert read_pdf_info(file) == (None, None)
+    assert read_pdf_info(tmp_path / "missing.pdf") == (None, None)
+
+
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('<meta name="date" content="2024-05-06">', {"date": "2024-05-06"}),
+        ("<META CONTENT='2024-05-06' NAME=DC.Date>", {"date": "2024-05-06"}),
+        ('<meta property="article:published_time" content="2024">', {"published": "2024"}),
+        (
+            '<meta http-equiv="last-modified" content="Tue, 15 Nov 1994 12:45:26 GMT">',
+            {"updated": "Tue, 15 Nov 1994 12:45:26 GMT"},
+        ),
+        (
+            '<body><time itemprop="dateModified" datetime="2020-02-02">x</time>',
+            {"updated": "2020-02-02"},
+        ),
+        ('<time pubdate datetime="2020-02-02">', {"published": "2020-02-02"}),
+        (
+            '<script type="application/ld+json">{"@graph": [{"datePublished": "2019-01-01",'
+            ' "dateModified": "2020-01-01"}]}</script>',
+            {"updated": "2020-01-01", "published": "2019-01-01"},
+        ),
+        ('<meta name="date" content="1"><meta name="date" content="2">', {"date": "1"}),
+    ],
+)
+def test_a_date_that_is_stated_for_machines_is_found(source: str, expected: dict[str, str]) -> None:
+    assert html_dates(source) == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        '<!-- <meta name="date" content="2024-05-06"> -->',
+        '<meta name="viewport" content="2024-05-06">',
+        '<script>"<meta name=date content=2024-05-06>"</script>',
+        '<meta name="date">',
+        '<meta name="date" content="%s">' % ("9" * 500),
+        '<script type="application/ld+json">{"dateModified": {"a": 1}}</script>',
+        '<script type="application/ld+json">[[[[</script>',
+        "<p>Date: 2024-05-06</p><time datetime='2024-05-06'>",
+        " " * HEAD + '<meta name="date" content="2024-05-06">',
+    ],
+)
+def test_anything_else_is_no_date(source: str) -> None:
+    assert html_dates(source) == {}
+
+
+def test_a_page_is_dated_by_what_names_its_change_before_its_publication() -> None:
+    source = (
+        '<html><head><meta property="article:published_time" content="2019-01-01T00:00:00+02:00">'
+        '<meta property="article:modified_time" content="2021-03-04T01:00:00+02:00"></head>'
+    )
+    got = document_date("page.html", text=source, now=NOW)
+    assert (got.value, got.source) == (datetime(2021, 3, 3, 23, tzinfo=UTC), "explicit")
+
+
+def test_a_page_with_a_date_in_the_future_falls_back_to_the_next() -> None:
+    source = '<meta name="date" content="2999-01-01"><meta name="pubdate" content="2020-01-01">'
+    assert document_date("page.htm", text=source, now=NOW).value == datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@given(st.text(alphabet="<>!-metascript \"'=/datecontent0129", max_size=300))
+def test_any_page_is_read(source: str) -> None:
+    html_dates(source)
+
+
+@pytest.mark.parametrize("part", ["<!--", "<meta ", "<time datetime=", "<div>", "<script>"])
+def test_a_hostile_page_costs_a_moment(part: str) -> None:
+    began = time.process_time()
+    html_dates(part * 100_000)
+    assert time.process_time() - began < 2
+
+
+RAW = DATA / "versionrag" / "raw"
+
+
+def test_h29_front_matter_says_the_version_as_it_was_written() -> None:
+    for text in ("---\nversion: 1.10\n---\n", "+++\nversion = 1.10\n+++\n"):
+        assert document_version("docs/v9/a.md", text) == ("1.10", "front_matter")
+    text = "---\ntitle: a: b\nversion: v1.10\n---\n"
+    assert document_version("a.md", text) == ("1.10", "front_matter")
+
+
+def test_h38_the_revision_line_says_the_version() -> None:
+    text = "= T\nA <a@b>\nv1.0, 2025-03-15\n"
+    assert document_version("a.adoc", text) == ("1.0", "asciidoc")
+    assert document_version("a.adoc", "= T\n:revnumber: 2.0\n") == ("2.0", "asciidoc")
+    assert document_version("a.md", text) == (None, None)
+
+
+@pytest.mark.parametrize("value", ["{{ version }}", "latest", "a b c 1", "", "[1, 2]", "1" * 70])
+def test_a_stated_version_that_is_none_is_passed_over(value: str) -> None:
+    text = f"---\nversion: {value}\n---\n"
+    assert document_version("docs/v1.2/a.md", text) == ("1.2", "path")
+
+
+@pytest.mark.skipif(not RAW.is_dir(), reason="the judged data are not here")
+def test_every_published_version_document_has_its_version_and_one_of_four_lineages() -> None:
+    names = [path.name for path in RAW.iterdir()]
+    assert all(document_version(name)[1] == "name" for name in names)
+    assert {lineage_of(name) for name in names} == {
+        "assert-nodejs.md", "errors-nodejs.md", "release-twbs-bootstrap.md",
+        "spark-release-apache-spark.pdf",
+    }  # fmt: skip
