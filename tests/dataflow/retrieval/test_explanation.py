@@ -189,7 +189,6 @@ def test_a_near_duplicate_within_a_corpus_names_what_represents_it(
         ),
         ({"context_depth": 1}, "over_budget", "the context is filled from the first 1 alone"),
         ({"context_budget": 99}, "over_budget", "were left"),
-        ({"max_citations": 1}, "context", "; cited"),
         ({}, "context", "of 12,000 characters; cited"),
     ],
 )

@@ -212,14 +212,14 @@ def test_progress_is_json_lines_for_a_program_and_only_a_wait_is_told_without_a_
     assert wait == {"stage": "wait", "seconds": 61, "reason": "rate limit"}
 
 
-@pytest.mark.parametrize(("most", "shown", "rest"), [(8, 8, 4), (0, 0, 12), (12, 12, 0)])
+@pytest.mark.parametrize(("many", "shown", "rest"), [(12, 8, 4), (8, 8, 0), (0, 0, 0)])
 def test_a_terminal_shows_some_citations_and_says_how_many_more_there_are(
-    capsys: pytest.CaptureFixture[str], most: int, shown: int, rest: int
+    capsys: pytest.CaptureFixture[str], many: int, shown: int, rest: int
 ) -> None:
     provenance = {"searched": {}, "timings": {}}
     answer = {
         "results": pl.DataFrame({"source_label": []}),
-        "citations": pl.DataFrame({"citation": [f"[docs: {n}]" for n in range(12)]}),
+        "citations": pl.DataFrame({"citation": [f"[docs: {n}]" for n in range(many)]}),
         "context_window": pl.DataFrame({"text": ["c"]}),
         "notes": pl.DataFrame({"note": []}),
         "unmet_filters": pl.DataFrame({"note": []}),
@@ -230,7 +230,7 @@ def test_a_terminal_shows_some_citations_and_says_how_many_more_there_are(
     assert out.count("[docs: ") == shown
     assert (f"... and {rest} more (--json" in out) == (rest > 0)
     empty = {**answer, "results": pl.DataFrame({"rank": [], "metadata": []})}
-    assert len(answer_as_json(empty)["citations"]) == 12
+    assert len(answer_as_json(empty)["citations"]) == many
 
 
 def test_questions_go_to_the_replica_which_says_what_it_lacks_and_writes_to_the_primary(
