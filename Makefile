@@ -74,8 +74,9 @@ lint: $(TEST)  ## format, lint and types
 bench: $(TEST)  ## every benchmark, as tables
 	$(BIN)/python -m benchmarks
 
-render: $(RUN)  ## draw dag.png again, and dag.dot, which a test compares
+render: $(RUN)  ## draw dag.png and overview.png again, and dag.dot, which a test compares
 	$(BIN)/crosscorpus render --out dag.png
+	$(BIN)/crosscorpus render --stages --out overview.png
 	$(BIN)/crosscorpus render --out dag.dot
 
 wheel: $(TEST)  ## build the wheel of this version, into dist/

@@ -90,8 +90,8 @@ def joined(pairs: pl.DataFrame, rule: Rule, vectors: np.ndarray | None = None) -
 _GIVEN = ("query_id", "chunk_id", "rank")
 
 TEXT_RULES: dict[str, Rule] = {
-    "guarded": lambda merged, chunks: within.guarded(merged, chunks, index_similarity(chunks)),
-    "jaccard": lambda merged, chunks: within.jaccard(merged, chunks, index_tokens(chunks)),
+    "guarded": lambda merged, chunks: within.guarded(merged, index_similarity(chunks)),
+    "jaccard": lambda merged, chunks: within.jaccard(merged, index_tokens(chunks)),
 }
 VECTOR_RULES: dict[str, Rule] = {"cosine": within.cosine, "newest": within.newest}
 

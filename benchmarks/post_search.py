@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from dataflow import load_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
-from operators.frames import OUTCOMES, QUERIES, READ_CHUNKS
+from operators.frames import NOTES, OUTCOMES, QUERIES, READ_CHUNKS, empty
 from operators.postgres.store import CollectionInfo
 
 Singles = NDArray[np.float32]
@@ -124,6 +124,7 @@ def make_case(hits: int, queries: int, pool: int | None, seed: int = 7) -> dict[
         }
     rows = [{"query_id": q, "texts": [f"question {q}"], "trigger": []} for q in range(queries)]
     overrides["queries"] = pl.DataFrame(rows, schema=QUERIES)
+    overrides["incomplete_corpora"] = overrides["replica_lag"] = empty(NOTES)
     for name in CORPORA:
         held = CollectionInfo(None, None, None, {name: 1}, {name: {"": 1}})
         overrides[f"{name}.collection"] = held

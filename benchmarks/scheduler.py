@@ -91,7 +91,7 @@ def overhead(questions: int) -> None:
     built = build_graph(config)
     build_ms = (time.perf_counter() - began) * 1000
     scheduler = Scheduler(config.workers)
-    outputs = ["results", "context_window", "citations", "notes", "provenance"]
+    outputs = ["results", "context_window", "citations", "notes"]
     inputs: dict[str, Any] = dict.fromkeys(DRIVER_INPUTS) | {"query": "q"}
     plan = make_plan(built.graph, outputs, {}, inputs)
     for node in [step.node for step in plan.steps]:

@@ -279,7 +279,7 @@ def test_a_fusion_that_tells_no_factors_is_explained_as_one_step(
     pytest.importorskip("altair", reason="the page needs the extra evaluate")
     from operators.report.explanation import explanation_page
 
-    assert "by fused__mine" in explanation_page(out)
+    assert "Twice the sum." in explanation_page(out)
     assert steps[-1].after == out["results"]["score"][0]
 
 
@@ -300,3 +300,34 @@ def test_two_modules_with_one_name_and_a_file_that_is_not_there_are_refused(tmp_
 
 
 FUSED_TYPED = "def fused__mine(aged_hits: pl.DataFrame) -> pl.DataFrame: return aged_hits\n"
+
+
+def test_a_stage_put_between_two_lists_is_one_function_and_is_explained(
+    filled: Store, tmp_path: Path
+) -> None:
+    text = '''
+    from hamilton.function_modifiers import tag
+
+    from operators.ranking.total_order import ranked
+
+    @tag(stage="fusion", frame="FUSED")
+    def longer(fused: pl.DataFrame) -> pl.DataFrame:
+        """The list with long passages first."""
+        told = fused.with_columns(length=pl.col("text").str.len_chars().cast(pl.Float64))
+        return ranked(told, pl.col("score") * pl.col("length"))
+
+    def weighted__after(longer: pl.DataFrame) -> pl.DataFrame:
+        """The list as it is."""
+        return longer
+    '''
+    with driver_of(filled, write(tmp_path, text, variants={"weighted": "after"})) as driver:
+        out = driver.execute(["results", "dispositions", "explain"], {"query": QUERY})
+    first = out["results"].row(0, named=True)
+    places = [one["list"] for one in out["dispositions"]["ranks"][0]]
+    assert places[places.index("fused") : places.index("fused") + 3] == [
+        "fused",
+        "longer",
+        "weighted",
+    ]
+    *_, last = waterfall(out["explain"].filter(chunk_id=first["chunk_id"]))
+    assert (last.factor, last.after) == ("length", first["score"])
