@@ -9,6 +9,7 @@ the header of a passage (:func:`header_label`) or HTML (:mod:`operators.report.p
 """
 
 import re
+from functools import lru_cache
 from urllib.parse import quote, urlsplit, urlunsplit
 
 # Unicode's format characters but for the visible ones, fillers and blanks that show nothing,
@@ -80,6 +81,7 @@ def header_label(label: str) -> str:
     return f"[{''.join(shown)}]"
 
 
+@lru_cache(4096)  # the links of an answer cost as much as its ranking
 def safe_url(url: str) -> str | None:
     """``url`` for any link that leaves: of Markdown, HTML or JSON; None if it must not be one.
 

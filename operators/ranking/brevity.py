@@ -21,7 +21,7 @@ def brevity(texts: pl.Series, *, full_length_words: float = 0) -> pl.Series:
     [0.73, 1.0]
     """
     if not full_length_words:
-        return pl.repeat(1.0, len(texts), dtype=pl.Float64, eager=True).alias("brevity")
+        return pl.Series("brevity", [1.0]).new_from_index(0, len(texts))
     words = (1 + texts.str.count_matches(r"\S[^\S\n]+")).cast(pl.Float64)
     factor = pl.when(pl.col("words") < full_length_words).then(
         (pl.col("words") / full_length_words) ** STEEPNESS

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection
 import polars as pl
 
 from operators.errors import check_known
-from operators.frames import NORMALIZED
+from operators.frames import NORMALIZED, empty
 
 _KEY = ("query_id", "chunk_id")
 _OF_CHANNELS = {"vector": "vector_value", "text": "text_value"}
@@ -24,31 +24,31 @@ _OF_CHANNELS = {"vector": "vector_value", "text": "text_value"}
 def side_by_side(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> pl.DataFrame:
     """``NORMALIZED`` with similarities and text scores as they are; null where a list lacks a hit.
 
-    The order of a list decides: its hit at rank r has the list's r-th best value. The lists of our
-    searches, fused or not, are so already.
-
     Args:
-        vector_hits, text_hits: columns ``VECTOR_HITS`` and ``TEXT_HITS``.
+        vector_hits, text_hits: columns ``VECTOR_HITS`` and ``TEXT_HITS``; a chunk that a list names
+            twice counts at its best rank.
 
     >>> from operators.frames import TEXT_HITS, VECTOR_HITS
-    >>> near = pl.DataFrame([(0, 1, 0, 0.5), (0, 2, 1, 0.25)], VECTOR_HITS, orient="row")
+    >>> near = pl.DataFrame([(0, 1, 0, 0.25), (0, 2, 1, 0.5)], VECTOR_HITS, orient="row")
     >>> text = pl.DataFrame([(0, 2, 0, 9.0)], TEXT_HITS, orient="row")
     >>> both = side_by_side(near, text).sort("chunk_id")
     >>> both["chunk_id", "vector_distance", "vector_value", "text_value"].rows()
-    [(1, 0.5, 0.75, None), (2, 0.25, 0.5, 9.0)]
+    [(1, 0.25, 0.75, None), (2, 0.5, 0.5, 9.0)]
     """
-    best_first = pl.col("value").sort(descending=True, nulls_last=True).over("query_id")
-    similarity = (1 - pl.col("distance")).fill_nan(None)
-    vector = vector_hits.sort("query_id", "rank").with_columns(value=similarity)
-    vector = vector.select(
-        *_KEY, vector_rank="rank", vector_distance="distance", vector_value=best_first
+    distance, score = pl.col("distance").fill_nan(None), pl.col("score").fill_nan(None)
+    vector = vector_hits.select(
+        *_KEY, vector_rank="rank", vector_distance=distance, vector_value=1 - distance
     )
-    text = text_hits.sort("query_id", "rank").with_columns(value=pl.col("score").fill_nan(None))
-    text = text.select(*_KEY, text_rank="rank", text_score="score", text_value=best_first)
-    both = pl.concat([vector, text], how="diagonal").group_by(_KEY, maintain_order=True)
-    ranks = pl.min("vector_rank", "text_rank", "vector_distance")  # a chunk counts once a list
-    return both.agg(ranks, pl.max("text_score", "vector_value", "text_value")).select(
-        pl.col(name).cast(kind) for name, kind in NORMALIZED.items()
+    text = text_hits.select(*_KEY, text_rank="rank", text_score=score, text_value=score)
+    return (
+        pl.concat([empty(NORMALIZED), vector, text], how="diagonal")
+        .group_by(_KEY)
+        .agg(
+            pl.min("vector_rank", "vector_distance"),
+            pl.max("vector_value"),
+            pl.min("text_rank"),
+            pl.max("text_score", "text_value"),
+        )
     )
 
 
@@ -114,15 +114,14 @@ def common_scale(
     >>> scaled.sort("chunk_id")["vector_value"].to_list()
     [0.5, 0.25]
     """
-    lists = sides.group_by("query_id").agg(
-        nearest=pl.max("vector_value").clip(0),
-        vector_last=pl.min("vector_value").clip(0),
-        vector_depth=1 + pl.max("vector_rank"),
-        text_last=pl.min("text_value").clip(0),
-        text_depth=1 + pl.max("text_rank"),
+    best = scale.select("query_id", "best_similarity", "best_score")
+    known = sides.join(best, on="query_id", how="left").with_columns(
+        nearest=pl.max("vector_value").clip(0).over("query_id"),
+        vector_last=pl.min("vector_value").clip(0).over("query_id"),
+        vector_depth=1 + pl.max("vector_rank").over("query_id"),
+        text_last=pl.min("text_value").clip(0).over("query_id"),
+        text_depth=1 + pl.max("text_rank").over("query_id"),
     )
-    lists = lists.join(scale.drop("corpus"), on="query_id", how="left")
-    known = sides.join(lists, on="query_id", how="left", maintain_order="left")
 
     def filled(channel: str) -> pl.Expr:
         full = (pl.col(f"{channel}_depth") / depth).clip(upper_bound=1.0)
@@ -132,7 +131,7 @@ def common_scale(
     near = ratio(pl.col("nearest"), pl.col("best_similarity")) ** (1 - corpus_normalization)
     vector = ratio(filled("vector"), pl.col("nearest")) * near
     text = ratio(filled("text"), pl.col("best_score"))
-    scaled = known.with_columns(vector_value=vector, text_value=text).select(NORMALIZED.names())
+    scaled = known.with_columns(vector_value=vector, text_value=text)[NORMALIZED.names()]
     return _without_silent(scaled, channels)
 
 

@@ -17,16 +17,13 @@ def best_scores(
             ``coverage`` if its search knows it.
         space: the corpus's vector space; None: that of the driver's own model.
     """
-    near = vector_hits.group_by("query_id").agg(
-        similarity=(1 - pl.col("distance").fill_nan(None)).max()
-    )
-    values = ["score", *({"coverage"} & set(text_hits.columns))]
-    words = text_hits.group_by("query_id").agg(pl.max(*values))
-    both = near.join(words, on="query_id", how="full", coalesce=True).with_columns(
-        space=pl.lit(space, pl.String)
-    )
-    found = pl.concat([empty(BEST_SCORES), both], how="diagonal")
-    return found.sort("query_id").select(list(BEST_SCORES))
+    similarity = (1 - pl.col("distance").fill_nan(None)).max()
+    near = vector_hits.group_by("query_id").agg(similarity=similarity)
+    coverage = pl.max("coverage") if "coverage" in text_hits.columns else pl.lit(None, pl.Float64)
+    words = text_hits.group_by("query_id").agg(pl.max("score"), coverage=coverage)
+    both = near.join(words, on="query_id", how="full", coalesce=True)
+    named = both.with_columns(space=pl.lit(space, pl.String))
+    return named.select(BEST_SCORES.names()).sort("query_id")
 
 
 def score_scale(best: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -38,20 +35,14 @@ def score_scale(best: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     Args:
         best: the ``BEST_SCORES`` of each corpus, by its name.
 
-    >>> row = {"query_id": 0, "space": None, "coverage": None}
-    >>> code, wiki = [(0.5, 9.0)], [(0.7, 4.0)]
-    >>> each = {
-    ...     name: pl.DataFrame(of, ["similarity", "score"], orient="row").with_columns(
-    ...         **{key: pl.lit(value) for key, value in row.items()}
-    ...     )
-    ...     for name, of in {"code": code, "wiki": wiki}.items()
-    ... }
-    >>> score_scale(each)["corpus", "best_similarity", "best_score"].rows()
+    >>> rows = {"code": (0, None, 0.5, 9.0, None), "wiki": (0, None, 0.7, 4.0, None)}
+    >>> best = {name: pl.DataFrame([row], BEST_SCORES, orient="row") for name, row in rows.items()}
+    >>> score_scale(best)["corpus", "best_similarity", "best_score"].rows()
     [('code', 0.7, 9.0), ('wiki', 0.7, 9.0)]
     """
     named = [frame.with_columns(corpus=pl.lit(name)) for name, frame in best.items()]
-    every = pl.concat([empty(SCORE_SCALE), *named], how="diagonal_relaxed")
+    every = pl.concat([empty(SCORE_SCALE), *named], how="diagonal")
     return every.with_columns(
         best_similarity=pl.col("similarity").max().over("query_id", "space"),
         best_score=pl.col("score").max().over("query_id"),
-    ).select(pl.col(name).cast(kind) for name, kind in SCORE_SCALE.items())
+    )

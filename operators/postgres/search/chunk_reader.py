@@ -98,10 +98,10 @@ def fetch_chunks(
 
 def without_vector(chunks: pl.DataFrame) -> pl.DataFrame:
     """Column chunk_id: the ``chunks`` (``READ_CHUNKS``) that lack a vector, which is all zeros."""
-    if not chunks.height:
-        return chunks.select("chunk_id")
-    vectors = chunks["embedding"].explode().to_numpy().reshape(chunks.height, -1)
-    return chunks.select("chunk_id").filter(pl.Series(~vectors.any(axis=1)))
+    if not isinstance(chunks["embedding"].dtype, pl.Array):  # the empty frame has no width
+        return chunks["chunk_id"].clear().to_frame()
+    lacking = ~chunks["embedding"].to_numpy().any(axis=1)
+    return chunks["chunk_id"].to_frame().filter(pl.Series(lacking))
 
 
 def _widest(

@@ -99,14 +99,6 @@ def test_side_by_side_keeps_each_rank_and_value_of_both_lists(
         assert named[f"{channel}_value"].to_list() == raw.to_list()
 
 
-def test_the_order_of_a_fused_list_decides_and_not_the_best_value_of_a_hit() -> None:
-    fused = pl.DataFrame([(0, 7, 0, 3.0), (0, 8, 1, 90.0)], schema=TEXT_HITS, orient="row")
-    both = side_by_side(empty(VECTOR_HITS), fused)
-    found = {chunk: text for chunk, (_, text) in values(both).items()}
-    assert found == {7: 90.0, 8: 3.0}
-    assert dict(both["chunk_id", "text_score"].iter_rows()) == {7: 3.0, 8: 90.0}
-
-
 def test_a_chunk_that_a_list_names_twice_counts_at_its_best_rank() -> None:
     twice = pl.DataFrame([(0, 7, 0, 0.2), (0, 7, 1, 0.4)], schema=VECTOR_HITS, orient="row")
     (row,) = side_by_side(twice, empty(TEXT_HITS)).rows(named=True)
