@@ -80,11 +80,11 @@ def weigh(hits: pl.DataFrame, weights: pl.DataFrame) -> pl.DataFrame:
 
     A corpus that ``weights`` (``TRIGGER_WEIGHTS``) does not name weighs 1.
     """
-    if (weights["weight"] == 1.0).all():
-        return hits
     keys = ["query_id", "corpus"]
     weight = hits[keys].join(weights, on=keys, how="left", maintain_order="left")["weight"]
     told = hits.with_columns(weight.fill_null(1.0))
+    if (told["weight"] == 1.0).all():
+        return told
     return ranked(told, pl.col("score") * pl.col("weight"))
 
 

@@ -22,8 +22,8 @@ def names(nodes: Any) -> set[str]:
 
 def test_every_variable_is_listed_and_tags_choose_among_them(driver: Any) -> None:
     assert {"results", "wiki.merged", "query"} <= names(driver.list_available_variables())
-    chosen = names(driver.list_available_variables(tag_filter={"stage": "dedup"}))
-    assert {"unique", "wiki.deduped"} <= chosen
+    chosen = names(driver.list_available_variables(tag_filter={"stage": "order"}))
+    assert {"unique", "results"} <= chosen
     assert "results" not in chosen
 
 

@@ -67,7 +67,7 @@ def test_a_copy_follows_its_survivor_or_is_left_out(judged, found):
 
 def test_timings_name_stages_of_the_graph(found):
     stages = set(found.timings["stage"])
-    assert {"search", "merge", "dedup", "fusion"} <= stages
+    assert {"search", "score", "order", "fusion"} <= stages
     assert "" not in stages
     assert (found.timings["ms"] >= 0).all()
 

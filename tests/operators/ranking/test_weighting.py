@@ -119,9 +119,10 @@ def test_each_score_is_times_the_mean_weight_of_its_querys_mix(
         assert result["chunk_id"].to_list() == order
 
 
-def test_without_a_trigger_the_list_is_the_very_same(make_hits: Make, make_queries: Make) -> None:
+def test_without_a_trigger_every_source_weighs_one(make_hits: Make, make_queries: Make) -> None:
     hits = make_hits({"score": 0.5})
-    assert weigh(hits, trigger_weights(make_queries(), WEIGHTS)) is hits
+    weighed = weigh(hits, trigger_weights(make_queries(), WEIGHTS))
+    assert weighed.equals(hits.with_columns(weight=pl.lit(1.0)))
 
 
 @given(st.lists(st.tuples(st.sampled_from(["rust", "go", None]), st.floats(0.1, 1.0)), min_size=1))
