@@ -62,7 +62,8 @@ def fused(hits: pl.DataFrame, part: pl.Expr) -> pl.DataFrame:
     """
     parts = hits.with_row_index("row").with_columns(part=part, corpus_rank="rank")
     told = pl.struct(name for name in PART.to_schema()).alias("part")
-    parts = parts.with_columns(pl.col("part").sum().over(_KEY).alias("total"), told)
+    # a running sum adds in the order of the rows
+    parts = parts.with_columns(pl.col("part").cum_sum().last().over(_KEY).alias("total"), told)
     best = parts.sort(*_KEY, "rank", "row").unique(_KEY, keep="first", maintain_order=True)
     list_of_all = ranked(best, pl.col("total") * pl.col("recency"))
 
