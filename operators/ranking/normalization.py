@@ -42,7 +42,7 @@ def side_by_side(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> pl.DataF
     text = text_hits.select(*_KEY, text_rank="rank", text_score=score, text_value=score)
     return (
         pl.concat([empty(NORMALIZED), vector, text], how="diagonal")
-        .group_by(_KEY)
+        .group_by(_KEY, maintain_order=True)
         .agg(
             pl.min("vector_rank", "vector_distance"),
             pl.max("vector_value"),
