@@ -100,7 +100,9 @@ def overview(description: Description) -> Picture:
             implementation="",
             io=any(one.io for one in of),
             field_of="",
-            needs=tuple(sorted({stage_of[need] for one in of for need in one.needs} - {stage})),
+            needs=tuple(
+                sorted({stage_of.get(n, stage) for one in of for n in one.needs} - {stage})
+            ),
             inputs=(),
             parameters={},
         )

@@ -89,9 +89,9 @@ def weather_module(station):
         return (north + south + buoy) * gain
 
     @tag(stage="told")
-    def bulletin(forecast: float, north: float) -> str:
+    def bulletin(forecast: float, days: int) -> str:
         """What is said."""
-        return f"{forecast:.1f} ({north:.1f})"
+        return f"{forecast:.1f} ({days} days)"
 
     functions = (station_mean, buoy, days, forecast, bulletin)
     return ad_hoc_utils.create_temporary_module(*functions, module_name="weather")

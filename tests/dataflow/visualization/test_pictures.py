@@ -5,14 +5,17 @@ from dataclasses import replace
 
 import pytest
 
+from dataflow.visualization.dot import to_dot
 from dataflow.visualization.folding import fold, group_title
 from dataflow.visualization.graph_diff import Change, compare, difference_picture, to_text
 from dataflow.visualization.graph_model import describe
 from dataflow.visualization.picture import (
+    IMPLIED,
     PALETTE,
     all_edges,
     drawn_edges,
     drawn_nodes,
+    overview,
     picture,
     spelled,
     stage_colours,
@@ -89,18 +92,18 @@ def test_a_part_of_a_result_is_drawn_where_the_result_is_not(weather):
     assert "north.warm" in drawn_nodes(describe(weather(), only={"north.warm", "north.mean"}))
 
 
-def test_an_arrow_that_a_longer_path_implies_is_left_out(described):
+def test_an_arrow_that_a_longer_path_implies_is_marked_so_and_counted(described):
     arrows, _ = drawn_edges(described())
-    assert ("north.mean", "forecast") in arrows
-    assert ("forecast", "bulletin") in arrows
-    assert ("north.mean", "bulletin") not in arrows
+    assert arrows["north.mean", "forecast"] == arrows["forecast", "bulletin"] == ""
+    assert arrows["days", "bulletin"] == IMPLIED
+    assert "1 pale arrows: a longer way leads there too" in to_dot(picture(described()))
 
 
 def test_what_is_read_inside_a_sub_graph_beside_its_result_is_one_bundle(weather):
     graph = weather()
     only = {"buoy.mean", "buoy.spread", "buoy.reading", "buoy.warm", "buoy", "forecast"}
     _, bundles = drawn_edges(describe(graph, only=only))
-    assert bundles == set()
+    assert bundles == {}
 
 
 def test_stages_have_colours_in_the_order_of_the_data(described):
@@ -259,3 +262,13 @@ def test_a_long_value_that_differs_is_not_spelled(weather):
         for number in (1, 2)
     )
     assert difference_picture(first, second).boxes["forecast"].notes == ("gain differs",)
+
+
+def test_an_overview_has_a_box_for_each_stage_with_its_nodes_and_their_order(described):
+    shown = overview(described())
+    assert list(shown.boxes) == ["asked", "averaged", "measured", "told"]
+    assert shown.boxes["told"].notes == ("bulletin", "forecast")
+    assert {("asked", "measured"), ("measured", "averaged"), ("averaged", "told")} <= set(
+        shown.arrows
+    )
+    assert shown.arrows["asked", "told"] == IMPLIED
