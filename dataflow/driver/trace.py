@@ -9,6 +9,7 @@ from hamilton.graph import FunctionGraph
 
 from dataflow.configuration.catalog import RUN_INPUTS
 from dataflow.configuration.config_model import Config, as_config
+from dataflow.driver.reports import REPORTS
 from dataflow.execution.memo import Record
 
 
@@ -60,5 +61,5 @@ def changed(config: Config, change: Config | str | Path | Mapping[str, Any] | No
 
 def known_to(graph: FunctionGraph, given: Mapping[str, Any]) -> dict[str, Any]:
     """``given`` without names that ``graph`` lacks: a corpus or a parameter that is gone."""
-    known = graph.nodes.keys() | RUN_INPUTS
+    known = graph.nodes.keys() | RUN_INPUTS | set(REPORTS)
     return {name: value for name, value in given.items() if name in known}

@@ -24,7 +24,7 @@ def test_every_variable_is_listed_and_tags_choose_among_them(driver: Any) -> Non
     assert {"results", "wiki.merged", "query"} <= names(driver.list_available_variables())
     chosen = names(driver.list_available_variables(tag_filter={"stage": "order"}))
     assert {"unique", "results"} <= chosen
-    assert "results" not in chosen
+    assert "fused" not in chosen
 
 
 def test_what_comes_before_and_after_a_node_is_what_hamilton_says(driver: Any) -> None:

@@ -37,9 +37,6 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
     factors = ("vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight")
     vw, vv, tw, tv, tc = of("merged", *factors)
     scores = {"merged": vw * vv + tw * (tv * tc)}
-    if ("fused", "vector_weight") in numbers:
-        vw, vv, tw, tv, tc = of("fused", *factors)
-        assert parts == [vw * vv + tw * tv * tc]
     total = parts[0]
     for part in parts[1:]:
         total += part
@@ -47,8 +44,8 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
     last = scores["fused"]
     if ("weighted", "weight") in numbers:
         last = scores["weighted"] = last * numbers["weighted", "weight"]
-    if ("weighted", "language") in numbers:
-        last = scores["weighted"] = last * numbers["weighted", "language"]
+    if ("weighted", "language_weight") in numbers:
+        last = scores["weighted"] = last * numbers["weighted", "language_weight"]
     scores["results"] = numbers.get(("reranked", "score"), last)
     return scores
 
@@ -346,4 +343,5 @@ def test_a_waterfall_goes_from_nothing_to_the_score_without_a_gap(
         ends = [0.0, *(step.after for step in steps)]
         assert [step.before for step in steps] == ends[:-1]
         assert (ends[-1] if steps else None) == row["score"]
-        assert {step.factor for step in steps} <= set(FACTORS)
+        assert {step.factor for step in steps} <= {*FACTORS, "reranked"}
+        assert all(step.meaning for step in steps)
