@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -88,6 +89,8 @@ def test_an_encoding_that_a_file_declares_itself_is_obeyed(
         (CHINESE.encode("gbk")[:-40] + b"\xff\xff\x80", "no other encoding is certain"),
         (JAPANESE.encode("cp932").replace("消".encode("cp932"), b"\xfd\x81"), "is certain"),
         (bytes(range(1, 256)), "no other encoding is certain"),
+        (bytes(range(128, 256)) * 99, "no other encoding is certain"),
+        (random.Random(1).randbytes(4000).replace(b"\0", b""), "no other encoding is certain"),
         ("// 税\nint a;\n".encode("cp932"), "convert it or declare its encoding"),
         (b"\x81", "no other encoding is certain"),
         (b"a\0b", "binary"),
