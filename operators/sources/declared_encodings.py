@@ -25,7 +25,7 @@ _LARGEST = 100_000  # bytes of such a file
 _MOST_ALTERNATIVES = 100  # that the braces of one pattern stand for
 _ATTRIBUTE = re.compile(rb"(?<!\S)[-!]?working-tree-encoding(?:=(?P<name>\S+))?(?!\S)")
 _LINE = re.compile(rb'[ \t]*(?P<pattern>"(?:[^"\\]|\\.)*"|[^\s"#]\S*)[ \t]+(?P<attributes>.*)')
-_SECTION = re.compile(rb"\[(?P<pattern>.+)\]\s*(?:[#;].*)?")
+_SECTION = re.compile(rb"\[(?P<pattern>.{1,1024})\]\s*(?:[#;].*)?")
 _PAIR = re.compile(rb"(?P<key>[\w-]+)\s*[=:]\s*(?P<value>[^\s#;]*)")
 _BRACES = re.compile(rb"\{([^{}]*,[^{}]*)\}")
 
@@ -77,7 +77,7 @@ def _attributes(data: bytes) -> _Rules:
     for line in data.splitlines():
         found = _LINE.fullmatch(line)
         said = found and [*_ATTRIBUTE.finditer(found["attributes"])]
-        if found and said:
+        if found and said and not line.startswith(b"[attr]"):
             pattern = found["pattern"]
             if pattern.startswith(b'"'):
                 pattern = re.sub(rb"\\(.)", rb"\1", pattern[1:-1])
@@ -89,7 +89,8 @@ def _settings(data: bytes) -> _Rules:
     rules, patterns, is_top = list[_Rule](), list[bytes](), False
     for line in map(bytes.strip, data.removeprefix(codecs.BOM_UTF8).splitlines()):
         if section := _SECTION.fullmatch(line):
-            patterns = [*islice(_alternatives(section["pattern"]), _MOST_ALTERNATIVES)]
+            inside = re.sub(rb"/\*\*(?=[^/*])", rb"/**/*", section["pattern"])  # as in src/**.c
+            patterns = [*islice(_alternatives(inside), _MOST_ALTERNATIVES)]
         elif (pair := _PAIR.match(line)) and pair["key"].lower() == b"charset" and patterns:
             rules += _rule(patterns, pair["value"])
         elif pair and pair["key"].lower() == b"root" and not patterns:

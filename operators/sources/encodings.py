@@ -37,6 +37,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_BARE_XML = ((b"<\0?\0", "utf-16-le"), (b"\0<\0?", "utf-16-be"))  # without a mark
 _SNIFFED = 8192  # bytes in which a NUL says that a file is binary
 _HEAD = 2048  # bytes in which a file declares its encoding
 _SAMPLE = 16_384  # bytes that a guess looks at
@@ -143,7 +144,8 @@ def decode_file(
             text = _strictly(data[len(mark) :], encoding, "its byte-order mark says")
             return Decoded(clean_text(text), encoding)
     if b"\0" in data[:_SNIFFED]:
-        named = _known(declared() or "")
+        named = next((name for start, name in _BARE_XML if data.startswith(start)), None)
+        named = named or _known(declared() or "")
         if named is None or not named.startswith(("utf-16", "utf-32")):
             raise Skipped("binary")
         return Decoded(clean_text(_strictly(data, named, "the declared encoding is")), named)

@@ -11,6 +11,8 @@ import pytest
 from operators.sources.declared_encodings import declared_encodings
 from operators.sources.encodings import decode_file
 from operators.sources.files import Skipped
+from operators.sources.protocol import Document, LazyDocument, ReadIssue
+from operators.sources.wiki.wiki_source import wiki_source
 
 JAPANESE = "// 請求書の消費税を端数切り捨てで計算する\nint roundTax(int amount);\n"
 CHINESE = "// 计算订单的折扣金额并写入数据库\nint applyDiscount(int t);\n"
@@ -65,6 +67,7 @@ def test_a_mark_says_the_encoding_without_a_guess(encoding: str) -> None:
         ("a.rb", "# encoding: windows-1251\n# Да\n", "cp1251"),
         ("a.el", ";; -*- mode: lisp; coding: euc-jp -*-\n;; 税\n", "euc_jp"),
         ("a.xml", '<?xml version="1.0" encoding="GB2312"?>\n<a>备份</a>\n', "gbk"),
+        ("a.xml", '<?xml version="1.0" encoding="UTF-16"?><a>税</a>', "utf-16-be"),
         ("a.css", '@charset "Shift_JIS";\n/* 税 */\n', "cp932"),
         ("a.html", '<html><meta charset="big5"><p>請先備份</p>', "big5"),
         ("a.php", "<meta http-equiv=Content-Type content='text/html; charset=x-sjis'>税", "cp932"),
@@ -177,11 +180,22 @@ def test_gitattributes_declare_encodings_and_the_last_and_nearest_counts(
 
 def test_editorconfig_declares_character_sets_of_sections(tmp_path: Path, put: Put) -> None:
     put(".editorconfig", "root = true\n[*]\nindent_size = 4\n[*.{c,h}]\ncharset = latin1\n")
-    put("old/.editorconfig", "[*.c]\ncharset: GBK ; old\n[Makefile]\nCharset=koi8-r\n")
+    put(
+        "old/.editorconfig",
+        "[*.c]\ncharset: GBK ; old\n[Makefile]\nCharset=koi8-r\n[s/**.s]\ncharset=cp866",
+    )
     put("top/.editorconfig", "root=true\n")
     declared = declared_encodings(bytes(tmp_path))
-    names = [b"a.c", b"old/x/a.c", b"old/a.h", b"old/Makefile", b"top/a.c", b"a.py"]
-    assert [declared(name) for name in names] == ["latin1", "GBK", "latin1", "koi8-r", None, None]
+    names = [b"a.c", b"old/x/a.c", b"old/a.h", b"old/Makefile", b"top/a.c", b"a.py", b"old/s/x/a.s"]
+    assert [declared(name) for name in names] == [
+        "latin1",
+        "GBK",
+        "latin1",
+        "koi8-r",
+        None,
+        None,
+        "cp866",
+    ]
 
 
 def test_patterns_of_a_stranger_cost_little(tmp_path: Path, put: Put) -> None:
@@ -207,3 +221,15 @@ def test_a_repository_is_read_in_what_it_declares(repo: Any) -> None:
     )
     assert "no other encoding is certain" in repo.issues()["c.c"]
     assert "c.c" not in got
+
+
+def test_a_page_of_a_wiki_is_read_in_its_encoding(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(CHINESE.encode("gbk"))
+    (tmp_path / "b.wiki").write_bytes(CHINESE.encode() + CHINESE.encode("gbk"))
+    page, issue = wiki_source(tmp_path).scan()
+    assert isinstance(page, LazyDocument)
+    assert isinstance(issue, ReadIssue)
+    read = page.read()
+    assert isinstance(read, Document)
+    assert (read.text, read.note and read.note[:15]) == (CHINESE, "read as gb18030")
+    assert (issue.where, issue.state) == ("b.wiki", "left_out")
