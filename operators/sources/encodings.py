@@ -97,6 +97,7 @@ _CONTROL = re.compile(r"[\0-\x06\x0e-\x19\x1c-\x1f\x7f-\x9f]")
 _SIGN_IN_A_WORD = re.compile(
     r"(?<=[^\W\d_])[\xa1-\xa9\xab-\xb4\xb6\xb8\xb9\xbb-\xbf\xd7\xf7‘‚-•‰-\u2bff]+(?=[^\W\d_])"
 )
+_RARE = re.compile("[¢¤¥¦¨¬\xad¯¸¹¶†‡ˆ‰˜ƒ]|[¡¿‚„](?!\\w)")  # in a text; another encoding's letters
 _BESIDE_DAMAGE = re.compile(r"\ufffd[^\0-\x7f]|[^\0-\x7f]\ufffd")
 _SIGNS = frozenset("\xa0§©«®°±²³µ·»½×÷‘’“”•–—…€™£")  # most code pages have many of these there
 _SIDE_BY_SIDE = re.compile(rb"[\x80-\xff]{2}")
@@ -291,11 +292,11 @@ def _or_none(data: bytes, encoding: str) -> str | None:
 
 
 def _is_plausible(text: str) -> bool:
-    """Whether no word mixes scripts or has signs within, and characters are no controls."""
+    """Whether no word mixes scripts or has signs within, and few signs are rare or controls."""
     words = [word for word in _WORD.findall(text) if not word.isascii()]
     odd = sum(len({_script(character) for character in word} & _SCRIPTS) > 1 for word in words)
     odd += len(_SIGN_IN_A_WORD.findall(text))
-    odd += len(_CONTROL.findall(text))
+    odd += len(_CONTROL.findall(text)) + len(_RARE.findall(text))
     odd += sum(unicodedata.category(c) in ("Cn", "Co") for c in set(text) if not c.isascii())
     return odd <= _IMPLAUSIBLE * (len(words) + 1)
 
