@@ -96,6 +96,8 @@ def test_an_encoding_that_a_file_declares_itself_is_obeyed(
         (random.Random(1).randbytes(4000).replace(b"\0", b""), "no other encoding is certain"),
         ("// 税\nint a;\n".encode("cp932"), "convert it or declare its encoding"),
         (b"\x81", "no other encoding is certain"),
+        (b"// caf\x82\n", "no other encoding is certain"),
+        ("// …\n".encode("gb18030"), "no other encoding is certain"),
         (b"a\0b", "binary"),
         (b"\xff\xfea", "its byte-order mark says utf-16-le, but it has other bytes"),
         (b"# coding: gbk\n# \x80\xff\n", "the declared encoding is gb18030, but it has other"),
