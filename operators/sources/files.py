@@ -16,13 +16,11 @@ from functools import partial
 from posixpath import splitext
 
 from operators.foundation.disk_dict import DiskDict
-from operators.foundation.sanitize import clean_text, shown_path
+from operators.foundation.sanitize import shown_path
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Item, Key, ReadIssue
 
-_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
-_SNIFFED = 8192
 
 
 class Skipped(Exception):
@@ -181,48 +179,6 @@ def ending(path: str) -> str:
     ('.md', '', '')
     """
     return splitext(path)[1].rstrip(".")
-
-
-def decode_text(data: bytes) -> str:
-    """As :func:`decode_source`, with ``\\n`` between lines.
-
-    Raises:
-        Skipped: the bytes are no text.
-    """
-    return decode_source(data).replace("\r\n", "\n").replace("\r", "\n")
-
-
-def decode_source(data: bytes) -> str:
-    """Text of a plain file, its line ends as they are: by byte-order mark, else UTF-8.
-
-    Bytes that are no UTF-8 at all are read as Windows-1252; single damaged places become U+FFFD.
-
-    Raises:
-        Skipped: the bytes are no text.
-    """
-    check_text(data)
-    if (marked := decode_marked(data)) is not None:
-        return clean_text(marked)
-    text = clean_text(data.decode("utf-8", "replace"))
-    if "\ufffd" in text and all(c == "\ufffd" for c in text if not c.isascii()):
-        return clean_text(data.decode("cp1252", "replace"))
-    return text
-
-
-def decode_marked(data: bytes) -> str | None:
-    """The text that a byte-order mark begins; None without one."""
-    marks = ((bom, encoding) for bom, encoding in _BOMS if data.startswith(bom))
-    return next((data[len(bom) :].decode(encoding, "replace") for bom, encoding in marks), None)
-
-
-def check_text(data: bytes) -> None:
-    """Refuse bytes that are no text.
-
-    Raises:
-        Skipped: they have a NUL near their start and no byte-order mark.
-    """
-    if b"\0" in data[:_SNIFFED] and decode_marked(data) is None:
-        raise Skipped("binary")
 
 
 def _check(found: os.stat_result, limit: int) -> None:

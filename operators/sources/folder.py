@@ -20,10 +20,12 @@ from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources import files
 from operators.sources.dates.document_date import HTML, document_date
 from operators.sources.dates.stated_version import document_version
+from operators.sources.declared_encodings import Declared, declared_encodings
+from operators.sources.encodings import decode_file, with_plain_line_ends
 from operators.sources.formats.asciidoc import asciidoc_text, asciidoc_title
 from operators.sources.formats.docx import read_docx
 from operators.sources.formats.headings import prose_title
-from operators.sources.formats.html import decode_html, html_text
+from operators.sources.formats.html import html_text
 from operators.sources.formats.languages import prose_format
 from operators.sources.formats.notebook import notebook_text
 from operators.sources.formats.pdf import PdfReader, PdfRefused, pdf_text, pdf_title
@@ -92,7 +94,9 @@ def folder_source(
 
     def scan() -> Iterator[Item]:
         with closing(PdfReader()) as pdf:
-            yield from walk.items(partial(_item, walk.root, base_url or None, pdf))
+            yield from walk.items(
+                partial(_item, walk.root, base_url or None, pdf, declared_encodings(walk.root))
+            )
 
     source = Source(
         READER,
@@ -116,27 +120,42 @@ def document_format(path: str) -> str | None:
     return "pdf" if suffix == ".pdf" else "html" if suffix in HTML else prose_format(path)
 
 
-def _item(root: bytes, base_url: str | None, pdf: PdfReader, path: bytes, key: Key) -> Item:
+def _item(
+    root: bytes, base_url: str | None, pdf: PdfReader, declared: Declared, path: bytes, key: Key
+) -> Item:
     shown = key[2]
     kind = document_format(shown)
     if kind is None:
         raise files.NoDocument(f"no known document type: {files.ending(shown) or 'no ending'}")
     content = files.read_file(root, path, MAX_PDF if kind in ("pdf", "docx") else MAX_TEXT)
-    if kind not in ("pdf", "html", "docx"):
-        files.check_text(content.data)
-    hashed = files.content_key(content, shown, base_url)
+    how: tuple[str, ...] = ()
+    note = None
+    if kind == "pdf":
+        read = partial(parse_pdf, content.data, pdf)
+    elif kind in _PACKED:
+        read = partial(_PACKED[kind], content.data)
+    else:
+        decoded = decode_file(content.data, shown, partial(declared, path))
+        read, how, note = partial(_PARSERS[kind], decoded.text), decoded.how, decoded.note
+    hashed = files.content_key(content, shown, base_url, *how)
     uri = None if base_url is None else f"{base_url.rstrip('/')}/{quote(path)}"
     file = os.fsdecode(os.path.join(root, path))
-    parse = partial(_document, file, key, kind, content.data, hashed, uri, pdf)
+    parse = partial(_document, file, key, kind, read, hashed, uri, note)
     return LazyDocument(key, hashed, parse)
 
 
 def _document(
-    file: str, key: Key, kind: str, data: bytes, hashed: str, uri: str | None, pdf: PdfReader
+    file: str,
+    key: Key,
+    kind: str,
+    read: Callable[[], _Parsed],
+    hashed: str,
+    uri: str | None,
+    note: str | None,
 ) -> Document | ReadIssue:
     corpus, repo, shown = key
     try:
-        parsed = parse_pdf(data, pdf) if kind == "pdf" else _PARSERS[kind](data)
+        parsed = read()
     except PdfRefused as refused:
         content = None if refused.passing else hashed  # the next ingestion tries it again
         return ReadIssue(shown, refused.reason, key=key, content=content, state=refused.state)
@@ -168,7 +187,7 @@ def _document(
             parsed.metadata, date_trust=dated.trust, version_source=version_source
         ),
         source_hash=hashed,
-        note=parsed.note,
+        note=note or parsed.note,
     )
 
 
@@ -223,20 +242,19 @@ def _in_place(data: bytes) -> bool:
     return any(re.match(rb"\s*(?:xref|\d+\s+\d+\s+obj)", data[at : at + 60]) for at in places)
 
 
-def _parse_html(data: bytes) -> _Parsed:
-    source = decode_html(data)
+def _parse_html(source: str) -> _Parsed:
     page = html_text(source)
     return _Parsed(page.text, page.title, source)
 
 
-def _parse_asciidoc(data: bytes) -> _Parsed:
-    source = files.decode_text(data)
+def _parse_asciidoc(source: str) -> _Parsed:
+    source = with_plain_line_ends(source)
     text = asciidoc_text(source)
     return _Parsed(text, asciidoc_title(text), source)
 
 
-def _parse_prose(data: bytes, path: str) -> _Parsed:
-    text = files.decode_text(data)
+def _parse_prose(source: str, path: str) -> _Parsed:
+    text = with_plain_line_ends(source)
     return _Parsed(text, stated_title(text) or prose_title(text, path), text)
 
 
@@ -250,10 +268,12 @@ def _parse_notebook(data: bytes) -> _Parsed:
     return _Parsed(text, prose_title(text, "a.md"), text)
 
 
-_PARSERS: dict[str, Callable[[bytes], _Parsed]] = {
-    "html": _parse_html,
+_PACKED: Mapping[str, Callable[[bytes], _Parsed]] = {
     "docx": _parse_docx,
     "ipynb": _parse_notebook,
+}
+_PARSERS: Mapping[str, Callable[[str], _Parsed]] = {
+    "html": _parse_html,
     "asciidoc": _parse_asciidoc,
     "markdown": partial(_parse_prose, path="a.md"),
     "rst": partial(_parse_prose, path="a.rst"),

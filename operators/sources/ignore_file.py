@@ -11,7 +11,8 @@ from dataclasses import replace
 from urllib.parse import unquote_to_bytes
 
 from operators.foundation.sanitize import shown_path
-from operators.sources.files import Skipped, decode_source, read_file
+from operators.sources.encodings import decode_file
+from operators.sources.files import Skipped, read_file
 from operators.sources.ignore_patterns import ignore_patterns
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Item, Key, ReadIssue, Source
@@ -61,7 +62,7 @@ def _ignored(root: bytes) -> Callable[[str], bool] | None:
     """Whether the file in ``root`` names the one at a path, as :func:`shown_path` shows it."""
     try:
         data = read_file(root, NAME.encode(), _LARGEST).data.removeprefix(codecs.BOM_UTF8)
-        ignored = ignore_patterns(decode_source(data).encode() if b"\0" in data else data)
+        ignored = ignore_patterns(decode_file(data).text.encode() if b"\0" in data else data)
     except Skipped as reason:
         if os.path.lexists(os.path.join(root, NAME.encode())):
             raise SourceError(f"{NAME} cannot be used: {reason}") from None

@@ -30,7 +30,8 @@ from operators.foundation.filename_dates import filename_date
 from operators.foundation.front_matter import Value, block_fields, find_front_matter
 from operators.sources.dates.html_dates import html_dates
 from operators.sources.dates.pdf_dates import parse_pdf_date, read_pdf_info
-from operators.sources.files import decode_marked
+from operators.sources.encodings import decode_file
+from operators.sources.files import Skipped
 from operators.sources.formats.asciidoc import ASCIIDOC, asciidoc_header, header_lines
 
 TRUST = {
@@ -230,9 +231,11 @@ def _file_time(file: str) -> Iterator[_Found]:
 
 def _head(file: str) -> str:
     """The start of a file's text; empty if it cannot be read."""
-    with suppress(OSError):
+    with suppress(OSError, Skipped):
         if os.path.isfile(file):
             with open(file, "rb") as stream:
                 raw = stream.read(HEAD_BYTES)
-            return decode_marked(raw) or raw.decode("utf-8", "replace")
+            if len(raw) == HEAD_BYTES and b"\0" not in raw:  # a character may be cut
+                raw = raw[: raw.rfind(b"\n") + 1 or None]
+            return decode_file(raw, file).text
     return ""

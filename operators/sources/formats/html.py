@@ -6,14 +6,12 @@ page costs more than its length. Headings become lines ``## Title`` between blan
 """
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from lxml import etree
 
 from operators.foundation.sanitize import clean_text
-from operators.sources.files import decode_marked
 
 
 def _names(words: str) -> frozenset[str]:
@@ -36,9 +34,6 @@ _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _SPACE = re.compile(r"[^\S\u00a0]+")
 _LOOKS_LIKE_HEADING = re.compile(r"#{1,6} ")
 _BLANK_RUN = re.compile(r"\n{3,}")
-_ENCODING = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)
-_XML_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})")
-_SNIFFED = 2048
 _FED = 1 << 16
 _BULLET = "- "
 
@@ -72,21 +67,6 @@ def feed_html(source: str, target: Any) -> None:
         parser.feed(source[start : start + _FED])
     if source:
         parser.close()
-
-
-def decode_html(data: bytes) -> str:
-    """A page's text in the encoding that it names: byte-order mark, ``meta``, else UTF-8."""
-    if (marked := decode_marked(data)) is not None:
-        return marked
-    if named := _ENCODING.search(data[:_SNIFFED]) or _XML_ENCODING.match(data[:_SNIFFED]):
-        encoding = named[1].decode("ascii")
-        # Browsers read these as the Windows code page, and UTF-16 without a mark as UTF-8.
-        if encoding.lower() in ("iso-8859-1", "latin1", "us-ascii", "ascii"):
-            encoding = "cp1252"
-        if not encoding.lower().startswith("utf-16"):
-            with suppress(LookupError, ValueError):
-                return data.decode(encoding, "replace")
-    return data.decode("utf-8", "replace")
 
 
 class _Visible:

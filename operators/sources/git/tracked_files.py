@@ -17,6 +17,8 @@ from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources import files
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
+from operators.sources.declared_encodings import Declared, declared_encodings
+from operators.sources.encodings import Decoded, decode_file
 from operators.sources.formats.docx import read_docx
 from operators.sources.formats.headings import prose_title
 from operators.sources.formats.languages import (
@@ -111,14 +113,17 @@ def read_tree(
 
     Prose comes first: there is little of it, and it says what the rest is about.
     """
+    declared = declared_encodings(os.fsencode(repository.root))
     for corpus in ("docs", "code"):
         for path, file in tracked.starting(b""):
             if (corpus == "code") is (prose_format(shown_path(path)) is None):
-                read = partial(_document, repository, file, last.get(path))
+                read = partial(_document, repository, file, last.get(path), declared)
                 yield files.file_item(path, tracked, (corpus, repository.name), read)
 
 
-def _read(repository: Repository, file: TrackedFile, path: str) -> tuple[bytes, str, str]:
+def _read(
+    repository: Repository, file: TrackedFile, path: str, declared: Declared
+) -> tuple[bytes, Decoded, str]:
     """The bytes of a file, its text, and the language or format of that."""
     if file.mode in _NO_FILES:
         raise files.Skipped(_NO_FILES[file.mode])
@@ -138,14 +143,22 @@ def _read(repository: Repository, file: TrackedFile, path: str) -> tuple[bytes, 
     language = language or script_language(data[:_SNIFFED])
     if language is None:
         raise files.Skipped("no known text type")
-    return data, clean_text(unpack(data)) if unpack else files.decode_source(data), language
+    if unpack:
+        return data, Decoded(clean_text(unpack(data))), language
+    return data, decode_file(data, path, partial(declared, file.path)), language
 
 
 def _document(
-    repository: Repository, file: TrackedFile, last: LastCommit | None, _: bytes, key: Key
+    repository: Repository,
+    file: TrackedFile,
+    last: LastCommit | None,
+    declared: Declared,
+    _: bytes,
+    key: Key,
 ) -> Document:
     path = key[2]
-    data, text, language = _read(repository, file, path)
+    data, decoded, language = _read(repository, file, path, declared)
+    text = decoded.text
     linked = last is not None and last.exact and _is_content(data, file.content)
     moment = last.moment if last else None
     commit = {
@@ -166,6 +179,7 @@ def _document(
         doc_date=moment,
         date_source="git" if moment else None,
         metadata=metadata_json(commit),
+        note=decoded.note,
     )
     if prose_format(path) is None:
         return source

@@ -21,6 +21,8 @@ from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources import files
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
+from operators.sources.declared_encodings import Declared, declared_encodings
+from operators.sources.encodings import decode_file, with_plain_line_ends
 from operators.sources.git.commit_log import LastCommit, read_commits, remember_last_commit
 from operators.sources.git.repository import (
     clone_addresses,
@@ -84,7 +86,9 @@ def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
 
     def scan() -> Iterator[Item]:
         with closing(_last_commits(root)) as commits:
-            yield from walk.items(partial(_item, walk.root, address, commits))
+            yield from walk.items(
+                partial(_item, walk.root, address, commits, declared_encodings(walk.root))
+            )
 
     source = Source(
         READER,
@@ -111,7 +115,12 @@ def page_name(path: str) -> tuple[str, str | None]:
 
 
 def _item(
-    root: bytes, base_url: str | None, commits: Mapping[bytes, LastCommit], path: bytes, key: Key
+    root: bytes,
+    base_url: str | None,
+    commits: Mapping[bytes, LastCommit],
+    declared: Declared,
+    path: bytes,
+    key: Key,
 ) -> Item:
     shown = key[2]
     stem, suffix = splitext(basename(shown).lower())
@@ -120,23 +129,34 @@ def _item(
     if stem in _OF_EVERY_PAGE:
         raise files.NoDocument("part of every page, no page of its own")
     content = files.read_file(root, path, MAX_PAGE)
-    source = files.decode_text(content.data)
+    decoded = decode_file(content.data, shown, partial(declared, path))
+    source = with_plain_line_ends(decoded.text)
     if suffix in _MEDIAWIKI and (target := redirect_target(source)):
         raise files.NoDocument(f"redirect to {target}")
     last = commits.get(path)
     moment = last.moment if last else None
     if moment:  # then the file's own time does not count
         content = files.Content(content.data, 0.0)
-    hashed = files.content_key(content, shown, base_url, moment.isoformat() if moment else None)
+    hashed = files.content_key(
+        content, shown, base_url, moment.isoformat() if moment else None, *decoded.how
+    )
     # Wikis on forges name a page by its file alone, whatever folder it is in.
     name = quote(os.path.splitext(os.path.basename(path))[0])
     uri = base_url and f"{base_url.rstrip('/')}/{name}"
     file = os.fsdecode(os.path.join(root, path))
-    return LazyDocument(key, hashed, partial(_document, file, key, source, moment, hashed, uri))
+    return LazyDocument(
+        key, hashed, partial(_document, file, key, source, moment, hashed, uri, decoded.note)
+    )
 
 
 def _document(
-    file: str, key: Key, source: str, moment: datetime | None, hashed: str, uri: str | None
+    file: str,
+    key: Key,
+    source: str,
+    moment: datetime | None,
+    hashed: str,
+    uri: str | None,
+    note: str | None,
 ) -> Document:
     _, repo, shown = key
     name, namespace = page_name(shown)
@@ -169,6 +189,7 @@ def _document(
             date_trust=dated.trust,
         ),
         source_hash=hashed,
+        note=note,
     )
 
 

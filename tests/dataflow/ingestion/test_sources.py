@@ -363,6 +363,22 @@ def test_a_file_that_became_binary_leaves_the_store(
     assert "src/m2.py" not in texts(store, "code")
 
 
+def test_a_guessed_encoding_is_on_record_and_a_file_without_a_certain_one_leaves_the_store(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    text = "# Проверяет подпись входящего платежа\n"
+    (tree / "src" / "m2.py").write_bytes(text.encode("koi8-r"))
+    assert ingest_git(store, embedder, tree).ok
+    assert texts(store, "code")["src/m2.py"] == text
+    notes = status(store).filter(corpus="code")["notes"][0].to_list()
+    assert notes == ["1 x read as koi8-r by a guess: declare its encoding if that is wrong"]
+    (tree / "src" / "m2.py").write_bytes(text.encode("koi8-r") + text.encode())
+    report = ingest_git(store, embedder, tree)
+    assert report.ok
+    assert [(issue.where, issue.state) for issue in report.skipped] == [("src/m2.py", "left_out")]
+    assert "src/m2.py" not in texts(store, "code")
+
+
 def test_metadata_reaches_the_chunks(store: Store, embedder: Any, tree: Path) -> None:
     ingest_git(store, embedder, tree)
     with store.transaction() as conn:

@@ -14,7 +14,7 @@ from pdf_maker import make_pdf
 from whole_scan import read_all
 from word_files import BODY, paragraph, word
 
-from operators.sources.files import Skipped, decode_text, read_file
+from operators.sources.files import Skipped, read_file
 from operators.sources.folder import document_format, folder_source, stated_release
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, LazyDocument, ReadIssue
@@ -208,11 +208,27 @@ def test_the_scan_says_how_far_it_is(tmp_path: Path) -> None:
     assert source.fraction() == 1.0
 
 
-def test_text_that_is_no_utf_8_is_windows_1252_and_damage_stays_damage() -> None:
-    assert decode_text(b"caf\xe9\r\n\x93x\x94\rz") == "café\n“x”\nz"
-    assert decode_text("é".encode() + b"\xff") == "é\ufffd"
-    assert decode_text("\ufeffa".encode()) == "a"
-    assert decode_text("é".encode("utf-16")) == "é"
+def test_a_document_in_another_encoding_is_read_with_a_note_or_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "plan.md", "# План\r\n\r\nПроверяет подпись платежа\r\n".encode("cp1251"))
+    write(tmp_path, "page.html", "<meta charset=big5><p>請先備份</p>".encode("big5"))
+    write(tmp_path, "mixed.txt", "данные\n".encode() + "данные\n".encode("koi8-r"))
+    plan, page = documents(tmp_path)["plan.md"], documents(tmp_path)["page.html"]
+    assert (plan.title, plan.text) == ("План", "# План\n\nПроверяет подпись платежа\n")
+    assert "read as cp1251 by a guess" in (plan.note or "")
+    assert (page.text, page.note) == ("請先備份\n", None)
+    mixed = faults(tmp_path)["mixed.txt"]
+    assert (mixed.failed, mixed.state) == (False, "left_out")
+    assert "no other encoding is certain" in mixed.reason
+
+
+def test_a_declaration_that_appears_has_a_document_read_again(tmp_path: Path) -> None:
+    write(tmp_path, "a.txt", "Проверяет подпись платежа".encode("cp1251"))
+    write(tmp_path, "b.txt", "Проверяет")
+    hashes = {name: one.source_hash for name, one in documents(tmp_path).items()}
+    write(tmp_path, ".editorconfig", "[*]\ncharset = cp866\n")
+    found = documents(tmp_path)
+    assert found["a.txt"].source_hash != hashes["a.txt"]
+    assert found["b.txt"].source_hash == hashes["b.txt"]
 
 
 def test_the_format_is_told_by_the_name() -> None:

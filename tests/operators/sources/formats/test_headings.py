@@ -16,7 +16,7 @@ from operators.sources.formats.asciidoc import (
 )
 from operators.sources.formats.heading_slugs import section_slugs
 from operators.sources.formats.headings import Heading, headings, prose_title
-from operators.sources.formats.html import decode_html, html_text
+from operators.sources.formats.html import html_text
 from operators.sources.formats.releases import release_sections
 
 
@@ -349,14 +349,6 @@ def test_a_hostile_page_costs_no_more_than_its_length(hostile: str) -> None:
 @given(st.text())
 def test_any_text_is_read(source: str) -> None:
     assert "\0" not in html_text(source).text
-
-
-def test_the_encoding_is_the_one_that_the_page_names() -> None:
-    assert decode_html("<meta charset=iso-8859-1>é".encode("latin-1")).endswith("é")
-    assert decode_html("<?xml version='1.0' encoding='cp1252'?>é".encode("cp1252")).endswith("é")
-    assert decode_html("é".encode()) == "é"
-    assert decode_html(b"<meta charset=nonsense>\xc3\xa9").endswith("é")
-    assert decode_html("\ufeffé".encode("utf-16-le")) == "é"
 
 
 def found(text: str, path: str = "CHANGELOG.md") -> list[tuple[str, str] | None]:

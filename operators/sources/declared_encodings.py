@@ -1,0 +1,119 @@
+"""The encodings that files beside a file declare for it: ``.gitattributes`` and ``.editorconfig``.
+
+They count from the file's folder up to the top of its source. A folder is read once a scan. A
+stranger may have written these files, so that only the matcher of
+:mod:`operators.sources.ignore_patterns` sees their patterns. One that names a folder also holds for
+all files in it.
+"""
+
+import codecs
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache, partial
+from itertools import islice
+from typing import NamedTuple
+
+from operators.sources.files import Skipped, read_file
+from operators.sources.ignore_patterns import ignore_patterns
+
+Declared = Callable[[bytes], str | None]
+"""Gives the encoding that is declared for the file at a path within the source."""
+
+_LARGEST = 100_000  # bytes of such a file
+_MOST_ALTERNATIVES = 100  # that the braces of one pattern stand for
+_ATTRIBUTE = re.compile(rb"(?<!\S)[-!]?working-tree-encoding(?:=(?P<name>\S+))?(?!\S)")
+_LINE = re.compile(rb'[ \t]*(?P<pattern>"(?:[^"\\]|\\.)*"|[^\s"#]\S*)[ \t]+(?P<attributes>.*)')
+_SECTION = re.compile(rb"\[(?P<pattern>.{1,1024})\]\s*(?:[#;].*)?")
+_PAIR = re.compile(rb"(?P<key>[\w-]+)\s*[=:]\s*(?P<value>[^\s#;]*)")
+_BRACES = re.compile(rb"\{([^{}]*,[^{}]*)\}")
+
+
+_Rule = tuple[Callable[[bytes], bool], str | None]
+
+
+class _Rules(NamedTuple):
+    """What one file says: for which paths below its folder, and which encoding; the last counts."""
+
+    rules: Sequence[_Rule] = ()
+    is_top: bool = False  # no file above it counts
+
+
+def declared_encodings(root: bytes) -> Declared:
+    """What the files in the folder ``root`` and below it declare; each is read once."""
+    attributes = lru_cache(1000)(partial(_read, root, b".gitattributes", _attributes))
+    settings = lru_cache(1000)(partial(_read, root, b".editorconfig", _settings))
+
+    def declared(path: bytes) -> str | None:
+        return _nearest(attributes, path) or _nearest(settings, path)
+
+    return declared
+
+
+def _nearest(of_folder: Callable[[bytes], _Rules], path: bytes) -> str | None:
+    folder = path
+    while folder:
+        folder = posixpath.dirname(folder)
+        found = of_folder(folder)
+        within = path[len(folder) :].lstrip(b"/")
+        for holds, encoding in reversed(found.rules):
+            if holds(within):
+                return encoding
+        if found.is_top:
+            break
+    return None
+
+
+def _read(root: bytes, name: bytes, parse: Callable[[bytes], _Rules], folder: bytes) -> _Rules:
+    try:
+        return parse(read_file(root, posixpath.join(folder, name), _LARGEST).data)
+    except (Skipped, OSError):
+        return _Rules()
+
+
+def _attributes(data: bytes) -> _Rules:
+    rules = list[_Rule]()
+    for line in data.splitlines():
+        found = _LINE.fullmatch(line)
+        said = found and [*_ATTRIBUTE.finditer(found["attributes"])]
+        if found and said and not line.startswith(b"[attr]"):
+            pattern = found["pattern"]
+            if pattern.startswith(b'"'):
+                pattern = re.sub(rb"\\(.)", rb"\1", pattern[1:-1])
+            rules += _rule([pattern], said[-1]["name"])
+    return _Rules(rules)
+
+
+def _settings(data: bytes) -> _Rules:
+    rules, patterns, is_top = list[_Rule](), list[bytes](), False
+    for line in map(bytes.strip, data.removeprefix(codecs.BOM_UTF8).splitlines()):
+        if section := _SECTION.fullmatch(line):
+            inside = re.sub(rb"/\*\*(?=[^/*])", rb"/**/*", section["pattern"])  # as in src/**.c
+            patterns = [*islice(_alternatives(inside), _MOST_ALTERNATIVES)]
+        elif (pair := _PAIR.match(line)) and pair["key"].lower() == b"charset" and patterns:
+            rules += _rule(patterns, pair["value"])
+        elif pair and pair["key"].lower() == b"root" and not patterns:
+            is_top = pair["value"].lower() == b"true"
+    return _Rules(rules, is_top)
+
+
+def _rule(patterns: Sequence[bytes], encoding: bytes | None) -> Iterator[_Rule]:
+    """The rule of ``patterns``; none if gitignore has no such pattern."""
+    lines = (re.sub(rb"^([!#])", rb"\\\1", pattern) for pattern in patterns)
+    name = None if encoding is None else encoding.decode("ascii", "replace")
+    with suppress(ValueError):
+        yield ignore_patterns(b"\n".join(lines)), name
+
+
+def _alternatives(pattern: bytes) -> Iterator[bytes]:
+    """The patterns that one with braces stands for: ``*.c`` and ``*.h`` for ``*.{c,h}``."""
+    waiting = [pattern]
+    while waiting:
+        one = waiting.pop()
+        if braces := _BRACES.search(one):
+            before, after = one[: braces.start()], one[braces.end() :]
+            choices = braces[1].split(b",")[:_MOST_ALTERNATIVES]
+            waiting += (before + choice + after for choice in reversed(choices))
+        else:
+            yield one
