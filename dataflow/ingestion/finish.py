@@ -21,20 +21,22 @@ LARGEST_VANISHED_SHARE = 0.3
 """Of a repository's documents in one corpus; more are deleted only if the caller says so."""
 
 _DELETED_AT_ONCE = 500
+_EMPTY = "the source is empty; none of its {} documents was deleted"
+_MANY = (
+    "{} of {} documents are gone from the source; none was deleted: is it whole? If so, allow it "
+    "(--allow-mass-delete)"
+)
 
 
 def delete_vanished(run: Run, allow_mass_delete: bool) -> None:
     """Delete what this kind of source brought in before and a complete scan has not met.
 
-    A source without any document may not be mounted: then nothing is deleted, whatever the caller
-    allows.
+    What the source knows to be gone is deleted, however much it is. Of the rest, a source without
+    any document may not be mounted: then nothing is deleted, whatever the caller allows.
     """
-    if run.known.scopes:
-        for scope in run.source.scopes or run.known.scopes:
-            _delete_vanished(run, scope, allow_mass_delete)
-    elif before := sum(run.known.before(scope) for scope in run.source.scopes or ()):
-        where = ", ".join(sorted(corpus for corpus, _ in run.source.scopes or ()))
-        run.fail(where, f"the source is empty; none of its {before} documents was deleted")
+    empty = not run.known.scopes
+    for scope in run.source.scopes or run.known.scopes:
+        _delete_vanished(run, scope, allow_mass_delete, empty)
 
 
 def keep_left_out(run: Run) -> None:
@@ -90,7 +92,7 @@ def embed(run: Run) -> None:
         run.fail("the vectors", f"words alone find what has none: {type(error).__name__}: {error}")
 
 
-def _delete_vanished(run: Run, scope: Scope, allow_mass_delete: bool) -> None:
+def _delete_vanished(run: Run, scope: Scope, allow_mass_delete: bool, empty: bool) -> None:
     corpus, repo = scope
 
     def left_out(name: str) -> bool:
@@ -100,13 +102,11 @@ def _delete_vanished(run: Run, scope: Scope, allow_mass_delete: bool) -> None:
     if not counts:
         return
     gone, before = counts[False], run.known.before(scope) - counts[True]
-    refused = gone > LARGEST_VANISHED_SHARE * before and not allow_mass_delete
+    many = gone > LARGEST_VANISHED_SHARE * before and not allow_mass_delete
+    refused = gone > 0 and (empty or many)
     if refused:
-        run.fail(
-            f"{corpus} of {repo}" if repo else corpus,
-            f"{gone} of {before} documents are gone from the source; none was deleted: is it "
-            "whole? If so, allow it (--allow-mass-delete)",
-        )
+        where = f"{corpus} of {repo}" if repo else corpus
+        run.fail(where, _EMPTY.format(gone) if empty else _MANY.format(gone, before))
     names = (n for n in run.known.vanished(scope) if not refused or left_out(n))
     while part := list(islice(names, _DELETED_AT_ONCE)):
         run.delete(corpus, repo, part)
