@@ -314,3 +314,25 @@ def test_a_caller_who_sees_a_part_learns_no_name_and_no_number(
         answer = driver.execute(["notes"], inputs={"query": "puffin"})
     notes = [note for note in answer["notes"]["note"] if " gone" in note]
     assert notes == ["docs: some documents may be gone from their source"]
+
+
+def test_a_record_that_no_run_wrote_brings_no_command_into_an_answer(
+    store: Store, embedder: Any, handbook: Path, said: Callable[..., list[str]]
+) -> None:
+    ingest_folder(store, embedder, handbook)
+    good = {"corpus": "docs", "repo": "r", "documents": 2, "of": 5, "why": "many"}
+    values = [
+        good | {"run": 10**30, "command": ["/there", "run", "this"]},
+        *({"run": 1} | good | {name: None} for name in good),
+        good | {"run": "1"},
+        [good],
+    ]
+    for number, value in enumerate(values):
+        store.execute(
+            "INSERT INTO sync_state VALUES ('undeleted', %s, %s)",
+            (str(number), json.dumps(value)),
+        )
+    assert said() == [
+        "docs: 2 of 5 documents of r are gone from their source and still answer; to delete them, "
+        "run its ingestion again with --allow-mass-delete"
+    ]
