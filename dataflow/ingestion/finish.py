@@ -12,29 +12,46 @@ from operators.foundation.sanitize import replaced_characters
 from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch
-from operators.postgres.write.ingestion_runs import end_run
+from operators.postgres.write.ingestion_runs import end_run, scopes_before
 from operators.postgres.write.ledger import forget_failed_version
 from operators.postgres.write.left_out import record_left_out
+from operators.postgres.write.undeleted import record_undeleted
 from operators.sources.secrets import redacted
 
 LARGEST_VANISHED_SHARE = 0.3
 """Of a repository's documents in one corpus; more are deleted only if the caller says so."""
 
 _DELETED_AT_ONCE = 500
+_EMPTY = "the source is empty; none of its {} documents was deleted"
+_MANY = (
+    "{} of {} documents are gone from the source; none was deleted: is it whole? If so, allow it "
+    "(--allow-mass-delete)"
+)
 
 
-def delete_vanished(run: Run, allow_mass_delete: bool) -> None:
+def delete_vanished(run: Run, complete: bool, allow_mass_delete: bool) -> None:
     """Delete what this kind of source brought in before and a complete scan has not met.
 
-    A source without any document may not be mounted: then nothing is deleted, whatever the caller
-    allows.
+    What the source knows to be gone is deleted, however much it is. Of the rest, a source without
+    any document may not be mounted: then nothing is deleted, whatever the caller allows. What was
+    not met and stays is on record, so that answers say it.
     """
-    if run.known.scopes:
-        for scope in run.source.scopes or run.known.scopes:
-            _delete_vanished(run, scope, allow_mass_delete)
-    elif before := sum(run.known.before(scope) for scope in run.source.scopes or ()):
-        where = ", ".join(sorted(corpus for corpus, _ in run.source.scopes or ()))
-        run.fail(where, f"the source is empty; none of its {before} documents was deleted")
+    if run.report.stopped_at is not None:  # the next run goes on
+        return
+    empty = not run.known.scopes
+    scopes = (
+        run.source.scopes
+        or run.known.scopes
+        or scopes_before(run.store, run.number, run.known.kind)
+    )
+    undeleted: dict[Scope, tuple[int, int, str] | None] = {}
+    for scope in scopes:
+        if complete:
+            undeleted[scope] = _delete_vanished(run, scope, allow_mass_delete, empty)
+        else:
+            gone, before = sum(1 for _ in run.known.vanished(scope)), run.known.before(scope)
+            undeleted[scope] = (gone, before, "empty" if empty else "unread") if gone else None
+    record_undeleted(run.store, run.source.reader, run.number, undeleted)
 
 
 def keep_left_out(run: Run) -> None:
@@ -90,24 +107,25 @@ def embed(run: Run) -> None:
         run.fail("the vectors", f"words alone find what has none: {type(error).__name__}: {error}")
 
 
-def _delete_vanished(run: Run, scope: Scope, allow_mass_delete: bool) -> None:
+def _delete_vanished(
+    run: Run, scope: Scope, allow_mass_delete: bool, empty: bool
+) -> tuple[int, int, str] | None:
+    """Delete what vanished from a scope; how many of how many documents stay, and why."""
     corpus, repo = scope
 
     def left_out(name: str) -> bool:
         return run.source.left_out((corpus, repo, name))
 
     counts = Counter(left_out(name) for name in run.known.vanished(scope))
-    if not counts:
-        return
     gone, before = counts[False], run.known.before(scope) - counts[True]
-    refused = gone > LARGEST_VANISHED_SHARE * before and not allow_mass_delete
-    if refused:
-        run.fail(
-            f"{corpus} of {repo}" if repo else corpus,
-            f"{gone} of {before} documents are gone from the source; none was deleted: is it "
-            "whole? If so, allow it (--allow-mass-delete)",
-        )
+    many = gone > LARGEST_VANISHED_SHARE * before and not allow_mass_delete
+    refused = gone > 0 and (empty or many)
     names = (n for n in run.known.vanished(scope) if not refused or left_out(n))
     while part := list(islice(names, _DELETED_AT_ONCE)):
         run.delete(corpus, repo, part)
         run.tell("delete")
+    if not refused:
+        return None
+    where = f"{corpus} of {repo}" if repo else corpus
+    run.fail(where, _EMPTY.format(gone) if empty else _MANY.format(gone, before))
+    return gone, before, "empty" if empty else "many"

@@ -22,6 +22,7 @@ from operators.postgres.write.source_ownership import (
     source_turn,
     take_ownership,
 )
+from operators.postgres.write.undeleted import record_undeleted
 from operators.sources.protocol import ReadIssue, Source, of_corpora
 from operators.sources.secrets import without_secrets
 
@@ -92,8 +93,10 @@ def ingest(
             complete = scan(run, batch_documents, batch_characters)
             if complete:
                 keep_left_out(run)
-            if complete and (source.whole if prune is None else prune):
-                delete_vanished(run, allow_mass_delete)
+            if source.whole if prune is None else prune:
+                delete_vanished(run, complete, allow_mass_delete)
+            elif complete:  # such a source says of no document that it is gone
+                record_undeleted(store, source.reader, run.number, dict.fromkeys(run.known.scopes))
         report = finish(run)
     if wait == "vectors":
         run.tell("words")

@@ -10,7 +10,7 @@ from operators.context.citations import cite
 from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
-from operators.postgres import replication
+from operators.postgres import replication, undeleted_notes
 from operators.postgres.search import filter_values
 from operators.postgres.store import COUNTED, Home, collection_info
 from operators.ranking.query_filters import visible_parts
@@ -52,13 +52,21 @@ def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
 
 @tag(stage="notes", io="postgres", fail_open="empty", frame="NOTES")
 def incomplete_corpora(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
-    """What corpora still lack: documents of an ingestion that has not ended, and vectors."""
+    """What corpora still lack, documents or vectors, and what may be gone from its source."""
     at = {corpus: (collection_info(home.store), home.corpus) for corpus, home in homes.items()}
     lacks = {
         name: (info.unembedded.get(of, 0), info.corpora.get(of, 0), of in info.unfinished)
         for name, (info, of) in at.items()
     }
-    return search_outcomes.incomplete(lacks, queries, COUNTED)
+    stale = {
+        name: undeleted_notes.unnamed(name)
+        if homes[name].store.border.get(of)
+        else undeleted_notes.sentences(name, info.undeleted[of], (homes[name].store.collection, of))
+        for name, (info, of) in at.items()
+        if of in info.undeleted
+    }
+    lacking = search_outcomes.incomplete(lacks, queries, COUNTED)
+    return stacked([lacking, undeleted_notes.notes(stale, queries)])
 
 
 @tag(stage="notes", frame="NOTES")

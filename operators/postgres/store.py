@@ -40,6 +40,7 @@ from operators.postgres.schema.migrate import schema_exists
 from operators.postgres.schema.tables import bring_up_to_date, check_vectors, shards_of
 from operators.postgres.state_cache import VersionedCache
 from operators.postgres.superseded_counts import SupersededCounts, count_superseded
+from operators.postgres.undeleted import Undeleted, read_undeleted
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 Settings: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]]
@@ -91,6 +92,8 @@ class CollectionInfo:
     versions_at: tuple[TupleRow, ...] | None = None
     states: dict[str, str] = field(default_factory=dict)
     unfinished: Set[str] = frozenset()  # corpora of an ingestion that has not ended
+    # by corpus, what may be gone from its source and still answers
+    undeleted: dict[str, list[Undeleted]] = field(default_factory=dict)
 
     @property
     def many_repos(self) -> bool:
@@ -472,7 +475,9 @@ def _read_info(conn: Connection, held: StoreCache) -> CollectionInfo:
     )
     unfinished = frozenset(row[0] for row in begun)
     return CollectionInfo(
-        model, space, dimensions, corpora, repos, unembedded, superseded, at, states, unfinished
+        *(model, space, dimensions, corpora, repos, unembedded, superseded, at, states),
+        unfinished=unfinished,
+        undeleted=read_undeleted(conn),
     )
 
 

@@ -141,7 +141,8 @@ class Source:
     addresses: tuple[str, ...] = ()
     choice: str | None = None  # empty: the caller chose nothing, whatever it was; None: not said
     choosing: Callable[[str], Source] | None = None  # the same source with another choice
-    left_out: Callable[[Key], bool] = lambda _: False  # not to be read: that it goes is no surprise
+    # Whether a document is not to be read, or known to be deleted: that it goes is no surprise.
+    left_out: Callable[[Key], bool] = lambda _: False
     judged: str = "secrets allowed"  # what became of secrets, by which rules; in the fingerprint
     whole: bool = True  # a document that a complete scan lacks has vanished; else: is elsewhere
     option: str = "base_url"  # what is chosen; the store keeps the choice under this name

@@ -57,6 +57,32 @@ def meet_corpus(store: Store, run: int, corpus: str) -> None:
     )
 
 
+def scopes_before(store: Store, run: int, kind: str) -> list[tuple[str, str]]:
+    """The (corpus, repo) pairs that the last run of the same command filled, sorted.
+
+    For a run that has met none of them. With and without ``--prune`` a command reads the same.
+    Runs whose command is not known have none.
+
+    Args:
+        run: its number.
+        kind: how the fingerprints of its documents begin.
+    """
+    rows = store.rows(
+        """
+        SELECT DISTINCT d.corpus, d.repo FROM documents d WHERE starts_with(d.fingerprint, %s)
+          AND d.corpus = ANY((
+            SELECT before.corpora FROM runs before, runs this
+            WHERE this.run_id = %s AND before.run_id < this.run_id AND before.corpora <> '{}'
+              AND before.source = this.source
+              AND array_remove(before.command, '--prune') = array_remove(this.command, '--prune')
+            ORDER BY before.run_id DESC LIMIT 1
+          )::text[])
+        """,
+        (kind, run),
+    )
+    return sorted((str(corpus), str(repo)) for corpus, repo in rows)
+
+
 def end_run(store: Store, run: int, ok: bool, counts: Mapping[str, int]) -> None:
     """Record the end of a run; ``counts`` has ``COUNTS``."""
     columns = ", ".join(f"{name} = %({name})s" for name in COUNTS)

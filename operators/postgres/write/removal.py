@@ -24,6 +24,7 @@ from operators.postgres.schema.partitions import partition
 from operators.postgres.schema.tables import ON_EVERY_NODE
 from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store
+from operators.postgres.undeleted import SOURCE as UNDELETED
 from operators.postgres.write.document_writer import delete_documents
 from operators.postgres.write.sync_state import write_state
 
@@ -200,6 +201,11 @@ def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
     conn.execute(
         f"DELETE FROM sync_state WHERE right(source, -strpos(source, ' ')) = %(owner)s AND {empty}",
         given,
+    )
+    conn.execute(
+        "DELETE FROM sync_state WHERE source = %(undeleted)s"
+        f" AND right(name, -strpos(name, ' ')) = %(owner)s AND {empty}",
+        given | {"undeleted": UNDELETED},
     )
     conn.execute(_FORGET_RUNS)
 

@@ -33,6 +33,7 @@ from operators.sources.git.tracked_files import (
     is_excluded,
     read_tree,
     tracked_files,
+    tracked_names,
     untracked_files,
 )
 from operators.sources.ignore_file import without_ignored
@@ -103,7 +104,9 @@ def git_source(
     left out (:func:`~operators.sources.git.commit_log.each_once`). The one pass over the log also
     finds the last commit of every file. The file bears its date, and the file's link leads to it.
     That commit stays the same while the file does: a new commit changes only the documents that it
-    touched.
+    touched. Git knows what is gone: a path that its index lacks and a commit that the history lacks
+    are deleted, however many they are. A file that the index has and the folder lacks may be one of
+    a folder that is not mounted.
 
     Args:
         path: the top folder of a working tree.
@@ -123,15 +126,29 @@ def git_source(
         _check_pattern(pattern)
     walk = _Walk(repository, exclude, bool(diffs))
 
-    @cache
-    def every_merge() -> frozenset[str]:
-        ids = git_output(repository.root, "rev-list", "--merges", repository.head)
-        return frozenset(ids.split())
-
     def left_out(key: Key) -> bool:
         if key[0] == HISTORY:
-            return key[2] in every_merge()
-        return any(is_excluded(key[2], pattern) for pattern in exclude)
+            return is_no_change(key[2])
+        names = tracked()
+        untracked = names is not None and key[2] not in names
+        return untracked or any(is_excluded(key[2], pattern) for pattern in exclude)
+
+    @cache
+    def tracked() -> frozenset[str] | None:
+        return tracked_names(repository.root)
+
+    @cache
+    def commits(which: str) -> frozenset[str]:
+        return frozenset(git_output(repository.root, "rev-list", which, repository.head).split())
+
+    def is_no_change(commit: str) -> bool:
+        """Whether the history has no such commit, or has it as a merge.
+
+        A shallow clone does not know of the commits that it lacks.
+        """
+        if cut_commits(repository.root):
+            return commit in commits("--merges")
+        return commit not in commits("--no-merges")
 
     scopes = tuple((corpus, repository.name) for corpus in CORPORA)
     source = Source(

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from posixpath import normpath
 
 from operators.foundation.disk_dict import DiskDict
@@ -29,7 +30,14 @@ from operators.sources.formats.languages import (
 )
 from operators.sources.formats.notebook import notebook_text
 from operators.sources.git.commit_log import LastCommit
-from operators.sources.git.repository import GitError, Repository, TrackedFile, git_stream, split
+from operators.sources.git.repository import (
+    GitError,
+    Repository,
+    TrackedFile,
+    git_output,
+    git_stream,
+    split,
+)
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Document, Item, Key, ReadIssue, metadata_json
 from operators.versions.named_version import lineage_of
@@ -73,6 +81,21 @@ def tracked_files(
             if not matching:
                 found[path] = TrackedFile(path, mode, content)
     return found
+
+
+def tracked_names(root: Path) -> frozenset[str] | None:
+    """The paths in git's index, as documents are named after them.
+
+    None: there is no index, as in a clone that was not checked out. An index that is there and
+    empty is the answer of somebody who removed every file.
+
+    Raises:
+        GitError: git is missing or refuses.
+    """
+    if not Path(root, git_output(root, "rev-parse", "--git-path", "index")).exists():
+        return None
+    with git_stream(root, "ls-files", "-z") as stream:
+        return frozenset(map(shown_path, split(stream)))
 
 
 def untracked_files(repository: Repository, exclude: Collection[str]) -> ReadIssue | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from posixpath import basename, dirname, splitext
 from urllib.parse import quote
@@ -31,7 +31,7 @@ from operators.sources.git.repository import (
     origin_url,
     parse_origin,
 )
-from operators.sources.git.tracked_files import tracked_files
+from operators.sources.git.tracked_files import tracked_files, tracked_names
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, Item, Key, LazyDocument, Source, metadata_json
@@ -78,7 +78,8 @@ def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
         raise SourceError(
             f"{path} does not exist: give a folder of pages, a clone of a wiki, or an XML dump"
         )
-    url = origin_url(Path(root)) if os.path.exists(os.path.join(root, ".git")) else ""
+    is_clone = os.path.exists(os.path.join(root, ".git"))
+    url = origin_url(Path(root)) if is_clone else ""
     origin, address = wiki_address(url)
     name = clean_text(repo or origin or shown_path(os.fsencode(os.path.basename(root))))
     address = base_url or address
@@ -90,12 +91,20 @@ def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
                 partial(_item, walk.root, address, commits, declared_encodings(walk.root))
             )
 
+    @cache
+    def tracked() -> frozenset[str] | None:
+        return tracked_names(Path(root)) if is_clone else None
+
+    def left_out(key: Key) -> bool:
+        return (names := tracked()) is not None and key[2] not in names
+
     source = Source(
         READER,
         scan,
         (walk.scope,),
         lambda: walk.done / walk.found,
         clone_addresses(Path(root), url),
+        left_out=left_out,
     )
     return without_ignored(source, root)
 

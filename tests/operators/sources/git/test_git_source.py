@@ -140,7 +140,7 @@ def test_what_is_excluded_is_left_out_and_counted_and_its_commits_stay(
     assert not any(item.failed for item in items if isinstance(item, ReadIssue))
 
 
-def test_a_merge_that_an_earlier_reader_stored_may_go_and_no_other_commit(repo: Any) -> None:
+def test_a_merge_and_a_commit_that_the_history_lacks_may_go_and_no_other(repo: Any) -> None:
     base = repo.commit("base", **{"a.py": "1"})
     repo.git("checkout", "-q", "-b", "side")
     repo.commit("side", **{"b.py": "1"})
@@ -148,7 +148,34 @@ def test_a_merge_that_an_earlier_reader_stored_may_go_and_no_other_commit(repo: 
     repo.git("merge", "-q", "--no-ff", "side")
     merge, left_out = repo.git("rev-parse", "HEAD").strip(), git_source(repo.path).left_out
     gone = [name for name in (merge, base, "gone") if left_out(("history", "app", name))]
-    assert gone == [merge]
+    assert gone == [merge, "gone"]
+
+
+def test_a_shallow_clone_does_not_know_which_commits_are_gone(repo: Any, clone: Path) -> None:
+    oldest = repo.git("rev-list", "--max-parents=0", "HEAD").strip()
+    assert not git_source(clone).left_out(("history", "app", oldest))
+    repo.git("-C", str(clone), "fetch", "-q", "--unshallow")
+    assert not git_source(clone).left_out(("history", "app", oldest))
+    assert git_source(clone).left_out(("history", "app", "f" * 40))
+
+
+def test_a_file_may_go_once_git_does_not_track_it_and_not_before(repo: Any) -> None:
+    repo.commit("one", **{"a.py": "1", "b.py": "1", "c.md": "c"})
+
+    def may_go() -> list[str]:
+        left_out = git_source(repo.path).left_out
+        return [name for name in ("a.py", "b.py", "c.md") if left_out(("code", "app", name))]
+
+    (repo.path / "a.py").unlink()
+    assert may_go() == []
+    repo.git("rm", "-q", "a.py")
+    assert may_go() == ["a.py"]
+    repo.git("rm", "-q", "--cached", "b.py")
+    assert may_go() == ["a.py", "b.py"]
+    repo.git("rm", "-q", "c.md")
+    assert may_go() == ["a.py", "b.py", "c.md"]
+    (repo.path / ".git" / "index").unlink()
+    assert may_go() == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,41 @@
+"""The records of documents that may be gone and that a run did not delete: answers say so."""
+
+import json
+from collections.abc import Mapping
+
+from operators.postgres.store import Connection, Store
+from operators.postgres.undeleted import SOURCE
+from operators.postgres.write.source_ownership import owner_key
+from operators.postgres.write.sync_state import write_state
+
+Scope = tuple[str, str]
+"""corpus, repo"""
+
+
+def record_undeleted(
+    store: Store, reader: str, run: int, held: Mapping[Scope, tuple[int, int, str] | None]
+) -> None:
+    """Record what a run of ``reader`` left in each scope, in place of what it recorded before.
+
+    Args:
+        run: its number.
+        held: documents that it did not meet, those that it could have met, and why they stay
+            (:data:`operators.postgres.undeleted.REASONS`); None: nothing is left.
+    """
+    owners = {scope: owner_key(reader, *scope) for scope in held}
+    rows = []
+    for (corpus, repo), counts in sorted(held.items()):
+        if counts is not None:
+            documents, of, why = counts
+            record = {"corpus": corpus, "repo": repo, "documents": documents, "of": of}
+            value = json.dumps(record | {"why": why, "run": run})
+            rows.append((SOURCE, owners[corpus, repo], value))
+
+    def work(conn: Connection) -> None:
+        conn.execute(
+            "DELETE FROM sync_state WHERE source = %s AND name = ANY(%s)",
+            (SOURCE, sorted(owners.values())),
+        )
+        write_state(conn, rows)
+
+    store.run(work)

@@ -1,0 +1,338 @@
+"""What git knows to be gone is deleted; of what may be gone and stays, every answer says so."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ingested import document, git
+from ingesting import ingest_folder, ingest_git, ingest_wiki
+
+from dataflow.driver.retrieval_driver import build_driver
+from dataflow.ingestion.loop import ingest
+from dataflow.ingestion.removal import drop_documents
+from operators.postgres.inspect.verify import verify
+from operators.postgres.store import Store
+from operators.sources.folder import folder_source
+from operators.sources.jsonl import documents_source
+
+
+def files(root: Path, **texts: str) -> None:
+    for name, text in texts.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def committed(root: Path, message: str) -> None:
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", message)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A repository of three modules and three pages."""
+    root = tmp_path / "tree"
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main")
+    for n in range(3):
+        files(root, **{f"src/m{n}.py": f"puffin_{n} = {n}\n", f"docs/p{n}.md": f"# Puffin {n}\n"})
+    committed(root, "Start")
+    return root
+
+
+def paths(store: Store, *corpora: str) -> set[str]:
+    rows = store.rows(
+        "SELECT document_id FROM documents WHERE corpus = ANY(%s)", (list(corpora or _FILES),)
+    )
+    return {row[0] for row in rows}
+
+
+def titles(store: Store) -> set[str]:
+    rows = store.rows("SELECT title FROM chunks WHERE corpus = 'history'")
+    return {row[0] for row in rows}
+
+
+_FILES = ("code", "docs")
+
+
+def test_every_folder_is_renamed_and_only_the_new_paths_answer(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    ingest_git(store, embedder, tree)
+    git(tree, "mv", "src", "packages")
+    git(tree, "mv", "docs", "handbook")
+    for commit in (False, True):  # the index knows it first, then the history
+        if commit:
+            git(tree, "commit", "-qm", "Move both")
+        report = ingest_git(store, embedder, tree)
+        assert report.ok
+        assert report.documents_deleted == 6 * (not commit)
+        assert paths(store) == {f"packages/m{n}.py" for n in range(3)} | {
+            f"handbook/p{n}.md" for n in range(3)
+        }
+    with build_driver("default", store=store, embedder=embedder) as driver:
+        found = driver.execute(["results", "notes"], inputs={"query": "Puffin 1"})
+    assert "handbook/p1.md" in found["results"]["path"].to_list()
+    assert not any("gone" in note for note in found["notes"]["note"])
+    assert verify(store).is_empty()
+
+
+def test_one_of_three_pages_is_renamed(store: Store, embedder: Any, tree: Path) -> None:
+    ingest_git(store, embedder, tree)
+    git(tree, "mv", "docs/p0.md", "docs/z.md")
+    git(tree, "commit", "-qm", "Rename")
+    assert ingest_git(store, embedder, tree).ok
+    assert paths(store, "docs") == {"docs/z.md", "docs/p1.md", "docs/p2.md"}
+
+
+def test_an_orphan_branch_replaces_everything_and_so_does_the_way_back(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    ingest_git(store, embedder, tree)
+    before = paths(store)
+    git(tree, "checkout", "-q", "--orphan", "pages")
+    git(tree, "rm", "-rqf", ".")
+    files(tree, **{"index.md": "# Capybara\n"})
+    committed(tree, "Publish")
+    assert ingest_git(store, embedder, tree).ok
+    assert (paths(store), titles(store)) == ({"index.md"}, {"Publish"})
+    git(tree, "checkout", "-q", "main")
+    assert ingest_git(store, embedder, tree).ok
+    assert (paths(store), titles(store)) == (before, {"Start"})
+    assert verify(store).is_empty()
+
+
+def test_after_the_way_back_from_a_branch_its_commit_and_its_files_are_gone(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    git(tree, "checkout", "-qb", "side")
+    files(tree, **{f"more/{n}.md": f"# More {n}\n" for n in range(9)})
+    committed(tree, "Side")
+    ingest_git(store, embedder, tree)
+    git(tree, "checkout", "-q", "main")
+    assert ingest_git(store, embedder, tree).ok
+    assert titles(store) == {"Start"}
+    assert not any(path.startswith("more") for path in paths(store))
+
+
+def test_files_that_leave_by_gitignore_are_gone_though_they_are_on_the_disk(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    ingest_git(store, embedder, tree)
+    files(tree, **{".gitignore": "docs/\n"})
+    git(tree, "rm", "-rq", "--cached", "docs")
+    committed(tree, "Ignore the pages")
+    assert ingest_git(store, embedder, tree).ok
+    assert (tree / "docs" / "p0.md").exists()
+    assert paths(store, "docs") == set()
+
+
+@pytest.mark.parametrize("corpora", [None, ["docs"]])
+def test_all_files_of_a_corpus_are_removed(
+    corpora: list[str] | None, store: Store, embedder: Any, tree: Path
+) -> None:
+    ingest_git(store, embedder, tree)
+    git(tree, "rm", "-rq", "docs")
+    git(tree, "commit", "-qm", "No pages")
+    assert ingest_git(store, embedder, tree, corpora=corpora).ok
+    assert paths(store) == {f"src/m{n}.py" for n in range(3)}
+
+
+def test_a_folder_becomes_a_submodule_and_the_submodule_goes(
+    store: Store, embedder: Any, tree: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    git(tree, "clone", "-q", str(tree), str(other))
+    ingest_git(store, embedder, tree)
+    git(tree, "rm", "-rq", "docs")
+    git(tree, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "docs")
+    committed(tree, "The pages are elsewhere")
+    assert ingest_git(store, embedder, tree).ok
+    assert paths(store, "docs") == set()
+    git(tree, "rm", "-qf", "docs")
+    committed(tree, "No pages")
+    report = ingest_git(store, embedder, tree)
+    assert report.ok
+    assert paths(store) == {f"src/m{n}.py" for n in range(3)}
+
+
+def test_a_tree_without_an_index_does_not_know_what_is_gone(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    ingest_git(store, embedder, tree)
+    before = paths(store)
+    (tree / ".git" / "index").unlink()
+    assert not ingest_git(store, embedder, tree).ok
+    assert paths(store) == before
+
+
+def test_the_pages_of_a_cloned_wiki_are_renamed(store: Store, embedder: Any, tree: Path) -> None:
+    ingest_wiki(store, embedder, tree)
+    git(tree, "mv", "docs", "handbook")
+    assert ingest_wiki(store, embedder, tree).ok
+    assert paths(store, "wiki") == {f"handbook/p{n}.md" for n in range(3)}
+
+
+@pytest.fixture
+def said(store: Store, embedder: Any) -> Callable[..., list[str]]:
+    """The notes of an answer about documents that may be gone."""
+
+    def notes(**inputs: Any) -> list[str]:
+        store.forget_info()
+        with build_driver("default", store=store, embedder=embedder) as driver:
+            answer = driver.execute(["notes"], inputs={"query": "puffin", **inputs})
+        return [note for note in answer["notes"]["note"] if " gone" in note]
+
+    return notes
+
+
+@pytest.fixture
+def handbook(tmp_path: Path) -> Path:
+    """A folder of five pages."""
+    root = tmp_path / "handbook"
+    files(root, **{f"p{n}.md": f"# Puffin {n}\n" for n in range(5)})
+    return root
+
+
+def read(store: Store, embedder: Any, path: Path, *command: str, **options: Any) -> Any:
+    """Ingest a folder as the command line does: the command is on record."""
+    source = replace(folder_source(path), command=["/there", *command])
+    return ingest(store, embedder, source, **options)
+
+
+def test_every_answer_names_the_command_that_deletes_what_was_too_much(
+    store: Store, embedder: Any, handbook: Path, said: Callable[..., list[str]]
+) -> None:
+    command = ("ingest", "folder", "my handbook", "--model", "openai:m@http://me:key@host/v1")
+    read(store, embedder, handbook, *command)
+    assert said() == []
+    for n in range(2):
+        (handbook / f"p{n}.md").unlink()
+    for _ in range(2):
+        assert not read(store, embedder, handbook, *command).ok
+        (note,) = said()
+        assert note == (
+            "docs: 2 of 5 documents of handbook are gone from their source and still answer; to "
+            "delete them, run `crosscorpus ingest folder 'my handbook' --model "
+            "openai:m@http://...@host/v1 --allow-mass-delete`"
+        )
+    assert said(only_corpora=["code"]) == []
+    assert read(store, embedder, handbook, *command, allow_mass_delete=True).ok
+    assert said() == []
+    assert paths(store, "docs") == {"p2.md", "p3.md", "p4.md"}
+
+
+def test_every_answer_says_that_a_mount_was_empty_until_it_is_back_or_dropped(
+    store: Store, embedder: Any, handbook: Path, said: Callable[..., list[str]]
+) -> None:
+    ingest_folder(store, embedder, handbook)
+    away = handbook.with_name("away")
+    for back in (True, False):
+        handbook.rename(away)
+        handbook.mkdir()
+        assert not ingest_folder(store, embedder, handbook, allow_mass_delete=True).ok
+        (note,) = said()
+        assert note == (
+            "docs: 5 of 5 documents of handbook may be gone: their source was empty; if they are, "
+            f"delete them: `crosscorpus drop -C {store.collection} --corpus docs --repo handbook`"
+        )
+        if back:
+            shutil.rmtree(handbook)
+            away.rename(handbook)
+            assert ingest_folder(store, embedder, handbook).ok
+        else:
+            drop_documents(store, corpus="docs", repo="handbook")
+        assert said() == []
+
+
+def test_every_answer_says_that_a_source_was_read_in_part(
+    store: Store, embedder: Any, handbook: Path, said: Callable[..., list[str]]
+) -> None:
+    source = folder_source(handbook)
+    ingest(store, embedder, source)
+
+    def cut() -> Any:
+        yield next(source.scan())
+        raise OSError("Input/output error")
+
+    assert not ingest(store, embedder, replace(source, scan=cut)).ok
+    (note,) = said()
+    assert note.startswith("docs: 4 of 5 documents of handbook may be gone: their source was read")
+    assert note.endswith("to read it again, run its ingestion again")
+    ingest(store, embedder, source)
+    assert said() == []
+
+
+def test_a_run_that_its_time_ended_says_nothing_is_gone(
+    store: Store, embedder: Any, handbook: Path, said: Callable[..., list[str]]
+) -> None:
+    ingest_folder(store, embedder, handbook)
+    (handbook / "p0.md").write_text("# Puffin zero\n")
+    report = ingest_folder(store, embedder, handbook, stop_after_s=0, batch_documents=1)
+    assert report.stopped_at is not None
+    assert said() == []
+
+
+def test_an_export_without_a_line_deletes_nothing_and_every_answer_says_so(
+    store: Store, embedder: Any, tmp_path: Path, said: Callable[..., list[str]]
+) -> None:
+    def export(name: str, numbers: Sequence[int], *options: str, **fields: str) -> Any:
+        rows = [document(n, **fields) for n in numbers]
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        command = ["/there", "ingest", "documents", name, *options]
+        source = replace(documents_source(tmp_path / name), command=command)
+        return ingest(store, embedder, source, prune=True if options else None)
+
+    assert export("a.jsonl", range(5)).ok
+    assert export("b.jsonl", range(5, 9), corpus="wiki", repo="org/wiki").ok
+    report = export("a.jsonl", (), "--prune")
+    [refusal] = map(str, report.failed)
+    assert refusal == "docs of org/app: the source is empty; none of its 5 documents was deleted"
+    (note,) = said()
+    assert note.startswith("docs: 5 of 5 documents of org/app may be gone: their source was empty")
+    assert export("a.jsonl", range(5), "--prune").ok
+    assert said() == []
+    assert len(paths(store, "docs", "wiki")) == 9
+
+
+def test_a_caller_who_sees_a_part_learns_no_name_and_no_number(
+    store: Store, embedder: Any, handbook: Path
+) -> None:
+    ingest_folder(store, embedder, handbook)
+    shutil.rmtree(handbook)
+    handbook.mkdir()
+    ingest_folder(store, embedder, handbook)
+    store.forget_info()
+    seen = store.limited({"docs": {"repos": ["org/app"]}})
+    with build_driver("default", store=seen, embedder=embedder) as driver:
+        answer = driver.execute(["notes"], inputs={"query": "puffin"})
+    notes = [note for note in answer["notes"]["note"] if " gone" in note]
+    assert notes == ["docs: some documents may be gone from their source"]
+
+
+def test_a_record_that_no_run_wrote_brings_no_command_into_an_answer(
+    store: Store, embedder: Any, handbook: Path, said: Callable[..., list[str]]
+) -> None:
+    ingest_folder(store, embedder, handbook)
+    good = {"corpus": "docs", "repo": "r", "documents": 2, "of": 5, "why": "many"}
+    values = [
+        good | {"run": 10**30, "command": ["/there", "run", "this"]},
+        *({"run": 1} | good | {name: None} for name in good),
+        good | {"run": "1"},
+        [good],
+    ]
+    for number, value in enumerate(values):
+        store.execute(
+            "INSERT INTO sync_state VALUES ('undeleted', %s, %s)",
+            (str(number), json.dumps(value)),
+        )
+    assert said() == [
+        "docs: 2 of 5 documents of r are gone from their source and still answer; to delete them, "
+        "run its ingestion again with --allow-mass-delete"
+    ]
