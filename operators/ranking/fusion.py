@@ -60,16 +60,18 @@ def fused(hits: pl.DataFrame, part: pl.Expr) -> pl.DataFrame:
         hits: as for the module.
         part: what a row adds to the score of its chunk.
     """
-    parts = hits.with_row_index("row").with_columns(part=part, corpus_rank="rank")
     told = pl.struct(name for name in PART.to_schema()).alias("part")
-    # a running sum adds in the order of the rows
-    parts = parts.with_columns(pl.col("part").cum_sum().last().over(_KEY).alias("total"), told)
-    best = parts.sort(*_KEY, "rank", "row").unique(_KEY, keep="first", maintain_order=True)
-    list_of_all = ranked(best, pl.col("total") * pl.col("recency"))
-
-    others = parts.join(best, on="row", how="anti", maintain_order="left")
+    parts = hits.with_row_index("row").with_columns(part=part, corpus_rank="rank", total=part)
+    parts = parts.select(*_KEY, "row", "rank", "vector_rank", "text_rank", "total", "recency", told)
+    # few chunks, or none, are in several corpora; a running sum adds in the order of the rows
+    is_shared = pl.struct(_KEY).is_duplicated()
+    shared = parts.filter(is_shared).with_columns(pl.col("total").cum_sum().last().over(_KEY))
+    best = shared.sort(*_KEY, "rank", "row").unique(_KEY, keep="first", maintain_order=True)
+    list_of_all = ranked(
+        pl.concat([parts.filter(~is_shared), best]), pl.col("total") * pl.col("recency")
+    )
     owners = list_of_all.select(*_KEY).with_row_index("owner")
-    others = others.join(owners, on=_KEY, maintain_order="left").sort("owner", "row")
+    others = shared.join(best, on="row", how="anti").join(owners, on=_KEY).sort("owner", "row")
     owner = others["owner"].to_numpy().astype(np.int64)
     kept, gone = (frame["row"].to_numpy().astype(np.int64) for frame in (list_of_all, others))
     columns = hits.drop("recency")
