@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from functools import cached_property, partial
 from html import escape
 from pathlib import Path
+from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -207,10 +208,12 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         if asked:
             how = reports.settings(self.graph.config, given, instead)
             if asked - {"provenance"}:
+                began = perf_counter()
                 targets = told.get("explain_targets")
                 found |= reports.explanation(
                     found, self.graph, how, given, self._frames_of, targets
                 )
+                given["timings"]["explain"] = (perf_counter() - began) * 1000
             if "provenance" in asked:
                 found["provenance"] = reports.provenance(found, how, given["timings"])
         return {name: {**found, **told}[name] for name in wanted}
@@ -344,9 +347,11 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
     @cached_property
     def stages(self) -> dict[str, str]:
-        """The stage of each node that has one."""
+        """The stage of each node that has one, and of an explanation."""
         tags = {name: node_tags(node).get("stage") for name, node in self.graph.nodes.items()}
-        return {name: str(stage) for name, stage in tags.items() if stage}
+        return {name: str(stage) for name, stage in tags.items() if stage} | {
+            "explain": "explanation"
+        }
 
     def _limit(self, node: Node, arguments: Mapping[str, Any]) -> float | None:
         """The seconds of a node that reads the store, times the questions; None: no limit."""

@@ -83,7 +83,7 @@ def weigh(hits: pl.DataFrame, weights: pl.DataFrame) -> pl.DataFrame:
     keys = ["query_id", "corpus"]
     weight = hits[keys].join(weights, on=keys, how="left", maintain_order="left")["weight"]
     told = hits.with_columns(weight.fill_null(1.0))
-    if (told["weight"] == 1.0).all():
+    if (weights["weight"] == 1.0).all():
         return told
     return ranked(told, pl.col("score") * pl.col("weight"))
 
