@@ -14,7 +14,6 @@ from typing import Any
 
 import polars as pl
 from hamilton.graph import FunctionGraph
-from hamilton.node import Node
 
 from dataflow.execution.plan import node_tags
 from operators.context import search_outcomes
@@ -59,18 +58,12 @@ def ranked_lists(graph: FunctionGraph, frames_of: Mapping[str, pl.Schema]) -> di
         for node in upstream
         if frames_of.get(node.name) == FUSED or node_tags(node).get("frame") == "FUSED"
     }
-    behind = {name: _before(node, lists) for name, node in lists.items()}
-    ordered = sorted(lists, key=lambda name: (len(behind[name]), name))
+
+    def lists_behind(name: str) -> int:
+        return sum(node.name in lists for node in graph.get_upstream_nodes([name])[0])
+
+    ordered = sorted(lists, key=lambda name: (lists_behind(name), name))
     return {name: (lists[name].documentation or "").partition("\n")[0] for name in ordered}
-
-
-def _before(node: Node, lists: Mapping[str, Node]) -> set[str]:
-    """The lists that ``node`` is made from."""
-    found = set[str]()
-    for needed in node.dependencies:
-        if needed.name in lists:
-            found |= {needed.name} | _before(needed, lists)
-    return found
 
 
 def settings(

@@ -166,7 +166,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         """Compute the nodes that ``final_vars`` names.
 
         Args:
-            final_vars: node names, of any stage: ``results``, ``wiki.merged``, ...
+            final_vars: node names, of any stage: ``results``, ``wiki.merged``, ...; and the reports
+                of :mod:`dataflow.driver.reports`: ``provenance``, ``explain``, ...
             inputs: ``query`` (one text, or several ways to put one question), ``trigger``,
                 ``repos``, ``path_prefix``, ``language``, ``state``, ``as_of``, ``only_corpora``,
                 ``versions`` (a version, several, or ``newest`` or ``all``), ``now``; any

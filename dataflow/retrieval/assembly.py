@@ -5,6 +5,7 @@ from typing import Any
 import polars as pl
 from hamilton.function_modifiers import config, tag
 
+from dataflow.retrieval.branches import from_each_corpus
 from operators.context import exact_phrase, packing, passage_versions, search_outcomes
 from operators.context.citations import cite
 from operators.context.templates import label_names
@@ -12,7 +13,7 @@ from operators.context.token_counts import token_measure
 from operators.frames import stacked
 from operators.postgres import replication, undeleted_notes
 from operators.postgres.search import filter_values
-from operators.postgres.store import COUNTED, Home, collection_info
+from operators.postgres.store import COUNTED, CollectionInfo, Home
 from operators.ranking.query_filters import visible_parts
 from operators.ranking.total_order import cut
 from operators.versions import version_choice
@@ -50,10 +51,13 @@ def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
     return replication.notes(homes, queries)
 
 
-@tag(stage="notes", io="postgres", fail_open="empty", frame="NOTES")
-def incomplete_corpora(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
+@tag(stage="notes", frame="NOTES")
+@from_each_corpus(held="collection")
+def incomplete_corpora(
+    held: dict[str, CollectionInfo | None], homes: dict[str, Home], queries: pl.DataFrame
+) -> pl.DataFrame:
     """What corpora still lack, documents or vectors, and what may be gone from its source."""
-    at = {corpus: (collection_info(home.store), home.corpus) for corpus, home in homes.items()}
+    at = {corpus: (info, homes[corpus].corpus) for corpus, info in held.items() if info}
     lacks = {
         name: (info.unembedded.get(of, 0), info.corpora.get(of, 0), of in info.unfinished)
         for name, (info, of) in at.items()

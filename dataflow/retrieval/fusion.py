@@ -64,8 +64,7 @@ def passage_factor(
     version_scope: pl.DataFrame,
     superseded_weight: float = 0.7,
 ) -> pl.Series:
-    """The factor of each hit: below 1 where only an older version than the asked one has it, or
-    where it is short."""
+    """The factor of each hit: below 1 where it is superseded for its question, or short."""
     superseded = recency.outdated(pooled_hits, queries, version_scope, weight=superseded_weight)
     return pl.Series(superseded) * pooled_hits["brevity"].fill_null(1.0)
 

@@ -115,7 +115,7 @@ def common_scale(
     [0.5, 0.25]
     """
     best = scale.select("query_id", "best_similarity", "best_score")
-    known = sides.join(best, on="query_id", how="left").with_columns(
+    known = sides.join(best, on="query_id", how="left", maintain_order="left").with_columns(
         nearest=pl.max("vector_value").clip(0).over("query_id"),
         vector_last=pl.min("vector_value").clip(0).over("query_id"),
         vector_depth=1 + pl.max("vector_rank").over("query_id"),
