@@ -28,7 +28,7 @@ from operators.embedding.registry import load_embedder
 from operators.errors import UnknownName
 from operators.foundation.tokenizer import tokens
 from operators.postgres.store import Store, collection_info, open_store
-from operators.ranking.bm25 import analysed_text
+from operators.ranking.bm25 import ANALYSED, analysed_text
 from operators.sources.jsonl import documents_source
 
 DEPTH = 100
@@ -144,9 +144,7 @@ def every_chunk(store: Store, corpus: str) -> pl.DataFrame:
 
 def bm25s_hits(chunks: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """bm25s over the same chunks, analysed the same way: the exact ranking to compare with."""
-    texts = [
-        analysed_text(*row) for row in chunks.select("title", "anchor", "path", "text").iter_rows()
-    ]
+    texts = [analysed_text(*row) for row in chunks.select(ANALYSED).iter_rows()]
     return peer_hits(texts, chunks["chunk_id"].to_list(), chunks["created_at"].to_list(), queries)
 
 

@@ -2,10 +2,13 @@
 
 What stands in double quotes is a phrase. A line that is plainly an error message is one as well: as
 it stands, and up to its first quoted or listed part, which a message fills in where it is raised.
-Who asks for a name alone looks for what it is: the passage that defines it leads.
+Who asks for a name alone looks for what it is: the passage that defines it leads. A file with its
+line, a commit or an issue that the question names leads as well (see
+:mod:`operators.ranking.named_places`).
 """
 
 import re
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -13,6 +16,8 @@ import polars as pl
 from operators.foundation.escape import label_text
 from operators.foundation.tokenizer import is_name
 from operators.frames import NOTES
+from operators.ranking.bm25 import authors_of
+from operators.ranking.named_places import PLACED, asks_author, is_author, leaders, named_places
 from operators.ranking.total_order import ranked
 
 MOST_PHRASES = 8
@@ -83,13 +88,16 @@ def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 
     Where the question is a name, the passages that define it lead. A passage with more phrases
     comes first; equal ones keep their order. Their scores are just above the best of the question.
-    A passage has a phrase if it stands there as it is, case and white space aside.
+    A passage has a phrase if it stands there as it is, case and white space aside. The best passage
+    of each place that the question names counts as one that has a phrase.
     """
-    score, top, lead = hits["score"].to_numpy().copy(), dict[int, float](), []
+    score, top, lead = hits["score"].to_numpy().copy(), dict[int, float](), _pointed(hits, queries)
     texts_of = queries["query_id", "texts"].iter_rows()
     asked = {query: (_phrases(texts), _named(texts)) for query, texts in texts_of}
     wanted = any(map(any, asked.values()))
-    for row, (query, text) in enumerate(hits["query_id", "text"].iter_rows() if wanted else ()):
+    for row, (query, text) in enumerate(
+        hits["query_id", "text"].iter_rows() if wanted or lead else ()
+    ):
         top.setdefault(query, score[row])
         phrases, name = asked.get(query, ([], None))
         if phrases:
@@ -101,6 +109,25 @@ def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     for _, row, query in sorted(lead):
         score[-row] = top[query] = np.nextafter(top[query], np.inf)
     return ranked(hits, pl.Series(score)) if lead else hits
+
+
+def _pointed(hits: pl.DataFrame, queries: pl.DataFrame) -> list[tuple[int, int, int]]:
+    """The rows that a question names: 1, the row's number negated, the query.
+
+    The best of each place, and all of an author that it asks for.
+    """
+    rows = hits.select("query_id", *PLACED, "metadata").with_row_index("row")
+    lead = set()
+    for query, texts in queries["query_id", "texts"].iter_rows():
+        said = [text for text in texts or () if text]
+        own = rows.filter(pl.col("query_id") == query) if said else rows.clear()
+        for place in chain.from_iterable(map(named_places, said)):
+            lead |= {(1, -own["row"][at], query) for at in leaders(place, own)[:1]}
+        if any(map(asks_author, said)):
+            for row, metadata in own["row", "metadata"].iter_rows():
+                if any(is_author(text, authors_of(metadata)) for text in said):
+                    lead.add((1, -row, query))
+    return sorted(lead)
 
 
 def notes(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:

@@ -4,17 +4,25 @@ Code and prose share one vocabulary: an identifier gives its parts and the whole
 a file" and its exact name find ``makeFile``. A number with dots, such as a version, does so too.
 Parts are stemmed (Snowball English, the second Porter stemmer), wholes are not. Stop words are left
 out: they carry no weight and cost the most.
+
+Text is compared in Unicode's compatible form (NFKC) with folded case, so that ligatures, full-width
+letters and decomposed accents are the same words. Scripts that put no blank between words (Chinese,
+Japanese, Thai) and Korean, whose particles stick to their word, give overlapping pairs of letters,
+as Lucene's CJKBigramFilter does; where such a script meets another one, a word ends. The names
+``C++``, ``C#`` and ``.net`` keep their signs, an operator of two or three signs is a term, and a
+hash is its first seven digits and the whole, since people shorten it.
 """
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
+from unicodedata import normalize
 
 import Stemmer
 
-VERSION = "4"
+VERSION = "5"
 """Part of every document's fingerprint: a change of the analysis must raise it."""
 
 MAX_TOKEN_LENGTH = 64
@@ -32,10 +40,39 @@ STOP_WORDS = frozenset(
     which while who whom why will with would you your""".split()  # noqa: SIM905 - a list of 140 quoted words is no easier to read
 )
 
-_PIECE = re.compile(r"\w+(?:(?<=\d)\.\d\w*){0,7}")
+SHORT_HASH = 7
+"""The digits of a hash that tools show."""
+
+_UNSPACED = (  # Thai and Lao, Myanmar, Khmer, Han and kana, Hangul, Han beyond the first plane
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035"
+    "\u3041-\u30fa\u30fc-\u312f\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_MARKS = (  # accents and vowel signs, which ``\w`` leaves out
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
+    "\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0971-\u0dff\u0f71-\u0f84\u1dc0-\u1dff\u20d0-\u20f0"
+)
+_IGNORED = dict.fromkeys(map(ord, "\xad\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff"))
+"""Signs that nobody sees in a word: soft hyphens, joiners, variation selectors."""
+
+_SIGNS = r"!$%&*+\-./:<=>?@\\^|~#"
+_REST = (
+    r"(?:(?<=\d)\.\d\w*){0,7}"  # a number with dots
+    r"(?:(?<!\w\w)(?:\+\+|#)(?![+#A-Za-z_]))?"  # C++17 and F#, no ``note#1``
+    r"|(?<![\w)\]}>.])\.(?:net|NET|Net)\b"
+)
+_OPERATOR = rf"(?<![{_SIGNS}])[{_SIGNS}]{{2,3}}(?![{_SIGNS}])"
+_ASCII_WORD = re.compile(rf"\w+{_REST}", re.ASCII)
+_ANY_WORD = re.compile(rf"[\w{_MARKS}{_UNSPACED}]+{_REST}")
+_ASCII_PIECE = re.compile(f"{_ASCII_WORD.pattern}|{_OPERATOR}", re.ASCII)
+_ANY_PIECE = re.compile(f"{_ANY_WORD.pattern}|{_OPERATOR}")
+_SCRIPT = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_PAIRED = re.compile(f"[{_UNSPACED}]")
 _DOTTED = re.compile(r"(?<!\d)\d+(?:\.\d+)+")
+_HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{7,}")
+_SIGNED = re.compile(r"\w(?:\+\+|#)|\.net|\W+")
 _ASCII_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_PART = re.compile(r"[^\W\d_]+|\d+")  # cannot tell upper from lower case beyond ASCII
+_PART = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+|\d+")  # no upper and lower case beyond ASCII
 _STEM = Stemmer.Stemmer("english")
 
 
@@ -45,21 +82,36 @@ def tokens(text: str) -> list[str]:
     >>> tokens("HTTPServer.makeFile is flushed in 3.12")
     ['http', 'server', 'httpserver', 'make', 'file', 'makefile', 'flush', '3', '12', '3.12']
     """
-    return list(chain.from_iterable(map(_terms_of_word, _PIECE.findall(text))))
+    return list(chain.from_iterable(map(*_analysis(text))))
 
 
 def vocabulary(text: str) -> set[str]:
     """The index terms of ``text``, each once: ``set(tokens(text))``, in less time."""
-    return set(chain.from_iterable(map(_terms_of_word, set(_PIECE.findall(text)))))
+    terms_of, pieces = _analysis(text)
+    return set(chain.from_iterable(map(terms_of, set(pieces))))
 
 
 def words(text: str) -> Iterator[str]:
-    """The unchanged words of ``text`` in reading order.
+    """The words of ``text`` in reading order, in its own case; operators are none.
 
     >>> list(words("open_file() fails in 3.12."))
     ['open_file', 'fails', 'in', '3.12']
+    >>> list(words("使用Redis缓存"))
+    ['使用', 'Redis', '缓存']
     """
-    return (found.group() for found in _PIECE.finditer(text))
+    if text.isascii():
+        return (found.group() for found in _ASCII_WORD.finditer(text))
+    found = _ANY_WORD.finditer(compatible(text))
+    return (run for piece in found for run in _SCRIPT.findall(piece.group()))
+
+
+def compatible(text: str) -> str:
+    """``text`` in Unicode's compatible form (NFKC), without signs that nobody sees in a word.
+
+    >>> compatible("ﬁle Ｒｅｄｉｓ"), compatible("up\xadper")
+    ('file Redis', 'upper')
+    """
+    return text if text.isascii() else normalize("NFKC", text.translate(_IGNORED))
 
 
 def is_name(word: str) -> bool:
@@ -82,15 +134,48 @@ def term_id(term: str) -> int:
     return int.from_bytes(digest, "big") % TERM_ID_LIMIT + 1
 
 
+_Terms = Callable[[str], Iterable[str]]
+
+
+def _analysis(text: str) -> tuple[_Terms, list[str]]:
+    """The words and operators of ``text``, and what gives the terms of one."""
+    if text.isascii():
+        return _terms_of_word, _ASCII_PIECE.findall(text)
+    return _terms_of_runs, _ANY_PIECE.findall(compatible(text))
+
+
+def _terms_of_runs(piece: str) -> Iterable[str]:
+    if piece.isascii() or not _PAIRED.search(piece):
+        return _terms_of_word(piece)
+    runs = _SCRIPT.findall(piece)
+    return chain.from_iterable(
+        _pairs(run) if _PAIRED.match(run) else _terms_of_word(run) for run in runs
+    )
+
+
+def _pairs(run: str) -> Iterable[str]:
+    """The overlapping pairs of a run of letters; of one letter, itself.
+
+    >>> list(_pairs("数据库"))
+    ['数据', '据库']
+    """
+    return map("".join, pairwise(run)) if len(run) > 1 else (run,)
+
+
 @lru_cache(maxsize=65_536)  # as many words as a batch of judged questions finds
 def _terms_of_word(word: str) -> tuple[str, ...]:
     if dotted := _DOTTED.search(word):
         parts_of = map(_terms_of_word, word.split("."))
         return (*chain.from_iterable(parts_of), dotted.group()[:MAX_TOKEN_LENGTH])
     word = word[:MAX_TOKEN_LENGTH]
+    whole = word.casefold()
+    if _SIGNED.fullmatch(whole):
+        return (whole,)
+    if _HASH.fullmatch(whole):
+        return (whole,) if len(whole) == SHORT_HASH else (whole[:SHORT_HASH], whole)
     pattern = _ASCII_PART if word.isascii() else _PART
-    parts = [part.lower() for part in pattern.findall(word)] or [word.lower()]
+    parts = [part.casefold() for part in pattern.findall(word)] or [whole]
     terms = [str(_STEM.stemWord(part)) or part for part in parts if part not in STOP_WORDS]
     if len(parts) > 1:
-        terms.append(word.lower())
+        terms.append(whole)
     return tuple(terms)

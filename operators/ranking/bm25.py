@@ -14,6 +14,7 @@ BM25 over weighted fields in its simple form, where a field is repeated (Roberts
 Taylor, CIKM 2004).
 """
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,9 +55,35 @@ class TermCounts:
     length: int
 
 
-def analysed_text(title: str | None, anchor: str | None, path: str | None, text: str) -> str:
-    """The part of a chunk that its terms come from, the title as often as it counts."""
-    return "\n".join(part for part in (*[title] * TITLE_WEIGHT, anchor, path, text) if part)
+ANALYSED = ("title", "anchor", "path", "text", "document_id", "metadata")
+"""The columns of a chunk that its terms come from."""
+
+
+def analysed_text(
+    title: str | None,
+    anchor: str | None,
+    path: str | None,
+    text: str,
+    document_id: str,
+    metadata: str | None,
+) -> str:
+    """What the terms of a chunk (its ``ANALYSED``) come from, the title as often as it counts.
+
+    Its text and where it stands; the name of its document, such as a commit's id or ``pull/42``;
+    and who wrote it, which labels and results show. Anyone may ask for what is shown.
+    """
+    name = None if document_id in (path, title) else document_id
+    parts = (*[title] * TITLE_WEIGHT, anchor, path, name, *authors_of(metadata), text)
+    return "\n".join(part for part in parts if part)
+
+
+def authors_of(metadata: str | None) -> list[str]:
+    """The author or authors in a chunk's metadata (a JSON object)."""
+    if not metadata or '"author' not in metadata:
+        return []
+    known = json.loads(metadata)
+    authors = known.get("author"), *(known.get("authors") or ())
+    return [author for author in authors if isinstance(author, str)]
 
 
 def term_counts(text: str) -> TermCounts:

@@ -48,8 +48,9 @@ _TOTALS = """
           FROM postings WHERE corpus = %(corpus)s) AS p
     LEFT JOIN corpora t ON t.corpus = %(corpus)s
 """
-_HELD = """
-    SELECT c.title, c.anchor, c.path, c.text, p.length, p.terms, p.counts, sparsevec_send(p.bm25)
+_HELD = f"""
+    SELECT {", ".join(f"c.{name}" for name in bm25.ANALYSED)},
+           p.length, p.terms, p.counts, sparsevec_send(p.bm25)
     FROM chunks c JOIN postings p ON p.corpus = c.corpus AND p.chunk_id = c.chunk_id
     WHERE c.corpus = %(corpus)s
 """

@@ -6,9 +6,11 @@ If the filter leaves few chunks, all of them are scored, which is exact.
 """
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import polars as pl
 
 from operators.foundation.sanitize import clean_text
@@ -17,11 +19,13 @@ from operators.postgres.connection import has_extension
 from operators.postgres.schema.indexes import pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
+from operators.postgres.search.named_chunks import named_chunks
 from operators.postgres.search.ranked_list import Found, ranked_lists
 from operators.postgres.search.version_filters import SearchFilter, seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
 from operators.postgres.store import Connection, MissingExtension, Store, collection_info
 from operators.ranking import bm25
+from operators.ranking.named_places import Place, named_places
 
 CANDIDATE_CAP = 5_000
 
@@ -58,7 +62,8 @@ def bm25_search(
 
     Returns:
         Columns ``TEXT_LISTS`` and ``coverage``, ordered by query, text and rank; a list by score,
-        then chunk_id. Only chunks that share a term with the query. A text without terms (stop
+        then chunk_id. Only chunks that share a term with the query. The chunk that a text names (a
+        file and its line, a commit) comes first and covers all of it. A text without terms (stop
         words only) has no rows; of over ``bm25.MAX_QUERY_TERMS`` distinct terms the rarest count.
 
     Raises:
@@ -86,11 +91,18 @@ def bm25_search(
     found = run_slices(store, deadline, everything, partial(score, pick=False))
     no_scan = {"enable_seqscan": "off"}
     found += run_slices(store, deadline, some, partial(score, pick=True), no_scan)
+    naming = [(item, query, named_places(item.text)) for item, query in everything + some]
+    pointing = [each for each in naming if each[2]]
+    named = run_slices(store, deadline, pointing, partial(_score_named, corpus=corpus))
     ceilings = {
         (item.query_id, item.text_no): bm25.ceiling(counts[item.text], df, chunks) for item in texts
     }
-    lists = ranked_lists(found, "score")
-    of = [ceilings[text] for text in lists["query_id", "text_no"].iter_rows()]
+    lists = ranked_lists(_named_first(found, named, k), "score")
+    covered = {row[:3] for row in named}
+    of = [
+        score if (query_id, text_no, chunk) in covered else ceilings[query_id, text_no]
+        for query_id, text_no, chunk, _, score in lists.iter_rows()
+    ]
     return lists.with_columns(coverage=pl.col("score") / pl.Series(of, dtype=pl.Float64))
 
 
@@ -169,6 +181,32 @@ def _score(conn: Connection, asked: _Weighed, *, corpus: str, k: int, pick: bool
     """
     rows = fetch(conn, statement, parameters)
     return [(item.query_id, item.text_no, *row) for row in rows if row[1] > 0]
+
+
+def _score_named(
+    conn: Connection, asked: tuple[_Text, bm25.QueryTerms, list[Place]], *, corpus: str
+) -> list[Found]:
+    item, query, places = asked
+    weights = bm25.sparse(query.weights, query.weights.values())
+    scores = named_chunks(conn, corpus, item.filter, places, weights)
+    return [(item.query_id, item.text_no, *row) for row in scores.items()]
+
+
+def _named_first(found: list[Found], named: list[Found], k: int) -> list[Found]:
+    """``found`` with the chunks that a text names just above its best; ``k`` rows a text."""
+    if not named:
+        return found
+    rows: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
+    for query_id, text_no, chunk, score in [*named, *found]:
+        rows[query_id, text_no][chunk] = score
+    for query_id, text_no, chunk, _ in named:
+        scores = rows[query_id, text_no]
+        scores[chunk] = np.nextafter(max(scores.values()), np.inf)
+    return [
+        (*text, *row)
+        for text, scores in rows.items()
+        for row in sorted(scores.items(), key=lambda one: (-one[1], one[0]))[:k]
+    ]
 
 
 def _rank_plainly(conn: Connection, item: _Text, *, corpus: str, k: int) -> list[Found]:

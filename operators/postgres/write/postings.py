@@ -22,14 +22,14 @@ _FILTERED = {  # the columns of a chunk that a posting repeats, for searches to 
     "created_at": "timestamptz",
 }
 _POSTING = _FILTERED | {"length": "int4", "terms": "int4[]", "counts": "int4[]", "bm25": "bytea"}
-_READ = (*_FILTERED, "title", "anchor", "text")
+_READ = (*_FILTERED, *(set(bm25.ANALYSED) - set(_FILTERED)))
 
 
 def count_terms(chunks: pl.DataFrame) -> list[bm25.TermCounts]:
-    """The terms of each chunk, from its columns title, anchor, path and text."""
+    """The terms of each chunk, from its columns ``bm25.ANALYSED``."""
     return [
         bm25.term_counts(bm25.analysed_text(*row))
-        for row in chunks.select("title", "anchor", "path", "text").iter_rows()
+        for row in chunks.select(bm25.ANALYSED).iter_rows()
     ]
 
 

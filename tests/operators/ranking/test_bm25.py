@@ -70,7 +70,7 @@ def test_of_a_very_long_query_the_rarest_terms_are_kept() -> None:
 
 
 def test_a_word_of_the_title_counts_three_times() -> None:
-    both = bm25.term_counts(bm25.analysed_text("cache", None, None, "cache disk disk"))
+    both = bm25.term_counts(bm25.analysed_text("cache", None, "", "cache disk disk", "", None))
     counted = dict(zip(both.terms.tolist(), both.counts.tolist(), strict=True))
     assert counted == {tokenizer.term_id("cach"): 4, tokenizer.term_id("disk"): 2}
     assert both.length == 6

@@ -16,6 +16,7 @@ import pytest
 from vector_indexes import build_vector_indexes
 
 from operators.errors import CrosscorpusError
+from operators.foundation.tokenizer import term_id, tokens
 from operators.frames import CHUNKS, READ_CHUNKS
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search.chunk_reader import fetch_chunks
@@ -60,9 +61,8 @@ def counts_of(chunks: pl.DataFrame) -> tuple[Any, Any, Any]:
     terms: Counter[tuple[str, int]] = Counter()
     repos: Counter[tuple[str, str]] = Counter()
     corpora: dict[str, tuple[int, int]] = {}
-    parts = ("title", "anchor", "path", "text")
     for row in chunks.iter_rows(named=True):
-        counted = bm25.term_counts(bm25.analysed_text(*(row[name] for name in parts)))
+        counted = bm25.term_counts(bm25.analysed_text(*(row[name] for name in bm25.ANALYSED)))
         terms.update((row["corpus"], term) for term in counted.terms.tolist())
         repos[row["corpus"], row["repo"]] += 1
         number, length = corpora.get(row["corpus"], (0, 0))
@@ -297,12 +297,12 @@ def test_a_rebuilt_text_index_is_the_one_that_was_written(store: Store, filling:
     assert len(before[0]) == 5
 
 
-def test_the_terms_of_a_chunk_are_those_of_its_title_path_and_text(filling: Any) -> None:
-    (counted,) = count_terms(
-        filling.chunks([{"title": "Cache", "path": "a/flush.py", "text": "x1"}])
-    )
-    (other,) = count_terms(filling.chunks([{"title": None, "path": None, "text": "x1"}]))
-    assert set(other.terms.tolist()) < set(counted.terms.tolist())
+def test_the_terms_of_a_chunk_are_those_of_all_that_is_shown_of_it(filling: Any) -> None:
+    chunk = {"title": "Cache", "path": "a/flush.py", "anchor": "Sizes", "text": "x1"}
+    named = {"document_id": "pull/42", "metadata": '{"author": "Ann", "authors": ["Bob"]}'}
+    (counted,) = count_terms(filling.chunks([chunk | named]))
+    shown = tokens("Cache a flush py Sizes x1 pull 42 Ann Bob")
+    assert set(counted.terms.tolist()) == {term_id(term) for term in shown}
 
 
 def test_a_corpus_without_totals_has_the_average_length_one(store: Store) -> None:

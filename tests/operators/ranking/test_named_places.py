@@ -1,0 +1,85 @@
+"""What a question names: files and lines, commits, issues, authors."""
+
+from __future__ import annotations
+
+import time
+
+import polars as pl
+import pytest
+
+from operators.ranking.named_places import (
+    PLACED,
+    Place,
+    is_author,
+    leaders,
+    named_places,
+)
+
+PATH = ("src", "io.py")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/io.py:120",
+        "src/io.py:120:5",
+        "src/io.py:120: E501 line too long",
+        "src/io.py line 120",
+        'File "src/io.py", line 120, in read',
+        "see src/io.py#L120",
+        "src/io.py(120,3): error",
+        r"src\io.py:120",
+        "at read (src/io.py:120)",
+    ],
+)
+def test_a_path_with_its_line_is_read_as_tools_print_it(text: str) -> None:
+    assert named_places(text) == [Place(PATH, 120)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/home/ann/app/src/io.py",
+        r"C:\work\app\src\io.py",
+        "https://example.org/a/b/blob/main/src/io.py",
+        "./src/io.py",
+    ],
+)
+def test_a_path_of_another_machine_ends_in_the_same_names(path: str) -> None:
+    (place,) = named_places(f"it fails in {path}.")
+    assert place.path[-2:] == PATH
+
+
+def test_commits_and_numbers_are_named_by_their_usual_forms() -> None:
+    text = "since 2dfeccf, see #42, PR 43 and pull request #44; not 2.5.1 or 12:30 or 1234567"
+    numbers = [place.number for place in named_places(text) if place.number]
+    assert numbers == [42, 43, 44]
+    assert [place.commit for place in named_places(text) if place.commit] == ["2dfeccf"]
+
+
+def hits(*rows: tuple[str, int, int]) -> pl.DataFrame:
+    placed = [(path, path, None, first, last) for path, first, last in rows]
+    return pl.DataFrame(placed, schema=list(PLACED), orient="row")
+
+
+def test_the_passage_with_the_line_leads_among_those_of_its_file() -> None:
+    found = hits(("src/io.py", 1, 90), ("lib/io.py", 100, 140), ("src/io.py", 91, 130))
+    assert leaders(Place(PATH, 120), found) == [2]
+    assert leaders(Place(PATH), found) == [0, 2]
+    assert leaders(Place(("io.py",), 120), found) == [1, 2]
+    assert leaders(Place(("no.py",), 120), found) == []
+
+
+def test_an_author_is_asked_for_by_the_whole_or_the_first_name() -> None:
+    assert is_author("what did we get from ann smith?", ["Ann Smith"])
+    assert is_author("commits by Ann", ["Bob", "Ann Smith"])
+    assert not is_author("commits by annex", ["Ann Smith"])
+    assert not is_author("Ann broke it", ["Ann Smith"])
+
+
+@pytest.mark.parametrize("text", ["a/" * 20_000, "a:1" * 20_000, "#L" * 20_000, "by " * 20_000])
+def test_a_hostile_text_is_read_at_once(text: str) -> None:
+    began = time.process_time()
+    named_places(text)
+    is_author(text, ["b"])
+    assert time.process_time() - began < 2
