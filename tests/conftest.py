@@ -34,8 +34,10 @@ TEST_PASSWORD = "correct horse battery"
 # The command prints as wide as this; what prints is made once a process.
 os.environ["COLUMNS"] = "220"
 _numbers = itertools.count()
-# A busy machine is no failure; how long things take is measured in benchmarks/.
-settings.register_profile("crosscorpus", deadline=None)
+# A busy machine is no failure; how long things take is measured in benchmarks/. A search for a new
+# counterexample raises the number; a run of all tests shall end in minutes.
+examples = int(os.environ.get("CROSSCORPUS_TEST_EXAMPLES", "40"))
+settings.register_profile("crosscorpus", deadline=None, max_examples=examples)
 settings.load_profile("crosscorpus")
 
 

@@ -143,7 +143,7 @@ def as_all_pairs(
 
 
 @given(near_duplicates(), st.data(), st.sampled_from([0.5, 0.9]), st.sampled_from([0.6, 0.951]))
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_the_same_duplicates_go_as_by_comparing_all_pairs(
     texts: list[str], data: st.DataObject, jaccard_least: float, cosine_least: float
 ) -> None:

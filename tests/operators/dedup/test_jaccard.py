@@ -67,7 +67,7 @@ def representatives_of(
 
 
 @given(near_duplicates(), thresholds)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_the_same_duplicates_go_as_by_comparing_all_pairs(
     texts: list[str], threshold: float
 ) -> None:

@@ -210,7 +210,7 @@ def test_every_line_of_any_text_has_a_depth(text: str, language: str) -> None:
 
 
 @given(code.map("\n".join), st.sampled_from(LANGUAGES))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_mixture_of_code_has_sane_breaks_the_same_each_time(text: str, language: str) -> None:
     found = parsed(text, language)
     check(text, found)
@@ -218,7 +218,7 @@ def test_any_mixture_of_code_has_sane_breaks_the_same_each_time(text: str, langu
 
 
 @given(st.data(), st.sampled_from(list(SAMPLES)))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_code_torn_anywhere_has_sane_breaks(data: st.DataObject, language: str) -> None:
     text = sample(language)
     at = data.draw(st.integers(0, len(text)))
