@@ -22,14 +22,16 @@ from typing import NamedTuple
 
 from operators.sources.sandbox import Passing, Sandbox, Stopped
 
-_READER = Sandbox(
+SANDBOX = Sandbox(
     "operators.sources.formats.word.process:answer",
     memory_bytes=1 << 30,
     cpu_s=30,
     wall_s=60.0,
     requests_a_child=500,
 )
-atexit.register(_READER.close)
+"""Reads the documents of this process, one after the other."""
+
+atexit.register(SANDBOX.close)
 
 
 class Word(NamedTuple):
@@ -49,7 +51,7 @@ def read_docx(data: bytes) -> Word:
         ChildProcessError: something killed the reader; a later attempt may read the document.
     """
     try:
-        reply = _READER.ask(data)
+        reply = SANDBOX.ask(data)
     except Passing as stopped:
         raise ChildProcessError(str(stopped)) from None
     except Stopped as stopped:

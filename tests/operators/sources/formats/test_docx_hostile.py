@@ -133,7 +133,7 @@ def test_a_document_that_takes_too_long_is_refused_and_the_next_is_read(
         "operators.sources.formats.word.process:answer",
         memory_bytes=1 << 30, cpu_s=0, wall_s=60.0, requests_a_child=9,
     )  # fmt: skip
-    monkeypatch.setattr(docx, "_READER", slow)
+    monkeypatch.setattr(docx, "SANDBOX", slow)
     with closing(slow):
         with pytest.raises(ValueError, match=r"not a readable .docx: stopped: it took more than"):
             read_docx(word(BODY.format("<w:p/>" * 2_000_000)))
@@ -146,7 +146,7 @@ def test_a_reader_that_something_kills_is_not_the_fault_of_the_document(
     def killed(_: bytes) -> None:
         raise Passing("its reader was killed")
 
-    monkeypatch.setattr(docx._READER, "ask", killed)
+    monkeypatch.setattr(docx.SANDBOX, "ask", killed)
     with pytest.raises(ChildProcessError, match="its reader was killed"):
         read_docx(ONE)
 
