@@ -43,7 +43,7 @@ from operators.sources.protocol import (
 )
 from operators.versions.named_version import lineage_of
 
-READER = "folder/3"
+READER = "folder/4"
 _PDF_END, _PDF_TAIL = b"%%EOF", 2048  # bytes at its end in which a whole PDF says so
 _PDF_XREF = re.compile(rb"startxref\s+(\d{1,12})\s")  # where its table of objects stands
 _FIRST_PAGE = 1500  # characters; there a page must name the release whose day it gives
@@ -159,6 +159,8 @@ def _document(
     except PdfRefused as refused:
         content = None if refused.passing else hashed  # the next ingestion tries it again
         return ReadIssue(shown, refused.reason, key=key, content=content, state=refused.state)
+    except ChildProcessError as killed:  # the next ingestion tries it again
+        return ReadIssue(shown, str(killed), key=key)
     title = clean_text(parsed.title or basename(shown))
     version, version_source = document_version(shown, parsed.stated)
     dated = document_date(
@@ -260,7 +262,7 @@ def _parse_prose(source: str, path: str) -> _Parsed:
 
 def _parse_docx(data: bytes) -> _Parsed:
     found = read_docx(data)
-    return _Parsed(found.text, found.title, found.text, found.dates)
+    return _Parsed(found.text, found.title, found.text, found.dates, found.note)
 
 
 def _parse_notebook(data: bytes) -> _Parsed:

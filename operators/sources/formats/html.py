@@ -3,6 +3,10 @@
 libxml2's parser reports tags as they come and builds no tree: neither the depth nor the size of a
 page costs more than its length. Headings become lines ``## Title`` between blank lines, as
 :func:`operators.sources.formats.headings.headings` knows them; no other line looks like that.
+
+inscriptis 2.7 was tried: it keeps navigation, marks no heading, loses the text inside 200,000
+nested elements and takes twice the time. html2text 2025.4 keeps hidden text, and needs over 15 s of
+CPU for half a million short paragraphs.
 """
 
 import re

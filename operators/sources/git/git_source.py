@@ -40,7 +40,7 @@ from operators.sources.ignore_file import without_ignored
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Item, Key, ReadIssue, Source
 
-READER = "git/3"
+READER = "git/4"
 HISTORY = "history"
 CORPORA = ("code", HISTORY, "docs")
 

@@ -51,9 +51,9 @@ MAX_PACKED = 20_000_000
 LONGEST_SEARCH_S = 5.0
 """Seconds that git may look for files that it does not track."""
 
-_PACKED: Mapping[str | None, Callable[[bytes], str]] = {
-    "ipynb": notebook_text,
-    "docx": lambda data: read_docx(data).text,
+_PACKED: Mapping[str | None, Callable[[bytes], tuple[str, str | None]]] = {  # text and a note
+    "ipynb": lambda data: (notebook_text(data), None),
+    "docx": lambda data: ((found := read_docx(data)).text, found.note),
 }
 
 _NO_FILES = {"120000": "symbolic link", "160000": "submodule"}  # by git's mode
@@ -167,7 +167,8 @@ def _read(
     if language is None:
         raise files.Skipped("no known text type")
     if unpack:
-        return data, Decoded(clean_text(unpack(data))), language
+        text, note = unpack(data)
+        return data, Decoded(clean_text(text), note=note), language
     return data, decode_file(data, path, partial(declared, file.path)), language
 
 

@@ -4,6 +4,9 @@ This is no parser: full parsers of this markup try again whenever a brace is unb
 of ``{{a|`` keep one busy for minutes. Here every character is read a bounded number of times. The
 values of templates, the text of links and the cells of tables stay, and so do headings
 (``== Title ==``), which :func:`operators.sources.formats.headings.headings` finds.
+
+mwparserfromhell 0.7 was tried: on 80 kB of ``{{a|`` it had not ended after 25 s, and it drops the
+marks of headings. wikitextparser 3.0 is fast on that text, but drops the values of templates.
 """
 
 import re
