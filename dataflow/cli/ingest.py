@@ -87,6 +87,14 @@ def ingest_git(
     diffs: Annotated[
         bool | None, typer.Option(help="Also search what each commit changed; kept for later runs.")
     ] = None,
+    objects_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="The repository that the clone may borrow objects from (`git clone --shared`);"
+            " kept for later runs, '' drops it.",
+        ),
+    ] = None,
     relocated: Relocated = False,
     stop_after: StopAfter = None,
     watch: Annotated[
@@ -110,7 +118,7 @@ def ingest_git(
         )
 
     def source() -> Source:
-        return git_source(path, repo, exclude=exclude or (), diffs=diffs)
+        return git_source(path, repo, exclude=exclude or (), diffs=diffs, objects_from=objects_from)
 
     if watch:  # git says what the tree has: what a branch lacks is no accident
         options = replace(options, allow_mass_delete=True)

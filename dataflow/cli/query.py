@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,16 +25,29 @@ from dataflow.cli.options import (
     filled,
     takes_options,
 )
+from operators.context.asked_values import read_moment
+from operators.errors import CrosscorpusError
 
 _USAGE: Any = typer.BadParameter.__base__  # Click's UsageError, which Typer does not export
 
 
-def _moment(text: str) -> datetime:
+def _time(text: str) -> str:
+    """``text``, which names a moment or is blank."""
     try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        hint = "write a day, 2026-11-23, or a moment, 2026-11-23T14:00+02:00"
-        raise typer.BadParameter(f"{text!r} is no time: {hint}") from None
+        if text.strip():
+            read_moment(text)
+    except CrosscorpusError as error:
+        raise typer.BadParameter(str(error)) from None
+    return text
+
+
+def _number(text: str) -> Any:
+    """The number from 1 on that ``text`` is; a blank text as it is."""
+    if not text.strip():
+        return text
+    if re.fullmatch(r"\s*[0-9]{1,9}\s*", text) and int(text):
+        return int(text)
+    raise typer.BadParameter(f"{text!r} is no whole number from 1 on")
 
 
 @dataclass(frozen=True)
@@ -47,64 +60,55 @@ class Question:
     trigger: Annotated[
         str | None,
         typer.Option(
-            callback=filled,
             help="What asks: a name (`pr_review`), a mix (`pr_review=0.7,question=0.3`) or `none`;"
             " you do, so that it is `question`.",
         ),
     ] = None
     repo: Annotated[
         list[str] | None,
-        typer.Option(callback=filled, help="Only this repository; may be given again."),
+        typer.Option(help="Only this repository; may be given again."),
     ] = None
-    path: Annotated[
-        str | None, typer.Option(callback=filled, help="Only paths that begin like this.")
-    ] = None
+    path: Annotated[str | None, typer.Option(help="Only paths that begin like this.")] = None
     language: Annotated[
         str | None,
-        typer.Option(callback=filled, help="Only this language, such as `python`."),
+        typer.Option(help="Only this language, such as `python`."),
     ] = None
     languages: Annotated[
         str | None,
         typer.Option(callback=filled, help="What a language weighs: `rust=1.1,python=1.05`."),
     ] = None
-    state: Annotated[
-        str | None, typer.Option(callback=filled, help="Only items in this state.")
-    ] = None
+    state: Annotated[str | None, typer.Option(help="Only items in this state.")] = None
     regex: Annotated[
         str | None,
-        typer.Option(
-            metavar="PATTERN", callback=filled, help="Only passages with a text that matches this."
-        ),
+        typer.Option(metavar="PATTERN", help="Only passages with a text that matches this."),
     ] = None
     words: Annotated[
         bool,
         typer.Option("--words", help="By words alone, whatever they mean."),
     ] = False
     as_of: Annotated[
-        datetime | None,
+        str | None,
         typer.Option(
-            parser=_moment,
+            parser=_time,
             metavar="TIME",
             help="Nothing created at or after this moment (UTC); what has no known date stays.",
         ),
     ] = None
     corpus: Annotated[
         list[str] | None,
-        typer.Option(callback=filled, help="Only this corpus; may be given again."),
+        typer.Option(help="Only this corpus; may be given again."),
     ] = None
     version: Annotated[
         list[str] | None,
-        typer.Option(
-            callback=filled, help="Answer for this version, such as `3.5.3`; may be given again."
-        ),
+        typer.Option(help="Answer for this version, such as `3.5.3`; may be given again."),
     ] = None
     versions: Annotated[
         str | None,
-        typer.Option(
-            callback=filled, help="`newest` or `all`, whatever version the question names."
-        ),
+        typer.Option(help="`newest` or `all`, whatever version the question names."),
     ] = None
-    top_k: Annotated[int | None, typer.Option(min=1, help="How many results.")] = None
+    top_k: Annotated[
+        int | None, typer.Option(parser=_number, metavar="NUMBER", help="How many results.")
+    ] = None
     context: Annotated[
         bool,
         typer.Option("--context", help="Print the context window too."),
@@ -119,7 +123,6 @@ class Question:
     explain_chunk: Annotated[
         list[str] | None,
         typer.Option(
-            callback=filled,
             help="Say what became of this passage too: a chunk's id or label, or its document's "
             "id, path (or its end) or title; may be given again.",
         ),
@@ -130,12 +133,14 @@ class Question:
 
     def check(self) -> None:
         """Raise for options that contradict each other, and warn of words without quotes."""
-        if self.versions is not None and (self.version or self.versions not in ("newest", "all")):
+        if (self.versions or "").strip() and (
+            self.version or self.versions not in ("newest", "all")
+        ):
             raise typer.BadParameter(
                 "--versions is `newest` or `all`; name one with --version alone"
             )
         texts = self.text or []
-        if not self.regex and not any(text.strip() for text in texts):
+        if not (self.regex or "").strip() and not any(text.strip() for text in texts):
             raise WrongUsage('the query is empty: ask something, such as crosscorpus query "why?"')
         if second := next((one for one in texts[1:] if one.isdigit()), None):
             raise typer.BadParameter(
@@ -158,7 +163,7 @@ class Question:
                 "state": self.state,
                 "path": self.path,
                 "pattern": self.regex,
-                "as_of": self.as_of and self.as_of.isoformat(),
+                "as_of": self.as_of,
                 "corpora": self.corpus or None,
                 "version": self.version or None,
                 "versions": self.versions,

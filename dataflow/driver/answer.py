@@ -14,6 +14,7 @@ import polars as pl
 
 from dataflow.configuration.config_model import Config
 from dataflow.driver.visibility import visible_filters
+from operators.context.asked_values import read_asked
 from operators.errors import CrosscorpusError
 from operators.postgres.search.filter_values import check_known_values
 from operators.postgres.store import Home
@@ -120,6 +121,10 @@ class AnswerMethods:
     ) -> dict[str, Any]:
         """The inputs of ``execute`` for one question, for a caller who wants other nodes.
 
+        Options are read as :mod:`operators.context.asked_values` says; the notes of the answer say
+        what was left out and what was read as what. An empty list of corpora or repositories is
+        none of them.
+
         Args:
             query: one text, or several ways to put one question.
             must_exist: a repository or a language that no visible document has is an error, and
@@ -132,12 +137,16 @@ class AnswerMethods:
 
         Raises:
             UnknownName: ``must_exist``, and no document is of the repository or in the language.
-            CrosscorpusError: an input is given under two names.
+            CrosscorpusError: an input is given under two names, or can't be read.
         """
-        if isinstance(version := asked.get("version"), str):
-            asked["version"] = [version] if version else None
-        asked |= {"query": query, "trigger": asked.get("trigger") or self.config.usual_trigger}
-        given = {name: one for name, one in asked.items() if one is not None}
+        given, said = read_asked(asked, empty_is_none=True)
+        if isinstance(version := given.get("version"), str):
+            given["version"] = [version]
+        given["query"] = query
+        if trigger := given.get("trigger") or self.config.usual_trigger:
+            given["trigger"] = trigger
+        if said:
+            given["read_as"] = said
         for other, name in OTHER_NAMES.items():
             if {other, name} <= given.keys():
                 raise CrosscorpusError(f"{other} and {name} say the same: leave one of them out")

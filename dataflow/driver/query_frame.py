@@ -14,7 +14,7 @@ from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
 from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
 
 _NAMED_SHARES = pl.List(TRIGGER_SHARE)
-_QUESTION_INPUTS = RUN_INPUTS - {"now", "reranker", "explain_chunks"}
+_QUESTION_INPUTS = RUN_INPUTS - {"now", "reranker", "explain_chunks", "read_as"}
 _IN_COLUMNS = {
     "queries": _QUESTION_INPUTS,
     "scoped_queries": _QUESTION_INPUTS - {"query", "trigger"},

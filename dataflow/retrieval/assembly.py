@@ -92,10 +92,14 @@ def context_notes(
 
 @tag(stage="notes", frame="NOTES")
 def notes(
-    context_notes: pl.DataFrame, outcomes: pl.DataFrame, queries: pl.DataFrame
+    context_notes: pl.DataFrame,
+    outcomes: pl.DataFrame,
+    queries: pl.DataFrame,
+    read_as: list[str] | None = None,
 ) -> pl.DataFrame:
-    """What a user must know: the notes of the context, and the corpora that hold nothing."""
-    return stacked([context_notes, search_outcomes.not_ingested(outcomes, queries)])
+    """What a user must know: how options were read, the context's notes, and empty corpora."""
+    said = search_outcomes.options_read(queries, read_as or [])
+    return stacked([said, context_notes, search_outcomes.not_ingested(outcomes, queries)])
 
 
 @tag(stage="context", frame="PACKED")

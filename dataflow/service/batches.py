@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from dataflow.service.arguments import as_sent, read_given
 from dataflow.service.protection.limits import answered, while_there
 from dataflow.service.tools import Corpora, Query, Repos, Trigger, Use
 from operators.errors import CrosscorpusError
@@ -41,10 +42,10 @@ def serve_batches(
 ) -> None:
     """Add ``/api/batch``: a row a question, in their order; each has ``seconds``."""
 
-    @app.post("/api/batch", response_class=StreamingResponse, responses=problems)
-    async def batch(asked: Batch, request: Request) -> Response:
+    async def batch(given: Any, request: Request) -> Response:
         """The results of many questions, in their order; or why one has none."""
-        frames = answers(use, asked, seconds)
+        sent = {name: getattr(given, name) for name in given.model_fields_set}
+        frames = answers(use, *read_given(Batch, sent), seconds)
         # the first before the stream, so that a fault of the request is an error of its own
         first = await while_there(request, anext(frames))
         if first is None:
@@ -56,14 +57,20 @@ def serve_batches(
                 yield frame
 
         lines = (frame.write_ndjson() async for frame in found())
-        parts = as_arrow(found()) if asked.format == "arrow" else lines
-        return StreamingResponse(parts, media_type=TYPES[asked.format])
+        parts = as_arrow(found()) if given.format == "arrow" else lines
+        return StreamingResponse(parts, media_type=TYPES[given.format])
+
+    batch.__annotations__["given"] = as_sent(Batch)
+    app.post("/api/batch", response_class=StreamingResponse, responses=problems)(batch)
 
 
-async def answers(use: Use, asked: Batch, seconds: float) -> AsyncIterator[pl.DataFrame]:
+async def answers(
+    use: Use, asked: Batch, said: Sequence[str], seconds: float
+) -> AsyncIterator[pl.DataFrame]:
     """Columns query_id (from 0), results, notes, and error: null where the question has an answer.
 
     ``AT_ONCE`` questions run together. Where they take longer than ``seconds``, each runs alone.
+    Each has the notes ``said``: how the options were read.
 
     Raises:
         CrosscorpusError: a fault of the request, found before the first answer.
@@ -74,7 +81,7 @@ async def answers(use: Use, asked: Batch, seconds: float) -> AsyncIterator[pl.Da
     while left:
         start, some = left.pop()
         try:
-            frame = await answered(partial(answers_together, use, asked, some), seconds)
+            frame = await answered(partial(answers_together, use, asked, some, said), seconds)
         except CrosscorpusError as error:
             if isinstance(error, DatabaseError) or not (start or isinstance(error, TimeoutError)):
                 raise
@@ -85,16 +92,19 @@ async def answers(use: Use, asked: Batch, seconds: float) -> AsyncIterator[pl.Da
         yield frame.with_columns(pl.col("query_id") + start)
 
 
-def answers_together(use: Use, asked: Batch, texts: Sequence[str]) -> pl.DataFrame:
-    """A row a text: what one run of the graph finds for all of them."""
+def answers_together(
+    use: Use, asked: Batch, texts: Sequence[str], said: Sequence[str] = ()
+) -> pl.DataFrame:
+    """A row a text: what one run of the graph finds for all; each has the notes ``said``."""
     with use() as service, service.metrics.question("batch", len(texts)):
         shared = {"trigger": asked.trigger, "corpora": asked.corpora, "repos": asked.repos}
         given = service.driver.question_inputs("", must_exist=True, **shared)
         queries = pl.DataFrame({"query_id": range(len(texts)), "text": texts}).with_columns(
             pl.lit(value).alias(name) for name, value in given.items() if name != "query"
         )
+        inputs = {"top_k": asked.top_k, "read_as": list(said)}
         out = service.driver.execute(
-            ["results", "notes", "provenance"], {"top_k": asked.top_k}, {"queries": queries}
+            ["results", "notes", "provenance"], inputs, {"queries": queries}
         )
         service.metrics.run(out["provenance"], service.driver.stages)
         page = service.page or "file:"

@@ -11,6 +11,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 from pydantic import ValidationError
 
+from dataflow.service.arguments import model_of, sent_types
 from dataflow.service.models import faults
 from dataflow.service.protection.limits import answered
 from dataflow.service.stdio import StdioServer
@@ -45,7 +46,7 @@ class StrictTool(Tool):
     """A tool that refuses an argument it does not have: without it, the search would be wider."""
 
     async def run(self, arguments: dict[str, Any], *how: Any, **more: Any) -> Any:
-        """Run the tool; a fault of the arguments is told in one line."""
+        """Run the tool; what is wrong with a call is told in one line."""
         try:
             for name in arguments:
                 check_known("argument", name, self.parameters["properties"])
@@ -53,9 +54,12 @@ class StrictTool(Tool):
         except UnknownName as error:
             raise ToolError(str(error)) from None
         except ToolError as error:
-            if type(error) is ToolError and isinstance(error.__cause__, ValidationError):
+            if type(error) is not ToolError:  # a fault of ours
+                raise
+            if isinstance(error.__cause__, ValidationError):
                 raise ToolError(faults(error.__cause__.errors())) from None
-            raise
+            said = str(error).removeprefix(f"Error executing tool {self.name}: ")
+            raise ToolError(said) from None
 
 
 def brief(schema: Any) -> Any:
@@ -86,7 +90,11 @@ def served(tool: Callable[..., Any], use: Use, seconds: float) -> Callable[..., 
 
     whole = signature(tool)
     asked = [one for one in whole.parameters.values() if one.name != "service"]
+    types = sent_types(model_of(tool))
     run.__signature__ = whole.replace(  # type: ignore[attr-defined]
-        parameters=[one.replace(kind=Parameter.KEYWORD_ONLY) for one in asked]
+        parameters=[
+            one.replace(kind=Parameter.KEYWORD_ONLY, annotation=types.get(one.name, one.annotation))
+            for one in asked
+        ]
     )
     return run

@@ -19,8 +19,12 @@ def faults(errors: Sequence[Any]) -> str:
 
     >>> faults([{"loc": ("body", "top_k"), "msg": "Input should be a valid integer"}])
     'top_k: Input should be a valid integer'
+    >>> faults([{"loc": ("repos", 1), "msg": "String should have at most 10000 characters"}])
+    'repos: String should have at most 10000 characters'
     """
-    return "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in errors)
+    named = [[part for part in one["loc"] if isinstance(part, str)] for one in errors]
+    told = zip(errors, named, strict=True)
+    return "; ".join(f"{(names or one['loc'])[-1]}: {one['msg']}" for one, names in told)
 
 
 def without_nul(text: str) -> str:
@@ -71,6 +75,7 @@ class Text(BaseModel):
     text: str
     url: str
     metadata: dict[str, str]
+    notes: list[str] = []
     sources: list[Read] = []
     next_cursor: str | None = None
 
@@ -151,6 +156,7 @@ class Versions(BaseModel):
 
     versions: list[Version]
     changes: list[str] = Field(description="each begins with added, removed or revised")
+    notes: list[str] = []
     sources: list[Read]
     next_cursor: str | None = None
 

@@ -3,16 +3,16 @@
 import os
 from collections.abc import Collection
 from functools import partial
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import ConfigDict, create_model
 
 from dataflow.service import models
+from dataflow.service.arguments import as_sent, model_of
 from dataflow.service.batches import serve_batches
 from dataflow.service.page import graph, neighbours, serve_page
 from dataflow.service.protection.gate import LOCAL, Gate
@@ -93,20 +93,13 @@ def http_app(
 
 
 def _route(tool: Any, use: Use, seconds: float) -> Any:
-    whole = signature(tool)
-    asked = [one for one in whole.parameters.values() if one.name != "service"]
-    fields: dict[str, Any] = {
-        one.name: (one.annotation, ... if one.default is Parameter.empty else one.default)
-        for one in asked
-    }
-    strict = ConfigDict(extra="forbid")
-    model = create_model(f"{tool.__name__.title()}Request", __config__=strict, **fields)
+    model = as_sent(model_of(tool))
 
     async def run(asked: Any, request: Request) -> Any:
-        given = {name: getattr(asked, name) for name in fields}
+        given = {name: getattr(asked, name) for name in asked.model_fields_set}
         return await while_there(request, answered(partial(put, use, tool, given), seconds))
 
     run.__name__ = tool.__name__
-    answer = whole.return_annotation
+    answer = signature(tool).return_annotation
     run.__annotations__ = {"asked": model, "request": Request, "return": answer | None}
     return run

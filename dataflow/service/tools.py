@@ -20,6 +20,7 @@ from dataflow.driver.answer import Answer
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.driver.visibility import visible_homes
 from dataflow.service import models
+from dataflow.service.arguments import model_of, read_given
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
 from dataflow.service.protection.limits import answered
@@ -275,9 +276,17 @@ def status(service: Service, cursor: Cursor = None) -> models.Status:
 
 
 def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """What ``tool`` answers to its parameters ``given``, counted and timed."""
+    """What ``tool`` answers to what a caller gave, counted and timed.
+
+    Raises:
+        CrosscorpusError: an argument can't be read, and those of the tool.
+    """
+    asked, said = read_given(model_of(tool), given)
     with use() as service, service.metrics.question(tool.__name__):
-        return tool(service, **given)
+        answer = tool(service, **{name: getattr(asked, name) for name in asked.model_fields_set})
+    if said and "notes" in type(answer).model_fields:
+        answer.notes = [*said, *answer.notes]
+    return answer
 
 
 async def told(use: Use, work: Callable[[Service], T], seconds: float) -> T:

@@ -76,6 +76,12 @@ def notes(faults: Sequence[tuple[str, str]], queries: pl.DataFrame) -> pl.DataFr
     return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
 
 
+def options_read(queries: pl.DataFrame, said: Sequence[str]) -> pl.DataFrame:
+    """``NOTES``: for each query how the options of the question were read."""
+    rows = [(query_id, sentence) for query_id in queries["query_id"] for sentence in said]
+    return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
+
+
 def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """``NOTES``: one line a query that names the corpora that it asks and that hold nothing."""
     absent = outcomes.filter(pl.col("status") == "absent")["corpus"].unique().sort().to_list()

@@ -5,7 +5,6 @@ What is asked is plain data, so that it can travel; so is the reply.
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from datetime import datetime
 from io import StringIO
 from time import perf_counter
 from typing import Any
@@ -67,7 +66,6 @@ def reply_to(
     for name in changes.get("languages") or ():
         notes += absent_values(store, visible, language=name)
     question |= filters
-    question["as_of"] = question["as_of"] and datetime.fromisoformat(question["as_of"])
     outputs = [*NODES, "unmet_filters", *(_EXPLAINED if asked["explained"] else ())]
     with driver_of(settings) as driver:
         inputs = driver.question_inputs(must_exist=True, **question)

@@ -97,6 +97,7 @@ def git_source(
     *,
     exclude: Sequence[str] = (),
     diffs: bool | None = None,
+    objects_from: Path | str | None = None,
 ) -> Source:
     """The working tree at ``path``: sources as ``code``, commits as ``history``, prose as ``docs``.
 
@@ -115,12 +116,15 @@ def git_source(
             matches any characters, slashes too. Commits stay, whatever they touch.
         diffs: each commit also has what it changed, at most ``commit_diffs.MAX_DIFF`` characters;
             None: as the last run into the same collection, at first not.
+        objects_from: the one repository that the clone may borrow objects from, as ``git clone
+            --shared`` has it; kept on this machine for the working tree. None: as it was kept,
+            empty: none.
 
     Raises:
         GitError: not such a folder, no commits, or git is missing; an empty pattern, or one that
             leads out of the folder.
     """
-    repository = open_repository(path, repo)
+    repository = open_repository(path, repo, objects_from)
     exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
     for pattern in exclude:
         _check_pattern(pattern)

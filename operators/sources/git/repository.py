@@ -25,6 +25,12 @@ from urllib.parse import quote, urlsplit
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
+from operators.sources.git.borrowed_objects import (
+    ALTERNATES,
+    keep_store,
+    named_store,
+    strange_stores,
+)
 from operators.sources.protocol import printable
 
 SILENCE = 300.0
@@ -91,12 +97,18 @@ class TrackedFile(NamedTuple):
     content: str
 
 
-def open_repository(path: Path | str, name: str | None = None) -> Repository:
+def open_repository(
+    path: Path | str, name: str | None = None, objects_from: Path | str | None = None
+) -> Repository:
     """The repository whose working tree has its top at ``path``; ``name`` replaces its own.
 
+    ``objects_from``: the one repository that it may borrow objects from, which is kept for later
+    calls; None: the one that was kept, empty: none any more.
+
     Raises:
-        GitError: not a folder, not a working tree or not its top, without a commit, or owned by
-            somebody whom git does not trust.
+        CrosscorpusError: ``objects_from`` is no repository.
+        GitError: it borrows from elsewhere; not a folder, not a working tree or not its top,
+            without a commit, or owned by somebody whom git does not trust.
     """
     root = Path(os.path.realpath(os.path.expanduser(path)))
     if not root.is_dir():
@@ -107,7 +119,12 @@ def open_repository(path: Path | str, name: str | None = None) -> Repository:
     top = Path(os.path.realpath(git_output(root, "rev-parse", "--show-toplevel")))
     if top != root:
         raise GitError(f"{path} lies inside the git working tree {top}; give that folder instead")
-    _check_git_folder(root)
+    store = named_store(root, objects_from)
+    if objects_from is not None:
+        keep_store(root, None)  # also where the folder is refused
+    _check_git_folder(root, store)
+    if objects_from is not None:
+        keep_store(root, store)
     try:
         head = git_output(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     except GitError as exc:
@@ -118,12 +135,13 @@ def open_repository(path: Path | str, name: str | None = None) -> Repository:
     return Repository(root, head, title, forge, clone_addresses(root, origin))
 
 
-def _check_git_folder(root: Path) -> None:
+def _check_git_folder(root: Path, store: Path | None) -> None:
     """Refuse a working tree whose ``.git`` leads to a repository that does not know of it.
 
     A file ``.git``, a link of this name or a file ``commondir`` may name any folder, so that an
     unpacked archive would read a private repository of its reader. A repository outside is
     followed only if it has the folder as a worktree, or as the submodule that it belongs to.
+    Objects are borrowed from ``store`` alone.
     """
     own, common = (
         Path(os.path.realpath(root / git_output(root, "rev-parse", which)))
@@ -131,13 +149,7 @@ def _check_git_folder(root: Path) -> None:
     )
     for folder in {own, common} - {root / ".git"}:
         _check_entries(folder)
-    for name in ("alternates", "http-alternates"):
-        file = common / "objects" / "info" / name
-        if file.exists() and file.stat().st_size:
-            raise GitError(
-                f"{file} takes commits from another repository; if you trust both: "
-                f"git -C '{root}' repack -a -d && rm '{file}'"
-            )
+    _check_borrowed(root, common / "objects", store)
     if common.is_relative_to(root):
         return
     listed = git_output(common, "worktree", "list", "--porcelain", "-z").split("\0")
@@ -149,6 +161,23 @@ def _check_git_folder(root: Path) -> None:
             f"{root / '.git'} leads to {common}, which does not have this folder as a worktree; "
             "clone the repository, then give the clone"
         )
+
+
+def _check_borrowed(root: Path, objects: Path, store: Path | None) -> None:
+    """Refuse ``objects`` that git would complete from elsewhere than ``store``."""
+    strange = strange_stores(objects, store)
+    file = objects / ALTERNATES
+    far = file.with_name("http-alternates")
+    if far.exists() and far.stat().st_size:
+        strange, file = ["the network"], far
+    if strange:
+        raise GitError(
+            f"{file} takes commits from another repository; `crosscorpus ingest git --objects-from "
+            f"PATH` names the one that it may borrow from, here {printable(strange[0])}; if you "
+            f"trust both: git -C '{root}' repack -a -d && rm '{file}'"
+        )
+    if store and file.exists() and file.stat().st_size:
+        _check_entries(store)
 
 
 def _check_entries(folder: Path) -> None:

@@ -26,10 +26,7 @@ from dataflow.configuration.loader import shipped
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("query", "cache", "--repo", ""),
-        ("query", "cache", "--corpus", " "),
-        ("query", "cache", "--corpus", "code", "--corpus", ""),
-        ("query", "cache", "--language", "\t"),
+        ("query", "cache", "--languages", " "),
         ("query", "cache", "--config", ""),
         ("query", "cache", "-C", ""),
         ("status", "-C", " "),
@@ -169,6 +166,23 @@ def test_a_name_in_another_case_or_without_its_owner_is_taken_with_a_note(
     assert json.loads(typed.stdout)["results"] == exact["results"] != []
     assert "note: repo 'App' is taken for 'org/app'\n" in typed.stderr
     assert "note: language 'Python' is taken for 'python'\n" in typed.stderr
+
+
+def test_a_blank_option_of_a_question_is_left_out_and_told(
+    crosscorpus: Any, collection: str
+) -> None:
+    asked = ("query", "why is the cache flushed twice?", "--collection", collection, "--json")
+    blank = {"--repo": "", "--corpus": " ", "--language": "\t", "--as-of": "", "--top-k": ""}
+    plain = json.loads(crosscorpus(*asked).stdout)
+    done = crosscorpus(*asked, *(part for option in blank.items() for part in option))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["results"] == plain["results"] != []
+    assert found["notes"][:2] == [
+        'as_of "" was left out: blank',
+        'corpora [" "] was left out: blank',
+    ]
+    assert len(found["notes"]) == len(plain["notes"]) + len(blank)
 
 
 def test_a_number_behind_context_is_no_second_question(crosscorpus: Any, collection: str) -> None:

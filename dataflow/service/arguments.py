@@ -1,0 +1,70 @@
+"""What a caller over HTTP or MCP sends: options are read by one rule, then all is checked.
+
+The rule is that of :mod:`operators.context.asked_values`, which Python and the command have too. So
+the doors take any value of an option, and still tell a caller the type that it should have.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from inspect import Parameter, signature
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    SkipValidation,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+)
+
+from dataflow.service.models import faults
+from operators.context.asked_values import OPTIONS, read_asked
+from operators.errors import CrosscorpusError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@cache
+def model_of(tool: Callable[..., Any]) -> type[BaseModel]:
+    """The parameters of a tool that a caller gives; others are refused."""
+    fields: dict[str, Any] = {
+        one.name: (one.annotation, ... if one.default is Parameter.empty else one.default)
+        for one in signature(tool).parameters.values()
+        if one.name != "service"
+    }
+    strict = ConfigDict(extra="forbid")
+    return create_model(f"{tool.__name__.title()}Request", __config__=strict, **fields)
+
+
+def sent_types(model: type[BaseModel]) -> dict[str, Any]:
+    """The options of ``model`` -> a type that takes any value and has the schema of the option.
+
+    It is a ``str`` that nothing checks: the MCP package reads a text as JSON for any other type.
+    """
+    schemas = model.model_json_schema()["properties"]
+    return {
+        name: Annotated[str, SkipValidation, WithJsonSchema(schemas[name])]
+        for name in model.model_fields
+        if name in OPTIONS
+    }
+
+
+def as_sent(model: type[BaseModel]) -> type[BaseModel]:
+    """``model`` before its options are read."""
+    types = sent_types(model).items()
+    fields: dict[str, Any] = {name: (of, model.model_fields[name].default) for name, of in types}
+    return create_model(model.__name__, __base__=model, **fields)
+
+
+def read_given(model: type[Model], given: Mapping[str, Any]) -> tuple[Model, list[str]]:
+    """What a caller gave, as ``model``, and what was left out or read as something else.
+
+    Raises:
+        CrosscorpusError: a value can't be read, or is out of its bounds.
+    """
+    asked, said = read_asked(given)
+    try:
+        return model.model_validate(asked), said
+    except ValidationError as error:
+        raise CrosscorpusError(faults(error.errors())) from None

@@ -1,0 +1,208 @@
+"""The options of a question as people and agents write them, read by one rule.
+
+- Blank is not given: white space, a list of blank texts, None. So is an empty list, but a caller in
+  Python may mean none by it.
+- Where a list of texts is asked for, a text is a list of one, and a list of JSON in a text is that
+  list. Blank texts in a list are left out. Commas part the names of corpora and of repositories.
+- Where one text is asked for, a list of one text is that text.
+- A number in a text is that number, and a text is a moment where one is asked for.
+- Anything else is an error, which names the option and what it takes.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from datetime import date, datetime
+from typing import Any
+
+from operators.errors import CrosscorpusError
+
+NAMES = frozenset({"corpora", "only_corpora", "repos"})
+TEXTS = NAMES | {"explain_chunks", "passages"}
+TEXT = frozenset(
+    {
+        *("path", "path_prefix", "language", "state", "pattern", "trigger", "cursor"),
+        *("document", "older", "newer", "lines"),
+    }
+)
+TEXT_OR_TEXTS = frozenset({"version", "versions"})
+NUMBER = frozenset({"top_k", "context_budget", "max_tokens"})
+MOMENT = frozenset({"as_of"})
+OPTIONS = TEXTS | TEXT | TEXT_OR_TEXTS | NUMBER | MOMENT
+"""The options that the rule is for."""
+
+SHOWN = 80
+"""Characters of a value that a sentence repeats."""
+
+
+def read_asked(
+    given: Mapping[str, Any], *, empty_is_none: bool = False
+) -> tuple[dict[str, Any], list[str]]:
+    """The options that ``given`` has, each in the form that it takes.
+
+    Args:
+        given: options by their names. Those of another name stay as they are.
+        empty_is_none: an empty list of names means none of them; otherwise it is blank.
+
+    Returns:
+        The options without the blank ones, and a sentence for each that was left out or changed, in
+        the order of their names. A value of None is left out without one.
+
+    Raises:
+        CrosscorpusError: a value can't be read; names the option and what it takes.
+    """
+    asked, said = dict[str, Any](), list[str]()
+    for name, value in given.items():
+        if value is None:
+            continue
+        if empty_is_none and name in NAMES and _is_list(value) and not value:
+            asked[name] = []
+            continue
+        read = _read(name, value)
+        if read is None:
+            said.append(f"{name} {_shown(value)} was left out: blank")
+            continue
+        asked[name] = read
+        if _is_changed(name, value, read):
+            said.append(f"{name} {_shown(value)} was read as {_shown(read)}")
+    return asked, sorted(said)
+
+
+def read_moment(text: str) -> datetime:
+    """The moment that ``text`` names: ISO 8601, a day or a time of one.
+
+    Raises:
+        CrosscorpusError: it names none.
+    """
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        hint = "write a day, 2026-11-23, or a moment, 2026-11-23T14:00+02:00"
+        raise CrosscorpusError(f"{text[:SHOWN]!r} is no time: {hint}") from None
+
+
+def _read(name: str, value: Any) -> Any:
+    """The value as the option takes it; None: it is blank."""
+    if name in TEXTS:
+        return _texts(name, value)
+    if name in TEXT_OR_TEXTS:
+        return _versions(name, value)
+    if name in NUMBER:
+        return _number(name, value)
+    if name in MOMENT:
+        return _moment(name, value)
+    if name in TEXT and not (name == "trigger" and isinstance(value, Mapping)):
+        return _text(name, value)
+    return value
+
+
+def _texts(name: str, value: Any) -> list[Any] | None:
+    takes = "a list of texts"
+    if isinstance(value, str):
+        items = _list_in(value)
+        if items is None:
+            items = value.split(",") if name in NAMES else [value]
+            items = [one.strip() for one in items] if len(items) > 1 else items
+    elif name == "explain_chunks" and _is_id(value):
+        items = [value]
+    elif _is_list(value):
+        items = list(value)
+    else:
+        raise _unlike(name, takes, value)
+    for one in items:
+        if not (one is None or isinstance(one, str) or (name == "explain_chunks" and _is_id(one))):
+            raise _unlike(name, takes, value)
+    return [one for one in items if not _is_blank(one)] or None
+
+
+def _versions(name: str, value: Any) -> str | list[str] | None:
+    """One version as a text, several as a list."""
+    items = list(value) if _is_list(value) else [value]
+    filled = [one for one in items if not _is_blank(one)]
+    if not all(isinstance(one, str) for one in filled):
+        raise _unlike(name, "a text or a list of texts", value)
+    return filled[0] if len(filled) == 1 else filled or None
+
+
+def _text(name: str, value: Any) -> str | None:
+    items = list(value) if _is_list(value) else [value]
+    filled = [one for one in items if not _is_blank(one)]
+    if not all(isinstance(one, str) for one in filled) or len(filled) > 1:
+        raise _unlike(name, "a text", value)
+    return filled[0] if filled else None
+
+
+def _number(name: str, value: Any) -> int | None:
+    if _is_blank(value):
+        return None
+    try:
+        read = int(value) if isinstance(value, str) else value
+    except ValueError:
+        read = value
+    if isinstance(read, float) and read.is_integer():
+        read = int(read)
+    if isinstance(read, bool) or not isinstance(read, int):
+        raise _unlike(name, "a whole number", value)
+    return read
+
+
+def _moment(name: str, value: Any) -> datetime | None:
+    if _is_blank(value):
+        return None
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)
+    if not isinstance(value, str):
+        raise _unlike(name, "a moment", value)
+    try:
+        return read_moment(value)
+    except CrosscorpusError as error:
+        raise CrosscorpusError(f"{name} {error}") from None
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _is_list(value: Any) -> bool:
+    other = (str, bytes, bytearray, Mapping)
+    return isinstance(value, Collection) and not isinstance(value, other)
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _list_in(text: str) -> list[Any] | None:
+    """The list of texts that ``text`` is in JSON; None: it is something else."""
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    texts = isinstance(found, list) and all(isinstance(one, str) for one in found)
+    return found if texts else None
+
+
+def _is_changed(name: str, value: Any, read: Any) -> bool:
+    if isinstance(read, datetime):
+        return False
+    if _is_list(value) and (isinstance(read, list) or name in TEXT_OR_TEXTS):
+        return list(value) not in (read, [read])
+    return type(value) is not type(read) or bool(value != read)
+
+
+def _unlike(name: str, takes: str, value: Any) -> CrosscorpusError:
+    return CrosscorpusError(f"{name} takes {takes}, not {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    """``value`` as JSON on one line; its type where it has no such form."""
+    if _is_list(value):
+        value = list(value)
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return f"a {type(value).__name__}"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -1,0 +1,233 @@
+"""Blank and odd options: Python, the command, HTTP, MCP and batches read them by one rule."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp.client import Client
+
+from dataflow.cli.console.asking import reply_to
+from dataflow.cli.query import Question
+from dataflow.service.mcp_server import mcp_server
+from dataflow.service.tools import Service
+from operators.errors import CrosscorpusError
+
+QUERY = "step_7 flush the cache attempt"
+READ: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
+    ({}, {}, []),
+    ({"corpora": ""}, {}, ['corpora "" was left out: blank']),
+    ({"corpora": "   "}, {}, ['corpora "   " was left out: blank']),
+    ({"corpora": [""]}, {}, ['corpora [""] was left out: blank']),
+    ({"corpora": None}, {}, []),
+    ({"corpora": "code"}, {"corpora": ["code"]}, ['corpora "code" was read as ["code"]']),
+    (
+        {"corpora": "code,wiki"},
+        {"corpora": ["code", "wiki"]},
+        ['corpora "code,wiki" was read as ["code", "wiki"]'],
+    ),
+    (
+        {"corpora": '["code"]'},
+        {"corpora": ["code"]},
+        ['corpora "[\\"code\\"]" was read as ["code"]'],
+    ),
+    (
+        {"corpora": ["code", ""]},
+        {"corpora": ["code"]},
+        ['corpora ["code", ""] was read as ["code"]'],
+    ),
+    ({"repos": "org/app"}, {"repos": ["org/app"]}, ['repos "org/app" was read as ["org/app"]']),
+    ({"repos": ["", " "]}, {}, ['repos ["", " "] was left out: blank']),
+    ({"trigger": " "}, {}, ['trigger " " was left out: blank']),
+    ({"top_k": "3"}, {"top_k": 3}, ['top_k "3" was read as 3']),
+    ({"top_k": 3.0}, {"top_k": 3}, ["top_k 3.0 was read as 3"]),
+    ({"top_k": ""}, {}, ['top_k "" was left out: blank']),
+    (
+        {"corpora": "", "top_k": "3"},
+        {"top_k": 3},
+        ['corpora "" was left out: blank', 'top_k "3" was read as 3'],
+    ),
+]
+READ_BY_SEARCHES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
+    ({"path": ""}, {}, ['path "" was left out: blank']),
+    ({"path": ["src/"]}, {"path": "src/"}, ['path ["src/"] was read as "src/"']),
+    ({"language": "\t"}, {}, ['language "\\t" was left out: blank']),
+    ({"as_of": ""}, {}, ['as_of "" was left out: blank']),
+    ({"as_of": "2100-01-01"}, {}, []),
+    ({"version": " "}, {}, ['version " " was left out: blank']),
+    ({"version": ["2.0"]}, {"version": "2.0"}, []),
+]
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"corpora": 5}, "corpora takes a list of texts, not 5"),
+    ({"corpora": True}, "corpora takes a list of texts, not true"),
+    ({"corpora": {"code": 1}}, 'corpora takes a list of texts, not {"code": 1}'),
+    ({"repos": ["org/app", 5]}, 'repos takes a list of texts, not ["org/app", 5]'),
+    ({"top_k": True}, "top_k takes a whole number, not true"),
+    ({"top_k": "ten"}, 'top_k takes a whole number, not "ten"'),
+    ({"top_k": 2.5}, "top_k takes a whole number, not 2.5"),
+    ({"top_k": [3]}, "top_k takes a whole number, not [3]"),
+    ({"trigger": 5}, "trigger takes a text, not 5"),
+]
+REFUSED_BY_SEARCHES: list[tuple[dict[str, Any], str]] = [
+    ({"path": 5}, "path takes a text, not 5"),
+    ({"path": ["a", "b"]}, 'path takes a text, not ["a", "b"]'),
+    ({"language": False}, "language takes a text, not false"),
+    ({"version": 3.5}, "version takes a text or a list of texts, not 3.5"),
+    ({"as_of": 5}, "as_of takes a moment, not 5"),
+    ({"as_of": "soon"}, "as_of 'soon' is no time: write a day"),
+]
+
+Said = tuple[list[str], list[str]]
+"""The passages of an answer, and its notes."""
+
+
+def by_python(service: Service, asked: dict[str, Any]) -> Said:
+    answer = service.driver.ask(QUERY, must_exist=True, **{"top_k": 10, **asked})
+    return [f"{one.corpus}:{one.chunk_id}" for one in answer], list(answer.notes)
+
+
+def by_http(client: httpx2.Client, asked: dict[str, Any]) -> Said:
+    answer = client.post("/api/search", json={"query": QUERY, **asked})
+    if answer.status_code != 200:
+        assert answer.status_code == 422
+        raise CrosscorpusError(answer.json()["detail"])
+    found = answer.json()
+    return [one["id"] for one in found["results"]], found["notes"]
+
+
+def by_batch(client: httpx2.Client, asked: dict[str, Any]) -> Said:
+    answer = client.post("/api/batch", json={"queries": [QUERY, QUERY], **asked})
+    if answer.status_code != 200:
+        assert answer.status_code == 422
+        raise CrosscorpusError(answer.json()["detail"])
+    first, second = [json.loads(line) for line in answer.text.splitlines()]
+    assert first["results"] == second["results"]
+    return [one["id"] for one in first["results"]], first["notes"]
+
+
+def by_mcp(service: Service, asked: dict[str, Any]) -> Said:
+    async def call() -> Any:
+        async with Client(mcp_server(lambda: nullcontext(service), "1")) as client:
+            return await client.call_tool("search", {"query": QUERY, **asked})
+
+    answer = anyio.run(call)
+    if answer.is_error:
+        raise CrosscorpusError(answer.content[0].text)
+    found = answer.structured_content
+    return [one["id"] for one in found["results"]], found["notes"]
+
+
+def by_command(service: Service, asked: dict[str, Any]) -> Said:
+    """What the command does with its options; they are texts, and of these a list where asked."""
+    lists = {"corpora": "corpus", "repos": "repo", "version": "version"}
+    given = {
+        lists.get(name, name): [value] if name in lists and isinstance(value, str) else value
+        for name, value in asked.items()
+    }
+    question = Question(text=[QUERY], as_json=True, **{"top_k": 10, **given}).asked()
+    driver = lambda _: nullcontext(service.driver)  # noqa: E731
+    out = json.loads(reply_to(question, service.driver.config, service.store, driver)["out"])
+    return [f"{one['corpus']}:{one['chunk_id']}" for one in out["results"]], out["notes"]
+
+
+def doors(service: Service, client: httpx2.Client, asked: dict[str, Any]) -> dict[str, Any]:
+    """What each door for a search answers to ``asked``: a call for each."""
+    return {
+        "python": lambda: by_python(service, asked),
+        "http": lambda: by_http(client, asked),
+        "mcp": lambda: by_mcp(service, asked),
+    }
+
+
+@pytest.mark.parametrize(("asked", "same", "notes"), [*READ, *READ_BY_SEARCHES])
+def test_odd_options_are_read_alike_by_every_door_and_the_notes_say_how(
+    service: Service,
+    client: httpx2.Client,
+    asked: dict[str, Any],
+    same: dict[str, Any],
+    notes: list[str],
+) -> None:
+    expected, plain = by_python(service, same)
+    said = doors(service, client, asked)
+    if (asked, same, notes) in READ:
+        said["batch"] = lambda: by_batch(client, asked)
+    for door, ask in said.items():
+        assert ask() == (expected, [*notes, *plain]), door
+
+
+@pytest.mark.parametrize(("asked", "says"), [*REFUSED, *REFUSED_BY_SEARCHES])
+def test_what_is_no_value_of_an_option_is_one_error_of_every_door(
+    service: Service, client: httpx2.Client, asked: dict[str, Any], says: str
+) -> None:
+    said = doors(service, client, asked)
+    if (asked, says) in REFUSED:
+        said["batch"] = lambda: by_batch(client, asked)
+    for door, ask in said.items():
+        with pytest.raises(CrosscorpusError) as error:
+            ask()
+        assert str(error.value).startswith(says), door
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "notes"),
+    [
+        ({"corpora": [""]}, ['corpora [""] was left out: blank']),
+        ({"corpora": ["code", ""]}, ['corpora ["code", ""] was read as ["code"]']),
+        ({"path": " "}, ['path " " was left out: blank']),
+        ({"language": ""}, ['language "" was left out: blank']),
+        ({"as_of": ""}, ['as_of "" was left out: blank']),
+        ({"version": [""]}, ['version [""] was left out: blank']),
+        ({"versions": ""}, ['versions "" was left out: blank']),
+        ({"trigger": ""}, ['trigger "" was left out: blank']),
+        ({"top_k": " "}, ['top_k " " was left out: blank']),
+    ],
+)
+def test_a_blank_option_of_the_command_is_left_out_and_told(
+    service: Service, asked: dict[str, Any], notes: list[str]
+) -> None:
+    kept = {"corpora": ["code"]} if "code" in str(asked) else {}
+    _, plain = by_python(service, kept)
+    _, said = by_command(service, asked)
+    assert said == [*notes, *plain]
+
+
+def test_an_empty_list_of_names_is_none_in_python_and_blank_elsewhere(
+    service: Service, client: httpx2.Client
+) -> None:
+    for name in ("corpora", "repos"):
+        assert by_python(service, {name: []})[0] == []
+        found, notes = by_http(client, {name: []})
+        assert found == by_python(service, {})[0]
+        assert notes[0] == f"{name} [] was left out: blank"
+        assert by_mcp(service, {name: []}) == by_batch(client, {name: []}) == (found, notes)
+
+
+def test_a_blank_argument_of_another_tool_is_left_out_and_told(
+    service: Service, client: httpx2.Client
+) -> None:
+    (hit, *_) = service.driver.ask("step_7", corpora=["code"])
+    asked = {"id": f"code:{hit.chunk_id}"}
+    blank = {"lines": "", "version": " ", "cursor": ""}
+    plain, found = (client.post("/api/fetch", json=asked | of).json() for of in ({}, blank))
+    notes = [f"{name} {json.dumps(value)} was left out: blank" for name, value in blank.items()]
+    assert found == {**plain, "notes": sorted(notes)}
+    listed = client.post("/api/versions", json={"document": "", "older": ""}).json()
+    assert listed["versions"] == client.post("/api/versions", json={}).json()["versions"]
+    assert listed["notes"][0] == 'document "" was left out: blank'
+    context = client.post("/api/get_context", json={"query": QUERY, "max_tokens": "200"}).json()
+    assert context["notes"][0] == 'max_tokens "200" was read as 200'
+
+
+def test_a_query_that_is_json_is_a_query(service: Service) -> None:
+    async def call() -> Any:
+        async with Client(mcp_server(lambda: nullcontext(service), "1")) as client:
+            return await client.call_tool("search", {"query": '{"cache": 1}', "path": '["src/"]'})
+
+    said = anyio.run(call)
+    assert not said.is_error
+    assert not any("was read as" in note for note in said.structured_content["notes"])
