@@ -27,6 +27,13 @@ class Skipped(Exception):
     """A file is left out on purpose; says why."""
 
 
+class Generated(Skipped):
+    """A program wrote the file; says how it is known."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"generated: {why}")
+
+
 class Gone(Skipped):
     """There is no such file any more."""
 
@@ -86,7 +93,10 @@ def file_item(path: bytes, names: Container[bytes], scope: tuple[str, str], read
     except NoDocument as reason:
         return ReadIssue(shown, str(reason), failed=False)
     except Skipped as reason:
-        return ReadIssue(shown, str(reason), failed=False, key=key, state="left_out")
+        gone = isinstance(reason, Generated)  # an earlier version made a flood of chunks
+        return ReadIssue(
+            shown, str(reason), failed=False, key=key, state="left_out", withdrawn=gone
+        )
     except (OSError, ValueError) as exc:
         return ReadIssue(shown, f"cannot be read: {getattr(exc, 'strerror', None) or exc}", key=key)
 

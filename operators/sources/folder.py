@@ -20,7 +20,7 @@ from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources import files
 from operators.sources.dates.document_date import HTML, document_date
 from operators.sources.dates.stated_version import document_version
-from operators.sources.declared_encodings import Declared, declared_encodings
+from operators.sources.declared_encodings import Declared, declared_encodings, declared_generated
 from operators.sources.encodings import decode_file, with_plain_line_ends
 from operators.sources.formats.asciidoc import asciidoc_text, asciidoc_title
 from operators.sources.formats.docx import read_docx
@@ -29,6 +29,7 @@ from operators.sources.formats.html import html_text
 from operators.sources.formats.languages import prose_format
 from operators.sources.formats.notebook import notebook_text
 from operators.sources.formats.pdf import PdfReader, PdfRefused, pdf_text, pdf_title
+from operators.sources.generated import why_generated
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError, is_corpus_name
 from operators.sources.protocol import (
@@ -94,9 +95,9 @@ def folder_source(
 
     def scan() -> Iterator[Item]:
         with closing(PdfReader()) as pdf:
-            yield from walk.items(
-                partial(_item, walk.root, base_url or None, pdf, declared_encodings(walk.root))
-            )
+            declared, generated = declared_encodings(walk.root), declared_generated(walk.root)
+            read = partial(_item, walk.root, base_url or None, pdf, declared, generated)
+            yield from walk.items(read)
 
     source = Source(
         READER,
@@ -121,12 +122,21 @@ def document_format(path: str) -> str | None:
 
 
 def _item(
-    root: bytes, base_url: str | None, pdf: PdfReader, declared: Declared, path: bytes, key: Key
+    root: bytes,
+    base_url: str | None,
+    pdf: PdfReader,
+    declared: Declared,
+    generated: Callable[[bytes], bool | None],
+    path: bytes,
+    key: Key,
 ) -> Item:
     shown = key[2]
     kind = document_format(shown)
     if kind is None:
         raise files.NoDocument(f"no known document type: {files.ending(shown) or 'no ending'}")
+    said = generated(path)
+    if said:
+        raise files.Generated(".gitattributes says so")
     content = files.read_file(root, path, MAX_PDF if kind in ("pdf", "docx") else MAX_TEXT)
     how: tuple[str, ...] = ()
     note = None
@@ -136,6 +146,9 @@ def _item(
         read = partial(_PACKED[kind], content.data)
     else:
         decoded = decode_file(content.data, shown, partial(declared, path))
+        judged = said is None and kind != "html"  # its text has no pictures and no scripts
+        if judged and (why := why_generated(decoded.text, kind, prose=True)):
+            raise files.Generated(why)
         read, how, note = partial(_PARSERS[kind], decoded.text), decoded.how, decoded.note
     hashed = files.content_key(content, shown, base_url, *how)
     uri = None if base_url is None else f"{base_url.rstrip('/')}/{quote(path)}"

@@ -85,7 +85,7 @@ class ReadIssue:
     that always fails: it is not tried again before it changes. ``state`` is the document's state in
     the ledger: ``failed``, ``no_text`` (scanned) or ``encrypted``; or ``left_out``, on purpose: a
     complete scan then deletes its last version. ``withdrawn`` says that no version may stay in the
-    store: the document holds a secret.
+    store: the document holds a secret, or a program wrote it.
     """
 
     where: str

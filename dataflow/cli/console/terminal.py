@@ -21,6 +21,7 @@ from operators.context.citations import MOST_ALTERNATES
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.foundation.escape import UNSEEN_IN_A_LINE
+from operators.sources.protocol import printable
 
 if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which takes a second
     from dataflow.ingestion.run import IngestReport
@@ -36,6 +37,7 @@ _LINE_SECONDS = 10.0
 _CITATIONS = 8  # links that are shown
 _SNIPPET, _SNIPPET_LINES = 240, 5
 _ISSUES_SHOWN, _SLOWEST = 10, 6
+_NAMED = 3  # files that were left out for one reason
 
 
 @contextmanager
@@ -379,10 +381,14 @@ def show_change(change: IngestReport | Embedded | Exception) -> None:
 
 
 def _by_reason(issues: Sequence[ReadIssue]) -> list[str]:
-    """A line for each reason, with the first place that has it and how many more do."""
+    """A line for each reason, with the first places that have it and how many more do."""
     alike: dict[str, list[ReadIssue]] = {}
     for issue in issues:
         alike.setdefault(issue.reason, []).append(issue)
-    return [
-        f"{first}{f' (and {len(more)} more)' if more else ''}" for first, *more in alike.values()
-    ]
+    lines = []
+    for same in alike.values():
+        named = same[: _NAMED if same[0].state == "left_out" else 1]
+        others = [f"{printable(issue.where)}, " for issue in named[:-1]]
+        more = len(same) - len(named)
+        lines.append(f"{''.join(others)}{named[-1]}{f' (and {more} more)' if more else ''}")
+    return lines

@@ -18,7 +18,7 @@ from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources import files
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
-from operators.sources.declared_encodings import Declared, declared_encodings
+from operators.sources.declared_encodings import Declared, declared_encodings, declared_generated
 from operators.sources.encodings import Decoded, decode_file
 from operators.sources.formats.docx import read_docx
 from operators.sources.formats.headings import prose_title
@@ -29,6 +29,7 @@ from operators.sources.formats.languages import (
     script_language,
 )
 from operators.sources.formats.notebook import notebook_text
+from operators.sources.generated import why_generated
 from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.repository import (
     GitError,
@@ -136,21 +137,32 @@ def read_tree(
 
     Prose comes first: there is little of it, and it says what the rest is about.
     """
-    declared = declared_encodings(os.fsencode(repository.root))
+    root = os.fsencode(repository.root)
+    declared, generated = declared_encodings(root), declared_generated(root)
     for corpus in ("docs", "code"):
         for path, file in tracked.starting(b""):
             if (corpus == "code") is (prose_format(shown_path(path)) is None):
-                read = partial(_document, repository, file, last.get(path), declared)
+                said = generated(path)
+                read = partial(_document, repository, file, last.get(path), declared, said)
                 yield files.file_item(path, tracked, (corpus, repository.name), read)
 
 
 def _read(
-    repository: Repository, file: TrackedFile, path: str, declared: Declared
+    repository: Repository,
+    file: TrackedFile,
+    path: str,
+    declared: Declared,
+    generated: bool | None,
 ) -> tuple[bytes, Decoded, str]:
-    """The bytes of a file, its text, and the language or format of that."""
+    """The bytes of a file, its text, and the language or format of that.
+
+    ``generated``: what ``.gitattributes`` says; None: nothing.
+    """
     if file.mode in _NO_FILES:
         raise files.Skipped(_NO_FILES[file.mode])
-    if is_generated(path):
+    if generated:
+        raise files.Generated(".gitattributes says so")
+    if generated is None and is_generated(path):
         raise files.Skipped("dependency lock or generated file")
     language = prose_format(path) or code_language(path)
     if language is None and (extension := files.ending(path)):
@@ -168,7 +180,11 @@ def _read(
         raise files.Skipped("no known text type")
     if unpack:
         return data, Decoded(clean_text(unpack(data))), language
-    return data, decode_file(data, path, partial(declared, file.path)), language
+    decoded = decode_file(data, path, partial(declared, file.path))
+    prose = prose_format(path) is not None
+    if generated is None and (why := why_generated(decoded.text, language, prose=prose)):
+        raise files.Generated(why)
+    return data, decoded, language
 
 
 def _document(
@@ -176,11 +192,12 @@ def _document(
     file: TrackedFile,
     last: LastCommit | None,
     declared: Declared,
+    generated: bool | None,
     _: bytes,
     key: Key,
 ) -> Document:
     path = key[2]
-    data, decoded, language = _read(repository, file, path, declared)
+    data, decoded, language = _read(repository, file, path, declared, generated)
     text = decoded.text
     linked = last is not None and last.exact and _is_content(data, file.content)
     moment = last.moment if last else None

@@ -575,6 +575,18 @@ def test_the_way_with_secrets_is_kept_and_a_stored_secret_goes_with_the_next_way
     assert run() == (0, 1, "")
 
 
+def test_documents_that_turn_out_to_be_generated_go_however_many_they_are(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    root = pages(tmp_path / "app/docs", "index", "a", "b")
+    assert ingest_folder(store, embedder, root).documents_new == 3
+    for name in ("a", "b"):
+        (root / f"{name}.md").write_text("x" * 9_000)
+    report = ingest_folder(store, embedder, root)
+    assert (report.ok, report.documents_deleted, set(texts(store))) == (True, 2, {"index.md"})
+    assert [issue.where for issue in report.skipped] == ["a.md", "b.md"]
+
+
 def test_a_document_from_before_secrets_were_looked_for_is_judged_by_the_next_run(
     store: Store, embedder: Any, tmp_path: Path
 ) -> None:

@@ -82,6 +82,16 @@ def test_a_reason_that_many_have_is_printed_once(capsys: pytest.CaptureFixture[s
     assert lines[1:] == ["4 failed", f"  export.json item 0: {why} (and 2 more)", "  a.md: no text"]
 
 
+def test_files_that_are_left_out_for_one_reason_share_a_line_with_three_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    why = "generated: its header says so"
+    left = [ReadIssue(f"{n}.py", why, failed=False, state="left_out") for n in range(5)]
+    show_report(IngestReport(skipped=left))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == ["5 left out", f"  0.py, 1.py, 2.py: {why} (and 2 more)"]
+
+
 EVENT = Progress("scan", 5, 3, 0, 0, 0, 9, 9, 1.0, 3.0, 0.5, 1.0)
 
 
