@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 
 ingest_app = typer.Typer(no_args_is_help=True, help="Read sources into a collection.")
 
+_Also = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar=".ENDING[=KIND]",
+        help="Also read files with this ending, such as .log=text; may be given repeatedly; kept"
+        " for later runs, '' drops those.",
+    ),
+]
+
 _Exports = Annotated[
     list[Path], typer.Argument(help="JSON as the API gives it or `gh api --paginate` writes it.")
 ]
@@ -87,6 +96,7 @@ def ingest_git(
     diffs: Annotated[
         bool | None, typer.Option(help="Also search what each commit changed; kept for later runs.")
     ] = None,
+    also: _Also = None,
     relocated: Relocated = False,
     stop_after: StopAfter = None,
     watch: Annotated[
@@ -110,7 +120,7 @@ def ingest_git(
         )
 
     def source() -> Source:
-        return git_source(path, repo, exclude=exclude or (), diffs=diffs)
+        return git_source(path, repo, exclude=exclude or (), diffs=diffs, also=also)
 
     if watch:  # git says what the tree has: what a branch lacks is no accident
         options = replace(options, allow_mass_delete=True)
@@ -133,6 +143,7 @@ def ingest_folder(
         str | None,
         typer.Option(help="The folder's web address, for links; kept for later runs, '' drops it."),
     ] = None,
+    also: _Also = None,
     relocated: Relocated = False,
     stop_after: StopAfter = None,
     *,
@@ -144,7 +155,7 @@ def ingest_folder(
     """
     from operators.sources.folder import folder_source
 
-    source = folder_source(path, corpus, repo, base_url=base_url)
+    source = folder_source(path, corpus, repo, base_url=base_url, also=also)
     ingest_source(source, options, relocated=relocated, stop_after_s=stop_after)
 
 

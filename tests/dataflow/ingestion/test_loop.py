@@ -549,6 +549,33 @@ def test_diffs_of_commits_are_read_until_a_run_says_no(
         assert changed() == (0, passages)
 
 
+def test_chosen_endings_are_read_and_kept_and_added_to_until_a_run_drops_them(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    root = repository(tmp_path / "x/app", "index")
+    for name in ("a.xyz", "b.abc", "c.note"):
+        (root / name).write_text(f"The text of {name}.\n")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "Second")
+
+    def found(**options: Any) -> set[str]:
+        report = ingest_git(store, embedder, root, allow_mass_delete=True, **options)
+        assert report.ok
+        names = {name for (name,) in store.rows("SELECT document_id FROM documents")}
+        return names & {"a.xyz", "b.abc", "c.note"}
+
+    assert found() == set()
+    assert found(also=[".xyz"]) == {"a.xyz"}
+    assert found() == {"a.xyz"}
+    assert found(diffs=True) == {"a.xyz"}
+    assert found(also=[".abc", ".note=markdown"]) == {"a.xyz", "b.abc", "c.note"}
+    assert found(also=[".note=text"]) == {"a.xyz", "b.abc", "c.note"}
+    kinds = "SELECT corpus, language FROM documents WHERE document_id = 'c.note'"
+    assert store.rows(kinds) == [("docs", "text")]
+    assert found(also=[""]) == set()
+    assert found() == set()
+
+
 def test_the_way_with_secrets_is_kept_and_a_stored_secret_goes_with_the_next_way(
     store: Store, embedder: Any, tmp_path: Path
 ) -> None:
