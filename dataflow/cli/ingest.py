@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 
 ingest_app = typer.Typer(no_args_is_help=True, help="Read sources into a collection.")
 
+_Also = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar=".ENDING[=KIND]",
+        help="Also read files with this ending, such as .log=text; may be given repeatedly; kept"
+        " for later runs, '' drops those.",
+    ),
+]
+
 _Exports = Annotated[
     list[Path], typer.Argument(help="JSON as the API gives it or `gh api --paginate` writes it.")
 ]
@@ -95,6 +104,7 @@ def ingest_git(
             " kept for later runs, '' drops it.",
         ),
     ] = None,
+    also: _Also = None,
     relocated: Relocated = False,
     stop_after: StopAfter = None,
     watch: Annotated[
@@ -118,7 +128,9 @@ def ingest_git(
         )
 
     def source() -> Source:
-        return git_source(path, repo, exclude=exclude or (), diffs=diffs, objects_from=objects_from)
+        return git_source(
+            path, repo, exclude=exclude or (), diffs=diffs, also=also, objects_from=objects_from
+        )
 
     if watch:  # git says what the tree has: what a branch lacks is no accident
         options = replace(options, allow_mass_delete=True)
@@ -141,6 +153,7 @@ def ingest_folder(
         str | None,
         typer.Option(help="The folder's web address, for links; kept for later runs, '' drops it."),
     ] = None,
+    also: _Also = None,
     relocated: Relocated = False,
     stop_after: StopAfter = None,
     *,
@@ -152,7 +165,7 @@ def ingest_folder(
     """
     from operators.sources.folder import folder_source
 
-    source = folder_source(path, corpus, repo, base_url=base_url)
+    source = folder_source(path, corpus, repo, base_url=base_url, also=also)
     ingest_source(source, options, relocated=relocated, stop_after_s=stop_after)
 
 

@@ -111,9 +111,9 @@ def ingest(
 def _owned(
     store: Store, source: Source, *, relocated: bool, secrets: str | None
 ) -> tuple[Source, list[ReadIssue]]:
-    """``source`` with its option and its mode for secrets; and notes.
+    """``source`` with its options and its mode for secrets; and notes.
 
-    The caller or an earlier run chose both, and the store keeps them for the next run. Without a
+    The caller or an earlier run chose them, and the store keeps them for the next run. Without a
     mode, secrets are skipped. A note names a collection's other copy of the source.
 
     Raises:
@@ -127,10 +127,20 @@ def _owned(
     notes = [ReadIssue(source.addresses[0], why.format(repo), failed=False) for repo in others]
     owner = owner_key(source.reader, *min(scopes, default=("", "")))
     if source.choosing is not None and source.scopes:
-        choice = kept_choice(store, owner, source.option, source.choice)
-        source = source if choice == source.choice else source.choosing(choice or "")
+        chosen = {name: _kept(store, owner, source, name) for name in source.choices}
+        source = source if chosen == source.choices else source.choosing(chosen)
     judged = without_secrets(
         source, secrets or kept_choice(store, owner, "secrets", None) or "skip"
     )
     kept_choice(store, owner, "secrets", secrets)  # now that it is known to be a mode
     return judged, notes
+
+
+def _kept(store: Store, owner: str, source: Source, option: str) -> str:
+    """What the store keeps of ``option`` from now on: what the caller chose, else what it kept."""
+    given = source.choices[option]
+    if given and option in source.adding:
+        words = given.split()
+        before = (kept_choice(store, owner, option, None) or "").split()
+        given = " ".join([*(word for word in before if word not in words), *words])
+    return kept_choice(store, owner, option, given) or ""

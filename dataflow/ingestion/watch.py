@@ -105,7 +105,7 @@ class WatchedFolder:
                 raise CrosscorpusError(f"{self.path} was replaced while it was read")
 
         other = source.choosing
-        choosing = other and (lambda choice: self._only(now, other(choice)))
+        choosing = other and (lambda chosen: self._only(now, other(chosen)))
         return replace(source, scan=scan, choosing=choosing)
 
 

@@ -9,7 +9,7 @@ Text is compared in Unicode's compatible form (NFKC) with folded case, so that l
 letters and decomposed accents are the same words. Scripts that put no blank between words (Chinese,
 Japanese, Thai) and Korean, whose particles stick to their word, give overlapping pairs of letters,
 as Lucene's CJKBigramFilter does; where such a script meets another one, a word ends. The names
-``C++``, ``C#`` and ``.net`` keep their signs, an operator of two or three signs is a term, and a
+``C++``, ``C#`` and ``.net`` keep their signs, an operator is a term, and a
 hash is its first seven digits and the whole, since people shorten it.
 """
 
@@ -55,13 +55,62 @@ _MARKS = (  # accents and vowel signs, which ``\w`` leaves out
 _IGNORED = dict.fromkeys(map(ord, "\xad\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff"))
 """Signs that nobody sees in a word: soft hyphens, joiners, variation selectors."""
 
+_OPERATORS = [
+    "=>",
+    "->",
+    "<-",
+    "<->",
+    "<=>",
+    "==",
+    "!=",
+    "===",
+    "!==",
+    "<=",
+    ">=",
+    "&&",
+    "||",
+    "??",
+    "??=",
+    "?.",
+    "?:",
+    "::",
+    ":=",
+    "+=",
+    "-=",
+    "*=",
+    "%=",
+    "|=",
+    "&=",
+    "^=",
+    "<<",
+    ">>",
+    ">>>",
+    "<<=",
+    ">>=",
+    "<>",
+    "|>",
+    "<|",
+    "=~",
+    "!~",
+    "->>",
+    "#>",
+    "#>>",
+    "@>",
+    "<@",
+    "@@",
+    "$$",
+    "&^",
+    "..=",
+]
+"""Without the marks of comments and markup (``//``, ``**``, ``--``, ``...``), which say nothing."""
+
 _SIGNS = r"!$%&*+\-./:<=>?@\\^|~#"
 _REST = (
     r"(?:(?<=\d)\.\d\w*){0,7}"  # a number with dots
     r"(?:(?<!\w\w)(?:\+\+|#)(?![+#A-Za-z_]))?"  # C++17 and F#, no ``note#1``
     r"|(?<![\w)\]}>.])\.(?:net|NET|Net)\b"
 )
-_OPERATOR = rf"(?<![{_SIGNS}])[{_SIGNS}]{{2,3}}(?![{_SIGNS}])"
+_OPERATOR = rf"(?<![{_SIGNS}])(?:{'|'.join(map(re.escape, _OPERATORS))})(?![{_SIGNS}])"
 _ASCII_WORD = re.compile(rf"\w+{_REST}", re.ASCII)
 _ANY_WORD = re.compile(rf"[\w{_MARKS}{_UNSPACED}]+{_REST}")
 _ASCII_PIECE = re.compile(f"{_ASCII_WORD.pattern}|{_OPERATOR}", re.ASCII)

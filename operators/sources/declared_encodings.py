@@ -1,4 +1,6 @@
-"""The encodings that files beside a file declare for it: ``.gitattributes`` and ``.editorconfig``.
+"""What files beside a file declare for it: ``.gitattributes`` and ``.editorconfig``.
+
+An encoding, and whether a program wrote the file (``linguist-generated``).
 
 They count from the file's folder up to the top of its source. A folder is read once a scan. A
 stranger may have written these files, so that only the matcher of
@@ -23,7 +25,8 @@ Declared = Callable[[bytes], str | None]
 
 _LARGEST = 100_000  # bytes of such a file
 _MOST_ALTERNATIVES = 100  # that the braces of one pattern stand for
-_ATTRIBUTE = re.compile(rb"(?<!\S)[-!]?working-tree-encoding(?:=(?P<name>\S+))?(?!\S)")
+_ENCODING = re.compile(rb"(?<!\S)[-!]?working-tree-encoding(?:=(?P<value>\S+))?(?!\S)")
+_GENERATED = re.compile(rb"(?<!\S)(?P<off>[-!])?linguist-generated(?:=(?P<value>\S+))?(?!\S)")
 _LINE = re.compile(rb'[ \t]*(?P<pattern>"(?:[^"\\]|\\.)*"|[^\s"#]\S*)[ \t]+(?P<attributes>.*)')
 _SECTION = re.compile(rb"\[(?P<pattern>.{1,1024})\]\s*(?:[#;].*)?")
 _PAIR = re.compile(rb"(?P<key>[\w-]+)\s*[=:]\s*(?P<value>[^\s#;]*)")
@@ -34,7 +37,7 @@ _Rule = tuple[Callable[[bytes], bool], str | None]
 
 
 class _Rules(NamedTuple):
-    """What one file says: for which paths below its folder, and which encoding; the last counts."""
+    """What one file says: for which paths below its folder, and which value; the last counts."""
 
     rules: Sequence[_Rule] = ()
     is_top: bool = False  # no file above it counts
@@ -42,7 +45,9 @@ class _Rules(NamedTuple):
 
 def declared_encodings(root: bytes) -> Declared:
     """What the files in the folder ``root`` and below it declare; each is read once."""
-    attributes = lru_cache(1000)(partial(_read, root, b".gitattributes", _attributes))
+    attributes = lru_cache(1000)(
+        partial(_read, root, b".gitattributes", partial(_attributes, _ENCODING, _encoding))
+    )
     settings = lru_cache(1000)(partial(_read, root, b".editorconfig", _settings))
 
     def declared(path: bytes) -> str | None:
@@ -51,15 +56,37 @@ def declared_encodings(root: bytes) -> Declared:
     return declared
 
 
+def declared_generated(root: bytes) -> Callable[[bytes], bool | None]:
+    """Whether the files in ``root`` and below it say that a program wrote a file; None: neither."""
+    parse = partial(_attributes, _GENERATED, _generated)
+    attributes = lru_cache(1000)(partial(_read, root, b".gitattributes", parse))
+
+    def declared(path: bytes) -> bool | None:
+        said = _nearest(attributes, path)
+        return None if said is None else said == "true"
+
+    return declared
+
+
+def _encoding(found: re.Match[bytes]) -> str | None:
+    return None if found["value"] is None else found["value"].decode("ascii", "replace")
+
+
+def _generated(found: re.Match[bytes]) -> str | None:
+    if found["off"] == b"!":
+        return None
+    return "false" if found["off"] or (found["value"] or b"").lower() == b"false" else "true"
+
+
 def _nearest(of_folder: Callable[[bytes], _Rules], path: bytes) -> str | None:
     folder = path
     while folder:
         folder = posixpath.dirname(folder)
         found = of_folder(folder)
         within = path[len(folder) :].lstrip(b"/")
-        for holds, encoding in reversed(found.rules):
+        for holds, value in reversed(found.rules):
             if holds(within):
-                return encoding
+                return value
         if found.is_top:
             break
     return None
@@ -72,16 +99,18 @@ def _read(root: bytes, name: bytes, parse: Callable[[bytes], _Rules], folder: by
         return _Rules()
 
 
-def _attributes(data: bytes) -> _Rules:
+def _attributes(
+    attribute: re.Pattern[bytes], value: Callable[[re.Match[bytes]], str | None], data: bytes
+) -> _Rules:
     rules = list[_Rule]()
     for line in data.splitlines():
         found = _LINE.fullmatch(line)
-        said = found and [*_ATTRIBUTE.finditer(found["attributes"])]
+        said = found and [*attribute.finditer(found["attributes"])]
         if found and said and not line.startswith(b"[attr]"):
             pattern = found["pattern"]
             if pattern.startswith(b'"'):
                 pattern = re.sub(rb"\\(.)", rb"\1", pattern[1:-1])
-            rules += _rule([pattern], said[-1]["name"])
+            rules += _rule([pattern], value(said[-1]))
     return _Rules(rules)
 
 
@@ -92,18 +121,17 @@ def _settings(data: bytes) -> _Rules:
             inside = re.sub(rb"/\*\*(?=[^/*])", rb"/**/*", section["pattern"])  # as in src/**.c
             patterns = [*islice(_alternatives(inside), _MOST_ALTERNATIVES)]
         elif (pair := _PAIR.match(line)) and pair["key"].lower() == b"charset" and patterns:
-            rules += _rule(patterns, pair["value"])
+            rules += _rule(patterns, pair["value"].decode("ascii", "replace"))
         elif pair and pair["key"].lower() == b"root" and not patterns:
             is_top = pair["value"].lower() == b"true"
     return _Rules(rules, is_top)
 
 
-def _rule(patterns: Sequence[bytes], encoding: bytes | None) -> Iterator[_Rule]:
+def _rule(patterns: Sequence[bytes], value: str | None) -> Iterator[_Rule]:
     """The rule of ``patterns``; none if gitignore has no such pattern."""
     lines = (re.sub(rb"^([!#])", rb"\\\1", pattern) for pattern in patterns)
-    name = None if encoding is None else encoding.decode("ascii", "replace")
     with suppress(ValueError):
-        yield ignore_patterns(b"\n".join(lines)), name
+        yield ignore_patterns(b"\n".join(lines)), value
 
 
 def _alternatives(pattern: bytes) -> Iterator[bytes]:

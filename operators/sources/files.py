@@ -5,13 +5,14 @@ file's size is bounded before it is opened and while it is read; its hash and it
 same bytes.
 """
 
+import codecs
 import errno
 import hashlib
 import os
 import stat
 from collections.abc import Callable, Container, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from posixpath import splitext
 
@@ -20,11 +21,30 @@ from operators.foundation.sanitize import shown_path
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Item, Key, ReadIssue
 
+_SNIFFED = 8192  # bytes
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
 class Skipped(Exception):
     """A file is left out on purpose; says why."""
+
+    ending: str | None = None
+    is_text = False
+
+
+class UnknownEnding(Skipped):
+    """No reader has the ending of a file; ``is_text`` says whether it holds text."""
+
+    def __init__(self, ending: str, is_text: bool, what: str = "text") -> None:
+        super().__init__(f"no known {what} type: {ending}")
+        self.ending, self.is_text = ending, is_text
+
+
+class Generated(Skipped):
+    """A program wrote the file; says how it is known."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"generated: {why}")
 
 
 class Gone(Skipped):
@@ -86,7 +106,11 @@ def file_item(path: bytes, names: Container[bytes], scope: tuple[str, str], read
     except NoDocument as reason:
         return ReadIssue(shown, str(reason), failed=False)
     except Skipped as reason:
-        return ReadIssue(shown, str(reason), failed=False, key=key, state="left_out")
+        gone = isinstance(reason, Generated)  # an earlier version made a flood of chunks
+        issue = ReadIssue(
+            shown, str(reason), failed=False, key=key, state="left_out", withdrawn=gone
+        )
+        return replace(issue, ending=reason.ending, is_text=reason.is_text)
     except (OSError, ValueError) as exc:
         return ReadIssue(shown, f"cannot be read: {getattr(exc, 'strerror', None) or exc}", key=key)
 
@@ -163,6 +187,20 @@ def read_file(root: bytes, path: bytes, limit: int) -> Content:
     if len(data) > limit:
         raise Skipped(f"larger than {limit} bytes")
     return Content(data, found.st_mtime)
+
+
+def holds_text(root: bytes, path: bytes) -> bool:
+    """Whether the beginning of a file is UTF-8 without NUL; False too if it cannot be read."""
+    try:
+        opened = os.open(os.path.join(root, path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(opened, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(opened).st_mode):
+                return False
+            first = stream.read(_SNIFFED)
+        codecs.getincrementaldecoder("utf-8")().decode(first)  # its last character may be cut
+    except (OSError, ValueError):
+        return False
+    return bool(first) and b"\0" not in first
 
 
 def content_key(content: Content, *others: str | None) -> str:

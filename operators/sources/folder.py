@@ -6,7 +6,7 @@ is empty or gone ends with an error: nobody deleted its documents.
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -18,17 +18,19 @@ from urllib.parse import quote
 from operators.foundation.front_matter import stated_title
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources import files
+from operators.sources.also import Also, also_read, kind_of
 from operators.sources.dates.document_date import HTML, document_date
 from operators.sources.dates.stated_version import document_version
-from operators.sources.declared_encodings import Declared, declared_encodings
+from operators.sources.declared_encodings import Declared, declared_encodings, declared_generated
 from operators.sources.encodings import decode_file, with_plain_line_ends
 from operators.sources.formats.asciidoc import asciidoc_text, asciidoc_title
 from operators.sources.formats.docx import read_docx
 from operators.sources.formats.headings import prose_title
 from operators.sources.formats.html import html_text
-from operators.sources.formats.languages import prose_format
+from operators.sources.formats.languages import is_prose, prose_format
 from operators.sources.formats.notebook import notebook_text
 from operators.sources.formats.pdf import PdfReader, PdfRefused, pdf_text, pdf_title
+from operators.sources.generated import why_generated
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError, is_corpus_name
 from operators.sources.protocol import (
@@ -63,12 +65,25 @@ class _Parsed(NamedTuple):
     metadata: Mapping[str, object] = MappingProxyType({})
 
 
+class _Folder(NamedTuple):
+    """What all files of a folder share."""
+
+    root: bytes
+    base_url: str | None
+    also: Also
+    pdf: PdfReader
+    declared: Declared
+    generated: Callable[[bytes], bool | None]  # what ``.gitattributes`` says
+    text_endings: dict[str, bool]  # whether the first file of an unknown ending holds text
+
+
 def folder_source(
     path: Path | str,
     corpus: str = "docs",
     repo: str | None = None,
     *,
     base_url: str | None = None,
+    also: Sequence[str] | None = None,
 ) -> Source:
     """The documents of the folder at ``path``, each named by its path within it.
 
@@ -77,9 +92,12 @@ def folder_source(
         corpus: where they belong.
         repo: the name to store them under; else the folder's.
         base_url: web address of the folder, if it has one; a document's address is made from it.
+        also: further endings to read as texts, each ``.ENDING`` or ``.ENDING=KIND``, besides those
+            of earlier runs; a single empty one drops those.
 
     Raises:
         SourceError: ``path`` is not a folder, or no corpus may be called ``corpus``.
+        SourceError, UnknownName: as :func:`~operators.sources.also.also_read`.
     """
     if not is_corpus_name(corpus):
         raise SourceError(
@@ -92,11 +110,14 @@ def folder_source(
     name = clean_text(repo or shown_path(os.fsencode(os.path.basename(root))))
     walk = files.Walk(os.fsencode(root), (corpus, name), MAX_TEXT)
 
+    endings = also_read([one for one in also or () if one])
+
     def scan() -> Iterator[Item]:
         with closing(PdfReader()) as pdf:
-            yield from walk.items(
-                partial(_item, walk.root, base_url or None, pdf, declared_encodings(walk.root))
-            )
+            root = walk.root
+            told = declared_encodings(root), declared_generated(root)
+            folder = _Folder(root, base_url or None, endings, pdf, *told, {})
+            yield from walk.items(partial(_item, folder))
 
     source = Source(
         READER,
@@ -104,8 +125,11 @@ def folder_source(
         (walk.scope,),
         lambda: walk.done / walk.found,
         (shown_path(walk.root),),
-        base_url,
-        lambda url: folder_source(path, corpus, repo, base_url=url),
+        choices={"base_url": base_url, "also": None if also is None else " ".join(also)},
+        choosing=lambda chosen: folder_source(
+            path, corpus, repo, base_url=chosen["base_url"], also=chosen["also"].split()
+        ),
+        adding=frozenset(("also",)),
     )
     return without_ignored(source, root)
 
@@ -120,23 +144,44 @@ def document_format(path: str) -> str | None:
     return "pdf" if suffix == ".pdf" else "html" if suffix in HTML else prose_format(path)
 
 
-def _item(
-    root: bytes, base_url: str | None, pdf: PdfReader, declared: Declared, path: bytes, key: Key
-) -> Item:
-    shown = key[2]
-    kind = document_format(shown)
-    if kind is None:
-        raise files.NoDocument(f"no known document type: {files.ending(shown) or 'no ending'}")
+def _kind(folder: _Folder, path: bytes, shown: str) -> str:
+    """The format of a document or, of a file that is read as chosen, its language."""
+    extension = files.ending(shown)
+    name = extension.lower().removeprefix(".")
+    if name in folder.also and (chosen := kind_of(shown, folder.also)):
+        return chosen
+    if kind := document_format(shown):
+        return kind
+    if not extension:
+        raise files.NoDocument("no known document type: no ending")
+    seen = folder.text_endings
+    if extension not in seen:
+        seen[extension] = files.holds_text(folder.root, path)
+    raise files.UnknownEnding(extension, seen[extension], "document")
+
+
+def _item(folder: _Folder, path: bytes, key: Key) -> Item:
+    root, base_url, shown = folder.root, folder.base_url, key[2]
+    kind = _kind(folder, path, shown)
+    said = folder.generated(path)
+    if said:
+        raise files.Generated(".gitattributes says so")
     content = files.read_file(root, path, MAX_PDF if kind in ("pdf", "docx") else MAX_TEXT)
     how: tuple[str, ...] = ()
     note = None
     if kind == "pdf":
-        read = partial(parse_pdf, content.data, pdf)
+        read = partial(parse_pdf, content.data, folder.pdf)
     elif kind in _PACKED:
         read = partial(_PACKED[kind], content.data)
     else:
-        decoded = decode_file(content.data, shown, partial(declared, path))
-        read, how, note = partial(_PARSERS[kind], decoded.text), decoded.how, decoded.note
+        decoded = decode_file(content.data, shown, partial(folder.declared, path))
+        judged = said is None and kind != "html"  # its text has no pictures and no scripts
+        if judged and (why := why_generated(decoded.text, kind, prose=is_prose(kind))):
+            raise files.Generated(why)
+        parser = _PARSERS.get(kind, _PARSERS["text"])
+        read, how, note = partial(parser, decoded.text), decoded.how, decoded.note
+    if kind != document_format(shown):
+        how += (kind,)
     hashed = files.content_key(content, shown, base_url, *how)
     uri = None if base_url is None else f"{base_url.rstrip('/')}/{quote(path)}"
     file = os.fsdecode(os.path.join(root, path))

@@ -85,7 +85,7 @@ class ReadIssue:
     that always fails: it is not tried again before it changes. ``state`` is the document's state in
     the ledger: ``failed``, ``no_text`` (scanned) or ``encrypted``; or ``left_out``, on purpose: a
     complete scan then deletes its last version. ``withdrawn`` says that no version may stay in the
-    store: the document holds a secret.
+    store: the document holds a secret, or a program wrote it.
     """
 
     where: str
@@ -95,6 +95,8 @@ class ReadIssue:
     content: str | None = None
     state: str = "failed"
     withdrawn: bool = False
+    ending: str | None = None  # with its dot, of a file that is left out for it
+    is_text: bool = False  # such a file holds text, so that ``--also`` reads it
 
     def __str__(self) -> str:
         """One printable line."""
@@ -139,13 +141,15 @@ class Source:
     # Where it is found, the path first; another source with its name shares none of them
     # (operators.postgres.write.source_ownership). Empty where no address distinguishes two sources.
     addresses: tuple[str, ...] = ()
-    choice: str | None = None  # empty: the caller chose nothing, whatever it was; None: not said
-    choosing: Callable[[str], Source] | None = None  # the same source with another choice
+    # By the name of an option that the store keeps, what the caller chose; None: not said. Empty:
+    # nothing, whatever it was.
+    choices: Mapping[str, str | None] = field(default_factory=dict)
+    choosing: Callable[[Mapping[str, str]], Source] | None = None  # the same with other choices
+    adding: frozenset[str] = frozenset()  # options whose words come to those that are kept
     # Whether a document is not to be read, or known to be deleted: that it goes is no surprise.
     left_out: Callable[[Key], bool] = lambda _: False
     judged: str = "secrets allowed"  # what became of secrets, by which rules; in the fingerprint
     whole: bool = True  # a document that a complete scan lacks has vanished; else: is elsewhere
-    option: str = "base_url"  # what is chosen; the store keeps the choice under this name
     revision: str | None = None  # the commit that it reads, of a repository
     command: Sequence[str] | None = None  # what reads it: a folder, and arguments for this program
     # Reads its beginning, and raises a CrosscorpusError where nothing there is of its kind.
@@ -168,7 +172,7 @@ def of_corpora(source: Source, corpora: Collection[str]) -> Source:
 
     scopes = source.scopes and tuple(scope for scope in source.scopes if scope[0] in corpora)
     other = source.choosing
-    choosing = other and (lambda choice: of_corpora(other(choice), corpora))
+    choosing = other and (lambda chosen: of_corpora(other(chosen), corpora))
     return replace(source, scan=scan, scopes=scopes, choosing=choosing)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -21,6 +22,7 @@ from operators.context.citations import MOST_ALTERNATES
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.foundation.escape import UNSEEN_IN_A_LINE
+from operators.sources.protocol import printable
 
 if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which takes a second
     from dataflow.ingestion.run import IngestReport
@@ -36,6 +38,8 @@ _LINE_SECONDS = 10.0
 _CITATIONS = 8  # links that are shown
 _SNIPPET, _SNIPPET_LINES = 240, 5
 _ISSUES_SHOWN, _SLOWEST = 10, 6
+_ENDINGS = 12  # that are counted one by one
+_NAMED = 3  # files that were left out for one reason
 
 
 @contextmanager
@@ -317,6 +321,7 @@ def report_as_json(report: IngestReport) -> dict[str, Any]:
     return {
         **asdict(report),
         **{name: [*map(str, getattr(report, name))] for name in ("failed", "skipped", "notes")},
+        "left_out_by_ending": _endings(report.skipped),
         "ok": report.ok,
     }
 
@@ -355,7 +360,10 @@ def show_report(report: IngestReport) -> None:
     ):
         if issues:
             OUT.print(f"[{style}]{len(issues)} {title}[/]")
-        print_first(_by_reason(issues), _ISSUES_SHOWN, "  ")
+        if endings := _by_ending(issues):
+            OUT.print(Text(f"  {endings}"))
+        others = [issue for issue in issues if issue.ending is None]
+        print_first(_by_reason(others), _ISSUES_SHOWN, "  ")
 
 
 def show_change(change: IngestReport | Embedded | Exception) -> None:
@@ -378,11 +386,38 @@ def show_change(change: IngestReport | Embedded | Exception) -> None:
     OUT.print(Text(f"{datetime.now():%H:%M:%S} {said}", style=style))
 
 
+def _by_ending(issues: Sequence[ReadIssue]) -> str:
+    """How many files are left out for their ending, most first, and how to read those of text.
+
+    Empty where there is none.
+    """
+    counts = _endings(issues)
+    texts = {issue.ending for issue in issues if issue.is_text}
+    most = [*counts]
+    shown = sorted(most, key=lambda name: name not in texts)[:_ENDINGS]  # texts are to be seen
+    shown.sort(key=most.index)
+    said = [f"{counts[name]} {printable(name)}" for name in shown]
+    if rest := sum(counts.values()) - sum(counts[name] for name in shown):
+        said.append(f"{rest} of other endings")
+    readable = " ".join(f"--also {printable(name)}" for name in shown if name in texts)
+    return ", ".join(said) + (f"; {readable} reads them" if readable else "")
+
+
+def _endings(issues: Sequence[ReadIssue]) -> dict[str, int]:
+    """How many files are left out for each ending, most first."""
+    counts = Counter(issue.ending for issue in issues if issue.ending)
+    return dict(sorted(counts.items(), key=lambda of: (-of[1], of[0])))
+
+
 def _by_reason(issues: Sequence[ReadIssue]) -> list[str]:
-    """A line for each reason, with the first place that has it and how many more do."""
+    """A line for each reason, with the first places that have it and how many more do."""
     alike: dict[str, list[ReadIssue]] = {}
     for issue in issues:
         alike.setdefault(issue.reason, []).append(issue)
-    return [
-        f"{first}{f' (and {len(more)} more)' if more else ''}" for first, *more in alike.values()
-    ]
+    lines = []
+    for same in alike.values():
+        named = same[: _NAMED if same[0].state == "left_out" else 1]
+        others = [f"{printable(issue.where)}, " for issue in named[:-1]]
+        more = len(same) - len(named)
+        lines.append(f"{''.join(others)}{named[-1]}{f' (and {more} more)' if more else ''}")
+    return lines

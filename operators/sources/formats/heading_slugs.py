@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from posixpath import splitext
 
 from operators.sources.formats.headings import MARKDOWN_LINK, Heading
+from operators.sources.formats.languages import MARKDOWN
 
 _TAG = re.compile(r"<[^<>]*>")
 _WIKI_LINK = re.compile(r"\[\[:?(?:[^\]\[|]*\|)?([^\]\[|]*)\]\]")
@@ -62,7 +63,7 @@ def _asciidoctor(heading: str) -> str:
 
 
 _SLUGS = {
-    **dict.fromkeys((".md", ".markdown", ".mdx", ".ipynb", ".rst", ".docx"), (_github, "-", 1)),
+    **dict.fromkeys((*MARKDOWN, ".ipynb", ".rst", ".docx"), (_github, "-", 1)),
     **dict.fromkeys((".mediawiki", ".wiki"), (_mediawiki, "_", 2)),
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), (_asciidoctor, "_", 2)),
 }

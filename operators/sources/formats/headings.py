@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from operators.embedding.passage import MAX_HEADING
 from operators.foundation.front_matter import find_front_matter, front_matter_lines
-from operators.sources.formats.languages import prose_format
+from operators.sources.formats.languages import MARKDOWN, prose_format
 
 
 class Heading(NamedTuple):
@@ -223,7 +223,7 @@ def _restructured(text: str) -> Iterator[Heading]:
 
 
 _FORMATS: dict[str, Callable[[str], Iterable[Heading]]] = {
-    **dict.fromkeys((".md", ".markdown", ".mdx", ".mkd", ".ipynb"), _markdown),
+    **dict.fromkeys((*MARKDOWN, ".ipynb"), _markdown),
     **dict.fromkeys((".mediawiki", ".wiki"), _mediawiki),
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), _asciidoc),
     ".rst": _restructured,

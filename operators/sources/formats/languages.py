@@ -1,11 +1,14 @@
 """The kind of text in a file, by its name: code of a language, prose, or neither.
 
-The table is small on purpose: a file with an unknown name is left out with a reason, because data
-files outnumber sources in many repositories and bury what people ask about.
+A file with an unknown name is left out with a reason, because data files outnumber sources in many
+repositories and bury what people ask about. :mod:`operators.sources.formats.linguist` has the
+endings of the less frequent languages.
 """
 
 import re
 from posixpath import splitext
+
+from operators.sources.formats import linguist
 
 
 def _by_word(own: str = "", **kinds: str) -> dict[str, str]:
@@ -14,7 +17,7 @@ def _by_word(own: str = "", **kinds: str) -> dict[str, str]:
     return named | {word: kind for kind, words in kinds.items() for word in words.split()}
 
 
-_CODE = _by_word(
+_CODE = _by_word(linguist.OWN, **linguist.CODE) | _by_word(
     """awk cmake d dart dockerfile fish go java lua nim nix r sql svelte swift tcl thrift toml vim
         vue zig""",
     python="py pyi pyx pxd",
@@ -84,7 +87,7 @@ _CODE_NAMES = _by_word(
     bash=".bashrc .bash_profile .profile .zshrc",
 )
 _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt")
-_PROSE = _by_word(
+_PROSE = _by_word(**linguist.PROSE) | _by_word(
     markdown="md markdown mdx mkd",
     rst="rst rest",
     text="txt text",
@@ -92,6 +95,12 @@ _PROSE = _by_word(
     docx="docx",
     ipynb="ipynb",
 )
+MARKDOWN = tuple(f".{ending}" for ending, kind in _PROSE.items() if kind == "markdown")
+"""The endings of Markdown, with their dots."""
+
+PACKED = ("docx", "ipynb")
+"""The formats of prose that are no text."""
+
 _PROSE_NAMES = _by_word(
     text="""readme changes changelog news history contributing install installing authors
         maintainers todo license licence copying notice security roadmap faq"""
@@ -133,7 +142,7 @@ def code_language(path: str) -> str | None:
 
 
 def prose_format(path: str) -> str | None:
-    """markdown, rst, asciidoc, docx, ipynb or text for a file people read, or None.
+    """markdown, rst, asciidoc, docx, ipynb, org, text, ... for a file people read, or None.
 
     >>> prose_format("README"), prose_format("a/guide.rst"), prose_format("requirements-dev.txt")
     ('text', 'rst', None)
@@ -142,6 +151,17 @@ def prose_format(path: str) -> str | None:
     if code_language(path) is not None:
         return None
     return _PROSE_NAMES.get(name) or _PROSE.get(extension)
+
+
+def known_kinds() -> frozenset[str]:
+    """The names of all languages and formats that a text may have."""
+    kinds = {*_CODE.values(), *_CODE_NAMES.values(), *_PROSE.values()}
+    return frozenset(kinds.difference(PACKED))
+
+
+def is_prose(kind: str) -> bool:
+    """Whether ``kind`` is a format of a text that people read."""
+    return kind in _PROSE.values()
 
 
 def script_language(first_bytes: bytes) -> str | None:

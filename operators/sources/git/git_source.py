@@ -10,8 +10,8 @@ from posixpath import normpath
 
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import shown_path
+from operators.sources.also import Also, also_read, kind_of
 from operators.sources.files import text_size
-from operators.sources.formats.languages import code_language, prose_format
 from operators.sources.git.commit_diffs import with_diffs
 from operators.sources.git.commit_log import (
     Commit,
@@ -57,6 +57,7 @@ class _Walk:
     repository: Repository
     exclude: Sequence[str]
     diffs: bool
+    also: Also
     done: int = 0
     found: int = 1
 
@@ -76,7 +77,7 @@ class _Walk:
             if cuts := cut_commits(repository.root):
                 yield ReadIssue(HISTORY, _SHALLOW, failed=False)
             size = partial(text_size, os.fsencode(repository.root), largest=MAX_FILE)
-            texts = sum(size(path) for path, _ in tracked.starting(b"") if _is_text(path))
+            texts = sum(size(path) for path, _ in tracked.starting(b"") if self._is_text(path))
             commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
             self.done, self.found = 0, max(commits * _OF_A_COMMIT + texts, 1)
             on_file = partial(remember_last_commit, tracked, last, cuts=cuts)
@@ -85,10 +86,13 @@ class _Walk:
             for commit in each_once(log, merges):
                 self.done += _OF_A_COMMIT
                 yield history_document(repository, commit, cut=commit.commit in cuts)
-            for item in read_tree(repository, tracked, last):
+            for item in read_tree(repository, tracked, last, self.also):
                 self.done = min(self.done + len(getattr(item, "text", "")), self.found)
                 yield item
             self.done = self.found
+
+    def _is_text(self, path: bytes) -> bool:
+        return kind_of(shown_path(path), self.also) is not None
 
 
 def git_source(
@@ -97,6 +101,7 @@ def git_source(
     *,
     exclude: Sequence[str] = (),
     diffs: bool | None = None,
+    also: Sequence[str] | None = None,
     objects_from: Path | str | None = None,
 ) -> Source:
     """The working tree at ``path``: sources as ``code``, commits as ``history``, prose as ``docs``.
@@ -116,6 +121,8 @@ def git_source(
             matches any characters, slashes too. Commits stay, whatever they touch.
         diffs: each commit also has what it changed, at most ``commit_diffs.MAX_DIFF`` characters;
             None: as the last run into the same collection, at first not.
+        also: further endings to read, each ``.ENDING`` or ``.ENDING=KIND``, besides those of
+            earlier runs; a single empty one drops those.
         objects_from: the one repository that the clone may borrow objects from, as ``git clone
             --shared`` has it; kept on this machine for the working tree. None: as it was kept,
             empty: none.
@@ -123,12 +130,14 @@ def git_source(
     Raises:
         GitError: not such a folder, no commits, or git is missing; an empty pattern, or one that
             leads out of the folder.
+        SourceError, UnknownName: as :func:`~operators.sources.also.also_read`.
     """
     repository = open_repository(path, repo, objects_from)
     exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
     for pattern in exclude:
         _check_pattern(pattern)
-    walk = _Walk(repository, exclude, bool(diffs))
+    endings = also_read([one for one in also or () if one])
+    walk = _Walk(repository, exclude, bool(diffs), endings)
 
     def left_out(key: Key) -> bool:
         if key[0] == HISTORY:
@@ -161,18 +170,23 @@ def git_source(
         scopes,
         lambda: walk.done / walk.found,
         repository.addresses,
-        choice=None if diffs is None else "on" * diffs,
-        choosing=lambda on: git_source(path, repo, exclude=exclude, diffs=bool(on)),
+        choices={
+            "diffs": None if diffs is None else "on" * diffs,
+            "also": None if also is None else " ".join(also),
+        },
+        choosing=lambda chosen: git_source(
+            path,
+            repo,
+            exclude=exclude,
+            diffs=bool(chosen["diffs"]),
+            also=chosen["also"].split(),
+            objects_from=objects_from,
+        ),
+        adding=frozenset(("also",)),
         left_out=left_out,
-        option="diffs",
         revision=repository.head,
     )
     return without_ignored(source, repository.root, no_files=HISTORY)
-
-
-def _is_text(path: bytes) -> bool:
-    shown = shown_path(path)
-    return code_language(shown) is not None or prose_format(shown) is not None
 
 
 def _check_pattern(pattern: str) -> None:

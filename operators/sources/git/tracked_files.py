@@ -11,24 +11,27 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from posixpath import normpath
+from types import MappingProxyType
+from typing import NamedTuple
 
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.front_matter import stated_title
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources import files
+from operators.sources.also import Also, kind_of, reads_as_prose
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
-from operators.sources.declared_encodings import Declared, declared_encodings
+from operators.sources.declared_encodings import Declared, declared_encodings, declared_generated
 from operators.sources.encodings import Decoded, decode_file
 from operators.sources.formats.docx import read_docx
 from operators.sources.formats.headings import prose_title
 from operators.sources.formats.languages import (
-    code_language,
     is_generated,
-    prose_format,
+    is_prose,
     script_language,
 )
 from operators.sources.formats.notebook import notebook_text
+from operators.sources.generated import why_generated
 from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.repository import (
     GitError,
@@ -129,36 +132,55 @@ def is_excluded(path: str, pattern: str) -> bool:
     return plain == "." or f"{path}/".startswith(f"{plain}/") or bool(glob(plain).fullmatch(path))
 
 
+class _Tree(NamedTuple):
+    """What all files of a working tree share."""
+
+    repository: Repository
+    also: Also
+    declared: Declared
+    generated: Callable[[bytes], bool | None]  # what ``.gitattributes`` says
+    text_endings: dict[str, bool]  # whether the first file of an unknown ending holds text
+
+
 def read_tree(
-    repository: Repository, tracked: DiskDict[TrackedFile], last: Mapping[bytes, LastCommit]
+    repository: Repository,
+    tracked: DiskDict[TrackedFile],
+    last: Mapping[bytes, LastCommit],
+    also: Also = MappingProxyType({}),
 ) -> Iterator[Item]:
     """Documents of the tracked files, and a ReadIssue for each that is left out or cannot be read.
 
-    Prose comes first: there is little of it, and it says what the rest is about.
+    Prose comes first: there is little of it, and it says what the rest is about. ``also`` has the
+    endings that are read besides the known ones.
     """
-    declared = declared_encodings(os.fsencode(repository.root))
+    root = os.fsencode(repository.root)
+    tree = _Tree(repository, also, declared_encodings(root), declared_generated(root), {})
     for corpus in ("docs", "code"):
         for path, file in tracked.starting(b""):
-            if (corpus == "code") is (prose_format(shown_path(path)) is None):
-                read = partial(_document, repository, file, last.get(path), declared)
+            if (corpus == "docs") is reads_as_prose(shown_path(path), also):
+                read = partial(_document, tree, file, last.get(path))
                 yield files.file_item(path, tracked, (corpus, repository.name), read)
 
 
-def _read(
-    repository: Repository, file: TrackedFile, path: str, declared: Declared
-) -> tuple[bytes, Decoded, str]:
+def _read(tree: _Tree, file: TrackedFile, path: str) -> tuple[bytes, Decoded, str]:
     """The bytes of a file, its text, and the language or format of that."""
     if file.mode in _NO_FILES:
         raise files.Skipped(_NO_FILES[file.mode])
-    if is_generated(path):
+    generated = tree.generated(file.path)
+    if generated:
+        raise files.Generated(".gitattributes says so")
+    if generated is None and is_generated(path):
         raise files.Skipped("dependency lock or generated file")
-    language = prose_format(path) or code_language(path)
+    root, language = os.fsencode(tree.repository.root), kind_of(path, tree.also)
     if language is None and (extension := files.ending(path)):
-        raise files.Skipped(f"no known text type: {extension}")
+        seen = tree.text_endings
+        if extension not in seen:
+            seen[extension] = files.holds_text(root, file.path)
+        raise files.UnknownEnding(extension, seen[extension])
     unpack = _PACKED.get(language)
     largest = MAX_PACKED if unpack else MAX_FILE
     try:
-        data = files.read_file(os.fsencode(repository.root), file.path, largest).data
+        data = files.read_file(root, file.path, largest).data
     except files.Gone:
         raise files.NoDocument("not in the working tree") from None
     if data.startswith(_LFS_POINTER):
@@ -169,19 +191,20 @@ def _read(
     if unpack:
         text, note = unpack(data)
         return data, Decoded(clean_text(text), note=note), language
-    return data, decode_file(data, path, partial(declared, file.path)), language
+    decoded = decode_file(data, path, partial(tree.declared, file.path))
+    if generated is None and (
+        why := why_generated(decoded.text, language, prose=is_prose(language))
+    ):
+        raise files.Generated(why)
+    return data, decoded, language
 
 
 def _document(
-    repository: Repository,
-    file: TrackedFile,
-    last: LastCommit | None,
-    declared: Declared,
-    _: bytes,
-    key: Key,
+    tree: _Tree, file: TrackedFile, last: LastCommit | None, _: bytes, key: Key
 ) -> Document:
     path = key[2]
-    data, decoded, language = _read(repository, file, path, declared)
+    repository = tree.repository
+    data, decoded, language = _read(tree, file, path)
     text = decoded.text
     linked = last is not None and last.exact and _is_content(data, file.content)
     moment = last.moment if last else None
@@ -205,7 +228,7 @@ def _document(
         metadata=metadata_json(commit),
         note=decoded.note,
     )
-    if prose_format(path) is None:
+    if not is_prose(language):
         return source
     title = stated_title(text) or prose_title(text, path)
     full = os.path.join(repository.root, os.fsdecode(file.path))

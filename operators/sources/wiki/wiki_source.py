@@ -66,7 +66,9 @@ def wiki_source(
     """
     found = _wiki(path, repo, base_url)
     return replace(
-        found, choice=base_url, choosing=lambda url: wiki_source(path, repo, base_url=url)
+        found,
+        choices={"base_url": base_url},
+        choosing=lambda chosen: wiki_source(path, repo, **chosen),
     )
 
 

@@ -549,6 +549,33 @@ def test_diffs_of_commits_are_read_until_a_run_says_no(
         assert changed() == (0, passages)
 
 
+def test_chosen_endings_are_read_and_kept_and_added_to_until_a_run_drops_them(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    root = repository(tmp_path / "x/app", "index")
+    for name in ("a.xyz", "b.abc", "c.note"):
+        (root / name).write_text(f"The text of {name}.\n")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "Second")
+
+    def found(**options: Any) -> set[str]:
+        report = ingest_git(store, embedder, root, allow_mass_delete=True, **options)
+        assert report.ok
+        names = {name for (name,) in store.rows("SELECT document_id FROM documents")}
+        return names & {"a.xyz", "b.abc", "c.note"}
+
+    assert found() == set()
+    assert found(also=[".xyz"]) == {"a.xyz"}
+    assert found() == {"a.xyz"}
+    assert found(diffs=True) == {"a.xyz"}
+    assert found(also=[".abc", ".note=markdown"]) == {"a.xyz", "b.abc", "c.note"}
+    assert found(also=[".note=text"]) == {"a.xyz", "b.abc", "c.note"}
+    kinds = "SELECT corpus, language FROM documents WHERE document_id = 'c.note'"
+    assert store.rows(kinds) == [("docs", "text")]
+    assert found(also=[""]) == set()
+    assert found() == set()
+
+
 def test_the_way_with_secrets_is_kept_and_a_stored_secret_goes_with_the_next_way(
     store: Store, embedder: Any, tmp_path: Path
 ) -> None:
@@ -573,6 +600,18 @@ def test_the_way_with_secrets_is_kept_and_a_stored_secret_goes_with_the_next_way
     with pytest.raises(CrosscorpusError, match="unknown way with secrets 'skipp'"):
         run(secrets="skipp")
     assert run() == (0, 1, "")
+
+
+def test_documents_that_turn_out_to_be_generated_go_however_many_they_are(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    root = pages(tmp_path / "app/docs", "index", "a", "b")
+    assert ingest_folder(store, embedder, root).documents_new == 3
+    for name in ("a", "b"):
+        (root / f"{name}.md").write_text("x" * 9_000)
+    report = ingest_folder(store, embedder, root)
+    assert (report.ok, report.documents_deleted, set(texts(store))) == (True, 2, {"index.md"})
+    assert [issue.where for issue in report.skipped] == ["a.md", "b.md"]
 
 
 def test_a_document_from_before_secrets_were_looked_for_is_judged_by_the_next_run(

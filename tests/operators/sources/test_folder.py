@@ -16,6 +16,7 @@ from word_files import BODY, paragraph, word
 
 from operators.sources.files import Skipped, read_file
 from operators.sources.folder import document_format, folder_source, stated_release
+from operators.sources.formats.headings import headings
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, LazyDocument, ReadIssue
 
@@ -341,3 +342,23 @@ def test_a_file_that_has_more_than_its_size_says_is_read_whole_or_skipped() -> N
     assert read_file(b"/proc", b"version", len(whole)).data == whole
     with pytest.raises(Skipped, match=f"larger than {len(whole) - 1} bytes"):
         read_file(b"/proc", b"version", len(whole) - 1)
+
+
+def test_a_folders_defaults_have_further_formats_of_prose_and_quarto_has_headings(
+    tmp_path: Path,
+) -> None:
+    write(
+        tmp_path,
+        "report.qmd",
+        "---\ntitle: The report\n---\n# First\n\ntext\n\n## Second\n\nmore\n",
+    )
+    write(tmp_path, "todo.org", "* First\ntext\n")
+    found = documents(tmp_path)
+    assert {name: (d.title, d.language) for name, d in found.items()} == {
+        "report.qmd": ("The report", "markdown"),
+        "todo.org": ("todo.org", "org"),
+    }
+    assert [h.text for h in headings(found["report.qmd"].text, "report.qmd")] == [
+        "First",
+        "Second",
+    ]

@@ -21,6 +21,7 @@ from dataflow.cli.console.terminal import (
     from_one,
     other_places,
     print_json,
+    report_as_json,
     show_answer,
     show_change,
     show_report,
@@ -80,6 +81,36 @@ def test_a_reason_that_many_have_is_printed_once(capsys: pytest.CaptureFixture[s
     show_report(IngestReport(failed=[*many, ReadIssue("a.md", "no text")]))
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == ["4 failed", f"  export.json item 0: {why} (and 2 more)", "  a.md: no text"]
+
+
+def test_files_that_are_left_out_for_one_reason_share_a_line_with_three_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    why = "generated: its header says so"
+    left = [ReadIssue(f"{n}.py", why, failed=False, state="left_out") for n in range(5)]
+    show_report(IngestReport(skipped=left))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == ["5 left out", f"  0.py, 1.py, 2.py: {why} (and 2 more)"]
+
+
+def test_the_report_counts_what_is_left_out_by_ending_and_says_what_reads_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    counts = {".png": 12, ".xyz": 3, ".abc": 1} | {f".b{n:02}": 2 for n in range(12)}
+    left = [
+        ReadIssue(f"{n}{ending}", "?", False, ending=ending, is_text=ending in (".xyz", ".abc"))
+        for ending, count in counts.items()
+        for n in range(count)
+    ]
+    report = IngestReport(skipped=left)
+    show_report(report)
+    binary = ", ".join(f"2 .b{n:02}" for n in range(9))
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "40 left out",
+        f"  12 .png, 3 .xyz, {binary}, 1 .abc, 6 of other endings;"
+        " --also .xyz --also .abc reads them",
+    ]
+    assert report_as_json(report)["left_out_by_ending"] == counts
 
 
 EVENT = Progress("scan", 5, 3, 0, 0, 0, 9, 9, 1.0, 3.0, 0.5, 1.0)

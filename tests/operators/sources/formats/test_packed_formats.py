@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from operators.sources.formats import json_stream
+from operators.sources.formats import json_stream, linguist
 from operators.sources.formats.arrow_messages import MAGIC, message_sizes
 from operators.sources.formats.json_stream import file_objects
 from operators.sources.formats.languages import (
@@ -226,6 +226,13 @@ def test_damaged_messages_are_a_value_error_or_one_of_arrow(tmp_path: Path) -> N
         ("src/.clang-format", "yaml"),
         (".gitattributes", "ini"),
         ("app.service", "ini"),
+        ("gui.pyw", "python"),
+        ("Form.VB", "vb"),
+        ("Index.cshtml", "razor"),
+        ("show.html.erb", "erb"),
+        ("schema.prisma", "prisma"),
+        ("main.tf", "hcl"),
+        ("PAYROLL.COB", "cobol"),
     ],
 )
 def test_sources_scripts_and_configuration_are_code(path: str, language: str) -> None:
@@ -235,16 +242,51 @@ def test_sources_scripts_and_configuration_are_code(path: str, language: str) ->
 
 @pytest.mark.parametrize(
     ("path", "format_"),
-    [("README", "text"), ("a/b.md", "markdown"), ("c.rst", "rst"), ("notes.txt", "text")],
+    [
+        ("README", "text"),
+        ("a/b.md", "markdown"),
+        ("c.rst", "rst"),
+        ("notes.txt", "text"),
+        ("a.qmd", "markdown"),
+        ("a.Rmd", "markdown"),
+        ("todo.org", "org"),
+    ],
 )
 def test_prose_is_not_code(path: str, format_: str) -> None:
     assert prose_format(path) == format_
     assert code_language(path) is None
 
 
-@pytest.mark.parametrize("path", ["photo.png", "data.bin", "noextension", "a.tar.gz", ".env"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "photo.png",
+        "data.bin",
+        "noextension",
+        "a.tar.gz",
+        ".env",
+        "prod.env",
+        "key.sig",
+        "a.out",
+        "a.lock",
+        "man.1",
+        "de.po",
+    ],
+)
 def test_other_files_are_neither(path: str) -> None:
     assert (code_language(path), prose_format(path)) == (None, None)
+
+
+def test_an_ending_has_one_kind_and_the_large_table_takes_none_from_the_small_one() -> None:
+    tables = (linguist.CODE, linguist.PROSE)
+    endings = [ending for table in tables for words in table.values() for ending in words.split()]
+    endings += linguist.OWN.split()
+    assert len(endings) == len(set(endings)) > 800
+    for table in tables:
+        assert list(table) == sorted(table)
+        assert all(words.split() == sorted(words.split()) for words in table.values())
+    assert code_language("a.h") == "c"
+    assert code_language("a.ts") == "typescript"
 
 
 def test_lock_files_and_minified_output_are_generated() -> None:
