@@ -18,11 +18,12 @@ from pydantic import AfterValidator, Field
 from dataflow.configuration.config_model import Config
 from dataflow.driver.answer import Answer
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from dataflow.driver.visibility import visible_homes
+from dataflow.driver.visibility import visible_filters, visible_homes
 from dataflow.service import models
 from dataflow.service.arguments import model_of, read_given
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
+from dataflow.service.places import place_named
 from dataflow.service.protection.limits import answered
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.token_counts import head
@@ -121,7 +122,10 @@ def search(
 
 def fetch(
     service: Service,
-    id: Id,
+    id: Annotated[
+        Value,
+        Field(description="of a search result; or a path, its line too: src/a.py:120, a.py#L7-L9"),
+    ],
     lines: Annotated[
         Value | None, Field(description="10-42: these lines of its document instead")
     ] = None,
@@ -130,17 +134,28 @@ def fetch(
     ] = None,
     cursor: Cursor = None,
 ) -> models.Text:
-    """The exact text of a passage, or lines or a version of its document."""
-    store, row = found(service, id)
+    """The exact text of a passage, or lines or a version of its document.
+
+    A path with a line (also of another machine: /home/ann/app/src/a.py:120:5) gives the passage
+    with that line, with several lines these, alone its document.
+    """
+    whole, notes = False, list[str]()
+    if (known := _numbered(id)) and known[0] in service.driver.config.corpora:
+        store, row = found(service, id)
+    else:
+        place = place_named(service.homes, visible_filters(service.driver.config), id)
+        store, row, whole, notes = place.store, place.row, place.whole, [place.note]
+        id, lines = f"{place.corpus}:{row['chunk_id']}", lines or place.lines
     text = row["text"]
     if version is not None:
         members = lineage_named(store, row["document_id"], row["corpus"]).to_dicts()
         row = document(store, members[version_place(members, version)]).row(0, named=True)
         id = f"{id.partition(':')[0]}:{row['chunk_id']}"
-    if lines or version:
+    if lines or version or whole:
         text = _lines(document(store, row), lines)
     read = sources_of(service.homes, [(id.partition(":")[0], row["repo"])])
-    return text_of(service, id, row, text, _place(cursor), read)
+    answer = text_of(service, id, row, text, _place(cursor), read)
+    return answer.model_copy(update={"notes": notes})
 
 
 def get_context(

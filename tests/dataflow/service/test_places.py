@@ -1,0 +1,133 @@
+"""What fetch gives for a path with lines, over HTTP and MCP alike."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from dying import WordEmbedder
+from ingesting import ingest_documents, ingest_git
+
+from dataflow import build_driver
+from dataflow.service import tools
+from dataflow.service.models import Text
+from dataflow.service.tools import Service
+from operators.errors import CrosscorpusError, UnknownName
+from operators.postgres.store import drop_collection, open_store
+
+
+@pytest.fixture(scope="module")
+def two(
+    service: Service, server_dsn: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """Two repositories that have a file of one path, a review of it, and names like lines."""
+    name, root = "service-tests-places", tmp_path_factory.mktemp("places")
+    with open_store(server_dsn, name, create=True) as store:
+        for repo in ("app", "web"):
+            tree = root / repo
+            (tree / "src").mkdir(parents=True)
+            (tree / "src/main.py").write_text(f"START = '{repo}'\nEND = 1\n")
+            (tree / f"src/{repo}.py").write_text(
+                "\n".join(f"{repo}_{n} = {n}" for n in range(1, 400))
+            )
+            identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+            for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "Start"]):
+                subprocess.run(["git", *command], cwd=tree, check=True)
+            ingest_git(store, WordEmbedder(), tree, repo=f"org/{repo}")
+        rows = [
+            {
+                "doc_id": "r1",
+                "corpus": "review",
+                "repo": "org/app",
+                "path": "src/app.py",
+                "text": "Why?",
+            },
+            {"doc_id": "talk:12", "corpus": "wiki", "path": "talk:12", "text": "A page called so."},
+        ]
+        file = root / "documents.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        ingest_documents(store, WordEmbedder(), file)
+        with build_driver(service.driver.config, store=store, embedder=WordEmbedder()) as driver:
+            yield Service(driver, store)
+    drop_collection(server_dsn, name)
+
+
+def spans(text: Text, line: str) -> bool:
+    return line in text.text.splitlines()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "src/app.py:350",
+        "app.py:350",
+        "./src/app.py:350",
+        "src/app.py#L350",
+        "src/app.py:350:5",
+        "src/app.py:350:",
+        "org/app/src/app.py:350",
+        "/home/ann/app/src/app.py:350:5",
+        "C:\\\\work\\\\app\\\\src\\\\app.py:350".replace("\\\\", "\\"),
+        "file:///home/ann/app/src/app.py#L350C2",
+    ],
+)
+def test_a_path_with_a_line_gives_the_passage_with_that_line(two: Service, name: str) -> None:
+    found = tools.fetch(two, name)
+    assert spans(found, "app_350 = 350")
+    assert not spans(found, "app_1 = 1")
+    assert found.metadata["repo"] == "org/app"
+    assert found.id.startswith("code:")
+    assert tools.fetch(two, found.id).text == found.text
+    assert found.notes == [f"{name!r} was read as org/app/src/app.py, line 350"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["src/app.py:120-122", "/x/app/src/app.py#L120-L122", "[code: org/app/src/app.py:120-122]"],
+)
+def test_a_path_with_lines_gives_these_and_a_path_alone_its_document(
+    two: Service, name: str
+) -> None:
+    assert tools.fetch(two, name).text == "app_120 = 120\napp_121 = 121\napp_122 = 122"
+    assert tools.fetch(two, "src/app.py:9", lines="1-2").text == "app_1 = 1\napp_2 = 2"
+    assert spans(tools.fetch(two, "src/app.py"), "app_1 = 1")
+    assert spans(tools.fetch(two, "src/app.py"), "app_399 = 399")
+
+
+def test_a_path_of_several_files_is_an_error_that_names_them(two: Service) -> None:
+    with pytest.raises(
+        CrosscorpusError, match="is in 2 documents, name one or give its id"
+    ) as said:
+        tools.fetch(two, "src/main.py:1")
+    assert "org/app/src/main.py (code:" in str(said.value)
+    assert "org/web/src/main.py (code:" in str(said.value)
+    for name in ("org/web/src/main.py:1", "/home/ann/web/src/main.py:1:1"):
+        assert spans(tools.fetch(two, name), "START = 'web'")
+    with pytest.raises(CrosscorpusError, match="is in 2 documents"):
+        tools.fetch(two, "/home/ann/elsewhere/src/main.py:1")
+
+
+def test_an_unknown_path_or_line_is_an_error_that_says_what_there_is(two: Service) -> None:
+    with pytest.raises(UnknownName, match=r"no passage 'scr/none.py:3'"):
+        tools.fetch(two, "scr/none.py:3")
+    with pytest.raises(UnknownName, match=r"here; there is 'src/app\.py'"):
+        tools.fetch(two, "SRC/app.py:350")
+    with pytest.raises(UnknownName, match=r"src/app\.py has line 900: they end with line 399"):
+        tools.fetch(two, "src/app.py:900")
+    with pytest.raises(UnknownName, match="has line 0"):
+        tools.fetch(two, "src/app.py:0")
+
+
+def test_a_document_whose_name_ends_like_a_line_is_itself(two: Service) -> None:
+    assert tools.fetch(two, "talk:12").text.strip() == "A page called so."
+
+
+def test_http_takes_a_path_with_a_line_too(client: httpx2.Client, app: Path) -> None:
+    found = client.post("/api/fetch", json={"id": f"{app}/src/a.py:7"}).json()
+    assert "def step_7(cache)" in found["text"]
+    missing = client.post("/api/fetch", json={"id": "src/b.py:7"})
+    assert missing.status_code == 404
