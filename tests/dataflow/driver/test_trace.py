@@ -80,7 +80,7 @@ def build() -> Iterator[Callable[..., RetrievalDriver]]:
     data=st.data(), first=CHANGES, second=CHANGES, trigger=st.sampled_from(["pr_review", "none"])
 )
 @settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -52,7 +52,7 @@ def test_every_stage_has_its_frame(
 )
 @given(data=st.data())
 @settings(
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

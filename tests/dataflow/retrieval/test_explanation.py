@@ -64,7 +64,7 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
     languages=st.sampled_from([{}, {"python": 1.3}]),
 )
 @settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -206,7 +206,7 @@ def test_every_cut_says_where_it_cut(
 
 @given(budget=st.integers(60, 700), data=st.data(), noted=st.booleans())
 @settings(
-    max_examples=20,
+    max_examples=10,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -318,7 +318,7 @@ def test_nothing_is_explained_unless_it_is_asked_for(
     reranked=st.sampled_from(["off", "cross_encoder"]),
 )
 @settings(
-    max_examples=20,
+    max_examples=10,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
