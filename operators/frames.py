@@ -138,7 +138,11 @@ PART = pl.Struct(
 other corpora that found the chunk. ``FUSED.score`` is the sum of a chunk's parts, in the order of
 their corpora, times its own ``recency``."""
 
-TOLD = frozenset((*SCORE_FACTORS, "part", "other_parts", "coverage", "weight", "language_weight"))
+GAINS = ("share_of_file", "shared_name", "defines")
+"""What the files of hits add to their order, in units of the best score of their corpus."""
+
+_WEIGHTS = ("part", "other_parts", "coverage", "weight", "language_weight", "secondary")
+TOLD = frozenset((*SCORE_FACTORS, *_WEIGHTS, *GAINS))
 """Columns that a frame may have beside those of its schema: they tell what made its scores."""
 
 MERGED = pl.Schema(

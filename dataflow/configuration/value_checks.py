@@ -19,12 +19,12 @@ _Share = Annotated[_Finite, Field(ge=0, le=1)]
 _Threshold = Annotated[_Finite, Field(gt=0, le=1)]
 
 _BOUNDED = {
-    NotNegative: "context_budget context_depth exact_scan_max_rows full_length_words "
-    "full_weight_terms lexical_margin recency_boost recency_days rerank_depth "
-    "search_depth superseded_weight top_k",
+    NotNegative: "context_budget context_depth definition exact_scan_max_rows file_name file_share "
+    "full_length_words full_weight_terms lexical_margin name_cover recency_boost recency_days "
+    "rerank_depth search_depth superseded_weight top_k",
     _Positive: "rrf_k",
     _AtLeastOne: "candidate_cap ef_search max_query_characters",
-    _Share: "corpus_normalization missing_score_fraction vector_weight word_similarity",
+    _Share: "corpus_normalization missing_score_fraction secondary vector_weight word_similarity",
     _Threshold: "cosine_threshold jaccard_threshold",
 }
 BOUNDS: dict[str, Any] = {name: of for of, names in _BOUNDED.items() for name in names.split()}

@@ -14,15 +14,17 @@ from operators.frames import stacked
 from operators.postgres import replication, undeleted_notes
 from operators.postgres.search import filter_values
 from operators.postgres.store import COUNTED, CollectionInfo, Home
+from operators.ranking.file_evidence import one_of_each_file
 from operators.ranking.query_filters import visible_parts
 from operators.ranking.total_order import cut
 from operators.versions import version_choice
 
 
 @tag(stage="order", frame="FUSED")
-def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
-    """The best of the list, as many as are shown."""
-    return cut(unique.drop("part", "other_parts", strict=False), top_k)
+def results(unique: pl.DataFrame, top_k: int = 10, one_a_file: bool = True) -> pl.DataFrame:
+    """The best of the list, as many as are shown: of a file one passage, while there are others."""
+    shown = one_of_each_file(unique, top_k) if one_a_file else unique
+    return cut(shown.drop("part", "other_parts", strict=False), top_k)
 
 
 @tag(stage="context", frame="FUSED")

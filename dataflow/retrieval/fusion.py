@@ -1,5 +1,6 @@
 """All corpora become one ranked list: fused, weighted by what asks, reranked, freed of copies."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from operators.dedup import across
 from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
 from operators.frames import UNIFIED, stacked
+from operators.ranking import file_evidence as files
 from operators.ranking import fusion, recency, rerank
 from operators.ranking.current_version import newest_stands
 from operators.ranking.lexical_weight import match_weights
@@ -139,19 +141,51 @@ def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFr
 
 
 @tag(stage="order", frame="FUSED")
-@config.when(reranked_variant="off")
-def reranked__off(weighted: pl.DataFrame) -> pl.DataFrame:
+@config.when(file_evidence_variant="files")
+def file_evidence__files(
+    weighted: pl.DataFrame,
+    queries: pl.DataFrame,
+    evidence_corpora: Sequence[str] = ("code",),
+    file_share: float = 0.2,
+    file_name: float = 0.25,
+    name_cover: float = 0.1,
+    definition: float = 0.5,
+    secondary: float = 0.3,
+) -> pl.DataFrame:
+    """The list with the passages of code in the order that their files suggest."""
+    return files.file_evidence(
+        weighted,
+        queries,
+        corpora=evidence_corpora,
+        file_share=file_share,
+        file_name=file_name,
+        name_cover=name_cover,
+        definition=definition,
+        secondary=secondary,
+    )
+
+
+@tag(stage="order", frame="FUSED")
+@config.when(file_evidence_variant="off")
+def file_evidence__off(weighted: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""
     return weighted
+
+
+@tag(stage="order", frame="FUSED")
+@config.when(reranked_variant="off")
+def reranked__off(file_evidence: pl.DataFrame) -> pl.DataFrame:
+    """The list as it is."""
+    return file_evidence
 
 
 @tag(stage="order", io="model", frame="FUSED")
 @config.when(reranked_variant="cross_encoder")
 def reranked__cross_encoder(
-    weighted: pl.DataFrame, queries: pl.DataFrame, reranker: Any, rerank_depth: int = 50
+    file_evidence: pl.DataFrame, queries: pl.DataFrame, reranker: Any, rerank_depth: int = 50
 ) -> pl.DataFrame:
     """The list with its head in the order of a model that reads question and passage together."""
-    return rerank.rerank(weighted, queries, reranker, depth=rerank_depth)
+    return rerank.rerank(file_evidence, queries, reranker, depth=rerank_depth)
 
 
 @tag(stage="order", frame="FUSED")

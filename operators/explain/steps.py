@@ -7,7 +7,8 @@ The numbers of a passage give its score to the last bit, by these formulas, each
 - fused ``score`` = the sum of its parts, in their order, times ``recency``
 - the ``score`` of each later list = that of the list before, times the factors that this list tells
   (weighted: ``weight``, ``language_weight``); without any, a score of its own (a model's, or one
-  just above that of the place to which a version or a phrase moved it)
+  just above that of the place to which a version or a phrase moved it). ``file_evidence`` tells
+  what decided the order of a corpus; its hits exchange the scores that they had
 
 A stage tells the factors of its scores in columns beside them (:mod:`operators.frames`). A variant
 of somebody's own need not, and a caller may override a stage: then the factors are missing, because

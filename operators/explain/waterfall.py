@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from operators.frames import SCORE_FACTORS
+from operators.frames import GAINS, SCORE_FACTORS
 
 FACTORS = {
     "meaning": "how near it is to the question in meaning; without a vector, as its words are good",
@@ -83,14 +83,18 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
         step("recency", fused, f"× {spell(numbers[lists[0], 'recency'])}")
     for name in lists[1:]:
         after, before = numbers.get((name, "score")), steps[-1].after
-        told = [(q, v) for s, q, v, _ in rows if s == name and q not in _NEXT_TO_SCORES and v != 1]
+        told = [(q, v) for s, q, v, _ in rows if s == name and q not in _NEXT_TO_SCORES]
+        told = [(q, v) for q, v in told if v != (0 if q in GAINS else 1)]
         if after is None or after == before:
             continue
         if told and math.prod((value for _, value in told), start=before) == after:
             for factor, value in told:
                 step(factor, steps[-1].after * value, f"× {spell(value)}")
         else:
-            step(name, after, "moved up or down", meanings[name])
+            signs = [
+                f"{'+' if q in GAINS else '× '}{spell(v)} {q.replace('_', ' ')}" for q, v in told
+            ]
+            step(name, after, ", ".join(signs) or "moved up or down", meanings[name])
     return steps
 
 

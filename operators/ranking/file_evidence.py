@@ -1,31 +1,233 @@
-"""What the file of a passage says beside its words.
+"""What the file of a passage says beside the passage's own words.
 
-A passage is ranked by what it says itself. The file that it stands in says more: several good
-passages, a name that the question says, a definition of what the question names; and a test or an
-example mostly shows what another file does.
+A passage is ranked by what it says itself. Its file says more: several of its passages are good,
+its name has words of the question, it defines what the question names; and tests, examples and
+files that only pass names on mostly show what another file does. Each sign is small, and none is a
+gate. The sum of a file's passages is after Callan (SIGIR 1994) and the peer semble, which weighs
+names, definitions and tests likewise; the numbers are in benchmarks/README.md.
 """
 
+import math
 import re
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import TypeAlias
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from operators.foundation.tokenizer import STOP_WORDS
+from operators.ranking.definitions import definition_of
+from operators.ranking.total_order import ranked
+
+MOST_NAMES = 16
+"""Names of one question whose definitions are looked for."""
+
+_WORD = re.compile(r"[^\W\d]\w*")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-BARE = re.compile(
-    r"(?:[A-Za-z_]\w*(?:(?:::|\\|->|\.)[A-Za-z_]\w*)+|_\w*|[A-Za-z][A-Za-z0-9]*[A-Z_]\w*|[A-Z][A-Za-z0-9]*)"
+_JOINED = r"(?:::|\\|->|\.)"
+_BARE = re.compile(
+    rf"\s*(?:[^\W\d]\w*(?:{_JOINED}[^\W\d]\w*)+|_\w*|[A-Za-z][A-Za-z0-9]*[A-Z_]\w*|[A-Z][A-Za-z0-9]*)\s*"
 )
 _NAME = re.compile(
     r"[A-Z][a-z][A-Za-z0-9]*[A-Z]\w*|[a-z][A-Za-z0-9]*[A-Z]\w+|_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+"
 )
-_KEY = (
-    "class|module|defmodule|def|defp|defmacro|defprotocol|interface|struct|enum|trait|type|func|function|object|fn|fun|"
-    "package|namespace|protocol|record|typedef|data|newtype|impl|extension|actor|const|let|var|val|union|mod|alias|"
-    "local function|macro_rules!|#define"
+_SECONDARY = re.compile(
+    r"(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|[^/]*(?:Tests?|Spec|Suite)|[^/]*\.(?:test|spec))\.\w+$"
+    r"|(?:^|/)(?:tests?|__tests__|spec|testdata|fixtures|_?compat|legacy|deprecated|_?examples?|"
+    r"docs?_src|samples?|benchmarks?|bench)/"
 )
-_TYPED = r"^(?:[^\W\d][\w*&:<>,]*[ \t]+[*&]*)*"
-_BODY = r"\([^;{}]{0,500}\)\s*\{"
-_TEST = re.compile(
-    r"(?:^|/)(?:test_[^/]*\.(?:py|c|cc|cpp|lua|dart)|[^/]*_test\.(?:py|go|rb|c|cc|cpp|lua|dart|exs)|[^/]*_spec\.(?:rb|lua)|"
-    r"[^/]*(?:Tests?|Spec|Suite)\.(?:java|kt|swift|cs|scala|php)|[^/]*\.(?:test|spec)\.[jt]sx?|[^/]*\.bats)$"
-    r"|(?:^|/)(?:tests?|__tests__|spec|testdata|fixtures|_?compat|legacy|deprecated|_?examples?|docs?_src|samples?|"
-    r"benchmarks?|bench)(?:/|$)"
-)
-_ABOUT_TESTS = re.compile(r"\b(?:tests?|testing|spec|examples?|fixtures?|benchmarks?)\b", re.I)
+_ABOUT_THEM = re.compile(r"\b(?:tests?|testing|spec|examples?|fixtures?|benchmarks?)\b", re.I)
+_ONLY_PASSES_ON = frozenset(("__init__.py", "package-info.java", "mod.ts", "index.ts", "index.js"))
+
+_Scores: TypeAlias = NDArray[np.float64]
+
+
+def file_evidence(
+    hits: pl.DataFrame,
+    queries: pl.DataFrame,
+    *,
+    corpora: Collection[str],
+    file_share: float,
+    file_name: float,
+    name_cover: float,
+    definition: float,
+    secondary: float,
+) -> pl.DataFrame:
+    """``hits`` (``FUSED``) with those of each of ``corpora`` in the order that their files suggest.
+
+    With the best score of the corpus as unit, a hit gains ``file_share``, ``file_name``,
+    ``name_cover`` and ``definition`` times what :func:`shares_of_files`, :func:`shared_names` and
+    :func:`definitions` give; one of a test, an example or a file that only passes names on then
+    counts ``secondary`` of it, unless the question is about such. The hits of a corpus exchange
+    their scores: its best hit has the best score as before, so that other corpora stay where they
+    were. A hit without a path keeps its place.
+
+    The columns ``share_of_file``, ``shared_name``, ``defines`` and ``secondary`` tell the gains and
+    the factor.
+    """
+    score = hits["score"].to_numpy().copy()
+    gains = np.zeros((hits.height, 3))
+    factor = np.ones(hits.height)
+    texts = dict(queries.select("query_id", pl.col("texts").list.join("\n")).iter_rows())
+    groups: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for row, (query, corpus, path) in enumerate(hits["query_id", "corpus", "path"].iter_rows()):
+        if path and corpus in corpora:
+            groups[query, corpus].append(row)
+    repos, paths, passages = (hits[name].to_list() for name in ("repo", "path", "text"))
+    for (query, _), rows in groups.items():
+        text, at = texts.get(query) or "", np.array(rows)
+        own, unit = score[at], float(score[at].max())
+        if unit <= 0 or len(rows) < 2:
+            continue
+        files = [(repos[row], paths[row]) for row in rows]
+        gains[at, 0] = file_share * shares_of_files(own, files)
+        gains[at, 1] = shared_names(text, files, file_name, name_cover)
+        gains[at, 2] = definition * definitions(text, files, [passages[row] for row in rows])
+        if not _ABOUT_THEM.search(text):
+            factor[at] = [secondary if is_secondary(path) else 1.0 for _, path in files]
+        order = np.lexsort((at, -own, -(own + unit * gains[at].sum(axis=1)) * factor[at]))
+        score[at[order]] = np.sort(own)[::-1]
+    names = ("share_of_file", "shared_name", "defines")
+    told = [pl.Series(name, gains[:, n]) for n, name in enumerate(names)]
+    return ranked(hits.with_columns(*told, pl.Series("secondary", factor)), pl.Series(score))
+
+
+def shares_of_files(scores: _Scores, files: Sequence[tuple[str, str]]) -> _Scores:
+    """What the best passage of each file gains: its file's summed scores over the highest sum.
+
+    >>> shares_of_files(np.array([1.0, 0.5, 1.0]), [("", "a"), ("", "a"), ("", "b")]).round(2)
+    array([1.  , 0.  , 0.67])
+    """
+    sums: dict[tuple[str, str], float] = defaultdict(float)
+    best: dict[tuple[str, str], int] = {}
+    for row, file in enumerate(files):
+        sums[file] += scores[row]
+        if file not in best or scores[row] > scores[best[file]]:
+            best[file] = row
+    shares, most = np.zeros(len(scores)), max(sums.values())
+    for file, row in best.items():
+        shares[row] = sums[file] / most
+    return shares
+
+
+def shared_names(
+    text: str, files: Sequence[tuple[str, str]], file_name: float, name_cover: float
+) -> _Scores:
+    """What the names of ``files`` have of the question ``text``, each word by how rare it is there.
+
+    ``file_name`` times the share of the question's words that stand in the name of the file or its
+    folder, and ``name_cover`` times the share of the file's own name that the question says. A word
+    counts ``log(1 + (N - n + .5) / (n + .5))`` over its value for no file, with ``n`` of the ``N``
+    files that have it: a word that most files have chooses none. A question that is a name itself
+    is no matter of file names.
+    """
+    words = {word for one in _WORD.findall(text) if (word := one.lower()) not in STOP_WORDS}
+    words = {word for word in words if len(word) > 2}
+    if not words or _BARE.fullmatch(text):
+        return np.zeros(len(files))
+    parts = {
+        part
+        for one in _WORD.findall(text)
+        for part in _parts(one)
+        if len(part) > 2 and part not in STOP_WORDS
+    }
+    distinct = dict.fromkeys(files)
+    said = {file: {w for w in words if _in(w, _around(file[1]))} for file in distinct}
+    counts: dict[str, int] = defaultdict(int)
+    for found in said.values():
+        for word in found:
+            counts[word] += 1
+    n = len(distinct)
+    rare = {
+        word: math.log(1 + (n - count + 0.5) / (count + 0.5)) / math.log(1 + (n + 0.5) / 0.5)
+        for word, count in counts.items()
+    }
+    gains = {}
+    for file, found in said.items():
+        own = _parts(PurePosixPath(file[1]).stem)
+        cover = sum(_in(part, parts) for part in own) / len(own) if own else 0.0
+        share = sum(rare[word] for word in found) / len(words)
+        rarest = max((rare[word] for word in found), default=0.0)
+        gains[file] = file_name * share + name_cover * cover * rarest
+    return np.array([gains[file] for file in files])
+
+
+def definitions(
+    text: str, files: Sequence[tuple[str, str]], passages: Sequence[str | None]
+) -> _Scores:
+    """1 for each passage that defines a name of the question ``text``, 1.5 in a file so called.
+
+    For a question that is a name, the file of that name counts .4 also without the definition.
+    """
+    bare = _BARE.fullmatch(text) is not None
+    last = re.split(_JOINED, text.strip())[-1]
+    names = [last] if bare else [one for one in _WORD.findall(text) if _NAME.fullmatch(one)]
+    names = list(dict.fromkeys(names))[:MOST_NAMES]
+    found = np.zeros(len(files))
+    if not names:
+        return found
+    flat = {_flat(name) for name in names}
+    for row, ((_, path), passage) in enumerate(zip(files, passages, strict=True)):
+        so_called = _flat(PurePosixPath(path).stem) in flat
+        if any(
+            name in (passage or "") and definition_of(name).search(passage or "") for name in names
+        ):
+            found[row] = 1.5 if so_called else 1.0
+        elif bare and so_called:
+            found[row] = 0.4
+    return found
+
+
+@lru_cache(65_536)
+def is_secondary(path: str) -> bool:
+    """Whether ``path`` is of a test, an example, old code, or only passes names on.
+
+    >>> is_secondary("src/cache_test.go"), is_secondary("pkg/__init__.py"), is_secondary("a/b.py")
+    (True, True, False)
+    """
+    return bool(_SECONDARY.search(path)) or path.rpartition("/")[2] in _ONLY_PASSES_ON
+
+
+def one_of_each_file(hits: pl.DataFrame, top_k: int) -> pl.DataFrame:
+    """The ``top_k`` best of each question: first one passage a file, then others of these files.
+
+    ``hits`` is ``FUSED``; a document without a path counts as a file. The order stays as it was.
+    """
+    kept = hits.sort("query_id", "rank")
+    file = pl.concat_str("corpus", "repo", pl.coalesce("path", "document_id"), separator="\0")
+    others = pl.int_range(pl.len()).over("query_id", file) > 0
+    chosen = kept.with_columns(others=others).sort("query_id", "others", "rank")
+    chosen = chosen.filter(pl.int_range(pl.len()).over("query_id") < top_k).drop("others")
+    chosen = chosen.sort("query_id", "rank")
+    place = pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
+    return chosen.with_columns(rank=place)
+
+
+@lru_cache(65_536)
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part.lower() for part in _PART.findall(name))
+
+
+@lru_cache(65_536)
+def _around(path: str) -> frozenset[str]:
+    """The words of a file's own name and of the folder that it is in."""
+    file = PurePosixPath(path)
+    names = [name for name in (file.stem, file.parent.name) if name]
+    return frozenset(part for name in names for part in (name.lower(), *_parts(name)))
+
+
+def _in(word: str, others: frozenset[str] | set[str]) -> bool:
+    """Whether one of ``others`` is ``word``, or begins with it, or it with one of them."""
+    return word in others or any(
+        len(short) >= 3 and long.startswith(short)
+        for other in others
+        for short, long in [sorted((word, other), key=len)]
+    )
+
+
+def _flat(name: str) -> str:
+    return name.lower().replace("_", "")

@@ -1,0 +1,39 @@
+"""Where a text defines a name: a class, a function, a type, in the forms of many languages."""
+
+import re
+from functools import lru_cache
+
+_MODIFIERS = (
+    "abstract|async|const|data|declare|default|export|extern|final|inline|internal|local|open|"
+    "override|private|protected|pub|public|sealed|static|suspend|unsafe|virtual"
+)
+_KINDS = (
+    "actor|alias|class|const|data|def|defmacro|defmodule|defp|defprotocol|enum|extension|fn|fun|func|function|"
+    "impl|interface|let|macro_rules!|mod|module|namespace|newtype|object|package|protocol|record|"
+    "struct|trait|type|typedef|union|val|var|#define"
+)
+_OWNER = r"(?:[A-Za-z_]\w*(?:\.|::|:))*"  # Go's receiver stands in parentheses
+_KEYWORD = (
+    rf"^[ \t]*(?:(?:{_MODIFIERS})(?:\([^)\n]*\))?[ \t]+){{0,4}}(?:{_KINDS})\s+(?:\([^)\n]*\)\s*)?"
+)
+# what C has before a function's name, on a line that is not indented, and behind it
+_TYPED = r"^(?:[^\W\d][\w*&:<>,]*[ \t]+[*&]*)*"
+_BODY = r"\([^;{}]{0,500}\)\s*\{"
+
+
+@lru_cache(4096)
+def definition_of(name: str) -> re.Pattern[str]:
+    """A pattern that finds the definition of ``name`` in a text.
+
+    >>> bool(definition_of("flush").search("    async def flush(self):"))
+    True
+    >>> bool(definition_of("flush").search("cache.flush()"))
+    False
+    """
+    n = re.escape(name)
+    return re.compile(
+        rf"{_KEYWORD}{_OWNER}{n}(?!\w)"
+        rf"|^[ \t]*{_OWNER}{n}\s*(?:=\s*(?:async\s*)?(?:function|\(|class)|::)"
+        rf"|{_TYPED}{n}{_BODY}",
+        re.M,
+    )

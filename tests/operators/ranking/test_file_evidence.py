@@ -1,0 +1,149 @@
+"""What files say beside their passages, and one passage a file among the results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.frames import FUSED, QUERIES
+from operators.ranking.definitions import definition_of
+from operators.ranking.file_evidence import (
+    file_evidence,
+    is_secondary,
+    one_of_each_file,
+    shared_names,
+)
+from operators.ranking.total_order import ranked
+
+WEIGHTS = {
+    "file_share": 0.2,
+    "file_name": 0.25,
+    "name_cover": 0.1,
+    "definition": 0.5,
+    "secondary": 0.3,
+}
+NONE = {"file_share": 0.0, "file_name": 0.0, "name_cover": 0.0, "definition": 0.0, "secondary": 1.0}
+
+
+def hits(*rows: dict[str, Any]) -> pl.DataFrame:
+    known = {"query_id": 0, "corpus": "code", "repo": "r", "text": "text"}
+    made = [{**known, "chunk_id": n, "document_id": f"d{n}", **row} for n, row in enumerate(rows)]
+    return ranked(pl.DataFrame(made, schema=FUSED), pl.col("score"))
+
+
+def asked(text: str) -> pl.DataFrame:
+    return pl.DataFrame([{"query_id": 0, "texts": [text]}], schema=QUERIES)
+
+
+def order(text: str, *rows: dict[str, Any], **weights: float) -> list[int]:
+    """The chunk ids in their order; only the given signs count."""
+    told = file_evidence(hits(*rows), asked(text), corpora=["code"], **{**NONE, **weights})
+    return told.sort("rank")["chunk_id"].to_list()
+
+
+def test_a_file_with_several_good_passages_stands_above_one_with_a_single_one() -> None:
+    rows = [
+        {"path": "a.py", "score": 1.0},
+        {"path": "b.py", "score": 0.95},
+        {"path": "b.py", "score": 0.9},
+    ]
+    assert order("q", *rows) == [0, 1, 2]
+    assert order("q", *rows, file_share=0.2) == [1, 0, 2]
+
+
+def test_a_file_that_is_called_as_the_question_says_gains_by_how_rare_the_word_is() -> None:
+    others = [{"path": f"http/x{n}.py", "score": 1 - n / 100} for n in range(9)]
+    rows = [*others, {"path": "http/retry.py", "score": 0.96}]
+    assert order("how does http retry", *rows, file_name=0.25)[0] == 9
+    assert order("how does http work", *rows, file_name=0.25)[0] == 0, "all files have that word"
+
+
+def test_what_defines_a_name_of_the_question_leads_what_uses_it() -> None:
+    rows = [
+        {"path": "a.py", "score": 1.0, "text": "cache = LockedCache()"},
+        {"path": "b.py", "score": 0.8, "text": "class LockedCache(Cache):\n    pass"},
+    ]
+    assert order("how is LockedCache made", *rows, definition=0.5) == [1, 0]
+    assert order("how is a locked cache made", *rows, definition=0.5) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("class Lock:", "Lock"),
+        ("    async def release(self):", "release"),
+        ("func (l *Lock) Release() error {", "Release"),
+        ("pub(crate) fn release(&self) {", "release"),
+        ("export const release = () => 1", "release"),
+        ("module Rack::Lock", "Lock"),
+        ("static int release(struct lock *l) {", "release"),
+        ("#define RELEASE(x) x", "RELEASE"),
+        ("function M.release(opts)", "release"),
+        ("M.release = function(opts)", "release"),
+    ],
+)
+def test_a_definition_is_seen_in_many_languages_and_a_use_is_not(text: str, name: str) -> None:
+    assert definition_of(name).search(text)
+    assert not definition_of(name).search(f"if x.{name}(1):\n    return {name} + 1")
+
+
+def test_tests_and_examples_count_less_unless_the_question_is_about_them() -> None:
+    rows = [{"path": "tests/test_lock.py", "score": 1.0}, {"path": "src/lock.py", "score": 0.5}]
+    assert order("how is it released", *rows, secondary=0.3) == [1, 0]
+    assert order("which tests release it", *rows, secondary=0.3) == [0, 1]
+
+
+@pytest.mark.parametrize("path", ["attest.py", "src/contest/a.py", "latest.go", "src/specs.py"])
+def test_a_path_that_only_looks_like_a_test_is_none(path: str) -> None:
+    assert not is_secondary(path)
+
+
+paths = st.sampled_from(["a.py", "src/lock.py", "tests/test_lock.py", "lock/__init__.py", None])
+scores = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
+rows = st.lists(st.tuples(paths, scores, st.sampled_from(["code", "docs"])), max_size=12)
+
+
+@given(rows, st.sampled_from(["how is Lock released", "Lock", "", "test of lock"]))
+def test_the_hits_of_a_corpus_exchange_their_scores_and_no_other_hit_moves(
+    made: list[tuple[str | None, float, str]], text: str
+) -> None:
+    before = hits(*({"path": p, "score": s, "corpus": c} for p, s, c in made))
+    after = file_evidence(before, asked(text), corpora=["code"], **WEIGHTS)
+    same = ("corpus", "score")
+    assert sorted(after[same].rows()) == sorted(before[same].rows())
+    still = (pl.col("corpus") == "docs") | pl.col("path").is_null()
+    kept = ("chunk_id", "score")
+    assert sorted(after.filter(still)[kept].rows()) == sorted(before.filter(still)[kept].rows())
+
+
+@given(rows)
+def test_without_a_sign_the_list_is_as_it_was(made: list[tuple[str | None, float, str]]) -> None:
+    before = hits(*({"path": p, "score": s, "corpus": c} for p, s, c in made))
+    after = file_evidence(before, asked("how is Lock released"), corpora=["code"], **NONE)
+    assert after.select(before.columns).equals(before)
+
+
+@given(rows, st.integers(1, 5))
+def test_a_file_has_one_result_while_there_are_others(
+    made: list[tuple[str | None, float, str]], top_k: int
+) -> None:
+    given_hits = hits(*({"path": p, "score": s, "corpus": c} for p, s, c in made))
+    shown = one_of_each_file(given_hits, top_k)
+    assert shown["rank"].to_list() == list(range(min(top_k, given_hits.height)))
+    places = given_hits.sort("rank")["chunk_id"].to_list()
+    assert shown["chunk_id"].to_list() == sorted(shown["chunk_id"].to_list(), key=places.index)
+    files = [(row["corpus"], row["path"] or row["document_id"]) for row in shown.to_dicts()]
+    every = {(row["corpus"], row["path"] or row["document_id"]) for row in given_hits.to_dicts()}
+    assert len(set(files)) == min(top_k, len(every))
+
+
+def test_a_long_question_and_many_files_take_no_time() -> None:
+    names = ["".join(chr(97 + int(digit)) for digit in f"{n:03}") for n in range(300)]
+    files = [("r", f"src/{name}.py") for name in names]
+    gains = shared_names("what does aah do " * 500, files, 0.25, 0.1)
+    assert int(np.argmax(gains)) == 7
