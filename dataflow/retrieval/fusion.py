@@ -150,7 +150,7 @@ def file_evidence__files(
     file_name: float = 0.25,
     name_cover: float = 0.1,
     definition: float = 0.5,
-    secondary: float = 0.3,
+    secondary: float = 0.7,
 ) -> pl.DataFrame:
     """The list with the passages of code in the order that their files suggest."""
     return files.file_evidence(

@@ -25,7 +25,7 @@ WEIGHTS = {
     "file_name": 0.25,
     "name_cover": 0.1,
     "definition": 0.5,
-    "secondary": 0.3,
+    "secondary": 0.7,
 }
 NONE = {"file_share": 0.0, "file_name": 0.0, "name_cover": 0.0, "definition": 0.0, "secondary": 1.0}
 
