@@ -17,6 +17,7 @@ from operators.foundation.escape import label_text
 from operators.foundation.tokenizer import is_name
 from operators.frames import NOTES
 from operators.ranking.bm25 import authors_of
+from operators.ranking.definitions import defines
 from operators.ranking.named_places import PLACED, asks_author, is_author, leaders, named_places
 from operators.ranking.total_order import ranked
 
@@ -42,14 +43,6 @@ _NAME = re.compile(
     r"\s*(?:where is )?((?:class|def|fn|func|function|struct) )?`?(?:\w+\.)*([^\W\d]\w{2,})"
     r"(\(\))?`?(?: defined)?\??\s*"
 )
-_DEFINES = (
-    r"^[ \t]*(?:(?:abstract|async|const|data|declare|default|export|final|inline|internal|open|"
-    r"override|private|protected|pub|public|sealed|static|unsafe|virtual)[ \t]+){0,4}"
-    r"(?:class|def|#define|enum|fn|func|function|interface|module|struct|trait|type)[ \t]+"
-)
-# what C has before a function's name, on a line that is not indented, and behind it
-_TYPED = r"^(?:[^\W\d][\w*&:<>,]*[ \t]+[*&]*)*"
-_BODY = r"\([^;{}]{0,500}\)\s*\{"
 _CODE_BREAK = re.compile(r"""["'][ \t]*\\?\n[ \t]*\w{0,2}["']""")
 
 
@@ -95,16 +88,15 @@ def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     texts_of = queries["query_id", "texts"].iter_rows()
     asked = {query: (_phrases(texts), _named(texts)) for query, texts in texts_of}
     wanted = any(map(any, asked.values()))
-    for row, (query, text) in enumerate(
-        hits["query_id", "text"].iter_rows() if wanted or lead else ()
-    ):
+    passages = hits["query_id", "text", "metadata"].iter_rows() if wanted or lead else ()
+    for row, (query, text, metadata) in enumerate(passages):
         top.setdefault(query, score[row])
         phrases, name = asked.get(query, ([], None))
         if phrases:
             passage = _flat(_CODE_BREAK.sub("", text))
             if count := sum(_stands(phrase, passage) for phrase in phrases):
                 lead.append((count, -row, query))
-        elif name and re.search(rf"{_DEFINES}{name}\b|{_TYPED}{name}{_BODY}", text, re.M):
+        elif name and defines(name, text, metadata):
             lead.append((1, -row, query))
     for _, row, query in sorted(lead):
         score[-row] = top[query] = np.nextafter(top[query], np.inf)

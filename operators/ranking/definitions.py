@@ -1,7 +1,14 @@
-"""Where a text defines a name: a class, a function, a type, in the forms of many languages."""
+"""Where a name is defined: a class, a function, a type.
+
+A chunk that was cut along its syntax names what it defines, in every language with a grammar. What
+was cut by lines is read for the forms that definitions have in many languages.
+"""
 
 import re
 from functools import lru_cache
+
+DEFINES = "defines"
+"""In the metadata of a chunk of code: the qualified names whose definitions begin in it."""
 
 _MODIFIERS = (
     "abstract|async|const|data|declare|default|export|extern|final|inline|internal|local|open|"
@@ -37,3 +44,19 @@ def definition_of(name: str) -> re.Pattern[str]:
         rf"|{_TYPED}{n}{_BODY}",
         re.M,
     )
+
+
+def defines(name: str, text: str | None, metadata: str | None) -> bool:
+    """Whether a chunk of that text and metadata (a JSON object) defines ``name``.
+
+    >>> defines("release", "public void release() {", '{"defines": ["Lock", "Lock.release"]}')
+    True
+    """
+    if f'"{DEFINES}"' in (metadata or "") and _listed(name).search(metadata or ""):
+        return True
+    return name in (text or "") and definition_of(name).search(text or "") is not None
+
+
+@lru_cache(4096)
+def _listed(name: str) -> re.Pattern[str]:
+    return re.compile(rf'"{DEFINES}": \[[^\]]*[".:]{re.escape(name)}"')

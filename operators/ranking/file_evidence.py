@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from operators.foundation.tokenizer import STOP_WORDS
-from operators.ranking.definitions import definition_of
+from operators.ranking.definitions import defines
 from operators.ranking.total_order import ranked
 
 MOST_NAMES = 16
@@ -77,7 +77,8 @@ def file_evidence(
     for row, (query, corpus, path) in enumerate(hits["query_id", "corpus", "path"].iter_rows()):
         if path and corpus in corpora:
             groups[query, corpus].append(row)
-    repos, paths, passages = (hits[name].to_list() for name in ("repo", "path", "text"))
+    repos, paths = hits["repo"].to_list(), hits["path"].to_list()
+    passages = hits["text", "metadata"].rows()
     for (query, _), rows in groups.items():
         text, at = texts.get(query) or "", np.array(rows)
         own, unit = score[at], float(score[at].max())
@@ -157,9 +158,13 @@ def shared_names(
 
 
 def definitions(
-    text: str, files: Sequence[tuple[str, str]], passages: Sequence[str | None]
+    text: str,
+    files: Sequence[tuple[str, str]],
+    passages: Sequence[tuple[str | None, str | None]],
 ) -> _Scores:
     """1 for each passage that defines a name of the question ``text``, 1.5 in a file so called.
+
+    ``passages`` are texts and metadata.
 
     For a question that is a name, the file of that name counts .4 also without the definition.
     """
@@ -173,9 +178,7 @@ def definitions(
     flat = {_flat(name) for name in names}
     for row, ((_, path), passage) in enumerate(zip(files, passages, strict=True)):
         so_called = _flat(PurePosixPath(path).stem) in flat
-        if any(
-            name in (passage or "") and definition_of(name).search(passage or "") for name in names
-        ):
+        if any(defines(name, *passage) for name in names):
             found[row] = 1.5 if so_called else 1.0
         elif bare and so_called:
             found[row] = 0.4

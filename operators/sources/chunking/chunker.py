@@ -26,6 +26,7 @@ from operators.embedding.passage import chunk_heading, embedded_text
 from operators.foundation.filename_dates import filename_date
 from operators.foundation.front_matter import front_matter_lines
 from operators.frames import CHUNKS, DOCUMENTS, check
+from operators.ranking.definitions import DEFINES
 from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, symbol
 from operators.sources.dates.stated_version import document_version
 from operators.sources.formats.heading_slugs import section_slugs
@@ -33,9 +34,14 @@ from operators.sources.formats.headings import heading_paths, headings, is_text,
 from operators.sources.formats.languages import code_language
 from operators.sources.formats.pdf import PAGE_BREAK
 from operators.sources.formats.releases import Release, release_sections
-from operators.sources.protocol import APART_FROM, bounded_title, metadata_json
+from operators.sources.protocol import (
+    APART_FROM,
+    METADATA_VALUE_LIMIT,
+    bounded_title,
+    metadata_json,
+)
 
-VERSION = "8 places/2"
+VERSION = "9 definitions"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
 
 PLACED = ("docs", "wiki")
@@ -89,7 +95,8 @@ def chunk_documents(
         heading (:func:`embedded_text`) has at most ``max_tokens`` word-pieces, as long as those of
         a heading (``MAX_HEADING`` characters) leave room for a line's words. Runs of blank lines
         alone make no chunk; a document without any text has none. Code that is cut by lines because
-        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``, ``CUT_AGAIN``). Chunks of
+        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``, ``CUT_AGAIN``); that cut
+        along its syntax names the definitions that begin in a chunk (``DEFINES``). Chunks of
         ``PLACED`` have their place there: ``page`` of a PDF, from 1, where the text of the chunk
         begins, and ``fragment``, the end of an address after ``#``: ``page=12``, or the section's
         slug. Page breaks are taken out of the text.
@@ -151,9 +158,10 @@ def _chunks_of(
         body, at, anchor = headed(run)
         own = {} if at is None or code else _of_section(paths[at], releases[at], kept["metadata"])
         columns = {**kept, **own}
-        if place := _place(run, pages, slugs[at] if slugs and at is not None else ""):
-            known = {**json.loads(str(columns["metadata"])), **place}
-            columns["metadata"] = json.dumps(known, sort_keys=True, ensure_ascii=False)
+        if own := _place(run, pages, slugs[at] if slugs and at is not None else ""):
+            columns["metadata"] = _with(columns["metadata"], own)
+        if code and (defined := _defined(run, code)):
+            columns["metadata"] = _with(columns["metadata"], {DEFINES: defined})
         yield {
             **columns,
             "chunk_id": chunk_id(*key, ordinal),
@@ -209,6 +217,19 @@ def _of_section(path: str, release: Release | None, metadata: object) -> dict[st
         "date_source": "release" if release.date else None,
         "lineage_id": None,
     }
+
+
+def _with(metadata: object, more: dict[str, object]) -> str:
+    known = {**json.loads(str(metadata or "{}")), **more}
+    return json.dumps(known, sort_keys=True, ensure_ascii=False)
+
+
+def _defined(run: Sequence[_Unit], code: Breaks) -> list[str]:
+    """The qualified names whose definitions begin in a chunk, as many as metadata holds."""
+    lines = range(run[0].line, run[-1].line + 1)
+    names = dict.fromkeys(d.name for d in code.definitions if d.first in lines)
+    lengths = accumulate(len(json.dumps(name, ensure_ascii=False)) + 2 for name in names)
+    return [name for name, to in zip(names, lengths, strict=True) if to < METADATA_VALUE_LIMIT]
 
 
 def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:

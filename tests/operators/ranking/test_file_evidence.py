@@ -72,6 +72,17 @@ def test_what_defines_a_name_of_the_question_leads_what_uses_it() -> None:
     assert order("how is a locked cache made", *rows, definition=0.5) == [0, 1]
 
 
+def test_a_definition_counts_that_only_the_syntax_tree_knows() -> None:
+    rows = [
+        {"path": "a.java", "score": 1.0, "text": "lock.releaseAll();"},
+        {"path": "b.java", "score": 0.8, "text": "  void releaseAll() {}"},
+    ]
+    rows[1]["metadata"] = '{"defines": ["Lock.releaseAll"]}'
+    assert order("where is releaseAll", *rows, definition=0.5) == [1, 0]
+    del rows[1]["metadata"]
+    assert order("where is releaseAll", *rows, definition=0.5) == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [

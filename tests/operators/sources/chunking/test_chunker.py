@@ -202,7 +202,8 @@ def test_code_whose_parser_gives_up_is_cut_by_lines_and_its_chunks_say_why() -> 
     given = documents("a < " * 20_000, "int f() {\n}\n", path="a.java")
     made = chunk_documents(given.with_columns(metadata=pl.lit('{"commit": "c1"}')), count_words)
     for document_id, metadata in made.select("document_id", "metadata").iter_rows():
-        note = {CUT_BY_LINES: "the grammar of java gave up"} if document_id == "d0" else {}
+        gave_up = {CUT_BY_LINES: "the grammar of java gave up"}
+        note = gave_up if document_id == "d0" else {"defines": ["f"]}
         assert json.loads(metadata) == {"commit": "c1", **note}
     text = "".join(made.filter(document_id="d0")["text"])
     assert text == "a < " * 20_000
@@ -316,3 +317,16 @@ def test_a_chunk_of_another_corpus_has_no_place_and_keeps_its_page_breaks() -> N
     found = placed(code)
     assert (found["text"].item(), metadata(found)) == (code.text, [{"heading_path": "A", "k": 1}])
     assert metadata(placed(replace(code, corpus="docs")))[0]["fragment"] == "a"
+
+
+def test_a_chunk_of_code_names_the_definitions_that_begin_in_it() -> None:
+    methods = "\n".join(f"  void m{n}() {{\n    int a = {n};\n  }}\n" for n in range(40))
+    made = chunk_documents(documents(f"class Lock {{\n{methods}}}\n", path="a.java"), count_words)
+    told = [json.loads(metadata).get("defines", []) for metadata in made["metadata"]]
+    assert [name for names in told for name in names] == [
+        "Lock",
+        *(f"Lock.m{n}" for n in range(40)),
+    ]
+    assert len(told) > 1
+    for names, text in zip(told, made["text"], strict=True):
+        assert all(f"{name.split('.')[-1]}" in text for name in names)
