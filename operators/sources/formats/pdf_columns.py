@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
+from operator import itemgetter
 from statistics import median
 
 Box = tuple[float, float, float, float]
@@ -17,8 +18,11 @@ Box = tuple[float, float, float, float]
 
 _ROWS = 3  # rows that have text on both sides of a strip
 _MOST_PIECES = 5_000
-_MOST_STRIPS = 50  # that are tried on a page
+_MOST_STRIPS = 8  # that are tried on a page
+_WORDS = 3  # that a line of a column has, by the average
+_NARROWEST = 6.0  # heights of a line that a column is wide
 _WIDEST_GAP = 3.0  # heights of a line between two lines of a column
+_NO_WORD = re.compile(r"(?<!\S)[\W\d_]+(?!\S)")
 _LINE_END = re.compile(r"((?<=[^\W\d_])-)? *\r\n")
 
 
@@ -27,32 +31,42 @@ def in_columns(pieces: list[Box], area: Box, read: Callable[[Box], str]) -> str:
 
     ``pieces`` are the boxes of its text in the order of the page; ``read`` gives the text of a box.
     """
-    rows = _side_by_side(pieces) if len(pieces) <= _MOST_PIECES else []
+    rows = _gaps(pieces) if len(pieces) <= _MOST_PIECES else []
+    across = read(area)
+    if len(rows) < _ROWS or not _is_text(across):
+        return across
     tried: list[Box] = []
-    for row in rows if len(rows) >= _ROWS else ():
+    downwards = sorted(pieces, key=itemgetter(3), reverse=True)
+    for row in rows:
         if any(_within(row, strip) for strip in tried):
             continue
         if len(tried) == _MOST_STRIPS:
             break
-        strip = _strip(row, pieces)
+        middle = (row[0] + row[2]) / 2
+        if sum(left <= middle <= right for left, _, right, _ in rows) < _ROWS:
+            continue
+        strip = _strip(row, downwards)
         tried.append(strip)
-        if sum(_within(one, strip) for one in rows) < _ROWS:
+        beside = [one for one in rows if _within(one, strip)]
+        deep = (beside[0][3] - beside[-1][1]) / line_height(pieces) if beside else 0
+        if len(beside) < max(_ROWS, deep / _WIDEST_GAP - 1):
             continue
         text = _around(strip, pieces, area, read)
-        if text is not None:
-            return text
-    return read(area)
+        if text is not None and _letters(text) == _letters(across):
+            return _LINE_END.sub(lambda end: "\x02\r\n" if end[1] else "\r\n", text)
+    return across
 
 
-def _height(pieces: list[Box]) -> float:
+def line_height(pieces: list[Box]) -> float:
+    """The middle of the heights of pieces of text, in points."""
     return median([top - bottom for _, bottom, _, top in pieces])
 
 
-def _side_by_side(pieces: list[Box]) -> list[Box]:
-    """The gaps between neighbours in a row that are as wide as a line is high; the topmost first."""
+def _gaps(pieces: list[Box]) -> list[Box]:
+    """The gaps in rows that are as wide as a line is high; the topmost comes first."""
     if len(pieces) < 2:
         return []
-    narrowest = _height(pieces)
+    narrowest = line_height(pieces)
     found = []
     for (left, bottom, right, top), (left_2, bottom_2, right_2, top_2) in pairwise(pieces):
         if left_2 - right < narrowest and left - right_2 < narrowest:
@@ -61,7 +75,7 @@ def _side_by_side(pieces: list[Box]) -> list[Box]:
         if shared >= min(top - bottom, top_2 - bottom_2) / 4:
             begin, end = min(right, right_2), max(left, left_2)
             found.append((begin, min(bottom, bottom_2), end, max(top, top_2)))
-    return sorted(found, key=lambda gap: -gap[3])
+    return sorted(found, key=itemgetter(3), reverse=True)
 
 
 def _within(row: Box, strip: Box) -> bool:
@@ -70,13 +84,13 @@ def _within(row: Box, strip: Box) -> bool:
     return row[0] <= strip[0] and strip[2] <= row[2] and strip[1] <= middle <= strip[3]
 
 
-def _strip(row: Box, pieces: list[Box]) -> Box:
+def _strip(row: Box, downwards: list[Box]) -> Box:
     """The clear strip that begins with the gap of a row and ends above what lies across it."""
     left, lowest, right, highest = row
-    height = _height(pieces)
+    height = line_height(downwards)
     middle = (lowest + highest) / 2
-    for piece in sorted(pieces, key=lambda piece: -piece[3]):
-        if (piece[1] + piece[3]) / 2 > highest or (piece[3] > middle and piece[1] > middle):
+    for piece in downwards:
+        if piece[1] > middle:
             continue
         if lowest - piece[3] > _WIDEST_GAP * height:
             break
@@ -102,25 +116,37 @@ def _around(strip: Box, pieces: list[Box], area: Box, read: Callable[[Box], str]
         at = (piece[1] + piece[3]) / 2
         side = "left" if piece[2] <= middle else "right"
         parts["above" if at > top else "below" if at < bottom else side].append(piece)
+    widths = [max(p[2] for p in parts[s]) - min(p[0] for p in parts[s]) for s in ("left", "right")]
+    if min(widths) < _NARROWEST * line_height(pieces):
+        return None
     beside = parts["left"] + parts["right"]
     highest, lowest = max(p[3] for p in beside), min(p[1] for p in beside)
     ceiling = min([area[3], *(p[1] for p in parts["above"])])
     floor = max([area[1], *(p[3] for p in parts["below"])])
-    columns = [
-        in_columns(parts["left"], (area[0], floor, middle, ceiling), read),
-        in_columns(parts["right"], (middle, floor, area[2], ceiling), read),
-    ]
-    if not all(map(_reads_on, columns)):
-        return None
+    sides = {"left": (area[0], floor, middle, ceiling), "right": (middle, floor, area[2], ceiling)}
+    columns = []
+    for side, within in sides.items():
+        columns.append(in_columns(parts[side], within, read))
+        if not _reads_on(columns[-1]):
+            return None
     if _is_right_to_left("".join(columns)):
         columns.reverse()
     above = read((area[0], highest, area[2], area[3])) if parts["above"] else ""
     below = in_columns(parts["below"], (area[0], area[1], area[2], lowest), read)
     found = [above, *columns, below if parts["below"] else ""]
-    text = "\r\n".join(part.strip() for part in found if part.strip())
-    if _letters(text) != _letters(read(area)):
-        return None
-    return _LINE_END.sub(lambda end: "\x02\r\n" if end[1] else "\r\n", text)
+    return "\r\n".join(part.strip() for part in found if part.strip())
+
+
+def _is_text(text: str) -> bool:
+    """Whether some lines are as long as sentences that stand side by side."""
+    return sum(_words(line) >= 2 * _WORDS for line in text.splitlines()) >= _ROWS
+
+
+def _words(text: str) -> float:
+    """How many words a text has; of a script without spaces, its characters by four."""
+    if text.isascii():
+        return len(text.split())
+    return max(len(text.split()), sum(unicodedata.category(c) == "Lo" for c in text) / 4)
 
 
 def _reads_on(text: str) -> bool:
@@ -131,8 +157,7 @@ def _reads_on(text: str) -> bool:
     longest = max(map(len, lines))
     full = sum(len(line) >= 0.6 * longest for line in lines)
     going_on = sum(line[0].isalpha() and not line[0].isupper() for line in lines[1:])
-    words = sum(any(map(str.isalpha, word)) for word in text.split())
-    wide = words >= 3 * len(lines) or any(unicodedata.category(c) == "Lo" for c in text) and longest >= 10
+    wide = sum(_words(_NO_WORD.sub(" ", line)) for line in lines) >= _WORDS * len(lines)
     return wide and full >= len(lines) / 2 and going_on >= (len(lines) - 1) / 4
 
 

@@ -11,20 +11,30 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import closing
-from statistics import median
 from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from operators.sources.formats.pdf_columns import Box, in_columns
+from operators.sources.formats.pdf_columns import Box, in_columns, line_height
 
 _DEEPEST = 8  # forms within forms
 _STRAIGHT = 10  # degrees that a line may lean and still count as one of the four directions
 _UPRIGHT = 0
 _TILTED = -1  # a direction that is none of the four
 _AXES = {0: (1, 0), 90: (0, 1), 180: (-1, 0), 270: (0, -1), _TILTED: (1, 0)}  # cosine, sine
-_LINE_STARTS = re.compile(r"^(?=\S)", re.M)
+_LINE_BREAK = re.compile(r"\n(?=\S)")
 _TALL = 3.0  # height by width of a piece of text that may run upwards
+
+
+def _unchecked(function: Any, result: Any) -> Any:
+    """A function of PDFium whose arguments ctypes does not check: it is called in a quarter of the
+    time, which counts where each piece of a page asks for it."""
+    address = ctypes.cast(function, ctypes.c_void_p).value or 0
+    return ctypes.CFUNCTYPE(result)(address)
+
+
+_rectangle = _unchecked(pdfium.FPDFText_GetRect, ctypes.c_int)
+_angle = _unchecked(pdfium.FPDFText_GetCharAngle, ctypes.c_float)
 
 
 def page_text(page: Any, text_page: Any) -> str:
@@ -36,8 +46,8 @@ def page_text(page: Any, text_page: Any) -> str:
         pypdfium2.PdfiumError: PDFium cannot read it.
     """
     box = page.get_bbox()
-    pieces = _pieces(text_page)
     rotated = page.get_rotation() != 0
+    pieces = _pieces(text_page)
     if not rotated and not _may_be_turned(text_page, pieces):
         return _upright_text(text_page, box, pieces)
     directions: dict[int, list[Any]] = {}
@@ -53,17 +63,19 @@ def page_text(page: Any, text_page: Any) -> str:
 
 
 def _may_be_turned(text_page: Any, pieces: list[Box]) -> bool:
-    """Whether a line begins with a character that is not upright, or a piece of text is tall."""
-    if not pieces:
-        return False
-    tall = 2 * median([top - bottom for _, bottom, _, top in pieces])
-    if any(t - b > tall and t - b > _TALL * (r - l) for l, b, r, t in pieces):
+    """Whether the first character of a line is not upright, or a piece of text is tall."""
+    tall = [
+        top - bottom for left, bottom, right, top in pieces if top - bottom > _TALL * (right - left)
+    ]
+    if tall and max(tall) > _TALL * line_height(pieces):
         return True
-    raw, matrix = text_page.raw, pdfium.FS_MATRIX()
-    for line in _LINE_STARTS.finditer(text_page.get_text_range()):
-        at = pdfium.FPDFText_GetCharIndexFromTextIndex(raw, line.start())
-        if pdfium.FPDFText_GetMatrix(raw, at, matrix) and _direction(matrix.a, matrix.b):
-            return True
+    raw, matrix = ctypes.cast(text_page.raw, ctypes.c_void_p), pdfium.FS_MATRIX()
+    breaks = _LINE_BREAK.finditer(text_page.get_text_range())
+    for at in (0, *(one.end() for one in breaks)):
+        if _angle(raw, at) > 0:  # letters that lean have it too
+            pdfium.FPDFText_GetMatrix(text_page.raw, at, matrix)
+            if _direction(matrix.a, matrix.b) != _UPRIGHT:
+                return True
     return False
 
 
@@ -81,7 +93,7 @@ def _text_objects(page: Any) -> Iterator[tuple[Any, int, float]]:
     top = [pdfium.FPDFPage_GetObject(page, n) for n in range(pdfium.FPDFPage_CountObjects(page))]
     waiting = [(one, (1.0, 0.0, 0.0, 1.0), 0) for one in reversed(top)]
     matrix, size = pdfium.FS_MATRIX(), ctypes.c_float()
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    corners = [ctypes.c_float() for _ in range(4)]  # left, bottom, right, top
     while waiting:
         one, (a, b, c, d), depth = waiting.pop()
         kind = pdfium.FPDFPageObj_GetType(one)
@@ -92,8 +104,9 @@ def _text_objects(page: Any) -> Iterator[tuple[Any, int, float]]:
         if kind == pdfium.FPDF_PAGEOBJ_TEXT:
             pdfium.FPDFTextObj_GetFontSize(one, size)
             sign = -1 if size.value < 0 else 1
-            pdfium.FPDFPageObj_GetBounds(one, left, bottom, right, top)
-            length = max(right.value - left.value, top.value - bottom.value)
+            pdfium.FPDFPageObj_GetBounds(one, *corners)
+            left, bottom, right, upper = (corner.value for corner in corners)
+            length = max(right - left, upper - bottom)
             yield one, _direction(sign * along[0], sign * along[1]), length
         elif depth < _DEEPEST:
             inner = (*along, matrix.c * a + matrix.d * c, matrix.c * b + matrix.d * d)
@@ -135,9 +148,7 @@ def _text_of(text_page: Any, box: Box) -> str:
     left, bottom, right, top = box
     room = 2 * text_page.count_chars() + 2
     buffer = (ctypes.c_ushort * room)()
-    count = pdfium.FPDFText_GetBoundedText(
-        text_page.raw, left, top, right, bottom, buffer, room
-    )
+    count = pdfium.FPDFText_GetBoundedText(text_page.raw, left, top, right, bottom, buffer, room)
     if count >= room:  # it was cut
         return str(text_page.get_text_bounded(left, bottom, right, top))
     text = bytes(memoryview(buffer)[: max(count, 0)]).decode("utf-16-le", errors="ignore")
@@ -146,10 +157,11 @@ def _text_of(text_page: Any, box: Box) -> str:
 
 def _pieces(text_page: Any) -> list[Box]:
     """The boxes of the pieces of text, in the order of the page."""
-    raw, found = text_page.raw, []
+    raw = ctypes.cast(text_page.raw, ctypes.c_void_p)
     left, bottom, right, top = (ctypes.c_double() for _ in range(4))
     corners = [ctypes.byref(one) for one in (left, top, right, bottom)]
-    for number in range(max(pdfium.FPDFText_CountRects(raw, 0, -1), 0)):
-        pdfium.FPDFText_GetRect(raw, number, *corners)
+    found = []
+    for number in range(max(pdfium.FPDFText_CountRects(text_page.raw, 0, -1), 0)):
+        _rectangle(raw, number, *corners)
         found.append((left.value, bottom.value, right.value, top.value))
     return found
