@@ -31,7 +31,7 @@ def in_columns(pieces: list[Box], area: Box, read: Callable[[Box], str]) -> str:
 
     ``pieces`` are the boxes of its text in the order of the page; ``read`` gives the text of a box.
     """
-    rows = _gaps(pieces) if len(pieces) <= _MOST_PIECES else []
+    rows = gaps(pieces) if len(pieces) <= _MOST_PIECES else []
     across = read(area)
     if len(rows) < _ROWS or not _is_text(across):
         return across
@@ -48,7 +48,7 @@ def in_columns(pieces: list[Box], area: Box, read: Callable[[Box], str]) -> str:
         strip = _strip(row, downwards)
         tried.append(strip)
         beside = [one for one in rows if _within(one, strip)]
-        deep = (beside[0][3] - beside[-1][1]) / line_height(pieces) if beside else 0
+        deep = (beside[0][3] - beside[-1][1]) / _line_height(pieces) if beside else 0
         if len(beside) < max(_ROWS, deep / _WIDEST_GAP - 1):
             continue
         text = _around(strip, pieces, area, read)
@@ -57,19 +57,21 @@ def in_columns(pieces: list[Box], area: Box, read: Callable[[Box], str]) -> str:
     return across
 
 
-def line_height(pieces: list[Box]) -> float:
+def _line_height(pieces: list[Box]) -> float:
     """The middle of the heights of pieces of text, in points."""
     return median([top - bottom for _, bottom, _, top in pieces])
 
 
-def _gaps(pieces: list[Box]) -> list[Box]:
+def gaps(pieces: list[Box]) -> list[Box]:
     """The gaps in rows that are as wide as a line is high; the topmost comes first."""
     if len(pieces) < 2:
         return []
-    narrowest = line_height(pieces)
+    narrowest = _line_height(pieces)
     found = []
     for (left, bottom, right, top), (left_2, bottom_2, right_2, top_2) in pairwise(pieces):
         if left_2 - right < narrowest and left - right_2 < narrowest:
+            continue
+        if right - left < narrowest or right_2 - left_2 < narrowest:  # a bullet
             continue
         shared = min(top, top_2) - max(bottom, bottom_2)
         if shared >= min(top - bottom, top_2 - bottom_2) / 4:
@@ -87,7 +89,7 @@ def _within(row: Box, strip: Box) -> bool:
 def _strip(row: Box, downwards: list[Box]) -> Box:
     """The clear strip that begins with the gap of a row and ends above what lies across it."""
     left, lowest, right, highest = row
-    height = line_height(downwards)
+    height = _line_height(downwards)
     middle = (lowest + highest) / 2
     for piece in downwards:
         if piece[1] > middle:
@@ -117,7 +119,7 @@ def _around(strip: Box, pieces: list[Box], area: Box, read: Callable[[Box], str]
         side = "left" if piece[2] <= middle else "right"
         parts["above" if at > top else "below" if at < bottom else side].append(piece)
     widths = [max(p[2] for p in parts[s]) - min(p[0] for p in parts[s]) for s in ("left", "right")]
-    if min(widths) < _NARROWEST * line_height(pieces):
+    if min(widths) < _NARROWEST * _line_height(pieces):
         return None
     beside = parts["left"] + parts["right"]
     highest, lowest = max(p[3] for p in beside), min(p[1] for p in beside)

@@ -9,21 +9,22 @@ times as long; it tears rows of tables and close columns apart. pypdf reads colu
 import ctypes
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from operators.sources.formats.pdf_columns import Box, in_columns, line_height
+from operators.sources.formats.pdf_columns import Box, gaps, in_columns
 
 _DEEPEST = 8  # forms within forms
 _STRAIGHT = 10  # degrees that a line may lean and still count as one of the four directions
 _UPRIGHT = 0
 _TILTED = -1  # a direction that is none of the four
 _AXES = {0: (1, 0), 90: (0, 1), 180: (-1, 0), 270: (0, -1), _TILTED: (1, 0)}  # cosine, sine
-_LINE_BREAK = re.compile(r"\n(?=\S)")
-_TALL = 3.0  # height by width of a piece of text that may run upwards
+_LINE_BREAK = re.compile(r"\r?\n(?=\S)")
+_FEW = 100  # pieces of text, which are all searched for a gap
+_RUN = 8  # of two runs of so many pieces, one is searched for a gap
 
 
 def _unchecked(function: Any, result: Any) -> Any:
@@ -47,36 +48,38 @@ def page_text(page: Any, text_page: Any) -> str:
     """
     box = page.get_bbox()
     rotated = page.get_rotation() != 0
-    pieces = _pieces(text_page)
-    if not rotated and not _may_be_turned(text_page, pieces):
-        return _upright_text(text_page, box, pieces)
+    if not rotated and not _may_be_turned(text_page):
+        return _upright_text(text_page, box)
     directions: dict[int, list[Any]] = {}
     lengths: dict[int, float] = {}
     for text, direction, length in _text_objects(page.raw):
         directions.setdefault(direction, []).append(text)
         lengths[direction] = lengths.get(direction, 0) + length
     if not rotated and directions.keys() <= {_UPRIGHT}:
-        return _upright_text(text_page, box, pieces)
+        return _upright_text(text_page, box)
     longest_first = sorted(directions, key=lambda direction: -lengths[direction])
     found = [_turned_text(page, box, directions, direction) for direction in longest_first]
     return "\r\n".join(text for text in found if text.strip())
 
 
-def _may_be_turned(text_page: Any, pieces: list[Box]) -> bool:
-    """Whether the first character of a line is not upright, or a piece of text is tall."""
-    tall = [
-        top - bottom for left, bottom, right, top in pieces if top - bottom > _TALL * (right - left)
-    ]
-    if tall and max(tall) > _TALL * line_height(pieces):
-        return True
+def _may_be_turned(text_page: Any) -> bool:
+    """Whether the first or the last character of a line is not upright."""
     raw, matrix = ctypes.cast(text_page.raw, ctypes.c_void_p), pdfium.FS_MATRIX()
-    breaks = _LINE_BREAK.finditer(text_page.get_text_range())
-    for at in (0, *(one.end() for one in breaks)):
+    for at in _ends_of_lines(text_page.get_text_range()):
         if _angle(raw, at) > 0:  # letters that lean have it too
             pdfium.FPDFText_GetMatrix(text_page.raw, at, matrix)
             if _direction(matrix.a, matrix.b) != _UPRIGHT:
                 return True
     return False
+
+
+def _ends_of_lines(text: str) -> Iterator[int]:
+    """The places of the first and the last character of each line."""
+    yield 0
+    for line_break in _LINE_BREAK.finditer(text):
+        yield max(line_break.start() - 1, 0)
+        yield line_break.end()
+    yield max(len(text.rstrip()) - 1, 0)
 
 
 def _direction(x: float, y: float) -> int:
@@ -128,7 +131,7 @@ def _turned_text(page: Any, box: Box, directions: dict[int, list[Any]], shown: i
     x = sorted(cosine * box[n] + sine * box[n + 1] for n in (0, 2))
     y = sorted(cosine * box[n + 1] - sine * box[n] for n in (0, 2))
     with closing(page.get_textpage()) as text_page:
-        text = _upright_text(text_page, (x[0], y[0], x[1], y[1]), _pieces(text_page))
+        text = _upright_text(text_page, (x[0], y[0], x[1], y[1]))
     _turn(page, cosine, sine)
     return text
 
@@ -139,7 +142,11 @@ def _turn(page: Any, cosine: int, sine: int) -> None:
         pdfium.FPDFPageObj_Transform(one, cosine, sine, -sine, cosine, 0, 0)
 
 
-def _upright_text(text_page: Any, box: Box, pieces: list[Box]) -> str:
+def _upright_text(text_page: Any, box: Box) -> str:
+    count = max(pdfium.FPDFText_CountRects(text_page.raw, 0, -1), 0)
+    every = range(count)
+    some = every if count <= _FEW else (n for n in every if n % (2 * _RUN) < _RUN)
+    pieces = _pieces(text_page, every) if gaps(_pieces(text_page, some)) else []
     return in_columns(pieces, box, lambda part: _text_of(text_page, part))
 
 
@@ -155,13 +162,13 @@ def _text_of(text_page: Any, box: Box) -> str:
     return text.removesuffix("\0")
 
 
-def _pieces(text_page: Any) -> list[Box]:
-    """The boxes of the pieces of text, in the order of the page."""
+def _pieces(text_page: Any, numbers: Iterable[int]) -> list[Box]:
+    """The boxes of pieces of text that PDFium counted, in the order of the page."""
     raw = ctypes.cast(text_page.raw, ctypes.c_void_p)
     left, bottom, right, top = (ctypes.c_double() for _ in range(4))
     corners = [ctypes.byref(one) for one in (left, top, right, bottom)]
     found = []
-    for number in range(max(pdfium.FPDFText_CountRects(text_page.raw, 0, -1), 0)):
+    for number in numbers:
         _rectangle(raw, number, *corners)
         found.append((left.value, bottom.value, right.value, top.value))
     return found
