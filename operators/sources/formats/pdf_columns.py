@@ -18,6 +18,7 @@ Box = tuple[float, float, float, float]
 
 _ROWS = 3  # rows that have text on both sides of a strip
 _MOST_PIECES = 5_000
+_MOST_LEVELS = 5  # columns within or below columns
 _MOST_STRIPS = 8  # that are tried on a page
 _WORDS = 3  # that a line of a column has, by the average
 _NARROWEST = 6.0  # heights of a line that a column is wide
@@ -26,15 +27,22 @@ _NO_WORD = re.compile(r"(?<!\S)[\W\d_]+(?!\S)")
 _LINE_END = re.compile(r"((?<=[^\W\d_])-)? *\r\n")
 
 
-def in_columns(pieces: list[Box], area: Box, read: Callable[[Box], str]) -> str:
+def in_columns(
+    pieces: list[Box], area: Box, read: Callable[[Box], str], levels: int = _MOST_LEVELS
+) -> str:
     """The text of an area: what is above columns, each column, what is below them.
 
     ``pieces`` are the boxes of its text in the order of the page; ``read`` gives the text of a box.
+    Columns are sought ``levels`` times within or below others.
     """
-    rows = gaps(pieces) if len(pieces) <= _MOST_PIECES else []
+    rows = gaps(pieces) if levels and len(pieces) <= _MOST_PIECES else []
     across = read(area)
     if len(rows) < _ROWS or not _is_text(across):
         return across
+
+    def inner(part_of_pieces: list[Box], part: Box) -> str:
+        return in_columns(part_of_pieces, part, read, levels - 1)
+
     tried: list[Box] = []
     downwards = sorted(pieces, key=itemgetter(3), reverse=True)
     for row in rows:
@@ -51,7 +59,7 @@ def in_columns(pieces: list[Box], area: Box, read: Callable[[Box], str]) -> str:
         deep = (beside[0][3] - beside[-1][1]) / _line_height(pieces) if beside else 0
         if len(beside) < max(_ROWS, deep / _WIDEST_GAP - 1):
             continue
-        text = _around(strip, pieces, area, read)
+        text = _around(strip, pieces, area, inner)
         if text is not None and _letters(text) == _letters(across):
             return _LINE_END.sub(lambda end: "\x02\r\n" if end[1] else "\r\n", text)
     return across
@@ -105,7 +113,9 @@ def _strip(row: Box, downwards: list[Box]) -> Box:
     return left, lowest, right, highest
 
 
-def _around(strip: Box, pieces: list[Box], area: Box, read: Callable[[Box], str]) -> str | None:
+def _around(
+    strip: Box, pieces: list[Box], area: Box, read: Callable[[list[Box], Box], str]
+) -> str | None:
     """The text of an area with columns beside a strip; None if they are none.
 
     A box takes every character that it touches. So where lines are close, a part ends where the
@@ -128,14 +138,14 @@ def _around(strip: Box, pieces: list[Box], area: Box, read: Callable[[Box], str]
     sides = {"left": (area[0], floor, middle, ceiling), "right": (middle, floor, area[2], ceiling)}
     columns = []
     for side, within in sides.items():
-        columns.append(in_columns(parts[side], within, read))
+        columns.append(read(parts[side], within))
         if not _reads_on(columns[-1]):
             return None
     if _is_right_to_left("".join(columns)):
         columns.reverse()
-    above = read((area[0], highest, area[2], area[3])) if parts["above"] else ""
-    below = in_columns(parts["below"], (area[0], area[1], area[2], lowest), read)
-    found = [above, *columns, below if parts["below"] else ""]
+    above = read(parts["above"], (area[0], highest, area[2], area[3])) if parts["above"] else ""
+    below = read(parts["below"], (area[0], area[1], area[2], lowest)) if parts["below"] else ""
+    found = [above, *columns, below]
     return "\r\n".join(part.strip() for part in found if part.strip())
 
 
