@@ -204,3 +204,46 @@ def test_a_word_broken_at_the_end_of_a_columns_line_is_whole(reader: PdfReader) 
 )
 def test_a_row_of_a_table_stays_in_one_line(reader: PdfReader, table: dict[int, list[str]]) -> None:
     assert read(reader, rows(table)) == [" ".join(row) for row in zip(*table.values(), strict=True)]
+
+
+def test_a_short_line_beside_each_bullet_is_no_column(reader: PdfReader) -> None:
+    found = read(reader, rows({60: ["*"] * 6, 100: ANCHOR}))
+    assert [line.removeprefix("*").strip() for line in found if line != "*"] == ANCHOR
+
+
+def test_a_tilted_stamp_follows_the_text(reader: PdfReader) -> None:
+    stamp = at(150, 100, "CONFIDENTIAL", "0.7071 0.7071 -0.7071 0.7071")
+    assert read(reader, stamp + lines(ANCHOR)) == [*ANCHOR, "CONFIDENTIAL"]
+
+
+def test_letters_that_lean_are_upright(reader: PdfReader) -> None:
+    leaning = " ".join(at(60, 500 - 14 * n, t, "1 0 0.5 1") for n, t in enumerate(ANCHOR))
+    assert read(reader, leaning) == ANCHOR
+
+
+def hebrew(stream: str) -> bytes:
+    """A PDF of one page whose small letters are Hebrew ones."""
+    names = (
+        "begincmap /CMapType 2 def 1 begincodespacerange <00> <ff> endcodespacerange "
+        "1 beginbfrange <61> <7a> <05d0> endbfrange endcmap"
+    )
+    made = page(stream).replace(b"/Helvetica>>", b"/Helvetica/ToUnicode 6 0 R>>")
+    cut = made.index(b"xref\n0 ")
+    new = f"6 0 obj\n<</Length {len(names)}>>stream\n{names}\nendstream\nendobj\n"
+    return made[:cut] + new.encode() + b"trailer\n<</Size 7/Root 1 0 R>>\n"
+
+
+def test_of_columns_in_hebrew_the_right_one_comes_first(reader: PdfReader) -> None:
+    right, left = ["abc def ghij klm nop"] * 4, ["qrs tuv zyxw srq ponm"] * 4
+    both = {50: [line[::-1] for line in left], 320: [line[::-1] for line in right]}
+    letters = {n: 0x05D0 + n - ord("a") for n in range(ord("a"), ord("z") + 1)}
+    found = pdf_text(reader.read(hebrew(rows(both)))).splitlines()
+    assert [line for line in found if line] == [line.translate(letters) for line in right + left]
+
+
+def test_sideways_lines_in_hebrew_keep_their_order(reader: PdfReader) -> None:
+    text = ["abc def ghij klm", "qrs tuv abcd efg"]
+    stream = turned(lines([line[::-1] for line in text]), 90)
+    letters = {n: 0x05D0 + n - ord("a") for n in range(ord("a"), ord("z") + 1)}
+    found = pdf_text(reader.read(hebrew(stream))).splitlines()
+    assert [line for line in found if line] == [line.translate(letters) for line in text]
