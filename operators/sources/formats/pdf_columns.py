@@ -79,7 +79,7 @@ def gaps(pieces: list[Box]) -> list[Box]:
     for (left, bottom, right, top), (left_2, bottom_2, right_2, top_2) in pairwise(pieces):
         if left_2 - right < narrowest and left - right_2 < narrowest:
             continue
-        if right - left < narrowest or right_2 - left_2 < narrowest:  # a bullet
+        if min(right - left, right_2 - left_2) < 0.75 * narrowest:  # a bullet
             continue
         shared = min(top, top_2) - max(bottom, bottom_2)
         if shared >= min(top - bottom, top_2 - bottom_2) / 4:

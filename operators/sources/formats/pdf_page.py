@@ -154,7 +154,8 @@ def _upright_text(text_page: Any, box: Box) -> str:
     count = max(pdfium.FPDFText_CountRects(text_page.raw, 0, -1), 0)
     every = range(count)
     some = every if count <= _FEW else (n for n in every if n % (2 * _RUN) < _RUN)
-    pieces = _pieces(text_page, every) if gaps(_pieces(text_page, some)) else []
+    found = gaps(_pieces(text_page, some))
+    pieces = _pieces(text_page, every) if len(found) > 1 else []
     return in_columns(pieces, box, lambda part: _text_of(text_page, part))
 
 

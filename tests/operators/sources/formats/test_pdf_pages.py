@@ -148,6 +148,17 @@ def test_columns_drawn_row_by_row_are_read_one_after_the_other(
     assert read(reader, rows(uneven, pitch=pitch)) == ANCHOR + GALLEY[:3]
 
 
+def test_columns_drawn_word_by_word_are_read_one_after_the_other(reader: PdfReader) -> None:
+    words, y = [], 500
+    for both in zip(ANCHOR, GALLEY, strict=True):
+        for x, line in zip((40.0, 320.0), both, strict=True):
+            for word in line.split():
+                words.append(at(x, y, word))
+                x += 6.5 * len(word) + 4
+        y -= 14
+    assert " ".join(read(reader, " ".join(words))).split() == " ".join(ANCHOR + GALLEY).split()
+
+
 def test_columns_of_a_turned_page_are_read_one_after_the_other(reader: PdfReader) -> None:
     stream = turned(rows({50: ANCHOR, 420: GALLEY}), 90)
     assert read(reader, stream, "/Rotate 90") == ANCHOR + GALLEY
