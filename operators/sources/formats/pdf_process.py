@@ -11,6 +11,8 @@ from typing import Any
 
 import pypdfium2
 
+from operators.sources.formats.pdf_page import page_text
+
 MAX_OUTLINE = 5_000
 OUTLINE_DEPTH = 6
 _LOCKED = {4: "it asks for a password", 5: "by a scheme that is not known"}  # FPDF_ERR_*
@@ -115,7 +117,7 @@ def _page_text(document: Any, number: int, limit: int) -> str | None:
         with closing(document[number]) as page, closing(page.get_textpage()) as text_page:
             if text_page.count_chars() > limit:
                 raise _TooMuch(f"page {number + 1} has more than {limit} characters of text")
-            return str(text_page.get_text_bounded())
+            return page_text(page, text_page)
     except pypdfium2.PdfiumError:
         return None
 

@@ -1,0 +1,260 @@
+"""Pages that are turned, written sideways or set in columns are read as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+import pytest
+from pdf_maker import make_pdf
+
+from operators.sources.formats.pdf import PdfReader, pdf_text
+
+ANCHOR = [
+    "Anchor chain length is",
+    "two hundred metres of",
+    "forged steel links, each",
+    "inspected by the mate on",
+    "watch before the vessel",
+    "leaves the harbour wall.",
+]
+GALLEY = [
+    "The galley crew cooks at",
+    "noon for all the hands on",
+    "deck and below, and the",
+    "cook writes the stores in",
+    "a ledger that the purser",
+    "reads once every week.",
+]
+ROPES = [
+    "Ropes are coiled by the",
+    "boatswain after the rain",
+    "has gone, and dried over",
+    "the rail until evening",
+    "comes with a calm sea and",
+    "a steady wind from west.",
+]
+TURNS = {
+    0: "1 0 0 1 0 0",
+    90: "0 1 -1 0 595 0",
+    180: "-1 0 0 -1 595 842",
+    270: "0 -1 1 0 0 842",
+}
+"""The matrix that turns a text by so many degrees, anticlockwise, on a page of 595 by 842."""
+
+
+def at(x: float, y: float, text: str, matrix: str = "1 0 0 1") -> str:
+    return f"BT /F 12 Tf {matrix} {x} {y} Tm ({text}) Tj ET"
+
+
+def lines(texts: Sequence[str], x: float = 60, y: float = 500, pitch: float = 14) -> str:
+    return " ".join(at(x, y - pitch * n, text) for n, text in enumerate(texts))
+
+
+def rows(columns: dict[int, list[str]], y: float = 500, pitch: float = 14) -> str:
+    """Columns, by their left edges, drawn row by row."""
+    return " ".join(
+        at(x, y - pitch * n, column[n])
+        for n in range(max(map(len, columns.values())))
+        for x, column in columns.items()
+        if n < len(column)
+    )
+
+
+def turned(stream: str, degrees: int) -> str:
+    return f"q {TURNS[degrees]} cm {stream} Q"
+
+
+def page(stream: str, keys: str = "") -> bytes:
+    """A PDF of one page of 595 by 842 points."""
+    made = make_pdf(["?"]).replace(b"[0 0 5000 800]", f"[0 0 595 842]{keys}".encode())
+    before, _, rest = made.partition(b"5 0 obj\n")
+    content = f"<</Length {len(stream)}>>stream\n{stream}\nendstream\nendobj\n"
+    return before + b"5 0 obj\n" + content.encode("latin-1") + rest.partition(b"endobj\n")[2]
+
+
+@pytest.fixture
+def reader() -> Iterator[PdfReader]:
+    with closing(PdfReader()) as reader:
+        yield reader
+
+
+def read(reader: PdfReader, stream: str, keys: str = "") -> list[str]:
+    text = pdf_text(reader.read(page(stream, keys)))
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+@pytest.mark.parametrize("rotate", TURNS)
+@pytest.mark.parametrize("degrees", TURNS)
+def test_a_page_keeps_its_lines_whichever_way_it_and_its_text_are_turned(
+    reader: PdfReader, degrees: int, rotate: int
+) -> None:
+    assert read(reader, turned(lines(ANCHOR), degrees), f"/Rotate {rotate}") == ANCHOR
+
+
+def test_of_a_turned_page_what_lies_outside_its_box_stays_out(reader: PdfReader) -> None:
+    stream = turned(lines(ANCHOR), 90) + at(5, 20, "outside")
+    keys = "/Rotate 90/CropBox[50 50 595 700]"
+    assert read(reader, stream, keys) == ANCHOR
+
+
+@pytest.mark.parametrize("matrix", ["0 1 -1 0", "0 -1 1 0"], ids=["upwards", "downwards"])
+def test_a_sideways_label_of_several_lines_follows_the_text_in_the_order_of_its_lines(
+    reader: PdfReader, matrix: str
+) -> None:
+    first, second = (20, 36) if matrix == "0 1 -1 0" else (36, 20)
+    label = at(first, 400, "Figure two shows", matrix) + at(second, 400, "the windlass", matrix)
+    stream = lines(ANCHOR[:3]) + label + lines(ANCHOR[3:], y=500 - 3 * 14)
+    assert read(reader, stream) == [*ANCHOR, "Figure two shows", "the windlass"]
+
+
+def test_a_sideways_word_that_is_drawn_letter_by_letter_is_one_word(reader: PdfReader) -> None:
+    letters = " ".join(at(30, 400 + 8 * n, c, "0 1 -1 0") for n, c in enumerate("ANCHORS"))
+    assert read(reader, lines(ANCHOR) + letters) == [*ANCHOR, "ANCHORS"]
+
+
+def test_sideways_text_within_a_form_is_read_apart(reader: PdfReader) -> None:
+    label = at(20, 400, "Sideways") + at(20, 380, "and below")
+    form = (
+        f"<</Type/XObject/Subtype/Form/BBox[-999 -999 999 999]/Matrix[0 1 -1 0 500 0]"
+        f"/Resources<</Font<</F 3 0 R>>>>/Length {len(label)}>>stream\n{label}\nendstream"
+    )
+    made = page(lines(ANCHOR) + " /X Do").replace(
+        b"/Resources<<", b"/Resources<</XObject<</X 6 0 R>>"
+    )
+    cut = made.index(b"xref\n0 ")
+    made = made[:cut] + f"6 0 obj\n{form}\nendobj\ntrailer\n<</Size 7/Root 1 0 R>>\n".encode()
+    found = pdf_text(reader.read(made)).splitlines()
+    assert [line.strip() for line in found if line] == [*ANCHOR, "Sideways", "and below"]
+
+
+def test_a_header_of_a_table_that_runs_upwards_leaves_the_rows_whole(reader: PdfReader) -> None:
+    names = ["Draught metres", "Length overall", "Beam width"]
+    header = " ".join(at(100 + 60 * n, 530, name, "0 1 -1 0") for n, name in enumerate(names))
+    cells = {95: ["4.1", "3.9", "5.0"], 155: ["22.0", "19.8", "31.2"], 215: ["6.5", "5.9", "8.1"]}
+    found = read(reader, header + rows(cells))
+    rows_read = ["4.1 22.0 6.5", "3.9 19.8 5.9", "5.0 31.2 8.1"]
+    assert sorted(found) == sorted([*names, *rows_read])
+
+
+@pytest.mark.parametrize("pitch", [12, 14, 18])
+def test_columns_drawn_row_by_row_are_read_one_after_the_other(
+    reader: PdfReader, pitch: int
+) -> None:
+    assert read(reader, rows({50: ANCHOR, 320: GALLEY}, pitch=pitch)) == ANCHOR + GALLEY
+    three = {30: ANCHOR, 215: GALLEY, 400: ROPES}
+    assert read(reader, rows(three, pitch=pitch)) == ANCHOR + GALLEY + ROPES
+    uneven = {50: ANCHOR, 320: GALLEY[:3]}
+    assert read(reader, rows(uneven, pitch=pitch)) == ANCHOR + GALLEY[:3]
+
+
+def test_columns_drawn_word_by_word_are_read_one_after_the_other(reader: PdfReader) -> None:
+    words, y = [], 500
+    for both in zip(ANCHOR, GALLEY, strict=True):
+        for x, line in zip((40.0, 320.0), both, strict=True):
+            for word in line.split():
+                words.append(at(x, y, word))
+                x += 6.5 * len(word) + 4
+        y -= 14
+    assert " ".join(read(reader, " ".join(words))).split() == " ".join(ANCHOR + GALLEY).split()
+
+
+def test_columns_of_a_turned_page_are_read_one_after_the_other(reader: PdfReader) -> None:
+    stream = turned(rows({50: ANCHOR, 420: GALLEY}), 90)
+    assert read(reader, stream, "/Rotate 90") == ANCHOR + GALLEY
+
+
+def test_columns_drawn_one_after_the_other_stay_so(reader: PdfReader) -> None:
+    assert read(reader, lines(ANCHOR, 50) + lines(GALLEY, 320)) == ANCHOR + GALLEY
+
+
+@pytest.mark.parametrize("pitch", [12, 14, 18])
+def test_a_title_above_columns_and_a_paragraph_below_them_stay_there(
+    reader: PdfReader, pitch: int
+) -> None:
+    title = "The handbook of the good ship Margaret, revised for all the hands"
+    last = "A closing paragraph runs over the whole width of the page, and then it ends."
+    body = rows({50: ANCHOR, 320: GALLEY}, pitch=pitch)
+    stream = at(50, 500 + pitch, title) + body + at(50, 500 - 6 * pitch, last)
+    assert read(reader, stream) == [title, *ANCHOR, *GALLEY, last]
+
+
+def test_a_word_broken_at_the_end_of_a_columns_line_is_whole(reader: PdfReader) -> None:
+    broken = [*ANCHOR[:3], "and inspected by the har-", "bour master on his watch", ANCHOR[5]]
+    found = read(reader, rows({50: broken, 320: GALLEY}))
+    assert "and inspected by the harbour master on his watch" in " ".join(found)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {
+            60: ["Name", "Margaret", "Ingrid"],
+            180: ["Length", "22 m", "19 m"],
+            300: ["6 m", "5 m", "8 m"],
+        },
+        {
+            60: ["-v", "-h", "--force", "--dry"],
+            200: [
+                "prints the version of it",
+                "shows this help, and ends",
+                "overwrites the files there",
+                "does nothing, but says it",
+            ],
+        },
+        {
+            60: ["The anchor is inspected", "The lights are trimmed", "The log is kept daily"],
+            320: ["Yes, it is done each week", "No, they are electric now", "The mate keeps it"],
+        },
+        {
+            60: ["introduction to the ship", "chapter one on anchors", "chapter two on galleys"],
+            320: ["17", "19", "33"],
+        },
+    ],
+    ids=["short cells", "options", "sentences", "contents"],
+)
+def test_a_row_of_a_table_stays_in_one_line(reader: PdfReader, table: dict[int, list[str]]) -> None:
+    assert read(reader, rows(table)) == [" ".join(row) for row in zip(*table.values(), strict=True)]
+
+
+def test_a_short_line_beside_each_bullet_is_no_column(reader: PdfReader) -> None:
+    found = read(reader, rows({60: ["*"] * 6, 100: ANCHOR}))
+    assert [line.removeprefix("*").strip() for line in found if line != "*"] == ANCHOR
+
+
+def test_a_tilted_stamp_follows_the_text(reader: PdfReader) -> None:
+    stamp = at(150, 100, "CONFIDENTIAL", "0.7071 0.7071 -0.7071 0.7071")
+    assert read(reader, stamp + lines(ANCHOR)) == [*ANCHOR, "CONFIDENTIAL"]
+
+
+def test_letters_that_lean_are_upright(reader: PdfReader) -> None:
+    leaning = " ".join(at(60, 500 - 14 * n, t, "1 0 0.5 1") for n, t in enumerate(ANCHOR))
+    assert read(reader, leaning) == ANCHOR
+
+
+def hebrew(stream: str) -> bytes:
+    """A PDF of one page whose small letters are Hebrew ones."""
+    names = (
+        "begincmap /CMapType 2 def 1 begincodespacerange <00> <ff> endcodespacerange "
+        "1 beginbfrange <61> <7a> <05d0> endbfrange endcmap"
+    )
+    made = page(stream).replace(b"/Helvetica>>", b"/Helvetica/ToUnicode 6 0 R>>")
+    cut = made.index(b"xref\n0 ")
+    new = f"6 0 obj\n<</Length {len(names)}>>stream\n{names}\nendstream\nendobj\n"
+    return made[:cut] + new.encode() + b"trailer\n<</Size 7/Root 1 0 R>>\n"
+
+
+def test_of_columns_in_hebrew_the_right_one_comes_first(reader: PdfReader) -> None:
+    right, left = ["abc def ghij klm nop"] * 4, ["qrs tuv zyxw srq ponm"] * 4
+    both = {50: [line[::-1] for line in left], 320: [line[::-1] for line in right]}
+    letters = {n: 0x05D0 + n - ord("a") for n in range(ord("a"), ord("z") + 1)}
+    found = pdf_text(reader.read(hebrew(rows(both)))).splitlines()
+    assert [line for line in found if line] == [line.translate(letters) for line in right + left]
+
+
+def test_sideways_lines_in_hebrew_keep_their_order(reader: PdfReader) -> None:
+    text = ["abc def ghij klm", "qrs tuv abcd efg"]
+    stream = turned(lines([line[::-1] for line in text]), 90)
+    letters = {n: 0x05D0 + n - ord("a") for n in range(ord("a"), ord("z") + 1)}
+    found = pdf_text(reader.read(hebrew(stream))).splitlines()
+    assert [line for line in found if line] == [line.translate(letters) for line in text]
