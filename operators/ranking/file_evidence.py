@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from operators.arrays.rows import by_rank, replaced, take
 from operators.foundation.tokenizer import STOP_WORDS
 from operators.ranking.definitions import defines
 from operators.ranking.total_order import ranked
@@ -200,14 +201,17 @@ def one_of_each_file(hits: pl.DataFrame, top_k: int) -> pl.DataFrame:
 
     ``hits`` is ``FUSED``; a document without a path counts as a file. The order stays as it was.
     """
-    kept = hits.sort("query_id", "rank")
-    file = pl.concat_str("corpus", "repo", pl.coalesce("path", "document_id"), separator="\0")
-    others = pl.int_range(pl.len()).over("query_id", file) > 0
-    chosen = kept.with_columns(others=others).sort("query_id", "others", "rank")
-    chosen = chosen.filter(pl.int_range(pl.len()).over("query_id") < top_k).drop("others")
-    chosen = chosen.sort("query_id", "rank")
-    place = pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
-    return chosen.with_columns(rank=place)
+    kept = by_rank(hits)
+    places = kept.select("query_id", "corpus", "repo", pl.coalesce("path", "document_id")).rows()
+    firsts, others = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    known = set[tuple[object, ...]]()
+    for row, place in enumerate(places):
+        (others if place in known else firsts)[place[0]].append(row)
+        known.add(place)
+    chosen = [sorted((rows + others[query])[:top_k]) for query, rows in firsts.items()]
+    ranks = [place for rows in chosen for place in range(len(rows))]
+    shown = take(kept, np.array([row for rows in chosen for row in rows], dtype=np.int64))
+    return replaced(shown, pl.Series("rank", ranks, pl.UInt32))
 
 
 @lru_cache(65_536)

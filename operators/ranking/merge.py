@@ -10,7 +10,7 @@ score: one row a query and chunk, in the one order, ``rank`` its place in it.
 
 import polars as pl
 
-from operators.frames import MERGED, SCORE_FACTORS
+from operators.frames import MERGED, SCORE_FACTORS, empty
 from operators.ranking.total_order import ranked
 
 _ONE = pl.lit(1.0)
@@ -58,6 +58,8 @@ def convex(
         vector_weight: ``w``, 0 to 1.
     """
     share = pl.lit(check_share(vector_weight))
+    if normalized.is_empty():
+        return empty(pl.Schema({**MERGED, **SCORE_FACTORS}))
     hits = normalized.join(lexical_weight, on="query_id", how="left", maintain_order="left")
     no_vectors, no_text = pl.col("vector_value").is_null(), pl.col("text_value").is_null()
     weight = pl.when(no_text).then(1.0).when(no_vectors).then(0.0).otherwise(share)

@@ -35,6 +35,8 @@ def side_by_side(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> pl.DataF
     >>> both["chunk_id", "vector_distance", "vector_value", "text_value"].rows()
     [(1, 0.25, 0.75, None), (2, 0.5, 0.5, 9.0)]
     """
+    if vector_hits.is_empty() and text_hits.is_empty():
+        return empty(NORMALIZED)  # most corpora of many collections hold nothing
     distance, score = pl.col("distance").fill_nan(None), pl.col("score").fill_nan(None)
     vector = vector_hits.select(
         *_KEY, vector_rank="rank", vector_distance=distance, vector_value=1 - distance
@@ -114,6 +116,8 @@ def common_scale(
     >>> scaled.sort("chunk_id")["vector_value"].to_list()
     [0.5, 0.25]
     """
+    if sides.is_empty():
+        return sides
     best = scale.select("query_id", "best_similarity", "best_score")
     known = sides.join(best, on="query_id", how="left", maintain_order="left").with_columns(
         nearest=pl.max("vector_value").clip(0).over("query_id"),

@@ -17,6 +17,8 @@ def best_scores(
             ``coverage`` if its search knows it.
         space: the corpus's vector space; None: that of the driver's own model.
     """
+    if vector_hits.is_empty() and text_hits.is_empty():
+        return empty(BEST_SCORES)
     similarity = (1 - pl.col("distance").fill_nan(None)).max()
     near = vector_hits.group_by("query_id").agg(similarity=similarity)
     coverage = pl.max("coverage") if "coverage" in text_hits.columns else pl.lit(None, pl.Float64)
