@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Floats, Integers
+from operators.arrays.segments import Integers
 
 _MANY = 10_000  # rows that are worth several threads
 
@@ -46,8 +46,3 @@ def by_rank(frame: pl.DataFrame) -> pl.DataFrame:
     if not falls.any():
         return frame
     return take(frame, np.lexsort((frame["chunk_id"].to_numpy(), rank, query_id)))
-
-
-def nullable(name: str, values: Floats, dtype: type[pl.DataType]) -> pl.Series:
-    """A column of ``dtype`` that is null where ``values`` is NaN."""
-    return pl.Series(name, values, nan_to_null=True).cast(dtype)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from operators.arrays.alternates import with_alternates
 from operators.arrays.lists import flat, lists, numbers
-from operators.arrays.rows import by_rank, index, nullable, replaced, take
+from operators.arrays.rows import by_rank, index, replaced, take
 from operators.arrays.segments import changes, lengths, offsets, places, positions, starts
 from operators.frames import SOURCE
 
@@ -94,12 +94,6 @@ def test_a_list_comes_by_query_rank_and_chunk(rows: list[tuple[int, int]]) -> No
     found = by_rank(frame)
     assert found.equals(frame.sort("query_id", "rank", "chunk_id"))
     assert by_rank(found) is found
-
-
-def test_what_is_no_number_is_null() -> None:
-    found = nullable("rank", np.array([1.0, np.nan]), pl.UInt32)
-    assert found.to_list() == [1, None]
-    assert found.dtype == pl.UInt32
 
 
 small = st.lists(st.integers(0, 5), max_size=12)
