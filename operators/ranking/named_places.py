@@ -18,6 +18,9 @@ last, so that of more the last ones count."""
 LONGEST_TEXT = 20_000
 """Characters of a text that are read for places, from its end."""
 
+LONGEST_OF_AUTHOR = 100
+"""Characters of a question that may ask for an author."""
+
 _PATH = re.compile(
     r"(?<![\w.@+~$/\\-])(?P<path>(?:[A-Za-z]:)?[/\\]{0,2}(?:[\w.@+~$-]+[/\\])*[\w.@+~$-]*\w)"
     r"(?::(?P<a>\d{1,7})(?!\w)|\((?P<b>\d{1,7})[,)]|[?\w=&]{0,40}#L(?P<c>\d{1,7})"
@@ -109,8 +112,11 @@ def _has(lines: tuple[int | None, int | None], line: int) -> bool:
 
 
 def asks_author(text: str) -> bool:
-    """Whether ``text`` may ask for an author: a word stands behind ``by`` or ``from``."""
-    return _BY.search(text) is not None
+    """Whether ``text`` may ask for an author: it is short and has a word behind ``by`` or ``from``.
+
+    A longer text, such as an issue's, tells who said something.
+    """
+    return len(text) <= LONGEST_OF_AUTHOR and _BY.search(text) is not None
 
 
 def is_author(text: str, authors: Sequence[str]) -> bool:
