@@ -8,6 +8,7 @@ soon as they are made, and the next run takes up what the ledger and the chunks 
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Literal
 
 from dataflow.ingestion.finish import delete_vanished, embed, finish, keep_left_out
@@ -128,7 +129,8 @@ def _owned(
     owner = owner_key(source.reader, *min(scopes, default=("", "")))
     if source.choosing is not None and source.scopes:
         chosen = {name: _kept(store, owner, source, name) for name in source.choices}
-        source = source if chosen == source.choices else source.choosing(chosen)
+        if chosen != {name: given or "" for name, given in source.choices.items()}:
+            source = replace(source.choosing(chosen), command=source.command)
     judged = without_secrets(
         source, secrets or kept_choice(store, owner, "secrets", None) or "skip"
     )

@@ -20,6 +20,7 @@ ROWS_FROM = 10_000
 _HEAD_LINES, _HEAD = 25, 4_000  # lines and characters in which a header stands
 _LONG_WORD, _LONG_LINE = 300, 1_000  # characters that nobody types
 _ONE_WORD = re.compile(r"\w{1000}")
+_LETTERS = 0.3  # of an endless word; a wall of brackets is odd, but no data
 _WRITTEN = 1_000  # characters that a person wrote between those of a program; they are kept
 _SPACES = 0.1  # of the characters; text that people read has more
 
@@ -40,6 +41,7 @@ _HEADER = re.compile(
 )
 
 _NUMBERS = b"0123456789abcdefABCDEFxXuUlL.,;:+-_ \t\r\n()[]{}<>\"'\\|/"
+_DIGITS = b"0123456789"
 _JSON_KEY = re.compile(r'"((?:[^"\\\n]|\\.){1,80})"\s*:')
 _YAML_KEY = re.compile(r"^[ \t]*(?:-[ \t]+)?([\w.-]{1,80}):(?=\s)", re.MULTILINE)
 _KEYS = {"json": _JSON_KEY, "yaml": _YAML_KEY}
@@ -98,7 +100,7 @@ def _says_so(text: str) -> bool:
 
 def _endless_words(text: str) -> list[str]:
     """The words that nobody types; languages without spaces have others as long."""
-    words = (word for word in text.split() if len(word) >= _LONG_WORD)
+    words = (word for word in text.split() if len(word) >= _LONG_WORD and _has_letters(word))
     return [word for word in words if _ascii_share(word) > 0.9 or _ONE_WORD.search(word)]
 
 
@@ -110,9 +112,17 @@ def _makes_most(text: str, parts: Iterable[str], *, prose: bool = False) -> bool
 
 
 def _is_dense(lines: list[str]) -> bool:
-    """Whether ``lines`` have fewer spaces than sentences have."""
+    """Whether ``lines`` have fewer spaces than sentences have, and letters."""
     joined = "".join(lines)
-    return joined.count(" ") < _SPACES * len(joined) and _ascii_share(joined) > 0.7
+    return (
+        _has_letters(joined)
+        and joined.count(" ") < _SPACES * len(joined)
+        and _ascii_share(joined) > 0.7
+    )
+
+
+def _has_letters(text: str) -> bool:
+    return sum(map(len, _NAME.findall(text))) > _LETTERS * len(text)
 
 
 def _ascii_share(text: str) -> float:
@@ -120,8 +130,9 @@ def _ascii_share(text: str) -> float:
 
 
 def _has_numbers_alone(text: str) -> bool:
-    others = text.encode("utf-8", "replace").translate(None, _NUMBERS)
-    return len(others) < 0.05 * len(text)
+    held = text.encode("utf-8", "replace")
+    others, digits = held.translate(None, _NUMBERS), len(held) - len(held.translate(None, _DIGITS))
+    return len(others) < 0.05 * len(text) and digits > 0.2 * len(text)
 
 
 def _has_records(text: str, language: str) -> bool:
