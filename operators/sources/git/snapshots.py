@@ -4,10 +4,11 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from operators.foundation.sanitize import shown_path
 from operators.sources.git.repository import (
     GitError,
     Repository,
@@ -43,12 +44,17 @@ def changes(repository: Repository, parent: str, commit: str) -> list[Change]:
     ]
 
 
-def lay_out(repository: Repository, commit: str, folder: Path) -> int:
+def lay_out(
+    repository: Repository,
+    commit: str,
+    folder: Path,
+    keep: Callable[[str], bool] = lambda path: True,
+) -> int:
     """Write the files of ``commit`` into a new repository with one commit, which has its date.
 
-    Links, submodules and files of more than ``MAX_PACKED`` bytes are left out. No filter or other
-    setting of the repository runs, which `git archive` does not promise. A ``folder`` that is there
-    is replaced once the new one is whole.
+    Links, submodules, files of more than ``MAX_PACKED`` bytes and those that ``keep`` refuses by
+    their paths are left out. No filter or other setting of the repository runs, which `git archive`
+    does not promise. A ``folder`` that is there is replaced once the new one is whole.
 
     Returns:
         The number of files.
@@ -61,7 +67,7 @@ def lay_out(repository: Repository, commit: str, folder: Path) -> int:
         tree = Path(made, "tree")
         tree.mkdir()
         count = 0
-        for path, content in _files(repository, commit):
+        for path, content in _files(repository, commit, keep):
             file = os.path.join(os.fsencode(tree), _inside(path))
             os.makedirs(os.path.dirname(file), exist_ok=True)
             with open(file, "xb") as out:
@@ -75,7 +81,9 @@ def lay_out(repository: Repository, commit: str, folder: Path) -> int:
     return count
 
 
-def _files(repository: Repository, commit: str) -> Iterator[tuple[bytes, bytes]]:
+def _files(
+    repository: Repository, commit: str, keep: Callable[[str], bool]
+) -> Iterator[tuple[bytes, bytes]]:
     """The path and the content of each regular file."""
     paths: list[bytes] = []
     with tempfile.TemporaryFile() as asked:
@@ -84,7 +92,11 @@ def _files(repository: Repository, commit: str) -> Iterator[tuple[bytes, bytes]]
             for entry in split(stream):
                 head, _, path = entry.partition(b"\t")
                 mode, kind, content, size = head.split()
-                if kind == b"blob" and mode != b"120000" and int(size) <= MAX_PACKED:
+                if kind != b"blob" or mode == b"120000" or not keep(shown_path(path)):
+                    continue
+                if not size.isdigit():  # git has no size of what the clone lacks
+                    raise _incomplete(repository, commit)
+                if int(size) <= MAX_PACKED:
                     paths.append(path)
                     asked.write(content + b"\n")
         asked.seek(0)
@@ -92,11 +104,15 @@ def _files(repository: Repository, commit: str) -> Iterator[tuple[bytes, bytes]]
             for path in paths:
                 fields = stream.readline().split()
                 if fields[1] != b"blob":
-                    raise GitError(
-                        f"{repository.root} lacks the content of files of {commit}: clone it whole"
-                    )
+                    raise _incomplete(repository, commit)
                 yield path, stream.read(int(fields[2]))
                 stream.read(1)  # the end of the line
+
+
+def _incomplete(repository: Repository, commit: str) -> GitError:
+    return GitError(
+        f"{repository.root} lacks the content of files of {commit}: clone it without --filter"
+    )
 
 
 def _inside(path: bytes) -> bytes:
