@@ -6,14 +6,20 @@ changed and that its parent has (Jimenez et al., SWE-bench, ICLR 2024, judge age
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import shown_path
 from operators.sources.also import kind_of, reads_as_prose
 from operators.sources.git.commit_log import Commit, own_text, read_commits
-from operators.sources.git.repository import GitError, Repository, cut_commits
+from operators.sources.git.repository import (
+    GitError,
+    Repository,
+    cut_commits,
+    origin_url,
+    parse_origin,
+)
 from operators.sources.git.snapshots import ADDED, Change, changes
 from operators.sources.github.issue_texts import IssueTexts
 
@@ -79,18 +85,20 @@ def is_test(path: str) -> bool:
     return _TEST.search(path) is not None
 
 
-def closed_issues(message: str, repo: str) -> tuple[list[int], bool]:
+def closed_issues(message: str, names: Collection[str]) -> tuple[list[int], bool]:
     """The issues that a commit closes in its own repository, and whether it names another's.
 
-    >>> closed_issues("Fix the cache\\n\\nfixes #12, Closes: GH-3; resolves org/app#4", "org/app")
+    ``names``: what the repository is called, in lower case.
+
+    >>> closed_issues("Fix the cache\\n\\nfixes #12, Closes: GH-3; resolves org/app#4", ["org/app"])
     ([12, 3, 4], False)
-    >>> closed_issues("prefixes #12, see #3; fixes org/other#4", "org/app")
+    >>> closed_issues("prefixes #12, see #3; fixes org/other#4", ["org/app"])
     ([], True)
     """
     numbers, elsewhere = [], False
     for match in _REFERENCE.finditer(message):
         named = match["repo"] or match["address"]
-        if named and named.lower() != repo.lower():
+        if named and named.lower() not in names:
             elsewhere = True
         elif (number := int(match["number"])) not in numbers:
             numbers.append(number)
@@ -114,7 +122,7 @@ def fixed_issues(
     """The issues that the history of ``repository`` closed, each at the first commit that did.
 
     Args:
-        repository: its ``name`` is what references to it say.
+        repository: references may say its ``name``, or that of ``origin``.
         most_files: a commit that touches more files outside tests is left out; changelogs and what
             is no text don't count.
         issues: the texts of issues; None: what the commit says is the question.
@@ -128,14 +136,15 @@ def fixed_issues(
             f"{repository.root} is a shallow clone, which lacks the commits before: "
             "git fetch --unshallow brings them"
         )
-    texts = None if issues is None else _own(issues, repository.name)
+    names = _names(repository)
+    texts = None if issues is None else _own(issues, names)
     result, seen, closing = FixedIssues(), set[int](), list[Commit]()
     for commit in read_commits(repository, lambda commit, path, content: None):
         result.commits += 1
         if _REFERENCE.search(commit.message):
             closing.append(commit)
     for commit in reversed(closing):
-        for one in _of_commit(repository, commit, texts, most_files, seen, result.skipped):
+        for one in _of_commit(repository, commit, names, texts, most_files, seen, result.skipped):
             result.found.append(one)
     result.found.reverse()
     if not result.found:
@@ -143,14 +152,20 @@ def fixed_issues(
     return result
 
 
-def _own(issues: IssueTexts, repo: str) -> dict[int, str]:
-    """The texts of the issues of ``repo``, or of one that nobody named."""
-    own = {n: text for (name, n), text in issues.items() if name in ("", repo.lower())}
+def _names(repository: Repository) -> list[str]:
+    """What the repository is called, in lower case; first as it is ingested."""
+    origin, _ = parse_origin(origin_url(repository.root))
+    return [name.lower() for name in (repository.name, origin) if name]
+
+
+def _own(issues: IssueTexts, names: Sequence[str]) -> dict[int, str]:
+    """The texts of the issues of the repository, or of one that nobody named."""
+    own = {number: text for (name, number), text in issues.items() if name in ("", *names)}
     if not own:
         name = next(name for name, _ in issues)
         raise CrosscorpusError(
-            f"the issues are of {name}, and the repository is {repo}: --repo {name} says that it "
-            "is the same"
+            f"the issues are of {name}, and the repository is {names[0]}: --repo {name} says that "
+            "it is the same"
         )
     return own
 
@@ -158,13 +173,14 @@ def _own(issues: IssueTexts, repo: str) -> dict[int, str]:
 def _of_commit(
     repository: Repository,
     commit: Commit,
+    names: Collection[str],
     texts: Mapping[int, str] | None,
     most_files: int,
     seen: set[int],
     skipped: Counter[str],
 ) -> Iterator[FixedIssue]:
     """The questions of one commit, or a count in ``skipped`` of why there is none."""
-    numbers, elsewhere = closed_issues(commit.message, repository.name)
+    numbers, elsewhere = closed_issues(commit.message, names)
     if not numbers:
         skipped["close an issue of another repository"] += elsewhere
         return
