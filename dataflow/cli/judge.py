@@ -50,7 +50,7 @@ def judge_git(
 
     from dataflow.cli.console.terminal import print_result
     from dataflow.evaluation.git_judgements import judge_git as run
-    from operators.evaluation.fixed_issues import told_skips
+    from operators.sources.git.fixed_issues import told_skips
 
     made = run(
         path, out, issues=issues or (), repo=repo, most_files=most_files, snapshots=snapshots

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from operators.errors import CrosscorpusError
-from operators.evaluation.fixed_issues import FixedIssue, FixedIssues, fixed_issues
+from operators.sources.git.fixed_issues import FixedIssue, FixedIssues, fixed_issues
 from operators.sources.git.repository import Repository, open_repository
 from operators.sources.git.snapshots import lay_out
 from operators.sources.git.tracked_files import tracked_names
@@ -54,7 +54,7 @@ def judge_git(
         out: the folder to write to; made if need be.
         issues: exports of issues, whose texts are the questions; none: the commits' messages are.
         repo: the name that the repository is ingested under; else ``owner/name`` of ``origin``.
-        most_files: see :func:`operators.evaluation.fixed_issues.fixed_issues`.
+        most_files: see :func:`operators.sources.git.fixed_issues.fixed_issues`.
         snapshots: lay out at most so many trees as they were before a fix, those of the newest
             fixes, under ``out/trees``, and ask each question of its own; 0: ask the tree as it is.
 
