@@ -76,7 +76,8 @@ def evaluate(options: EvaluateOptions) -> None:
     """Run judged queries with configurations, and show what differs and whether it is luck.
 
     A line of the queries has query_id, text and, where known, kind, trigger (else none), as_of and
-    judged_corpora. Writes runs/NAME.trec, per_query.csv, tables.md, evaluation.json, report.html,
+    judged_corpora. The measures are nDCG@10, R@50, RR@10 and AP unless `--measure` names others.
+    Writes runs/NAME.trec, per_query.csv, tables.md, evaluation.json, report.html,
     and runs.parquet and per_query.parquet for other tools.
 
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
@@ -134,8 +135,8 @@ class SweepOptions:
 def sweep(options: SweepOptions) -> None:
     """Measure every combination of settings on judged queries.
 
-    Searches run again only where a setting changes how they search. Writes sweep.csv and
-    sweep.html.
+    Searches run again only where a setting changes how they search. The measures are nDCG@10 and
+    R@50 unless `--measure` names others. Writes sweep.csv and sweep.html.
 
     Example: crosscorpus sweep -C team --queries q.jsonl --qrels q.tsv --set top_k=5,10 --out swept
     """

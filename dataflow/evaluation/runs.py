@@ -92,10 +92,13 @@ def placed(store: Store, configs: dict[str, Config], document_qrels: pl.DataFram
 
 @tag(stage="judgements")
 def qrels(
-    document_qrels: pl.DataFrame, placed: pl.DataFrame, unit: Unit = "document"
+    document_qrels: pl.DataFrame,
+    placed: pl.DataFrame,
+    judged_queries: pl.DataFrame,
+    unit: Unit = "document",
 ) -> pl.DataFrame:
     """The judgements of what takes a place in a run: a document, a file or a passage."""
-    return unit_qrels(document_qrels, placed, unit)
+    return unit_qrels(document_qrels, placed, judged_queries, unit)
 
 
 @tag(stage="collection")

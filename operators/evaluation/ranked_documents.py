@@ -68,17 +68,24 @@ def unit_homes(placed: pl.DataFrame, unit: Unit) -> pl.DataFrame:
     return placed.select(name.alias("doc_id"), "corpus").unique().sort("doc_id", "corpus")
 
 
-def unit_qrels(qrels: pl.DataFrame, placed: pl.DataFrame, unit: Unit) -> pl.DataFrame:
+def unit_qrels(
+    qrels: pl.DataFrame, placed: pl.DataFrame, queries: pl.DataFrame, unit: Unit
+) -> pl.DataFrame:
     """The judgements (``QRELS``) of the units; a file has the best grade that it was given.
 
-    A judgement that names no document of ``placed``, as of :func:`unit_homes`, stays as it is.
+    An id that several repositories have stands for the files of those that its query
+    (``JUDGED_QUERIES``) asks. A judgement that names no document of ``placed``, as of
+    :func:`unit_homes`, stays as it is.
     """
     if unit != "file":
         return qrels
-    files = placed.select("doc_id", file=_file_name()).unique()
-    named = qrels.join(files, on="doc_id", how="left", maintain_order="left_right")
-    files_judged = named.with_columns(doc_id=pl.coalesce("file", "doc_id"))
-    grades = files_judged.group_by("query_id", "doc_id", maintain_order=True)
+    asked = qrels.join(queries.select("query_id", "repos"), on="query_id", maintain_order="left")
+    files = placed.select("doc_id", "repo", file=_file_name()).unique()
+    is_asked = pl.col("repos").is_null() | pl.col("repos").list.contains(pl.col("repo"))
+    named = asked.join(files, on="doc_id").filter(is_asked)
+    every = qrels.join(named, on=["query_id", "doc_id"], how="left", maintain_order="left_right")
+    of_files = every.with_columns(doc_id=pl.coalesce("file", "doc_id"))
+    grades = of_files.group_by("query_id", "doc_id", maintain_order=True)
     return grades.agg(pl.col("grade").max())
 
 

@@ -1,5 +1,6 @@
 import polars as pl
 
+from operators.evaluation.evaluation_frames import JUDGED_QUERIES
 from operators.evaluation.ranked_documents import (
     DOCUMENTS,
     continued,
@@ -158,10 +159,26 @@ def test_a_judgement_of_a_part_is_one_of_its_file():
             place[1].with_columns(doc_id=pl.lit(rows[1][1])),
         ]
     )
+    queries = pl.DataFrame([{"query_id": "q"}], schema=JUDGED_QUERIES)
     of_files = [("q", "api:api.md", 2), ("q", "gone", 1)]
-    assert unit_qrels(qrels, placed, "file").rows() == of_files
+    assert unit_qrels(qrels, placed, queries, "file").rows() == of_files
     assert unit_homes(placed, "file").rows() == [("api:api.md", "docs")]
-    assert unit_qrels(qrels, placed, "passage").rows() == rows
+    assert unit_qrels(qrels, placed, queries, "passage").rows() == rows
+
+
+def test_an_id_that_several_repositories_have_is_a_file_of_those_that_are_asked():
+    files = pl.DataFrame({"doc_id": ["a.py"] * 2, "repo": ["old", "new"], "path": ["a.py"] * 2})
+    placed = files.with_columns(corpus=pl.lit("code"), document_id="doc_id")
+    rows = [{"query_id": "one", "repos": ["old"]}, {"query_id": "all"}]
+    queries = pl.DataFrame([*rows, {"query_id": "gone", "repos": ["x"]}], schema=JUDGED_QUERIES)
+    qrels = queries.select("query_id", doc_id=pl.lit("a.py"), grade=pl.lit(1, pl.Int64))
+    found = unit_qrels(qrels, placed, queries, "file").sort("query_id", "doc_id")
+    assert found.select("query_id", "doc_id").rows() == [
+        ("all", "new:a.py"),
+        ("all", "old:a.py"),
+        ("gone", "a.py"),
+        ("one", "old:a.py"),
+    ]
 
 
 def test_every_passage_has_a_place_and_a_judgement_counts_at_the_first():
