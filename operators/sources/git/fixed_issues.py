@@ -34,6 +34,7 @@ _REVERT = re.compile(r"(?:revert|reapply)\b", re.IGNORECASE)
 _OTHER_NUMBER = re.compile(
     r"\s*\(#\d+\)|(?:\b(?:and|or|refs?|see|also)\b:?\s*)*(?<!\w)#\d+\b", re.I
 )
+_EMPTY = re.compile(r"\s*[(\[][\s,;:]*[)\]]")
 _TRAILER = re.compile(r"[A-Za-z-]+-by: ")
 _TEST = re.compile(
     r"(?:^|/)(?:tests?|testing|__tests__|specs?|testdata|fixtures)/"
@@ -111,9 +112,10 @@ def what_it_says(commit: Commit) -> str:
     Empty where nothing is left.
     """
     message = own_text(commit.message) if len(commit.parents) > 1 else commit.message
-    told = _OTHER_NUMBER.sub("", _REFERENCE.sub("", message))
+    told = _EMPTY.sub("", _OTHER_NUMBER.sub("", _REFERENCE.sub("", message)))
     lines = (line.strip() for line in told.splitlines() if not _TRAILER.match(line))
-    return "\n".join(line.rstrip(" ,;:-(") for line in lines if re.search(r"\w", line)).strip()
+    kept = (line.rstrip(" ,;:-(") for line in lines if re.search(r"\w", line))
+    return "\n".join(kept).lstrip(" ,;:.-")
 
 
 def fixed_issues(

@@ -52,7 +52,11 @@ def app(tmp_path: Path) -> Path:
         CHANGES_md="# Changes\n\n- dirty entries are flushed\n",
     )
     commit(root, "Everything, closes #13", **dict.fromkeys(many, "x = 1\n"))
-    commit(root, "Take the lock once\n\nResolves: org/app#14", src__lock_py="def take(): once()\n")
+    commit(
+        root,
+        "Fix #14: Take the lock once (resolves: org/app#14)",
+        src__lock_py="def take(): once()\n",
+    )
     commit(root, "Fixes org/other#15", src__lock_py="def take(): twice()\n")
     commit(root, "fix #16", src__lock_py="def take(): thrice()\n")
     commit(root, "Once more, closes #12", src__cache_py="def flush():\n    write(1)\n")
