@@ -1,8 +1,10 @@
 """Run the benchmarks one after the other and print their tables: `make bench`.
 
-    python -m benchmarks [NAME ...]
+    python -m benchmarks [NAME ...] [OPTION ...]
 
-Those that need judged data say so and are left out where it is absent.
+Those that need judged data say so and are left out where it is absent. ``semble`` and ``swe`` run
+only where they are named; they need clones too, and say which. Options go to the benchmarks that
+are named.
 """
 
 from __future__ import annotations
@@ -27,8 +29,10 @@ ALL = {
     "lineage": [],
     "neardup": [],
 }
-JUDGED = {"quality", "end_to_end", "versions", "version_cost", "lineage", "neardup"}
-HELPERS = {"judged", "peers_worker"}
+PEERS = {"semble": [], "swe": []}
+"""Benchmarks of others: embedding their repositories takes hours."""
+JUDGED = {*PEERS, "quality", "end_to_end", "versions", "version_cost", "lineage", "neardup"}
+HELPERS = {"clones", "judged", "peers_worker"}
 """Modules of this package that are no benchmarks."""
 
 
@@ -39,23 +43,27 @@ def names() -> list[str]:
 
 
 def main() -> int:
-    others = ", ".join(name for name in names() if name not in ALL)
+    known = ALL | PEERS
+    others = ", ".join(name for name in names() if name not in known)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Run the benchmarks one after the other and print their tables.",
         epilog=f"By themselves (python -m benchmarks.NAME --help): {others}.",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(ALL))
-    chosen = parser.parse_args().names or list(ALL)
-    if unknown := [name for name in chosen if name not in ALL]:
-        parser.error(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(ALL)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
+    options, given = parser.parse_known_args()
+    chosen = options.names or list(ALL)
+    if given and not options.names:
+        parser.error(f"{given[0]} needs the name of a benchmark")
+    if unknown := [name for name in chosen if name not in known]:
+        parser.error(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(known)}")
     failed = []
     for name in chosen:
         print(f"\n## {name}\n", flush=True)
         if name in JUDGED and not data_folder().is_dir():
             print(f"left out: no judged data in {data_folder()} (CROSSCORPUS_TEST_DATA)")
             continue
-        command = [sys.executable, "-m", f"benchmarks.{name}", *ALL[name]]
+        command = [sys.executable, "-m", f"benchmarks.{name}", *known[name], *given]
         if subprocess.run(command, check=False).returncode:
             failed.append(name)
     if failed:

@@ -132,7 +132,7 @@ def channels(driver: RetrievalDriver, store: Store, judged: JudgedSet) -> Iterat
 
 
 def every_chunk(store: Store, corpus: str) -> pl.DataFrame:
-    columns = ["chunk_id", "document_id", "title", "anchor", "path", "text", "created_at"]
+    columns = ["chunk_id", *ANALYSED, "created_at"]
     rows = store.run(
         lambda conn: conn.execute(
             f"SELECT {', '.join(columns)} FROM chunks WHERE corpus = %s ORDER BY chunk_id",

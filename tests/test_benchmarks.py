@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judged_pages import write_judged, write_pairs
+from judged_pages import write_judged, write_pairs, write_peers
 
-from benchmarks.__main__ import ALL, names
+from benchmarks.__main__ import ALL, main, names
 from benchmarks.ingestion import write_source
 from dataflow.ingestion.loop import ingest
 from operators.embedding.onnx import DirectoryEmbedder
@@ -25,7 +25,7 @@ from operators.sources.jsonl import documents_source
 
 ROOT = Path(__file__).parents[1]
 SET = "tiny"
-# {set}, {export}, {queries} and {pdf} are made by the fixture.
+# {set}, {clones}, {export}, {queries} and {pdf} are made by the fixture.
 TINY = {
     "bm25_cpu": "--chunks 200 --queries 3 --caps 50",
     "choices": "{set} --undone-by rrf",
@@ -41,8 +41,10 @@ TINY = {
     "post_search": "--hits 10 --batch 2 --pool 100",
     "quality": "{set} --channels",
     "scheduler": "--runs 1 --questions 2",
+    "semble": "--clones {clones} --collection bench-semble",
     "served": "{set} {queries} --callers 2 --minutes 0.03 --kills 0 --alone 0.5",
     "shards": "{export} --shards 0 --copies 2 --workers 1 --wait 0 --questions 12",
+    "swe": "--clones {clones} --collection bench-swe",
     "version_cost": "{set} --questions 2 --rounds 1",
     "versions": "{set}",
 }
@@ -73,7 +75,13 @@ def inputs(
     with open_store(server_dsn, SET, create=True) as store:
         ingest(store, minilm, documents_source(documents))
         export_collection(store, folder / "export")
-    made = {"set": SET, "queries": queries, "export": folder / "export"}
+    write_peers(folder / "data", folder / "clones")
+    made = {
+        "set": SET,
+        "clones": folder / "clones",
+        "queries": queries,
+        "export": folder / "export",
+    }
     made["pdf"] = next(pdf.rglob("*.pdf"))
     environment = {
         "CROSSCORPUS_DSN": server_dsn,
@@ -81,7 +89,7 @@ def inputs(
         "CROSSCORPUS_TEST_DATA": str(folder / "data"),
     }
     yield Inputs(made, environment)
-    for name in {SET, "bench-whole"} & set(collections(server_dsn)):
+    for name in {SET, "bench-whole", "bench-semble", "bench-swe"} & set(collections(server_dsn)):
         drop_collection(server_dsn, name)
 
 
@@ -110,6 +118,40 @@ def test_a_benchmark_runs_on_a_tiny_input(
     importlib.import_module(f"benchmarks.{name}").main()
     told = capsys.readouterr().out
     assert any(character.isdigit() for character in told), told
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("semble", ["| app | 2 | default | 1.000 | ", "| app | 2 | semble | 0.700 | "]),
+        ("swe", ["| app | 1 | default | 100.0 | 100.0 | ", "| published | 274 | BM25 | 38.7 | "]),
+    ],
+)
+def test_a_peers_benchmark_has_its_figures_beside_ours_and_says_what_is_to_fetch(
+    name: str,
+    rows: list[str],
+    inputs: Inputs,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    for variable, value in inputs.environment.items():
+        monkeypatch.setenv(variable, value)
+
+    def run(clones: Path) -> str:
+        given = ["--clones", str(clones), "--collection", f"bench-{name}"]
+        monkeypatch.setattr(sys, "argv", ["benchmarks", name, *given])
+        assert main() == 0
+        return capfd.readouterr().out
+
+    told = run(inputs.names["clones"])
+    assert [row for row in rows if row not in told] == [], told
+    nothing = run(tmp_path)
+    for missing in ("app", "web"):
+        line = f"git clone --mirror https://github.com/org/{missing}.git {tmp_path}/org+{missing}"
+        assert f"to fetch: {line}" in nothing
+    assert "| app |" not in nothing
 
 
 def test_make_bench_names_benchmarks_of_the_package() -> None:

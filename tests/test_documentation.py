@@ -51,6 +51,12 @@ def project(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     git(app, "remote", "add", "origin", "git@github.com:org/app.git")
     git(app, "add", "-A")
     git(app, "commit", "-q", "-m", "Flush the cache twice, since workers may die")
+    (app / "src/cache.py").write_text("def flush(self):\n    return 'twice'\n" * 9)
+    git(app, "commit", "-q", "-a", "-m", "Flush the cache once more\n\nFixes #12")
+    issue = {"number": 12, "title": "Entries are lost", "body": "The cache is not flushed."}
+    issue |= {"user": {"login": "ann"}, "created_at": "2026-01-05T00:00:00Z"}
+    issue["repository_url"] = "https://api.github.com/repos/org/app"
+    (home / "issues.json").write_text(json.dumps([issue]))
     timeout = (
         "# API {0}\n\nVersion {0}\n\nThe default timeout is {1} seconds. " + "More text. " * 40
     )

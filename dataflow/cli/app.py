@@ -15,6 +15,7 @@ from dataflow.cli.collections import collections_app, drop
 from dataflow.cli.demo import demo
 from dataflow.cli.evaluate import evaluate, sweep
 from dataflow.cli.ingest import ingest_app, watch
+from dataflow.cli.judge import judge_app
 from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, embed, models_app, status, verify
 from dataflow.cli.mcp import mcp_app
@@ -203,6 +204,7 @@ app.add_typer(models_app, name="models")
 app.add_typer(ingest_app, name="ingest")
 app.add_typer(versions_app, name="versions")
 app.add_typer(collections_app, name="collections")
+app.add_typer(judge_app, name="judge")
 app.add_typer(sync_app, name="sync")
 app.add_typer(config_app, name="config")
 app.add_typer(mcp_app, name="mcp")

@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from dataflow.cli.options import AllCorpora, AsJson, Collection, Qrels, Queries, takes_options
+from dataflow.cli.options import (
+    AllCorpora,
+    AsJson,
+    Collection,
+    Measures,
+    Qrels,
+    Queries,
+    takes_options,
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,14 @@ class EvaluateOptions:
     depth: Annotated[
         int, typer.Option(min=0, help="Documents a corpus in a run, at least; 0: as a user gets.")
     ] = 100
+    measures: Measures = None
+    unit: Annotated[
+        Literal["document", "file", "passage"],
+        typer.Option(
+            help="What takes a place in a run: a document; a file, all documents of a repository "
+            "and path at the best; a passage, every chunk."
+        ),
+    ] = "document"
     alternates: Annotated[
         Literal["expand", "drop"],
         typer.Option(
@@ -60,7 +76,8 @@ def evaluate(options: EvaluateOptions) -> None:
     """Run judged queries with configurations, and show what differs and whether it is luck.
 
     A line of the queries has query_id, text and, where known, kind, trigger (else none), as_of and
-    judged_corpora. Writes runs/NAME.trec, per_query.csv, tables.md, evaluation.json, report.html,
+    judged_corpora. The measures are nDCG@10, R@50, RR@10 and AP unless `--measure` names others.
+    Writes runs/NAME.trec, per_query.csv, tables.md, evaluation.json, report.html,
     and runs.parquet and per_query.parquet for other tools.
 
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
@@ -70,11 +87,16 @@ def evaluate(options: EvaluateOptions) -> None:
     from dataflow.evaluation.evaluation_files import named_configs, named_function, write_evaluation
     from dataflow.evaluation.graph import evaluate as run
     from operators.evaluation.judgements import read_queries
+    from operators.evaluation.measures import check_measures
     from operators.evaluation.tables import as_json as evaluation_as_json
     from operators.foundation.data_dir import data_home
 
     configs, asked = named_configs(options.configs), read_queries(options.queries)
-    given = {name: getattr(options, name) for name in ("depth", "alternates", "all_corpora", "on")}
+    chosen = "depth", "alternates", "unit", "all_corpora", "on"
+    given = {name: getattr(options, name) for name in chosen}
+    if options.measures:
+        check_measures(options.measures)
+        given["measure_names"] = tuple(options.measures)
     given["vectors_directory"] = data_home() / "query_vectors"
     if options.reranker:
         given["retrieval_inputs"] = {"reranker": named_function(options.reranker)}
@@ -103,10 +125,7 @@ class SweepOptions:
     config: Annotated[
         str, typer.Option("--config", "-c", help="What the settings change; what they are held to.")
     ] = "default"
-    measures: Annotated[
-        list[str] | None,
-        typer.Option("--measure", help="nDCG@10, R@50, RR@10 or AP; the first two if none."),
-    ] = None
+    measures: Measures = None
     all_corpora: AllCorpora = False
     collection: Collection = "default"
     as_json: AsJson = False
@@ -116,8 +135,8 @@ class SweepOptions:
 def sweep(options: SweepOptions) -> None:
     """Measure every combination of settings on judged queries.
 
-    Searches run again only where a setting changes how they search. Writes sweep.csv and
-    sweep.html.
+    Searches run again only where a setting changes how they search. The measures are nDCG@10 and
+    R@50 unless `--measure` names others. Writes sweep.csv and sweep.html.
 
     Example: crosscorpus sweep -C team --queries q.jsonl --qrels q.tsv --set top_k=5,10 --out swept
     """

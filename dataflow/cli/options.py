@@ -67,6 +67,14 @@ StopAfter = Annotated[
 Queries = Annotated[
     Path, typer.Option("--queries", help="JSON, one a line: query_id, text, and more if known.")
 ]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        help="nDCG@k, Acc@k (= Success@k: the first k have a relevant one), P@k, R@k, RR, RR@k, AP "
+        "or AP@k; may be given repeatedly.",
+    ),
+]
 Qrels = Annotated[Path, typer.Option("--qrels", help="TREC: `query_id 0 doc_id grade` a line.")]
 AllCorpora = Annotated[
     bool,

@@ -25,10 +25,12 @@ from operators.evaluation.evaluation_frames import TIMINGS
 from operators.evaluation.ranked_documents import (
     DOCUMENTS,
     Alternates,
+    Unit,
     continued,
     judged_names,
     ranked_documents,
     shallow,
+    unit_chunks,
 )
 from operators.evaluation.trec import numbered
 
@@ -63,6 +65,7 @@ class Asking:
         depth: documents for each query and corpus, at least, if a search can reach so many; 0:
             what the configuration gives.
         alternates: whether near-duplicates that dedup dropped follow their representatives.
+        unit: what takes a place in a run.
         batch_size: queries a batch.
         inputs: run-time inputs of the graph, such as ``reranker`` or ``now``.
     """
@@ -71,6 +74,7 @@ class Asking:
     qrels: pl.DataFrame
     depth: int
     alternates: Alternates
+    unit: Unit
     batch_size: int
     inputs: Mapping[str, Any]
 
@@ -127,8 +131,9 @@ def answer(
         on_batch: takes the number of queries that are done.
     """
     judged, clock = by_number(how.qrels, queries), dict[str, float]()
-    documents = partial(_documents, driver, judged=judged, alternates=how.alternates)
-    sizes = {c: n for c, n in how.holdings.documents.items() if c in driver.config.corpora}
+    documents = partial(_documents, driver, judged=judged, alternates=how.alternates, unit=how.unit)
+    held_units = how.holdings.chunks if how.unit == "passage" else how.holdings.documents
+    sizes = {c: n for c, n in held_units.items() if c in driver.config.corpora}
     found = [pl.DataFrame(schema=DOCUMENTS)]
     for batch in questions(queries).iter_slices(how.batch_size):
         known, took = overrides_of(driver, batch, query_embeddings), dict[str, float]()
@@ -192,11 +197,17 @@ def _documents(
     inputs: Mapping[str, Any],
     judged: pl.DataFrame,
     alternates: Alternates,
+    unit: Unit,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The documents, and (query_id, doc_id) of these and of all their near-duplicates."""
+    """The documents, and (query_id, doc_id) of these and of all their near-duplicates.
+
+    Of a passage the second has its own name too, also where it stands under a judged one.
+    """
     out = driver.execute(outputs(driver.config), inputs=inputs, overrides=overrides)
-    documents = documents_of(out, judged, alternates)
-    held = documents if alternates == "expand" else documents_of(out, judged, "expand")
+    documents = documents_of(out, judged, alternates, unit)
+    held = documents if alternates == "expand" else documents_of(out, judged, "expand", unit)
+    if unit == "passage":
+        held = pl.concat([held, documents_of(out, judged.clear(), "expand", unit)]).unique()
     return documents, held.select("query_id", "doc_id")
 
 
@@ -211,16 +222,18 @@ def by_number(qrels: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 
 
 def documents_of(
-    out: Mapping[str, Any], judged: pl.DataFrame, alternates: Alternates
+    out: Mapping[str, Any], judged: pl.DataFrame, alternates: Alternates, unit: Unit = "document"
 ) -> pl.DataFrame:
     """What a run of the graph found, as columns ``DOCUMENTS``; ``judged``: of ``by_number``."""
-    chunks = pl.concat(
-        frame.select("chunk_id", "document_id", "corpus", "repo", "start_line", "end_line")
-        for name, frame in out.items()
-        if name != "unique"
+    columns = "chunk_id", "document_id", "corpus", "repo", "path", "start_line", "end_line"
+    chunks = pl.concat(frame.select(columns) for name, frame in out.items() if name != "unique")
+    return ranked_documents(
+        out["unique"],
+        unit_chunks(chunks, unit),
+        alternates=alternates,
+        names=None if unit == "file" else judged_names(judged, chunks),
+        every_chunk=unit == "passage",
     )
-    names = judged_names(judged, chunks)
-    return ranked_documents(out["unique"], chunks, alternates=alternates, names=names)
 
 
 def overrides_of(

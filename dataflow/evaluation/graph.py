@@ -52,6 +52,10 @@ def evaluate(
         on: the Ray cluster that asks (:func:`dataflow.evaluation.on_ray.connect`), where each
             machine loads the configuration's own model; None: this process asks.
         options: any parameter of the graph's nodes (``batch_size``, ``resamples``, ``seed``, ...):
+            measure_names: a tuple of names, see :func:`operators.evaluation.measures.scores`; the
+                first decides which queries changed most.
+            unit: what takes a place in a run: ``document``; ``file``: all documents of a
+                repository and path, at the best; ``passage``: every chunk.
             depth: documents of each corpus in a run, at least; 0: what a user would get.
             alternates: ``expand``: a near-duplicate that dedup dropped follows its
                 representative; ``drop``: it is left out.

@@ -23,7 +23,13 @@ from dataflow.evaluation.answers import (
 from operators.embedding.protocol import Embedder
 from operators.errors import CrosscorpusError
 from operators.evaluation.judgements import check_judged
-from operators.evaluation.ranked_documents import Alternates, of_judged_corpora
+from operators.evaluation.ranked_documents import (
+    Alternates,
+    Unit,
+    of_judged_corpora,
+    unit_homes,
+    unit_qrels,
+)
 from operators.postgres.inspect.document_homes import count_documents, document_homes
 from operators.postgres.store import Store, collection_info, open_store
 
@@ -31,11 +37,11 @@ T = TypeVar("T")
 
 
 @tag(stage="judgements")
-@extract_fields({"judged_queries": pl.DataFrame, "qrels": pl.DataFrame})
+@extract_fields({"judged_queries": pl.DataFrame, "document_qrels": pl.DataFrame})
 def judged(given_queries: pl.DataFrame, given_qrels: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The queries that have judgements, and their judgements."""
     queries, qrels = check_judged(given_queries, given_qrels)
-    return {"judged_queries": queries, "qrels": qrels}
+    return {"judged_queries": queries, "document_qrels": qrels}
 
 
 def _of_others(
@@ -67,20 +73,38 @@ def holdings(store: Store, configs: dict[str, Config]) -> Holdings:
 
 
 @tag(stage="collection", io="postgres")
-def homes(store: Store, configs: dict[str, Config], qrels: pl.DataFrame) -> pl.DataFrame:
-    """The corpora of the judged documents; an error if the collection has none of them."""
-    read = partial(document_homes, judged_ids=qrels["doc_id"])
+def placed(store: Store, configs: dict[str, Config], document_qrels: pl.DataFrame) -> pl.DataFrame:
+    """The judged documents in the collection; an error if it has none of them."""
+    judged_ids = document_qrels["doc_id"]
+    read = partial(document_homes, judged_ids=judged_ids)
     others = [
         found.filter(corpus=held).with_columns(corpus=pl.lit(corpus))
         for corpus, held, found in _of_others(store, configs, read)
     ]
-    found = pl.concat([read(store), *others]).unique().sort("doc_id", "corpus")
+    found = pl.concat([read(store), *others])
     if found.is_empty():
         raise CrosscorpusError(
-            f"collection {store.collection!r} has none of the {qrels['doc_id'].n_unique()} judged "
-            f"documents (such as {qrels['doc_id'][0]!r}): name the collection that was judged"
+            f"collection {store.collection!r} has none of the {judged_ids.n_unique()} judged "
+            f"documents (such as {judged_ids[0]!r}): name the collection that was judged"
         )
     return found
+
+
+@tag(stage="judgements")
+def qrels(
+    document_qrels: pl.DataFrame,
+    placed: pl.DataFrame,
+    judged_queries: pl.DataFrame,
+    unit: Unit = "document",
+) -> pl.DataFrame:
+    """The judgements of what takes a place in a run: a document, a file or a passage."""
+    return unit_qrels(document_qrels, placed, judged_queries, unit)
+
+
+@tag(stage="collection")
+def homes(placed: pl.DataFrame, unit: Unit = "document") -> pl.DataFrame:
+    """The corpora of what was judged."""
+    return unit_homes(placed, unit)
 
 
 @tag(stage="runs", io="embedding")
@@ -103,6 +127,7 @@ def answers(
     qrels: pl.DataFrame,
     depth: int = 100,
     alternates: Alternates = "expand",
+    unit: Unit = "document",
     batch_size: int = BATCH_SIZE,
     retrieval_inputs: Mapping[str, Any] | None = None,
     on_batch: Callable[[str, int], None] | None = None,
@@ -110,7 +135,7 @@ def answers(
 ) -> dict[str, Answers]:
     """What each configuration finds in all corpora, one after the other or ``elsewhere``."""
     check_corpora(judged_queries, configs)
-    how = Asking(holdings, qrels, depth, alternates, batch_size, retrieval_inputs or {})
+    how = Asking(holdings, qrels, depth, alternates, unit, batch_size, retrieval_inputs or {})
     if elsewhere:
         return elsewhere(store, configs, judged_queries, query_embeddings, how, on_batch)
     found = {}

@@ -1,9 +1,10 @@
 """The schema of every frame of an evaluation, and all of them together.
 
-A *run* is a configuration's answers to the judged queries: ranked documents. A *measure* is one of
-``MEASURES``. A *slice* is ``all``, ``several corpora`` (queries that judge more than one),
-``kind=...`` or ``trigger=...`` (queries), ``corpus=...`` (documents of one), or ``all corpora``
-(those of every corpus in one list, as for a user who names none).
+A *run* is a configuration's answers to the judged queries: ranked documents. A *measure* is one
+that :mod:`operators.evaluation.measures` knows, such as ``MEASURES``. A *slice* is ``all``,
+``several corpora`` (queries that judge more than one), ``kind=...`` or ``trigger=...`` (queries),
+``corpus=...`` (documents of one), or ``all corpora`` (those of every corpus in one list, as for a
+user who names none).
 """
 
 from collections.abc import Mapping
@@ -119,6 +120,6 @@ class Evaluation:
 
 
 def measures_of(frame: pl.DataFrame) -> list[str]:
-    """The measures that a frame has, in the order of :data:`MEASURES`, then by name."""
-    found = set(frame["measure"].unique().to_list())
-    return [m for m in MEASURES if m in found] + sorted(found - set(MEASURES))
+    """The measures that a frame has, in the order of :data:`MEASURES`, then in the frame's."""
+    found = frame["measure"].unique(maintain_order=True).to_list()
+    return [m for m in MEASURES if m in found] + [m for m in found if m not in MEASURES]

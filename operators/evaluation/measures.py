@@ -1,9 +1,12 @@
 """The quality of a run, query by query, by ir-measures (MacAvaney, Macdonald, Ounis, ECIR 2022).
 
-nDCG@10 has the gain 2^grade - 1 (Burges et al., ICML 2005); R@50, RR@10 and AP count a document of
-grade 1 or more as relevant. A query with judgements and without an answer has 0.
+nDCG@k has the gain 2^grade - 1 (Burges et al., ICML 2005). The others count a document of grade 1
+or more as relevant: Acc@k, which is also called Success@k, is 1 where the first k documents have a
+relevant one; P@k, R@k, RR@k and AP@k are precision, recall, reciprocal rank (MRR is its mean) and
+average precision. A query with judgements and without an answer has 0.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +28,11 @@ try:
 except ImportError as error:
     raise MissingMeasures(f"an evaluation needs {error.name}: {installing('evaluate')}") from None
 
+_NAME = re.compile(r"(?:nDCG|Acc|Success|P|R)@[1-9]\d{0,5}|(?:RR|MRR|AP)(?:@[1-9]\d{0,5})?")
+_SAME = {"Acc": "Success", "MRR": "RR"}
+"""Other names of measures, and those of ir-measures."""
+_EXAMPLES = ("Acc@1", "Success@10", "P@10", "MRR")
+
 
 def scores(
     run: pl.DataFrame,
@@ -36,6 +44,9 @@ def scores(
     """``SCORES``: the value of every measure for every query of ``qrels``, answered or not.
 
     By configuration (also one without an answer), measure, both in the given order, and query.
+
+    Args:
+        measures: names such as ``MEASURES``, ``Acc@1`` or ``nDCG@5``.
 
     Raises:
         UnknownName: there is no such measure.
@@ -77,12 +88,21 @@ def corpus_scores(
     return pl.concat(parts)
 
 
+def check_measures(names: Sequence[str]) -> None:
+    """Raise :class:`UnknownName` for the first of ``names`` that is no measure."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            check_known("measure", name, [*MEASURES, *_EXAMPLES])
+
+
 def _measure(name: str, highest: Any) -> Any:
-    check_known("measure", name, MEASURES)
-    if name == "nDCG@10":
+    check_measures([name])
+    family, _, cut = name.partition("@")
+    if family == "nDCG":
         gains = {grade: 2**grade - 1 for grade in range(1, max(int(highest or 0), 1) + 1)}
-        return ir_measures.nDCG(gains=gains) @ 10
-    return ir_measures.parse_measure(name)
+        return ir_measures.nDCG(gains=gains) @ int(cut)
+    known = ir_measures.parse_measure(_SAME.get(family, family))
+    return known @ int(cut) if cut else known
 
 
 def _nested(rows: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
@@ -96,11 +116,10 @@ def _nested(rows: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
 def _scored(
     run: dict[str, dict[str, Any]], judged: dict[str, dict[str, Any]], measures: dict[str, Any]
 ) -> pl.DataFrame:
-    found = {name: dict.fromkeys(judged, 0.0) for name in measures}
-    names = {measure: name for name, measure in measures.items()}
+    each = {measure: dict.fromkeys(judged, 0.0) for measure in measures.values()}
     asked = {query_id: documents for query_id, documents in run.items() if query_id in judged}
-    for value in ir_measures.iter_calc(list(measures.values()), judged, asked) if asked else ():
-        found[names[value.measure]][value.query_id] = float(value.value)
-    rows = [(q, m, v) for m, values in found.items() for q, v in sorted(values.items())]
+    for value in ir_measures.iter_calc(list(each), judged, asked) if asked else ():
+        each[value.measure][value.query_id] = float(value.value)
+    rows = [(q, name, v) for name, m in measures.items() for q, v in sorted(each[m].items())]
     schema = {name: SCORES[name] for name in ("query_id", "measure", "value")}
     return pl.DataFrame(rows, schema=schema, orient="row")

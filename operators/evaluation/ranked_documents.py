@@ -1,7 +1,8 @@
 """From ranked chunks to ranked documents: what was judged counts once, at its best chunk.
 
 A judged id names a document (``README.md``), that of one repository (``acme/api:README.md``), or
-lines of either (``README.md:10-42``).
+lines of either (``README.md:10-42``). The unit of a ranking says what takes a place in it: a
+document; a file, which may be several documents; or a passage, which is a chunk.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import Literal
 import polars as pl
 
 Alternates = Literal["expand", "drop"]
+Unit = Literal["document", "file", "passage"]
 
 DOCUMENTS = pl.Schema(
     {"query_id": pl.UInt32(), "doc_id": pl.String(), "corpus": pl.String(), "rank": pl.UInt32()}
@@ -17,6 +19,8 @@ DOCUMENTS = pl.Schema(
 IN_JUDGED_CORPUS = pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
 """Whether a row's corpus is one of its query's ``corpora``; null: every one."""
 PASSAGE = r"(?s)^(.+):(\d+)-(\d+)$"
+_ABOUT_FILES = "review"
+"""The corpus whose documents have the path of a file and are not the file."""
 
 
 def judged_names(qrels: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
@@ -39,12 +43,67 @@ def judged_names(qrels: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     return named.select("query_id", "chunk_id", "doc_id").unique()
 
 
+def unit_chunks(chunks: pl.DataFrame, unit: Unit) -> pl.DataFrame:
+    """``chunks`` with the name of their unit as document_id.
+
+    A file is ``acme/api:src/cache.py``, a passage ``src/cache.py:10-42#CHUNK_ID``. ``chunks`` has
+    chunk_id, document_id, corpus, repo, path, start_line and end_line.
+    """
+    if unit == "file":
+        return chunks.with_columns(document_id=_file_name())
+    if unit == "passage":
+        lines = pl.format(":{}-{}", "start_line", "end_line").fill_null("")
+        return chunks.with_columns(
+            document_id=pl.format("{}{}#{}", "document_id", lines, "chunk_id")
+        )
+    return chunks
+
+
+def unit_homes(placed: pl.DataFrame, unit: Unit) -> pl.DataFrame:
+    """doc_id, as :func:`unit_qrels` names it, and corpus of the judged documents.
+
+    ``placed`` has doc_id, as judged, corpus, repo, document_id and path.
+    """
+    name = _file_name() if unit == "file" else pl.col("doc_id")
+    return placed.select(name.alias("doc_id"), "corpus").unique().sort("doc_id", "corpus")
+
+
+def unit_qrels(
+    qrels: pl.DataFrame, placed: pl.DataFrame, queries: pl.DataFrame, unit: Unit
+) -> pl.DataFrame:
+    """The judgements (``QRELS``) of the units; a file has the best grade that it was given.
+
+    An id that several repositories have stands for the files of those that its query
+    (``JUDGED_QUERIES``) asks. A judgement that names no document of ``placed``, as of
+    :func:`unit_homes`, stays as it is.
+    """
+    if unit != "file":
+        return qrels
+    asked = qrels.join(queries.select("query_id", "repos"), on="query_id", maintain_order="left")
+    files = placed.select("doc_id", "repo", file=_file_name()).unique()
+    is_asked = pl.col("repos").is_null() | pl.col("repos").list.contains(pl.col("repo"))
+    named = asked.join(files, on="doc_id").filter(is_asked)
+    every = qrels.join(named, on=["query_id", "doc_id"], how="left", maintain_order="left_right")
+    of_files = every.with_columns(doc_id=pl.coalesce("file", "doc_id"))
+    grades = of_files.group_by("query_id", "doc_id", maintain_order=True)
+    return grades.agg(pl.col("grade").max())
+
+
+def _file_name() -> pl.Expr:
+    """The file of a document; one without a file, or about one as a review is, has its own name."""
+    is_file = pl.col("path").is_not_null() & (pl.col("corpus") != _ABOUT_FILES)
+    name = pl.when(is_file).then("path").otherwise("document_id")
+    repo = pl.when(pl.col("repo") != "").then(pl.format("{}:", "repo")).otherwise(pl.lit(""))
+    return repo + name
+
+
 def ranked_documents(
     ranked: pl.DataFrame,
     chunks: pl.DataFrame,
     *,
     alternates: Alternates = "expand",
     names: pl.DataFrame | None = None,
+    every_chunk: bool = False,
 ) -> pl.DataFrame:
     """Chunks in ranking order as documents, each at the place of its best chunk.
 
@@ -55,6 +114,7 @@ def ranked_documents(
             in the order of its ``alternate_sources``; ``drop``: they are left out.
         names: of :func:`judged_names`. A chunk has all its judged names, one after the other; one
             without any has its document's id.
+        every_chunk: a chunk whose judged names stand above has its document's id and a place too.
 
     Returns:
         Columns ``DOCUMENTS``, by query and rank; ranks are 0-based.
@@ -75,10 +135,21 @@ def ranked_documents(
     found = held.join(chunks.select("chunk_id", "document_id", "corpus").unique(), on="chunk_id")
     if names is not None:
         found = found.join(names, on=["query_id", "chunk_id"], how="left")
+        if every_chunk:
+            found = _named_once(found)
         found = found.with_columns(document_id=pl.coalesce("doc_id", "document_id")).drop("doc_id")
     found = found.sort("query_id", "rank", "place", "chunk_id", "corpus", "document_id")
     once = found.unique(["query_id", "document_id"], keep="first", maintain_order=True)
     return _ranked(once).rename({"document_id": "doc_id"}).select(list(DOCUMENTS))
+
+
+def _named_once(found: pl.DataFrame) -> pl.DataFrame:
+    """``found`` with each judged name at its first chunk only; a row without a name has a null."""
+    ordered = found.sort("query_id", "rank", "place", "chunk_id", "doc_id")
+    first = pl.struct("query_id", "doc_id").is_first_distinct()
+    once = ordered.with_columns(doc_id=pl.when(first).then("doc_id"))
+    named = pl.col("doc_id").is_not_null().any().over("query_id", "chunk_id")
+    return once.filter(pl.col("doc_id").is_not_null() | ~named)
 
 
 def _ranked(ordered: pl.DataFrame) -> pl.DataFrame:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from ingested import git
 
 SUBJECTS = (
     *("cache", "lock", "queue", "index", "parser", "socket"),
@@ -44,6 +47,49 @@ def write_judged(folder: Path) -> Path:
     ]
     (folder / "version_groups.tsv").write_text("".join(groups), encoding="utf-8")
     return folder
+
+
+def write_peers(data: Path, clones: Path) -> None:
+    """The sets ``semble`` and ``swe`` in ``data``, and a clone of one of their two repositories."""
+    app = clones / "org+app"
+    for name in SUBJECTS[:3]:
+        file = app / "src" / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f'def {name}():\n    """Release what the {name} holds."""\n')
+    (app / "src" / "test_cache.py").write_text("def test_cache(): release_the_cache()\n")
+    git(app, "init", "-q")
+    git(app, "add", "-A")
+    git(app, "commit", "-q", "-m", "Begin")
+    command = ["git", "-C", str(app), "rev-parse", "HEAD"]
+    head = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    semble = data / "semble"
+    for folder in ("dev", "peer_results"):
+        (semble / folder).mkdir(parents=True)
+    url = "https://github.com/org/{}.git"
+    repositories = [
+        {"name": name, "url": url.format(name), "revision": head, "benchmark_root": "src"}
+        for name in ("app", "web")
+    ]
+    (semble / "repos.json").write_text(json.dumps(repositories))
+    lines = {"path": "src/lock.py", "start_line": 1, "end_line": 1}
+    tasks = [
+        {"query": "what the cache holds", "relevant": ["cache.py"], "category": "semantic"},
+        {"query": "def lock", "relevant": [lines], "secondary": [], "category": "symbol"},
+    ]
+    for name in ("app", "web"):
+        (semble / "dev" / f"{name}.json").write_text(json.dumps(tasks))
+    means = {"semantic": 0.6, "symbol": 0.8}
+    peers = {"repos": [{"repo": "app", "by_category": means}]}
+    (semble / "peer_results" / "semble-hybrid-1.json").write_text(json.dumps(peers))
+    for name in ("app", "web"):
+        dev = data / "swe" / "dev" / f"org__{name}"
+        dev.mkdir(parents=True)
+        number = f"org__{name}-7"
+        instance = {"instance_id": number, "base_commit": head}
+        (dev / "instances.jsonl").write_text(json.dumps(instance) + "\n")
+        query = {"query_id": number, "text": "the queue holds too much"}
+        (dev / "queries.jsonl").write_text(json.dumps(query) + "\n")
+        (dev / "qrels.tsv").write_text(f"{number} 0 src/queue.py 1\n")
 
 
 def write_pairs(folder: Path) -> None:

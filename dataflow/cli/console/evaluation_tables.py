@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from rich import box
@@ -11,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.cli.console.terminal import ERR
+from dataflow.cli.console.terminal import ERR, line_now_and_then
 from dataflow.evaluation.learning import FitResult
 from dataflow.evaluation.sweep import Sweep
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
@@ -28,9 +29,13 @@ _OUT = Console(highlight=False)  # wraps, as tables need
 
 @contextmanager
 def batch_progress(names: Sequence[str], total: int) -> Iterator[Callable[[str, int], None]]:
-    """Show a bar for each of ``names`` on a terminal; the callback adds to one of them."""
+    """Show how many of ``total`` queries each of ``names`` has done, and the time left.
+
+    A bar for each on a terminal; else a line every ten seconds, unless ``total`` is 0: unknown. The
+    callback adds to one of them.
+    """
     if not ERR.is_terminal:
-        yield lambda name, done: None
+        yield _lines(names, total) if total else lambda name, done: None
         return
     columns = (
         TextColumn("{task.description}"),
@@ -41,6 +46,20 @@ def batch_progress(names: Sequence[str], total: int) -> Iterator[Callable[[str, 
     with Progress(*columns, console=ERR, transient=True) as bars:
         tasks = {name: bars.add_task(name, total=total) for name in names}
         yield lambda name, done: bars.advance(tasks[name], done)
+
+
+def _lines(names: Sequence[str], total: int) -> Callable[[str, int], None]:
+    began, update, done = monotonic(), line_now_and_then(), dict.fromkeys(names, 0)
+    every = total * len(names)
+
+    def on_batch(name: str, more: int) -> None:
+        done[name] += more
+        asked = sum(done.values())
+        left = (monotonic() - began) * (every - asked) / max(asked, 1)
+        details = f"{done[name]} of {total} queries"
+        update(description=name, completed=asked, total=every, details=details, eta_s=left)
+
+    return on_batch
 
 
 def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:

@@ -216,7 +216,7 @@ def event_display(
         yield lambda event: _print_event(asdict(event))
         return
     if not ERR.is_terminal:
-        yield partial(draw, _line_now_and_then())
+        yield partial(draw, line_now_and_then())
         return
     from rich import progress  # a question shows none
 
@@ -245,8 +245,8 @@ def _time_left(eta_s: float | None) -> str:
     return f", about {f'{hours} h ' if hours else ''}{minutes} min left"
 
 
-def _line_now_and_then() -> Callable[..., None]:
-    """What `draw` of `event_display` updates without a terminal: a line, if the last one is old."""
+def line_now_and_then() -> Callable[..., None]:
+    """What shows progress without a terminal: a line on standard error, if the last one is old."""
     due = monotonic() + _LINE_SECONDS
 
     def update(

@@ -1,10 +1,18 @@
-"""The ledger's documents by id: the corpora and titles of judged ones, and how many there are."""
+"""The ledger's documents by id: the places and titles of judged ones, and how many there are."""
 
 import polars as pl
 
 from operators.postgres.store import Store
 
-HOMES = pl.Schema({"doc_id": pl.String(), "corpus": pl.String()})
+PLACED = pl.Schema(
+    {
+        "doc_id": pl.String(),  # as the judgements name it
+        "corpus": pl.String(),
+        "repo": pl.String(),
+        "document_id": pl.String(),
+        "path": pl.String(),
+    }
+)
 
 
 def count_documents(store: Store) -> dict[str, int]:
@@ -17,7 +25,7 @@ def count_documents(store: Store) -> dict[str, int]:
 
 
 def document_homes(store: Store, judged_ids: pl.Series) -> pl.DataFrame:
-    """The corpora of judged documents (columns ``HOMES``, in that order).
+    """The judged documents that the store has (columns ``PLACED``, in their order).
 
     An id is a document's, ``REPOSITORY:ID``, or either with ``:FIRST-LAST`` (lines) behind it.
     """
@@ -25,12 +33,12 @@ def document_homes(store: Store, judged_ids: pl.Series) -> pl.DataFrame:
         "WITH given AS (SELECT DISTINCT unnest(%s::text[]) AS id),"
         " judged AS (SELECT id, id AS name FROM given UNION"
         r" SELECT id, regexp_replace(id, ':\d+-\d+$', '') FROM given),"
-        " held AS (SELECT document_id, repo, corpus FROM documents WHERE state = 'indexed')"
-        " SELECT id, corpus FROM judged JOIN held ON document_id = name UNION"
-        " SELECT id, corpus FROM judged JOIN held ON repo || ':' || document_id = name",
+        " held AS (SELECT corpus, repo, document_id, path FROM documents WHERE state = 'indexed')"
+        " SELECT id, held.* FROM judged JOIN held ON document_id = name UNION"
+        " SELECT id, held.* FROM judged JOIN held ON repo || ':' || document_id = name",
         (judged_ids.to_list(),),
     )
-    return pl.DataFrame(rows, schema=HOMES, orient="row").sort("doc_id", "corpus")
+    return pl.DataFrame(rows, schema=PLACED, orient="row").sort(list(PLACED))
 
 
 def document_titles(store: Store, document_ids: pl.Series) -> dict[str, str]:

@@ -220,8 +220,12 @@ def git_output(root: Path, *arguments: str) -> str:
 
 
 @contextmanager
-def git_stream(root: Path, *arguments: str, silence: float | None = None) -> Iterator[IO[bytes]]:
+def git_stream(
+    root: Path, *arguments: str, silence: float | None = None, asked: IO[bytes] | None = None
+) -> Iterator[IO[bytes]]:
     """Git's standard output as it comes; leaving early ends git.
+
+    ``asked``: a file that git reads as its standard input.
 
     Raises:
         GitError: git is missing or refuses, at the end of the ``with`` block; from a read, where
@@ -234,7 +238,7 @@ def git_stream(root: Path, *arguments: str, silence: float | None = None) -> Ite
                 command,
                 cwd=root,
                 env=environment(),
-                stdin=subprocess.DEVNULL,
+                stdin=asked or subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
             )

@@ -101,6 +101,17 @@ def test_a_program_gets_the_numbers_that_other_tools_compute_from_the_run(
         assert {line[2] for line in lines if line[0] == query_id} == everything
 
 
+def test_measures_and_the_unit_of_a_run_can_be_chosen(
+    crosscorpus: Any, files: Path, tmp_path: Path
+) -> None:
+    chosen = ["--measure", "Acc@1", "--measure", "Success@3", "--unit", "passage", "--json"]
+    done = crosscorpus("evaluate", "default", *judged(files), *chosen, "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert {row["measure"] for row in told["summary"]} == {"Acc@1", "Success@3"}
+    assert "src/queue.py:1-1#" in (tmp_path / "runs" / "default.trec").read_text()
+
+
 def test_a_grid_is_swept_to_a_table_and_a_page(
     crosscorpus: Any, files: Path, tmp_path: Path
 ) -> None:
@@ -123,6 +134,7 @@ def test_a_grid_is_swept_to_a_table_and_a_page(
         (1, ["evaluate", "reranked", "--reranker", "nothing:here"], "is no MODULE:FUNCTION"),
         (2, ["sweep", "--set", "rrfk=1"], "did you mean 'rrf_k'"),
         (1, ["sweep", "--set", "rrf_k"], "is no setting"),
+        (2, ["evaluate", "default", "--measure", "Acc"], "unknown measure 'Acc', did you mean"),
         (2, ["sweep", "--set", "vector_weight=0,1", "--measure", "NDCG"], "unknown measure 'NDCG'"),
     ],
 )

@@ -96,3 +96,54 @@ def test_judgements_name_a_repository_and_a_passage(judged, server_dsn, tmp_path
         assert set(ids) <= set(documents_of := found.runs["doc_id"])
         assert documents_of.n_unique() == found.runs.height
     drop_collection(server_dsn, "named-judgements")
+
+
+def judgements(*rows):
+    return pl.DataFrame(rows, schema=QRELS, orient="row")
+
+
+def test_a_judged_passage_counts_where_a_chunk_overlaps_it(judged):
+    qrels = judgements(("all-lock", "wiki page/lock:1-1", 1))
+    queries = read_queries(judged.queries)
+    run = asked(judged, queries=queries, qrels=qrels, unit="passage", depth=200)
+    listed = documents(run, "all-lock")
+    assert listed.count("wiki page/lock:1-1") == 1
+    assert len(set(listed)) == len(listed)
+    pages = [name for name in listed if name.startswith("wiki page/lock")]
+    with judged.store.transaction() as conn:
+        held = conn.execute("SELECT count(*) FROM chunks WHERE document_id = 'wiki page/lock'")
+        ((chunks,),) = held.fetchall()
+    assert len(pages) == chunks > 1
+
+
+def test_the_parts_of_a_file_count_once_and_the_grade_of_the_best_holds(judged, tmp_path):
+    parts = [
+        {"doc_id": f"guide#{at}", "repo": "org/app", "path": "guide.md", "corpus": "docs"}
+        | {"text": f"The {word} is explained here."}
+        for at, word in enumerate(("cache", "lock", "queue"))
+    ]
+    file = tmp_path / "parts.jsonl"
+    file.write_text("".join(json.dumps(part) + "\n" for part in parts), encoding="utf-8")
+    name = "evaluation-files"
+    try:
+        with open_store(judged.store.dsn, name, create=True) as store:
+            ingest_documents(store, judged.embedder, file)
+            question = pl.DataFrame(
+                [{"query_id": "q", "number": 0, "texts": ["lock"], "text": "lock"}],
+                schema=JUDGED_QUERIES,
+            )
+            run = evaluate(
+                store,
+                {"default": DEFAULT},
+                question,
+                judgements(("q", "guide#0", 1), ("q", "org/app:guide#2", 2)),
+                embedder=judged.embedder,
+                unit="file",
+                measure_names=("Acc@1",),
+            )
+    finally:
+        drop_collection(judged.store.dsn, name)
+    assert documents(run, "q") == ["org/app:guide.md"]
+    assert run.qrels.rows() == [("q", "org/app:guide.md", 2)]
+    assert run.summary.filter(slice="all").select("measure", "mean").rows() == [("Acc@1", 1.0)]
+    assert run.notes == ()

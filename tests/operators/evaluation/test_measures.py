@@ -14,6 +14,7 @@ from operators.evaluation.evaluation_frames import (
     MEASURES,
     QRELS,
     SCORES,
+    measures_of,
 )
 from operators.evaluation.measures import corpus_scores, scores
 from operators.evaluation.trec import numbered
@@ -113,6 +114,18 @@ def test_a_corpus_is_judged_by_its_own_documents():
     ]
 
 
-def test_an_unknown_measure_is_an_error():
-    with pytest.raises(UnknownName, match=r"unknown measure 'nDCG@5', did you mean 'nDCG@10'\?"):
-        scores(run_of({}), qrels_of(("q", "a", 1)), ["a"], measures=["nDCG@5"])
+def test_accuracy_is_success_at_any_cut_and_measures_stand_in_the_order_that_was_asked():
+    run = run_of({"q": [("x", "code"), ("a", "code"), ("b", "code")]})
+    asked = ["Acc@2", "Success@2", "Acc@1", "P@2", "R@3", "nDCG@1", "MRR", "RR@1", "AP@2"]
+    found = scores(run, qrels_of(("q", "a", 1), ("q", "b", 1)), ["a"], measures=asked)
+    assert measures_of(found) == asked
+    assert values(found, "q") == pytest.approx(
+        {"Acc@2": 1, "Success@2": 1, "Acc@1": 0, "P@2": 0.5, "R@3": 1, "nDCG@1": 0}
+        | {"MRR": 0.5, "RR@1": 0, "AP@2": 0.25}
+    )
+
+
+@pytest.mark.parametrize("name", ["ndcg@10", "nDCG", "Acc", "Acc@0", "R@", "AP@x", "", "Bpref"])
+def test_an_unknown_measure_is_an_error(name):
+    with pytest.raises(UnknownName, match="unknown measure "):
+        scores(run_of({}), qrels_of(("q", "a", 1)), ["a"], measures=[name])

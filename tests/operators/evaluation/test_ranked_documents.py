@@ -1,5 +1,6 @@
 import polars as pl
 
+from operators.evaluation.evaluation_frames import JUDGED_QUERIES
 from operators.evaluation.ranked_documents import (
     DOCUMENTS,
     continued,
@@ -7,6 +8,9 @@ from operators.evaluation.ranked_documents import (
     of_judged_corpora,
     ranked_documents,
     shallow,
+    unit_chunks,
+    unit_homes,
+    unit_qrels,
 )
 from operators.frames import SOURCE, check
 
@@ -124,3 +128,72 @@ def test_a_judged_passage_has_a_place_of_its_own_and_the_rest_is_the_document():
     )
     found = ranked_documents(hits, CHUNKS, names=names)
     assert listed(found) == [(0, ["a", "x:b", "a:1-5", "x:a"]), (1, ["a"])]
+
+
+OF_FILES = pl.DataFrame(
+    [
+        (1, "api.md#get", "docs", "api", "api.md", 1, 9),
+        (2, "api.md#put", "docs", "api", "api.md", 10, 30),
+        (3, "api.md", "docs", "web", "api.md", 1, 9),
+        (4, "pull/1#r1", "review", "api", "api.md", None, None),
+        (5, "Locks", "wiki", "", None, None, None),
+    ],
+    schema=["chunk_id", "document_id", "corpus", "repo", "path", "start_line", "end_line"],
+    orient="row",
+).cast({"start_line": pl.UInt32, "end_line": pl.UInt32})
+
+
+def test_a_file_of_several_documents_counts_once_at_the_best():
+    hits = ranked((0, 4, []), (0, 2, []), (0, 3, []), (0, 1, []), (0, 5, []))
+    found = listed(ranked_documents(hits, unit_chunks(OF_FILES, "file")))
+    assert found == [(0, ["api:pull/1#r1", "api:api.md", "web:api.md", "Locks"])]
+
+
+def test_a_judgement_of_a_part_is_one_of_its_file():
+    rows = [("q", "api.md#get", 1), ("q", "api:api.md#put:10-12", 2), ("q", "gone", 1)]
+    qrels = pl.DataFrame(rows, schema=["query_id", "doc_id", "grade"], orient="row")
+    place = OF_FILES.select("corpus", "repo", "document_id", "path")
+    placed = pl.concat(
+        [
+            place[0].with_columns(doc_id=pl.lit(rows[0][1])),
+            place[1].with_columns(doc_id=pl.lit(rows[1][1])),
+        ]
+    )
+    queries = pl.DataFrame([{"query_id": "q"}], schema=JUDGED_QUERIES)
+    of_files = [("q", "api:api.md", 2), ("q", "gone", 1)]
+    assert unit_qrels(qrels, placed, queries, "file").rows() == of_files
+    assert unit_homes(placed, "file").rows() == [("api:api.md", "docs")]
+    assert unit_qrels(qrels, placed, queries, "passage").rows() == rows
+
+
+def test_an_id_that_several_repositories_have_is_a_file_of_those_that_are_asked():
+    files = pl.DataFrame({"doc_id": ["a.py"] * 2, "repo": ["old", "new"], "path": ["a.py"] * 2})
+    placed = files.with_columns(corpus=pl.lit("code"), document_id="doc_id")
+    rows = [{"query_id": "one", "repos": ["old"]}, {"query_id": "all"}]
+    queries = pl.DataFrame([*rows, {"query_id": "gone", "repos": ["x"]}], schema=JUDGED_QUERIES)
+    qrels = queries.select("query_id", doc_id=pl.lit("a.py"), grade=pl.lit(1, pl.Int64))
+    found = unit_qrels(qrels, placed, queries, "file").sort("query_id", "doc_id")
+    assert found.select("query_id", "doc_id").rows() == [
+        ("all", "new:a.py"),
+        ("all", "old:a.py"),
+        ("gone", "a.py"),
+        ("one", "old:a.py"),
+    ]
+
+
+def test_every_passage_has_a_place_and_a_judgement_counts_at_the_first():
+    judged = pl.DataFrame({"query_id": [0, 0], "doc_id": ["api.md#get:5-7", "web:api.md"]}).cast(
+        {"query_id": pl.UInt32}
+    )
+    same = OF_FILES[0].with_columns(chunk_id=pl.lit(6, pl.Int64))
+    chunks = pl.concat([OF_FILES, same])
+    hits = ranked((0, 2, []), (0, 6, []), (0, 1, []), (0, 5, []), (0, 3, []))
+    found = ranked_documents(
+        hits,
+        unit_chunks(chunks, "passage"),
+        names=judged_names(judged, chunks),
+        every_chunk=True,
+    )
+    assert listed(found) == [
+        (0, ["api.md#put:10-30#2", "api.md#get:5-7", "api.md#get:1-9#1", "Locks#5", "web:api.md"])
+    ]

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from dataflow import build_driver, load_config
+from dataflow.cli.console import evaluation_tables, terminal
 from dataflow.cli.console.asking import reply_to
 from dataflow.cli.console.collection_state import (
     show_findings,
@@ -155,10 +156,27 @@ def test_a_sweep_that_changed_nothing_says_so(capsys: pytest.CaptureFixture[str]
     assert "note: no combination changed a measure" in capsys.readouterr().out
 
 
-def test_progress_is_silent_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_short_run_says_nothing_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with batch_progress(["default"], 3) as on_batch:
         on_batch("default", 2)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_long_run_says_without_a_terminal_how_far_it_is_and_how_long_it_takes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    for module in (terminal, evaluation_tables):
+        monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    with batch_progress(["default", "rrf"], 4) as on_batch:
+        for now[0], name, more in ((20.0, "default", 4), (22.0, "rrf", 2), (35.0, "rrf", 1)):
+            on_batch(name, more)
+    out, err = capsys.readouterr()
+    assert err.splitlines() == [
+        "default 50%: 4 of 4 queries, about 20 s left",
+        "rrf 88%: 3 of 4 queries, about 5 s left",
+    ]
+    assert out == ""
 
 
 @pytest.mark.parametrize(
