@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -11,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from operators.postgres.store import drop_collection
+from dataflow import build_driver, load_config
+from operators.postgres.store import drop_collection, open_store
 
 COLLECTION = "named-places"
 ANN = {"NAME": "Ann Smith", "EMAIL": "ann@example.org", "DATE": "2024-05-01T10:00:00Z"}
@@ -54,19 +54,22 @@ def commit(crosscorpus: Any, server_dsn: str, tmp_path_factory: Any) -> Iterator
     drop_collection(server_dsn, COLLECTION)
 
 
-@pytest.fixture
-def first(crosscorpus: Any, commit: str) -> Any:
-    def first(question: str, *options: str) -> dict[str, Any]:
-        """The first result of a question."""
-        done = crosscorpus("query", question, "-C", COLLECTION, "--json", *options)
-        assert done.returncode == 0, done.stderr
-        result: dict[str, Any] = json.loads(done.stdout)["results"][0]
-        return result
+@pytest.fixture(scope="module", params=["default", "words"])
+def first(request: Any, commit: str, server_dsn: str, minilm: Any) -> Iterator[Any]:
+    """The first result of a question, by all searches and by words alone."""
+    config = load_config("default")
+    if request.param == "words":
+        only = {"variants": {"merged": "text_only"}}
+        config = config.with_changes({"corpora": dict.fromkeys(config.corpora, only)})
+    with (
+        open_store(server_dsn, COLLECTION) as store,
+        build_driver(config, COLLECTION, store=store, embedder=minilm) as driver,
+    ):
+        yield lambda question: driver.execute(["results"], {"query": question})["results"].row(
+            0, named=True
+        )
 
-    return first
 
-
-@pytest.mark.parametrize("options", [(), ("--words",)])
 @pytest.mark.parametrize(
     "question",
     [
@@ -79,10 +82,8 @@ def first(crosscorpus: Any, commit: str) -> Any:
         "https://example.org/ann/app/blob/main/src/steps.py#L620",
     ],
 )
-def test_the_passage_with_the_line_that_a_tool_prints_leads(
-    first: Any, question: str, options: tuple[str, ...]
-) -> None:
-    result = first(question, *options)
+def test_the_passage_with_the_line_that_a_tool_prints_leads(first: Any, question: str) -> None:
+    result = first(question)
     assert result["path"] == "src/steps.py"
     assert result["start_line"] <= 620 <= result["end_line"]
 
@@ -97,5 +98,5 @@ def test_a_commit_leads_for_any_beginning_of_its_id(
 
 def test_a_commit_is_found_by_its_author_and_by_its_number(first: Any) -> None:
     assert first("commits by Ann")["corpus"] == "history"
-    assert first("Smith", "--words")["corpus"] == "history"
-    assert first("PR 42", "--words")["title"] == "Tidy the pages (#42)"
+    assert first("Smith")["corpus"] == "history"
+    assert first("PR 42")["title"] == "Tidy the pages (#42)"
