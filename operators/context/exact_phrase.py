@@ -112,13 +112,16 @@ def _pointed(hits: pl.DataFrame, queries: pl.DataFrame) -> list[tuple[int, int, 
     lead = set()
     for query, texts in queries["query_id", "texts"].iter_rows():
         said = [text for text in texts or () if text]
-        own = rows.filter(pl.col("query_id") == query) if said else rows.clear()
-        for place in chain.from_iterable(map(named_places, said)):
+        places = list(chain.from_iterable(map(named_places, said)))
+        of_author = [text for text in said if asks_author(text)]
+        if not places and not of_author:
+            continue
+        own = rows.filter(pl.col("query_id") == query)
+        for place in places:
             lead |= {(1, -own["row"][at], query) for at in leaders(place, own)[:1]}
-        if any(map(asks_author, said)):
-            for row, metadata in own["row", "metadata"].iter_rows():
-                if any(is_author(text, authors_of(metadata)) for text in said):
-                    lead.add((1, -row, query))
+        for row, metadata in own["row", "metadata"].iter_rows() if of_author else ():
+            if any(is_author(text, authors_of(metadata)) for text in of_author):
+                lead.add((1, -row, query))
     return sorted(lead)
 
 
