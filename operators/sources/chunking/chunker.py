@@ -41,7 +41,7 @@ from operators.sources.protocol import (
     metadata_json,
 )
 
-VERSION = "9 definitions"
+VERSION = "10 grammars"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
 
 PLACED = ("docs", "wiki")
