@@ -88,6 +88,8 @@ class _Level:
 
     def __init__(self, node: Node, span: Span, qualifier: str, defines: bool) -> None:
         self.row, self.column = node.start_point
+        last, column = node.end_point
+        self.end = last - 1 if column == 0 and last > self.row else last
         self.wraps = _WRAPPER.match(node.type) is not None
         self.body = not defines and _BODY.search(node.type) is not None
         self.span = span  # of the node, with what leads it
@@ -117,6 +119,7 @@ class _Walk:
         root = cursor.node
         assert root is not None
         levels, path = [_Level(root, (-1, -1), "", False)], [root.type]
+        levels[0].end = -1  # what is a body to the whole text is none of its pieces
         going = cursor.goto_first_child()
         while going:
             node = cursor.node
@@ -153,7 +156,7 @@ class _Walk:
             level.clauses = None
         inner = _Level(node, span, qualifier, defines)
         if span[1] > span[0] and not node.is_error:
-            if not (inner.body and span[1] >= level.span[1] - 1):
+            if not (inner.body and inner.end >= level.end - 1):
                 self.spans.add(span)
         elif span[1] > span[0]:
             self._distrust(levels)
@@ -205,7 +208,8 @@ class _Walk:
     def _span(self, node: Node, level: _Level, leading: bool) -> tuple[Span, bool]:
         """The lines of a child with the comments above it, and whether it is a comment itself."""
         (first, at), (last, column) = node.start_point, node.end_point
-        if last > first and not self.lines[last][:column].strip():
+        apart = column == 0 or (node.child_count and not self.lines[last][:column].strip())
+        if last > first and apart:  # it ends where the next token begins
             last = max(first, self.written[last - 1])
         alone = first > level.last
         level.last = last
