@@ -233,6 +233,355 @@ SAMPLES = {
         SELECT 1
         FROM x;
     """,
+    "elixir": """
+        defmodule A.B do # @@A.B
+          @moduledoc "About B"
+          use X
+
+          # about f @@A.B.f
+          @doc "does"
+          @spec f(integer) :: integer
+          def f(a) when a > 1 do
+            a
+          end
+
+          def f(b), do: b # @@
+          defp g do # @@A.B.g
+            1
+          end # @@
+          defmacro m(x) do # @@A.B.m
+            quote do
+            end
+          end # @@
+          defmodule C do # @@A.B.C
+            def z, # @@A.B.C.z
+              do: 1 # @@
+          end # @@
+        end # @@
+        defimpl P, for: Integer do # @@P.Integer
+          def q(x) do # @@P.Integer.q
+            x
+          end # @@
+        end # @@
+    """,
+    "haskell": """
+        module A.B (f) where
+
+        import X
+
+        -- | about f @@f
+        f :: Int
+          -> Int
+        f 0 = 1
+        -- the others
+        f n =
+          n + g n
+          where
+            g x = -- @@f.g
+              1 -- @@@
+
+        data D a = D1 { x :: Int } -- @@D
+          | D2 -- @@
+        class Eq a => C a where -- @@C
+          m :: a -> Int -- @@C.m
+          m x =
+            2 -- @@@
+        instance C Int where -- @@C.Int
+          m x = -- @@C.Int.m
+            let y =
+                  2
+            in y -- @@@
+
+        main = do -- @@main
+          print 1 -- @@
+    """,
+    "hcl": """
+        # about web @@aws_instance.web
+        resource "aws_instance" "web" {
+          ami = "x"
+          ebs {
+            size = 1
+          }
+        } # @@
+        variable "x" { # @@variable.x
+          type = string
+        } # @@
+        locals { # @@locals
+          a = {
+            b = 1
+          }
+        } # @@
+    """,
+    "julia": """
+        module A # @@A
+        using X
+        \"\"\" @@A.f
+        about f
+        \"\"\"
+        function f(x::Int)::Int where T
+            1
+        end # @@
+        g(x) = begin # @@A.g
+            1
+        end # @@
+        # about S @@A.S
+        mutable struct S{T} <: B
+            a::T
+        end # @@
+        macro m(x) # @@A.m
+            1
+        end # @@
+        function Base.show(io) # @@A.Base.show
+            local x = 1
+        end # @@
+        end # @@
+    """,
+    "kotlin": """
+        package a.b
+
+        /** @@A */
+        @Foo
+        class A<T>(val x: Int) : B() {
+            // about p @@A.p
+            val p: Int
+                get() {
+                    return 1
+                } // @@
+            companion object {
+                fun make(): A { // @@A.make
+                    val local =
+                        1
+                    return A()
+                } // @@
+            }
+            constructor(a: String) : this(1) { // @@A.constructor
+            } // @@
+            fun List<String>.joined(a: Int): Int { // @@A.List.joined
+                return 1
+            } // @@
+            enum class E { // @@A.E
+                X, Y;
+                fun z() = // @@A.E.z
+                    2 // @@
+            } // @@
+        } // @@
+        object O { // @@O
+        } // @@
+        interface I { // @@I
+            fun q( // @@I.q
+                a: Int) // @@
+        } // @@
+        fun top(): Int = // @@top
+            1 // @@
+    """,
+    "lua": """
+        local M = {}
+        -- about f @@M.f
+        function M.f(a)
+          return 1
+        end -- @@
+        function M:g() -- @@M.g
+          local t = {
+            1,
+          }
+        end -- @@
+        local function h() -- @@h
+          local function inner() -- @@h.inner
+          end -- @@
+        end -- @@
+        M.k = function(x) -- @@M.k
+          return x
+        end -- @@
+        local t = { -- @@t
+          a = function() -- @@t.a
+            return 1
+          end, -- @@
+        } -- @@
+        return M
+    """,
+    "objc": """
+        #import <X.h>
+
+        /// @@A
+        @interface A : B <P>
+        @property int x;
+        - (int)f:(int)a // @@A.f:with:
+            with:(int)b; // @@
+        @end // @@
+        @implementation A // @@A
+        // about f @@A.f:with:
+        - (int)f:(int)a with:(int)b {
+          return 1;
+        } // @@
+        + (void)g { // @@A.g
+        } // @@
+        @end // @@
+        static int h(int a) { // @@h
+          return 1;
+        } // @@
+    """,
+    "ocaml": """
+        open X
+
+        (** about f @@f *)
+        let rec f x =
+          g x (* @@ *)
+        and g y = (* @@g *)
+          let h z = (* @@g.h *)
+            z (* @@ *)
+          in
+          let v =
+            3
+          in
+          h v (* @@ *)
+        module M = struct (* @@M *)
+          type t = { (* @@M.t *)
+            a : int;
+          } (* @@ *)
+          let z () = (* @@M.z *)
+            1 (* @@ *)
+        end (* @@ *)
+        class c = object (* @@c *)
+          method m = (* @@c.m *)
+            1 (* @@ *)
+        end (* @@ *)
+    """,
+    "perl": """
+        use strict;
+
+        =head2 f @@f
+
+        does
+
+        =cut
+        sub f {
+          my ($x) = @_;
+          return 1;
+        } # @@
+        package C { # @@C
+          # about h @@C::h
+          sub h {
+          } # @@
+        } # @@
+    """,
+    "scala": """
+        package a.b
+
+        /** @@A */
+        @foo
+        class A[T](x: Int) extends B {
+          def f(a: Int): Int = { // @@A.f
+            val local =
+              1
+            local
+          } // @@
+          implicit val v: Int = { // @@A.v
+            2
+          } // @@
+        } // @@
+        object A { // @@A
+          type T = Map[ // @@A.T
+            B, C] // @@
+        } // @@
+        trait Tr: // @@Tr
+          def g(x: Int): Int = // @@Tr.g
+            x // @@
+
+          // about h @@Tr.h
+          def h =
+            2 // @@@
+        enum E { // @@E
+          case X, Y
+        } // @@
+        given ordered: Ord[Int] with // @@ordered
+          def compare(x: Int) = // @@ordered.compare
+            1 // @@@
+
+        def top(x: Int): Int = // @@top
+          x + 1 // @@
+    """,
+    "swift": """
+        import Foundation
+
+        /// @@A
+        @objc
+        public class A<T>: B {
+            // about p @@A.p
+            var p: Int {
+                return 1
+            } // @@
+            init(a: Int) { // @@A.init
+                let local = f {
+                    a
+                }
+            } // @@
+            func f(_ a: Int, // @@A.f
+                   b: Int) -> Int {
+                return 1
+            } // @@
+            struct S { // @@A.S
+                let x: Int
+            } // @@
+        } // @@
+        extension A where T: X { // @@A
+            static func g() { // @@A.g
+            } // @@
+        } // @@
+        protocol P { // @@P
+            func q( // @@P.q
+                a: Int) // @@
+        } // @@
+    """,
+    "toml": """
+        # about a @@a.b
+        [a.b]
+        x = [
+          1,
+        ] # @@
+
+        # about c @@c
+        [[c]]
+        z = 2 # @@
+    """,
+    "yaml": """
+        name: x
+        jobs: # @@jobs
+          # about build @@jobs.build
+          build:
+            steps:
+              - run: 1
+              - run: 2 # @@@
+
+        # about env @@env
+        env:
+          - a
+          - b # @@
+    """,
+    "zig": """
+        const std = @import("std");
+        /// About A. @@A
+        pub const A = struct {
+            x: u8,
+            /// About f. @@A.f
+            pub fn f(self: A) u8 {
+                const y = g(
+                    self);
+                return y;
+            } // @@
+            const E = enum { // @@A.E
+                a,
+            }; // @@
+        }; // @@
+        pub fn List(comptime T: type) type { // @@List
+            return struct {
+                pub fn add() void { // @@List.add
+                } // @@
+            };
+        } // @@
+        test "it works" {
+            f();
+        }
+    """,
 }
 
 

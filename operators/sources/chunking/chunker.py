@@ -15,8 +15,10 @@ release.
 import hashlib
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 import polars as pl
@@ -41,7 +43,7 @@ from operators.sources.protocol import (
     metadata_json,
 )
 
-VERSION = "9 definitions"
+VERSION = "10 grammars"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
 
 PLACED = ("docs", "wiki")
@@ -226,8 +228,11 @@ def _with(metadata: object, more: dict[str, object]) -> str:
 
 def _defined(run: Sequence[_Unit], code: Breaks) -> list[str]:
     """The qualified names whose definitions begin in a chunk, as many as metadata holds."""
-    lines = range(run[0].line, run[-1].line + 1)
-    names = dict.fromkeys(d.name for d in code.definitions if d.first in lines)
+    begin, end = (
+        bisect_left(code.definitions, line, key=attrgetter("first"))
+        for line in (run[0].line, run[-1].line + 1)
+    )
+    names = dict.fromkeys(definition.name for definition in code.definitions[begin:end])
     lengths = accumulate(len(json.dumps(name, ensure_ascii=False)) + 2 for name in names)
     return [name for name, to in zip(names, lengths, strict=True) if to < METADATA_VALUE_LIMIT]
 

@@ -24,8 +24,15 @@ class Grammar(NamedTuple):
     definitions: str  # the types of the nodes that are definitions
     separator: str = "."  # between the parts of a qualified name
     function: str = "language"  # of the module, gives the grammar
+    clauses: bool = False  # neighbours of one name are one definition
+    around: str = ""  # the types of the nodes around definitions, read also on one line
 
 
+_OCAML = (
+    "let_binding module_binding module_type_definition type_binding class_binding"
+    " method_definition value_specification external"
+)
+_AROUND_OCAML = "value_definition type_definition module_definition class_definition"
 _C = "function_definition struct_specifier union_specifier enum_specifier type_definition"
 _JAVASCRIPT = (
     "function_declaration generator_function_declaration class_declaration class"
@@ -81,6 +88,62 @@ GRAMMARS = {
         "create_table create_view create_materialized_view create_function create_procedure"
         " create_trigger create_type create_index create_schema",
     ),
+    "elixir": Grammar("tree_sitter_elixir", "call", clauses=True),
+    "haskell": Grammar(
+        "tree_sitter_haskell",
+        "signature function bind data_type newtype class instance type_synonym type_family",
+        clauses=True,
+    ),
+    "hcl": Grammar("tree_sitter_hcl", "block"),
+    "julia": Grammar(
+        "tree_sitter_julia",
+        "module_definition function_definition macro_definition assignment struct_definition"
+        " abstract_definition",
+    ),
+    "kotlin": Grammar(
+        "tree_sitter_kotlin",
+        "class_declaration object_declaration companion_object function_declaration"
+        " secondary_constructor property_declaration type_alias",
+    ),
+    "lua": Grammar(
+        "tree_sitter_lua",
+        "function_declaration assignment_statement field",
+        around="variable_declaration",
+    ),
+    "objc": Grammar(
+        "tree_sitter_objc",
+        f"{_C} preproc_function_def class_interface class_implementation protocol_declaration"
+        " method_declaration method_definition",
+        around="implementation_definition",
+    ),
+    "ocaml": Grammar("tree_sitter_ocaml", _OCAML, function="language_ocaml", around=_AROUND_OCAML),
+    "ocaml_interface": Grammar(
+        "tree_sitter_ocaml",
+        _OCAML,
+        function="language_ocaml_interface",
+        around=_AROUND_OCAML,
+    ),
+    "perl": Grammar(
+        "tree_sitter_perl",
+        "package_statement class_statement role_statement subroutine_declaration_statement"
+        " method_declaration_statement",
+        "::",
+    ),
+    "scala": Grammar(
+        "tree_sitter_scala",
+        "package_clause package_object class_definition object_definition trait_definition"
+        " enum_definition given_definition function_definition function_declaration"
+        " type_definition val_definition var_definition",
+    ),
+    "swift": Grammar(
+        "tree_sitter_swift",
+        "class_declaration protocol_declaration function_declaration init_declaration"
+        " deinit_declaration subscript_declaration protocol_function_declaration"
+        " property_declaration typealias_declaration",
+    ),
+    "toml": Grammar("tree_sitter_toml", "table table_array_element"),
+    "yaml": Grammar("tree_sitter_yaml", "block_mapping_pair"),
+    "zig": Grammar("tree_sitter_zig", "function_declaration variable_declaration"),
 }
 
 _CPP_IN_A_HEADER = re.compile(
@@ -88,11 +151,14 @@ _CPP_IN_A_HEADER = re.compile(
     re.MULTILINE,
 )
 
+_OBJC_IN_A_HEADER = re.compile(r"^@(?:interface|protocol|class|import)\b", re.MULTILINE)
+
 
 def grammar_name(language: str | None, path: str | None, text: str) -> str | None:
     """The key in ``GRAMMARS`` for a document of ``language`` at ``path``, or None.
 
-    ``.tsx`` has a grammar of its own, and a ``.h`` file is C++ when it reads like that.
+    ``.tsx`` and ``.mli`` have grammars of their own, and a ``.h`` file is C++ or Objective-C when
+    it reads like that. A ``.lhs`` file is Haskell inside of prose, which no grammar reads.
 
     >>> grammar_name("c", "a.h", "int f();"), grammar_name("c", "a.h", "namespace n {}")
     ('c', 'cpp')
@@ -100,6 +166,12 @@ def grammar_name(language: str | None, path: str | None, text: str) -> str | Non
     suffix = splitext(path or "")[1].lower()
     if language == "typescript" and suffix == ".tsx":
         return "tsx"
+    if language == "ocaml" and suffix == ".mli":
+        return "ocaml_interface"
+    if suffix == ".lhs":
+        return None
+    if language == "c" and suffix == ".h" and _OBJC_IN_A_HEADER.search(text):
+        return "objc"
     if language == "c" and suffix == ".h" and _CPP_IN_A_HEADER.search(text):
         return "cpp"
     return language if language in GRAMMARS else None

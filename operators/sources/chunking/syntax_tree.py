@@ -12,10 +12,14 @@ from itertools import accumulate
 
 from tree_sitter import Language, Node, Parser, Point, Tree, TreeCursor
 
-from operators.sources.chunking.grammars import GRAMMARS, Grammar, loaded
-
-MAX_DEPTH = 256
-"""Levels of the syntax tree that are read; deeper code is cut by lines."""
+from operators.sources.chunking.definitions import (
+    MAX_DEPTH,
+    definition_name,
+    holds_for_the_rest,
+    is_absolute,
+    leads,
+)
+from operators.sources.chunking.grammars import GRAMMARS, loaded
 
 MAX_SYMBOL = 200
 """Characters of a qualified name."""
@@ -26,10 +30,10 @@ _READ = 16384
 Span = tuple[int, int]  # first and last line
 Found = tuple[int, int, str]  # a definition: first and last line from 0, qualified name
 
-_LEADING = re.compile(r"comment|marginalia|decorator|attribute_(item|list|declaration)$")
 _WRAPPER = re.compile(r"^(decorated_definition|template_declaration|export_statement)$")
 _BODY = re.compile(
     r"block|body|(declaration|statement|variant|enumerator|accessor)_list$|^compound_statement$"
+    r"|declarations$|^(match|local_binds|structure|signature)$"
 )
 _CONTINUES = re.compile(
     r"\s*(?:[)\]}{]"
@@ -37,9 +41,6 @@ _CONTINUES = re.compile(
     r"|#\s*(?:endif|else|elif)\b)",
     re.IGNORECASE,
 )
-_RECEIVER = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*\)$")
-_NEEDS_BODY = re.compile(r"_specifier$|^namespace_definition$")
-_FUNCTIONS = re.compile(r"function|class$")
 
 
 def answer(request: bytes) -> tuple[list[int], list[Found]] | None:
@@ -58,9 +59,10 @@ def answer(request: bytes) -> tuple[list[int], list[Found]] | None:
     tree = _parsed(source.replace(b"\0", b" "), loaded(name))
     if tree is None:
         return None
-    spans, definitions = _walk(tree.walk(), GRAMMARS[name])
+    lines = text.split("\n")
+    spans, definitions = _Walk(name, source.split(b"\n")).over(tree.walk())
     definitions.sort(key=lambda found: (found[0], -found[1]))
-    return _depths(text.split("\n"), spans), definitions
+    return _depths(lines, spans), definitions
 
 
 def _parsed(source: bytes, language: Language | None) -> Tree | None:
@@ -85,87 +87,148 @@ class _Level:
     """A node whose children are being walked."""
 
     def __init__(self, node: Node, span: Span, qualifier: str, defines: bool) -> None:
-        self.row = node.start_point[0]
+        self.row, self.column = node.start_point
+        last, column = node.end_point
+        self.end = last - 1 if column == 0 and last > self.row else last
         self.wraps = _WRAPPER.match(node.type) is not None
-        self.body = _BODY.search(node.type) is not None
+        self.body = not defines and _BODY.search(node.type) is not None
         self.span = span  # of the node, with what leads it
         self.qualifier = qualifier
         self.defines = defines
         self.lead = self.lead_last = -1  # the run of comments above the next child
+        self.lead_column = 0
         self.last = -1  # where the child before ends
+        self.clauses: tuple[Span, str] | None = None  # the definition that ends with that child
 
 
-def _walk(cursor: TreeCursor, grammar: Grammar) -> tuple[set[Span], list[Found]]:
-    """The lines of every piece of syntax of more than one line, and the definitions."""
-    spans: set[Span] = set()
-    definitions: dict[tuple[Span, str], Found] = {}
-    root = cursor.node
-    assert root is not None
-    types = frozenset(grammar.definitions.split())
-    levels = [_Level(root, (-1, -1), "", False)]
-    going = cursor.goto_first_child()
-    while going:
-        node, level = cursor.node, levels[-1]
-        assert node is not None
-        span, leads = _span(node, level)
+class _Walk:
+    """Finds the lines of every piece of syntax of more than one line, and the definitions."""
+
+    def __init__(self, language: str, lines: Sequence[bytes]) -> None:
+        self.language = language
+        self.grammar = GRAMMARS[language]
+        self.types = frozenset(self.grammar.definitions.split())
+        self.around = frozenset(self.grammar.around.split())
+        self.lines = lines
+        written = (number if line.strip() else 0 for number, line in enumerate(lines))
+        self.written = list(accumulate(written, max))  # the last line with text up to each line
+        self.spans: set[Span] = set()
+        self.definitions: dict[tuple[Span, str], Found] = {}
+
+    def over(self, cursor: TreeCursor) -> tuple[set[Span], list[Found]]:
+        root = cursor.node
+        assert root is not None
+        levels, path = [_Level(root, (-1, -1), "", False)], [root.type]
+        levels[0].end = -1  # what is a body to the whole text is none of its pieces
+        going = cursor.goto_first_child()
+        while going:
+            node = cursor.node
+            assert node is not None
+            inner = self._visit(node, levels, path)
+            deeper = node.end_point[0] > node.start_point[0] or node.type in self.around
+            if deeper and len(levels) < MAX_DEPTH and cursor.goto_first_child():
+                levels.append(inner)
+                path.append(node.type)
+                continue
+            while not (going := cursor.goto_next_sibling()):
+                done = levels.pop()
+                path.pop()
+                if not levels or not cursor.goto_parent():
+                    break
+                self._hand_on(done, levels[-1])
+        return self.spans, list(self.definitions.values())
+
+    def _visit(self, node: Node, levels: Sequence[_Level], path: Sequence[str]) -> _Level:
+        level = levels[-1]
+        about = leads(node, self.language, path)
+        span, leading = self._span(node, level, about)
         qualifier = level.qualifier
-        defines = not leads and node.type in types
-        if defines and (named := _name(node, grammar)):
-            qualifier = f"{qualifier}{grammar.separator}{named}" if qualifier else named
-            qualifier = qualifier[:MAX_SYMBOL]
-            definitions[span, qualifier] = (*span, qualifier)
+        defines = not leading and node.type in self.types
+        named = definition_name(node, self.language, path) if defines else None
+        if named:
+            if qualifier and not is_absolute(node):
+                named = f"{qualifier}{self.grammar.separator}{named}"
+            qualifier = named[:MAX_SYMBOL]
+            self._define(span, qualifier, level)
+            if holds_for_the_rest(node):
+                level.qualifier = qualifier
+        elif node.is_named and not about:
+            level.clauses = None
         inner = _Level(node, span, qualifier, defines)
         if span[1] > span[0] and not node.is_error:
-            if not (inner.body and span[1] >= level.span[1] - 1):
-                spans.add(span)
+            if not (inner.body and inner.end >= level.end - 1):
+                self.spans.add(span)
         elif span[1] > span[0]:
-            _distrust(levels, spans, definitions)
-        if leads and level.lead < level.lead_last:
-            spans.add((level.lead, level.lead_last))
-        deeper = node.end_point[0] > node.start_point[0] and len(levels) < MAX_DEPTH
-        if deeper and cursor.goto_first_child():
-            levels.append(inner)
-            continue
-        while not (going := cursor.goto_next_sibling()):
-            levels.pop()
-            if not levels or not cursor.goto_parent():
-                break
-    return spans, list(definitions.values())
+            self._distrust(levels)
+        if leading and level.lead < level.lead_last:
+            self.spans.add((level.lead, level.lead_last))
+        return inner
 
+    def _define(self, span: Span, name: str, level: _Level) -> None:
+        """Note a definition; it goes on the one right before it if both are clauses of one."""
+        before = level.clauses
+        if self.grammar.clauses and before in self.definitions and before[1] == name:
+            del self.definitions[before]
+            self.spans.discard(before[0])
+            span = (before[0][0], span[1])
+            if span[1] > span[0]:
+                self.spans.add(span)
+        level.clauses = (span, name)
+        self.definitions[level.clauses] = (*span, name)
 
-def _distrust(
-    levels: Sequence[_Level], spans: set[Span], definitions: dict[tuple[Span, str], Found]
-) -> None:
-    """Forget the pieces whose head, not only their body, the parser did not understand."""
-    for level in reversed(levels):
-        if level.body:
+    def _hand_on(self, done: _Level, level: _Level) -> None:
+        """Comments that end a node, no further right than it begins, belong to what follows.
+
+        Grammars of languages that indentation structures put them there.
+        """
+        beside = done.lead_column <= done.column - done.body
+        if done.lead_last < 0 or not beside or done.lead <= done.row:
             return
-        spans.discard(level.span)
-        if level.defines:
-            definitions.pop((level.span, level.qualifier), None)
+        level.lead, level.lead_last = done.lead, done.lead_last
+        level.lead_column = done.lead_column
+        first = done.span[0]
+        shorter = (first, max(first, self.written[done.lead - 1]))
+        if done.span in self.spans:
+            self.spans.discard(done.span)
+            if shorter[1] > first:
+                self.spans.add(shorter)
+        if self.definitions.pop((done.span, done.qualifier), None):
+            level.clauses = (shorter, done.qualifier)
+            self.definitions[level.clauses] = (*shorter, done.qualifier)
 
+    def _distrust(self, levels: Sequence[_Level]) -> None:
+        """Forget the pieces whose head, not only their body, the parser did not understand."""
+        for level in reversed(levels):
+            if level.body:
+                return
+            self.spans.discard(level.span)
+            if level.defines:
+                self.definitions.pop((level.span, level.qualifier), None)
 
-def _span(node: Node, level: _Level) -> tuple[Span, bool]:
-    """The lines of a child with the comments above it, and whether it is a comment itself."""
-    first, (last, column) = node.start_point[0], node.end_point
-    if column == 0 and last > first:
-        last -= 1
-    alone = first > level.last
-    level.last = last
-    follows = level.lead_last >= 0 and first <= level.lead_last + 1
-    if _LEADING.search(node.type):
-        if alone and not follows:
-            level.lead = level.span[0] if first == level.row and level.span[0] >= 0 else first
-        if alone or follows:
-            level.lead_last = last
-        return (first, last), alone or follows
-    start = first
-    if follows:
-        start = level.lead
-    elif (first == level.row or (level.wraps and last == level.span[1])) and level.span[0] >= 0:
-        start = level.span[0]
-    level.lead = level.lead_last = -1
-    return (start, last), False
+    def _span(self, node: Node, level: _Level, leading: bool) -> tuple[Span, bool]:
+        """The lines of a child with the comments above it, and whether it is a comment itself."""
+        (first, at), (last, column) = node.start_point, node.end_point
+        apart = column == 0 or (node.child_count and not self.lines[last][:column].strip())
+        if last > first and apart:  # it ends where the next token begins
+            last = max(first, self.written[last - 1])
+        alone = first > level.last
+        level.last = last
+        follows = level.lead_last >= 0 and first <= level.lead_last + 1
+        if leading:
+            if alone and not follows:
+                starts = first == level.row and level.span[0] >= 0
+                level.lead = level.span[0] if starts else first
+                level.lead_column = at
+            if alone or follows:
+                level.lead_last = last
+            return (first, last), alone or follows
+        start = first
+        if follows:
+            start = level.lead
+        elif (first == level.row or (level.wraps and last == level.span[1])) and level.span[0] >= 0:
+            start = level.span[0]
+        level.lead = level.lead_last = -1
+        return (start, last), False
 
 
 def _depths(lines: Sequence[str], spans: set[Span]) -> list[int]:
@@ -178,45 +241,3 @@ def _depths(lines: Sequence[str], spans: set[Span]) -> list[int]:
         depth + 1 if depth and _CONTINUES.match(line) else depth
         for depth, line in zip(depths, lines, strict=True)
     ]
-
-
-def _name(node: Node, grammar: Grammar) -> str | None:
-    """The name that a definition gives, or None."""
-    if _NEEDS_BODY.search(node.type) and node.child_by_field_name("body") is None:
-        return None
-    if node.type in ("variable_declarator", "field_definition", "public_field_definition"):
-        value = node.child_by_field_name("value")
-        if value is None or not _FUNCTIONS.search(value.type):
-            return None
-    if node.type == "function_definition" or node.type == "type_definition":
-        named = node.child_by_field_name("name") or _declared(node)
-    else:
-        fields = map(node.child_by_field_name, ("name", "property", "type"))
-        named = next((child for child in fields if child is not None), None)
-    if named is None and node.type.startswith("create_"):
-        named = next((c for c in node.named_children if c.type == "object_reference"), None)
-    if named is None:
-        return None
-    name = " ".join(_text(named).split())
-    if node.type == "impl_item":
-        name = name.partition("<")[0]
-    receiver = node.child_by_field_name("receiver")
-    owner = _RECEIVER.search(_text(receiver)) if receiver is not None else None
-    if owner:
-        name = f"{owner[1]}{grammar.separator}{name}"
-    return name or None
-
-
-def _declared(node: Node) -> Node | None:
-    """The innermost declarator of a definition in C: ``f`` of ``int *f(void)``."""
-    inner = node.child_by_field_name("declarator")
-    for _ in range(MAX_DEPTH):
-        deeper = inner and inner.child_by_field_name("declarator")
-        if deeper is None:
-            return inner
-        inner = deeper
-    return None
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")

@@ -158,7 +158,7 @@ def test_definitions_in_real_c_end_with_their_closing_brace() -> None:
     assert number > 100
 
 
-LANGUAGES = [name for name in GRAMMARS if name != "tsx"]
+LANGUAGES = [name for name in GRAMMARS if name not in ("tsx", "ocaml_interface")]
 
 
 def peak_memory() -> int:
@@ -178,13 +178,21 @@ def peak_memory() -> int:
     ],
     ids=["parentheses", "on lines of their own", "unclosed", "brackets", "indented", "compared"],
 )
-@pytest.mark.parametrize("language", ["python", "java", "csharp", "c", "bash"])
+@pytest.mark.parametrize("language", ["python", "java", "csharp", "c", "bash", "haskell", "elixir"])
 def test_deep_nesting_is_quick(text: str, language: str) -> None:
     began = time.perf_counter()
     found = breaks(text, language)
     assert time.perf_counter() - began < 30
     if isinstance(found, Breaks):
         assert len(found.depths) == text.count("\n") + 1
+
+
+@pytest.mark.parametrize("language", ["elixir", "kotlin", "lua", "swift", "yaml"])
+def test_a_long_line_is_parsed_or_given_up_in_time(language: str) -> None:
+    began = time.perf_counter()
+    found = breaks("f(a) = 1; " * (MAX_PARSED // 10), language)
+    assert time.perf_counter() - began < 30
+    assert isinstance(found, Breaks | Unparsed)
 
 
 def test_what_is_not_known_or_too_large_has_no_breaks() -> None:
@@ -274,9 +282,136 @@ def test_a_language_without_a_grammar_has_none() -> None:
     assert grammar_name(None, None, "") is None
 
 
-@pytest.mark.parametrize("path", ["a.tsx", "a.ts", "a.py", "a.sh", "a.cs", "a.hpp", "a.sql"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "a.tsx",
+        "a.ts",
+        "a.py",
+        "a.sh",
+        "a.cs",
+        "a.hpp",
+        "a.sql",
+        "a.ex",
+        "a.hs",
+        "a.tf",
+        "a.jl",
+        "a.kts",
+        "a.lua",
+        "a.mm",
+        "a.ml",
+        "a.mli",
+        "a.pm",
+        "a.scala",
+        "a.swift",
+        "a.toml",
+        "a.yml",
+        "a.zig",
+    ],
+)
 def test_the_language_that_a_path_tells_has_a_grammar(path: str) -> None:
     assert grammar_name(code_language(path), path, "") is not None
+
+
+def test_a_header_that_reads_like_objective_c_is_parsed_as_objective_c() -> None:
+    assert grammar_name("c", "a.h", "#import <a.h>\n@interface A : B\n@end\n") == "objc"
+
+
+def test_prose_around_haskell_is_cut_by_lines() -> None:
+    assert grammar_name(code_language("a.lhs"), "a.lhs", "About f\n\n> f = 1\n") is None
+
+
+def test_an_interface_of_ocaml_has_its_own_grammar() -> None:
+    text = "(** about f *)\nval f : int ->\n  int\nmodule M : sig\n  type t\nend\n"
+    found = breaks(text, "ocaml", "a.mli")
+    assert isinstance(found, Breaks)
+    assert found.definitions == [
+        Definition(0, 2, "f"),
+        Definition(3, 5, "M"),
+        Definition(4, 4, "M.t"),
+    ]
+
+
+def test_what_follows_a_package_statement_is_inside_of_the_package() -> None:
+    text = "package A::B;\nsub f {\n}\npackage C;\nsub g {\n}\npackage D {\nsub h {\n}\n}\n"
+    found = parsed(text, "perl")
+    names = [definition.name for definition in found.definitions]
+    assert names == ["A::B", "A::B::f", "C", "C::g", "D", "D::h"]
+
+
+def test_clauses_apart_from_each_other_are_definitions_of_their_own() -> None:
+    text = "f 0 = 1\nf n =\n  2\n\ng = f\n\nf' = 3\ng 1 = 2\n"
+    found = parsed(text, "haskell")
+    assert found.definitions == [
+        Definition(0, 2, "f"),
+        Definition(4, 4, "g"),
+        Definition(6, 6, "f'"),
+        Definition(7, 7, "g"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "name", "lines"),
+    [
+        ("elixir", "def a <> b do\n  1\nend\n", "<>", (0, 2)),
+        ("elixir", "defguard even(a)\n         when a == 2\n", "even", (0, 1)),
+        ("haskell", "x <+> y =\n  x\n", "<+>", (0, 1)),
+        ("haskell", "(<+>) :: A -> A\nx <+> y =\n  x\n", "<+>", (0, 2)),
+        ("hcl", 'module "m" {\n  a = 1\n}\n', "module.m", (0, 2)),
+        ("julia", "h(x::T) where {T} = begin\n 1\nend\n", "h", (0, 2)),
+        ("kotlin", "fun String?.orEmpty(): A {\n}\n", "String.orEmpty", (0, 1)),
+        ("kotlin", "typealias T = Map<\n  A, B>\n", "T", (0, 1)),
+        ("lua", "local f = function() end\n", "f", (0, 0)),
+        ("objc", "@implementation A\n@end\n", "A", (0, 1)),
+        ("ocaml", "let (+) a b =\n  a\n", "+", (0, 1)),
+        ("ocaml", "let f a = a\n", "f", (0, 0)),
+        ("scala", "package a {\n}\n", "a", (0, 1)),
+        ("swift", "func + (a: A, b: A) -> A {\n}\n", "+", (0, 1)),
+        ("swift", "extension Array.Index {\n}\n", "Array.Index", (0, 1)),
+        ("toml", '[tool."x y"]\na = 1\n', "tool.x y", (0, 1)),
+        ("yaml", '"/a/{b}":\n  c: 1\n', "/a/{b}", (0, 1)),
+        ("zig", "const U = union(enum) {\n  a: u8,\n};\n", "U", (0, 2)),
+    ],
+)
+def test_a_definition_of_a_special_form_has_its_name(
+    language: str, text: str, name: str, lines: tuple[int, int]
+) -> None:
+    assert parsed(text, language).definitions == [Definition(*lines, name)]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("elixir", "describe x do\n  use A\nend\n"),
+        ("kotlin", "{\n  val a =\n    1\n}\n"),
+        ("lua", "do\n  local a = {\n  }\nend\n"),
+        ("ocaml", "let () =\n  let a =\n    1 in\n  f a\n"),
+        ("yaml", "a: |\n  b: 1\n  c: 2\n"),
+        ("zig", "const a = f(\n  1,\n);\n"),
+    ],
+)
+def test_a_value_inside_of_other_code_is_no_definition(language: str, text: str) -> None:
+    assert parsed(text, language).definitions == []
+
+
+@pytest.mark.parametrize(
+    ("language", "broken", "whole"),
+    [
+        ("elixir", "  def f( do\n    ]]\n", "defmodule A do\n  def g do\n    1\n  end\nend\n"),
+        ("kotlin", "fun f( {{ ]]\n\n", "class A {\n  fun g() {\n  }\n}\n"),
+        ("lua", "function f( ]]\n\n", "local A = {\n  g = function()\n  end,\n}\n"),
+        ("scala", "def f( ]] =\n\n", "object A {\n  def g = {\n  }\n}\n"),
+        ("swift", "func f( ]]\n\n", "class A {\n  func g() {\n  }\n}\n"),
+        ("zig", "fn f( ]]\n\n", "const A = struct {\n  fn g() void {\n  }\n};\n"),
+    ],
+)
+def test_code_before_broken_code_keeps_its_definitions(
+    language: str, broken: str, whole: str
+) -> None:
+    text = f"{whole}\n{broken}"
+    found = parsed(text, language)
+    check(text, found)
+    assert {definition.name for definition in found.definitions} >= {"A", "A.g"}
 
 
 def test_a_header_that_reads_like_cpp_is_parsed_as_cpp() -> None:
