@@ -86,22 +86,27 @@ def enlarged(export: Path, folder: Path, copies: int) -> Path:
                     columns = {n: rows.column(n) for n in rows.schema.names}
                     if "chunk_id" in columns:
                         columns["chunk_id"] = pc.add(columns["chunk_id"], number)
+                    if "repo" in columns:  # its name is no word of a passage, as an id is
+                        repos = pc.cast(columns["repo"], pa.string())
+                        columns["repo"] = pc.binary_join_element_wise(str(number), repos, "/")
                     if "document_key" in columns:
-                        ids = pc.cast(columns["document_id"], pa.string())
-                        columns["document_id"] = pc.binary_join_element_wise(str(number), ids, "/")
                         named = zip(*(columns[key].to_pylist() for key in KEYS), strict=True)
                         keys = [document_key(*name).bytes for name in named]
                         columns["document_key"] = pa.array(keys, pa.binary(16))
                     if "embedding" in columns:
                         columns["embedding"] = turned(columns["embedding"], 1000 * number + at)
                     writer.write_batch(pa.record_batch(columns, source.schema_arrow))
+    held = pl.read_parquet(export / "repos.parquet")
+    repos = pl.concat(
+        held.with_columns(repo=pl.format("{}/{}", pl.lit(n), "repo")) for n in range(copies)
+    )
     for name, counts in (
         ("corpora", ("chunks", "total_length")),
-        ("repos", ("chunks",)),
+        ("repos", ()),
         ("terms", ("df",)),
     ):
-        table = pl.read_parquet(export / f"{name}.parquet")
-        multiplied = table.with_columns(pl.col(*counts) * copies).to_arrow()
+        table = repos if name == "repos" else pl.read_parquet(export / f"{name}.parquet")
+        multiplied = table.with_columns(pl.col(*counts) * copies if counts else []).to_arrow()
         schema = pq.read_schema(export / f"{name}.parquet")
         pq.write_table(multiplied.cast(schema), folder / f"{name}.parquet")
     for path in export.glob("*.parquet"):

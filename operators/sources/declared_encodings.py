@@ -23,6 +23,7 @@ from operators.sources.ignore_patterns import ignore_patterns
 Declared = Callable[[bytes], str | None]
 """Gives the encoding that is declared for the file at a path within the source."""
 
+_DEEPEST = 100  # folders above a file; to look into each costs their number squared
 _LARGEST = 100_000  # bytes of such a file
 _MOST_ALTERNATIVES = 100  # that the braces of one pattern stand for
 _ENCODING = re.compile(rb"(?<!\S)[-!]?working-tree-encoding(?:=(?P<value>\S+))?(?!\S)")
@@ -79,6 +80,8 @@ def _generated(found: re.Match[bytes]) -> str | None:
 
 
 def _nearest(of_folder: Callable[[bytes], _Rules], path: bytes) -> str | None:
+    if path.count(b"/") > _DEEPEST:
+        return None
     folder = path
     while folder:
         folder = posixpath.dirname(folder)

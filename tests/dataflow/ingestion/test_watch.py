@@ -304,7 +304,7 @@ def test_a_folder_that_is_replaced_while_it_is_read_gives_nothing_more(
     (handbook / "b.md").write_text("beta says this")
     source = watched_folder(handbook).within(lambda: folder_source(handbook, base_url="x"))
     assert source.choosing
-    for each in (source, source.choosing({"base_url": "y"})):
+    for each in (source, source.choosing({"base_url": "y", "also": ""})):
         items = each.scan()
         next(items)
         handbook.rename(tmp_path / "elsewhere")
