@@ -23,7 +23,7 @@ from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, 
 
 MODES = ("skip", "redact", "allow")
 
-VERSION = 1
+VERSION = 2
 """The number of the rules: after a change the next run judges stored documents again."""
 
 _KEYS = ("corpus", "repo", "document_id", "path")
@@ -124,8 +124,9 @@ _SHAPES = [
 ]
 """Kind, what a text with one holds, and the whole form; its group is what is judged."""
 
+_WRAP = r"(?:[ \t]{1,20}|[ \t]{0,20}\r?\n[ \t]{0,20})"  # what stands behind a blank line is apart
 _BASE64 = re.compile(  # in one line, but for a header of PEM
-    r"\b(?:LS0tLS1CRUdJTi[A-Za-z0-9+/]{28,}(?:\s{1,20}[A-Za-z0-9+/]{28,})*|[A-Za-z0-9+/]{28,})",
+    rf"\b(?:LS0tLS1CRUdJTi[A-Za-z0-9+/]{{28,}}(?:{_WRAP}[A-Za-z0-9+/]{{28,}})*|[A-Za-z0-9+/]{{28,}})",
     re.ASCII,
 )
 _RUN = re.compile(r"[\w-]{16,}", re.ASCII)

@@ -271,6 +271,14 @@ def test_what_only_looks_like_a_secret_is_none(text: str) -> None:
     assert found_secrets(text) == []
 
 
+def test_an_encoded_key_ends_at_a_blank_line() -> None:
+    key = base64.b64encode(f"-----BEGIN RSA PRIVATE {'KEY'}-----\n{made(200)}\n".encode()).decode()
+    other = base64.b64encode(bytes(range(128, 200))).decode().rstrip("=")
+    text = f"{key.rstrip('=')}\n\n{other}"
+    assert [kind for kind, _ in found_secrets(text)] == ["private key"]
+    assert other in redacted(text)
+
+
 @given(st.lists(st.sampled_from([*(secret for _, secret in SECRETS), *NONE, "é", "-", "{"])))
 def test_what_is_redacted_keeps_its_lines_and_holds_no_secret(parts: list[str]) -> None:
     text = "\n\n".join(parts)
