@@ -163,14 +163,23 @@ def compatible(text: str) -> str:
     return text if text.isascii() else normalize("NFKC", text.translate(_IGNORED))
 
 
+def name_parts(word: str) -> list[str]:
+    """The parts of a name in code, in its own case; of a plain word, itself.
+
+    >>> name_parts("HTTPServer_2")
+    ['HTTP', 'Server', '2']
+    """
+    pattern = _ASCII_PART if word.isascii() else _PART
+    return pattern.findall(word[:MAX_TOKEN_LENGTH])
+
+
 def is_name(word: str) -> bool:
     """Whether ``word`` has several parts, as names in code and version numbers do.
 
     >>> is_name("makeFile"), is_name("3.12"), is_name("Makefile")
     (True, True, False)
     """
-    pattern = _ASCII_PART if word.isascii() else _PART
-    return len(pattern.findall(word[:MAX_TOKEN_LENGTH])) > 1
+    return len(name_parts(word)) > 1
 
 
 def term_id(term: str) -> int:
@@ -222,8 +231,7 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
         return (whole,)
     if _HASH.fullmatch(whole):
         return (whole,) if len(whole) == SHORT_HASH else (whole[:SHORT_HASH], whole)
-    pattern = _ASCII_PART if word.isascii() else _PART
-    parts = [part.casefold() for part in pattern.findall(word)] or [whole]
+    parts = [part.casefold() for part in name_parts(word)] or [whole]
     terms = [str(_STEM.stemWord(part)) or part for part in parts if part not in STOP_WORDS]
     if len(parts) > 1:
         terms.append(whole)

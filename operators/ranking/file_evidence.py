@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from operators.arrays.rows import by_rank, replaced, take
-from operators.foundation.tokenizer import STOP_WORDS
+from operators.foundation.tokenizer import STOP_WORDS, name_parts
 from operators.ranking.definitions import defines
 from operators.ranking.total_order import ranked
 
@@ -28,7 +28,6 @@ MOST_NAMES = 16
 """Names of one question whose definitions are looked for."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _JOINED = r"(?:::|\\|->|\.)"
 _BARE = re.compile(
     rf"\s*(?:[^\W\d]\w*(?:{_JOINED}[^\W\d]\w*)+|_\w*|[A-Za-z][A-Za-z0-9]*[A-Z_]\w*|[A-Z][A-Za-z0-9]*)\s*"
@@ -165,9 +164,8 @@ def definitions(
 ) -> _Scores:
     """1 for each passage that defines a name of the question ``text``, 1.5 in a file so called.
 
-    ``passages`` are texts and metadata.
-
     For a question that is a name, the file of that name counts .4 also without the definition.
+    ``passages`` are texts and metadata.
     """
     bare = _BARE.fullmatch(text) is not None
     last = re.split(_JOINED, text.strip())[-1]
@@ -216,7 +214,7 @@ def one_of_each_file(hits: pl.DataFrame, top_k: int) -> pl.DataFrame:
 
 @lru_cache(65_536)
 def _parts(name: str) -> tuple[str, ...]:
-    return tuple(part.lower() for part in _PART.findall(name))
+    return tuple(part.lower() for part in name_parts(name))
 
 
 @lru_cache(65_536)

@@ -22,7 +22,7 @@ _FILTERED = {  # the columns of a chunk that a posting repeats, for searches to 
     "created_at": "timestamptz",
 }
 _POSTING = _FILTERED | {"length": "int4", "terms": "int4[]", "counts": "int4[]", "bm25": "bytea"}
-_READ = (*_FILTERED, *(set(bm25.ANALYSED) - set(_FILTERED)))
+_READ = tuple(dict.fromkeys((*_FILTERED, *bm25.ANALYSED)))
 
 
 def count_terms(chunks: pl.DataFrame) -> list[bm25.TermCounts]:
