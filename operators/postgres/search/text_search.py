@@ -2,7 +2,8 @@
 
 BM25 on stock Postgres: the query's rarest terms find candidates through an index on term arrays. An
 inner product of sparse vectors then scores each with all terms (see :mod:`operators.ranking.bm25`).
-If the filter leaves few chunks, all of them are scored, which is exact.
+If the filter leaves few chunks, all of them are scored, which is exact. What a text names, such as a
+file with its line, comes first (see :mod:`operators.postgres.search.named_chunks`).
 """
 
 import math
@@ -91,9 +92,12 @@ def bm25_search(
     found = run_slices(store, deadline, everything, partial(score, pick=False))
     no_scan = {"enable_seqscan": "off"}
     found += run_slices(store, deadline, some, partial(score, pick=True), no_scan)
-    naming = [(item, query, named_places(item.text)) for item, query in everything + some]
-    pointing = [each for each in naming if each[2]]
-    named = run_slices(store, deadline, pointing, partial(_score_named, corpus=corpus))
+    naming = [
+        (item, query, places)
+        for item, query in everything + some
+        if (places := named_places(item.text))
+    ]
+    named = run_slices(store, deadline, naming, partial(_score_named, corpus=corpus))
     ceilings = {
         (item.query_id, item.text_no): bm25.ceiling(counts[item.text], df, chunks) for item in texts
     }
