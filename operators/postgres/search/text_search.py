@@ -2,8 +2,8 @@
 
 BM25 on stock Postgres: the query's rarest terms find candidates through an index on term arrays. An
 inner product of sparse vectors then scores each with all terms (see :mod:`operators.ranking.bm25`).
-If the filter leaves few chunks, all of them are scored, which is exact. What a text names, such as a
-file with its line, comes first (see :mod:`operators.postgres.search.named_chunks`).
+If the filter leaves few chunks, all of them are scored, which is exact. What a text names, such as
+a file with its line, comes first (see :mod:`operators.postgres.search.named_chunks`).
 """
 
 import math
