@@ -58,6 +58,7 @@ EXPERIMENTS = {
     "cosine_dedup": "copies by what they say instead of by their embeddings alone",
     "newest_dedup": "copies by what they say instead of the newest of near-copies",
     "no_recency": "`aged_hits: step`",
+    "whole_questions": "`reduced_queries: long`",
     "half_life": "`aged_hits: step` instead of a boost that halves every 30 days",
     "no_weights": "`weighted: by_trigger`, `weights` of 1.1",
     "static_model": "`embedding: minilm` instead of the static model",

@@ -78,7 +78,7 @@ def incomplete_corpora(
 @tag(stage="notes", frame="NOTES")
 def context_notes(
     outcomes: pl.DataFrame,
-    queries: pl.DataFrame,
+    reduced_queries: pl.DataFrame,
     version_scope: pl.DataFrame,
     unmet_filters: pl.DataFrame,
     version_order: pl.DataFrame,
@@ -87,8 +87,8 @@ def context_notes(
 ) -> pl.DataFrame:
     """What a reader of the context must know: what failed, was cut or is not here."""
     faults = search_outcomes.faults(outcomes)
-    said = [search_outcomes.notes(faults, queries), version_choice.notes(version_scope)]
-    said += [exact_phrase.notes(version_order, queries), unmet_filters]
+    said = [search_outcomes.notes(faults, reduced_queries), version_choice.notes(version_scope)]
+    said += [exact_phrase.notes(version_order, reduced_queries), unmet_filters]
     return stacked([*said, replica_lag, incomplete_corpora])
 
 

@@ -144,7 +144,7 @@ def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFr
 @config.when(file_evidence_variant="files")
 def file_evidence__files(
     weighted: pl.DataFrame,
-    queries: pl.DataFrame,
+    reduced_queries: pl.DataFrame,
     evidence_corpora: Sequence[str] = ("code",),
     file_share: float = 0.2,
     file_name: float = 0.25,
@@ -155,7 +155,7 @@ def file_evidence__files(
     """The list with the passages of code in the order that their files suggest."""
     return files.file_evidence(
         weighted,
-        queries,
+        reduced_queries,
         corpora=evidence_corpora,
         file_share=file_share,
         file_name=file_name,

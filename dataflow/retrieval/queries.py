@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
-from hamilton.function_modifiers import tag
+from hamilton.function_modifiers import config, tag
 
+from operators.context.long_texts import reduced
 from operators.context.question import LONGEST_TEXT, ask, query_texts
 from operators.embedding.query_vectors import with_vectors
 from operators.ranking import weighting
@@ -45,6 +46,20 @@ def queries(
     )
 
 
+@tag(stage="question", frame="QUERIES")
+@config.when(reduced_queries_variant="long")
+def reduced_queries__long(queries: pl.DataFrame) -> pl.DataFrame:
+    """The questions with what is searched of long texts: prose, names and the last frames."""
+    return reduced(queries)
+
+
+@tag(stage="question", frame="QUERIES")
+@config.when(reduced_queries_variant="off")
+def reduced_queries__off(queries: pl.DataFrame) -> pl.DataFrame:
+    """The questions as they are."""
+    return queries
+
+
 @tag(stage="question", frame="TRIGGER_WEIGHTS")
 def trigger_weights(
     queries: pl.DataFrame, source_weights: dict[str, dict[str, float]]
@@ -54,21 +69,21 @@ def trigger_weights(
 
 
 @tag(stage="question", frame="LEXICAL_WEIGHT")
-def lexical_prior(queries: pl.DataFrame, full_weight_terms: int = 8) -> pl.DataFrame:
+def lexical_prior(reduced_queries: pl.DataFrame, full_weight_terms: int = 8) -> pl.DataFrame:
     """How much the words of each question count, by its wording alone."""
-    return lexical_weights(queries, full_weight_terms=full_weight_terms)
+    return lexical_weights(reduced_queries, full_weight_terms=full_weight_terms)
 
 
 @tag(stage="question", io="embedding", frame="QUERY_EMBEDDINGS")
-def query_embeddings(queries: pl.DataFrame, embedder: Any) -> pl.DataFrame:
+def query_embeddings(reduced_queries: pl.DataFrame, embedder: Any) -> pl.DataFrame:
     """The vector of every query text."""
-    return with_vectors(query_texts(queries), embedder)
+    return with_vectors(query_texts(reduced_queries), embedder)
 
 
 @tag(stage="question", io="embedding")
 def other_embeddings(
-    queries: pl.DataFrame, other_embedders: dict[str, Any]
+    reduced_queries: pl.DataFrame, other_embedders: dict[str, Any]
 ) -> dict[str, pl.DataFrame]:
     """The vector of every query text in each other space that a corpus has, by the space."""
-    texts = query_texts(queries)
+    texts = query_texts(reduced_queries)
     return {space: with_vectors(texts, model) for space, model in other_embedders.items()}

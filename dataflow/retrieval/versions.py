@@ -50,6 +50,6 @@ def version_scope(
 
 
 @tag(stage="question", frame="SCOPED_QUERIES")
-def scoped_queries(queries: pl.DataFrame, version_scope: pl.DataFrame) -> pl.DataFrame:
+def scoped_queries(reduced_queries: pl.DataFrame, version_scope: pl.DataFrame) -> pl.DataFrame:
     """The questions with the versions that each may see."""
-    return version_choice.scoped(queries, version_scope)
+    return version_choice.scoped(reduced_queries, version_scope)

@@ -45,6 +45,7 @@ INTENDED = {
     "vector_lean": {"merged"},
     "vector_only": {"merged", "text_search"} | OF_CONVEX,
     "weighted_rrf": LISTS | OF_CONVEX,
+    "whole_questions": {"reduced_queries"},
 }
 TOLD_ABOUT = {"explanation", "outcomes"}
 """Stages that tell about a ranking and don't make it."""

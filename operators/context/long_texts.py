@@ -1,0 +1,151 @@
+"""What is searched of a long question: an issue's text, a pasted log, a pull request.
+
+Title and prose say what is wanted, and the end of a traceback says where. Package lists, logs,
+console output, checklists of a template and long scripts are many words that say little: they drown
+the rest, and a model reads only the first windows of a long text.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+SHORT = 800
+"""Characters of a text that is searched as it is."""
+
+LONGEST_CODE = 12
+"""Lines of a block of code that are searched."""
+
+LAST_FRAMES = 3
+"""Frames of a traceback that are searched, the innermost."""
+
+_READ_OF_A_LINE = 200
+_FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
+_TRACEBACK = re.compile(r"\s*(?:\S+> )?Traceback \(most recent call last\)")
+_FRAME = re.compile(
+    r"\s*(?:\S+> +)?(?:"
+    r"File \"[^\"]+\", line \d"  # Python
+    r"|at .{1,150}[(:]\S+:\d"  # Java, JavaScript, C#
+    r"|\S+\.\w{1,4}:\d+: "  # pytest, a compiler
+    r"|#?\d+:? +0x[0-9a-f]"  # gdb, Rust
+    r")"
+)
+_DUMP = re.compile(
+    r"\s*(?:"
+    r"[\w.-]{1,60}[ =@:>v(]{1,60}\d+(?:\.\w+)+\S*(?: .{0,40})?$"  # name 1.2.3
+    r"|\[?\d{2,4}[-/:.]\d{2}[-/:.]\d{2}"  # a clock
+    r"|\[? ?(?:DEBUG|INFO|WARN(?:ING)?|TRACE|ERROR)\b"
+    r"|[=\-_~*#+.|]{4,}"  # a ruler, a table
+    r"|(?:\$|>>>|\.\.\.|C:\\[^>]*>|[\w.@~-]{1,60}[$#%]) "  # a prompt
+    r"|(?:collecting|collected|platform|cachedir|rootdir|plugins|Requirement already|Downloading|"
+    r"Successfully|Installing|Using cached|copying|running|building|creating|writing) "
+    r"|(?:0x)?[0-9a-fA-F]{8,}\b"
+    r"|[-+*] \[[ xX]\]"  # a checklist
+    r")"
+)
+_TEMPLATE = re.compile(
+    r"\s*(?:#+ *|\*\*)?(?:check ?list|environment|your environment|versions?|"
+    r"system info(?:rmation)?|additional (?:context|information)|package versions|"
+    r"output of .{0,60}|pip (?:list|freeze)|checklist before .{0,40})[*:\s]*",
+    re.IGNORECASE,
+)
+
+
+def reduced(queries: pl.DataFrame) -> pl.DataFrame:
+    """``queries`` (``QUERIES``) with the :func:`essential` part of each text.
+
+    The column ``cut`` says how much of the question is searched.
+    """
+    columns = queries["texts", "cut"].rows()
+    texts = [[essential(text) for text in own] for own, _ in columns]
+    cuts = [_said(own, kept, cut) for (own, cut), kept in zip(columns, texts, strict=True)]
+    return queries.with_columns(
+        pl.Series("texts", texts, dtype=pl.List(pl.String)),
+        pl.Series("cut", cuts, dtype=pl.String),
+    )
+
+
+def essential(text: str) -> str:
+    """``text`` without what is dumped into it; one of up to ``SHORT`` characters as it is.
+
+    All prose stays, of a block of code its first ``LONGEST_CODE`` lines, of a traceback its last
+    ``LAST_FRAMES`` frames and the error. A text that has nothing else stays as it is.
+
+    >>> print(essential("Crash on start\\n\\nIt fails.\\n\\n" + "numpy==1.2.3\\n" * 99))
+    Crash on start
+    <BLANKLINE>
+    It fails.
+    """
+    if len(text) <= SHORT:
+        return text
+    blocks = _blocks(_without_comments(text).split("\n"))
+    kept = "\n".join(line for block in blocks for line in _kept(block))
+    if len(kept.split()) == len(text.split()):
+        return text
+    return re.sub(r"\n{3,}", "\n\n", kept).strip() or text
+
+
+def _without_comments(text: str) -> str:
+    """``text`` without the HTML comments of a template."""
+    first, *others = text.split("<!--")
+    return first + "".join(
+        " " + part.partition("-->")[2] if "-->" in part else part for part in others
+    )
+
+
+def _said(texts: Sequence[str], kept: Sequence[str], cut: str | None) -> str | None:
+    """``cut`` and a sentence about what of ``texts`` is not searched."""
+    before, after = sum(map(len, texts)), sum(map(len, kept))
+    if after == before:
+        return cut
+    said = (
+        f"{after:,} of the question's {before:,} characters are searched:"
+        " not its logs, lists of packages, long code and outer frames"
+    )
+    return f"{cut}; {said}" if cut else said
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
+    """The lines in runs: what is fenced, indented code, and what stands between."""
+    block: list[str] = []
+    fence = ""
+    for line in lines:
+        mark = _FENCE.match(line)
+        if fence:
+            block.append(line)
+            if mark and mark[1].startswith(fence):
+                yield block
+                block, fence = [], ""
+        elif mark:
+            yield block
+            block, fence = [line], mark[1]
+        elif block and line.strip() and _indented(block[-1]) != _indented(line):
+            if _FRAME.match(line):
+                block.append(line)
+                continue
+            yield block
+            block = [line]
+        else:
+            block.append(line)
+    yield block
+
+
+def _indented(line: str) -> bool:
+    return line.startswith(("    ", "\t", ">", "E "))
+
+
+def _kept(block: list[str]) -> list[str]:
+    """The lines of a run that say something."""
+    heads = [line[:_READ_OF_A_LINE] for line in block]
+    frames = [n for n, line in enumerate(heads) if _FRAME.match(line)]
+    if len(frames) > LAST_FRAMES or any(_TRACEBACK.match(line) for line in heads):
+        first = frames[-LAST_FRAMES] if len(frames) > LAST_FRAMES else 0
+        before = [line for line in heads[: frames[0] if frames else 0] if not _DUMP.match(line)]
+        return [*before[-2:], *block[first : first + 2 * LAST_FRAMES + 4]]
+    own = [
+        line
+        for line, head in zip(block, heads, strict=True)
+        if not _DUMP.match(head) and not _TEMPLATE.fullmatch(head)
+    ]
+    is_code = bool(block) and (_FENCE.match(block[0]) is not None or _indented(block[0]))
+    return own[: LONGEST_CODE + 2] if is_code else own
