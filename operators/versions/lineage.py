@@ -11,8 +11,10 @@ renamed or relocated: the more of its names has changed, the more of its content
 Two documents of one version are never one topic.
 """
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby, pairwise
 from typing import Any
@@ -22,11 +24,12 @@ import polars as pl
 
 from operators.frames import UTC, check
 from operators.versions.normalized_names import normalize_names
-from operators.versions.renames import Page, joined
+from operators.versions.renames import Page, beside, is_name, joined
+from operators.versions.section_titles import section_titles
 from operators.versions.text_sketches import alike, likely
 from operators.versions.version_key import VersionKey, version_key
 
-RULES = 4
+RULES = 5
 """The number of these rules: what other rules found in a corpus is found again."""
 
 LINEAGE_DOCUMENTS = pl.Schema(
@@ -56,6 +59,9 @@ LINEAGES = pl.Schema(
 
 SAME_PAGE = 0.3
 """Least likeness of pages that share path and title with others of their version."""
+
+FEW_PAIRS = 2_500
+"""Pairs of documents of one path and title that are all looked at."""
 
 SAME_NAMES = 0.2
 """Least likeness where only titles say that two pages are one."""
@@ -117,6 +123,7 @@ def _page(row: dict[str, Any]) -> Page:
 
 def _of_repo(pages: list[Page]) -> list[list[Page]]:
     """The lineages among the pages of one repo, each from its oldest page on."""
+    pages = _by_their_headings(pages)
     groups: dict[tuple[str, str, str], list[Page]] = defaultdict(list)
     for page in pages:
         path, title, identifier = page.names.path, page.names.title, page.names.identifier
@@ -131,6 +138,34 @@ def _of_repo(pages: list[Page]) -> list[list[Page]]:
     runs = joined(runs)
     _settle(loose, runs)
     return [run for run in runs if len(run) > 1]
+
+
+def _by_their_headings(pages: list[Page]) -> list[Page]:
+    """``pages``; of those that are sections of one file, the title is the heading, and has a place.
+
+    A section's ``around`` are the headings before and after it, in the order of the identifiers.
+    """
+    files: dict[tuple[str, Any], list[Page]] = defaultdict(list)
+    for page in pages:
+        if page.names.path and page.names.title and page.order[0] == 1:
+            files[page.names.path, page.order].append(page)
+    told: dict[str, Page] = {}
+    for of in files.values():
+        if len(of) == 1:
+            continue
+        of.sort(key=lambda page: (_numbers_by_value(page.names.identifier), page.key))
+        titles = section_titles([page.names.title or "" for page in of])
+        for place, (page, title) in enumerate(zip(of, titles, strict=True)):
+            around = (*titles[max(place - 2, 0) : place], "", *titles[place + 1 : place + 3])
+            names = page.names._replace(title=title or page.names.title)
+            told[page.key] = replace(page, names=names, around=frozenset(around) - {""})
+    return [told.get(page.key, page) for page in pages]
+
+
+def _numbers_by_value(identifier: str) -> list[tuple[int, str]]:
+    """What sorts ``section-2`` before ``section-10``."""
+    parts = re.findall(r"[0-9]{1,9}|[^0-9]+|[0-9]+", identifier)
+    return [(int(part) if part[:1].isdecimal() else -1, part) for part in parts]
 
 
 def _runs(pages: list[Page], least: float | None = None) -> list[list[Page]]:
@@ -156,11 +191,10 @@ def _continued(pages: list[Page], runs: list[list[Page]], least: float) -> dict[
     ends = [run[-1] for run in runs]
     if least == 0.0 and len(pages) == 1 and len(runs) == 1:
         return {0: 0}
+    if least == SAME_PAGE:
+        return _sections(pages, ends)
     pairs = set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, end in enumerate(ends):
-        places[end.names.identifier].append(place)
-    same = {(i, j) for i, p in enumerate(pages) for j in places.get(p.names.identifier, ())}
+    same = _of_one_identifier(pages, ends)
     if least == 0.0:
         same |= {(i, j) for i in range(len(pages)) for j in range(len(ends))}
     scored = []
@@ -168,9 +202,40 @@ def _continued(pages: list[Page], runs: list[list[Page]], least: float) -> dict[
         close = alike(pages[i].hashes, ends[j].hashes)
         if (i, j) in same or close >= least:
             scored.append((-((i, j) in same), -close, i, j))
+    return _surest(scored)
+
+
+def _sections(pages: list[Page], ends: list[Page]) -> dict[int, int]:
+    """As :func:`_continued`, for documents of one path and one title, several in some version.
+
+    Text, the headings around and the identifier say which goes on with which. Where few have the
+    title, those that are left over go together as well: nothing speaks against it.
+    """
+    pairs = set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
+    if len(pages) * len(ends) <= FEW_PAIRS:
+        pairs = {(i, j) for i in range(len(pages)) for j in range(len(ends))}
+    scored = []
+    for i, j in pairs | _of_one_identifier(pages, ends):
+        page, end = pages[i], ends[j]
+        same = page.names.identifier == end.names.identifier
+        named = same and is_name(page.names.identifier)
+        close = alike(page.hashes, end.hashes)
+        scored.append((-(close + beside(page, end) / 2 + same / 4 + named), i, j))
+    return _surest(scored)
+
+
+def _of_one_identifier(pages: list[Page], ends: list[Page]) -> set[tuple[int, int]]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, end in enumerate(ends):
+        places[end.names.identifier].append(place)
+    return {(i, j) for i, p in enumerate(pages) for j in places.get(p.names.identifier, ())}
+
+
+def _surest(scored: Iterable[tuple[Any, ...]]) -> dict[int, int]:
+    """Pairs whose places are each in one pair at most, the lowest of ``scored`` first."""
     chosen: dict[int, int] = {}
     used: set[int] = set()
-    for _, _, i, j in sorted(scored):
+    for *_, i, j in sorted(scored):
         if i not in chosen and j not in used:
             chosen[i] = j
             used.add(j)

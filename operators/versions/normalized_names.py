@@ -88,7 +88,24 @@ def _without(text: str, version: str | None, *, path: bool = False) -> str:
             if shorter.search(text):
                 form = shorter
                 break
+        else:
+            form = _draft(version) or form
     return form.sub(_HOLE, text)
+
+
+@lru_cache(maxsize=4096)
+def _draft(version: str) -> re.Pattern[str] | None:
+    """How a path says a draft's number, the end of ``version``: ``tls-05.md``, ``draft-05/tls.md``.
+
+    None for a version that may be a page's number: a digit without a word.
+    """
+    number = re.search(r"[0-9]+\Z", version)
+    if number is None or not (number.start() or len(version) > 1):
+        return None
+    said = rf"(?:draft|rev|r|v)?[-_.]?{number[0]}"
+    return re.compile(
+        rf"(?<=[^/\W_])[-_.]{said}(?=\.[A-Za-z]\w*\Z|/|\Z)|(?<![^/]){said}(?=/)", re.IGNORECASE
+    )
 
 
 @lru_cache(maxsize=4096)

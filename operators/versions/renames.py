@@ -1,10 +1,12 @@
 """Joins the runs of versions of a page that was renamed or relocated between two of them."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from posixpath import splitext
 
 from operators.versions.normalized_names import NormalizedNames
 from operators.versions.text_sketches import Hashes, alike, likely
@@ -12,6 +14,9 @@ from operators.versions.version_key import VersionKey
 
 RELOCATED = 0.2
 """Least likeness of two pages with one name and one title in different folders."""
+
+SAME_PLACE = 0.5
+"""Least :func:`beside` of two sections that stand at one place of a file."""
 
 RETITLED = 0.5
 """Least likeness of two pages with one path, name or title; also of two with one path and other
@@ -35,6 +40,7 @@ class Page:
     released_at: datetime | None  # its date, if that is trusted
     date_source: str | None
     hashes: Hashes  # its sketch
+    around: frozenset[str] = frozenset()  # a section's: the headings before and after it
 
 
 def joined(runs: Sequence[list[Page]]) -> list[list[Page]]:
@@ -83,22 +89,45 @@ def _evidence(
     a: Page, b: Page, alone: set[str], versions: dict[str, set[VersionKey]]
 ) -> int | None:
     """How sure it is that ``b`` continues ``a``, 0 the surest; None: it does not."""
-    close = alike(a.hashes, b.hashes)
     path, title = a.names.path, a.names.title
     same_path = path is not None and path == b.names.path
-    same_names = a.names.identifier == b.names.identifier or (same_path and path in alone)
+    same_title = title is not None and title == b.names.title
+    same_identifier = a.names.identifier == b.names.identifier and (
+        same_title or not a.around or is_name(a.names.identifier)
+    )
+    same_names = same_identifier or (same_path and path in alone)
+    same_name = path is not None and _base(path) == _base(b.names.path)
+    follows = a.order < b.order and _follows(a, b, versions)
+    if not (follows or same_names or (same_title and same_name)):
+        return None
+    close = alike(a.hashes, b.hashes)
     if same_names and (close >= RETITLED or not _may_be_numbered(a, b)):
         return 0
-    same_title = title is not None and title == b.names.title
-    same_name = path is not None and _base(path) == _base(b.names.path)
     if same_title and same_name and close >= RELOCATED:
         return 1
-    if not a.order < b.order or not _follows(a, b, versions):
+    if not follows:
         return None
     if (same_path or same_name or same_title) and close >= RETITLED:
         return 2
+    if same_path and close >= RELOCATED and beside(a, b) >= SAME_PLACE:
+        return 2
     enough = min(len(a.hashes), len(b.hashes)) >= SUBSTANTIAL
     return 3 if close >= RENAMED and enough else None
+
+
+def beside(a: Page, b: Page) -> float:
+    """The share of the headings around either section that both have."""
+    return len(a.around & b.around) / max(len(a.around | b.around), 1)
+
+
+def is_name(identifier: str) -> bool:
+    """Whether a section's identifier names it; a mere number is a place that another may take.
+
+    >>> is_name("docs/guide.md#limits"), is_name("docs/guide.md#section-3.2")
+    (True, False)
+    """
+    own = re.split(r"[/#]", identifier)[-1]
+    return bool(re.search(r"[^\W\d_]{3}", re.sub(r"section|sec|part|page|chunk", "", own)))
 
 
 def _may_be_numbered(a: Page, b: Page) -> bool:
@@ -139,4 +168,4 @@ def _at_one_path(runs: Sequence[list[Page]]) -> set[tuple[int, int]]:
 
 
 def _base(path: str | None) -> str | None:
-    return path.rpartition("/")[2] if path else None
+    return splitext(path.rpartition("/")[2])[0] if path else None
