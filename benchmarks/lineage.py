@@ -47,6 +47,7 @@ def candidates(folder: Path, *, identifiers: bool = True) -> pl.DataFrame:
                     "version": row.get("version"),
                     "doc_date": row.get("created_at"),
                     "date_source": "explicit",
+                    "topic": None,
                     "sketch": sketch(row["text"]).astype("<u4").tobytes(),
                 }
             )

@@ -71,7 +71,8 @@ def verify(
     """Compare a collection's ledger with its chunks, vectors, text index and versions.
 
     Exit code 3 where something was found, repaired or not. A document that lost a part is taken
-    out; ingesting its source again brings it back.
+    out; ingesting its source again brings it back. Topics that were put right by hand (`versions
+    join`, `versions split`) are listed, and are no fault.
 
     Example: crosscorpus verify --repair -C team
     """
@@ -83,11 +84,16 @@ def verify(
     from dataflow.ingestion.version_discovery import verify_versions
     from operators.postgres.inspect.verify import verify as verify_tables
     from operators.postgres.store import open_store
+    from operators.postgres.write.version_store import corrections_in_words
 
     with open_store(collection=collection) as store:
         checks = (verify_tables, verify_versions, verify_erased)
         found = pl.concat([check(store, repair=repair) for check in checks])
-    print_result(as_json, found.to_dicts(), show_verification, found)
+        by_hand = corrections_in_words(store)
+    listed = [
+        {"kind": "version_correction", "corpus": corpus, "says": said} for corpus, said in by_hand
+    ]
+    print_result(as_json, [*found.to_dicts(), *listed], show_verification, found, by_hand)
     if not found.is_empty():
         raise typer.Exit(PARTLY)
 

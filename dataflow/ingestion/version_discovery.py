@@ -84,7 +84,7 @@ def _of_corpus(store: Store, of: Changed, on_compared: Callable[[], None]) -> tu
     """Whether every changed lineage of the corpus was written, and how many have changed."""
     corpus = of.corpus
     documents = version_store.lineage_documents(store, corpus, _sketched(store, corpus))
-    lineages = lineage.lineages(documents)
+    lineages = lineage.lineages(documents, version_store.corrections(store, corpus))
     before = version_store.placed(store, corpus)
     changed = _changed(lineages, before.clear() if of.anew else before)
     whole = True

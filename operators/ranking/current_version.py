@@ -18,13 +18,18 @@ from operators.ranking.total_order import ranked
 HEAD = 10
 """Documents that stand before a passage that the newest version replaces."""
 
+SHARE = 0.05
+"""The share of a question's words that an old passage alone must have: of a long question, one word
+is soon met."""
+
 
 def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
     """``hits`` (``FUSED``) with the newest version of a topic in the place of its older ones.
 
     A passage that newer versions lack comes behind the first ``HEAD`` other documents, and the best
     passage of its topic's newest version takes its place, if the list has one. An old passage stays
-    if it has a word of the question that no newest version of the list has.
+    if it has a word of the question that no newest version of the list has, of a long question
+    ``SHARE`` of its words.
     A question that asks for a version (``scope``: ``VERSION_SCOPE``) or a moment keeps its list.
     """
     if hits["last_version"].null_count() == hits.height:
@@ -62,7 +67,8 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
             if not only_old:
                 break
             only_old.difference_update(asked_in(said[row]))
-        replaced = [row for row in old if only_old.isdisjoint(asked_in(said[row]))]
+        enough = max(1.0, SHARE * len(asked))
+        replaced = [row for row in old if len(only_old & asked_in(said[row])) < enough]
         first = {topic[row]: row for row in reversed(current)}
         for row in replaced:
             if (newest := first.get(topic[row])) is not None:

@@ -11,7 +11,8 @@ title path url   optional strings
 repo             optional; else ``project``; else none
 created_at       optional ISO 8601 moment, UTC where it names no zone
 version          optional string
-topic_key        optional; the same for all versions of one topic
+topic            optional string; decides which documents are versions of each other
+topic_key        optional string; a judged data set's name of the topic: it decides nothing
 language state   optional; of a code document; otherwise its path says it
 metadata         optional object
 ===============  ======================================================================
@@ -48,6 +49,7 @@ _TEXTS = {  # the field of a document that each is
     "topic_key": "lineage_id", "language": "language", "state": "state",
 }  # fmt: skip
 _MOST_NAMED = 20  # unknown fields
+_TOPIC = "topic"  # operators.versions.lineage reads it in the metadata
 _NUMBERS = ("pr_number", "issue_number")  # they stand in labels and links, and name what to remove
 _KNOWN = frozenset((*_TEXTS, "doc_id", "corpus", "text", "repo", "created_at", "metadata"))
 
@@ -279,6 +281,7 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
     used = _KNOWN if fields.get("repo") is not None else _KNOWN | {"project"}
     extras = {k: v for k, v in fields.items() if k not in used}
     known = {**extras, **(given or {})}
+    string_of(known, _TOPIC)
     for name in _NUMBERS:
         if type(known.get(name)) not in (int, type(None)):
             raise BadLine(f"{name} is {_kind(known[name])}, not a whole number")
@@ -295,7 +298,7 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
         doc_date=created_at,
         date_source=None if created_at is None else "explicit",
         metadata=metadata_json(known),
-        note=_unknown(extras.keys() - {"project"}, named),
+        note=_unknown(extras.keys() - {"project", _TOPIC}, named),
         **values,
     )
 

@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 
 from operators.frames import UTC, check
+from operators.versions.corrections import Correction, corrected
 from operators.versions.normalized_names import normalize_names
 from operators.versions.renames import Page, beside, is_name, joined
 from operators.versions.section_titles import section_titles
@@ -42,6 +43,7 @@ LINEAGE_DOCUMENTS = pl.Schema(
         "version": pl.String(),
         "doc_date": UTC,
         "date_source": pl.String(),
+        "topic": pl.String(),  # as the source names it; null: it does not
         "sketch": pl.Binary(),  # of operators.versions.text_sketches; null where none was made
     }
 )
@@ -76,12 +78,15 @@ _OF_FILE = ("pdf", "name")
 _UNTRUSTED = (None, "mtime", "unknown")
 
 
-def lineages(documents: pl.DataFrame) -> pl.DataFrame:
+def lineages(documents: pl.DataFrame, corrections: Sequence[Correction] = ()) -> pl.DataFrame:
     """The topics of one corpus that have two versions or more.
+
+    Documents that name their topic are of it and of no other. What a person has corrected stands.
 
     Args:
         documents: columns ``LINEAGE_DOCUMENTS``, a row a document. One without a version counts
             only where others have one under the same names.
+        corrections: see :func:`operators.versions.corrections.corrected`.
 
     Returns:
         ``LINEAGES``, by lineage and position. A lineage is named by the path of its newest version
@@ -92,7 +97,7 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
     pages = sorted((_page(row) for row in documents.iter_rows(named=True)), key=_total)
     found: list[list[Page]] = []
     for _, of in groupby(sorted(pages, key=lambda p: p.repo), key=lambda p: p.repo):
-        found += _of_repo(list(of))
+        found += _of_repo(list(of), corrections)
     rows = []
     shared = Counter(_name(run) for run in found)
     taken: Counter[str] = Counter()
@@ -118,11 +123,21 @@ def _page(row: dict[str, Any]) -> Page:
     kind = 1 if names.version is not None else 2 if names.dated else 3
     # A page without a version is looked at last, and finds its place by its date.
     order = (kind, version_key(names.version), 0.0 if kind == 1 else moment)
-    return Page(row["document_key"] or "", row["repo"] or "", names, order, date, source, hashes)
+    return Page(
+        row["document_key"] or "",
+        row["repo"] or "",
+        names,
+        order,
+        date,
+        source,
+        hashes,
+        topic=row["topic"] or None,
+    )
 
 
-def _of_repo(pages: list[Page]) -> list[list[Page]]:
+def _of_repo(pages: list[Page], corrections: Sequence[Correction]) -> list[list[Page]]:
     """The lineages among the pages of one repo, each from its oldest page on."""
+    told, pages = _told(pages)
     pages = _by_their_headings(pages)
     groups: dict[tuple[str, str, str], list[Page]] = defaultdict(list)
     for page in pages:
@@ -137,7 +152,21 @@ def _of_repo(pages: list[Page]) -> list[list[Page]]:
         loose += [p for p in of if p.order[0] == 3]
     runs = joined(runs)
     _settle(loose, runs)
-    return [run for run in runs if len(run) > 1]
+    return [run for run in corrected(told + runs, corrections) if len(run) > 1]
+
+
+def _told(pages: list[Page]) -> tuple[list[list[Page]], list[Page]]:
+    """The runs of the topics that documents name, and the documents that name none.
+
+    Of two documents of one topic and version the first by key counts.
+    """
+    topics: dict[str, dict[Any, Page]] = defaultdict(dict)
+    for page in sorted(pages, key=_total):
+        if page.topic is not None:
+            topics[page.topic].setdefault(page.order, page)
+    return [list(of.values()) for _, of in sorted(topics.items())], [
+        page for page in pages if page.topic is None
+    ]
 
 
 def _by_their_headings(pages: list[Page]) -> list[Page]:

@@ -41,6 +41,7 @@ class Page:
     date_source: str | None
     hashes: Hashes  # its sketch
     around: frozenset[str] = frozenset()  # a section's: the headings before and after it
+    topic: str | None = None  # as its source names it
 
 
 def joined(runs: Sequence[list[Page]]) -> list[list[Page]]:

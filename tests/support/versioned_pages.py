@@ -32,7 +32,7 @@ def page(path: str | None, version: str | None = None, **fields: Any) -> dict[st
         "path": path, "title": None, "version": version,
         "doc_date": datetime.fromisoformat(date).replace(tzinfo=UTC) if date else None,
         "date_source": "explicit" if date else None,
-        "sketch": sketch(body).astype("<u4").tobytes(),
+        "topic": None, "sketch": sketch(body).astype("<u4").tobytes(),
     }  # fmt: skip
     return row | fields
 

@@ -39,10 +39,22 @@ def show_versions(versions: pl.DataFrame) -> None:
         version = row["version"] or "none"
         counts = ("" if row[kind] is None else str(row[kind]) for kind in COUNTED)
         where = row["path"] or row["title"] or row["document_id"]
+        where += f"  ({row['continues']})" if row["continues"] else ""
         cells = (f"{version} newest" if row["newest"] else version, when, str(row["passages"]))
         style = "bold" if row["newest"] else ""
         table.add_row(*(Text(_plain(c), style) for c in (*cells, *counts, where)))
     OUT.print(table)
+
+
+def show_members(versions: pl.DataFrame) -> None:
+    """Print the versions of a topic after a correction, the oldest first."""
+    if versions.is_empty():
+        OUT.print("it is no version of another document now")
+        return
+    OUT.print(Text(_plain(f"{versions['lineage_id'][0]}  [{versions['corpus'][0]}]"), "bold"))
+    for row in versions.iter_rows(named=True):
+        where = row["path"] or row["title"] or row["document_id"]
+        OUT.print(Text(_plain(f"  {row['version'] or 'none'}  {where}")))
 
 
 def show_diff(diff: VersionDiff) -> None:

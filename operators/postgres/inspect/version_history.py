@@ -1,6 +1,7 @@
 """A topic's versions, and the changes between two: `versions list` and `versions diff`."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -10,8 +11,10 @@ import polars as pl
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.postgres.inspect.version_topics import lineage_named
 from operators.postgres.store import Store
-from operators.postgres.write.version_store import passages
+from operators.postgres.write.version_store import corrections, passages
 from operators.versions.alignment import align
+from operators.versions.corrections import Correction
+from operators.versions.normalized_names import normalize_names
 from operators.versions.version_diff import Change, changes
 from operators.versions.version_key import version_key
 
@@ -37,7 +40,7 @@ def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.Data
     Returns:
         Columns of ``operators.postgres.inspect.version_topics.MEMBERS`` and, against the version
         before (null for the oldest), ``same``, ``revised``, ``gone`` (only in the one before),
-        ``new``.
+        ``new``; and ``continues``, see :func:`continues`.
 
     Raises:
         CrosscorpusError: no topic has that name, or several have.
@@ -49,10 +52,41 @@ def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.Data
     )
     counts: list[Counter[str] | None] = [None]
     counts += [Counter(p.relation for p in align(one, two)) for one, two in pairwise(texts)]
+    said = corrections(store, members["corpus"][0])
     return members.with_columns(
-        pl.Series(kind, [None if c is None else c[kind] for c in counts], dtype=pl.Int64)
-        for kind in COUNTED
+        *(
+            pl.Series(kind, [None if c is None else c[kind] for c in counts], dtype=pl.Int64)
+            for kind in COUNTED
+        ),
+        pl.Series("continues", continues(members.to_dicts(), said), dtype=pl.String),
     )
+
+
+def continues(rows: Sequence[dict[str, Any]], said: Sequence[Correction]) -> list[str | None]:
+    """What else than its version is new in the names of each version, against the one before.
+
+    None where nothing is: path and title are the same.
+    """
+    by_hand = {(of.kind, of.one): of for of in said}
+    found: list[str | None] = []
+    before: dict[str, Any] | None = None
+    for row in rows:
+        parts = ["begins here by hand"] if ("split", row["document_key"]) in by_hand else []
+        if before is not None:
+            pair = sorted((row["document_key"], before["document_key"]))
+            if any(of.kind == "join" and [of.one, of.other] == pair for of in said):
+                parts.append("joined by hand")
+            one, two = (
+                normalize_names(of["path"], of["title"], of["document_id"], of["version"])
+                for of in (before, row)
+            )
+            if one.path != two.path:
+                parts.append(f"moved from {before['path']}")
+            if one.title != two.title:
+                parts.append(f"was {before['title']!r}")
+        found.append("; ".join(parts) or None)
+        before = row
+    return found
 
 
 def diff_versions(

@@ -102,6 +102,38 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
     return members
 
 
+def document_named(store: Store, name: str, corpus: str | None = None) -> dict[str, Any]:
+    """The newest document of the topic that ``name`` names, or the lone document of that name.
+
+    A row of ``MEMBERS``; ``lineage_id`` is null for a document that is no version of another.
+
+    Raises:
+        UnknownName: no document has that name; names the nearest.
+        CrosscorpusError: several topics have.
+    """
+    try:
+        return lineage_named(store, name, corpus).to_dicts()[-1]
+    except UnknownName:
+        values = {"name": name.strip(), "corpus": corpus}
+        rows = store.rows(
+            "SELECT document_key::text, corpus, version FROM documents d"
+            " WHERE %(name)s IN (document_id, path, title) AND state = 'indexed'"
+            f" AND (%(corpus)s::text IS NULL OR corpus = %(corpus)s)"
+            f" AND {within_border('d', store.border, values)}"
+            " ORDER BY %(name)s = document_id DESC, document_key LIMIT 2",
+            values,
+        )
+        if not rows:
+            raise
+        if len(rows) > 1 and rows[0][1:] != rows[1][1:]:
+            raise CrosscorpusError(
+                f"{name!r} is several documents: give the identifier of one (doc_id)"
+            ) from None
+        return dict(zip(("document_key", "corpus", "version"), rows[0], strict=True)) | {
+            "lineage_id": None
+        }
+
+
 def _members(conn: Connection, values: Mapping[str, Any], seen: str) -> pl.DataFrame:
     for way in _WAYS:
         asked = (

@@ -24,7 +24,7 @@ _VECTORS = """
 
 ON_EVERY_NODE = (
     *("documents", "superseded_chunks", "document_versions", "document_sketches"),
-    *("versioned_corpora", "collection", "corpora", "repos", "terms"),
+    *("versioned_corpora", "version_corrections", "collection", "corpora", "repos", "terms"),
     *("sync_items", "sync_state", "runs"),
 )
 """The tables of a collection, but for those with its chunks and the cached vectors."""

@@ -18,6 +18,7 @@ from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.term_statistics import SUPERSEDED
 from operators.versions.alignment import Passage
+from operators.versions.corrections import Correction
 from operators.versions.lineage import LINEAGE_DOCUMENTS, LINEAGES
 
 PLACED = pl.Schema({**LINEAGES, "compared": pl.Boolean()})
@@ -156,7 +157,8 @@ def lineage_documents(store: Store, corpus: str, keys: Sequence[str]) -> pl.Data
     """The documents ``keys``, which lineages are made of: columns ``LINEAGE_DOCUMENTS``."""
     rows = store.rows(
         "SELECT d.document_key::text, d.repo, d.document_id, d.path, d.title, d.version,"
-        " d.doc_date, d.date_source, s.sketch"
+        " d.doc_date, d.date_source, CASE WHEN strpos(d.metadata, '\"topic\"') > 0"
+        " THEN d.metadata::jsonb ->> 'topic' END, s.sketch"
         " FROM documents d LEFT JOIN document_sketches s USING (document_key)"
         " WHERE d.corpus = %s AND d.document_key = ANY(%s::uuid[]) AND d.state = 'indexed'"
         " ORDER BY d.document_key",
@@ -251,6 +253,60 @@ def broken(store: Store) -> list[tuple[str, int]]:
         " WHERE c.chunk_id IS NULL OR c.document_key <> s.document_key"
         " OR (s.by_chunk IS NOT NULL AND n.chunk_id IS NULL) GROUP BY 1 ORDER BY 1"
     )
+
+
+def corrections(store: Store, corpus: str) -> list[Correction]:
+    """What was corrected by hand in a corpus."""
+    rows = store.rows(
+        "SELECT kind, one::text, other::text FROM version_corrections WHERE corpus = %s"
+        " ORDER BY kind, one, other",
+        (corpus,),
+    )
+    return [Correction(*row) for row in rows]
+
+
+def corrections_in_words(store: Store) -> list[tuple[str, str]]:
+    """The corpus of each correction and a sentence that names its documents and its day."""
+    rows = store.rows(
+        "SELECT c.corpus, c.kind, c.made_at, coalesce(a.document_id, c.one::text), a.version,"
+        " coalesce(b.document_id, c.other::text) FROM version_corrections c"
+        " LEFT JOIN documents a ON a.document_key = c.one"
+        " LEFT JOIN documents b ON b.document_key = c.other"
+        " ORDER BY c.corpus, c.kind, c.one, c.other"
+    )
+    said = {"join": "{0} and {2} are one topic", "split": "a topic begins at {0} (version {1})"}
+    return [
+        (corpus, f"{said[kind].format(*named)}, said by hand on {made_at:%Y-%m-%d}")
+        for corpus, kind, made_at, *named in rows
+    ]
+
+
+def keep_correction(
+    store: Store, corpus: str, made: Correction, settles: Sequence[Correction]
+) -> None:
+    """Keep a correction instead of those that it ``settles``; the next run finds versions again."""
+
+    def work(conn: Connection) -> None:
+        gone = "DELETE FROM version_corrections WHERE (corpus, kind, one, other) = (%s, %s, %s, %s)"
+        for old in settles:
+            conn.execute(gone, (corpus, *old))
+        conn.execute(
+            "INSERT INTO version_corrections (corpus, kind, one, other) VALUES (%s, %s, %s, %s)"
+            " ON CONFLICT DO NOTHING",
+            (corpus, *made),
+        )
+        conn.execute("UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,))
+
+    store.run(work)
+
+
+def forget_correction(store: Store, corpus: str, made: Correction) -> None:
+    """Take a correction back; the next run finds versions again."""
+    store.execute(
+        "DELETE FROM version_corrections WHERE (corpus, kind, one, other) = (%s, %s, %s, %s)",
+        (corpus, *made),
+    )
+    invalidate_versions(store, corpus)
 
 
 def invalidate_versions(store: Store, corpus: str) -> None:

@@ -29,6 +29,7 @@ REST = """
     INSERT INTO superseded_chunks VALUES ('docs', -2, %(key)s, 'same', 9, now(), NULL);
     INSERT INTO document_sketches VALUES (%(key)s, 'docs', now(), 3, '\\xdeadbeef');
     INSERT INTO versioned_corpora VALUES ('docs', 3, 2, clock_timestamp());
+    INSERT INTO version_corrections VALUES ('docs', 'join', %(key)s, %(key)s, now());
 """
 
 
