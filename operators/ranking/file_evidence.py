@@ -27,6 +27,9 @@ from operators.ranking.total_order import ranked
 MOST_NAMES = 16
 """Names of one question whose definitions are looked for."""
 
+FEW_NAMES = 8
+"""Names of a question that a file must define at most to have all of them."""
+
 _WORD = re.compile(r"[^\W\d]\w*")
 _JOINED = r"(?:::|\\|->|\.)"
 _BARE = re.compile(
@@ -35,6 +38,8 @@ _BARE = re.compile(
 _NAME = re.compile(
     r"[A-Z][a-z][A-Za-z0-9]*[A-Z]\w*|[a-z][A-Za-z0-9]*[A-Z]\w+|_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+"
 )
+_MARKED = re.compile(r"`([^`\n]{1,80})`|\b([^\W\d]\w{0,60}(?:\.[^\W\d]\w{0,60}){1,8})")
+_CALLED = re.compile(r"\b([^\W\d]\w{2,60})\(")
 _SECONDARY = re.compile(
     r"(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|[^/]*(?:Tests?|Spec|Suite)|[^/]*\.(?:test|spec))\.\w+$"
     r"|(?:^|/)(?:tests?|__tests__|spec|testdata|fixtures|_?compat|legacy|deprecated|_?examples?|"
@@ -162,26 +167,51 @@ def definitions(
     files: Sequence[tuple[str, str]],
     passages: Sequence[tuple[str | None, str | None]],
 ) -> _Scores:
-    """1 for each passage that defines a name of the question ``text``, 1.5 in a file so called.
+    """How much of what the question ``text`` names each file defines, at one passage of it.
 
-    For a question that is a name, the file of that name counts .4 also without the definition.
-    ``passages`` are texts and metadata.
+    ``passages`` are texts and metadata, the best first. A question that is a name gives 1 to each
+    passage that defines it, and .4 to other passages of a file so called. Else a file has the share
+    of the names (of up to ``FEW_NAMES``) that its passages define: at the one that defines one of
+    them where the question says one or two, at its best where it says more. In a file that is
+    called like one of them, all counts 1.5 times.
     """
     bare = _BARE.fullmatch(text) is not None
-    last = re.split(_JOINED, text.strip())[-1]
-    names = [last] if bare else [one for one in _WORD.findall(text) if _NAME.fullmatch(one)]
-    names = list(dict.fromkeys(names))[:MOST_NAMES]
+    names = [re.split(_JOINED, text.strip())[-1]] if bare else names_said(text)
     found = np.zeros(len(files))
     if not names:
         return found
     flat = {_flat(name) for name in names}
-    for row, ((_, path), passage) in enumerate(zip(files, passages, strict=True)):
-        so_called = _flat(PurePosixPath(path).stem) in flat
-        if any(defines(name, *passage) for name in names):
-            found[row] = 1.5 if so_called else 1.0
-        elif bare and so_called:
-            found[row] = 0.4
+    best: dict[tuple[str, str], int] = {}
+    said: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row, (file, passage) in enumerate(zip(files, passages, strict=True)):
+        so_called = _flat(PurePosixPath(file[1]).stem) in flat
+        own = {name for name in names if defines(name, *passage)}
+        if bare:
+            found[row] = (1.5 if so_called else 1.0) if own else 0.4 * so_called
+            continue
+        if not said[file] and (own or len(names) > 2):
+            best.setdefault(file, row)
+        said[file] |= own
+    for file, row in best.items():
+        share = len(said[file]) / min(len(names), FEW_NAMES)
+        so_called = _flat(PurePosixPath(file[1]).stem) in flat
+        found[row] = min(share, 1.0) * (1.5 if so_called else 1.0)
     return found
+
+
+def names_said(text: str) -> list[str]:
+    """The names of code that ``text`` says, the first ``MOST_NAMES``.
+
+    What is written like a name, stands in back-ticks, between dots or before a parenthesis.
+
+    >>> names_said("`retry` of app.Client is not called by send(), see max_size")
+    ['max_size', 'retry', 'Client', 'send']
+    """
+    found = [word for word in _WORD.findall(text) if _NAME.fullmatch(word)]
+    for marked in map("".join, _MARKED.findall(text)):
+        found += [word for word in _WORD.findall(marked) if len(word) > 3]
+    found += _CALLED.findall(text)
+    return list(dict.fromkeys(found))[:MOST_NAMES]
 
 
 @lru_cache(65_536)

@@ -18,6 +18,10 @@ last, so that of more the last ones count."""
 LONGEST_TEXT = 20_000
 """Characters of a text that are read for places, from its end."""
 
+LONGEST_OF_BARE = 300
+"""Characters of a text in which a file's bare name points at the file. A longer one, such as an
+issue's, tells of the reporter's own ``conf.py``."""
+
 LONGEST_OF_AUTHOR = 100
 """Characters of a question that may ask for an author."""
 
@@ -55,12 +59,13 @@ def named_places(text: str) -> list[Place]:
      Place(path=(), line=None, commit='', number=42)]
     """
     text = text[-LONGEST_TEXT:]
+    fewest = 1 if len(text) <= LONGEST_OF_BARE else 2
     found = []
     for match in _PATH.finditer(text):
         line = match["a"] or match["b"] or match["c"] or match["d"]
         names = tuple(filter(None, re.split(r"[/\\]", match["path"])))
         is_path = len(names) > 1 or _ENDING.search(match["path"]) or line
-        if is_path and not names[-1].isdigit():
+        if is_path and not names[-1].isdigit() and len(names) >= fewest:
             found.append((match.start(), Place(names, int(line) if line else None)))
     found += [(match.start(), Place(commit=match[0])) for match in _HASH.finditer(text)]
     found += [(match.start(), Place(number=int(match[1]))) for match in _NUMBER.finditer(text)]
@@ -69,6 +74,8 @@ def named_places(text: str) -> list[Place]:
 
 def at_place(place: Place, path: str | None, document_id: str, title: str | None) -> int:
     """How well a document fits ``place``: 0 not at all; of paths, how many names they share.
+
+    Two names, where both paths have a folder.
 
     >>> at_place(Place(("home", "app", "io.py")), "src/app/io.py", "src/app/io.py", None)
     2
@@ -84,7 +91,8 @@ def at_place(place: Place, path: str | None, document_id: str, title: str | None
         if ours != theirs:
             break
         shared += 1
-    return shared
+    # of two paths with folders, a common last name alone is chance: many have a utils.py
+    return shared if shared > 1 or 1 in (len(place.path), (path or "").count("/") + 1) else 0
 
 
 PLACED = ("path", "document_id", "title", "start_line", "end_line")

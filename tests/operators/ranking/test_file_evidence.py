@@ -72,6 +72,18 @@ def test_what_defines_a_name_of_the_question_leads_what_uses_it() -> None:
     assert order("how is a locked cache made", *rows, definition=0.5) == [0, 1]
 
 
+def test_of_many_names_the_file_that_defines_most_leads_with_its_best_passage() -> None:
+    rows = [
+        {"path": "a.py", "score": 1.0, "text": "def send(self): ..."},
+        {"path": "b.py", "score": 0.9, "text": "nothing of that"},
+        {"path": "b.py", "score": 0.8, "text": "class Retry:\n    def back_off(self): ..."},
+        {"path": "b.py", "score": 0.7, "text": "def max_wait(): ..."},
+    ]
+    text = "`Retry` waits after send(), back_off is more than max_wait"
+    assert order(text, *rows) == [0, 1, 2, 3]
+    assert order(text, *rows, definition=0.5) == [1, 0, 2, 3]
+
+
 def test_a_definition_counts_that_only_the_syntax_tree_knows() -> None:
     rows = [
         {"path": "a.java", "score": 1.0, "text": "lock.releaseAll();"},

@@ -10,6 +10,7 @@ import pytest
 from operators.ranking.named_places import (
     PLACED,
     Place,
+    at_place,
     is_author,
     leaders,
     named_places,
@@ -83,3 +84,17 @@ def test_a_hostile_text_is_read_at_once(text: str) -> None:
     named_places(text)
     is_author(text, ["b"])
     assert time.process_time() - began < 2
+
+
+def test_a_bare_file_name_in_a_long_text_points_at_nothing() -> None:
+    said = "My conf.py and utils.py are below. " + "It is so. " * 40
+    assert named_places("what does conf.py do") == [Place(("conf.py",))]
+    assert named_places(said) == []
+    assert named_places(said + "src/utils.py") == [Place(("src", "utils.py"))]
+
+
+def test_a_path_with_folders_needs_more_than_its_last_name() -> None:
+    place = Place(("usr", "lib", "python3", "pathlib.py"), 12)
+    assert at_place(place, "src/_pytest/pathlib.py", "x", None) == 0
+    assert at_place(place, "python3/pathlib.py", "x", None) == 2
+    assert at_place(place, "pathlib.py", "x", None) == 1, "the file is in no folder"
