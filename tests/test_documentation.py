@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from command import run_here
 from ingested import git
 
 from operators.foundation.data_dir import data_home
@@ -85,6 +86,9 @@ def project(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         for source in ("git src/app", "documents manual.jsonl"):
             assert run(home, f"crosscorpus ingest {source} -C {name}") == 0
     yield home
+    for name, module in [*sys.modules.items()]:  # the next test has its own of this name
+        if str(getattr(module, "__file__", None)).startswith(f"{home}/"):
+            del sys.modules[name]
     for name in {*COLLECTIONS, *MADE} & {*collections(server_dsn)}:
         drop_collection(server_dsn, name)
     os.environ.pop("CROSSCORPUS_DSN")
@@ -92,16 +96,13 @@ def project(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def run(home: Path, command: str) -> int:
+    """Run a command of a page in this process, which saves its start; return its exit code."""
     words = shlex.split(command.replace("~", str(home)), comments=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "dataflow", *words[words.index("crosscorpus") + 1 :]],
-        cwd=home,
-        env=os.environ | ({"PYTHONPATH": "."} if "=" in words[0] else {}),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        if "=" in words[0]:  # PYTHONPATH=.
+            patch.syspath_prepend(str(home))
+        done = run_here(words[words.index("crosscorpus") + 1 :], {})
     print(command, done.stdout[-2000:], done.stderr[-2000:])
     return done.returncode
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-import io
-import os
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from command import run_here, run_in_own_process
 from hamilton import ad_hoc_utils
 from hamilton.function_modifiers import (
     config,
@@ -30,16 +27,12 @@ from hamilton.function_modifiers import (
 )
 from hypothesis import strategies as st
 
-from dataflow.__main__ import main
 from dataflow.configuration.catalog import Catalog, read_layer
 from dataflow.configuration.config_model import Config, check
 from operators.context.search_outcomes import searched, unsuccessful
 from operators.foundation.data_dir import data_home
 from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
 from operators.postgres.store import CollectionInfo
-
-_NOT_PASSED_ON = {"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "GH_TOKEN"}
-_NOT_PASSED_ON |= {"CROSSCORPUS_READ_DSN"}
 
 Crosscorpus = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -64,50 +57,10 @@ def crosscorpus(server_dsn: str, home: Path) -> Crosscorpus:
     def run(
         *arguments: str, own_process: bool = False, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        run_it = _run_in_own_process if own_process else _run_here
+        run_it = run_in_own_process if own_process else run_here
         return run_it(arguments, own | environment)
 
     return run
-
-
-def _run_here(
-    arguments: Sequence[str], environment: Mapping[str, str]
-) -> subprocess.CompletedProcess[str]:
-    # The streams of a process without a terminal: of UTF-8, what a program reads strictly.
-    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
-    code: Any = None
-    with pytest.MonkeyPatch.context() as patch:
-        for name in _NOT_PASSED_ON:
-            patch.delenv(name, raising=False)
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        patch.setattr(sys, "argv", ["crosscorpus", *arguments])
-        patch.setattr(sys, "stdout", out)
-        patch.setattr(sys, "stderr", err)
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        finally:
-            gc.enable()  # a question, whose process ends, does without
-    out.seek(0)
-    err.seek(0)
-    return subprocess.CompletedProcess(arguments, code or 0, out.read(), err.read())
-
-
-def _run_in_own_process(
-    arguments: Sequence[str], environment: Mapping[str, str]
-) -> subprocess.CompletedProcess[str]:
-    passed_on = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
-    return subprocess.run(
-        [sys.executable, "-m", "dataflow", *arguments],
-        env=passed_on | environment,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
 
 
 FIELDS = {"lists": pl.DataFrame, "outcome": pl.DataFrame}

@@ -130,7 +130,7 @@ def _chunks_of(
         kept["metadata"] = metadata_json({**known, CUT_BY_LINES: code.reason, **again})
         code = None
     lines = _LINE.findall(text)
-    paths = heading_paths(sections, title)
+    paths = [bounded_title(path) for path in heading_paths(sections, title)]
     anchors = paths if any(releases) else [section.text for section in sections]
     units = _units(lines, set(starts), code, title, anchors, count_tokens, max_tokens)
     key = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
@@ -142,7 +142,7 @@ def _chunks_of(
     elif isinstance(first := known.get(APART_FROM), int):
         apart = [[u for u in units if u.line < first], [u for u in units if u.line >= first]]
     placed = document["corpus"] in PLACED
-    slugs = section_slugs(found, path) if placed else []
+    slugs = _of_use(section_slugs(found, path)) if placed else []
     in_pages = placed and document["language"] == "pdf"
     pages = list(accumulate(PAGE_BREAK in line for line in lines)) if in_pages else []
 
@@ -173,6 +173,11 @@ def _chunks_of(
             "start_line": run[0].line + 1,
             "end_line": run[-1].line + 1,
         }
+
+
+def _of_use(slugs: Sequence[str]) -> list[str]:
+    """The slugs, and none for a section whose own is too long: half of it would lead nowhere."""
+    return [slug if len(slug) <= METADATA_VALUE_LIMIT else "" for slug in slugs]
 
 
 def _fitting(

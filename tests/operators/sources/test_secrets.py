@@ -324,10 +324,10 @@ STARTS = [
 @pytest.mark.parametrize("between", ["", "-", "--", "a."])
 def test_no_beginning_of_a_secret_makes_a_text_of_it_slow(between: str) -> None:
     for start in STARTS:
-        text = ((start + between) * 40_000)[:100_000]
+        text = ((start + between) * 20_000)[:40_000]
         began = time.process_time()
         found_secrets(text)
-        assert time.process_time() - began < 2, start
+        assert time.process_time() - began < 0.4, start
 
 
 def source(*more: Item) -> Source:

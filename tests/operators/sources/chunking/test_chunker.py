@@ -224,7 +224,9 @@ def test_a_wall_of_characters_is_cut_although_it_is_one_word() -> None:
 def test_a_heading_of_a_megabyte_is_not_in_every_chunk_below_it() -> None:
     text = "# " + "one two " * 50_000 + "\n" + "word " * 1000
     chunks = chunk_documents(documents(text, path="a.md"), count_words, 50)
-    assert set(chunks["anchor"]) == {"one two " * 37 + "one…"}
+    told = "one two " * 37 + "one…"
+    assert set(chunks["anchor"]) == {told}
+    assert set(chunks["metadata"]) == {json.dumps({"heading_path": told}, ensure_ascii=False)}
 
 
 @pytest.mark.parametrize(

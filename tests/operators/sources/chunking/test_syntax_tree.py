@@ -8,6 +8,7 @@ import re
 import resource
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from textwrap import dedent
 
@@ -123,7 +124,7 @@ def defined(tree: ast.Module) -> Iterator[tuple[str, int, int]]:
 def test_definitions_in_real_python_are_those_that_python_finds(where: str) -> None:
     texts = real_python() if where == "this project" else real_documents(where, ".py")
     number = 0
-    for text, _ in zip(texts, range(400), strict=False):
+    for text in islice(texts, 0, 400, 3):
         try:
             expected = sorted(defined(ast.parse(text)))
         except (SyntaxError, ValueError):

@@ -17,7 +17,7 @@ import pytest
 import working_tree
 from word_files import BODY, paragraph, word
 
-from operators.sources.git import repository
+from operators.sources.git import repository, tracked_files
 from operators.sources.git.repository import GitError, git_output, open_repository, parse_origin
 from operators.sources.git.tracked_files import MAX_FILE
 from operators.sources.protocol import ReadIssue
@@ -179,6 +179,7 @@ def test_git_waits_for_no_file_that_the_repository_names(
     monkeypatch.setattr(repository, "SILENCE", 5.0)
     repo.commit("first", **{"a.py": "1"})
     plain = repo.scan()
+    monkeypatch.setattr(tracked_files, "LONGEST_SEARCH_S", 0.3)  # it does wait for .gitignore
     for name in ("pipe", ".mailmap", ".gitattributes", ".gitmodules", ".gitignore"):
         os.mkfifo(repo.path / name)
     repo.git("config", key, str(repo.path / "pipe"))
