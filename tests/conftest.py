@@ -87,6 +87,32 @@ def embedded_server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
+def lay_database() -> Iterator[Callable[[Path], None]]:
+    """Lay an empty database in a directory of a server, as its first start would, by a copy.
+
+    That start is tested for itself; it takes a second.
+    """
+    home = open_temporary_directory()
+    with start(home / "postgres", settings=FAST) as server:
+        made = server.cluster.data
+
+    def lay(directory: Path) -> None:
+        cluster = Server(directory).cluster
+        cluster.prepare()
+        subprocess.run(["cp", "-a", str(made), str(cluster.data)], check=True)
+
+    yield lay
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def database_home(crosscorpus_home: Path, lay_database: Callable[[Path], None]) -> Path:
+    """A data home of the test's own that has an empty database."""
+    lay_database(crosscorpus_home / "postgres")
+    return crosscorpus_home
+
+
+@pytest.fixture(scope="session")
 def server_dsn(request: pytest.FixtureRequest) -> str:
     """The server over its Unix socket, as superuser; CROSSCORPUS_TEST_DSN names another one."""
     other = os.environ.get("CROSSCORPUS_TEST_DSN")
@@ -147,10 +173,11 @@ class Replicated:
 
 
 @pytest.fixture(scope="session")
-def replicated() -> Iterator[Replicated]:
+def replicated(lay_database: Callable[[Path], None]) -> Iterator[Replicated]:
     """A pair of servers of their own; the replica conflicts with queries after half a second."""
     home = open_temporary_directory()
     sends = {**FAST, "wal_level": "replica", "max_wal_senders": "4", "wal_compression": "off"}
+    lay_database(home / "primary")
     with start(home / "primary", settings=sends) as primary:
         copy = Server(
             home / "replica",

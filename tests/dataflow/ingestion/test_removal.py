@@ -38,32 +38,32 @@ def holding(folder: Path, word: str) -> list[str]:
 
 
 def test_a_secret_that_is_dropped_is_in_no_file_of_the_server(
-    crosscorpus_home: Path, tmp_path: Path, embedder: Any
+    database_home: Path, tmp_path: Path, embedder: Any
 ) -> None:
-    with start(crosscorpus_home / "postgres") as server:
+    with start(database_home / "postgres") as server:
         with open_store(server.dsn, collection="team", create=True) as store:
             ingest_documents(store, embedder, documents(tmp_path))
             store.execute("CHECKPOINT")
-            assert holding(crosscorpus_home, SECRET)
+            assert holding(database_home, SECRET)
             chosen, left = drop_documents(store, document=f"docs/{SECRET}.md")
             assert chosen["document_id"].to_list() == ["d7"]
             assert left == []
-            assert holding(crosscorpus_home, SECRET) == []
+            assert holding(database_home, SECRET) == []
             assert verify(store).rows() == []
             assert count(store) == 59
-        assert holding(crosscorpus_home, SECRET) == []
+        assert holding(database_home, SECRET) == []
 
 
 def test_a_dropped_collection_is_in_no_file_of_the_server(
-    crosscorpus_home: Path, tmp_path: Path, embedder: Any
+    database_home: Path, tmp_path: Path, embedder: Any
 ) -> None:
-    with start(crosscorpus_home / "postgres") as server:
+    with start(database_home / "postgres") as server:
         with open_store(server.dsn, collection="team", create=True) as store:
             ingest_documents(store, embedder, documents(tmp_path))
             store.execute("CHECKPOINT")
         drop_collection(server.dsn, "team")
         assert erase_log(server.dsn) == []
-        assert holding(crosscorpus_home, SECRET) == []
+        assert holding(database_home, SECRET) == []
 
 
 def count(store: Store) -> int:
@@ -107,7 +107,7 @@ def test_what_nothing_has_is_named_with_the_nearest(
 
 
 def test_an_emptied_corpus_leaves_nothing_of_texts_topics_or_earlier_vectors(
-    crosscorpus_home: Path, tmp_path: Path, embedder: Any
+    database_home: Path, tmp_path: Path, embedder: Any
 ) -> None:
     def manual(word: str) -> Path:
         rows = [
@@ -121,7 +121,7 @@ def test_an_emptied_corpus_leaves_nothing_of_texts_topics_or_earlier_vectors(
         return file
 
     with (
-        start(crosscorpus_home / "postgres") as server,
+        start(database_home / "postgres") as server,
         open_store(server.dsn, collection="team", create=True) as store,
     ):
         ingest_documents(store, embedder, manual("before"))
@@ -132,14 +132,14 @@ def test_an_emptied_corpus_leaves_nothing_of_texts_topics_or_earlier_vectors(
         drop_documents(store, repo="org/app")
         for table in ("documents", "chunks", "document_versions", "embedding_cache"):
             assert store.row(f"SELECT count(*) FROM {table}") == (0,), table
-        assert holding(crosscorpus_home, SECRET) == []
+        assert holding(database_home, SECRET) == []
 
 
 def test_a_drop_that_was_killed_before_it_erased_is_finished_by_the_next_or_by_verify(
-    crosscorpus_home: Path, tmp_path: Path, embedder: Any
+    database_home: Path, tmp_path: Path, embedder: Any
 ) -> None:
     with (
-        start(crosscorpus_home / "postgres") as server,
+        start(database_home / "postgres") as server,
         open_store(server.dsn, collection="team", create=True) as store,
     ):
         for finish in (
@@ -149,23 +149,23 @@ def test_a_drop_that_was_killed_before_it_erased_is_finished_by_the_next_or_by_v
             ingest_documents(store, embedder, documents(tmp_path))
             store.execute("CHECKPOINT")
             delete_for_good(store, choose_documents(store, document="d7"))  # then it was killed
-            assert holding(crosscorpus_home, SECRET)
+            assert holding(database_home, SECRET)
             (found,) = verify_erased(store, repair=False).iter_rows(named=True)
             assert (found["kind"], found["repaired"]) == ("not_erased", False)
             finish()
-            assert holding(crosscorpus_home, SECRET) == []
+            assert holding(database_home, SECRET) == []
             assert verify_erased(store, repair=False).is_empty()
 
 
 def test_a_secret_is_in_no_part_of_the_log_that_was_kept_for_later_use(
-    crosscorpus_home: Path, tmp_path: Path, embedder: Any
+    database_home: Path, tmp_path: Path, embedder: Any
 ) -> None:
     with (
-        start(crosscorpus_home / "postgres") as server,
+        start(database_home / "postgres") as server,
         open_store(server.dsn, collection="team", create=True) as store,
     ):
         ingest_documents(store, embedder, documents(tmp_path))
         store.execute("SELECT pg_switch_wal()")
         store.execute("CHECKPOINT")  # renames the old part: its text waits in the next one
         drop_documents(store, document="d7")
-        assert holding(crosscorpus_home, SECRET) == []
+        assert holding(database_home, SECRET) == []

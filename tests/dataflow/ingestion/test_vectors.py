@@ -275,12 +275,12 @@ def test_the_command_that_follows_is_killed_at_work_and_the_next_one_makes_what_
 
 
 def test_a_worker_waits_for_a_server_that_was_killed_and_goes_on(
-    crosscorpus_home: Path, new_embedder: Any, write_lines: Any, monkeypatch: pytest.MonkeyPatch
+    database_home: Path, new_embedder: Any, write_lines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dataflow.ingestion.vectors.CHUNKS_AT_ONCE", 8)
     file = write_lines(*(document(n) for n in range(40)))
     with (
-        start(crosscorpus_home / "postgres") as server,
+        start(database_home / "postgres") as server,
         open_store(server.dsn, collection="team", create=True) as store,
     ):
         chunks = read_by_words(store, new_embedder(), file).chunks

@@ -33,9 +33,9 @@ from operators.postgres.store import drop_collection, open_store
 
 
 @pytest.fixture
-def own_server(crosscorpus_home: Path) -> Server:
+def own_server(database_home: Path) -> Server:
     """A server that a test may kill."""
-    return start(crosscorpus_home / "postgres")
+    return start(database_home / "postgres")
 
 
 def administer(dsn: str, query: str, *names: str) -> None:

@@ -86,3 +86,9 @@ def directory(crosscorpus_home: Path) -> Iterator[Path]:
     for process in Machine.processes_in(place):
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
+
+
+@pytest.fixture
+def made(directory: Path, lay_database: Callable[[Path], None]) -> None:
+    """An empty database is in the directory already."""
+    lay_database(directory)

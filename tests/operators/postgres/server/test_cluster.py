@@ -100,6 +100,7 @@ def test_follows_no_link_laid_out_in_its_accounts_directory(directory: Path) -> 
     assert victim.stat().st_uid == 0
 
 
+@pytest.mark.usefixtures("made")
 def test_loses_no_commit_when_the_postmaster_is_killed(machine: Any, directory: Path) -> None:
     with start(directory) as server:
         writer = Writer(server.dsn)
@@ -110,6 +111,7 @@ def test_loses_no_commit_when_the_postmaster_is_killed(machine: Any, directory: 
             writer.all_kept()
 
 
+@pytest.mark.usefixtures("made")
 def test_loses_no_commit_when_a_backend_is_killed(machine: Any, directory: Path) -> None:
     with start(directory) as server, psycopg.connect(server.dsn) as other:
         writer = Writer(server.dsn)
@@ -123,6 +125,7 @@ def test_loses_no_commit_when_a_backend_is_killed(machine: Any, directory: Path)
             writer.all_kept()
 
 
+@pytest.mark.usefixtures("made")
 def test_stops_though_it_is_asked_while_it_recovers_from_a_crash(
     machine: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +142,7 @@ def test_stops_though_it_is_asked_while_it_recovers_from_a_crash(
         assert machine.ask(server.dsn, "SELECT count(*) FROM kept") == 20_000
 
 
+@pytest.mark.usefixtures("made")
 def test_loses_no_commit_when_every_process_of_it_is_killed_at_once(
     machine: Any, directory: Path
 ) -> None:
@@ -171,6 +175,7 @@ def test_sets_a_half_made_database_aside_and_makes_a_new_one(directory: Path) ->
     assert [(p / "PG_VERSION").read_text() for p in directory.glob("cluster.broken-*")] == ["18\n"]
 
 
+@pytest.mark.usefixtures("made")
 def test_believes_no_process_number_in_a_stale_lock_file(machine: Any, directory: Path) -> None:
     server = start(directory)
     lock = server.cluster.data / "postmaster.pid"
@@ -184,6 +189,7 @@ def test_believes_no_process_number_in_a_stale_lock_file(machine: Any, directory
     server.release()
 
 
+@pytest.mark.usefixtures("made")
 @pytest.mark.usefixtures("impatient")
 def test_ends_a_query_that_goes_on_without_its_postmaster(machine: Any, directory: Path) -> None:
     with start(directory) as server:
@@ -211,6 +217,7 @@ def test_ends_a_query_that_goes_on_without_its_postmaster(machine: Any, director
         assert not query.is_alive()
 
 
+@pytest.mark.usefixtures("made")
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("clock", ["as it was", "set back to 1970"])
 def test_comes_back_when_its_socket_was_deleted(
@@ -226,6 +233,7 @@ def test_comes_back_when_its_socket_was_deleted(
             assert machine.ask(again.dsn, "SELECT 1") == 1
 
 
+@pytest.mark.usefixtures("made")
 def test_says_in_one_line_why_it_does_not_start(machine: Any, directory: Path) -> None:
     with pytest.raises(ServerError) as caught:
         start(directory, settings={"shared_buffers": "nonsense"})
@@ -235,6 +243,7 @@ def test_says_in_one_line_why_it_does_not_start(machine: Any, directory: Path) -
         assert machine.ask(server.dsn, "SELECT 1") == 1
 
 
+@pytest.mark.usefixtures("made")
 def test_says_that_the_database_is_of_another_postgres_version(directory: Path) -> None:
     start(directory).release()
     version = directory / "cluster" / "PG_VERSION"
@@ -243,6 +252,7 @@ def test_says_that_the_database_is_of_another_postgres_version(directory: Path) 
         start(directory)
 
 
+@pytest.mark.usefixtures("made")
 def test_a_log_grown_large_is_dropped_at_the_next_start(directory: Path) -> None:
     start(directory).release()
     grown = directory / "log" / "postgres-Xyz.log"

@@ -49,6 +49,7 @@ def test_outlives_a_killed_user_process_and_is_stopped_by_the_next(
     assert machine.processes_in(directory) == []
 
 
+@pytest.mark.usefixtures("made")
 def test_is_not_stopped_while_another_process_uses_it(machine: Any, directory: Path) -> None:
     user = machine.program(directory, "sys.stdin.read()")
     user.stdout.readline()
@@ -69,6 +70,7 @@ def test_processes_that_start_at_once_share_one_server(machine: Any, directory: 
     assert machine.processes_in(directory) == []
 
 
+@pytest.mark.usefixtures("made")
 def test_is_started_again_until_it_is_released(machine: Any, directory: Path) -> None:
     with start(directory) as server:
         assert server.cluster.stop() is True
@@ -125,6 +127,7 @@ def test_a_program_runs_without_the_environment_of_its_caller(
     assert "PostgreSQL" in result.stdout
 
 
+@pytest.mark.usefixtures("made")
 def test_the_server_inherits_no_token_of_its_caller(
     monkeypatch: pytest.MonkeyPatch, directory: Path, machine: Any
 ) -> None:
@@ -159,6 +162,7 @@ def test_the_reason_is_the_last_line_that_says_what_went_wrong(output: str, expe
     assert names_a_reason(output) is (":" in output)
 
 
+@pytest.mark.usefixtures("made")
 def test_keeps_the_measured_settings(machine: Any, directory: Path) -> None:
     with start(directory) as server:
         assert machine.ask(server.dsn, "SHOW synchronous_commit") == "on"
@@ -174,6 +178,7 @@ def test_keeps_the_measured_settings(machine: Any, directory: Path) -> None:
         assert stat.S_IMODE(server.cluster.data.stat().st_mode) == 0o700
 
 
+@pytest.mark.usefixtures("made")
 def test_a_container_with_little_memory_gets_a_small_server(
     machine: Any, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +199,7 @@ def test_a_container_without_a_limit_has_the_machines_memory(
     assert server_settings.machine_memory() == psutil.virtual_memory().total
 
 
+@pytest.mark.usefixtures("made")
 def test_no_environment_variable_bends_its_address(
     machine: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
