@@ -14,9 +14,9 @@ headings count only where one section of the version has them. So a section whos
 ("RST_STREAM Frame" became "RESET_STREAM Frame") stays one topic if its headings or most of its text
 stayed. ``anchors_alone`` leaves out rules 3 and 4, and rule 2 for two sections that have anchors.
 
-That choice moves the numbers both ways. By it fewer right joins count as wrong (precision), and there
-are more hard pairs to find (recall). The worst of ``FORMS`` on 2026-11-27, by ``anchors_alone`` and by
-all rules:
+That choice moves the numbers both ways. By all rules fewer right joins count as wrong, and there
+are more pairs to find that are hard. The worst of ``FORMS`` on 2026-11-27, by ``anchors_alone``
+and by all rules:
 
 =========== ============= =============
 set         precision     recall
@@ -308,6 +308,7 @@ def same_topic(
     def path(section: Section) -> str:
         return renamed.get(section.path, section.path)
 
+    taken: set[str] = set()
     moved = [section._replace(path=path(section)) for section in old]
     rules: list[Callable[[], Iterable[tuple[Section, Section]]]] = [
         lambda: _alone(moved, new, lambda one: [(one.path, name) for name in sorted(one.anchors)]),
@@ -317,7 +318,6 @@ def same_topic(
             [o for o in moved if o.key not in taken], [n for n in new if n.key not in taken]
         ),
     ]
-    taken: set[str] = set()
     made = []
     for rule in rules[:2] if anchors_alone else rules:
         for one, other in rule():
