@@ -31,8 +31,8 @@ ALL = {
 }
 PEERS = {"semble": [], "swe": []}
 """Benchmarks of others: embedding their repositories takes hours."""
-JUDGED = {*PEERS, "quality", "end_to_end", "versions", "version_cost", "lineage", "neardup"}
-HELPERS = {"clones", "judged", "peers_worker"}
+JUDGED = {*PEERS, "quality", "end_to_end", "versions", "version_cost", "neardup"}
+HELPERS = {"clones", "judged", "peers_worker", "section_history"}
 """Modules of this package that are no benchmarks."""
 
 

@@ -18,14 +18,20 @@ from operators.sources.git.repository import Repository
 from operators.sources.git.snapshots import lay_out
 
 
-def add_options(parser: argparse.ArgumentParser, collection: str) -> None:
-    """The options that every benchmark on clones has."""
+def add_clones(parser: argparse.ArgumentParser, default: Path | None = None) -> None:
+    """The option that says where the clones are."""
     parser.add_argument(
         "--clones",
         type=Path,
-        default=data_folder() / "clones",
+        metavar="DIR",
+        default=default,
         help="folder of clones with their history, bare or not: OWNER+NAME, OWNER/NAME or NAME",
     )
+
+
+def add_options(parser: argparse.ArgumentParser, collection: str) -> None:
+    """The options that every benchmark on clones and a collection has."""
+    add_clones(parser, data_folder() / "clones")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these repositories alone")
     parser.add_argument("--config", nargs="+", default=["default"])
     parser.add_argument("--collection", default=collection)

@@ -1,32 +1,41 @@
 """How well the versions of one topic find each other, without being told the topic.
 
-    python -m benchmarks.lineage [SET ...]
+    python -m benchmarks lineage [--joined] [--clones DIR [--anchors-alone]]
+    python -m benchmarks.lineage SET ... [--joined] [--clones DIR [--anchors-alone]]
 
 A pair of documents is right if the judgement file has both under one topic. "newest" is the share
 of topics (two versions or more) whose newest version is the newest of its lineage, of the oldest's
 and of every other version's. "joined" counts the lineages that have more than one topic: pytest's
 file takes a page that was moved to another folder for two topics, so that each move counts as an
 error there (`--joined` prints them). The second line of a set is found without its identifiers.
+
+With `--clones` the sections of public documents are judged too, by the history of their
+repositories (:mod:`benchmarks.section_history`). "consecutive" is the share of the sections of two
+consecutive versions of one topic that are in one lineage. The naive line takes sections of one path
+and heading for one topic. The others say how titles are written; the last has no identifiers.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
 import json
-import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import polars as pl
 
+from benchmarks import section_history
+from benchmarks.clones import add_clones, clone, to_fetch
 from benchmarks.judged import data_folder
 from operators.versions.lineage import LINEAGE_DOCUMENTS, lineages
 from operators.versions.text_sketches import sketch
 
 SETS = ("rpcver", "versionrag", "pytest", "btc")
+LAST_FORM = list(section_history.FORMS)[-1]
 
 
 def candidates(folder: Path, *, identifiers: bool = True) -> pl.DataFrame:
@@ -106,13 +115,33 @@ def joined_topics(found: pl.DataFrame, topics: Mapping[str, str]) -> dict[str, l
 
 
 def main() -> None:
-    """Print the table."""
-    names = sys.argv[1:]
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    histories = section_history.HISTORIES
+    help_sets = f"folders of judged data; with --clones also {', '.join(histories)}"
+    parser.add_argument("sets", nargs="*", metavar="SET", help=help_sets)
+    parser.add_argument("--joined", action="store_true", help="print lineages of several topics")
+    add_clones(parser)
+    help_alone = "with --clones: sections that have different anchors are never one topic"
+    parser.add_argument("--anchors-alone", action="store_true", help=help_alone)
+    options = parser.parse_args()
+    folders = [
+        name for name in options.sets or SETS if options.clones is None or name not in histories
+    ]
+    if folders:
+        judged_sets(folders, joined=options.joined)
+    if options.clones is not None:
+        public = [name for name in options.sets or histories if name in histories]
+        public_documents(options.clones, public, anchors_alone=options.anchors_alone)
+
+
+def judged_sets(names: Iterable[str], *, joined: bool) -> None:
+    """Print a table of sets that have a judgement file."""
     print(
         "set          ids  docs lineages joined precision recall  newest: topics, old versions"
         "  seconds"
     )
-    for name in [name for name in names if name != "--joined"] or SETS:
+    for name in names:
         folder = data_folder() / name
         if not folder.exists():
             print(f"{name}: the judged data is not here")
@@ -130,9 +159,43 @@ def main() -> None:
                 f" {found['precision']:9.4f} {found['recall']:6.4f}"
                 f" {found['topics newest']:8.3f} {found['old newest']:6.3f} {took:24.1f}"
             )
-        if "--joined" in names:
+        if joined:
             for lineage, several in joined_topics(made, topics).items():
                 print(f"    {lineage}: {', '.join(several)}")
+
+
+def public_documents(clones: Path, names: Iterable[str], *, anchors_alone: bool = False) -> None:
+    """Print a table of the histories ``names``; says how to fetch what ``clones`` lacks."""
+    print(
+        "set          titles                         sections topics precision recall consecutive"
+        "  seconds"
+    )
+    for name in names:
+        history = section_history.HISTORIES[name]
+        if missing := to_fetch(clones, history.url, history.revisions.values()):
+            print(f"to fetch: {missing}")
+            continue
+        cloned = clone(clones, history.url)
+        assert cloned is not None
+        of = section_history.editions(cloned, history)
+        right = section_history.truth(of, anchors_alone=anchors_alone)
+        counts = f"{len(right.topics):8} {len(set(right.topics.values())):6}"
+        naive = section_history.judge(section_history.by_path_and_heading(of), right)
+        print(_row(name, "naive: path and heading", counts, naive), flush=True)
+        for form in section_history.FORMS:
+            identifiers = form != LAST_FORM
+            documents = section_history.documents(of, form, identifiers=identifiers)
+            began = time.process_time()
+            found = lineages(documents)
+            took = time.process_time() - began
+            scores = section_history.judge(found, right)
+            titles = form if identifiers else f"{form}, no ids"
+            print(f"{_row(name, titles, counts, scores)} {took:8.1f}", flush=True)
+
+
+def _row(name: str, titles: str, counts: str, scores: section_history.Scores) -> str:
+    shares = f"{scores.precision:9.3f} {scores.recall:6.3f} {scores.joined:11.3f}"
+    return f"{name:12} {titles:30} {counts} {shares}"
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def lay_out(
         tree = Path(made, "tree")
         tree.mkdir()
         count = 0
-        for path, content in _files(repository, commit, keep):
+        for path, content in tree_files(repository, commit, keep):
             file = os.path.join(os.fsencode(tree), _inside(path))
             os.makedirs(os.path.dirname(file), exist_ok=True)
             with open(file, "xb") as out:
@@ -81,10 +81,16 @@ def lay_out(
     return count
 
 
-def _files(
+def tree_files(
     repository: Repository, commit: str, keep: Callable[[str], bool]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """The path and the content of each regular file."""
+    """The path and the content of each regular file of ``commit`` that ``keep`` takes by its path.
+
+    Files of more than ``MAX_PACKED`` bytes are left out.
+
+    Raises:
+        GitError: git refuses, or the clone lacks the content of a file.
+    """
     paths: list[bytes] = []
     with tempfile.TemporaryFile() as asked:
         listing = ("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
