@@ -251,6 +251,20 @@ OUTCOMES = pl.Schema(
 _LABELS = ("corpus", "source_label", "source_url")
 _LABELLED = {"chunk_id": pl.Int64(), **dict.fromkeys(_LABELS, pl.String())}
 
+SURROUNDINGS = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "document_key": pl.String(),
+        "ordinal": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "start_line": pl.UInt32(),
+        "end_line": pl.UInt32(),
+        "anchor": pl.String(),
+        "text": pl.String(),
+    }
+)
+"""Chunks of the documents of a list, those around its hits: see the node ``surroundings``."""
+
 PACKED = pl.Schema(
     {
         "query_id": pl.UInt32(),

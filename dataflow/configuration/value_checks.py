@@ -20,8 +20,9 @@ _Threshold = Annotated[_Finite, Field(gt=0, le=1)]
 
 _BOUNDED = {
     NotNegative: "context_budget context_depth definition exact_scan_max_rows file_name file_share "
-    "full_length_words full_weight_terms lexical_margin name_cover recency_boost recency_days "
-    "rerank_depth search_depth superseded_weight top_k",
+    "full_length_words full_weight_terms grown_characters grown_passages lexical_margin name_cover "
+    "passage_characters recency_boost recency_days rerank_depth search_depth superseded_weight "
+    "top_k",
     _Positive: "rrf_k",
     _AtLeastOne: "candidate_cap ef_search max_query_characters",
     _Share: "corpus_normalization missing_score_fraction secondary vector_weight word_similarity",

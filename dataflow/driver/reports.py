@@ -30,7 +30,7 @@ _OF_EACH = ("merged", "deduped")
 _COUNTED = ("fused", "unique", "results", "citations", "context_window")
 _TOLD = ("queries", "outcomes", "version_scope", *_COUNTED)
 _EXPLAINED = (
-    *("queries", "outcomes", "scoped_queries", "pooled_hits", "context_candidates", "packed"),
+    *("queries", "outcomes", "scoped_queries", "pooled_hits", "whole_passages", "packed"),
     "citations",
 )
 
@@ -169,7 +169,7 @@ def explanation(
             names=given.get("explain_chunks") or (),
         )
     lists = ranked_lists(graph, frames_of)
-    read = ("queries", "outcomes", "pooled_hits", "context_candidates", "packed", "citations")
+    read = ("queries", "outcomes", "pooled_hits", "whole_passages", "packed", "citations")
     run = dispositions.Run(
         **{name: values[name] for name in read},
         merged=dispositions.of_all(merged),

@@ -10,9 +10,11 @@ from operators.context import exact_phrase, packing, passage_versions, search_ou
 from operators.context.citations import cite
 from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
+from operators.context.whole_passages import whole_passages
 from operators.frames import stacked
 from operators.postgres import replication, undeleted_notes
 from operators.postgres.search import filter_values
+from operators.postgres.search import surroundings as around
 from operators.postgres.store import COUNTED, CollectionInfo, Home
 from operators.ranking.file_evidence import one_of_each_file
 from operators.ranking.query_filters import visible_parts
@@ -37,6 +39,48 @@ def context_candidates(unique: pl.DataFrame, context_depth: int = 30) -> pl.Data
 def context_order(context_candidates: pl.DataFrame) -> pl.DataFrame:
     """The passages in reading order: of one passage the newest version first, each marked."""
     return passage_versions.newest_first(context_candidates)
+
+
+@tag(stage="context", io="postgres", fail_open="empty", frame="SURROUNDINGS")
+@config.when_not(whole_passages_variant="off")
+def surroundings(homes: dict[str, Home], context_order: pl.DataFrame) -> pl.DataFrame:
+    """The chunks before and after each passage in its document."""
+    return around.surroundings(homes, context_order)
+
+
+@tag(stage="context", frame="FUSED")
+@config.when(whole_passages_variant="section")
+def whole_passages__section(
+    context_order: pl.DataFrame,
+    surroundings: pl.DataFrame,
+    passage_characters: int = 1_000,
+    grown_passages: int = 3,
+    grown_characters: int = 1_500,
+) -> pl.DataFrame:
+    """The passages, neighbours as one; the best begin where their section does."""
+    return whole_passages(
+        context_order,
+        surroundings,
+        longest=passage_characters,
+        grown=grown_passages,
+        longest_grown=grown_characters,
+    )
+
+
+@tag(stage="context", frame="FUSED")
+@config.when(whole_passages_variant="joined")
+def whole_passages__joined(
+    context_order: pl.DataFrame, surroundings: pl.DataFrame, passage_characters: int = 1_000
+) -> pl.DataFrame:
+    """The passages, neighbours of one document as one."""
+    return whole_passages(context_order, surroundings, longest=passage_characters)
+
+
+@tag(stage="context", frame="FUSED")
+@config.when(whole_passages_variant="off")
+def whole_passages__off(context_order: pl.DataFrame) -> pl.DataFrame:
+    """The passages as they were found."""
+    return context_order.with_columns(parts=pl.concat_list("chunk_id"))
 
 
 @tag(stage="notes", io="postgres", fail_open="empty", frame="NOTES")
@@ -107,7 +151,7 @@ def notes(
 @tag(stage="context", frame="PACKED")
 @config.when(packed_variant="characters")
 def packed__characters(
-    context_order: pl.DataFrame,
+    whole_passages: pl.DataFrame,
     queries: pl.DataFrame,
     context_notes: pl.DataFrame,
     corpora: dict[str, Any],
@@ -116,7 +160,7 @@ def packed__characters(
 ) -> pl.DataFrame:
     """The passages and notes that fit a budget of characters."""
     return packing.pack(
-        context_order,
+        whole_passages,
         queries,
         context_notes,
         budget=context_budget,
@@ -128,7 +172,7 @@ def packed__characters(
 @tag(stage="context", frame="PACKED")
 @config.when(packed_variant="tokens")
 def packed__tokens(
-    context_order: pl.DataFrame,
+    whole_passages: pl.DataFrame,
     queries: pl.DataFrame,
     context_notes: pl.DataFrame,
     corpora: dict[str, Any],
@@ -139,7 +183,7 @@ def packed__tokens(
 ) -> pl.DataFrame:
     """The passages and notes that fit a budget of tokens."""
     return packing.pack(
-        context_order,
+        whole_passages,
         queries,
         context_notes,
         budget=context_budget,

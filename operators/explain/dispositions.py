@@ -50,7 +50,7 @@ class Run:
     deduped: pl.DataFrame
     pooled_hits: pl.DataFrame
     lists: Mapping[str, pl.DataFrame]
-    context_candidates: pl.DataFrame
+    whole_passages: pl.DataFrame
     packed: pl.DataFrame
     citations: pl.DataFrame
     explain_targets: pl.DataFrame
@@ -138,8 +138,15 @@ def _with_places(rows: pl.DataFrame, run: Run) -> pl.DataFrame:
     places += [
         _once(of).select(*_KEY, ranked.prefix(f"{name}_")) for name, of in _ranked(run).items()
     ]
-    places.append(run.packed.drop_nulls("number").select(*_KEY, "number"))
-    places.append(run.citations.select(*_KEY, citation="number"))
+    parts = run.whole_passages.select(*_KEY, "parts")
+    for cited in (
+        run.packed.drop_nulls("number").select(*_KEY, "number"),
+        run.citations.select(*_KEY, citation="number"),
+    ):
+        of_parts = cited.join(parts, on=_KEY, how="left", maintain_order="left").with_columns(
+            chunk_id=pl.coalesce("parts", pl.concat_list("chunk_id"))
+        )
+        places.append(_once(of_parts.drop("parts").explode("chunk_id")))
     for own in places:
         rows = rows.join(own, on=_KEY, how="left", maintain_order="left")
     return rows
@@ -184,7 +191,7 @@ class _Lookups:
     @cached_property
     def costs(self) -> dict[int, list[tuple[int, int, int]]]:
         """The entries of each context: the passage's rank (-1: the notes), number and cost."""
-        ranks = self.run.context_candidates.select(*_KEY, "rank")
+        ranks = self.run.whole_passages.select(*_KEY, "rank")
         rows = self.run.packed.join(ranks, on=_KEY, how="left")
         found: dict[int, list[tuple[int, int, int]]] = {}
         for query_id, rank, number, cost in rows["query_id", "rank", "number", "cost"].iter_rows():
@@ -193,11 +200,16 @@ class _Lookups:
         return found
 
     @cached_property
-    def texts(self) -> dict[tuple[int, int], str]:
-        """The packed text of each result."""
-        results = self.run.results
-        texts = self.limits.harmless(results["text"])
-        return dict(zip(results.select(_KEY).iter_rows(), texts, strict=True))
+    def passages(self) -> dict[tuple[int, int], tuple[int, str, str]]:
+        """For each chunk that a context might have had, its passage: rank, packed text, label."""
+        of = self.run.whole_passages
+        texts = self.limits.harmless(of["text"])
+        columns = of["query_id", "parts", "rank", "source_label"].iter_rows()
+        return {
+            (query, part): (rank, text, label)
+            for (query, parts, rank, label), text in zip(columns, texts, strict=True)
+            for part in parts
+        }
 
     @cached_property
     def explain_targets(self) -> dict[tuple[int, int], dict[str, Any]]:
@@ -256,18 +268,19 @@ def _in_context(row: Mapping[str, Any], lookups: _Lookups) -> str:
 def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
     """Why a result is not in the context; its cost is known where the unit is characters."""
     limits = lookups.limits
-    if row["result_rank"] >= limits.context_depth:
+    passage = lookups.passages.get((row["query_id"], row["chunk_id"]))
+    if passage is None:
         return f"the context is filled from the first {limits.context_depth} alone"
+    rank, text, label = passage
     packed = lookups.costs.get(row["query_id"], [])
-    before = [one for one in packed if one[0] < row["result_rank"]]
+    before = [one for one in packed if one[0] < rank]
     left = limits.budget - sum(cost for *_, cost in before)
     if packed and all(rank < 0 for rank, *_ in packed):  # the notes took a separator's room
         left -= len(SEPARATOR)
     if limits.unit != "characters":
         return f"it did not fit into the {left:,} {limits.unit} that were left"
     number = sum(rank >= 0 for rank, *_ in before) + 1
-    text = lookups.texts[row["query_id"], row["chunk_id"]]
-    (label,) = headers(pl.Series([row["source_label"]]), limits.harmless)
+    (label,) = headers(pl.Series([label]), limits.harmless)
     said = entry(boundary([], []), number, label, text)  # all boundaries have one length
     need = len(said) + (len(SEPARATOR) if number > 1 else 0)
     return f"it needs {need:,} {limits.unit}, and {left:,} of {limits.budget:,} were left"

@@ -46,6 +46,7 @@ INTENDED = {
     "vector_only": {"merged", "text_search"} | OF_CONVEX,
     "weighted_rrf": LISTS | OF_CONVEX,
     "whole_questions": {"reduced_queries"},
+    "passages_as_found": {"whole_passages", "surroundings"},
 }
 TOLD_ABOUT = {"explanation", "outcomes"}
 """Stages that tell about a ranking and don't make it."""

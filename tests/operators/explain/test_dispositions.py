@@ -29,7 +29,7 @@ def run(explain_targets: pl.DataFrame) -> Run:
         citations=frames.empty(frames.CITATIONS),
         explain_targets=explain_targets,
         lists=dict.fromkeys(("fused", "weighted", "unique", "results"), nothing),
-        context_candidates=nothing,
+        whole_passages=nothing.with_columns(parts=pl.lit([], pl.List(pl.Int64))),
     )
 
 

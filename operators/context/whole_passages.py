@@ -1,0 +1,156 @@
+"""Passages that read whole: neighbouring hits are one, and a passage begins where its section does.
+
+Chunks are cut for searching. A reader needs the paragraph before the step, and a page in its order.
+The chunks of a document follow each other without a gap, so that neighbours make one text.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from operators.arrays.rows import by_rank, replaced, take
+
+
+class _Chunk(NamedTuple):
+    """A chunk of a document, at its ordinal."""
+
+    chunk_id: int
+    start: int | None
+    end: int | None
+    anchor: str | None
+    text: str
+
+
+Document: TypeAlias = Mapping[int, _Chunk]
+Run: TypeAlias = tuple[int, int]
+"""Chunks that follow each other, by the ordinals of the first and the last."""
+
+
+def whole_passages(
+    ordered: pl.DataFrame,
+    around: pl.DataFrame,
+    *,
+    longest: int,
+    grown: int = 0,
+    longest_grown: int = 0,
+) -> pl.DataFrame:
+    """``ordered`` (``FUSED``, by rank) with neighbouring hits of one document as one passage.
+
+    It stands at the place of the best of them, with that one's ids, all of their text, and their
+    lines in ``start_line``, ``end_line``, label and link. It has at most ``longest`` characters,
+    if no chunk has more.
+
+    The first ``grown`` passages of a question grow to their section or definition, up to
+    ``longest_grown`` characters: they take in what comes before under the same heading, then what
+    comes after. The more a reader gets of each passage, the fewer there are.
+
+    ``around`` is ``SURROUNDINGS``. The column ``parts`` tells the chunks of each passage.
+    """
+    ordered = by_rank(ordered)
+    places: dict[tuple[str, int], tuple[tuple[str, str], int]] = {}
+    documents: dict[tuple[str, str], dict[int, _Chunk]] = defaultdict(dict)
+    for corpus, key, ordinal, chunk_id, *chunk in around.iter_rows():
+        places[corpus, chunk_id] = (corpus, key), ordinal
+        documents[corpus, key][ordinal] = _Chunk(chunk_id, *chunk)
+    hits: dict[tuple[int, tuple[str, str]], dict[int, int]] = defaultdict(dict)
+    ranks = ordered["rank"].to_list()
+    for row, (query, *chunk) in enumerate(ordered["query_id", "corpus", "chunk_id"].iter_rows()):
+        if at := places.get((chunk[0], chunk[1])):
+            hits[query, at[0]][at[1]] = row
+    passages: dict[int, list[_Chunk]] = {}
+    gone: set[int] = set()
+    for (_, name), rows in hits.items():
+        most = {place: longest_grown if ranks[row] < grown else 0 for place, row in rows.items()}
+        for first, last in _runs(documents[name], most, longest):
+            inside = sorted(row for place, row in rows.items() if first <= place <= last)
+            passages[inside[0]] = [documents[name][place] for place in range(first, last + 1)]
+            gone.update(inside[1:])
+    return _told(ordered, passages, gone)
+
+
+def _runs(document: Document, hits: Mapping[int, int], longest: int) -> list[Run]:
+    """The passages of a document, no chunk in two.
+
+    ``hits``: the ordinals of its hits, the best first, each with the characters up to which it may
+    grow to its section; 0: it does not.
+    """
+    runs: list[Run] = []
+    taken: set[int] = set()
+    for hit, grown in hits.items():
+        if hit in taken:
+            continue
+        first = last = hit
+        length = len(document[hit].text)
+        while (near := _next(document, hits, taken, (first, last), grown > 0)) is not None:
+            length += len(document[near].text)
+            if length > (grown or longest):
+                break
+            first, last = min(first, near), max(last, near)
+        runs.append((first, last))
+        taken.update(range(first, last + 1))
+    return runs
+
+
+def _next(
+    document: Document, hits: Mapping[int, int], taken: set[int], run: Run, of_section: bool
+) -> int | None:
+    """The chunk beside a run that it takes in next: of its section first, there a hit first."""
+    first, last = run
+    sides = [(first - 1, first), (last + 1, last)]
+    free = [(near, edge) for near, edge in sides if near in document and near not in taken]
+    own = [near for near, edge in free if _goes_on(document[near], document[edge])]
+    of_hits = [near for near in own if near in hits]
+    others = [near for near, _ in free if near in hits]
+    return next(iter([*of_hits, *(own if of_section else ()), *others]), None)
+
+
+def _goes_on(one: _Chunk, two: _Chunk) -> bool:
+    """Whether ``two`` is of the section or the definition that ``one`` is of."""
+    return one.anchor == two.anchor and (one.anchor is not None or one.start is not None)
+
+
+def _told(
+    ordered: pl.DataFrame, passages: Mapping[int, Sequence[_Chunk]], gone: set[int]
+) -> pl.DataFrame:
+    columns = ("text", "start_line", "end_line", "source_label", "source_url")
+    values: dict[str, list[Any]] = {name: ordered[name].to_list() for name in columns}
+    parts = [[chunk_id] for chunk_id in ordered["chunk_id"].to_list()]
+    for row, chunks in passages.items():
+        if len(chunks) == 1:
+            continue
+        parts[row] = [chunk.chunk_id for chunk in chunks]
+        old = values["start_line"][row], values["end_line"][row]
+        new = chunks[0].start, chunks[-1].end
+        values["text"][row] = _text([chunk.text for chunk in chunks])
+        values["start_line"][row], values["end_line"][row] = new
+        for name in ("source_label", "source_url"):
+            values[name][row] = _moved(values[name][row], old, new)
+    told = replaced(
+        ordered,
+        *(pl.Series(name, of, ordered.schema[name]) for name, of in values.items()),
+        pl.Series("parts", parts, pl.List(pl.Int64)),
+    )
+    kept = np.array([row for row in range(ordered.height) if row not in gone], dtype=np.int64)
+    ranks = pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
+    return take(told, kept).with_columns(rank=ranks)
+
+
+def _text(parts: Sequence[str]) -> str:
+    return "".join(part if part.endswith("\n") else part + "\n" for part in parts[:-1]) + parts[-1]
+
+
+def _moved(
+    said: str | None, old: tuple[int | None, int | None], new: tuple[int | None, int | None]
+) -> str | None:
+    """A label or a link with other lines, where it has lines.
+
+    >>> _moved("[code: a.py:5-9]", (5, 9), (1, 12)), _moved("x#L5-L9", (5, 9), (1, 12))
+    ('[code: a.py:1-12]', 'x#L1-L12')
+    """
+    if said is None or None in (*old, *new):
+        return said
+    return re.sub(rf"(?<=[:L ]){old[0]}-(L?){old[1]}(?!\d)", rf"{new[0]}-\g<1>{new[1]}", said)

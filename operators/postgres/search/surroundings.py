@@ -1,0 +1,50 @@
+"""The chunks around some chunks in their documents, for a context in which passages are whole."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from operators.frames import SURROUNDINGS
+from operators.postgres.search.batches import Deadline, run
+from operators.postgres.store import Connection, Home
+
+REACH = 4
+"""Chunks before and after each that are read."""
+
+
+def surroundings(homes: Mapping[str, Home], hits: pl.DataFrame) -> pl.DataFrame:
+    """``SURROUNDINGS``: the chunks of ``hits`` and ``REACH`` before and after each.
+
+    ``hits`` has the columns corpus and chunk_id. A corpus that cannot be read raises; chunks that
+    have been deleted since are missing.
+    """
+    parts = []
+    for (corpus,), of in hits.select("corpus", "chunk_id").unique().group_by("corpus"):
+        if (home := homes.get(str(corpus))) is None:
+            continue
+        deadline = Deadline.after(None, f"reading around chunks of corpus {corpus!r}")
+        ids = sorted(of["chunk_id"].to_list())
+        rows = run(home.store, deadline, partial(_read, held_as=home.corpus, ids=ids))
+        parts += [(corpus, *row) for row in rows]
+    return pl.DataFrame(sorted(parts), schema=SURROUNDINGS, orient="row")
+
+
+def _read(conn: Connection, *, held_as: str, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+    # Two statements: chunks that are spread over the nodes of a cluster join on their ids alone.
+    places = conn.execute(
+        "SELECT document_key, ordinal FROM chunks"
+        " WHERE corpus = %s AND chunk_id = ANY(%s::bigint[])",
+        (held_as, list(ids)),
+    ).fetchall()
+    wanted = {
+        (key, near) for key, at in places for near in range(max(at - REACH, 0), at + REACH + 1)
+    }
+    keys = sorted({key for key, _ in wanted})
+    return conn.execute(
+        "SELECT document_key::text, ordinal, chunk_id, start_line, end_line, anchor, text"
+        " FROM chunks WHERE corpus = %s AND document_key = ANY(%s::uuid[])"
+        " AND document_key::text || ' ' || ordinal = ANY(%s::text[])",
+        (held_as, keys, [f"{key} {near}" for key, near in sorted(wanted)]),
+    ).fetchall()

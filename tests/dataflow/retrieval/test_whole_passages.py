@@ -1,0 +1,71 @@
+"""A context over real documents: its best passages begin where their section does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from dataflow import build_driver, load_config
+from operators.postgres.store import drop_collection, open_store
+
+COLLECTION = "whole-passages"
+FILLER = "More is said here about other things that nobody asked for, at some length. " * 5
+
+
+@pytest.fixture(scope="module")
+def ingested(crosscorpus: Any, server_dsn: str, tmp_path_factory: Any) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("pages")
+    steps = "\n\n".join(f"{n}. Step {n} of the quorum. {FILLER}" for n in range(1, 9))
+    about = "A quorum is what must agree before a write counts."
+    page = (
+        f"# Guide\n\n## Before\n\n{FILLER}\n\n## Quorum\n\n{about}\n\n{steps}\n\n## After\n\nEnd.\n"
+    )
+    (folder / "guide.md").write_text(page)
+    for n in range(9):
+        (folder / f"other{n}.md").write_text(f"# Other {n}\n\n{FILLER}\n")
+    done = crosscorpus("ingest", "folder", str(folder), "-C", COLLECTION, "--wait", "words")
+    assert done.returncode == 0, done.stderr
+    yield COLLECTION
+    drop_collection(server_dsn, COLLECTION)
+
+
+@pytest.fixture(scope="module")
+def asked(ingested: str, server_dsn: str, minilm: Any) -> Iterator[Any]:
+    with (
+        open_store(server_dsn, ingested) as store,
+        build_driver(load_config("default"), ingested, store=store, embedder=minilm) as driver,
+    ):
+
+        def ask(**inputs: Any) -> dict[str, Any]:
+            wanted = ["packed", "context_order", "whole_passages", "dispositions", "citations"]
+            return driver.execute(wanted, inputs={"query": "step 5 of the quorum", **inputs})
+
+        yield ask
+
+
+def test_the_best_passage_begins_with_the_heading_that_explains_it(asked: Any) -> None:
+    found = asked(grown_characters=5_000)
+    before = found["context_order"].sort("rank").row(0, named=True)
+    after = found["whole_passages"].sort("rank").row(0, named=True)
+    assert "A quorum is what" not in before["text"]
+    assert after["text"].startswith("## Quorum\n\nA quorum is what must agree")
+    assert after["start_line"] < before["start_line"]
+    assert "guide.md" in after["source_label"]
+    assert after["chunk_id"] == before["chunk_id"]
+    assert found["packed"]["entry"][0].endswith(after["text"])
+
+
+def test_a_result_inside_another_passage_is_explained_as_in_the_context(asked: Any) -> None:
+    found = asked(grown_characters=5_000)
+    parts = found["whole_passages"].sort("rank")["parts"][0].to_list()
+    told = found["dispositions"].filter(pl.col("chunk_id").is_in(parts))
+    assert told.height > 1
+    assert set(told["disposition"]) == {"context"}
+
+
+def test_no_more_is_read_than_the_configuration_says(asked: Any) -> None:
+    off = asked(grown_passages=0, passage_characters=0)
+    assert off["whole_passages"].drop("parts").equals(off["context_order"])

@@ -1,0 +1,112 @@
+"""Passages that read whole: neighbours as one, the best from where their section begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.context.whole_passages import whole_passages
+from operators.frames import FUSED, SURROUNDINGS
+
+SIZE = 100
+
+
+def document(*anchors: str | None, name: str = "a.md") -> pl.DataFrame:
+    """A document of chunks of two lines and ``SIZE`` characters, one after the other."""
+    rows = [
+        {"corpus": "docs", "document_key": name, "ordinal": n, "chunk_id": 10 * len(name) + n}
+        | {"start_line": 2 * n + 1, "end_line": 2 * n + 2, "anchor": anchor}
+        | {"text": f"{name} {n}\n".ljust(SIZE, ".")}
+        for n, anchor in enumerate(anchors)
+    ]
+    return pl.DataFrame(rows, schema=SURROUNDINGS)
+
+
+def hits(around: pl.DataFrame, *places: int) -> pl.DataFrame:
+    """The chunks of ``around`` at ``places``, the best first."""
+    rows = []
+    for rank, place in enumerate(places):
+        chunk = around.row(place, named=True)
+        label = f"[docs: a.md:{chunk['start_line']}-{chunk['end_line']}]"
+        url = f"https://x/a.md#L{chunk['start_line']}-L{chunk['end_line']}"
+        rows.append(
+            {"query_id": 0, "rank": rank, "score": 1.0 - rank / 100, "document_id": "a.md"}
+            | {name: chunk[name] for name in ("corpus", "chunk_id", "text")}
+            | {name: chunk[name] for name in ("start_line", "end_line")}
+            | {"source_label": label, "source_url": url}
+        )
+    return pl.DataFrame(rows, schema=FUSED)
+
+
+def read(found: pl.DataFrame) -> list[list[int]]:
+    """The places of each passage's chunks."""
+    return [[part % 10 for part in parts] for parts in found.sort("rank")["parts"].to_list()]
+
+
+def grown(around: pl.DataFrame, *places: int, **how: Any) -> pl.DataFrame:
+    return whole_passages(hits(around, *places), around, **{"longest": 10 * SIZE, **how})
+
+
+def test_neighbours_are_one_passage_in_the_documents_order_at_the_best_ones_place() -> None:
+    around = document(*"aaabbb")
+    found = grown(around, 2, 5, 1)
+    assert read(found) == [[1, 2], [5]]
+    assert found["rank"].to_list() == [0, 1]
+    assert found["chunk_id"].to_list() == [42, 45]
+    assert found["text"][0] == around["text"][1] + "\n" + around["text"][2]
+    assert found["source_label"][0] == "[docs: a.md:3-6]"
+    assert found["source_url"][0] == "https://x/a.md#L3-L6"
+    assert found.select("start_line", "end_line").row(0) == (3, 6)
+
+
+def test_the_best_passages_begin_where_their_section_does() -> None:
+    around = document(*"aabbbbc")
+    assert read(grown(around, 4, 0)) == [[4], [0]]
+    assert read(grown(around, 4, 0, grown=1, longest_grown=10 * SIZE)) == [[2, 3, 4, 5], [0]]
+    assert read(grown(around, 4, 0, grown=2, longest_grown=10 * SIZE)) == [[2, 3, 4, 5], [0, 1]]
+
+
+def test_what_comes_before_goes_in_first_and_no_passage_is_too_long() -> None:
+    around = document(*"bbbbb")
+    assert read(grown(around, 2, grown=1, longest_grown=2 * SIZE)) == [[1, 2]]
+    assert read(grown(around, 2, grown=1, longest_grown=4 * SIZE)) == [[0, 1, 2, 3]]
+    assert read(grown(around, 2, 3, 1, longest=2 * SIZE)) == [[1, 2], [3]]
+
+
+def test_a_passage_that_is_not_known_any_more_stays_as_it_is() -> None:
+    around = document(*"aa")
+    found = whole_passages(hits(around, 0, 1), around.clear(), longest=10 * SIZE)
+    assert read(found) == [[0], [1]]
+    assert found.drop("parts").equals(hits(around, 0, 1))
+
+
+def test_passages_of_two_questions_and_of_two_documents_stay_apart() -> None:
+    one, two = document(*"aa"), document(*"aa", name="b.txt")
+    first = pl.concat([hits(one, 0), hits(two, 0).with_columns(rank=pl.lit(1, pl.UInt32))])
+    other = hits(one, 1).with_columns(query_id=pl.lit(1, pl.UInt32))
+    found = whole_passages(pl.concat([first, other]), pl.concat([one, two]), longest=10 * SIZE)
+    assert found.height == 3
+
+
+@given(
+    st.lists(st.sampled_from("ab"), min_size=1, max_size=10),
+    st.data(),
+    st.integers(0, 12),
+    st.integers(0, 4),
+)
+def test_every_hit_is_in_one_passage_and_no_text_is_there_twice(
+    anchors: list[str], data: st.DataObject, longest: int, best: int
+) -> None:
+    around = document(*anchors)
+    chosen = st.lists(st.integers(0, len(anchors) - 1), min_size=1, unique=True)
+    places = data.draw(chosen)
+    how = {"longest": longest * SIZE, "grown": best, "longest_grown": longest * SIZE}
+    passages = read(grown(around, *places, **how))
+    chunks = [part for parts in passages for part in parts]
+    assert len(chunks) == len(set(chunks))
+    assert set(places) <= set(chunks)
+    assert all(parts == list(range(parts[0], parts[-1] + 1)) for parts in passages)
+    assert all(len(parts) <= max(longest, 1) for parts in passages)
