@@ -16,7 +16,8 @@ from typing import Any
 import polars as pl
 
 from operators.foundation.escape import label_text
-from operators.versions.mentions import Mention, words
+from operators.versions.asking import words
+from operators.versions.mentions import Mention
 from operators.versions.version_key import version_key
 
 MOST_SHOWN = 8
@@ -33,7 +34,7 @@ _PLATFORMS = words(
     """python cpython pypy java jdk jvm openjdk kotlin scala gcc g++ clang llvm msvc rust rustc
     go golang ruby php perl node npm pip ubuntu debian fedora centos rhel alpine windows macos
     mac osx linux ios android kernel qt gtk cmake make automake autoconf boost glibc openssl
-    http https tls ssl json-rpc oauth usb utf unicode posix c++ ecmascript docker kubernetes
+    http https tls ssl json-rpc oauth usb utf unicode posix c++ ecmascript docker kubernetes cuda
     postgres postgresql mysql sqlite chrome firefox safari typescript"""
 )
 _WITHIN = words("in on under before")

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from operators.versions.asking import LONGEST
 from operators.versions.introduced_in import origin_asked
-from operators.versions.mentions import LONGEST, Mention, mentions
+from operators.versions.mentions import Mention, mentions
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,11 @@ from operators.versions.mentions import LONGEST, Mention, mentions
         ("What did Bitcoin add in 0.21?", ["0.21"]),
         ("Was the issue in 3.5 fixed?", ["3.5"]),
         ("What about 3.5.3?", ["3.5.3"]),
+        ("What's new in release 5.3.4?", ["5.3.4"]),
+        ("What does it return in 0.20 vs. 0.21?", ["0.20", "0.21"]),
+        ("What does it return in **0.20**?", ["0.20"]),
+        ("What does it return in `0.20`?", ["0.20"]),
+        ("My project uses Bootstrap 5.3. How do modals work?", ["5.3"]),
         ("compare 5.3.3 vs 5.3.4", ["5.3.3", "5.3.4"]),
         ("Node.js 22.14.0 vs 23.11.0 assert differences", ["22.14.0", "23.11.0"]),
         ("What changed in 5.3.3, 5.3.4 and 5.3.5?", ["5.3.3", "5.3.4", "5.3.5"]),
@@ -79,6 +85,11 @@ def test_a_question_names_a_version(text: str, expected: list[str]) -> None:
         "What does `call(3.5.3)` do?",
         "Is foo >= 1.5.0 needed?",
         "How is it different from 0.20?",
+        "Is an accuracy of 50.0 % enough?",
+        "What is in §4.1.2?",
+        "What does paragraph 4.1.2 require?",
+        "What does a learning rate of 1.5 do?",
+        "Why is x raised to 2.0?",
         "What is in Sections 3.3 and 3.4?",
         "Why does this fail?\n```\nversion 3.5.3\n```",
         "How long is 5.3 ms?",
