@@ -62,8 +62,8 @@ _CHANGED = re.compile(
     _FLAGS,
 )
 _MOVES = re.compile(
-    r"""(?:upgrad|updat|mov|migrat|switch|bump|port|go|jump|chang|set|rais
-    |reduc|increas|equal|clos|round)\w*""",
+    r"""\b(?:(?:upgrad|updat|mov|migrat|switch|bump|port)\w*(?:\s(?!from|in|compared)\S+){0,3}
+    |(?:go|jump|chang|set|rais|reduc|increas|equal|clos|round)\w*)$""",
     _FLAGS,
 )
 _PLANNED = re.compile(
@@ -135,7 +135,7 @@ def _read(match: re.Match[str]) -> Mention | None:
     told = (
         governor in _LATER
         or (governor == "from" and not _TO_ANOTHER.match(match.string, match.end()))
-        or (governor == "to" and _MOVES.fullmatch(previous))
+        or (governor == "to" and _MOVES.search(" ".join(led)))
         or (not earlier and _CHANGED.fullmatch(previous) and not _asked_about(led[:-1]))
         or _PLANNED.search(before)
     )
