@@ -16,14 +16,13 @@ from typing import Any
 import polars as pl
 
 from operators.foundation.escape import label_text
-from operators.versions.mentions import Mention, words
+from operators.versions.asking import words
+from operators.versions.mentions import Mention
 from operators.versions.version_key import version_key
 
 MOST_SHOWN = 8
 """A note names so many of the versions that exist."""
 LONGEST_SHOWN = 40
-MOST_NAMED = 12
-"""So many versions of one question count."""
 
 KEPT = 20_000
 """So many topics and versions keep their words and order from one question to the next."""
@@ -35,9 +34,11 @@ _PLATFORMS = words(
     """python cpython pypy java jdk jvm openjdk kotlin scala gcc g++ clang llvm msvc rust rustc
     go golang ruby php perl node npm pip ubuntu debian fedora centos rhel alpine windows macos
     mac osx linux ios android kernel qt gtk cmake make automake autoconf boost glibc openssl
-    http https tls ssl json-rpc oauth usb utf unicode posix c++ ecmascript docker kubernetes
+    http https tls ssl json-rpc oauth usb utf unicode posix c++ ecmascript docker kubernetes cuda
     postgres postgresql mysql sqlite chrome firefox safari typescript"""
 )
+_WITHIN = words("in on under before")
+"""What one of these governs is a version, whatever product is named."""
 _TOKEN = re.compile(r"[a-z0-9]+")
 
 
@@ -86,17 +87,20 @@ class KnownVersions:
         said: list[str] = []
         until: datetime | None = None
         last = self._frame["released_at"].max()
-        for mention in named[:MOST_NAMED]:
+        for mention in named:
             if mention.until is not None:
                 if isinstance(last, datetime) and mention.until <= last:
                     until = min(until or mention.until, mention.until)
                     said.append(self._dated(mention.written, mention.until))
                 continue
-            if found := self._meant(mention):
+            if self._is_a_platform(mention.product):
+                continue
+            is_named = self._is_named(mention)
+            if found := self._meant(mention, is_named):
                 pinned.append(found)
                 wording = f"before {mention.written}" if mention.before else mention.written
                 said.append(_answered(wording, found, "the question names"))
-            elif self._is_surely_asked(mention):
+            elif is_named and self._must_be_one(mention):
                 said.append(self._absent(mention.written, " ".join(texts)))
         return pinned, until, said
 
@@ -110,29 +114,34 @@ class KnownVersions:
         rows = self._frame["corpus", "lineage_id", "version"].rows()
         return {row[:2] for row in rows} == {row[:2] for row in rows if row[2] in wanted}
 
-    def _meant(self, mention: Mention) -> list[str]:
-        """The spellings that ``mention`` stands for; none if its wording is not sure enough."""
-        version, parts = mention.written, mention.written.count(".")
-        marked = mention.strength == "marked"
-        if not marked and self._is_a_platform(mention.product):
-            return []
+    def _meant(self, mention: Mention, is_named: bool) -> list[str]:
+        """The spellings that ``mention`` stands for; none: no topic has such a version."""
+        version = mention.written
         if mention.before:
             place = bisect_left(self._spellings, _key(version), key=_key)
-            return self._spellings[:place] if place < len(self._spellings) else []
-        if parts == 0 and not marked and not self._names_a_topic(mention.product):
-            return []
-        exact = self._exact(version)
-        if mention.strength == "bare":
-            return exact if parts >= 2 else []
-        return exact or self._series(version)
+            return self._spellings[:place] if is_named and place < len(self._spellings) else []
+        exact = self._exact(version) if is_named or version.count(".") >= 2 else []
+        return exact or (self._series(version) if is_named else [])
 
-    def _is_surely_asked(self, mention: Mention) -> bool:
-        if self._is_a_platform(mention.product) or mention.before or mention.strength == "bare":
-            return False
-        return mention.written.count(".") >= (1 if mention.strength == "marked" else 2)
+    def _is_named(self, mention: Mention) -> bool:
+        """Whether the words around a number say that it is a version of what is here."""
+        of_a_topic = self._names_a_topic(mention.product)
+        if mention.marked or "." not in mention.written:
+            return mention.marked or (mention.named and of_a_topic)
+        if not mention.product:
+            return mention.governor != ""
+        return mention.named or of_a_topic or mention.governor in _WITHIN
 
-    def _is_a_platform(self, product: str | None) -> bool:
-        return (product or "").lower() in _PLATFORMS and not self._names_a_topic(product)
+    def _must_be_one(self, mention: Mention) -> bool:
+        """Whether a number is a version even if no topic has it: "v9.9", "Spark 9.9", "9.9.9"."""
+        of_a_topic = mention.named and self._names_a_topic(mention.product)
+        dots = mention.written.count(".")
+        fewest = 1 if mention.marked or of_a_topic else 2
+        return not mention.before and dots >= fewest and len(_numbers(mention.written)) <= 3
+
+    def _is_a_platform(self, product: str) -> bool:
+        last = product.lower().split()[-1:]
+        return not _PLATFORMS.isdisjoint(last) and not self._names_a_topic(product)
 
     def _exact(self, version: str) -> list[str]:
         key = _key(version)
@@ -172,8 +181,8 @@ class KnownVersions:
             return f'no version here is of "{written}": the oldest is of {first:%Y-%m-%d}'
         return f'answered for the versions of "{written}"'
 
-    def _names_a_topic(self, product: str | None) -> bool:
-        return not self._topic_words.isdisjoint(_tokens(product or ""))
+    def _names_a_topic(self, product: str) -> bool:
+        return not self._topic_words.isdisjoint(_tokens(product))
 
     @cached_property
     def _spellings(self) -> list[str]:
@@ -182,7 +191,8 @@ class KnownVersions:
 
     @cached_property
     def _topic_words(self) -> frozenset[str]:
-        return frozenset().union(*map(_topic_tokens, self._frame["lineage_id"].unique().to_list()))
+        names = pl.concat([self._frame["lineage_id"], self._frame["repo"]]).drop_nulls().unique()
+        return frozenset().union(*map(_topic_tokens, names.to_list()))
 
 
 def _is_among(column: str, values: Sequence[str] | None) -> pl.Expr:
@@ -209,9 +219,10 @@ def _numbers(version: str) -> list[int]:
 
 
 def _tokens(text: str) -> frozenset[str]:
-    """The words of ``text``, those with a dot in them (Node.js) also as one (nodejs)."""
+    """The words of ``text``; Node.js and nodejs are also node."""
     lower = text.lower()
     found = set(_TOKEN.findall(lower)) | set(_TOKEN.findall(re.sub(r"(?<=\w)\.(?=\w)", "", lower)))
+    found |= {word.removesuffix("js") for word in found}
     return frozenset(word for word in found if len(word) > 2 and not word.isdigit())
 
 

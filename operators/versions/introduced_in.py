@@ -11,7 +11,7 @@ the version is the subject ("Which release added X?") or the time ("In what vers
 import functools
 import re
 
-from operators.versions.mentions import LONGEST, asking
+from operators.versions.asking import LONGEST, asking
 
 _CAME = r"""(?:first\s+)?(?:introduc|add|deprecat|remov|chang|drop|renam|replac|fix|improv|extend
     |appear|start|stop|support|ship)"""

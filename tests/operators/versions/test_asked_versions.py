@@ -60,6 +60,19 @@ def understood(question: str, **topics: list[str]) -> tuple[list[list[str]], lis
         ("What is 3.3 in it?", []),
         ("Is a ratio of 5.3 good?", []),
         ("What does getblock 18 return?", []),
+        ("What changed in Node 18?", [["18.20.8"]]),
+        ("What changed in Node.js 18 and 22?", [["18.20.8"], ["22.14.0"]]),
+        ("What is new in spark 3.5?", [["3.5.3"]]),
+        ("What does the assertion say in the client 3.5?", [["3.5.3"]]),
+        ("spark 3.5 release notes", [["3.5.3"]]),
+        ("How do I upgrade from 3.3 to 3.5?", [["3.3.4"], ["3.5.3"]]),
+        ("Does it work with Python 3.5.3?", []),
+        ("Does it run on Python version 3.5?", []),
+        ("Does it work with requests 3.5?", []),
+        ("Why is the confidence 3.5?", []),
+        ("What does it return with verbosity 3.5?", []),
+        ("What does it return if Spark is 18?", []),
+        ("What does it cost, 3.5?", []),
     ],
 )
 def test_what_a_question_names_becomes_versions_that_exist(
@@ -86,6 +99,43 @@ def test_a_version_that_does_not_exist_pins_nothing_and_names_those_that_do() ->
     pinned, said = understood("What does Spark say in version 3.9.9?")
     assert pinned == []
     assert said == ["version 3.9.9 is not here; there are 2.4.7, 3.3.4, 3.5.3"]
+
+
+@pytest.mark.parametrize(
+    ("question", "version"),
+    [
+        ("What is it in version 9.9?", "9.9"),
+        ("What is new in v9.9?", "9.9"),
+        ("What does Spark 9.9 say?", "9.9"),
+        ("What does it say in 9.9.9-rc.1?", "9.9.9-rc.1"),
+    ],
+)
+def test_what_can_only_be_a_version_is_said_not_to_exist(question: str, version: str) -> None:
+    pinned, said = understood(question, spark=SPARK)
+    assert pinned == []
+    assert said == [f"version {version} is not here; there are 2.4.7, 3.3.4, 3.5.3"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Why is the ratio 9.9?",
+        "What is in 9.9 of the documents?",
+        "Does it work with Python 9.9.9?",
+        "What is at 10.0.0.1?",
+        "Why does Spark fail with 443 threads?",
+        "Which of 1, 2 and 9 is it?",
+    ],
+)
+def test_a_number_that_no_topic_has_is_no_version(question: str) -> None:
+    assert understood(question, spark=SPARK) == ([], [])
+
+
+def test_the_name_of_a_repository_says_whose_version_it_is() -> None:
+    frame = known_frame("8.0", "8.1").with_columns(repo=pl.lit("pallets/click"))
+    asked = queries({"texts": ["How does click 8.0 read a prompt?"]})
+    scope = version_scope(asked, frame, default="newest", understand=True)
+    assert scope["pinned"].to_list() == [[["8.0"]]]
 
 
 def test_of_many_versions_a_note_names_the_nearest() -> None:
