@@ -45,7 +45,7 @@ def demo() -> None:
             began = perf_counter()
             inputs = driver.question_inputs(question, top_k=3)
             answer = driver.execute(["results", "citations", "notes", "provenance"], inputs)
-            terminal.show_answer(answer, seconds=perf_counter() - began)
+            terminal.show_answer(answer, question, seconds=perf_counter() - began)
     typer.echo(
         "\nYour own: crosscorpus ingest git PATH, then crosscorpus query ... --context; this one"
         f" goes with crosscorpus collections drop {_COLLECTION}"

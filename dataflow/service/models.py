@@ -44,7 +44,8 @@ class Hit(BaseModel):
     id: str = Field(description="for fetch")
     title: str = Field(description="the label to cite")
     url: str
-    snippet: str
+    snippet: str = Field(description="the lines that answer best")
+    line: int | None = Field(None, description="of its file, where the snippet begins")
 
 
 class Read(BaseModel):

@@ -16,7 +16,7 @@ import polars as pl
 from pydantic import AfterValidator, Field
 
 from dataflow.configuration.config_model import Config
-from dataflow.driver.answer import Answer
+from dataflow.driver.answer import Answer, Passage
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.driver.visibility import visible_filters, visible_homes
 from dataflow.service import models
@@ -26,6 +26,7 @@ from dataflow.service.metrics import Metrics
 from dataflow.service.places import place_named
 from dataflow.service.protection.limits import answered
 from operators.context.prompt import SYSTEM_PROMPT
+from operators.context.snippets import snippet
 from operators.context.token_counts import head
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
@@ -103,20 +104,24 @@ def search(
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "language": language}
     asked |= {"path": path, "as_of": as_of, "version": version, "trigger": trigger}
     answer = _ask(service, query, **asked, top_k=top_k)
-    shown = answer.passages[start : start + PAGE]
+    passages = answer.passages[start : start + PAGE]
     return models.Hits(
-        results=[
-            models.Hit(
-                id=(id := f"{one.corpus}:{one.chunk_id}"),
-                title=one.label,
-                url=_url(service, one.url, id, one.path),
-                snippet=head(" ".join(one.text.split())[:SNIPPET], SNIPPET),
-            )
-            for one in shown
-        ],
+        results=[_hit(service, one, query) for one in passages],
         notes=list(answer.notes),
-        sources=sources_of(service.homes, [(one.corpus, one.repo) for one in shown]),
+        sources=sources_of(service.homes, [(one.corpus, one.repo) for one in passages]),
         next_cursor=str(start + PAGE) if start + PAGE < len(answer) else None,
+    )
+
+
+def _hit(service: Service, one: Passage, query: str) -> models.Hit:
+    id = f"{one.corpus}:{one.chunk_id}"
+    shown = snippet(one.text, query)
+    return models.Hit(
+        id=id,
+        title=one.label,
+        url=_url(service, one.url, id, one.path),
+        snippet=shown.text,
+        line=None if one.start_line is None else one.start_line + shown.line,
     )
 
 

@@ -97,8 +97,10 @@ def _printed(
             force_terminal=asked["terminal"],
             color_system="standard" if asked["terminal"] and asked["colour"] else None,
         )
+        texts = asked["question"]["query"]
         terminal.show_answer(
             answer,
+            texts if isinstance(texts, str) else "\n".join(texts),
             seconds=seconds,
             with_context=asked["context"],
             with_timings=asked["timings"],

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from textwrap import dedent, indent
+from textwrap import indent
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -20,6 +20,7 @@ from rich.text import Text
 
 from operators.context.citations import MOST_ALTERNATES
 from operators.context.prompt import SYSTEM_PROMPT
+from operators.context.snippets import snippet
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.foundation.escape import UNSEEN_IN_A_LINE
 from operators.sources.protocol import printable
@@ -36,7 +37,6 @@ OUT = Console(soft_wrap=True, highlight=False)
 ERR = Console(stderr=True, highlight=False)
 _LINE_SECONDS = 10.0
 _CITATIONS = 8  # links that are shown
-_SNIPPET, _SNIPPET_LINES = 240, 5
 _ISSUES_SHOWN, _SLOWEST = 10, 6
 _ENDINGS = 12  # that are counted one by one
 _NAMED = 3  # files that were left out for one reason
@@ -114,6 +114,7 @@ def other_places(result: Mapping[str, Any]) -> list[str]:
 
 def show_answer(
     answer: Mapping[str, Any],
+    asked: str,
     *,
     seconds: float,
     with_context: bool = False,
@@ -121,7 +122,10 @@ def show_answer(
     served: str = "",
     out: Console = OUT,
 ) -> None:
-    """Print ranked results with labels and links, the context if asked for, notes and the time."""
+    """Print ranked results with labels, links and the lines that answer what was ``asked``.
+
+    The context comes where that is wanted, then notes and the time.
+    """
     results = answer["results"]
     for place, result in enumerate(results.iter_rows(named=True), start=1):
         out.print(
@@ -135,7 +139,7 @@ def show_answer(
             out.print(Text(f"    {result['source_url']}", style="blue"))
         for other in other_places(result):
             out.print(Text(f"    also in {other}", style="dim"))
-        out.print(Text(indent(_snippet(result["text"]), "    ")))
+        out.print(Text(indent(_snippet(result["text"], asked), "    ")))
     if results.is_empty():
         why = "; ".join(answer["unmet_filters"]["note"])
         out.print(Text(f"No match: {why}." if why else _no_match(answer["provenance"]["searched"])))
@@ -185,13 +189,9 @@ def _no_match(searched: Mapping[str, Mapping[str, str]]) -> str:
     return line if statuses <= {"ok", "empty"} else f"{line} The notes say what was left out."
 
 
-def _snippet(text: str) -> str:
-    """The beginning of ``text``, line by line: what is indented in code stays so."""
-    lines = [line.rstrip() for line in text.expandtabs(4).split("\n") if line.strip()]
-    more = len(lines) > _SNIPPET_LINES
-    lines = dedent("\n".join(lines[:_SNIPPET_LINES])).split("\n")
-    shown = "\n".join(UNSEEN_IN_A_LINE.sub(" ", line) for line in lines)
-    return shown[: _SNIPPET - 1] + "…" if more or len(shown) > _SNIPPET else shown
+def _snippet(text: str, asked: str) -> str:
+    lines = snippet(text, asked).text.split("\n")
+    return "\n".join(UNSEEN_IN_A_LINE.sub(" ", line) for line in lines)
 
 
 def _where_time_went(provenance: Mapping[str, Any]) -> str:

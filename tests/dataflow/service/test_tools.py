@@ -31,7 +31,10 @@ def test_a_search_names_passages_that_fetch_gives_exactly(service: Service, code
     assert hit.url == f"{service.page}/{hit.id.replace(':', '%3A')}"
     text = tools.fetch(service, hit.id)
     assert text.text.strip() in code
-    assert " ".join(text.text.split())[:100] == hit.snippet[:100]
+    first = hit.snippet.split("\n")[0].rstrip("…")
+    assert first
+    assert first in text.text
+    assert code.splitlines()[hit.line - 1].strip().startswith(first.strip())
     assert text.metadata["repo"] == "org/app"
 
 
@@ -277,4 +280,4 @@ def test_a_search_and_a_fetch_have_the_fields_that_connectors_read() -> None:
     assert {"id", "title", "text", "url", "metadata"} <= set(Text.model_fields)
     hit = {"id": "code:1", "title": "[code: a.py]", "url": "file:a.py", "snippet": "x"}
     found = Hits(results=[Hit(**hit)], notes=[], sources=[])
-    assert found.model_dump(mode="json")["results"] == [hit]
+    assert found.model_dump(mode="json")["results"] == [{**hit, "line": None}]

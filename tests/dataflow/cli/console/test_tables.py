@@ -55,7 +55,7 @@ def test_a_reply_is_plain_data_in_the_shape_that_was_asked_for(
         )
         told = ask(json.loads(json.dumps(ASKED)))
         assert json.loads(json.dumps(told)) == told
-        assert told["out"].startswith(" 1  [code: src/cache.py:1-3]")
+        assert told["out"].startswith(" 1  [code: src/cache.py:1-3 flush_cache]")
         assert "\x1b" not in told["out"]
         assert (told["page"], told["degraded"]) == (None, False)
         coloured = ask({**ASKED, "terminal": True})["out"]
@@ -250,7 +250,7 @@ def test_characters_that_steer_a_terminal_are_not_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     row: dict[str, Any] = {**MEMBER, "lineage_id": "a\x1b[2J", "corpus": "docs", "version": "1"}
-    row |= {"date_source": "explicit", "passages": 3, "newest": True} | dict.fromkeys(COUNTED)
+    row |= {"date_source": "explicit", "passages": 3, "newest": True} | dict.fromkeys((*COUNTED, "continues"))
     show_versions(pl.DataFrame([row]))
     out = capsys.readouterr().out
     assert "\x1b" not in out

@@ -154,11 +154,11 @@ def test_code_keeps_its_lines_and_the_time_is_one_number(
         "notes": pl.DataFrame({"note": []}),
         "provenance": {"timings": {"fused": 1.5}, "searched": {}},
     }
-    show_answer(answer, seconds=0.214)
+    show_answer(answer, "cache", seconds=0.214)
     shown = capsys.readouterr().out
     assert "\n    def f(x):\n        return x [31m\n    pass\n" in shown
     assert shown.endswith("…\n0.21 s\n")
-    show_answer(answer, seconds=0.214, with_timings=True)
+    show_answer(answer, "cache", seconds=0.214, with_timings=True)
     assert capsys.readouterr().out.endswith("0.21 s; fused 1.5 ms\n")
 
 
@@ -210,7 +210,7 @@ def test_no_name_and_no_text_of_a_corpus_commands_the_terminal(
         "notes": pl.DataFrame({"note": []}),
         "provenance": {"timings": {}, "searched": {}, "parameters": {}},
     }
-    show_answer(answer, seconds=0.2)
+    show_answer(answer, "cache", seconds=0.2)
     show_report(IngestReport(failed=[ReadIssue(said, said)], notes=[ReadIssue("a.md", said)]))
     shown = capsys.readouterr().out
     assert not UNSEEN.search(shown)
@@ -256,7 +256,7 @@ def test_a_terminal_shows_some_citations_and_says_how_many_more_there_are(
         "unmet_filters": pl.DataFrame({"note": []}),
         "provenance": provenance,
     }
-    show_answer(answer, seconds=0.1)
+    show_answer(answer, "cache", seconds=0.1)
     out = capsys.readouterr().out
     assert out.count("[docs: ") == shown
     assert (f"... and {rest} more (--json" in out) == (rest > 0)

@@ -1,0 +1,41 @@
+"""The part of a passage that a list of results shows: the lines that answer, as they stand."""
+
+from textwrap import dedent
+from typing import NamedTuple
+
+from operators.foundation.tokenizer import vocabulary
+
+LONGEST = 300
+"""Characters of a snippet."""
+
+MOST_LINES = 5
+"""Lines of a snippet that are not blank."""
+
+
+class Snippet(NamedTuple):
+    """``text`` begins on the line ``line`` of its passage, counted from 0."""
+
+    text: str
+    line: int
+
+
+def snippet(text: str, asked: str) -> Snippet:
+    """The lines of ``text`` that have most of the words of ``asked``, the first ones of equals.
+
+    Blank lines are left out, and what all lines are indented by. Where something follows, the text
+    ends in an ellipsis. A long single line is shown from the beginning.
+
+    >>> snippet("#\\n" * 10 + "  def flush():\\n    go()\\n", "flush")
+    Snippet(text='def flush():\\n  go()', line=10)
+    """
+    lines = [(n, one.rstrip()) for n, one in enumerate(text.expandtabs(4).split("\n"))]
+    lines = [(n, one) for n, one in lines if one.strip()]
+    if not lines:
+        return Snippet("", 0)
+    words = vocabulary(asked)
+    has = [words & vocabulary(one) for _, one in lines]
+    begins = range(len(lines)) if words else range(1)
+    best = max(begins, key=lambda n: (len(set().union(*has[n : n + MOST_LINES])), bool(has[n]), -n))
+    shown = dedent("\n".join(one for _, one in lines[best : best + MOST_LINES]))
+    more = len(shown) > LONGEST or best + MOST_LINES < len(lines)
+    return Snippet(shown[: LONGEST - 1].rstrip() + "…" if more else shown, lines[best][0])
