@@ -6,6 +6,7 @@ the newest down.
 """
 
 from collections import defaultdict
+from datetime import datetime
 from functools import cache
 
 import numpy as np
@@ -30,21 +31,25 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     passage of its topic's newest version takes its place, if the list has one. An old passage stays
     if it has a word of the question that no newest version of the list has, of a long question
     ``SHARE`` of its words.
-    A question that asks for a version (``scope``: ``VERSION_SCOPE``) or a moment keeps its list.
+    A question as of a moment takes the newest of that moment: what was superseded later, or nobody
+    knows when, is current. One that asks for a version (``scope``: ``VERSION_SCOPE``) keeps its
+    list.
     """
     if hits["last_version"].null_count() == hits.height:
         return hits
     hits = by_rank(hits)
-    plain = set(scope.filter(version_policy="newest")["query_id"])
-    undated = queries.filter(pl.col("as_of").is_null() & pl.col("query_id").is_in(plain))
+    asks_newest = scope.filter(pl.col("version_policy").is_in(["newest", "as_of"]))
+    plain = queries.filter(pl.col("query_id").is_in(set(asks_newest["query_id"])))
+    moments = dict(asks_newest["query_id", "versions_as_of"].iter_rows())
+    moments |= dict(plain.drop_nulls("as_of")["query_id", "as_of"].iter_rows())
     score = hits["score"].to_numpy().copy()
     topic, last = hits["lineage_id"].to_list(), hits["last_version"].to_list()
-    document = hits["document_id"].to_list()
+    document, since = hits["document_id"].to_list(), hits["superseded_at"].to_list()
     texts = pl.concat_str("title", "anchor", "path", "text", separator="\n", ignore_nulls=True)
     said = hits.select(texts).to_series().to_list()
     words = {
         query_id: vocabulary("\n".join(asked))
-        for query_id, asked in undated["query_id", "texts"].iter_rows()
+        for query_id, asked in plain["query_id", "texts"].iter_rows()
     }
     any_asked = set[str]().union(*words.values())
 
@@ -58,10 +63,11 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
         rows_of[query_id].append(row)
     for query_id, asked in words.items():
         rows = rows_of[query_id]
-        old = [row for row in rows if last[row] is not None]
+        moment = moments.get(query_id)
+        old = [row for row in rows if last[row] is not None and _gone(since[row], moment)]
         if not old:
             continue
-        current = [row for row in rows if last[row] is None]
+        current = sorted(set(rows).difference(old))
         only_old = asked.intersection(set[str]().union(*(asked_in(said[row]) for row in old)))
         for row in current:  # the first few have nearly all words
             if not only_old:
@@ -78,3 +84,8 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
             limit = np.nextafter(best[:HEAD][-1], -np.inf)
             score[replaced] = np.minimum(score[replaced], limit)
     return ranked(hits, pl.Series(score))
+
+
+def _gone(since: datetime | None, moment: datetime | None) -> bool:
+    """Whether what was superseded at ``since`` (None: unknown) was so at ``moment`` (None: now)."""
+    return moment is None or (since is not None and since < moment)

@@ -70,13 +70,21 @@ def test_a_topic_whose_newest_version_is_not_in_the_list_gives_way_too() -> None
     [
         asked(policy="all"),
         asked(policy="pinned"),
-        asked(policy="as_of"),
         asked(as_of=datetime(2020, 1, 1, tzinfo=UTC)),
     ],
-    ids=["all", "pinned", "as of", "a moment"],
+    ids=["all", "pinned", "a moment"],
 )
 def test_a_question_for_a_version_or_a_moment_is_left_alone(question: list[pl.DataFrame]) -> None:
     assert newest_stands(LIST, *question).equals(LIST)
+
+
+def test_as_of_a_moment_the_newest_of_that_moment_stands_for_its_topic() -> None:
+    since = [datetime(year, 1, 1, tzinfo=UTC) for year in (2019, 2022)]
+    rows = [{}, {**OLD, "superseded_at": since[0]}, {}, {**OLD, "superseded_at": since[1]}]
+    at = asked(policy="as_of", as_of=datetime(2020, 1, 1, tzinfo=UTC))
+    assert order(newest_stands(hits(*rows), *at)) == [0, 3, 2, 1]
+    later = asked(policy="as_of", as_of=datetime(2023, 1, 1, tzinfo=UTC))
+    assert order(newest_stands(hits(*rows, NEW), *later)) == [0, 4, 2, 1, 3]
 
 
 rows_of = st.lists(
