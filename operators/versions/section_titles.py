@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-FEWEST = 4
+FEWEST = 2
 """Titles of one file in one version that show what they share."""
 
 MOST = 0.8
