@@ -16,9 +16,11 @@ from operators.postgres import replication, undeleted_notes
 from operators.postgres.search import filter_values
 from operators.postgres.search import surroundings as around
 from operators.postgres.store import COUNTED, CollectionInfo, Home
+from operators.ranking import weak_evidence as weak
 from operators.ranking.file_evidence import one_of_each_file
 from operators.ranking.query_filters import visible_parts
 from operators.ranking.total_order import cut
+from operators.ranking.weak_evidence import BELOW
 from operators.versions import version_choice
 
 
@@ -120,7 +122,16 @@ def incomplete_corpora(
 
 
 @tag(stage="notes", frame="NOTES")
+def weak_evidence(
+    score_scale: pl.DataFrame, embedder: Any, weak_below: dict[str, float] = BELOW
+) -> pl.DataFrame:
+    """A note for each question that nothing here seems to answer."""
+    return weak.notes(score_scale, embedder.model, weak_below)
+
+
+@tag(stage="notes", frame="NOTES")
 def context_notes(
+    weak_evidence: pl.DataFrame,
     outcomes: pl.DataFrame,
     reduced_queries: pl.DataFrame,
     version_scope: pl.DataFrame,
@@ -133,7 +144,7 @@ def context_notes(
     faults = search_outcomes.faults(outcomes)
     said = [search_outcomes.notes(faults, reduced_queries), version_choice.notes(version_scope)]
     said += [exact_phrase.notes(version_order, reduced_queries), unmet_filters]
-    return stacked([*said, replica_lag, incomplete_corpora])
+    return stacked([*said, weak_evidence, replica_lag, incomplete_corpora])
 
 
 @tag(stage="notes", frame="NOTES")

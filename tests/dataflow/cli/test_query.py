@@ -28,7 +28,7 @@ def test_a_person_sees_labels_context_and_where_the_time_went(
     crosscorpus: Any, collection: str
 ) -> None:
     done = crosscorpus("query", "flush the cache", "-C", collection, "--context")
-    assert "[code: src/cache.py:1-3]" in done.stdout
+    assert "[code: src/cache.py:1-3 flush_cache]" in done.stdout
     assert "── context ──" in done.stdout
     assert re.search(r"\n\d+\.\d\d s\n$", done.stdout)
     timed = crosscorpus("query", "flush the cache", "-C", collection, "--timings")
@@ -47,7 +47,8 @@ def test_a_person_may_ask_why_a_passage_is_missing(
     assert "src/cache.py" in text
     assert "[docs: docs/cache.md" in text
     found = crosscorpus(*asked, "--explain-chunk", "src/cache.py:2")
-    assert re.search(r"\[code: src/cache.py:1-3\]  in the context: 1st in the", found.stdout)
+    label = "[code: src/cache.py:1-3 flush_cache]"
+    assert f"{label}  in the context: 1st in the" in found.stdout
     outside = crosscorpus(*asked, "--explain-chunk", "src/cache.py:900")
     assert (outside.returncode, "its chunks end with line 3" in outside.stderr) == (2, True)
     unknown = crosscorpus(*asked, "--explain-chunk", "docs/cahe.md")
@@ -109,7 +110,7 @@ def test_a_typed_weight_of_a_language_counts_and_a_language_that_nothing_has_is_
         found = {r["source_label"]: r["score"] for r in json.loads(done.stdout)["results"]}
         return found, done.stderr
 
-    label = "[code: src/cache.py:1-3]"
+    label = "[code: src/cache.py:1-3 flush_cache]"
     plain, _ = scores()
     weighed, said = scores("--languages", "python=1.2, ruts=2")
     assert weighed == plain | {label: plain[label] * 1.2}

@@ -48,7 +48,7 @@ def test_an_agent_asks_over_its_own_pipe(server_dsn: str, home: Path, collection
         async with Client(given) as client:
             return await found(client)
 
-    assert "[code: src/cache.py:1-3]" in anyio.run(ask)
+    assert "[code: src/cache.py:1-3 flush_cache]" in anyio.run(ask)
 
 
 def test_every_line_on_its_pipe_is_answered_and_the_next_one_too(
@@ -275,7 +275,7 @@ def test_spans_on_the_console_leave_an_agents_pipe_to_the_protocol(
             async with Client(stdio_client(given, errlog=errors)) as client:
                 return await found(client)
 
-    assert "[code: src/cache.py:1-3]" in anyio.run(ask)
+    assert "[code: src/cache.py:1-3 flush_cache]" in anyio.run(ask)
     assert f'"name": "retrieval {collection}"' in said.read_text()
 
 
