@@ -46,7 +46,8 @@ def whole_passages(
 
     The first ``grown`` passages of a question grow to their section or definition, up to
     ``longest_grown`` characters: they take in what comes before under the same heading, then what
-    comes after. The more a reader gets of each passage, the fewer there are.
+    comes after. The more a reader gets of each passage, the fewer there are. One that newer versions
+    lack does not grow: what stands around it is outdated.
 
     ``around`` is ``SURROUNDINGS``. The column ``parts`` tells the chunks of each passage.
     """
@@ -57,14 +58,15 @@ def whole_passages(
         places[corpus, chunk_id] = (corpus, key), ordinal
         documents[corpus, key][ordinal] = _Chunk(chunk_id, *chunk)
     hits: dict[tuple[int, tuple[str, str]], dict[int, int]] = defaultdict(dict)
-    ranks = ordered["rank"].to_list()
+    current = ordered.select("rank", pl.col("last_version").is_null()).rows()
+    most_of = [longest_grown if is_current and rank < grown else 0 for rank, is_current in current]
     for row, (query, *chunk) in enumerate(ordered["query_id", "corpus", "chunk_id"].iter_rows()):
         if at := places.get((chunk[0], chunk[1])):
             hits[query, at[0]][at[1]] = row
     passages: dict[int, list[_Chunk]] = {}
     gone: set[int] = set()
     for (_, name), rows in hits.items():
-        most = {place: longest_grown if ranks[row] < grown else 0 for place, row in rows.items()}
+        most = {place: most_of[row] for place, row in rows.items()}
         for first, last in _runs(documents[name], most, longest):
             inside = sorted(row for place, row in rows.items() if first <= place <= last)
             passages[inside[0]] = [documents[name][place] for place in range(first, last + 1)]

@@ -69,6 +69,13 @@ def test_the_best_passages_begin_where_their_section_does() -> None:
     assert read(grown(around, 4, 0, grown=2, longest_grown=10 * SIZE)) == [[2, 3, 4, 5], [0, 1]]
 
 
+def test_what_newer_versions_lack_does_not_grow_into_outdated_text() -> None:
+    around = document(*"bbbbb")
+    old = hits(around, 2).with_columns(last_version=pl.lit("1.0"))
+    found = whole_passages(old, around, longest=SIZE, grown=1, longest_grown=9 * SIZE)
+    assert read(found) == [[2]]
+
+
 def test_what_comes_before_goes_in_first_and_no_passage_is_too_long() -> None:
     around = document(*"bbbbb")
     assert read(grown(around, 2, grown=1, longest_grown=2 * SIZE)) == [[1, 2]]
