@@ -46,8 +46,8 @@ def whole_passages(
 
     The first ``grown`` passages of a question grow to their section or definition, up to
     ``longest_grown`` characters: they take in what comes before under the same heading, then what
-    comes after. The more a reader gets of each passage, the fewer there are. One that newer versions
-    lack does not grow: what stands around it is outdated.
+    comes after. The more a reader gets of each passage, the fewer there are. A passage that newer
+    versions lack does not grow: what stands around it is outdated.
 
     ``around`` is ``SURROUNDINGS``. The column ``parts`` tells the chunks of each passage.
     """
