@@ -188,8 +188,7 @@ def _check_entries(folder: Path) -> None:
     """
     waiting = [] if folder.is_symlink() or not folder.is_dir() else [folder]
     while waiting:
-        for path in waiting.pop().iterdir():
-            mode = path.lstat().st_mode
+        for path, mode in _entries(waiting.pop()):
             if path in (folder / "hooks", folder / "modules") or stat.S_ISSOCK(mode):
                 continue
             if stat.S_ISDIR(mode):
@@ -201,6 +200,14 @@ def _check_entries(folder: Path) -> None:
                         f"{printable(str(path))} is a link or no file, which no clone has; "
                         "clone the repository, then give the clone"
                     )
+
+
+def _entries(folder: Path) -> Iterator[tuple[Path, int]]:
+    """What is in a folder, with its mode; git may take a file or the folder away meanwhile."""
+    with suppress(FileNotFoundError):
+        for path in sorted(folder.iterdir()):
+            with suppress(FileNotFoundError):
+                yield path, path.lstat().st_mode
 
 
 def cut_commits(root: Path) -> frozenset[str]:

@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -115,6 +116,28 @@ def test_a_worktree_and_a_submodule_are_read(repo: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("entry", ["refs", "objects", "objects/pack", "index", "packed-refs"])
+def test_a_git_folder_that_git_tidies_up_meanwhile_is_read(repo: Any) -> None:
+    repo.commit("first", **{"a.py": "1"})
+    objects, done = repo.path / ".git/objects", threading.Event()
+
+    def tidy() -> None:
+        while not done.is_set():
+            for n in range(40):
+                (objects / f"z{n}").mkdir(exist_ok=True)
+                (objects / f"z{n}/part").write_bytes(b"")
+            for n in range(40):
+                shutil.rmtree(objects / f"z{n}")
+
+    tidying = threading.Thread(target=tidy)
+    tidying.start()
+    try:
+        for _ in range(60):
+            open_repository(repo.path)
+    finally:
+        done.set()
+        tidying.join()
+
+
 def test_a_git_folder_with_a_link_to_another_repository_is_refused(
     repo: Any, tmp_path: Path, entry: str
 ) -> None:
