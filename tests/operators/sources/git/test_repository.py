@@ -115,7 +115,6 @@ def test_a_worktree_and_a_submodule_are_read(repo: Any, tmp_path: Path) -> None:
         assert open_repository(root).root == root
 
 
-@pytest.mark.parametrize("entry", ["refs", "objects", "objects/pack", "index", "packed-refs"])
 def test_a_git_folder_that_git_tidies_up_meanwhile_is_read(repo: Any) -> None:
     repo.commit("first", **{"a.py": "1"})
     objects, done = repo.path / ".git/objects", threading.Event()
@@ -138,6 +137,7 @@ def test_a_git_folder_that_git_tidies_up_meanwhile_is_read(repo: Any) -> None:
         tidying.join()
 
 
+@pytest.mark.parametrize("entry", ["refs", "objects", "objects/pack", "index", "packed-refs"])
 def test_a_git_folder_with_a_link_to_another_repository_is_refused(
     repo: Any, tmp_path: Path, entry: str
 ) -> None:
