@@ -34,7 +34,7 @@ def snippet(text: str, asked: str) -> Snippet:
         return Snippet("", 0)
     words = vocabulary(asked)
     has = [words & vocabulary(one) for _, one in lines]
-    begins = range(len(lines)) if words else range(1)
+    begins = range(len(lines)) if words and len(lines) > MOST_LINES else range(1)
     best = max(begins, key=lambda n: (len(set().union(*has[n : n + MOST_LINES])), bool(has[n]), -n))
     shown = dedent("\n".join(one for _, one in lines[best : best + MOST_LINES]))
     more = len(shown) > LONGEST or best + MOST_LINES < len(lines)

@@ -366,13 +366,13 @@ def test_what_changed_is_read_before_the_answer_as_it_was_read_first(
     head = git("rev-parse", "HEAD")
     with served(server_dsn, home, "fresh") as (_, address):
         write({"kept/a.md": "# A\n\nAn okapi.\n"})
-        assert told(address) == ({"# A A zebra."}, [(head, "changed files: 1")])
+        assert told(address) == ({"# A\nA zebra."}, [(head, "changed files: 1")])
     with served(server_dsn, home, "fresh", "--refresh") as (_, address):
         assert told(address) == ({"# A An okapi."}, [(head, None)])
         write({"kept/a.md": "# A\n\nA zebra again.\n", "left/b.md": "# B\n\nMore.\n"})
         git("commit", "-qam", "Second")
         time.sleep(1.1)
-        assert told(address) == ({"# A A zebra again."}, [(git("rev-parse", "HEAD"), None)])
+        assert told(address) == ({"# A\nA zebra again."}, [(git("rev-parse", "HEAD"), None)])
 
 
 def test_a_commit_that_brings_modules_of_the_servers_own_runs_no_code(
