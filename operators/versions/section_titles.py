@@ -61,9 +61,14 @@ def _shared(titles: Sequence[list[str]]) -> list[str]:
 
 
 def _without(words: list[str], first: list[str], last: list[str]) -> str:
-    """The title of ``words`` without the beginning and the end that it shares with others."""
+    """The title of ``words`` without the beginning and the end that it shares with others.
+
+    What has nothing else stays as it is.
+    """
+    whole = "-".join(words)
     if first and words[: len(first)] == first and len(words) > len(first):
         words = words[len(first) :]
     if last and words[-len(last) :] == last and len(words) > len(last):
         words = words[: -len(last)]
-    return "-".join(words).strip(_EDGES)
+    left = "-".join(words).strip(_EDGES)
+    return left if any(map(str.isalnum, left)) else whole
