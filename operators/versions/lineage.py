@@ -59,9 +59,6 @@ LINEAGES = pl.Schema(
     }
 )
 
-SAME_PAGE = 0.3
-"""Least likeness of pages that share path and title with others of their version."""
-
 FEW_PAIRS = 2_500
 """Pairs of documents of one path and title that are all looked at."""
 
@@ -200,13 +197,13 @@ def _numbers_by_value(identifier: str) -> list[tuple[int, str]]:
 def _runs(pages: list[Page], least: float | None = None) -> list[list[Page]]:
     """Pages that share their names, as runs of versions; ``least``: the likeness they need."""
     by_version = [list(of) for _, of in groupby(sorted(pages, key=_total), key=lambda p: p.order)]
+    several = least is None and any(len(of) > 1 for of in by_version)
     if least is None:
-        several = any(len(of) > 1 for of in by_version)
-        nameless = bool(pages) and pages[0].names.path is None
-        least = SAME_PAGE if several else SAME_NAMES if nameless else 0.0
+        least = SAME_NAMES if pages and pages[0].names.path is None else 0.0
     runs: list[list[Page]] = []
     for of in by_version:
-        continued = _continued(of, runs, least)
+        ends = [run[-1] for run in runs]
+        continued = _sections(of, ends) if several else _continued(of, ends, least)
         for place, page in enumerate(of):
             if place in continued:
                 runs[continued[place]].append(page)
@@ -215,13 +212,10 @@ def _runs(pages: list[Page], least: float | None = None) -> list[list[Page]]:
     return runs
 
 
-def _continued(pages: list[Page], runs: list[list[Page]], least: float) -> dict[int, int]:
-    """The run that each page of a version continues, by their places; the surest pairs first."""
-    ends = [run[-1] for run in runs]
-    if least == 0.0 and len(pages) == 1 and len(runs) == 1:
+def _continued(pages: list[Page], ends: list[Page], least: float) -> dict[int, int]:
+    """Which of ``ends`` each page of a version continues, by their places; surest pairs first."""
+    if least == 0.0 and len(pages) == 1 and len(ends) == 1:
         return {0: 0}
-    if least == SAME_PAGE:
-        return _sections(pages, ends)
     pairs = set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
     same = _of_one_identifier(pages, ends)
     if least == 0.0:

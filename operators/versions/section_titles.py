@@ -31,9 +31,9 @@ def section_titles(titles: Sequence[str]) -> list[str]:
     """The ``titles`` of one file's sections in one version, without what is not the heading.
 
     The titles are normalized: words in lower case with hyphens between them
-    (:mod:`operators.versions.normalized_names`). Numbers of sections go, and
-    words at the beginning or the end that ``MOST`` of the titles share, if a digit is among them or
-    a section's number comes after them.
+    (:mod:`operators.versions.normalized_names`). Numbers of sections go, and words at the beginning
+    or the end that ``MOST`` of the titles share, if a digit is among them or a section's number
+    comes after them.
 
     >>> section_titles(["h-05:-1.-fields", "h-05:-1.1.-order", "h-05:-2.-loss", "h-05:-a.ids"])
     ['fields', 'order', 'loss', 'ids']

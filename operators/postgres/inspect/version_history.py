@@ -67,26 +67,28 @@ def continues(rows: Sequence[dict[str, Any]], said: Sequence[Correction]) -> lis
 
     None where nothing is: path and title are the same.
     """
-    by_hand = {(of.kind, of.one): of for of in said}
+    begun = {of.one for of in said if of.kind == "split"}
+    joins = [{of.one, of.other} for of in said if of.kind == "join"]
+    keys = [row["document_key"] for row in rows]
     found: list[str | None] = []
-    before: dict[str, Any] | None = None
-    for row in rows:
-        parts = ["begins here by hand"] if ("split", row["document_key"]) in by_hand else []
-        if before is not None:
-            pair = sorted((row["document_key"], before["document_key"]))
-            if any(of.kind == "join" and [of.one, of.other] == pair for of in said):
-                parts.append("joined by hand")
-            one, two = (
-                normalize_names(of["path"], of["title"], of["document_id"], of["version"])
-                for of in (before, row)
-            )
-            if one.path != two.path:
-                parts.append(f"moved from {before['path']}")
-            if one.title != two.title:
-                parts.append(f"was {before['title']!r}")
-        found.append("; ".join(parts) or None)
-        before = row
+    for place, row in enumerate(rows):
+        parts = ["begins here by hand"] if row["document_key"] in begun else []
+        changed = _renamed(rows[place - 1], row) if place else []
+        spanned = (pair & {*keys[:place]} and pair & {*keys[place:]} for pair in joins)
+        if changed and any(spanned):
+            parts.append("joined by hand")
+        found.append("; ".join(parts + changed) or None)
     return found
+
+
+def _renamed(before: dict[str, Any], row: dict[str, Any]) -> list[str]:
+    """What the path and the title of the version before were, as far as they differ."""
+    one, two = (
+        normalize_names(of["path"], of["title"], of["document_id"], of["version"])
+        for of in (before, row)
+    )
+    moved = [f"moved from {before['path']}"] if one.path != two.path else []
+    return [*moved, f"was {before['title']!r}"] if one.title != two.title else moved
 
 
 def diff_versions(

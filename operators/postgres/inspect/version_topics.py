@@ -109,29 +109,29 @@ def document_named(store: Store, name: str, corpus: str | None = None) -> dict[s
 
     Raises:
         UnknownName: no document has that name; names the nearest.
-        CrosscorpusError: several topics have.
+        CrosscorpusError: several topics or documents have.
     """
     try:
         return lineage_named(store, name, corpus).to_dicts()[-1]
     except UnknownName:
         values = {"name": name.strip(), "corpus": corpus}
         rows = store.rows(
-            "SELECT document_key::text, corpus, version FROM documents d"
+            "SELECT document_id = %(name)s, document_key::text, corpus, version FROM documents d"
             " WHERE %(name)s IN (document_id, path, title) AND state = 'indexed'"
-            f" AND (%(corpus)s::text IS NULL OR corpus = %(corpus)s)"
+            " AND (%(corpus)s::text IS NULL OR corpus = %(corpus)s)"
             f" AND {within_border('d', store.border, values)}"
-            " ORDER BY %(name)s = document_id DESC, document_key LIMIT 2",
+            " ORDER BY 1 DESC, document_key LIMIT 2",
             values,
         )
         if not rows:
             raise
-        if len(rows) > 1 and rows[0][1:] != rows[1][1:]:
+        is_id = [row[0] for row in rows]
+        if len(rows) > 1 and is_id != [True, False]:
             raise CrosscorpusError(
                 f"{name!r} is several documents: give the identifier of one (doc_id)"
             ) from None
-        return dict(zip(("document_key", "corpus", "version"), rows[0], strict=True)) | {
-            "lineage_id": None
-        }
+        _, key, of, version = rows[0]
+        return {"document_key": key, "corpus": of, "version": version, "lineage_id": None}
 
 
 def _members(conn: Connection, values: Mapping[str, Any], seen: str) -> pl.DataFrame:

@@ -58,6 +58,7 @@ def test_two_topics_are_joined_and_stay_so_when_they_are_read_again(
     told = list_versions(store, "install")["continues"].to_list()
     assert told[1] is None
     assert "moved from 2.0/setup.md" in told[2]
+    assert told[2].startswith("joined by hand; ")
     assert verify_versions(store).is_empty()
     ((corpus, said),) = corrections_in_words(store)
     assert corpus == "docs"
