@@ -45,9 +45,11 @@ def context_order(context_candidates: pl.DataFrame) -> pl.DataFrame:
 
 @tag(stage="context", io="postgres", fail_open="empty", frame="SURROUNDINGS")
 @config.when_not(whole_passages_variant="off")
-def surroundings(homes: dict[str, Home], context_order: pl.DataFrame) -> pl.DataFrame:
-    """The chunks before and after each passage in its document."""
-    return around.surroundings(homes, context_order)
+def surroundings(
+    homes: dict[str, Home], context_order: pl.DataFrame, grown_passages: int = 3
+) -> pl.DataFrame:
+    """The passages' chunks in their documents, and those around the best passages."""
+    return around.surroundings(homes, context_order, grown=grown_passages)
 
 
 @tag(stage="context", frame="FUSED")

@@ -120,7 +120,7 @@ def _hit(service: Service, one: Passage, query: str) -> models.Hit:
         id=id,
         title=one.label,
         url=_url(service, one.url, id, one.path),
-        snippet=shown.text,
+        snippet=head(shown.text, SNIPPET),
         line=None if one.start_line is None else one.start_line + shown.line,
     )
 

@@ -1,6 +1,6 @@
 """The chunks around some chunks in their documents, for a context in which passages are whole."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,32 +14,37 @@ REACH = 4
 """Chunks before and after each that are read."""
 
 
-def surroundings(homes: Mapping[str, Home], hits: pl.DataFrame) -> pl.DataFrame:
-    """``SURROUNDINGS``: the chunks of ``hits`` and ``REACH`` before and after each.
+def surroundings(homes: Mapping[str, Home], hits: pl.DataFrame, *, grown: int) -> pl.DataFrame:
+    """``SURROUNDINGS``: the chunks of ``hits``, and ``REACH`` before and after the first ``grown``.
 
-    ``hits`` has the columns corpus and chunk_id. A corpus that cannot be read raises; chunks that
-    have been deleted since are missing.
+    ``hits`` has the columns corpus, chunk_id and rank, from 0. A corpus that cannot be read raises;
+    chunks that have been deleted since are missing.
     """
     parts = []
-    for (corpus,), of in hits.select("corpus", "chunk_id").unique().group_by("corpus"):
+    for (corpus,), of in hits.select("corpus", "chunk_id", "rank").group_by("corpus"):
         if (home := homes.get(str(corpus))) is None:
             continue
         deadline = Deadline.after(None, f"reading around chunks of corpus {corpus!r}")
-        ids = sorted(of["chunk_id"].to_list())
-        rows = run(home.store, deadline, partial(_read, held_as=home.corpus, ids=ids))
+        ids = sorted(set(of["chunk_id"]))
+        wide = set(of.filter(pl.col("rank") < grown)["chunk_id"])
+        read = partial(_read, held_as=home.corpus, ids=ids, wide=wide)
+        rows = run(home.store, deadline, read)
         parts += [(corpus, *row) for row in rows]
     return pl.DataFrame(sorted(parts), schema=SURROUNDINGS, orient="row")
 
 
-def _read(conn: Connection, *, held_as: str, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+def _read(
+    conn: Connection, *, held_as: str, ids: Sequence[int], wide: Collection[int]
+) -> list[tuple[Any, ...]]:
     # Two statements: chunks that are spread over the nodes of a cluster join on their ids alone.
     places = conn.execute(
-        "SELECT document_key, ordinal FROM chunks"
+        "SELECT chunk_id, document_key, ordinal FROM chunks"
         " WHERE corpus = %s AND chunk_id = ANY(%s::bigint[])",
         (held_as, list(ids)),
     ).fetchall()
+    reach = [(key, at, REACH if chunk_id in wide else 0) for chunk_id, key, at in places]
     wanted = {
-        (key, near) for key, at in places for near in range(max(at - REACH, 0), at + REACH + 1)
+        (key, near) for key, at, most in reach for near in range(max(at - most, 0), at + most + 1)
     }
     keys = sorted({key for key, _ in wanted})
     return conn.execute(
