@@ -201,7 +201,7 @@ def _superseded(
     """When each document was stored (None: it is gone), and the rows of all old passages."""
     rows: list[SupersededChunk] = []
     read: list[datetime | None] = []
-    later: _Later | None = None
+    later = _beyond(store, corpus, versions)
     for row in versions.sort("position", descending=True).iter_rows(named=True):
         at, document = version_store.passages(store, corpus, row["document_key"])
         read.append(at)
@@ -218,6 +218,20 @@ def _superseded(
         newest, newest_since = (later.newest, later.newest_since) if later else (document, since)
         later = _Later(document, newest, since, newest_since, replaced, text_since)
     return read[::-1], rows
+
+
+def _beyond(store: Store, corpus: str, versions: pl.DataFrame) -> _Later | None:
+    """What came after a section that its file's next version lacks: the one with its text, if any.
+
+    None for a topic that goes on.
+    """
+    last = versions.filter(pl.col("ended_in").is_not_null())
+    if last.is_empty():
+        return None
+    row = last.row(0, named=True)
+    _, after = version_store.passages(store, corpus, row["moved_to"] or row["ended_in"])
+    text = after if row["moved_to"] else Stored([], [], after.created_at)
+    return _Later(text, text, after.created_at, after.created_at, {}, {})
 
 
 def _rows(document: Stored, later: _Later, row: dict[str, str]) -> list[SupersededChunk]:

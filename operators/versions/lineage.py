@@ -24,13 +24,14 @@ import polars as pl
 
 from operators.frames import UTC, check
 from operators.versions.corrections import Correction, corrected
+from operators.versions.moved_sections import Ends, run_ends
 from operators.versions.normalized_names import normalize_names
 from operators.versions.renames import Page, beside, is_name, joined
 from operators.versions.section_titles import section_titles
 from operators.versions.text_sketches import alike, likely
 from operators.versions.version_key import VersionKey, version_key
 
-RULES = 5
+RULES = 6
 """The number of these rules: what other rules found in a corpus is found again."""
 
 LINEAGE_DOCUMENTS = pl.Schema(
@@ -56,6 +57,8 @@ LINEAGES = pl.Schema(
         "position": pl.Int64(),  # 0: the oldest
         "newest": pl.Boolean(),
         "released_at": UTC,
+        # Of operators.versions.moved_sections.Ends; null on the rows between them.
+        **dict.fromkeys(Ends._fields, pl.String()),
     }
 )
 
@@ -76,7 +79,7 @@ _UNTRUSTED = (None, "mtime", "unknown")
 
 
 def lineages(documents: pl.DataFrame, corrections: Sequence[Correction] = ()) -> pl.DataFrame:
-    """The topics of one corpus that have two versions or more.
+    """The topics of one corpus that have two versions or more, or whose text moved or is gone.
 
     Documents that name their topic are of it and of no other. What a person has corrected stands.
 
@@ -92,22 +95,22 @@ def lineages(documents: pl.DataFrame, corrections: Sequence[Correction] = ()) ->
     """
     check(documents, LINEAGE_DOCUMENTS, "documents")
     pages = sorted((_page(row) for row in documents.iter_rows(named=True)), key=_total)
-    found: list[list[Page]] = []
+    found: list[tuple[list[Page], Ends]] = []
     for _, of in groupby(sorted(pages, key=lambda p: p.repo), key=lambda p: p.repo):
         found += _of_repo(list(of), corrections)
     rows = []
-    shared = Counter(_name(run) for run in found)
+    shared = Counter(_name(run) for run, _ in found)
     taken: Counter[str] = Counter()
-    for run in sorted(found, key=lambda run: (_name(run), _total(run[-1]))):
+    for run, ends in sorted(found, key=lambda of: (_name(of[0]), _total(of[0][-1]))):
         name = _name(run)
         if shared[name] > 1:
             name = f"{name}#{run[-1].names.title or ''}"[:LONGEST_NAME]
             taken[name] += 1
             name += f" ({taken[name]})" if taken[name] > 1 else ""
-        rows += [
-            (p.key, name, p.names.version, place, p is run[-1], date)
-            for place, (p, date) in enumerate(zip(run, _released(run), strict=True))
-        ]
+        for place, (page, date) in enumerate(zip(run, _released(run), strict=True)):
+            last = page is run[-1]
+            beyond = ends.split_from if place == 0 else None, *(ends[1:] if last else (None, None))
+            rows.append((page.key, name, page.names.version, place, last, date, *beyond))
     return pl.DataFrame(rows, schema=LINEAGES, orient="row")
 
 
@@ -132,7 +135,7 @@ def _page(row: dict[str, Any]) -> Page:
     )
 
 
-def _of_repo(pages: list[Page], corrections: Sequence[Correction]) -> list[list[Page]]:
+def _of_repo(pages: list[Page], corrections: Sequence[Correction]) -> list[tuple[list[Page], Ends]]:
     """The lineages among the pages of one repo, each from its oldest page on."""
     told, pages = _told(pages)
     pages = _by_their_headings(pages)
@@ -149,7 +152,13 @@ def _of_repo(pages: list[Page], corrections: Sequence[Correction]) -> list[list[
         loose += [p for p in of if p.order[0] == 3]
     runs = joined(runs)
     _settle(loose, runs)
-    return [run for run in corrected(told + runs, corrections) if len(run) > 1]
+    runs = corrected(told + runs, corrections)
+    new = {of.one for of in corrections if of.kind == "split"}
+    return [
+        (run, ends)
+        for run, ends in zip(runs, run_ends(runs, pages, new), strict=True)
+        if len(run) > 1 or any(ends)
+    ]
 
 
 def _told(pages: list[Page]) -> tuple[list[list[Page]], list[Page]]:

@@ -24,6 +24,9 @@ SIZE = 128
 PROBED = 48
 """Hashes of a document that find its likely pairs."""
 
+FEWEST = 8
+"""Hashes that tell how much of a text another one has."""
+
 COMMON = 64
 """A hash that more documents share finds no likely pair."""
 
@@ -53,6 +56,17 @@ def alike(one: Hashes, two: Hashes) -> float:
         union = union[:SIZE]
         common = common[common <= union[-1]]
     return float(len(common) / len(union))
+
+
+def contained(part: Hashes, whole: Hashes) -> float:
+    """The estimated share, 0..1, of the word pairs of ``part`` that ``whole`` has too.
+
+    0 where too few of them can be compared: of a long text only the smallest hashes are known.
+    """
+    known = part[part <= whole[-1]] if len(whole) == SIZE else part
+    if len(known) < FEWEST or not len(whole):
+        return 0.0
+    return len(np.intersect1d(known, whole, assume_unique=True)) / len(known)
 
 
 def likely(ones: Sequence[Hashes], twos: Sequence[Hashes]) -> list[tuple[int, int]]:

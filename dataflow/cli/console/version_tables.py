@@ -30,7 +30,7 @@ def show_topics(topics: pl.DataFrame) -> None:
 
 
 def show_versions(versions: pl.DataFrame) -> None:
-    """Print one line for each version, the oldest first."""
+    """Print one line for each version, the oldest first, and then where it began, went or ended."""
     OUT.print(Text(_plain(f"{versions['lineage_id'][0]}  [{versions['corpus'][0]}]"), "bold"))
     table = Table("version", "date", "passages", *COUNTED, "path", box=None, pad_edge=False)
     for row in versions.iter_rows(named=True):
@@ -39,11 +39,12 @@ def show_versions(versions: pl.DataFrame) -> None:
         version = row["version"] or "none"
         counts = ("" if row[kind] is None else str(row[kind]) for kind in COUNTED)
         where = row["path"] or row["title"] or row["document_id"]
-        where += f"  ({row['continues']})" if row["continues"] else ""
         cells = (f"{version} newest" if row["newest"] else version, when, str(row["passages"]))
         style = "bold" if row["newest"] else ""
         table.add_row(*(Text(_plain(c), style) for c in (*cells, *counts, where)))
     OUT.print(table)
+    for row in versions.drop_nulls("continues").iter_rows(named=True):
+        OUT.print(Text(_plain(f"{row['version'] or 'none'}: {row['continues']}")))
 
 
 def show_members(versions: pl.DataFrame) -> None:

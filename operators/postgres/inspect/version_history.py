@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
-from operators.postgres.inspect.version_topics import lineage_named
+from operators.postgres.inspect.version_topics import Move, lineage_named, section_moves
 from operators.postgres.store import Store
 from operators.postgres.write.version_store import corrections, passages
 from operators.versions.alignment import align
@@ -53,19 +53,23 @@ def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.Data
     counts: list[Counter[str] | None] = [None]
     counts += [Counter(p.relation for p in align(one, two)) for one, two in pairwise(texts)]
     said = corrections(store, members["corpus"][0])
+    told = continues(members.to_dicts(), said, section_moves(store, members["document_key"]))
     return members.with_columns(
         *(
             pl.Series(kind, [None if c is None else c[kind] for c in counts], dtype=pl.Int64)
             for kind in COUNTED
         ),
-        pl.Series("continues", continues(members.to_dicts(), said), dtype=pl.String),
+        pl.Series("continues", told, dtype=pl.String),
     )
 
 
-def continues(rows: Sequence[dict[str, Any]], said: Sequence[Correction]) -> list[str | None]:
-    """What else than its version is new in the names of each version, against the one before.
+def continues(
+    rows: Sequence[dict[str, Any]], said: Sequence[Correction], moves: Sequence[Move] = ()
+) -> list[str | None]:
+    """Where each version begins, goes on and ends, apart from its number; None: as the one before.
 
-    None where nothing is: path and title are the same.
+    Another path or title, text that moved to or from another section of the file, the file's next
+    version without the section, and what was corrected by hand.
     """
     begun = {of.one for of in said if of.kind == "split"}
     joins = [{of.one, of.other} for of in said if of.kind == "join"]
@@ -77,18 +81,46 @@ def continues(rows: Sequence[dict[str, Any]], said: Sequence[Correction]) -> lis
         spanned = (pair & {*keys[:place]} and pair & {*keys[place:]} for pair in joins)
         if changed and any(spanned):
             parts.append("joined by hand")
-        found.append("; ".join(parts + changed) or None)
+        before = keys[place - 1] if place else None
+        parts += changed + _moved(row["document_key"], before, moves)
+        found.append("; ".join(parts) or None)
     return found
 
 
 def _renamed(before: dict[str, Any], row: dict[str, Any]) -> list[str]:
-    """What the path and the title of the version before were, as far as they differ."""
+    """What the path and the title of the version before were, as far as they differ.
+
+    A number of the title is a version or a section's place.
+    """
     one, two = (
         normalize_names(of["path"], of["title"], of["document_id"], of["version"])
         for of in (before, row)
     )
     moved = [f"moved from {before['path']}"] if one.path != two.path else []
-    return [*moved, f"was {before['title']!r}"] if one.title != two.title else moved
+    titles = [
+        [word for word in (of.title or "").split("-") if not any(map(str.isdigit, word))]
+        for of in (one, two)
+    ]
+    return [*moved, f"was {before['title']!r}"] if titles[0] != titles[1] else moved
+
+
+def _moved(key: str, before: str | None, moves: Sequence[Move]) -> list[str]:
+    """What ``moves`` say of the version ``key``; ``before``: the version before it."""
+    merged = {(move.key, move.other) for move in moves if move.kind == "moved_to"}
+    told = []
+    for kind, one, other, name, other_name in moves:
+        if kind == "split_from" and one == key:
+            whole = (other, key) in merged
+            told.append(f"{'its text was' if whole else 'split'} from {other_name}")
+        elif kind == "split_from" and other == before:
+            told.append(f"{name} was split from it")
+        elif kind == "moved_to" and other == key and before is not None:
+            told.append(f"has the text of {name}")
+        elif kind == "moved_to" and one == key:
+            told.append(f"ends here; its text is in {other_name}")
+        elif kind == "ended_in" and one == key:
+            told.append(f"ends here; {other_name} lacks it")
+    return told
 
 
 def diff_versions(

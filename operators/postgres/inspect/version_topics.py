@@ -1,9 +1,9 @@
 """A topic's versions, found by path, title, identifier or name."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -38,6 +38,20 @@ MEMBERS = pl.Schema(
 NAMED = 8
 """Names that an error gives."""
 
+
+class Move(NamedTuple):
+    """One of ``operators.versions.moved_sections.Ends``, with the names of both documents.
+
+    Of ``ended_in`` the other name is the version.
+    """
+
+    kind: str
+    key: str
+    other: str
+    name: str
+    other_name: str
+
+
 _VERSIONS = "document_versions v JOIN documents d USING (document_key)"
 _OF_CORPUS = "(%(corpus)s::text IS NULL OR v.corpus = %(corpus)s)"
 _MEMBERS = f"""
@@ -61,7 +75,10 @@ _WAYS = (
 
 
 def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
-    """Every topic with two versions or more: columns ``TOPICS``, by corpus and name."""
+    """Every topic with two versions or more: columns ``TOPICS``, by corpus and name.
+
+    A section of one version that its file's next version lacks is no line of this list.
+    """
     values: dict[str, Any] = {"corpus": corpus}
     seen = within_border("d", store.border, values)
     rows = store.rows(
@@ -69,7 +86,7 @@ def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
         " min(v.version) FILTER (WHERE v.newest), min(d.title) FILTER (WHERE v.newest),"
         " min(d.path) FILTER (WHERE v.newest)"
         f" FROM {_VERSIONS} WHERE {_OF_CORPUS} AND {seen}"
-        ' GROUP BY 1, 2 ORDER BY v.corpus, v.lineage_id COLLATE "C"',
+        ' GROUP BY 1, 2 HAVING count(*) > 1 ORDER BY v.corpus, v.lineage_id COLLATE "C"',
         values,
     )
     return pl.DataFrame(rows, schema=TOPICS, orient="row")
@@ -100,6 +117,29 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         raise CrosscorpusError(f"{name!r} is in {len(names)} topics, name one: {shown}{more}")
     return members
+
+
+def section_moves(store: Store, keys: Iterable[str]) -> list[Move]:
+    """Where text came from and went to that is or was in the documents ``keys``."""
+    values: dict[str, Any] = {"keys": list(keys)}
+    seen = [within_border(alias, store.border, values) for alias in "do"]
+    name = (
+        "concat_ws(' ', coalesce({0}.title, {0}.path, {0}.document_id), '(' || {0}.version || ')')"
+    )
+    rows = store.rows(
+        "SELECT m.kind, d.document_key::text, o.document_key::text,"
+        f" {name.format('d')}, CASE WHEN m.kind = 'ended_in' THEN o.version"
+        f" ELSE {name.format('o')} END"
+        " FROM document_versions v CROSS JOIN LATERAL (VALUES ('split_from', v.split_from),"
+        " ('moved_to', v.moved_to),"
+        " ('ended_in', CASE WHEN v.moved_to IS NULL THEN v.ended_in END)) AS m(kind, other)"
+        " JOIN documents d ON d.document_key = v.document_key"
+        " JOIN documents o ON o.document_key = m.other"
+        " WHERE (v.document_key = ANY(%(keys)s::uuid[]) OR m.other = ANY(%(keys)s::uuid[]))"
+        f" AND {seen[0]} AND {seen[1]}",
+        values,
+    )
+    return sorted(Move(*row) for row in rows)
 
 
 def document_named(store: Store, name: str, corpus: str | None = None) -> dict[str, Any]:

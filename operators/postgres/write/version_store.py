@@ -20,9 +20,11 @@ from operators.postgres.write.term_statistics import SUPERSEDED
 from operators.versions.alignment import Passage
 from operators.versions.corrections import Correction
 from operators.versions.lineage import LINEAGE_DOCUMENTS, LINEAGES
+from operators.versions.moved_sections import Ends
 
 PLACED = pl.Schema({**LINEAGES, "compared": pl.Boolean()})
-"""``compared``: the document has not changed since its passages were compared."""
+"""``compared``: neither the document nor what it moved to has changed since its passages were
+compared."""
 
 SEARCHED = ("document_versions", "superseded_chunks")
 """The tables that searches read."""
@@ -34,8 +36,8 @@ T = TypeVar("T")
 
 _PLACES = {
     **{"document_key": "uuid", "lineage_id": "text", "version": "text", "position": "int4"},
-    **{"newest": "bool", "released_at": "timestamptz", "indexed_at": "timestamptz"},
-    "corpus": "text",
+    **{"newest": "bool", "released_at": "timestamptz", **dict.fromkeys(Ends._fields, "uuid")},
+    **{"indexed_at": "timestamptz", "corpus": "text"},
 }
 
 _CHANGED = """
@@ -171,7 +173,12 @@ def placed(store: Store, corpus: str) -> pl.DataFrame:
     """The stored versions of a corpus: columns ``PLACED``, by lineage and position."""
     rows = store.rows(
         "SELECT v.document_key::text, v.lineage_id, v.version, v.position, v.newest,"
-        " v.released_at, d.indexed_at = v.indexed_at AND d.state = 'indexed'"
+        " v.released_at, v.split_from::text, v.ended_in::text, v.moved_to::text,"
+        " d.indexed_at = v.indexed_at AND d.state = 'indexed'"
+        " AND (v.moved_to IS NULL OR NOT EXISTS (SELECT 1 FROM superseded_chunks s"
+        " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
+        " WHERE s.document_key = v.document_key AND s.by_chunk IS NOT NULL"
+        " AND n.chunk_id IS NULL))"
         " FROM document_versions v JOIN documents d USING (document_key)"
         ' WHERE v.corpus = %s ORDER BY v.lineage_id COLLATE "C", v.position',
         (corpus,),

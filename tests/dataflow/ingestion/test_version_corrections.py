@@ -107,3 +107,75 @@ def test_documents_that_name_their_topic_are_of_it_and_of_no_other(
     told = [{**SETUP[0], "topic": "begin"}, SETUP[1], {**INSTALL[0], "topic": "begin"}, INSTALL[1]]
     pages(*told)
     assert topics(store) == [["1.0/setup", "3.0/install"]]
+
+
+OTHERS = ("Nothing is kept for a user who left.", "Each error has a number and a text in English.")
+START = "The server reads its settings once, when it starts, from the file beside it."
+LIMITS = "At most a hundred entries are kept for each user, and older ones make room for new ones."
+
+
+def section(version: str, title: str, words: str) -> dict[str, Any]:
+    row = {"doc_id": f"{version}#{title}", "corpus": "docs", "version": version, "title": title}
+    return row | {"path": "guide.md", "text": words}
+
+
+def guide(version: str, **sections: str) -> list[dict[str, Any]]:
+    return [section(version, title, words) for title, words in sections.items()]
+
+
+@pytest.fixture
+def merged(pages: Callable[..., None]) -> Callable[..., None]:
+    """A guide whose section on limits goes into another one, and that loses one."""
+    whole = {"Start": START, "Limits": LIMITS, "Users": OTHERS[0], "Errors": OTHERS[1]}
+
+    def read(**newest: str) -> None:
+        told = {"Start": f"{START}\n\n{LIMITS}", "Errors": OTHERS[1], **newest}
+        pages(*guide("1.0", **whole), *guide("1.1", **whole), *guide("1.2", **told))
+
+    return read
+
+
+def found(store: Store) -> dict[str, tuple[str, str | None]]:
+    """What became of the passages of the sections that ended, by title."""
+    rows = store.rows(
+        "SELECT d.title || ' ' || d.version, s.relation, n.text FROM superseded_chunks s"
+        " JOIN documents d USING (document_key) LEFT JOIN chunks n"
+        " ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk WHERE d.version = '1.1'"
+    )
+    return {title: (relation, text) for title, relation, text in rows}
+
+
+def test_a_merged_section_is_answered_by_the_one_that_has_its_text(
+    store: Store, merged: Callable[..., None]
+) -> None:
+    merged()
+    relation, text = found(store)["Limits 1.1"]
+    assert relation == "same"
+    assert LIMITS in str(text)
+    assert found(store)["Users 1.1"] == ("gone", None)
+    told = list_versions(store, "1.1#Limits")["continues"].to_list()
+    assert told == [None, "ends here; its text is in Start (1.2)"]
+    told = list_versions(store, "1.1#Users")["continues"].to_list()
+    assert told == [None, "ends here; 1.2 lacks it"]
+    assert list_versions(store, "1.2#Start")["continues"][2] == "has the text of Limits (1.1)"
+    assert verify_versions(store).is_empty()
+
+
+def test_where_a_text_went_is_found_again_when_that_section_changes(
+    store: Store, merged: Callable[..., None]
+) -> None:
+    merged()
+    merged(Start=START)
+    assert found(store)["Limits 1.1"] == ("gone", None)
+    merged(Start=f"A new first line.\n\n{START}\n\n{LIMITS}")
+    relation, text = found(store)["Limits 1.1"]
+    assert relation == "same"
+    assert LIMITS in str(text)
+    assert verify_versions(store).is_empty()
+
+
+def test_a_number_in_a_title_is_no_other_name(store: Store, pages: Callable[..., None]) -> None:
+    first = guide("1.0", **{"guide-1.0 2.1 Start": START, "guide-1.0 2.2 Limits": LIMITS})
+    second = guide("1.1", **{"guide-1.1 2.1 Start": START, "guide-1.1 2.3 Limits": LIMITS})
+    pages(*first, *second)
+    assert list_versions(store, "guide-1.1 2.3 Limits")["continues"].to_list() == [None, None]

@@ -1,0 +1,85 @@
+"""Where the text of a section went that the next version of its file lacks.
+
+A section that ends was merged into another one, or is gone. A section that begins may have been
+split from another one. Their sketches say which: of two texts of different length, the share of the
+shorter one that the longer one contains counts (containment, as Broder 1997).
+"""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Sequence
+from typing import NamedTuple
+
+from operators.versions.renames import Page
+from operators.versions.text_sketches import Hashes, contained
+
+_Order = tuple[int, object, float]  # of a page
+
+MOVED = 0.5
+"""Least share of a section's text that another one has if the text moved there."""
+
+
+class Ends(NamedTuple):
+    """What came before and after a run of versions, as document keys."""
+
+    split_from: str | None  # the section that had most of the first version's text
+    ended_in: str | None  # a section of the file's next version, which lacks this one
+    moved_to: str | None  # the section there that has most of the last version's text
+
+
+def run_ends(
+    runs: Iterable[Sequence[Page]], pages: Iterable[Page], new: Container[str] = ()
+) -> list[Ends]:
+    """The ends of each of ``runs``. Only sections of a file in several versions have any.
+
+    Args:
+        pages: all that the runs are made of, with the headings around them.
+        new: the keys of sections that continue no other one, whatever their text.
+    """
+    files: dict[str, dict[_Order, _Edition]] = defaultdict(dict)
+    for page in pages:
+        if page.around and page.names.path:
+            files[page.names.path].setdefault(page.order, _Edition()).add(page)
+    orders = {path: sorted(versions) for path, versions in files.items()}
+
+    def beside(page: Page, step: int) -> "_Edition | None":
+        """The version of the page's file that is next to the page's."""
+        of = orders.get(page.names.path or "", []) if page.around else []
+        at = bisect_left(of, page.order) + step
+        return files[page.names.path or ""][of[at]] if 0 <= at < len(of) else None
+
+    found = []
+    for run in runs:
+        before, after = beside(run[0], -1), beside(run[-1], +1)
+        found.append(
+            Ends(
+                before.holder(run[0].hashes) if before and run[0].key not in new else None,
+                after.first if after else None,
+                after.holder(run[-1].hashes, new) if after else None,
+            )
+        )
+    return found
+
+
+class _Edition:
+    """The sections of one version of a file, by the hashes of their sketches."""
+
+    def __init__(self) -> None:
+        self.sketches: dict[str, Hashes] = {}
+        self.holders: dict[int, list[str]] = defaultdict(list)
+
+    def add(self, page: Page) -> None:
+        self.sketches[page.key] = page.hashes
+        for value in page.hashes.tolist():
+            self.holders[value].append(page.key)
+
+    @property
+    def first(self) -> str:
+        return min(self.sketches)
+
+    def holder(self, hashes: Hashes, without: Container[str] = ()) -> str | None:
+        """The section that has the largest share of a text, if that is ``MOVED`` of it."""
+        votes = Counter(key for value in hashes.tolist() for key in self.holders.get(value, ()))
+        shares = {key: contained(hashes, self.sketches[key]) for key in votes if key not in without}
+        best = min(shares, key=lambda key: (-shares[key], -votes[key], key), default=None)
+        return best if best is not None and shares[best] >= MOVED else None
