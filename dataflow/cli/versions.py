@@ -29,9 +29,10 @@ def versions_list(
     """List the versions of a topic in their order, with dates, and what each changed.
 
     Against the version before: how many passages are the same, revised, gone (only in the old one)
-    or new. Versions go by their number where there is one, not by date. Where a version has another
-    path or title than the one before, the line says so. A topic that is wrong is put right by
-    `versions join` and `versions split`.
+    or new. Versions go by their number where there is one, not by date. Below the table stands
+    where a version has another path or title than the one before, and where a section of a file
+    begins or ends: what it was split from, which section has its text now, which version lacks it.
+    A topic that is wrong is put right by `versions join` and `versions split`.
 
     Example: crosscorpus versions list docs/3.5/install.md -C manuals
     """
