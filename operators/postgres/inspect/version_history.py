@@ -141,7 +141,8 @@ def diff_versions(
     after = version_place(rows, newer) if newer is not None else len(rows) - 1
     before = version_place(rows, older) if older is not None else after - 1
     if before < 0:
-        raise CrosscorpusError(f"version {newer} is the oldest of {rows[0]['lineage_id']!r}")
+        oldest = rows[after]["version"]
+        raise CrosscorpusError(f"version {oldest} is the oldest of {rows[0]['lineage_id']!r}")
     if before >= after:
         raise CrosscorpusError(
             f"version {rows[before]['version']} is not older than {rows[after]['version']}: "

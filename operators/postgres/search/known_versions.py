@@ -17,7 +17,7 @@ KNOWN_VERSIONS = pl.Schema(
 
 
 def known_versions(store: Store) -> pl.DataFrame:
-    """Every version of every topic that has two or more, and every release of every changelog.
+    """Every version of every topic, and every release of every changelog.
 
     Columns ``KNOWN_VERSIONS``, ordered by corpus, lineage and position (0: the oldest). A changelog
     stands for a topic of its own, and its releases have neither a position nor a date. Read again

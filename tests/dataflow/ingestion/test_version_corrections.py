@@ -13,7 +13,7 @@ from ingesting import ingest_documents
 from dataflow.ingestion.version_corrections import join_topics, split_topic
 from dataflow.ingestion.version_discovery import verify_versions
 from operators.errors import CrosscorpusError, UnknownName
-from operators.postgres.inspect.version_history import list_versions
+from operators.postgres.inspect.version_history import diff_versions, list_versions
 from operators.postgres.store import Store
 from operators.postgres.write.version_store import corrections_in_words, placed
 
@@ -159,6 +159,16 @@ def test_a_merged_section_is_answered_by_the_one_that_has_its_text(
     assert told == [None, "ends here; 1.2 lacks it"]
     assert list_versions(store, "1.2#Start")["continues"][2] == "has the text of Limits (1.1)"
     assert verify_versions(store).is_empty()
+
+
+def test_a_section_of_one_version_that_ended_has_none_to_be_compared_with(
+    store: Store, pages: Callable[..., None]
+) -> None:
+    old = guide("1.0", Start=START, Limits=LIMITS, Errors=OTHERS[1])
+    pages(*old, *guide("1.1", Start=START, Errors=OTHERS[1]))
+    assert list_versions(store, "1.0#Limits")["continues"].to_list() == ["ends here; 1.1 lacks it"]
+    with pytest.raises(CrosscorpusError, match=r"version 1\.0 is the oldest of"):
+        diff_versions(store, "1.0#Limits")
 
 
 def test_where_a_text_went_is_found_again_when_that_section_changes(
