@@ -1,14 +1,14 @@
 """The end of a run: which documents are versions of one topic, and which passages are current.
 
-A corpus whose ledger is as it was costs one look at the ledger. Otherwise the step finds its
-lineages again from the names and sketches of its documents, and compares the passages of the
-lineages that have changed, one lineage after the other, two documents at a time.
+A corpus whose ledger is as it was costs one look at the ledger. Otherwise the step looks at the
+names of the documents that were written since. Where one of these may be a version of a topic, it
+finds the lineages of the corpus again from names and sketches, and compares the passages of those
+that have changed, one lineage after the other, two documents at a time.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from datetime import datetime
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -19,7 +19,7 @@ from operators.postgres.write import version_store
 from operators.postgres.write.version_store import Changed, Stored, SupersededChunk
 from operators.versions import alignment, lineage, text_sketches
 from operators.versions.alignment import align, folded, holder
-from operators.versions.normalized_names import NormalizedNames, normalize_names
+from operators.versions.normalized_names import normalize_names
 
 SINCE = 1
 """Number of the rules for ``superseded_at``, the moment when a passage is superseded."""
@@ -27,11 +27,11 @@ SINCE = 1
 RULES = SINCE * 1_000_000 + lineage.RULES * 10_000 + alignment.RULES * 100 + text_sketches.RULES
 """A corpus whose versions were found by other rules is compared again as a whole."""
 
+NAMES = lineage.RULES * 100 + text_sketches.RULES
+"""Number of the rules for what is kept of a document: its names and its sketch."""
+
 CODE = "code"
 """A corpus where files have no versions: its folders v1 and v2 are interfaces, both current."""
-
-NamedDocument = tuple[Any, ...]
-"""document_key, path, document_id and version."""
 
 
 def find_versions(store: Store, on_compared: Callable[[], None] = lambda: None) -> dict[str, int]:
@@ -45,14 +45,14 @@ def find_versions(store: Store, on_compared: Callable[[], None] = lambda: None) 
     found: dict[str, int] = {}
     done = []
     for changed in version_store.changed_corpora(store, RULES):
-        whole, found[changed.corpus] = _of_corpus(store, changed, on_compared)
-        if whole:
-            done.append(changed)
+        candidates, found[changed.corpus] = _of_corpus(store, changed, on_compared)
+        if candidates is not None:
+            done.append(changed._replace(candidates=candidates))
     if found:
         # the server plans a search by the number of rows that it counted, and it counted none yet
         vacuum(store, version_store.SEARCHED)
     for changed in done:
-        version_store.mark_found(store, changed.corpus, changed.ledger, RULES)
+        version_store.mark_found(store, changed.corpus, changed.ledger, RULES, changed.candidates)
     return found
 
 
@@ -80,10 +80,22 @@ def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
     return pl.DataFrame(found, schema=FINDINGS, orient="row")
 
 
-def _of_corpus(store: Store, of: Changed, on_compared: Callable[[], None]) -> tuple[bool, int]:
-    """Whether every changed lineage of the corpus was written, and how many have changed."""
+def _of_corpus(
+    store: Store, of: Changed, on_compared: Callable[[], None]
+) -> tuple[int | None, int]:
+    """The stamp of the corpus's candidates, and how many lineages have changed.
+
+    No stamp where a changed lineage was not written.
+    """
     corpus = of.corpus
-    documents = version_store.lineage_documents(store, corpus, _sketched(store, corpus))
+    _look_at_names(store, corpus)
+    candidates = version_store.candidates_stamp(store, corpus)
+    if candidates == of.candidates and not of.anew:
+        return candidates, 0
+    for part in version_store.unsketched(store, corpus):
+        made = [(k, at, text_sketches.sketch(text).astype("<u4").tobytes()) for k, at, text in part]
+        version_store.keep_sketches(store, made)
+    documents = version_store.lineage_documents(store, corpus)
     lineages = lineage.lineages(documents, version_store.corrections(store, corpus))
     before = version_store.placed(store, corpus)
     changed = _changed(lineages, before.clear() if of.anew else before)
@@ -101,46 +113,25 @@ def _of_corpus(store: Store, of: Changed, on_compared: Callable[[], None]) -> tu
         # where another run writes at the same time, it comes to this step as well
         whole &= version_store.write_lineages(store, corpus, versions, read, rows, leaving)
         on_compared()
-    return whole, len(changed)
+    return candidates if whole else None, len(changed)
 
 
-def _sketched(store: Store, corpus: str) -> list[str]:
-    """The keys of the documents that may be versions of a topic; the store has their sketches."""
-    keys, paths = version_store.over_names(store, corpus, partial(_with_version, corpus))
-    if paths:
-        keys += version_store.over_names(store, corpus, partial(_at_these, corpus, paths))
-    for part in version_store.unsketched(store, corpus, keys, text_sketches.RULES):
-        made = [(k, at, text_sketches.sketch(text).astype("<u4").tobytes()) for k, at, text in part]
-        version_store.keep_sketches(store, corpus, made, text_sketches.RULES)
-    return keys
+def _look_at_names(store: Store, corpus: str) -> None:
+    """Keep the names without their versions of the documents that were written since."""
+    for part in version_store.unnamed(store, corpus, NAMES, stated=corpus == CODE):
+        named = [
+            (key, at, *_name(corpus, path, document_id, version))
+            for key, at, path, document_id, version in part
+        ]
+        version_store.keep_names(store, corpus, named, NAMES)
 
 
-def _with_version(corpus: str, documents: Iterable[NamedDocument]) -> tuple[list[str], set[str]]:
-    """The keys of documents with a version or a date in the name, and their paths without it."""
-    keys: list[str] = []
-    paths: set[str] = set()
-    for key, name in _normalized(corpus, documents):
-        if name.version is not None or name.dated:
-            keys.append(key)
-            paths.add(name.path or "")
-    return keys, paths
-
-
-def _at_these(corpus: str, paths: set[str], documents: Iterable[NamedDocument]) -> list[str]:
-    """The keys of documents without a version whose path is among ``paths``."""
-    return [
-        key
-        for key, name in _normalized(corpus, documents)
-        if name.version is None and not name.dated and name.path and name.path in paths
-    ]
-
-
-def _normalized(
-    corpus: str, documents: Iterable[NamedDocument]
-) -> Iterator[tuple[str, NormalizedNames]]:
-    for key, path, document_id, version in documents:
-        if corpus != CODE or version is not None:
-            yield key, normalize_names(path, None, document_id, version)
+def _name(corpus: str, path: str | None, document_id: str, version: str | None) -> tuple[str, bool]:
+    """A document's path without its version or date, and whether it has one of them."""
+    if corpus == CODE and version is None:
+        return "", False
+    names = normalize_names(path, None, document_id, version)
+    return names.path or "", names.version is not None or names.dated
 
 
 def _changed(lineages: pl.DataFrame, before: pl.DataFrame) -> list[str]:

@@ -8,10 +8,11 @@ shorter one that the longer one contains counts (containment, as Broder 1997).
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from operators.versions.renames import Page
-from operators.versions.text_sketches import Hashes, contained
+from operators.versions.text_sketches import FEWEST, Hashes, contained
 
 _Order = tuple[int, object, float]  # of a page
 
@@ -66,20 +67,30 @@ class _Edition:
 
     def __init__(self) -> None:
         self.sketches: dict[str, Hashes] = {}
-        self.holders: dict[int, list[str]] = defaultdict(list)
 
     def add(self, page: Page) -> None:
         self.sketches[page.key] = page.hashes
-        for value in page.hashes.tolist():
-            self.holders[value].append(page.key)
 
     @property
     def first(self) -> str:
         return min(self.sketches)
 
+    @cached_property
+    def holders(self) -> dict[int, list[str]]:
+        """The sections that have a hash."""
+        of: dict[int, list[str]] = defaultdict(list)
+        for key, hashes in self.sketches.items():
+            for value in hashes.tolist():
+                of[value].append(key)
+        return of
+
     def holder(self, hashes: Hashes, without: Container[str] = ()) -> str | None:
         """The section that has the largest share of a text, if that is ``MOVED`` of it."""
         votes = Counter(key for value in hashes.tolist() for key in self.holders.get(value, ()))
-        shares = {key: contained(hashes, self.sketches[key]) for key in votes if key not in without}
+        # fewer common hashes are no such share of the fewest that can be compared
+        enough = (key for key, common in votes.items() if common >= MOVED * FEWEST)
+        shares = {
+            key: contained(hashes, self.sketches[key]) for key in enough if key not in without
+        }
         best = min(shares, key=lambda key: (-shares[key], -votes[key], key), default=None)
         return best if best is not None and shares[best] >= MOVED else None

@@ -4,17 +4,15 @@ Both tables follow from the ledger and the chunks. A run records their state at 
 run after a killed one finds the versions again.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import polars as pl
-from psycopg.rows import TupleRow
 
 from operators.foundation.front_matter import find_front_matter
 from operators.postgres.row_writer import insert_rows
 from operators.postgres.schema.partitions import lock
-from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.term_statistics import SUPERSEDED
 from operators.versions.alignment import Passage
@@ -32,7 +30,8 @@ SEARCHED = ("document_versions", "superseded_chunks")
 DOCUMENTS_AT_ONCE = 200
 """How many documents' texts are in memory for sketches."""
 
-T = TypeVar("T")
+NAMES_AT_ONCE = 5_000
+"""How many documents' names are in memory."""
 
 _PLACES = {
     **{"document_key": "uuid", "lineage_id": "text", "version": "text", "position": "int4"},
@@ -40,12 +39,15 @@ _PLACES = {
     **{"indexed_at": "timestamptz", "corpus": "text"},
 }
 
-_CHANGED = """
-    SELECT corpus, coalesce(ledger, 0), coalesce(v.rules <> %(rules)s, false)
-    FROM (SELECT corpus, coalesce(sum(hashint8extended(
-                     (extract(epoch FROM indexed_at) * 1000000)::bigint,
-                     uuid_hash_extended(document_key, 0))::numeric) %% 4611686018427387904, 0
-                 )::bigint AS ledger
+_STAMP = """
+    coalesce(sum(hashint8extended((extract(epoch FROM indexed_at) * 1000000)::bigint,
+                                  uuid_hash_extended(document_key, 0))::numeric)
+             %% 4611686018427387904, 0)::bigint
+"""
+
+_CHANGED = f"""
+    SELECT corpus, coalesce(ledger, 0), v.versioned, coalesce(v.rules <> %(rules)s, false)
+    FROM (SELECT corpus, {_STAMP} AS ledger
           FROM documents WHERE state = 'indexed' GROUP BY corpus) AS now
     FULL JOIN versioned_corpora v USING (corpus)
     WHERE (ledger IS NOT NULL OR v.documents <> 0)
@@ -53,12 +55,22 @@ _CHANGED = """
     ORDER BY corpus COLLATE "C"
 """
 
+_CANDIDATES = """
+    (SELECT d.*, s.sketch FROM document_sketches s JOIN documents d USING (document_key)
+     WHERE s.corpus = %(corpus)s AND d.state = 'indexed'
+       AND (s.versioned OR s.path IN (SELECT path FROM document_sketches
+                                      WHERE corpus = %(corpus)s AND versioned AND path <> ''))
+    ) AS candidates
+"""
+"""Documents with a version or a date in the name, and those at the path of one without it."""
+
 
 class Changed(NamedTuple):
     """A corpus to look through."""
 
     corpus: str
     ledger: int  # a stamp of its present documents; :func:`mark_found` takes it
+    candidates: int | None  # :func:`candidates_stamp` when its versions were found last
     anew: bool  # other rules found the stored versions, so none of them is taken over
 
 
@@ -86,45 +98,80 @@ def changed_corpora(store: Store, rules: int) -> list[Changed]:
     return [Changed(*row) for row in store.rows(_CHANGED, {"rules": rules})]
 
 
-def mark_found(store: Store, corpus: str, ledger: int, rules: int) -> None:
-    """Record that all versions of a corpus are found, in the state ``ledger`` of its documents."""
+def mark_found(
+    store: Store, corpus: str, ledger: int, rules: int, candidates: int | None = None
+) -> None:
+    """Record that all versions of a corpus are found, in the state ``ledger`` of its documents.
+
+    ``candidates`` is :func:`candidates_stamp` of that state.
+    """
     store.execute(
-        "INSERT INTO versioned_corpora (corpus, rules, documents) VALUES (%s, %s, %s)"
-        " ON CONFLICT (corpus) DO UPDATE SET rules = excluded.rules,"
-        " documents = excluded.documents, found_at = excluded.found_at",
-        (corpus, rules, ledger),
+        "INSERT INTO versioned_corpora (corpus, rules, documents, versioned)"
+        " VALUES (%s, %s, %s, %s) ON CONFLICT (corpus) DO UPDATE SET rules = excluded.rules,"
+        " documents = excluded.documents, versioned = excluded.versioned,"
+        " found_at = excluded.found_at",
+        (corpus, rules, ledger, candidates),
     )
     store.forget_info()
 
 
-def over_names(store: Store, corpus: str, work: Callable[[Iterator[TupleRow]], T]) -> T:
-    """``work`` over document_key, path, document_id, version of each indexed document of a corpus.
+def unnamed(
+    store: Store, corpus: str, rules: int, *, stated: bool
+) -> Iterator[list[tuple[str, datetime, str | None, str, str | None]]]:
+    """The indexed documents of a corpus whose names were not looked at since they were written.
 
-    Sorted by key; read as :func:`operators.postgres.server_cursor.over_rows` does.
+    Args:
+        stated: only those that have a version, or had one.
+
+    Yields:
+        Up to ``NAMES_AT_ONCE`` documents: document_key, indexed_at, path, document_id, version.
     """
-    return over_rows(
-        store,
-        "SELECT document_key::text, path, document_id, version FROM documents"
-        " WHERE corpus = %s AND state = 'indexed' ORDER BY document_key",
-        (corpus,),
-        work,
+    after = "00000000-0000-0000-0000-000000000000"
+    while rows := store.rows(
+        "SELECT d.document_key::text, d.indexed_at, d.path, d.document_id, d.version"
+        " FROM documents d LEFT JOIN document_sketches s USING (document_key)"
+        " WHERE d.corpus = %s AND d.state = 'indexed' AND d.document_key > %s"
+        " AND CASE WHEN s.document_key IS NULL THEN d.version IS NOT NULL OR NOT %s"
+        " ELSE s.indexed_at <> d.indexed_at OR s.rules <> %s END"
+        " ORDER BY d.document_key LIMIT %s",
+        (corpus, after, stated, rules, NAMES_AT_ONCE),
+    ):
+        yield [(*row,) for row in rows]
+        after = rows[-1][0]
+
+
+def keep_names(
+    store: Store, corpus: str, named: Sequence[tuple[str, datetime, str, bool]], rules: int
+) -> None:
+    """Keep document_key, indexed_at, path without its version, whether it has one or a date."""
+    store.execute(
+        "INSERT INTO document_sketches (document_key, corpus, indexed_at, rules, path, versioned)"
+        " SELECT d.document_key, d.corpus, n.indexed_at, %s, n.path, n.versioned FROM"
+        " unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::bool[])"
+        " AS n(key, indexed_at, path, versioned)"
+        " JOIN documents d ON d.document_key = n.key AND d.corpus = %s"
+        " ON CONFLICT (document_key) DO UPDATE SET indexed_at = excluded.indexed_at,"
+        " rules = excluded.rules, path = excluded.path, versioned = excluded.versioned,"
+        " sketch = NULL",
+        (rules, *map(list, zip(*named, strict=True)), corpus),
     )
 
 
-def unsketched(
-    store: Store, corpus: str, keys: Sequence[str], rules: int
-) -> Iterator[list[tuple[str, datetime, str]]]:
-    """The documents of ``keys`` that have no sketch of their present text.
+def candidates_stamp(store: Store, corpus: str) -> int:
+    """A stamp of the documents that may be versions of a topic, as :class:`Changed` has of all."""
+    stamp: int = store.rows(f"SELECT {_STAMP} FROM {_CANDIDATES}", {"corpus": corpus})[0][0]
+    return stamp
+
+
+def unsketched(store: Store, corpus: str) -> Iterator[list[tuple[str, datetime, str]]]:
+    """The documents that may be versions of a topic and have no sketch of their present text.
 
     Yields:
         Up to ``DOCUMENTS_AT_ONCE`` documents: document_key, indexed_at and text.
     """
     wanted = store.rows(
-        "SELECT d.document_key FROM documents d LEFT JOIN document_sketches s"
-        " ON s.document_key = d.document_key AND s.indexed_at = d.indexed_at AND s.rules = %s"
-        " WHERE d.document_key = ANY(%s::uuid[]) AND s.document_key IS NULL"
-        " ORDER BY d.document_key",
-        (rules, list(keys)),
+        f"SELECT document_key FROM {_CANDIDATES} WHERE sketch IS NULL ORDER BY document_key",
+        {"corpus": corpus},
     )
     for start in range(0, len(wanted), DOCUMENTS_AT_ONCE):
         part = [row[0] for row in wanted[start : start + DOCUMENTS_AT_ONCE]]
@@ -139,32 +186,25 @@ def unsketched(
         yield [(key, indexed_at, text) for key, indexed_at, text in texts]
 
 
-def keep_sketches(
-    store: Store, corpus: str, sketches: Sequence[tuple[str, datetime, bytes]], rules: int
-) -> None:
+def keep_sketches(store: Store, sketches: Sequence[tuple[str, datetime, bytes]]) -> None:
     """Keep sketches: document_key, indexed_at of the sketched text, and the sketch."""
     columns = list(zip(*sketches, strict=True)) or [(), (), ()]
     store.execute(
-        "INSERT INTO document_sketches (document_key, corpus, indexed_at, rules, sketch)"
-        " SELECT d.document_key, d.corpus, s.indexed_at, %s, s.sketch FROM"
+        "UPDATE document_sketches SET sketch = s.sketch FROM"
         " unnest(%s::uuid[], %s::timestamptz[], %s::bytea[]) AS s(key, indexed_at, sketch)"
-        " JOIN documents d ON d.document_key = s.key AND d.corpus = %s"
-        " ON CONFLICT (document_key) DO UPDATE SET indexed_at = excluded.indexed_at,"
-        " rules = excluded.rules, sketch = excluded.sketch",
-        (rules, *map(list, columns), corpus),
+        " WHERE document_key = s.key AND document_sketches.indexed_at = s.indexed_at",
+        (*map(list, columns),),
     )
 
 
-def lineage_documents(store: Store, corpus: str, keys: Sequence[str]) -> pl.DataFrame:
-    """The documents ``keys``, which lineages are made of: columns ``LINEAGE_DOCUMENTS``."""
+def lineage_documents(store: Store, corpus: str) -> pl.DataFrame:
+    """The documents that may be versions of a topic: columns ``LINEAGE_DOCUMENTS``."""
     rows = store.rows(
-        "SELECT d.document_key::text, d.repo, d.document_id, d.path, d.title, d.version,"
-        " d.doc_date, d.date_source, CASE WHEN strpos(d.metadata, '\"topic\"') > 0"
-        " THEN d.metadata::jsonb ->> 'topic' END, s.sketch"
-        " FROM documents d LEFT JOIN document_sketches s USING (document_key)"
-        " WHERE d.corpus = %s AND d.document_key = ANY(%s::uuid[]) AND d.state = 'indexed'"
-        " ORDER BY d.document_key",
-        (corpus, list(keys)),
+        "SELECT document_key::text, repo, document_id, path, title, version,"
+        " doc_date, date_source, CASE WHEN strpos(metadata, '\"topic\"') > 0"
+        " THEN metadata::jsonb ->> 'topic' END, sketch"
+        f" FROM {_CANDIDATES} ORDER BY document_key",
+        {"corpus": corpus},
     )
     return pl.DataFrame(rows, schema=LINEAGE_DOCUMENTS, orient="row")
 

@@ -118,6 +118,49 @@ def test_the_same_input_again_compares_nothing(
     assert find_versions(store) == {}
 
 
+def test_only_the_names_of_documents_written_since_are_looked_at(
+    store: Store, small: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = {"doc_id": "faq", "corpus": "docs", "path": "manual/faq.md", "text": FILLER}
+    ingest_documents(store, small, write_lines(OLD, NEW, plain))
+    looked_at: list[Any] = []
+    original = step.normalize_names
+    monkeypatch.setattr(
+        step, "normalize_names", lambda path, *of: looked_at.append(path) or original(path, *of)
+    )
+    found_again: list[Any] = []
+    monkeypatch.setattr(step.lineage, "lineages", lambda *of: found_again.append(of))
+    ingest_documents(store, small, write_lines(OLD, NEW, plain | {"text": ODD}))
+    assert looked_at == ["manual/faq.md"]
+    assert found_again == []
+    assert known_versions(store).height == 2
+
+
+def test_a_document_whose_path_is_that_of_versions_joins_them_later(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, small, write_lines(OLD, NEW))
+    plain = {k: v for k, v in NEW.items() if k not in ("version", "created_at")}
+    plain |= {"doc_id": "latest", "path": "manual/latest/cache.md"}
+    ingest_documents(store, small, write_lines(OLD, NEW, plain))
+    assert store.rows("SELECT count(*) FROM document_versions") == [(3,)]
+
+
+def test_a_file_of_code_that_no_longer_states_a_version_leaves_its_topic(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    text = f"def f(): {INTRO}"
+    files = [
+        {"doc_id": n, "corpus": "code", "path": f"{n}/h.py", "text": text, "version": n}
+        for n in ("1.0", "2.0", "3.0")
+    ]
+    ingest_documents(store, small, write_lines(*files))
+    assert store.rows("SELECT count(*) FROM document_versions") == [(3,)]
+    del files[0]["version"]
+    ingest_documents(store, small, write_lines(*files))
+    assert store.rows("SELECT count(*) FROM document_versions") == [(2,)]
+
+
 def test_a_new_version_joins_and_only_its_topic_is_compared(
     store: Store, small: Any, write_lines: Write
 ) -> None:
