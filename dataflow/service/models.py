@@ -150,6 +150,9 @@ class Version(BaseModel):
     date: datetime | None
     title: str | None
     path: str | None
+    continues: str | None = Field(
+        default=None, description="where its text was before or is now, if it moved"
+    )
 
 
 class Versions(BaseModel):

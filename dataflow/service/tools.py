@@ -259,6 +259,7 @@ def versions(
             models.Version(
                 topic=row["lineage_id"],
                 date=row["released_at"],
+                continues=row.get("continues"),
                 **{name: row[name] for name in ("version", "title", "path")},
             )
             for row in shown

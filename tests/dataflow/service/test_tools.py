@@ -19,7 +19,7 @@ from dataflow.service.models import Hit, Hits, Text
 from dataflow.service.page import neighbours
 from dataflow.service.tools import Service
 from operators.errors import CrosscorpusError, UnknownName
-from operators.postgres.store import drop_collection, open_store
+from operators.postgres.store import Store, drop_collection, open_store
 
 ASK = "why is the cache flushed twice?"
 
@@ -113,6 +113,24 @@ def test_versions_are_listed_and_compared(service: Service) -> None:
     assert len(changed) == 1
     assert changed[0].startswith("revised")
     assert "100 entries" in changed[0]
+
+
+def test_a_version_says_where_its_text_is_now(store: Store, tmp_path: Path) -> None:
+    start = "Start the server with one worker for each core of the machine, and no more than that."
+    limit = "At most a hundred entries are kept for each user of the server, whatever they ask."
+    texts = {"1.0": {"Start": start, "Limits": limit}, "1.1": {"Start": f"{start}\n\n{limit}"}}
+    rows = [
+        {"doc_id": f"guide-{version}#{title}", "corpus": "docs", "title": title, "text": text}
+        | {"path": f"guide-{version}.md", "version": version}
+        for version, of in texts.items()
+        for title, text in ({"Errors": "Error 7 means that no disk is left."} | of).items()
+    ]
+    file = tmp_path / "guide.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ingest_documents(store, WordEmbedder(), file)
+    with build_driver(load_config("default"), store=store, embedder=WordEmbedder()) as driver:
+        told = tools.versions(Service(driver, store), "guide-1.0#Limits").versions
+    assert [one.continues for one in told] == ["ends here; its text is in Start (1.1)"]
 
 
 def test_every_answer_says_when_each_source_was_read(service: Service) -> None:
