@@ -34,6 +34,7 @@ QUERIES = pl.Schema(
         "language": pl.String(),
         "state": pl.String(),
         "pattern": pl.String(),  # a regular expression that a passage's text matches somewhere
+        "symbol": pl.String(),  # a name whose definition begins in a passage
         "as_of": UTC,  # null: now; else only documents created strictly before
         "corpora": pl.List(pl.String),  # null: every corpus
         "version_policy": pl.String(),  # newest | all | pinned | as_of; null: not asked for

@@ -82,6 +82,10 @@ class Question:
         str | None,
         typer.Option(metavar="PATTERN", help="Only passages with a text that matches this."),
     ] = None
+    symbol: Annotated[
+        str | None,
+        typer.Option(help="Only where this name is defined, such as `Lock.release`."),
+    ] = None
     words: Annotated[
         bool,
         typer.Option("--words", help="By words alone, whatever they mean."),
@@ -140,7 +144,8 @@ class Question:
                 "--versions is `newest` or `all`; name one with --version alone"
             )
         texts = self.text or []
-        if not (self.regex or "").strip() and not any(text.strip() for text in texts):
+        alone = f"{self.regex or ''}{self.symbol or ''}"
+        if not alone.strip() and not any(text.strip() for text in texts):
             raise WrongUsage('the query is empty: ask something, such as crosscorpus query "why?"')
         if second := next((one for one in texts[1:] if one.isdigit()), None):
             raise typer.BadParameter(
@@ -156,13 +161,14 @@ class Question:
         config = Path(self.config)
         return {
             "question": {
-                "query": self.text or [self.regex or ""],
+                "query": self.text or [self.regex or self.symbol or ""],
                 "trigger": _mix(self.trigger),
                 "repos": self.repo or None,
                 "language": self.language,
                 "state": self.state,
                 "path": self.path,
                 "pattern": self.regex,
+                "symbol": self.symbol,
                 "as_of": self.as_of,
                 "corpora": self.corpus or None,
                 "version": self.version or None,
@@ -203,6 +209,8 @@ def query(options: Question) -> None:
     Example: crosscorpus query "why is the cache flushed twice?" --trigger pr_review --repo org/app
 
     To the letter: crosscorpus query '"not a number"'; by a pattern: --regex 'raise .+Error'
+
+    Where is it defined? crosscorpus query --symbol Lock.release
 
     Another version: crosscorpus query "how are jobs retried?" --version 3.5.3
 

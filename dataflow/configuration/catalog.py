@@ -42,7 +42,7 @@ RUN_INPUTS = frozenset(
     {
         *("query", "trigger", "repos", "path_prefix", "language", "state", "pattern", "as_of"),
         *("only_corpora", "versions", "now", "reranker", "explain_chunks"),
-        "read_as",
+        *("symbol", "read_as"),
     }
 )
 """Inputs that a caller gives to one run; all but ``query`` may be left out."""

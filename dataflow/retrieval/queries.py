@@ -27,6 +27,7 @@ def queries(
     language: str | None = None,
     state: str | None = None,
     pattern: str | None = None,
+    symbol: str | None = None,
     as_of: datetime | None = None,
     only_corpora: list[str] | None = None,
     versions: str | list[str] | None = None,
@@ -35,7 +36,10 @@ def queries(
     """The questions with their filters and triggers, one row a question."""
     return ask(
         query,
-        {"path_prefix": path_prefix, "language": language, "state": state, "pattern": pattern},
+        {
+            **{"path_prefix": path_prefix, "language": language, "state": state},
+            **{"pattern": pattern, "symbol": symbol},
+        },
         trigger=trigger,
         repos=repos,
         as_of=as_of,

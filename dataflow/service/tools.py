@@ -57,6 +57,7 @@ Values = Annotated[list[Value], Field(max_length=100)]
 Corpora = Annotated[Values | None, Field(description="only these corpora")]
 Repos = Annotated[Values | None, Field(description="only these repositories")]
 Language = Annotated[Value | None, Field(description="only this programming language")]
+Symbol = Annotated[Value | None, Field(description="only where this name is defined")]
 Path = Annotated[Value | None, Field(description="only paths that begin so")]
 AsOf = Annotated[datetime | None, Field(description="nothing created at or after this")]
 VersionName = Annotated[Value | None, Field(description="answer for this version; default: newest")]
@@ -93,6 +94,7 @@ def search(
     repos: Repos = None,
     language: Language = None,
     path: Path = None,
+    symbol: Symbol = None,
     as_of: AsOf = None,
     version: VersionName = None,
     trigger: Trigger = None,
@@ -102,7 +104,13 @@ def search(
     """Search the team's code, history, reviews, wiki and documents at once."""
     start = _place(cursor)
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "language": language}
-    asked |= {"path": path, "as_of": as_of, "version": version, "trigger": trigger}
+    asked |= {
+        "path": path,
+        "symbol": symbol,
+        "as_of": as_of,
+        "version": version,
+        "trigger": trigger,
+    }
     answer = _ask(service, query, **asked, top_k=top_k)
     passages = answer.passages[start : start + PAGE]
     return models.Hits(

@@ -20,7 +20,7 @@ NAMES = frozenset({"corpora", "only_corpora", "repos"})
 TEXTS = NAMES | {"explain_chunks", "passages"}
 TEXT = frozenset(
     {
-        *("path", "path_prefix", "language", "state", "pattern", "trigger", "cursor"),
+        *("path", "path_prefix", "language", "state", "pattern", "symbol", "trigger", "cursor"),
         *("document", "older", "newer", "lines"),
     }
 )

@@ -38,7 +38,8 @@ def ask(
             become U+FFFD, as in the stored texts.
         filters: ``path_prefix``: only paths that begin with it; ``language``, ``state``: only
             passages that have it; ``pattern``: only passages that match it, a regular expression
-            of Postgres, where ``^`` and ``$`` are the ends of a line.
+            of Postgres, where ``^`` and ``$`` are the ends of a line; ``symbol``: only passages
+            that define this name, such as ``Lock.release``.
         trigger: what asks, a name or a mix of shares; None: nothing in particular.
         repos: the repositories that may be searched; None: every one, empty: none.
         as_of: only documents created before this moment; a naive moment is UTC.

@@ -24,6 +24,7 @@ from operators.frames import EXPLAIN_TARGETS, empty, stacked
 from operators.postgres.search.chunk_lookup import locate, unread_reason
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.store import Home, by_store, collection_info
+from operators.ranking.definitions import listed
 from operators.ranking.query_filters import narrowed, visible_parts
 
 MOST_OF_A_DOCUMENT = 3
@@ -290,7 +291,11 @@ def hidden(
         created = f"{chunk['created_at']:%Y-%m-%d %H:%M}"
         return f"created {created}, and the question is as of {as_of:%Y-%m-%d %H:%M}"
     if chunk["chunk_id"] not in visible:
-        return "another version answers this question"
+        return (
+            f"its text does not match {query['pattern']!r}, or another version answers"
+            if query.get("pattern")
+            else "another version answers this question"
+        )
     return None
 
 
@@ -298,6 +303,9 @@ def _outside(chunk: Mapping[str, Any], limits: Mapping[str, Any], what: str) -> 
     prefix = limits.get("path_prefix")
     if prefix is not None and not (chunk["path"] or "").startswith(prefix):
         return f"the {what} is limited to paths that begin with {prefix!r}"
+    symbol = limits.get("symbol")
+    if symbol is not None and not re.search(listed(symbol), chunk["metadata"] or ""):
+        return f"the {what} is limited to definitions of {symbol!r}"
     for name in ("language", "state"):
         if (limit := limits.get(name)) is not None and chunk[name] != limit:
             return f"the {what} is limited to the {name} {limit!r}, and this has {chunk[name]!r}"

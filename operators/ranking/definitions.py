@@ -52,11 +52,28 @@ def defines(name: str, text: str | None, metadata: str | None) -> bool:
     >>> defines("release", "public void release() {", '{"defines": ["Lock", "Lock.release"]}')
     True
     """
-    if f'"{DEFINES}"' in (metadata or "") and _listed(name).search(metadata or ""):
+    if f'"{DEFINES}"' in (metadata or "") and re.search(listed(name), metadata or ""):
         return True
     return name in (text or "") and definition_of(name).search(text or "") is not None
 
 
 @lru_cache(4096)
-def _listed(name: str) -> re.Pattern[str]:
-    return re.compile(rf'"{DEFINES}": \[[^\]]*[".:]{re.escape(name)}"')
+def listed(name: str) -> str:
+    """The regular expression, of Python and Postgres, for metadata of chunks that define ``name``.
+
+    >>> bool(re.search(listed("Lock::release"), '{"defines": ["redis.Lock.release"]}'))
+    True
+    >>> bool(re.search(listed("Lock"), '{"defines": ["Clock", "Lock.release"]}'))
+    False
+    """
+    return rf'"{DEFINES}": \[[^]]*[".:]' + "[.:#]+".join(map(re.escape, name_parts(name))) + '"'
+
+
+def name_parts(name: str) -> list[str]:
+    """The names of a qualified name.
+
+    >>> name_parts("redis.Lock::release()")
+    ['redis', 'Lock', 'release']
+    """
+    bare = name.strip().removesuffix("()")
+    return [part for part in re.split(r"::|->|[.:#\\/]", bare) if part] or [bare]

@@ -97,7 +97,9 @@ def _lead(
     for name, what in (("repos", "in"), ("corpora", "only")):
         if question[name] is not None:
             facts.append(f"{what} {', '.join(question[name]) or 'nothing'}")
-    single_values = [n for n in ("path_prefix", "language", "state") if question[n] is not None]
+    single_values = [
+        n for n in ("path_prefix", "language", "state", "symbol") if question[n] is not None
+    ]
     facts += [f"{name.replace('_', ' ')} {question[name]}" for name in single_values]
     if question["as_of"] is not None:
         facts.append(f"as of {question['as_of']:%Y-%m-%d %H:%M} UTC")

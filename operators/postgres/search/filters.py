@@ -11,6 +11,7 @@ Meaning of a query's filter columns:
 - ``path_prefix``: the path begins exactly so; a chunk without a path does not match
 - ``language``, ``state``: equal
 - ``pattern``: the chunk's text matches this regular expression somewhere, line by line
+- ``symbol``: a definition of this name begins in the chunk
 - ``as_of``: created strictly before. A chunk of unknown creation time stays, because it may be old
 - ``versions_as_of``: likewise, but only for documents that have versions
 - ``version_policy``: which versions of a topic answer. ``newest`` (null too): all chunks but those
@@ -26,8 +27,10 @@ from typing import Any
 
 import polars as pl
 
+from operators.foundation import tokenizer
 from operators.foundation.sanitize import clean_text
 from operators.postgres.superseded_counts import SupersededCounts
+from operators.ranking.definitions import listed, name_parts
 
 INDEXED_PATH = 200
 """The index on paths holds this many characters of a path."""
@@ -45,6 +48,7 @@ class Filter:
     language: str | None = None
     state: str | None = None
     pattern: str | None = None
+    symbol: str | None = None
     superseded: SupersededCounts | None = None  # None: versions do not count
     pinned: tuple[tuple[str, ...], ...] = ()  # the asked versions, each with the names it may have
     as_of: datetime | None = None
@@ -115,7 +119,22 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: 
         matches = "x.corpus = %(corpus)s AND regexp_match(x.text, ?::text, 'n') IS NOT NULL"
         matching = f"SELECT x.chunk_id FROM chunks x WHERE {matches}"
         add("pattern", scope.pattern, f"$chunk_id IN ({matching})")
+    if scope.symbol is not None:
+        # the terms of the name, which an index finds, stand where it is defined
+        parameters[f"symbol_terms_{number}"] = _terms(scope.symbol)
+        defining = (
+            "SELECT x.chunk_id FROM postings y JOIN chunks x"
+            " ON x.corpus = y.corpus AND x.chunk_id = y.chunk_id"
+            f" WHERE y.corpus = %(corpus)s AND y.terms @> %(symbol_terms_{number})s::int[]"
+            " AND x.metadata ~ ?::text"
+        )
+        add("symbol", listed(scope.symbol), f"$chunk_id IN ({defining})")
     return " AND ".join(clauses) or "true"
+
+
+def _terms(symbol: str) -> list[int]:
+    terms = tokenizer.tokens(" ".join(tokenizer.words(name_parts(symbol)[-1])))
+    return sorted(set(map(tokenizer.term_id, terms)))
 
 
 def _filter(row: Mapping[str, Any], superseded: SupersededCounts | None = None) -> Filter:
@@ -123,8 +142,8 @@ def _filter(row: Mapping[str, Any], superseded: SupersededCounts | None = None) 
     repos = row.get("repos")
     if repos is not None:
         repos = tuple(sorted({clean_text(repo) for repo in repos if repo is not None}))
-    names = ("path_prefix", "language", "state", "pattern")
-    prefix, language, state, pattern = (clean_text(row.get(n) or "") or None for n in names)
+    names = ("path_prefix", "language", "state", "pattern", "symbol")
+    prefix, language, state, pattern, symbol = (clean_text(row.get(n) or "") or None for n in names)
     as_of, later, pinned = row.get("as_of"), None, None
     if superseded is not None:
         later = row.get("versions_as_of")
@@ -133,5 +152,6 @@ def _filter(row: Mapping[str, Any], superseded: SupersededCounts | None = None) 
     moment = min(filter(None, (as_of, later)), default=None)
     only = as_of is None and later is not None
     return Filter(
-        repos, prefix, language, state, pattern, superseded, versions, moment, only_versions=only
+        *(repos, prefix, language, state, pattern, symbol, superseded, versions, moment),
+        only_versions=only,
     )

@@ -106,8 +106,9 @@ def visible_at_most(
     if asked.superseded is not None:
         most = sum(repo_sizes.values()) + scope.pinned_chunks
         bound = min(bound, most - asked.superseded.by(asked.as_of))
-    others = (asked.path_prefix, asked.language, asked.state, asked.pattern, asked.as_of)
-    return bound if bound <= limit or others == (None,) * 5 else None
+    texts = (asked.path_prefix, asked.language, asked.state, asked.pattern, asked.symbol)
+    others = (*texts, asked.as_of)
+    return bound if bound <= limit or others == (None,) * 6 else None
 
 
 def count_visible(conn: Connection, corpus: str, scope: SearchFilter, *, limit: int) -> int:

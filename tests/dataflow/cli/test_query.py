@@ -76,11 +76,14 @@ def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection:
     assert corpora_of("--as-of", "2001-01-01") == set()
     assert corpora_of("--regex", "^no such li[n]e") == set()
     assert corpora_of("--regex", r"^def \w+\(") == {"code"}
+    assert corpora_of("--symbol", "flush_cache") == {"code"}
+    assert corpora_of("--symbol", "cache") == set()
 
 
-def test_a_pattern_needs_no_question(crosscorpus: Any, collection: str) -> None:
-    done = crosscorpus("query", "-C", collection, "--json", "--regex", r"^def \w+\(")
-    assert {result["corpus"] for result in json.loads(done.stdout)["results"]} == {"code"}
+def test_a_pattern_or_a_symbol_needs_no_question(crosscorpus: Any, collection: str) -> None:
+    for alone in (("--regex", r"^def \w+\("), ("--symbol", "flush_cache")):
+        done = crosscorpus("query", "-C", collection, "--json", *alone)
+        assert {result["corpus"] for result in json.loads(done.stdout)["results"]} == {"code"}
 
 
 def test_words_alone_are_searched_without_meaning(crosscorpus: Any, collection: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import re
 from collections.abc import Callable
@@ -33,6 +34,11 @@ PATHS = [None, "src/a.py", "src/b_c.py", "src/b%c.py", "src\\d.py", "SRC/a.py", 
 LANGUAGES = [None, "python", "Python", "c"]
 STATES = [None, "open", "closed"]
 MOMENTS = [None, START, START + timedelta(microseconds=1), START + timedelta(days=9)]
+METADATA = [
+    None,
+    '{"defines": ["A.common", "B"], "common": 1}',
+    '{"short": "common", "defines": ["A.common.x", "wide.ns::common"]}',
+]
 TEXTS = ["common words here", "some common\nwords: 3.12"]
 Held = tuple[Store, list[dict[str, Any]]]
 HOSTILE = "x') OR true; DROP TABLE chunks; --"
@@ -50,6 +56,7 @@ def held(make_store: Make, filling: Any) -> Held:
             "language": random_.choice(LANGUAGES),
             "state": random_.choice(STATES),
             "created_at": random_.choice(MOMENTS),
+            "metadata": random_.choice(METADATA),
         }
         for number in range(150)
     ]
@@ -72,8 +79,15 @@ def visible(row: dict[str, Any], query: dict[str, Any]) -> bool:
         and (not query.get("language") or row["language"] == query["language"])
         and (not query.get("state") or row["state"] == query["state"])
         and re.search(query.get("pattern") or "", row["text"], re.MULTILINE) is not None
+        and (not query.get("symbol") or defined_in(row, query["symbol"]))
         and (as_of is None or row["created_at"] is None or row["created_at"] < as_of)
     )
+
+
+def defined_in(row: dict[str, Any], symbol: str) -> bool:
+    parts = symbol.replace("::", ".").split(".")
+    names = json.loads(row["metadata"] or "{}").get("defines", [])
+    return any(name.replace("::", ".").split(".")[-len(parts) :] == parts for name in names)
 
 
 def maybe(values: list[Any]) -> st.SearchStrategy[Any]:
@@ -89,6 +103,7 @@ QUERY = st.fixed_dictionaries(
         "language": maybe(["python", "Python", HOSTILE, "c\0"]),
         "state": maybe(["open", HOSTILE]),
         "pattern": maybe([r"^words: \d", "common$", "(?i)SOME|x", "Some", "", "o", r"'\); DROP"]),
+        "symbol": maybe(["common", "A.common", "A::common", "ommon", "ns.common", "B.common"]),
         "as_of": maybe([moment for moment in MOMENTS if moment]),
         "corpora": maybe([["code"], ["wiki"], ["wiki", "code"], []]),
     }
