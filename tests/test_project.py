@@ -29,7 +29,7 @@ FLOORS = {
         {"context", "embedding"},
         {"postgres"},
         {"sources", "explain", "evaluation"},
-        {"report"},
+        {"report", "review"},
     ),
     "dataflow": (
         {"execution"},

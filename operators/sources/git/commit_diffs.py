@@ -19,13 +19,18 @@ MAX_DIFF = 4000
 """Characters of a commit's diff; a hunk that would make it longer is left out whole."""
 
 _VENDORED = re.compile(r"(^|/)(_?vendor(ed)?|third[_-]party|node_modules)/")
+PATCH_OPTIONS = (
+    "--patch", "--no-ext-diff", "--no-textconv", "--no-color", "--diff-algorithm=myers",
+    "--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", "--no-relative",
+    "--find-renames", "-l400", "--submodule=short",  # 400 files at most are compared for a rename
+)  # fmt: skip
+"""How git writes a patch, whatever is configured; nothing of the repository runs."""
+
 _LOG = (
     "-c", "core.bigFileThreshold=1m",  # a larger file is binary: git compares no lines of it
     "-c", "core.quotePath=false",
-    "log", "--date-order", "--format=%x00%H", "--no-notes", "--no-decorate", "--no-color",
-    "--patch", "--no-diff-merges", "--no-ext-diff", "--no-textconv", "--diff-algorithm=myers",
-    "--unified=0", "--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", "--no-relative",
-    "--find-renames", "-l400", "--submodule=short",  # 400 files at most are compared for a rename
+    "log", "--date-order", "--format=%x00%H", "--no-notes", "--no-decorate", "--no-diff-merges",
+    *PATCH_OPTIONS, "--unified=0",
 )  # fmt: skip
 
 

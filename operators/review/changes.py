@@ -1,0 +1,259 @@
+"""A change to review, read from a patch: unified diffs of git or ``diff -u``, mails around them.
+
+Two libraries were tried on bad input. ``unidiff`` 1.0 refuses a whole patch for one wrong or cut
+hunk, raises ValueError for a long number, and leaves quoted paths as they are; ``whatthepatch`` 1.0
+raises zlib's error for a damaged binary, takes a mail's signature for a removed line, and needs
+quadratic time for a long header. Both hold 50 MB in 600 MB.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from operators.errors import CrosscorpusError
+from operators.foundation.sanitize import clean_text
+from operators.review.patch_hunks import Hunk, Reader, read_hunks
+from operators.review.patch_mails import MAIL, Mail, read_mail, with_plain_bodies
+from operators.review.patch_paths import (
+    Sides,
+    header_sides,
+    is_inside,
+    line_path,
+    line_sides,
+    shown,
+    text_path,
+    unquoted,
+)
+
+MAX_NOTES = 100
+MAX_MAILS = 1000
+
+Kind = Literal[
+    "added", "deleted", "modified", "renamed", "copied", "mode", "binary", "submodule"
+]  # fmt: skip
+
+_EXPECTED = "give the output of `git diff`, `git format-patch` or `diff -u`"
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
+_START = re.compile(
+    rb"\n(?:(?P<git>diff --git )|(?P<merge>diff --(?:cc|combined) )"
+    rb"|(?P<plain>--- [^\n]*\n\+\+\+ [^\n]*\n@@ -)|(?P<binary>Binary files )"
+    rb"|(?P<submodule>Submodule )|(?P<stray>@@ -)|(?P<mail>" + MAIL + rb"))"
+)
+_MAIL_START = re.compile(rb"\n" + MAIL)
+_EXTENDED = re.compile(
+    rb"(old mode|new mode|deleted file mode|new file mode|(?:rename|copy) (?:from|to)"
+    rb"|(?:dis)?similarity index|index) ([^\r]*)\r?"
+)
+_SUBMODULE = re.compile(rb"Submodule (.+) [0-9a-f]{7,64}\.{2,3}[0-9a-f]{7,64}\b.*", re.DOTALL)
+_EPOCH = re.compile(rb"\t(?:1970-01-01|1969-12-31) ")  # GNU diff dates so what is not there
+
+
+class ChangedFile(NamedTuple):
+    """A file of a change.
+
+    ``path``: after the change, before it where the file was deleted. ``old_path``: before it; None
+    for a file that was added. A binary file or submodule is of that ``kind``, whatever happened.
+    """
+
+    path: str
+    old_path: str | None
+    kind: Kind
+    hunks: tuple[Hunk, ...]
+
+
+class Change(NamedTuple):
+    """What a patch changes.
+
+    A series of mails may have a file several times; each states its lines after the mails before.
+
+    ``notes``: what was left out or is in doubt, a sentence each. ``title``: the subjects of the
+    mails, joined by ``; ``; None: there is no mail. ``description``: the mails' texts.
+    """
+
+    files: tuple[ChangedFile, ...]
+    notes: tuple[str, ...]
+    title: str | None = None
+    description: str | None = None
+
+
+def read_change(patch: str | bytes) -> Change:
+    """The change that ``patch`` describes.
+
+    A file whose path leaves the tree is left out with a note, and so are what is over the bounds of
+    this module and a merge's combined diff. Bytes that are no UTF-8 become U+FFFD.
+
+    Args:
+        patch: a unified diff, one or several mails of ``git format-patch``, or ``git show``; in
+            UTF-8 or UTF-16.
+
+    Raises:
+        CrosscorpusError: it is empty, or names no file that changed.
+    """
+    data = b"\n" + with_plain_bodies(_bytes(patch))
+    if not data.strip():
+        raise CrosscorpusError(f"the patch is empty: {_EXPECTED}")
+    reader = Reader(data)
+    mails = list(_mails(data))
+    notes = [f"mails after the first {MAX_MAILS} were not read"] if len(mails) > MAX_MAILS else []
+    files = []
+    found = False
+    while not reader.is_full and (start := _START.search(data, reader.at - 1)):
+        reader.at = start.start() + 1
+        kind = start.lastgroup
+        if kind == "mail":
+            reader.at = start.end()
+            continue
+        if kind == "stray":
+            line = reader.take()
+            notes.append(f"lines below {shown(line)} belong to no file and were left out")
+            continue
+        before = len(notes)
+        file = _READERS[kind or ""](reader, notes)
+        found = found or file is not None or len(notes) > before
+        files += [file] if file else []
+    if not found:
+        raise CrosscorpusError(f"the text is no diff: {_EXPECTED}")
+    if reader.is_full:
+        rest = len(data) - reader.at
+        count = data.count(b"\ndiff --git ", reader.at - 1)
+        notes.append(f"the patch is too long: its last {rest} bytes ({count} files) were not read")
+    if len(notes) > MAX_NOTES:
+        notes[MAX_NOTES:] = [f"notes left out here: {len(notes) - MAX_NOTES}"]
+    titles = "; ".join(mail.title for mail in mails[:MAX_MAILS] if mail.title)
+    texts = "\n\n".join(mail.description for mail in mails[:MAX_MAILS] if mail.description)
+    return Change(tuple(files), tuple(notes), titles or None, texts or None)
+
+
+def _bytes(patch: str | bytes) -> bytes:
+    """The patch in UTF-8, without a byte-order mark and without colours."""
+    data = clean_text(patch).encode() if isinstance(patch, str) else patch
+    if data.startswith(codecs.BOM_UTF16_LE) or data[1:8:2] == b"\0" * 4 != data[:8:2]:
+        data = data.decode("utf-16-le", "replace").encode("utf-8", "replace")
+    elif data.startswith(codecs.BOM_UTF16_BE) or data[:8:2] == b"\0" * 4 != data[1:8:2]:
+        data = data.decode("utf-16-be", "replace").encode("utf-8", "replace")
+    data = data.removeprefix(codecs.BOM_UTF8)
+    return _COLOUR.sub(b"", data) if data.startswith(b"\x1b[") else data
+
+
+def _mails(data: bytes) -> Iterator[Mail]:
+    """The mails in ``data``, one more than ``MAX_MAILS`` at most; the first may lack its line."""
+    start = _START.search(data)
+    end = start.start() if start else len(data)
+    if (mail := read_mail(data, 0, end)) and end > 0:
+        yield mail
+    count = 0
+    for head in _MAIL_START.finditer(data):
+        patch = _START.search(data, head.end())
+        if mail := read_mail(data, head.start(), patch.start() if patch else len(data)):
+            yield mail
+            count += 1
+        if count > MAX_MAILS:
+            return
+
+
+def _git_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
+    header = reader.take().removeprefix(b"diff --git ")
+    crlf = header.endswith(b"\r")
+    fields: dict[bytes, bytes] = {}
+    while (line := reader.peek()) is not None and (field := _EXTENDED.fullmatch(line)):
+        fields[field[1]] = field[2]
+        reader.take()
+    old = new = None
+    binary = line is not None and line.startswith((b"Binary files ", b"GIT binary patch"))
+    if binary:
+        reader.take()
+    elif line is not None and line.startswith(b"--- "):
+        old = line_path(reader.take()[4:].removesuffix(b"\r"))
+        if (line := reader.peek()) is not None and line.startswith(b"+++ "):
+            new = line_path(reader.take()[4:].removesuffix(b"\r"))
+    sides = header_sides(header.removesuffix(b"\r"))
+    moved = next((how for how in (b"rename", b"copy") if how + b" to" in fields), None)
+    if moved and moved + b" from" in fields:
+        sides = Sides(unquoted(fields[moved + b" from"]), unquoted(fields[moved + b" to"]))
+    elif sides is None and old is not None and new is not None:
+        sides = line_sides(old, new)
+    if sides is None:
+        notes.append(f"a file was left out: its path is not clear in {shown(header)}")
+        return None
+    if b"new file mode" in fields:
+        sides = Sides(None, sides.new)
+    elif b"deleted file mode" in fields:
+        sides = Sides(sides.old, None)
+    hunks = () if binary else read_hunks(reader, _name(sides), crlf, notes)
+    kind = _kind(sides)
+    if any(value.split(b" ")[-1] == b"160000" for value in fields.values()):
+        kind = "submodule"
+    elif binary:
+        kind = "binary"
+    elif moved:
+        kind = "renamed" if moved == b"rename" else "copied"
+    elif kind == "modified" and not hunks:
+        kind = "mode" if b"new mode" in fields else kind
+        if kind != "mode":
+            notes.append(f"{_name(sides)}: no line of it was read; the patch may be cut here")
+    return _inside(ChangedFile("", None, kind, hunks), sides, notes)
+
+
+def _plain_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
+    """A file of ``diff -u``, which has no header of git."""
+    lines = reader.take(), reader.take()
+    sides = line_sides(*(line_path(line[4:].removesuffix(b"\r")) for line in lines))
+    hunks = read_hunks(reader, _name(sides), lines[1].endswith(b"\r"), notes)
+    if len(hunks) == 1:
+        if _EPOCH.search(lines[0]) and hunks[0].old_start == hunks[0].old_count == 0:
+            sides = Sides(None, sides.new)
+        elif _EPOCH.search(lines[1]) and hunks[0].new_start == hunks[0].new_count == 0:
+            sides = Sides(sides.old, None)
+    return _inside(ChangedFile("", None, _kind(sides), hunks), sides, notes)
+
+
+def _binary_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
+    """A file of which ``diff`` says only that it differs."""
+    line = reader.take().removesuffix(b"\r")
+    names = line.removeprefix(b"Binary files ").removesuffix(b" differ").split(b" and ")
+    middle = len(names) // 2
+    if not line.endswith(b" differ") or len(names) % 2:
+        return None
+    old, new = b" and ".join(names[:middle]), b" and ".join(names[middle:])
+    return _inside(ChangedFile("", None, "binary", ()), line_sides(old, new), notes)
+
+
+def _submodule(reader: Reader, notes: list[str]) -> ChangedFile | None:
+    """A submodule as ``git diff --submodule=log`` shows it."""
+    found = _SUBMODULE.fullmatch(reader.take())
+    sides = Sides(found[1], found[1]) if found else None
+    return _inside(ChangedFile("", None, "submodule", ()), sides, notes) if sides else None
+
+
+def _merged_file(reader: Reader, notes: list[str]) -> None:
+    name = shown(unquoted(reader.take().split(b" ", 2)[2].removesuffix(b"\r")))
+    notes.append(f"{name}: the combined diff of a merge was left out; compare with one parent")
+
+
+_READERS = {
+    "git": _git_file,
+    "plain": _plain_file,
+    "binary": _binary_file,
+    "submodule": _submodule,
+    "merge": _merged_file,
+}
+
+
+def _kind(sides: Sides) -> Kind:
+    return "added" if sides.old is None else "deleted" if sides.new is None else "modified"
+
+
+def _inside(file: ChangedFile, sides: Sides, notes: list[str]) -> ChangedFile | None:
+    """``file`` with its paths; None and a note where one of them leaves the tree."""
+    named = [path for path in sides if path is not None]
+    if not named or not all(map(is_inside, named)):
+        notes.append(f"{_name(sides)} was left out: the path leads out of the tree")
+        return None
+    old = None if sides.old is None else text_path(sides.old)
+    return file._replace(path=text_path(named[-1]), old_path=old)
+
+
+def _name(sides: Sides) -> str:
+    outside = next((path for path in sides if path is not None and not is_inside(path)), None)
+    return shown(outside or sides.new or sides.old or b"")

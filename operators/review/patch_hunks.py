@@ -1,0 +1,171 @@
+"""The hunks of a patch, and the reader that gives its lines within bounds.
+
+A line in a hunk begins with one of ``+-\\`` or a space, and the header counts them. So nothing in
+a file can be taken for structure, unless the header counts wrong.
+"""
+
+import re
+from typing import NamedTuple
+
+from operators.foundation.sanitize import REPLACEMENT, clean_text
+from operators.review.patch_mails import MAIL
+from operators.review.patch_paths import shown
+
+MAX_TEXT = 16_000_000
+"""Bytes of a patch that are read, binary files apart; what follows is left out."""
+
+MAX_LINES = 400_000
+"""Lines of a patch that are read."""
+
+MAX_FILE = 1_000_000
+"""Bytes of one file's hunks; a file with more was generated, and what follows in it is left out."""
+
+_NEXT_FILE = re.compile(rb"\n(?:diff -|Index: |" + MAIL + rb")")  # in no hunk
+_PLAIN = re.compile(rb"\n--- [^\n]*\n\+\+\+ [^\n]*\n@@ -")
+_SIGNATURE = re.compile(rb"\n-- ?\r?\n(?:\d+\.\d|\s*\Z)")
+_HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(.*)", re.DOTALL)
+
+
+class Hunk(NamedTuple):
+    """Lines of a file that changed together, and those around them.
+
+    ``removed`` and ``added``: (line number from 1, the line without its newline): of the old file,
+    of the new one. A line of a file with CRLF keeps its carriage return. ``lines``: all lines as
+    they stand, with their marks. ``section``: what git takes for the definition around them.
+    """
+
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+    section: str
+    removed: tuple[tuple[int, str], ...]
+    added: tuple[tuple[int, str], ...]
+    lines: str
+
+
+class Reader:
+    """The lines of a patch one after the other, as many as the bounds allow."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at, self.lines, self.taken = data, 1, 0, 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the bounds of a patch are reached."""
+        return self.lines >= MAX_LINES or self.taken >= MAX_TEXT
+
+    def peek(self) -> bytes | None:
+        """The next line, cut after ``MAX_FILE`` bytes; None: there is none, or none is read."""
+        if self.at >= len(self.data) or self.is_full:
+            return None
+        return self.data[self.at : min(self._end(), self.at + MAX_FILE)]
+
+    def take(self) -> bytes:
+        """The next line, which there is."""
+        end = self._end()
+        line = self.data[self.at : min(end, self.at + MAX_FILE)]
+        self.taken += end + 1 - self.at
+        self.lines += 1
+        self.at = end + 1
+        return line
+
+    def has(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether ``pattern``, which begins with a newline, matches at the next line."""
+        return pattern.match(self.data, self.at - 1) is not None
+
+    def skip_file(self) -> None:
+        """Go to the next place that is sure to be in no hunk."""
+        found = _NEXT_FILE.search(self.data, self.at - 1)
+        self.at = found.start() + 1 if found else len(self.data)
+
+    def _end(self) -> int:
+        end = self.data.find(b"\n", self.at)
+        return len(self.data) if end < 0 else end
+
+
+def read_hunks(reader: Reader, name: str, crlf: bool, notes: list[str]) -> tuple[Hunk, ...]:
+    """The hunks that follow; ``crlf``: the patch's own lines end with CRLF."""
+    hunks = []
+    limit = reader.taken + MAX_FILE
+    while (line := reader.peek()) is not None and line.startswith(b"@@"):
+        reader.take()
+        header = _HUNK.fullmatch(line.removesuffix(b"\r"))
+        if header is None:
+            notes.append(f"{name}: the hunk {shown(line)} cannot be read and was left out")
+            break
+        hunk, missing = _hunk(reader, header, crlf, limit)
+        hunks.append(hunk)
+        if reader.taken > limit:
+            notes.append(f"{name}: what follows its first {MAX_FILE} bytes was left out")
+            reader.skip_file()
+            break
+        if missing and not reader.is_full:
+            says = f"{hunk.old_count} and {hunk.new_count} lines"
+            has = f"{hunk.old_count - missing[0]} and {hunk.new_count - missing[1]}"
+            where = f"the hunk at line {hunk.new_start}"
+            notes.append(f"{name}: {where} says {says} and has {has}: it was cut or edited")
+    damaged = any(REPLACEMENT in hunk.lines for hunk in hunks)
+    if damaged:
+        notes.append(f"{name}: bytes that are no text in UTF-8 became U+FFFD")
+    return tuple(hunks)
+
+
+def _hunk(
+    reader: Reader, header: re.Match[bytes], crlf: bool, limit: int
+) -> tuple[Hunk, tuple[int, int] | None]:
+    """A hunk, and how many old and new lines it lacks of those that its header counts.
+
+    Lines are taken as long as the header counts them, and further while they can be no structure.
+    """
+    old_start, old_count, new_start, new_count = (int(one or 1) for one in header.groups()[:4])
+    old_left, new_left = old_count, new_count
+    taken: list[bytes] = []
+    while reader.taken <= limit and (line := reader.peek()) is not None:
+        mark = line[:1]
+        is_whole = old_left <= 0 and new_left <= 0
+        if mark == b"-":
+            if line.startswith(b"--- ") and (old_left, new_left) != (1, 1) and reader.has(_PLAIN):
+                break
+            if line.startswith(b"--") and (old_left, new_left) != (1, 0) and _ends(reader, line):
+                break
+            old_left -= 1
+        elif mark == b"+":
+            new_left -= 1
+        elif mark == b" " or (line in (b"", b"\r") and not is_whole):  # spaces at the end are lost
+            old_left, new_left = old_left - 1, new_left - 1
+        elif mark != b"\\":
+            break
+        reader.take()
+        taken.append(line.removesuffix(b"\r") if crlf else line)
+    while taken and taken[-1] in (b"", b"\r") and old_left >= 0 and new_left >= 0:
+        if not (old_left or new_left):
+            break
+        taken.pop()
+        old_left, new_left = old_left + 1, new_left + 1
+    text = clean_text(b"\n".join(taken).decode("utf-8", "replace"))
+    removed, added = _numbered(text, old_start, new_start)
+    section = clean_text(header[5].decode("utf-8", "replace")).strip()
+    hunk = Hunk(old_start, old_count, new_start, new_count, section, removed, added, text)
+    return hunk, (old_left, new_left) if old_left or new_left else None
+
+
+def _ends(reader: Reader, line: bytes) -> bool:
+    """Whether a mail's signature begins at ``line``."""
+    return line in (b"-- ", b"-- \r", b"--", b"--\r") and reader.has(_SIGNATURE)
+
+
+def _numbered(
+    text: str, old: int, new: int
+) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[int, str], ...]]:
+    """The removed and the added lines of a hunk with their numbers."""
+    removed, added = [], []
+    for line in text.split("\n") if text else []:
+        mark = line[:1]
+        if mark == "-":
+            removed.append((old, line[1:]))
+        elif mark == "+":
+            added.append((new, line[1:]))
+        old += mark not in ("+", "\\")
+        new += mark not in ("-", "\\")
+    return tuple(removed), tuple(added)

@@ -1,0 +1,130 @@
+"""The paths that a patch names: quoted or not, with or without prefixes, below the tree or not."""
+
+import re
+from typing import NamedTuple
+
+from operators.foundation.sanitize import clean_text, shown_path
+from operators.sources.protocol import printable
+
+NOTHING = b"/dev/null"
+
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
+_ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
+_LETTERS = {
+    b"a": b"\a",
+    b"b": b"\b",
+    b"t": b"\t",
+    b"n": b"\n",
+    b"v": b"\v",
+    b"f": b"\f",
+    b"r": b"\r",
+}
+_DATE = re.compile(
+    rb"(?<! ) +\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\t/]{0,40}$"
+)  # of tools that turn tabs to spaces
+_PREFIX = re.compile(rb"[abciow12]/")  # those that git knows, diff.mnemonicPrefix among them
+_LONGEST = 10_000  # bytes of a path; no system has so long ones
+_DRIVE = re.compile(rb"[A-Za-z]:")
+
+
+class Sides(NamedTuple):
+    """A file's path before and after a change; None: there is no such file."""
+
+    old: bytes | None
+    new: bytes | None
+
+
+def unquoted(name: bytes) -> bytes:
+    r"""The path that git writes as ``name``, which is quoted where it has unusual characters.
+
+    >>> unquoted(rb'"a/\303\244\t.txt"').decode()
+    'a/ä\t.txt'
+    """
+    quoted = _QUOTED.match(name)
+    if quoted is None:
+        return name
+    return _ESCAPE.sub(lambda escape: _character(escape[1]), quoted[1])
+
+
+def line_path(rest: bytes) -> bytes:
+    r"""The path in a line ``---`` or ``+++``, from what follows the mark: a date may be behind it.
+
+    >>> line_path(b"src/my file.c\t2026-01-02 03:04:05 +0000")
+    b'src/my file.c'
+    """
+    if rest.startswith(b'"'):
+        return unquoted(rest)
+    return _DATE.sub(b"", rest.partition(b"\t")[0][:_LONGEST]).removeprefix(b"./")
+
+
+def header_sides(rest: bytes) -> Sides | None:
+    """The two sides that ``diff --git`` names, from what follows; None: it does not say.
+
+    The line has no border between the paths. It is clear where both sides have the same path:
+    without prefixes its two halves are equal, else they are so behind the prefixes.
+
+    >>> header_sides(b"a/one b/two b/one b/two")
+    Sides(old=b'one b/two', new=b'one b/two')
+    """
+    if quoted := _QUOTED.match(rest):
+        first, second = unquoted(rest), unquoted(rest[quoted.end() :].strip())
+    elif rest.endswith(b'"') and b' "' in rest:
+        first, _, second = rest.partition(b' "')
+        second = unquoted(b'"' + second)
+    else:
+        middle = len(rest) // 2
+        if rest[middle : middle + 1] != b" ":
+            return None
+        first, second = rest[:middle], rest[middle + 1 :]
+    if first == second:
+        return Sides(first, second)
+    old, new = first.partition(b"/")[2], second.partition(b"/")[2]
+    return Sides(old, new) if old == new != b"" else None
+
+
+def line_sides(old: bytes, new: bytes) -> Sides:
+    """The two sides that the lines ``---`` and ``+++`` name, without the folders that differ.
+
+    A folder ``a`` or ``b`` beside ``/dev/null`` is a prefix.
+
+    >>> line_sides(b"a/src/x.c", b"b/src/x.c"), line_sides(b"a/x.c", b"a/x.c")
+    (Sides(old=b'src/x.c', new=b'src/x.c'), Sides(old=b'a/x.c', new=b'a/x.c'))
+    >>> line_sides(b"app-1.0/x.c", b"app-1.1/x.c"), line_sides(b"/dev/null", b"b/x.c")
+    (Sides(old=b'x.c', new=b'x.c'), Sides(old=None, new=b'x.c'))
+    """
+    if NOTHING in (old, new):
+        sides = (None if one == NOTHING else _PREFIX.sub(b"", one, count=1) for one in (old, new))
+        return Sides(*sides)
+    if old == new:
+        return Sides(old, new)
+    (before, _, old_rest), (after, _, new_rest) = old.partition(b"/"), new.partition(b"/")
+    prefixed = before != after and before and after
+    if prefixed and (old_rest == new_rest != b"" or {before, after} <= {b"a", b"b"}):
+        return Sides(old_rest, new_rest)
+    return Sides(old, new)
+
+
+def is_inside(path: bytes) -> bool:
+    """Whether ``path`` stays in the tree, also on Windows, and out of git's own folder.
+
+    >>> [is_inside(path) for path in (b"a/..b", b"a/../b", b"/a", b"C:/a", rb"..\\a", b".git/x")]
+    [True, False, False, False, False, False]
+    """
+    parts = path.replace(b"\\", b"/").split(b"/")
+    return not _DRIVE.match(path) and not any(
+        part.lower() in (b"", b".", b"..", b".git") for part in parts
+    )
+
+
+def text_path(path: bytes) -> str:
+    """``path`` as the documents of a working tree are named."""
+    return clean_text(shown_path(path))
+
+
+def shown(text: bytes) -> str:
+    """The start of ``text`` on one line, for a note."""
+    return printable(text_path(text[:200]))
+
+
+def _character(escape: bytes) -> bytes:
+    return bytes([int(escape, 8)]) if len(escape) == 3 else _LETTERS.get(escape, escape)

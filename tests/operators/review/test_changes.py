@@ -1,0 +1,345 @@
+"""Patches as git, diff and mail programs write them, whole and broken."""
+
+from __future__ import annotations
+
+import difflib
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.errors import CrosscorpusError
+from operators.review.changes import ChangedFile, read_change
+
+HUNK = "@@ -1 +1 @@ def f():\n-a\n+b\n"
+GIT = "diff --git a/f b/f\nindex 1111111..2222222 100644\n--- a/f\n+++ b/f\n"
+REST = "diff --git a/last b/last\n--- a/last\n+++ b/last\n" + HUNK
+
+
+def only(patch: str | bytes) -> ChangedFile:
+    change = read_change(patch)
+    assert not change.notes
+    (file,) = change.files
+    return file
+
+
+def test_a_hunk_has_its_place_section_and_lines() -> None:
+    file = only(GIT + "@@ -3,2 +3,3 @@ def f():\n x\n-a\n+b\n+c\n")
+    (hunk,) = file.hunks
+    assert (file.path, file.old_path, file.kind) == ("f", "f", "modified")
+    assert hunk[:5] == (3, 2, 3, 3, "def f():")
+    assert (hunk.removed, hunk.added) == (((4, "a"),), ((4, "b"), (5, "c")))
+    assert hunk.lines == " x\n-a\n+b\n+c"
+
+
+@pytest.mark.parametrize(
+    ("header", "path", "old", "kind"),
+    [
+        ("diff --git a/f b/f\nnew file mode 100644\nindex 0..1\n", "f", None, "added"),
+        ("diff --git a/f b/f\ndeleted file mode 100644\nindex 1..0\n", "f", "f", "deleted"),
+        ("diff --git a/x y b/z w\nrename from x y\nrename to z w\n", "z w", "x y", "renamed"),
+        ("diff --git a/x b/y\ncopy from x\ncopy to y\n", "y", "x", "copied"),
+        ("diff --git a/a b/c b/a b/c\nold mode 100644\nnew mode 100755\n", *["a b/c"] * 2, "mode"),
+        ("diff --git a/m b/m\nindex 1111111..2222222 160000\n", "m", "m", "submodule"),
+        ("diff --git a/p b/p\nindex 1..2\nBinary files a/p and b/p differ\n", "p", "p", "binary"),
+        ("Binary files old/p and q and new/p and q differ\n", *["p and q"] * 2, "binary"),
+        ("Submodule lib 1111111..2222222:\n  > work\n", "lib", "lib", "submodule"),
+    ],
+)
+def test_a_file_without_lines_has_its_kind_and_paths(
+    header: str, path: str, old: str | None, kind: str
+) -> None:
+    for more in ("", REST):
+        files = read_change(header + more).files
+        assert files[0] == ChangedFile(path, old, kind, ())  # type: ignore[arg-type]
+        assert [file.path for file in files[1:]] == ["last"] * bool(more)
+
+
+def test_the_data_of_a_binary_file_is_passed_over() -> None:
+    data = "GIT binary patch\nliteral 3\nKcmZQzU|?i`00961\n\nliteral 0\nHcmV?d00001\n\n"
+    change = read_change("diff --git a/x b/x\nindex 1..2 100644\n" + data + REST)
+    assert [(file.path, file.kind) for file in change.files] == [
+        ("x", "binary"),
+        ("last", "modified"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "path"),
+    [
+        ('diff --git "a/a/\\303\\244.txt" "b/a/\\303\\244.txt"\n', "a/ä.txt"),
+        ('diff --git "a/a\\tb" "b/a\\tb"\n--- "a/a\\tb"\n+++ "b/a\\tb"\n', "a\tb"),
+        ("diff --git a/a b b/a b\n--- a/a b\t\n+++ b/a b\t\n", "a b"),
+        ("diff --git f f\n--- f\n+++ f\n", "f"),
+        ("diff --git a/f a/f\n--- a/f\n+++ a/f\n", "a/f"),
+        ("diff --git i/f w/f\n--- i/f\n+++ w/f\n", "f"),
+        ("diff --git one/f second/f\n--- one/f\n+++ second/f\n", "f"),
+        ("--- src/my f.c\t2026-01-01 00:00:00.0 +0000\n+++ src/my f.c\t2026-01-02\n", "src/my f.c"),
+        ("--- ./f 2026-01-01 00:00:00\n+++ ./f 2026-01-02 00:00:00\n", "f"),
+        ("Index: f\n===\n--- f\t(revision 1)\n+++ f\t(working copy)\n", "f"),
+        ("diff -ru old/d/f new/d/f\n--- old/d/f\tx\n+++ new/d/f\tx\n", "d/f"),
+    ],
+)
+def test_a_path_is_read_however_it_is_written(header: str, path: str) -> None:
+    assert only(header + HUNK)[:3] == (path, path, "modified")
+
+
+@pytest.mark.parametrize(
+    "path", ["../../etc/passwd", "a/../../x", "/etc/passwd", "C:/x", "..\\x", ".git/config"]
+)
+def test_a_path_that_leaves_the_tree_is_left_out_with_a_note(path: str) -> None:
+    for patch in (
+        f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n{HUNK}",
+        f"diff --git a/ok b/{path}\nrename from ok\nrename to {path}\n",
+        f"--- {path}\n+++ {path}\n{HUNK}",
+    ):
+        change = read_change(patch + REST)
+        assert [file.path for file in change.files] == ["last"]
+        assert "out of the tree" in change.notes[0]
+
+
+def test_lines_of_a_patch_with_crlf_have_no_carriage_return_and_those_of_a_file_keep_it() -> None:
+    (hunk,) = only((GIT + HUNK).replace("\n", "\r\n")).hunks
+    assert (hunk.removed, hunk.added, hunk.section) == (((1, "a"),), ((1, "b"),), "def f():")
+    (hunk,) = only(GIT + "@@ -1 +1 @@\n-a\r\n+a\n").hunks
+    assert (hunk.removed, hunk.added) == (((1, "a\r"),), ((1, "a"),))
+
+
+def test_a_missing_newline_at_the_end_is_no_line() -> None:
+    end = "\\ No newline at end of file\n"
+    (hunk,) = only(GIT + f"@@ -1 +1 @@\n-a\n{end}+b\n{end}").hunks
+    assert (hunk.removed, hunk.added) == (((1, "a"),), ((1, "b"),))
+
+
+def test_removed_lines_that_look_like_headers_stay_lines() -> None:
+    body = "@@ -1,2 +1,2 @@\n--- a/x\n-@@ -1 +1 @@\n+++ b/x\n+diff --git a/x b/x\n"
+    (hunk,) = only(GIT + body).hunks
+    assert hunk.removed == ((1, "-- a/x"), (2, "@@ -1 +1 @@"))
+    assert hunk.added == ((1, "++ b/x"), (2, "diff --git a/x b/x"))
+    hunks = only(GIT + "@@ -1 +1 @@\n--- a/x\n+++ b/x\n@@ -9 +9 @@\n-q\n+r\n").hunks
+    assert [hunk.removed for hunk in hunks] == [((1, "-- a/x"),), ((9, "q"),)]
+
+
+@pytest.mark.parametrize("counts", ["-1,9 +1,9", "-1,2 +1", "-1 +1,7"])
+@pytest.mark.parametrize("rest", ["", REST, REST.partition("\n")[2]])
+def test_a_hunk_that_counts_too_many_lines_ends_where_the_next_file_begins(
+    counts: str, rest: str
+) -> None:
+    change = read_change(GIT + f"@@ {counts} @@\n-a\n+b\n" + rest)
+    assert [file.path for file in change.files] == ["f", *["last"] * bool(rest)]
+    assert (change.files[0].hunks[0].removed, change.files[0].hunks[0].added) == (
+        ((1, "a"),),
+        ((1, "b"),),
+    )
+    assert "cut or edited" in change.notes[0]
+
+
+def test_lines_that_a_header_does_not_count_are_read_with_a_note() -> None:
+    change = read_change(GIT + "@@ -1 +1 @@\n-a\n+b\n+c\n x\n-y\n" + REST)
+    assert [file.path for file in change.files] == ["f", "last"]
+    assert change.files[0].hunks[0].added == ((1, "b"), (2, "c"))
+    assert change.files[0].hunks[0].removed == ((1, "a"), (3, "y"))
+    assert "cut or edited" in change.notes[0]
+
+
+@given(st.integers(0, len(GIT + HUNK)))
+def test_a_patch_that_is_cut_anywhere_gives_what_is_there(end: int) -> None:
+    try:
+        change = read_change((GIT + HUNK)[:end])
+    except CrosscorpusError:
+        return
+    assert change.notes or change.files[0].hunks[0].removed == ((1, "a"),)
+
+
+@pytest.mark.parametrize("number", ["9" * 30, "9" * 5000])
+def test_a_hunk_with_an_endless_number_is_left_out_with_a_note(number: str) -> None:
+    change = read_change(GIT + f"@@ -{number} +1 @@\n-a\n+b\n" + REST)
+    assert [len(file.hunks) for file in change.files] == [0, 1]
+    assert "cannot be read" in change.notes[0]
+
+
+def test_the_combined_diff_of_a_merge_is_left_out_with_a_note() -> None:
+    merge = "diff --cc f\nindex 1,2..3\n--- a/f\n+++ b/f\n@@@ -1,1 -1,1 +1,1 @@@\n- a\n -b\n++c\n"
+    change = read_change(merge + REST)
+    assert [file.path for file in change.files] == ["last"]
+    assert "combined diff" in change.notes[0]
+
+
+@pytest.mark.parametrize(
+    "patch", ["", b"", " \n", "Hello\nworld\n", "-a\n+b\n", HUNK, b"\xff\xfe", b"\0" * 99]
+)
+def test_what_is_no_diff_is_refused_in_one_line_that_says_what_to_give(patch: str | bytes) -> None:
+    with pytest.raises(CrosscorpusError, match=r"give the output of `git diff`") as refused:
+        read_change(patch)
+    assert "\n" not in str(refused.value)
+
+
+def test_bytes_that_are_no_text_are_replaced_and_noted() -> None:
+    change = read_change((GIT + "@@ -1 +1 @@\n-").encode() + b"a\xff\n+b\0\n")
+    (hunk,) = change.files[0].hunks
+    assert (hunk.removed, hunk.added) == (((1, "a\ufffd"),), ((1, "b\ufffd"),))
+    assert "U+FFFD" in change.notes[0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_a_patch_in_another_encoding_of_unicode_is_read(encoding: str) -> None:
+    patch = (GIT + HUNK).replace("+b", "+ä").replace("\n", "\r\n")
+    assert only(patch.encode(encoding)).hunks[0].added == ((1, "ä"),)
+
+
+def test_colours_of_a_terminal_are_no_text() -> None:
+    patch = "\x1b[1mdiff --git a/f b/f\x1b[m\n--- a/f\n+++ b/f\n\x1b[36m@@ -1 +1 @@\x1b[m\n-a\n+b\n"
+    assert only(patch).hunks[0].added == ((1, "b"),)
+
+
+MAIL = """From 1234567890123456789012345678901234567890 Mon Sep 17 00:00:00 2001
+From: Ann <ann@example.org>
+Subject: [PATCH v2 {n}/2] =?UTF-8?q?Mend=20the=20l=C3=B6ck?=
+ of {n}
+
+It waits no more.
+---
+ f | 2 +-
+
+{diff}-- \n2.39.5
+
+"""
+
+
+def test_a_series_of_mails_is_one_change_with_the_titles_and_texts_of_all() -> None:
+    one = read_change(MAIL.format(n=1, diff=GIT + HUNK))
+    assert (one.title, one.description) == ("Mend the löck of 1", "It waits no more.")
+    assert one.files == read_change(GIT + HUNK).files
+    assert not one.notes
+    both = read_change(MAIL.format(n=1, diff=GIT + HUNK) + MAIL.format(n=2, diff=REST))
+    assert both.title == "Mend the löck of 1; Mend the löck of 2"
+    assert [file.path for file in both.files] == ["f", "last"]
+    assert (read_change(REST).title, read_change(REST).description) == (None, None)
+
+
+def test_a_mail_is_read_without_its_first_line_and_in_its_transfer_encoding() -> None:
+    mail = MAIL.format(n=1, diff=GIT + HUNK).partition("\n")[2]
+    assert read_change(mail).title == "Mend the löck of 1"
+    coded = mail.replace("=?UTF", "=?UTF").replace("+b", "+=C3=A4")
+    coded = coded.replace("Subject:", "Content-Transfer-Encoding: quoted-printable\nSubject:")
+    assert read_change(coded).files[0].hunks[0].added == ((1, "ä"),)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "+\n",
+        "+" + "x" * 48 + "\n",
+        "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n",
+        "--- a/f\n+++ b/f\n@@ -1 +1 @@\n",
+        "Binary files a and b and c ",
+        " b/",
+        '"\\',
+        " 2026-01-01 00:00",
+        "From a Mon Sep 17 00:00:00 2001\nSubject: [PATCH\n\n",
+        "From: a\n",
+        "diff --git a/../f b/../f\n",
+    ],
+)
+@pytest.mark.parametrize("start", [GIT + "@@ -0,0 +1,999999999 @@\n", "diff --git a/", "--- ", ""])
+def test_fifty_megabytes_of_anything_are_read_within_bounds(start: str, part: str) -> None:
+    began = time.monotonic()
+    try:
+        change = read_change(start + part * (50_000_000 // len(part)))
+    except CrosscorpusError:
+        pass
+    else:
+        assert change.notes
+        assert len(change.notes) <= 101
+    assert time.monotonic() - began < 30
+
+
+def test_after_a_file_that_is_too_long_the_others_are_read() -> None:
+    lines = "+" + "x" * 48 + "\n"
+    change = read_change(GIT + "@@ -0,0 +1,1000000 @@\n" + lines * 1_000_000 + REST)
+    assert [file.path for file in change.files] == ["f", "last"]
+    assert change.notes == ("f: what follows its first 1000000 bytes was left out",)
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        ["a", "b", "-- a/x", "++ b/x", "@@ -1 +1 @@", "", " ", "\r", "\\ x", "-- ", "\f\u2028ä"]
+    ),
+    max_size=12,
+)
+
+
+def changed_lines(old: list[str], new: list[str], file: ChangedFile | None) -> None:
+    """Check that the lines are those of the texts, and that they make one of the other."""
+    removed = dict(line for hunk in file.hunks for line in hunk.removed) if file else {}
+    added = dict(line for hunk in file.hunks for line in hunk.added) if file else {}
+    assert all(old[number - 1] == text for number, text in removed.items())
+    assert all(new[number - 1] == text for number, text in added.items())
+    kept = [line for number, line in enumerate(old, 1) if number not in removed]
+    assert kept == [line for number, line in enumerate(new, 1) if number not in added]
+
+
+@given(TEXTS, TEXTS, st.integers(0, 3))
+def test_every_line_of_a_diff_of_two_texts_is_read(
+    old: list[str], new: list[str], around: int
+) -> None:
+    lines = difflib.unified_diff(old, new, "a/f", "b/f", n=around, lineterm="")
+    patch = "".join(f"{line}\n" for line in lines)
+    changed_lines(old, new, only(patch) if old != new else None)
+
+
+@given(TEXTS, TEXTS)
+def test_every_line_of_a_diff_of_git_is_read(old: list[str], new: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("a", old), ("b", new)):
+            Path(folder, name).mkdir()
+            Path(folder, name, "f").write_bytes("".join(f"{one}\n" for one in text).encode())
+        command = ["git", "diff", "--no-index", "--no-prefix", "a", "b"]
+        patch = subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
+    changed_lines(old, new, only(patch) if old != new else None)
+
+
+PIECES = st.sampled_from(
+    [
+        b"diff --git a/f b/f\n",
+        b"diff --cc f\n",
+        b"--- a/f\n",
+        b"+++ b/f\n",
+        b"@@ -1,2 +1 @@\n",
+        b"-a\n",
+        b"+b\n",
+        b" c\n",
+        b"\n",
+        b"\r\n",
+        b"\\ x\n",
+        b"-- \n",
+        b"rename to ../x\n",
+        b"rename from \xff\n",
+        b"GIT binary patch\n",
+        b"Binary files a and b differ\n",
+        b"Subject: =?x?q?=\xff?=\n",
+        b'"',
+        b"\0",
+        b"From a Mon Sep 17 00:00:00 2001\n",
+        b"Content-Transfer-Encoding: base64\n",
+        b"\xff\xfe",
+        b"@@",
+        b"new file mode 160000\n",
+        b"Submodule x 1111111..2222222\n",
+        b"\x1b[m",
+        b"Subject: =?utf-8?b?a?=\n",
+    ]
+)
+
+
+@given(st.lists(PIECES | st.binary(max_size=8), max_size=30).map(b"".join))
+def test_random_bytes_raise_nothing_but_an_error_for_a_person(patch: bytes) -> None:
+    for given_patch in (patch, patch.decode("utf-8", "surrogateescape")):
+        try:
+            read_change(given_patch)
+        except CrosscorpusError:
+            continue
