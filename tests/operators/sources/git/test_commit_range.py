@@ -108,11 +108,14 @@ def test_a_submodule_is_told_as_such_whatever_the_configuration_says(
     library = working_tree.WorkingTree(tmp_path / "library")
     first = library.commit("first", **{"l.py": "1"})
     second = library.commit("second", **{"l.py": "2"})
-    repo.commit("first", **{"a.py": "1"})
+    modules = '[submodule "lib"]\npath = lib\nurl = ../library\nignore = all\n'
+    repo.commit("first", **{".gitmodules": modules})
     for commit in (first, second):
         repo.git("update-index", "--add", "--cacheinfo", f"160000,{commit},lib")
         repo.git("commit", "-q", "-m", "lib")
-    for key, value in {"diff.submodule": "diff", "diff.ignoreSubmodules": "all"}.items():
+    for key, value in {
+        "diff.submodule": "diff", "diff.ignoreSubmodules": "all", "submodule.lib.ignore": "all",
+    }.items():  # fmt: skip
         repo.git("config", key, value)
     assert kinds(repo.path, "HEAD~2..HEAD~1") == {"lib": (None, "submodule")}
     assert kinds(repo.path, "HEAD~1..HEAD") == {"lib": ("lib", "submodule")}
