@@ -3,18 +3,17 @@
 Two libraries were tried on bad input. ``unidiff`` 1.0 refuses a whole patch for one wrong or cut
 hunk, raises ValueError for a long number, and leaves quoted paths as they are; ``whatthepatch`` 1.0
 raises zlib's error for a damaged binary, takes a mail's signature for a removed line, and needs
-quadratic time for a long header. Both hold 50 MB in 600 MB.
+quadratic time for a long header.
 """
 
 import codecs
 import re
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
 from operators.review.patch_hunks import Hunk, Reader, read_hunks
-from operators.review.patch_mails import MAIL, Mail, read_mail, with_plain_bodies
+from operators.review.patch_mails import LONGEST, MAIL, read_mail, with_plain_bodies
 from operators.review.patch_paths import (
     Sides,
     header_sides,
@@ -27,7 +26,6 @@ from operators.review.patch_paths import (
 )
 
 MAX_NOTES = 100
-MAX_MAILS = 1000
 
 Kind = Literal[
     "added", "deleted", "modified", "renamed", "copied", "mode", "binary", "submodule"
@@ -36,11 +34,10 @@ Kind = Literal[
 _EXPECTED = "give the output of `git diff`, `git format-patch` or `diff -u`"
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
 _START = re.compile(
-    rb"\n(?:(?P<git>diff --git )|(?P<merge>diff --(?:cc|combined) )"
+    rb"\n(?=[-dBFS@])(?:(?P<git>diff --git )|(?P<merge>diff --(?:cc|combined) )"
     rb"|(?P<plain>--- [^\n]*\n\+\+\+ [^\n]*\n@@ -)|(?P<binary>Binary files )"
     rb"|(?P<submodule>Submodule )|(?P<stray>@@ -)|(?P<mail>" + MAIL + rb"))"
 )
-_MAIL_START = re.compile(rb"\n" + MAIL)
 _EXTENDED = re.compile(
     rb"(old mode|new mode|deleted file mode|new file mode|(?:rename|copy) (?:from|to)"
     rb"|(?:dis)?similarity index|index) ([^\r]*)\r?"
@@ -94,15 +91,17 @@ def read_change(patch: str | bytes) -> Change:
     if not data.strip():
         raise CrosscorpusError(f"the patch is empty: {_EXPECTED}")
     reader = Reader(data)
-    mails = list(_mails(data))
-    notes = [f"mails after the first {MAX_MAILS} were not read"] if len(mails) > MAX_MAILS else []
+    start = _START.search(data)
+    mails = [read_mail(data, 0, start.start())] if start else []  # it may lack its first line
+    notes: list[str] = []
     files = []
     found = False
-    while not reader.is_full and (start := _START.search(data, reader.at - 1)):
-        reader.at = start.start() + 1
+    while start := reader.next_part(_START):
         kind = start.lastgroup
         if kind == "mail":
-            reader.at = start.end()
+            reader.take()
+            part = _START.search(data, start.end(), start.end() + LONGEST)
+            mails.append(read_mail(data, start.start(), part.start() if part else len(data)))
             continue
         if kind == "stray":
             line = reader.take()
@@ -114,14 +113,14 @@ def read_change(patch: str | bytes) -> Change:
         files += [file] if file else []
     if not found:
         raise CrosscorpusError(f"the text is no diff: {_EXPECTED}")
-    if reader.is_full:
+    if reader.is_full and reader.at < len(data):
         rest = len(data) - reader.at
         count = data.count(b"\ndiff --git ", reader.at - 1)
         notes.append(f"the patch is too long: its last {rest} bytes ({count} files) were not read")
     if len(notes) > MAX_NOTES:
         notes[MAX_NOTES:] = [f"notes left out here: {len(notes) - MAX_NOTES}"]
-    titles = "; ".join(mail.title for mail in mails[:MAX_MAILS] if mail.title)
-    texts = "\n\n".join(mail.description for mail in mails[:MAX_MAILS] if mail.description)
+    titles = "; ".join(mail.title for mail in mails if mail and mail.title)
+    texts = "\n\n".join(mail.description for mail in mails if mail and mail.description)
     return Change(tuple(files), tuple(notes), titles or None, texts or None)
 
 
@@ -133,23 +132,15 @@ def _bytes(patch: str | bytes) -> bytes:
     elif data.startswith(codecs.BOM_UTF16_BE) or data[:8:2] == b"\0" * 4 != data[1:8:2]:
         data = data.decode("utf-16-be", "replace").encode("utf-8", "replace")
     data = data.removeprefix(codecs.BOM_UTF8)
-    return _COLOUR.sub(b"", data) if data.startswith(b"\x1b[") else data
+    return _without_colours(data) if data.startswith(b"\x1b[") else data
 
 
-def _mails(data: bytes) -> Iterator[Mail]:
-    """The mails in ``data``, one more than ``MAX_MAILS`` at most; the first may lack its line."""
-    start = _START.search(data)
-    end = start.start() if start else len(data)
-    if (mail := read_mail(data, 0, end)) and end > 0:
-        yield mail
-    count = 0
-    for head in _MAIL_START.finditer(data):
-        patch = _START.search(data, head.end())
-        if mail := read_mail(data, head.start(), patch.start() if patch else len(data)):
-            yield mail
-            count += 1
-        if count > MAX_MAILS:
-            return
+def _without_colours(data: bytes) -> bytes:
+    plain, at = bytearray(), 0  # `re.sub` would hold every piece as an object
+    for code in _COLOUR.finditer(data):
+        plain += data[at : code.start()]
+        at = code.end()
+    return bytes(plain + data[at:])
 
 
 def _git_file(reader: Reader, notes: list[str]) -> ChangedFile | None:

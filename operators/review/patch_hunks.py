@@ -17,6 +17,9 @@ MAX_TEXT = 16_000_000
 MAX_LINES = 400_000
 """Lines of a patch that are read."""
 
+MAX_PARTS = 20_000
+"""Files and mails of a patch that are read."""
+
 MAX_FILE = 1_000_000
 """Bytes of one file's hunks; a file with more was generated, and what follows in it is left out."""
 
@@ -48,12 +51,22 @@ class Reader:
     """The lines of a patch one after the other, as many as the bounds allow."""
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.at, self.lines, self.taken = data, 1, 0, 0
+        self.data, self.at, self.parts, self.lines, self.taken = data, 1, 0, 0, 0
 
     @property
     def is_full(self) -> bool:
         """Whether the bounds of a patch are reached."""
-        return self.lines >= MAX_LINES or self.taken >= MAX_TEXT
+        over = self.parts > MAX_PARTS, self.lines >= MAX_LINES, self.taken >= MAX_TEXT
+        return any(over)
+
+    def next_part(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+        """Go to the next match of ``pattern``, which begins with a newline; None: none is read."""
+        found = None if self.is_full else pattern.search(self.data, self.at - 1)
+        if found is None:
+            return None
+        self.at = found.start() + 1
+        self.parts += 1
+        return None if self.is_full else found
 
     def peek(self) -> bytes | None:
         """The next line, cut after ``MAX_FILE`` bytes; None: there is none, or none is read."""

@@ -1,23 +1,27 @@
 """The change between two commits of a repository, as a patch."""
 
-import time
 from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from operators.foundation.sanitize import clean_text
 from operators.sources.git.commit_diffs import PATCH_OPTIONS
-from operators.sources.git.repository import GitError, git_output, git_stream, open_repository
+from operators.sources.git.repository import (
+    GitError,
+    cut_commits,
+    git_output,
+    git_stream,
+    open_repository,
+)
 
 MAX_PATCH = 32_000_000
 """Bytes of a patch; what follows is left out. Of a file over 1 MB git shows no lines."""
 
-LONGEST_S = 60.0
-"""Seconds that git may take for a patch."""
+SILENCE = 60.0
+"""Seconds that git may take for the changes of one file."""
 
-MAX_COMMITS = 1000
-"""Commits of a range that are named, the newest."""
-
+_LONGEST = 1000  # characters of a commit's name
 _DIFF = (
     "-c", "core.bigFileThreshold=1m",
     "diff-tree", "-r", *PATCH_OPTIONS, "--unified=3", "--ignore-submodules=none",
@@ -40,56 +44,63 @@ class CommitRange(NamedTuple):
     note: str | None
 
 
-def change_between(
-    repository: Path | str, base: str, head: str = "HEAD", *, from_merge_base: bool = False
-) -> CommitRange:
-    """What ``base..head`` changes in the working tree's repository at ``repository``.
+def change_between(repository: Path | str, named: str) -> CommitRange:
+    """What a range of commits changes in the working tree's repository at ``repository``.
 
     Renames are found. No diff program, text conversion or pager of the repository runs.
 
     Args:
         repository: the top folder of the working tree.
-        base: a commit, as git takes its name.
-        head: as ``base``.
-        from_merge_base: compare with the commit at which ``head`` left ``base``: ``base...head``.
+        named: ``BASE..HEAD``, or ``BASE...HEAD`` to compare with the commit at which ``HEAD`` left
+            ``BASE``; each a commit as git takes its name, and ``HEAD`` where it is empty.
 
     Raises:
-        GitError: ``repository`` is none or is not trusted; it lacks a commit; the range is empty;
-            git takes longer than ``LONGEST_S`` seconds.
+        GitError: ``repository`` is none or is not trusted; ``named`` is no range; the repository
+            lacks a commit; the range is empty; git says nothing for ``SILENCE`` seconds.
     """
     root = open_repository(repository).root
-    named, tip = _commit(root, base), _commit(root, head)
-    shown = f"{base}{'...' if from_merge_base else '..'}{head}"
-    start = _merge_base(root, named, tip, shown) if from_merge_base else named
-    newest = f"--max-count={MAX_COMMITS}"
-    commits = tuple(git_output(root, "rev-list", newest, tip, f"^{named}", "--").split())
+    dots = "..." if "..." in named else ".."
+    names = named.split(dots)
+    if len(names) != 2 or names == ["", ""]:
+        raise GitError(f"{_shown(named)} is no range of commits; give BASE..HEAD")
+    base, head = (_commit(root, name or "HEAD") for name in names)
+    commits = tuple(git_output(root, "rev-list", head, f"^{base}", "--").split())
     if not commits:
-        raise GitError(f"{shown} is empty: {head} has no commit that {base} lacks; swap the two?")
-    patch, note = _patch(root, start, tip)
+        raise GitError(
+            f"{_shown(named)} is empty: the second commit has none that the first lacks; "
+            "swap the two?"
+        )
+    if dots == "...":
+        base = _merge_base(root, base, head, named)
+    patch, note = _patch(root, base, head)
     if not patch:
-        raise GitError(f"{shown} changes no file: the files of both commits are the same")
-    return CommitRange(start, tip, commits, patch, note)
+        raise GitError(
+            f"{_shown(named)} changes no file: both commits have the same files; give another range"
+        )
+    return CommitRange(base, head, commits, patch, note)
 
 
 def _commit(root: Path, name: str) -> str:
+    fetch = "git fetch --unshallow" if cut_commits(root) else "git fetch"
+    unknown = GitError(
+        f"{root} has no commit {_shown(name)}: give a branch, a tag or the id of a commit, "
+        f"or run {fetch} first"
+    )
+    if name.startswith("^") or len(name) > _LONGEST or clean_text(name) != name:
+        raise unknown
+    asked = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     try:
-        if "\0" in name:
-            raise GitError("a name has no NUL")
-        asked = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         return git_output(root, "rev-parse", *asked)
     except GitError:
-        raise GitError(
-            f"{root} has no commit {name!r}: give a branch, a tag or the id of a commit, "
-            "or run git fetch first"
-        ) from None
+        raise unknown from None
 
 
-def _merge_base(root: Path, base: str, head: str, shown: str) -> str:
+def _merge_base(root: Path, base: str, head: str, named: str) -> str:
     try:
         return git_output(root, "merge-base", base, head)
     except GitError:
         raise GitError(
-            f"{shown}: the two have no common commit; give the range with two dots, "
+            f"{_shown(named)}: the two have no common commit; give the range with two dots, "
             "or fetch the whole history of a shallow clone (git fetch --unshallow)"
         ) from None
 
@@ -97,15 +108,9 @@ def _merge_base(root: Path, base: str, head: str, shown: str) -> str:
 def _patch(root: Path, base: str, head: str) -> tuple[bytes, str | None]:
     """The patch, cut before the first file that would make it too long; a note where it is cut."""
     patch = bytearray()
-    end = time.monotonic() + LONGEST_S
     with closing(_blocks(root, base, head)) as blocks:
         for block in blocks:
             patch += block
-            if time.monotonic() > end:
-                raise GitError(
-                    f"git took longer than {LONGEST_S:.0f} seconds for the changes of {root}; "
-                    "give a smaller range"
-                )
             if len(patch) > MAX_PATCH:
                 cut = patch.rfind(b"\ndiff --git ", 0, MAX_PATCH) + 1 or MAX_PATCH
                 return bytes(patch[:cut]), f"the patch was cut after {cut} bytes"
@@ -113,6 +118,10 @@ def _patch(root: Path, base: str, head: str) -> tuple[bytes, str | None]:
 
 
 def _blocks(root: Path, base: str, head: str) -> Generator[bytes]:
-    with git_stream(root, *_DIFF, base, head, "--", silence=LONGEST_S) as stream:
+    with git_stream(root, *_DIFF, base, head, "--", silence=SILENCE) as stream:
         while block := stream.read(_READ_SIZE):
             yield block
+
+
+def _shown(name: str) -> str:
+    return repr(name[:100])
