@@ -21,6 +21,7 @@ from dataflow.cli.maintenance import doctor, embed, models_app, status, verify
 from dataflow.cli.mcp import mcp_app
 from dataflow.cli.options import FAILED, WRONG_USAGE, AsJson, Config, WrongUsage
 from dataflow.cli.query import Query, query
+from dataflow.cli.review import review
 from dataflow.cli.serve import serve
 from dataflow.cli.sync import sync_app
 from dataflow.cli.versions import versions_app
@@ -100,6 +101,7 @@ def _options(
 
 
 app.command(cls=Query)(query)
+app.command()(review)
 
 
 @app.command()

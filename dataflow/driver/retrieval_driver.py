@@ -346,6 +346,12 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         """The Hamilton graph."""
         return self.hamilton.graph
 
+    @property
+    def embedder(self) -> Embedder:
+        """The model that makes the vectors of the questions."""
+        embedder: Embedder = self._bound["embedder"]
+        return embedder
+
     @cached_property
     def stages(self) -> dict[str, str]:
         """The stage of each node that has one, and of an explanation."""

@@ -130,7 +130,7 @@ def _told(
         values["text"][row] = _text([chunk.text for chunk in chunks])
         values["start_line"][row], values["end_line"][row] = new
         for name in ("source_label", "source_url"):
-            values[name][row] = _moved(values[name][row], old, new)
+            values[name][row] = with_lines(values[name][row], old, new)
     told = replaced(
         ordered,
         *(pl.Series(name, of, ordered.schema[name]) for name, of in values.items()),
@@ -145,12 +145,12 @@ def _text(parts: Sequence[str]) -> str:
     return "".join(part if part.endswith("\n") else part + "\n" for part in parts[:-1]) + parts[-1]
 
 
-def _moved(
+def with_lines(
     said: str | None, old: tuple[int | None, int | None], new: tuple[int | None, int | None]
 ) -> str | None:
     """A label or a link with other lines, where it has lines.
 
-    >>> _moved("[code: a.py:5-9]", (5, 9), (1, 12)), _moved("x#L5-L9", (5, 9), (1, 12))
+    >>> with_lines("[code: a.py:5-9]", (5, 9), (1, 12)), with_lines("x#L5-L9", (5, 9), (1, 12))
     ('[code: a.py:1-12]', 'x#L1-L12')
     """
     if said is None or None in (*old, *new):

@@ -1,0 +1,161 @@
+"""The review graph, built and run: a patch or a range of commits in, a context out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from hamilton.driver import Driver
+
+from dataflow.execution.built_graph import build
+from dataflow.execution.hamilton_logs import quiet_hamilton
+from dataflow.review import nodes
+from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.postgres.inspect.read_commits import Held, has_seen, held_repositories, of_folder
+from operators.postgres.store import Store, by_store
+from operators.review.changed_names import changed_lines
+from operators.review.changes import read_change
+from operators.sources.git.commit_range import change_between
+from operators.sources.git.range_facts import committed_at, line_commits, messages
+from operators.sources.git.repository import open_repository
+
+if TYPE_CHECKING:
+    from dataflow.driver.retrieval_driver import RetrievalDriver
+
+
+@dataclass(frozen=True)
+class Review:
+    """The context for a change under review.
+
+    Attributes:
+        context: what a reviewer, or its model, reads; it fits the budget.
+        citations: a Markdown link for each entry.
+        notes: what was left out of the patch, and what the collection lacks.
+        changed, used: the names that the change changes, and those that its new lines use.
+        commit: the commit at which the collection holds the code; None: not known.
+        frame: the node ``evidence``, all entries with their sections.
+    """
+
+    context: str
+    citations: tuple[str, ...]
+    notes: tuple[str, ...]
+    changed: tuple[str, ...]
+    used: tuple[str, ...]
+    commit: str | None
+    frame: pl.DataFrame = field(repr=False, compare=False)
+
+
+def build_review_graph() -> Driver:
+    """The review graph alone, without a server or a model."""
+    return build([nodes], {})
+
+
+def review(
+    retrieval: "RetrievalDriver",
+    patch: str | bytes,
+    *,
+    title: str | None = None,
+    description: str | None = None,
+    repo: str | None = None,
+    folder: Path | str | None = None,
+    as_of: datetime | None = None,
+    **options: Any,
+) -> Review:
+    """What a reviewer of a change needs to know and does not see in its diff.
+
+    Args:
+        retrieval: answers the questions; its configuration says what may be seen.
+        patch: a unified diff or mails of ``git format-patch``; with a ``folder`` a range of commits
+            ``BASE..HEAD``, as :func:`operators.sources.git.commit_range.change_between` takes it.
+        title: what the change is said to do; None: as its mails or commits say.
+        description: likewise.
+        repo: the repository of the change, as the collection names it; None: the one that was read
+            from ``folder``, or the only one.
+        folder: the working tree of a range of commits.
+        as_of: nothing newer is shown of reviews, history and pages; None: of a range, the moment of
+            its base.
+        options: parameters of the graph's nodes (``context_budget``: tokens, 2,000).
+
+    Raises:
+        UnknownName: no such repository, or a parameter that no node has.
+        CrosscorpusError: the patch can't be read, or the collection has not seen the base.
+    """
+    built = build_review_graph()
+    known = {name for name, node in built.graph.nodes.items() if node.user_defined}
+    for name in options:
+        if name not in known:
+            raise UnknownName(f"unknown option {name!r} of a review{suggest(name, known)}")
+    root = None if folder is None else open_repository(folder).root
+    held, store = _held([store for store, _ in by_store(retrieval.homes)], repo, root)
+    given: dict[str, Any] = {"line_commits": [], "own_commits": [], "told": []}
+    if root is None:
+        given["patch"] = patch.encode() if isinstance(patch, str) else patch
+    else:
+        given |= _of_range(root, patch if isinstance(patch, str) else patch.decode(), held, store)
+    given |= {"retrieval": retrieval, "embedder": retrieval.embedder, "repo": held and held.repo}
+    said = {"title": title, "description": description, "as_of": as_of}
+    given |= {name: value for name, value in said.items() if value is not None}
+    wanted = ["evidence", "review_context", "citations", "review_notes", "changed_names"]
+    with quiet_hamilton():
+        out = built.execute([*wanted, "used_names"], inputs={**given, **options})
+    return Review(
+        context="".join(out["review_context"]["text"]),
+        citations=tuple(out["citations"]["citation"]),
+        notes=tuple(out["review_notes"]["note"]),
+        changed=tuple(out["changed_names"]),
+        used=tuple(out["used_names"]),
+        commit=held.revision if held else None,
+        frame=out["evidence"],
+    )
+
+
+def _of_range(root: Path, named: str, held: Held | None, store: Store) -> dict[str, Any]:
+    """The inputs of the graph that a range of commits has."""
+    change = change_between(root, named)
+    told = [change.note] if change.note else []
+    if held is not None and not has_seen(store, held, change.base):
+        raise CrosscorpusError(
+            f"the collection has not seen the commit {change.base[:12]} of {held.repo}, which the"
+            f" change is based on: crosscorpus ingest git {root}"
+        )
+    if held is not None and held.revision != change.base:
+        told.append(
+            f"code and pages are those of the commit {str(held.revision)[:12]}, not those of the"
+            f" base {change.base[:12]}"
+        )
+    title, *more = "\n\n".join(messages(root, change.commits)).split("\n", 1)
+    return {
+        **{"patch": change.patch, "own_commits": list(change.commits), "told": told},
+        "line_commits": line_commits(root, change.base, changed_lines(read_change(change.patch))),
+        **{"as_of": committed_at(root, change.base) + timedelta(seconds=1)},
+        **{"title": title, "description": "".join(more).strip() or None},
+    }
+
+
+def _held(
+    stores: Sequence[Store], repo: str | None, folder: Path | None
+) -> tuple[Held | None, Store]:
+    """The repository of the change, and the store that holds it; None: there is no choice to make.
+
+    Raises:
+        UnknownName: ``repo`` is not held, or several are and none is named.
+    """
+    found = [(held, store) for store in stores for held in held_repositories(store)]
+    if repo is not None:
+        for held, store in found:
+            if held.repo == repo:
+                return held, store
+        names = [held.repo for held, _ in found]
+        raise UnknownName(f"no repository {repo!r} was read from git{suggest(repo, names)}")
+    if folder is not None:
+        for held, store in found:
+            if of_folder([held], folder):
+                return held, store
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        return None, stores[0]
+    names = [held.repo for held, _ in found]
+    raise UnknownName(f"the collection has several repositories: say which, of {', '.join(names)}")

@@ -1,0 +1,43 @@
+"""Which commit of a repository a collection holds, and which ones it has seen."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from operators.postgres.inspect.status import names_repo, sources
+from operators.postgres.store import Store
+
+
+class Held(NamedTuple):
+    """A repository as a collection holds it."""
+
+    repo: str
+    revision: str | None  # the commit that was read last; None: none was told
+    folder: str | None  # its working tree
+
+
+def held_repositories(store: Store) -> list[Held]:
+    """The repositories that were read from git working trees and may be seen, by name."""
+    names = {row[0] for row in store.rows("SELECT DISTINCT repo FROM repos WHERE repo <> ''")}
+    found = {}
+    for row in sources(store).sort("read_at").iter_rows(named=True):
+        if row["revision"] is not None:
+            for repo in (name for name in names if names_repo(row["source"], name)):
+                found[repo] = Held(repo, row["revision"], row["folder"])
+    return [found[repo] for repo in sorted(found)]
+
+
+def has_seen(store: Store, held: Held, commit: str) -> bool:
+    """Whether a commit is the one that was read last, or one of the history that was read."""
+    if commit == held.revision:
+        return True
+    return bool(
+        store.rows(
+            "SELECT 1 FROM documents WHERE document_id = %s AND repo = %s LIMIT 1",
+            (commit, held.repo),
+        )
+    )
+
+
+def of_folder(repositories: list[Held], folder: Path) -> Held | None:
+    """The one whose working tree is ``folder``."""
+    return next((one for one in repositories if one.folder == str(folder)), None)

@@ -1,0 +1,153 @@
+"""The names that a change is about: what it defines or changes, and what its new lines use.
+
+The lines of a hunk tell what is defined there, in the forms that definitions have in many
+languages. What is defined around a hunk stands in no line of it: the passages of the old files
+tell, by their syntax.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+import polars as pl
+
+from operators.ranking.definitions import DEFINES, definition_of, name_parts
+from operators.ranking.file_evidence import is_secondary
+from operators.review.changes import Change
+from operators.review.patch_hunks import Hunk
+
+MOST_LINES = 2_000
+"""Lines of a change that are read for names, those of its first files."""
+
+OF_TESTS = 0.1
+"""What a line of a test counts beside one of the code that is tested."""
+
+PROSE = (".md", ".rst", ".txt", ".adoc", ".html", ".json", ".lock", ".yaml", ".yml", ".toml")
+"""Endings of files that define no names."""
+
+SHORTEST = 3
+"""Characters of a name that says something."""
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_CALLED = re.compile(r"([^\W\d]\w*)(?:<[^<>()]{0,60}>)?\(")
+_TYPE = re.compile(
+    r"\b((?:[A-Z][a-z0-9]+){2,})\b"
+    r"|(?:[:<&|\[(=,] ?|-> |\b(?:new|extends|implements|is|as) )([A-Z][a-z]\w*)"
+    r"|\b([A-Z][a-z]\w*)(?=::|[.\[<{]\w)"
+)
+"""A name that is written like a type: with two humps, or where a type stands."""
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
+_COMMENT = re.compile(r"^\s*(?:#|//|/?\*|--|;|%)|\s(?:#|//)\s.*$")
+_LISTED = re.compile(rf'"{DEFINES}": \[([^]]*)\]')
+
+
+def touched_lines(change: Change) -> list[tuple[str, int, int]]:
+    """The lines of the old files that each hunk shows: path, first and last line, from 1.
+
+    A hunk that only adds lines stands at the line before them. Of a file that was added there is
+    none.
+    """
+    return [
+        (file.old_path, hunk.old_start, hunk.old_start + max(hunk.old_count, 1) - 1)
+        for file in change.files
+        if file.old_path is not None
+        for hunk in file.hunks
+    ]
+
+
+def changed_lines(change: Change) -> list[tuple[str, int, int]]:
+    """The lines of the old files that each hunk removes, or the one that it adds lines behind."""
+    found = []
+    for file in change.files:
+        for hunk in file.hunks if file.old_path is not None else ():
+            numbers = [number for number, _ in hunk.removed]
+            if not numbers and hunk.old_count:
+                before = hunk.lines.split("\n")
+                numbers = [
+                    hunk.old_start
+                    + next((n for n, one in enumerate(before) if one[:1] == "+"), 1)
+                    - 1
+                ]
+            if numbers:
+                found.append((file.old_path or "", min(numbers), max(numbers)))
+    return found
+
+
+def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
+    """The names of what a change defines, removes or changes, those with most lines first.
+
+    Args:
+        change: whose hunks are read.
+        passages: the passages of the old files around the hunks: path, start_line, text, metadata.
+    """
+    counted: defaultdict[str, float] = defaultdict(float)
+    around: dict[str, list[tuple[int, str, list[str]]]] = {}
+    for path, start, text, metadata in passages[
+        "path", "start_line", "text", "metadata"
+    ].iter_rows():
+        found = _LISTED.search(metadata or "")
+        names = re.findall(r'"([^"]+)"', found[1]) if found else []
+        around.setdefault(path, []).append((start or 1, text, names))
+    for path, hunk in _hunks(change):
+        lines = [line for _, line in (*hunk.removed, *hunk.added)]
+        defined = {name for line in lines for name in _defined(line)}
+        first = min((number for number, _ in hunk.removed), default=hunk.old_start)
+        if not defined:
+            enclosing = [_enclosing(*one, first) for one in around.get(path, ())]
+            defined = {name for name in enclosing if name} or set(_defined(hunk.section))
+        known = {name_parts(name)[-1] for *_, names in around.get(path, ()) for name in names}
+        for name in defined & known if known else defined:
+            counted[name] += len(lines) * (OF_TESTS if is_secondary(path) else 1)
+    return [name for name, _ in sorted(counted.items(), key=lambda of: (-of[1], of[0]))]
+
+
+def used_names(change: Change, changed: Iterable[str]) -> list[str]:
+    """The names that new lines call, or that are written like types, the newly used first.
+
+    Names of ``changed``, and those that the change itself defines, are left out.
+    """
+    own, before, after = set(changed), Counter[str](), Counter[str]()
+    for _, hunk in _hunks(change):
+        for _, line in hunk.removed:
+            before.update(_used(line))
+        for _, line in hunk.added:
+            after.update(_used(line))
+            own.update(_defined(line))
+    names = [name for name in after if name not in own]
+    return sorted(names, key=lambda name: (name in before, -after[name], name))
+
+
+def _hunks(change: Change) -> Iterable[tuple[str, Hunk]]:
+    left = MOST_LINES
+    for file in change.files:
+        for hunk in () if file.path.endswith(PROSE) else file.hunks:
+            left -= len(hunk.removed) + len(hunk.added)
+            yield file.old_path or file.path, hunk
+            if left < 0:
+                return
+
+
+def _defined(line: str) -> list[str]:
+    """The names that a line defines, in the forms of many languages."""
+    words = dict.fromkeys(_WORD.findall(line[:400]))
+    said = [word for word in words if len(word) >= SHORTEST and not word.startswith("__")]
+    return [word for word in said if definition_of(word).search(line[:400])]
+
+
+def _used(line: str) -> list[str]:
+    code = _COMMENT.sub("", _QUOTED.sub('""', line[:400]))
+    names = [*_CALLED.findall(code), *("".join(of) for of in _TYPE.findall(code))]
+    return [name for name in dict.fromkeys(names) if len(name) >= SHORTEST]
+
+
+def _enclosing(start: int, text: str, names: list[str], line: int) -> str | None:
+    """The last of ``names`` whose definition begins in a passage at ``line`` or before it."""
+    lines = text.split("\n")
+    if not start <= line < start + len(lines):
+        return None
+    above = "\n".join(lines[: line - start + 1])
+    found = []
+    for name in (part for one in names for part in name_parts(one) if part[:2] != "__"):
+        begins = [match.start() for match in definition_of(name).finditer(above)]
+        found += [(begins[-1], name)] if begins else []
+    return max(found)[1] if found else None

@@ -1,0 +1,230 @@
+"""What of the passages found belongs into the context of a change, in which order, and why.
+
+A reviewer's context is small: each entry shows the lines that matter and says why it is there. What
+the diff shows itself is left out.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from operators.arrays.rows import replaced, take
+from operators.context.snippets import snippet
+from operators.context.whole_passages import with_lines
+from operators.ranking.definitions import defines, definition_of
+from operators.ranking.file_evidence import is_secondary
+from operators.review.review_questions import SECTIONS, use_of
+
+NEAR = 10
+"""Lines between a remark and a hunk that is still about the same."""
+
+PER_QUESTION = 3
+"""Entries of one question."""
+
+MOST_DEFINED = 3
+"""Passages that define a name; one that more define is said too often to tell anything."""
+
+FLOOR = 0.5
+"""Least score of a passage that no name found, beside the best one of its question."""
+
+MOST_FILES = 20
+"""Files of a commit that says something about each of them; one of more moves or formats code."""
+
+LINES = {"definition": 10, "caller": 7, "test": 12, "remark": 14, "commit": 8, "page": 8}
+"""Lines of an entry, by its section."""
+
+FILES = "Files:"
+"""The line of a commit's document below which its files are listed."""
+
+ABOVE = 6
+"""Lines between a definition and a line in it that are shown both."""
+
+_DEFINED = re.compile(r"[^\n]*?(\w+)\s*(?:<[^<>]*>)?\s*[(:{=]")
+_Lines = Sequence[tuple[str, int, int]]
+
+
+class _Entry(NamedTuple):
+    row: int  # of the frame of found passages
+    section: str
+    why: str
+    first: int  # the line of the passage, from 0, that the entry begins with
+
+
+def evidence(found: pl.DataFrame, questions: pl.DataFrame, touched: _Lines) -> pl.DataFrame:
+    """The entries of a review's context, the most useful ones first.
+
+    The sections take turns, so that a small budget has something of each.
+
+    Args:
+        found: columns ``FUSED``, of all questions.
+        questions: columns ``operators.review.review_questions.QUESTIONS``.
+        touched: path, first and last line of each hunk in the old files.
+
+    Returns:
+        Columns ``FUSED`` and ``section``, with the lines that are shown as text, label and lines;
+        the label says why. Each passage once. query_id is 0.
+    """
+    asked = {row["query_id"]: row for row in questions.iter_rows(named=True)}
+    entries: dict[str, list[list[_Entry]]] = {name: [] for name in SECTIONS}
+    rows = found.with_row_index("row").sort("query_id", "rank")
+    for (query_id,), of in rows.group_by("query_id", maintain_order=True):
+        question = asked[query_id]
+        chosen = defaultdict[str, list[_Entry]](list)
+        for row in _chosen(of.to_dicts(), question, touched):
+            chosen[row.section].append(row)
+        for section, some in chosen.items():
+            entries[section].append(some[:PER_QUESTION])
+    taken: dict[int, _Entry] = {}
+    ids = found["chunk_id"].to_list()
+    for one in _in_turn([_in_turn(entries[name]) for name in SECTIONS]):
+        taken.setdefault(ids[one.row], one)
+    return _shown(found, list(taken.values()))
+
+
+def _in_turn(lists: Sequence[Sequence[_Entry]]) -> list[_Entry]:
+    """The first of each list, then the second of each, and so on."""
+    longest = max(map(len, lists), default=0)
+    return [of[place] for place in range(longest) for of in lists if place < len(of)]
+
+
+def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Lines) -> list[_Entry]:
+    purpose, about = question["purpose"], question["about"]
+    rows = [row for row in rows if not _in_diff(row, touched)]
+    best = max((row["score"] for row in rows), default=0.0)
+    if purpose == "definition":
+        named = [row for row in rows if defines(about, row["text"], row["metadata"])]
+        if len(named) > MOST_DEFINED:
+            return []
+        why = f"defines {about}, which the change uses"
+        return [_Entry(row["row"], purpose, why, _line(row, about)) for row in named]
+    if purpose == "caller":
+        return [entry for row in rows if (entry := _caller(row, about))]
+    if purpose == "test":
+        tests = [row for row in rows if is_secondary(row["path"] or "")]
+        likely = [row for row in tests if row["score"] >= FLOOR * best]
+        return [_best_lines(row, purpose, "a test of the like", question) for row in likely]
+    if purpose == "remark":
+        told = [_remark(row, question, touched) for row in rows if row["score"] >= FLOOR * best]
+        return sorted(told, key=lambda entry: "these lines" not in entry.why)
+    if purpose == "commit":
+        exact = [row for row in rows if about is None or row["document_id"] == about]
+        why = "a commit of the like" if about is None else "made lines that change"
+        small = [row for row in exact if _files(row) <= MOST_FILES]
+        return [_Entry(row["row"], purpose, why, 0) for row in small]
+    return [
+        _best_lines(row, purpose, "speaks of this", question)
+        for row in rows
+        if row["score"] >= FLOOR * best
+    ]
+
+
+def _files(row: dict[str, Any]) -> int:
+    return json.loads(row["metadata"] or "{}").get("files") or 0
+
+
+def _in_diff(row: dict[str, Any], touched: _Lines) -> bool:
+    """Whether the diff shows most of a passage's lines."""
+    first, last = row["start_line"], row["end_line"]
+    if row["corpus"] != "code" or first is None or last is None:
+        return False
+    shown = [
+        min(last, end) - max(first, start) + 1
+        for path, start, end in touched
+        if path == row["path"] and start <= last and end >= first
+    ]
+    return bool(2 * sum(shown) > last - first + 1)
+
+
+def _caller(row: dict[str, Any], name: str) -> _Entry | None:
+    """A use of ``name`` outside of its definition."""
+    defining = [match.span() for match in definition_of(name).finditer(row["text"])]
+    begins = [match.start() for match in re.finditer(use_of(name), row["text"])]
+    uses = [at for at in begins if not any(start <= at < end for start, end in defining)]
+    if not uses:
+        return None
+    first = _head(row, row["text"].count("\n", 0, uses[0]))
+    test = is_secondary(row["path"] or "")
+    section, why = ("test", "tests") if test else ("caller", "uses")
+    return _Entry(row["row"], section, f"{why} {name}, which changes", first)
+
+
+def _remark(row: dict[str, Any], question: dict[str, Any], touched: _Lines) -> _Entry:
+    held = json.loads(row["metadata"] or "{}")
+    line, path = held.get("line"), row["path"]
+    near = isinstance(line, int) and any(
+        path == of and start - NEAR <= line <= end + NEAR for of, start, end in touched
+    )
+    of_file = path is not None and path == question["about"]
+    what = "these lines" if near else "this file" if of_file else "the like"
+    # a review service calls a remark outdated when its line was changed afterwards
+    then = ", after which the line was changed" if held.get("outdated") else ""
+    then += ", dismissed" if held.get("review_state") == "dismissed" else ""
+    said = [n for n, one in enumerate(row["text"].split("\n")) if one.startswith("@")]
+    return _Entry(
+        row["row"], "remark", f"a remark on {what}{then}", max(min(said, default=0) - 3, 0)
+    )
+
+
+def _best_lines(row: dict[str, Any], section: str, why: str, question: dict[str, Any]) -> _Entry:
+    line = snippet(row["text"], question["text"]).line
+    return _Entry(row["row"], section, why, _head(row, line) if row["corpus"] == "code" else line)
+
+
+def _line(row: dict[str, Any], name: str) -> int:
+    """The line, from 0, on which a passage defines ``name``."""
+    match = definition_of(name).search(row["text"])
+    return row["text"].count("\n", 0, match.start()) if match else 0
+
+
+def _head(row: dict[str, Any], line: int) -> int:
+    """The line of the definition that ``line`` is in, if it is near; else two lines before it."""
+    lines = row["text"].split("\n")
+    for n in range(line, max(line - ABOVE, -1), -1):
+        word = _DEFINED.match(lines[n])
+        if word and definition_of(word[1]).search(lines[n]):
+            return n
+    return max(line - 2, 0)
+
+
+def _shown(found: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:
+    """The rows of ``entries``, each with the lines that it shows."""
+    rows = take(found, np.array([one.row for one in entries], dtype=np.int64))
+    columns = ("text", "start_line", "end_line", "source_label", "source_url")
+    values = {name: rows[name].to_list() for name in columns}
+    for place, one in enumerate(entries):
+        text, start, end, label, url = (values[name][place] for name in columns)
+        lines = text.rstrip("\n").split("\n")
+        first = min(one.first, max(len(lines) - 1, 0))
+        shown = lines[first : first + LINES[one.section]]
+        if one.section == "commit" and FILES in shown:
+            shown = shown[: shown.index(FILES)]
+        shown = "\n".join(shown).rstrip().split("\n")
+        old, new = (start, end), (start, end)
+        if start is not None:
+            new = (start + first, start + first + len(shown) - 1)
+        label = with_lines(label, old, new) or "[]"
+        told = ("\n".join(shown), *new, f"{label[:-1]}; {one.why}]", with_lines(url, old, new))
+        for name, value in zip(columns, told, strict=True):
+            values[name][place] = value
+    return replaced(
+        rows,
+        *(pl.Series(name, of, rows.schema[name]) for name, of in values.items()),
+        pl.Series("rank", range(len(entries)), pl.UInt32),
+        pl.Series("query_id", [0] * len(entries), pl.UInt32),
+        pl.Series("section", [one.section for one in entries], pl.String),
+    )
+
+
+def by_section(entries: pl.DataFrame, chunk_ids: pl.Series) -> pl.DataFrame:
+    """The rows of ``entries`` (as :func:`evidence` gives them) with these ids, in sections.
+
+    Without the column ``section``; ranks count anew.
+    """
+    order = pl.col("section").replace_strict(dict(zip(SECTIONS, range(len(SECTIONS)), strict=True)))
+    kept = entries.filter(pl.col("chunk_id").is_in(chunk_ids.to_list())).sort(order, "rank")
+    return kept.drop("section").with_columns(rank=pl.int_range(pl.len(), dtype=pl.UInt32))

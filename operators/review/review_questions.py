@@ -1,0 +1,160 @@
+"""What a change asks of each corpus: one question for each thing that its reviewer looks up.
+
+Each question is of one section of the context and about one name, file or commit. The corpora are
+asked for what stood there before the change: nothing newer than its base.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from operators.frames import UTC
+from operators.review.changes import Change
+from operators.review.patch_hunks import Hunk
+
+SECTIONS = ("definition", "caller", "test", "remark", "commit", "page")
+"""The sections of a review's context, in its order."""
+
+PURPOSES = {
+    "touched": ("code",),  # the passages around the hunks, in the old files
+    "definition": ("code",),
+    "caller": ("code",),
+    "test": ("code",),
+    "remark": ("review",),
+    "commit": ("history",),
+    "page": ("docs", "wiki", "issue"),
+}
+"""What is asked for, and of which corpora."""
+
+QUESTIONS = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "purpose": pl.String(),  # a key of PURPOSES
+        "about": pl.String(),  # the name, path or commit that is asked about; null: the change
+        "text": pl.String(),
+        "corpora": pl.List(pl.String),
+        "repos": pl.List(pl.String),  # null: every one
+        **dict.fromkeys(("path_prefix", "symbol", "pattern"), pl.String()),
+        "as_of": UTC,
+    }
+)
+
+MOST_FILES = 8
+"""Files of a change that are asked about, those with most changed lines."""
+
+MOST_COMMITS = 6
+"""Commits that are asked for, those that made most of the changed lines."""
+
+MOST_CHANGED = 6
+"""Names that a change changes and that are asked about."""
+
+MOST_USED = 16
+"""Names that its new lines use and that are asked about."""
+
+LONGEST = 2_000
+"""Characters of a question."""
+
+
+def use_of(name: str) -> str:
+    """A regular expression of Postgres and of Python for a use of ``name``.
+
+    A single word in small letters may mean anything: it counts where it is called.
+
+    >>> [bool(re.search(use_of(name), f"see {name}")) for name in ("flush_all", "index")]
+    [True, False]
+    """
+    called = r"[ \t]*\(" if re.fullmatch(r"[a-z]+", name) else r"(?!\w)"
+    return rf"(?<!\w){re.escape(name)}{called}"
+
+
+def of_hunks(change: Change, corpora: Collection[str], repo: str | None) -> pl.DataFrame:
+    """The questions for the passages around the hunks: ``QUESTIONS`` of the purpose ``touched``."""
+    rows = []
+    for path in _old_files(change):
+        lines = [hunk.old_start for hunk in _hunks_of(change, path)]
+        text = " ".join(f"{path}:{line}" for line in lines[:MOST_FILES])
+        rows.append({"purpose": "touched", "about": path, "text": text, "path_prefix": path})
+    return _frame(rows, corpora, repo, None)
+
+
+def of_change(
+    change: Change,
+    changed: Sequence[str],
+    used: Sequence[str],
+    commits: Sequence[str],
+    corpora: Collection[str],
+    *,
+    repo: str | None,
+    as_of: datetime | None,
+    title: str | None,
+    description: str | None,
+) -> pl.DataFrame:
+    """The questions for everything else: ``QUESTIONS``.
+
+    Args:
+        changed, used: names, as :mod:`operators.review.changed_names` gives them.
+        commits: ids of those that made the touched lines, the most important first.
+        corpora: those that can be asked.
+        repo: of the change; None: not known. Only pages may be of another repository.
+        as_of: nothing newer is asked for, but code, whose files have the date of their last commit.
+        title, description: what the change is said to do.
+    """
+    said = " ".join(filter(None, (title, description)))
+    rows: list[dict[str, Any]] = [
+        {"purpose": "definition", "about": name, "text": name, "symbol": name}
+        for name in used[:MOST_USED]
+    ]
+    for name in changed[:MOST_CHANGED]:
+        named = {"about": name, "pattern": use_of(name)}
+        rows.append({"purpose": "caller", "text": f"{name} {title or ''}", **named})
+    about = f"test {said} {' '.join(changed[:MOST_CHANGED])}"
+    rows.append({"purpose": "test", "text": about})
+    for path in _old_files(change):
+        text = f"{path} {said} {_new_text(change, path)}"
+        rows.append({"purpose": "remark", "about": path, "text": text, "path_prefix": path})
+    rows.append({"purpose": "remark", "text": f"{said} {' '.join(changed[:MOST_CHANGED])}"})
+    rows += [{"purpose": "commit", "about": one, "text": one} for one in commits[:MOST_COMMITS]]
+    if not commits:  # no repository tells which ones
+        rows += [{"purpose": "commit", "text": f"{path} {said}"} for path in _old_files(change)[:3]]
+    names = " ".join(changed[:MOST_CHANGED])
+    rows.append({"purpose": "page", "text": f"{said} {names}"})
+    return _frame(rows, corpora, repo, as_of)
+
+
+def _frame(
+    rows: Sequence[dict[str, Any]],
+    corpora: Collection[str],
+    repo: str | None,
+    as_of: datetime | None,
+) -> pl.DataFrame:
+    asked: list[dict[str, Any]] = []
+    for row in rows:
+        within = [one for one in PURPOSES[row["purpose"]] if one in corpora]
+        text = row["text"].strip()[:LONGEST]
+        if within and text:
+            of_code = "code" in within
+            more = {"corpora": within, "as_of": None if of_code else as_of, "text": text}
+            repos = None if repo is None or row["purpose"] == "page" else [repo]
+            asked.append({"query_id": len(asked), "repos": repos, **row, **more})
+    return pl.DataFrame(asked, schema=QUESTIONS, orient="row")
+
+
+def _old_files(change: Change) -> list[str]:
+    """The paths of the changed files before the change, those with most changed lines first."""
+    lines = {
+        file.old_path: sum(len(hunk.removed) + len(hunk.added) for hunk in file.hunks)
+        for file in change.files
+        if file.old_path is not None and file.hunks
+    }
+    return sorted(lines, key=lambda path: (-lines[path], path))[:MOST_FILES]
+
+
+def _hunks_of(change: Change, path: str) -> list[Hunk]:
+    return [hunk for file in change.files if file.old_path == path for hunk in file.hunks]
+
+
+def _new_text(change: Change, path: str) -> str:
+    return " ".join(line.strip() for h in _hunks_of(change, path) for _, line in h.added)
