@@ -75,13 +75,12 @@ class Reader:
         return self.data[self.at : min(self._end(), self.at + MAX_FILE)]
 
     def take(self) -> bytes:
-        """The next line, which there is."""
-        end = self._end()
-        line = self.data[self.at : min(end, self.at + MAX_FILE)]
-        self.taken += end + 1 - self.at
-        self.lines += 1
+        """The next line, which there is; it may be over the bounds."""
+        start, end = self.at, self._end()
         self.at = end + 1
-        return line
+        self.taken += self.at - start
+        self.lines += 1
+        return self.data[start : min(end, start + MAX_FILE)]
 
     def has(self, pattern: re.Pattern[bytes]) -> bool:
         """Whether ``pattern``, which begins with a newline, matches at the next line."""
@@ -118,8 +117,7 @@ def read_hunks(reader: Reader, name: str, crlf: bool, notes: list[str]) -> tuple
             has = f"{hunk.old_count - missing[0]} and {hunk.new_count - missing[1]}"
             where = f"the hunk at line {hunk.new_start}"
             notes.append(f"{name}: {where} says {says} and has {has}: it was cut or edited")
-    damaged = any(REPLACEMENT in hunk.lines for hunk in hunks)
-    if damaged:
+    if any(REPLACEMENT in hunk.lines for hunk in hunks):
         notes.append(f"{name}: bytes that are no text in UTF-8 became U+FFFD")
     return tuple(hunks)
 
