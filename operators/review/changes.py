@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
-from operators.review.patch_hunks import Hunk, Reader, read_hunks
+from operators.review.patch_hunks import PLAIN, Hunk, Reader, read_hunks
 from operators.review.patch_mails import LONGEST, MAIL, read_mail, with_plain_bodies
 from operators.review.patch_paths import (
     Sides,
@@ -35,7 +35,7 @@ _EXPECTED = "give the output of `git diff`, `git format-patch` or `diff -u`"
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
 _START = re.compile(
     rb"\n(?=[-dBFS@])(?:(?P<git>diff --git )|(?P<merge>diff --(?:cc|combined) )"
-    rb"|(?P<plain>--- [^\n]*\n\+\+\+ [^\n]*\n@@ -)|(?P<binary>Binary files )"
+    rb"|(?P<plain>" + PLAIN + rb")|(?P<binary>Binary files )"
     rb"|(?P<submodule>Submodule )|(?P<stray>@@ -)|(?P<mail>" + MAIL + rb"))"
 )
 _EXTENDED = re.compile(

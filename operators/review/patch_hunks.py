@@ -11,6 +11,9 @@ from operators.foundation.sanitize import REPLACEMENT, clean_text
 from operators.review.patch_mails import MAIL
 from operators.review.patch_paths import shown
 
+PLAIN = rb"--- [^\n]*\n\+\+\+ [^\n]*\n@@ -"
+"""The lines that begin a file of ``diff -u``."""
+
 MAX_TEXT = 16_000_000
 """Bytes of a patch that are read, binary files apart; what follows is left out."""
 
@@ -24,7 +27,7 @@ MAX_FILE = 1_000_000
 """Bytes of one file's hunks; a file with more was generated, and what follows in it is left out."""
 
 _NEXT_FILE = re.compile(rb"\n(?:diff -|Index: |" + MAIL + rb")")  # in no hunk
-_PLAIN = re.compile(rb"\n--- [^\n]*\n\+\+\+ [^\n]*\n@@ -")
+_PLAIN = re.compile(rb"\n" + PLAIN)
 _SIGNATURE = re.compile(rb"\n-- ?\r?\n(?:\d+\.\d|\s*\Z)")
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(.*)", re.DOTALL)
 
@@ -133,13 +136,11 @@ def _hunk(
     old_left, new_left = old_count, new_count
     taken: list[bytes] = []
     while reader.taken <= limit and (line := reader.peek()) is not None:
-        mark = line[:1]
+        mark, left = line[:1], (old_left, new_left)
         is_whole = old_left <= 0 and new_left <= 0
+        if (left != (1, 1) and reader.has(_PLAIN)) or (left != (1, 0) and reader.has(_SIGNATURE)):
+            break
         if mark == b"-":
-            if line.startswith(b"--- ") and (old_left, new_left) != (1, 1) and reader.has(_PLAIN):
-                break
-            if line.startswith(b"--") and (old_left, new_left) != (1, 0) and _ends(reader, line):
-                break
             old_left -= 1
         elif mark == b"+":
             new_left -= 1
@@ -159,11 +160,6 @@ def _hunk(
     section = clean_text(header[5].decode("utf-8", "replace")).strip()
     hunk = Hunk(old_start, old_count, new_start, new_count, section, removed, added, text)
     return hunk, (old_left, new_left) if old_left or new_left else None
-
-
-def _ends(reader: Reader, line: bytes) -> bool:
-    """Whether a mail's signature begins at ``line``."""
-    return line in (b"-- ", b"-- \r", b"--", b"--\r") and reader.has(_SIGNATURE)
 
 
 def _numbered(
