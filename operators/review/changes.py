@@ -27,9 +27,7 @@ from operators.review.patch_paths import (
 
 MAX_NOTES = 100
 
-Kind = Literal[
-    "added", "deleted", "modified", "renamed", "copied", "mode", "binary", "submodule"
-]  # fmt: skip
+Kind = Literal["added", "deleted", "modified", "renamed", "copied", "mode", "binary", "submodule"]
 
 _EXPECTED = "give the output of `git diff`, `git format-patch` or `diff -u`"
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
