@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
-from operators.review.patch_hunks import Hunk, Reader, read_hunks
+from operators.review.patch_hunks import PLAIN, Hunk, Reader, read_hunks
 from operators.review.patch_mails import LONGEST, MAIL, read_mail, with_plain_bodies
 from operators.review.patch_paths import (
     Sides,
@@ -27,15 +27,13 @@ from operators.review.patch_paths import (
 
 MAX_NOTES = 100
 
-Kind = Literal[
-    "added", "deleted", "modified", "renamed", "copied", "mode", "binary", "submodule"
-]  # fmt: skip
+Kind = Literal["added", "deleted", "modified", "renamed", "copied", "mode", "binary", "submodule"]
 
 _EXPECTED = "give the output of `git diff`, `git format-patch` or `diff -u`"
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
 _START = re.compile(
     rb"\n(?=[-dBFS@])(?:(?P<git>diff --git )|(?P<merge>diff --(?:cc|combined) )"
-    rb"|(?P<plain>--- [^\n]*\n\+\+\+ [^\n]*\n@@ -)|(?P<binary>Binary files )"
+    rb"|(?P<plain>" + PLAIN + rb")|(?P<binary>Binary files )"
     rb"|(?P<submodule>Submodule )|(?P<stray>@@ -)|(?P<mail>" + MAIL + rb"))"
 )
 _EXTENDED = re.compile(
@@ -43,6 +41,9 @@ _EXTENDED = re.compile(
     rb"|(?:dis)?similarity index|index) ([^\r]*)\r?"
 )
 _SUBMODULE = re.compile(rb"Submodule (.+) [0-9a-f]{7,64}\.{2,3}[0-9a-f]{7,64}\b.*", re.DOTALL)
+_BINARY = re.compile(rb"Binary files (.*) differ\r?", re.DOTALL)
+_MOVES: dict[bytes, Kind] = {b"rename": "renamed", b"copy": "copied"}
+_MODES = (b"index", b"new file mode", b"deleted file mode")
 _EPOCH = re.compile(rb"\t(?:1970-01-01|1969-12-31) ")  # GNU diff dates so what is not there
 
 
@@ -93,26 +94,23 @@ def read_change(patch: str | bytes) -> Change:
     reader = Reader(data)
     start = _START.search(data)
     mails = [read_mail(data, 0, start.start())] if start else []  # it may lack its first line
+    files: list[ChangedFile] = []
     notes: list[str] = []
-    files = []
-    found = False
+    strays = 0
     while start := reader.next_part(_START):
-        kind = start.lastgroup
-        if kind == "mail":
+        if start["mail"]:
             reader.take()
             part = _START.search(data, start.end(), start.end() + LONGEST)
             mails.append(read_mail(data, start.start(), part.start() if part else len(data)))
-            continue
-        if kind == "stray":
-            line = reader.take()
-            notes.append(f"lines below {shown(line)} belong to no file and were left out")
-            continue
-        before = len(notes)
-        file = _READERS[kind or ""](reader, notes)
-        found = found or file is not None or len(notes) > before
-        files += [file] if file else []
-    if not found:
+        elif start["stray"]:
+            reader.take()
+            strays += 1
+        elif file := _READERS[start.lastgroup or ""](reader, notes):
+            files.append(file)
+    if not files and not notes:
         raise CrosscorpusError(f"the text is no diff: {_EXPECTED}")
+    if strays:
+        notes.append(f"hunks that belong to no file were left out: {strays}")
     if reader.is_full and reader.at < len(data):
         rest = len(data) - reader.at
         count = data.count(b"\ndiff --git ", reader.at - 1)
@@ -147,23 +145,23 @@ def _git_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
     header = reader.take().removeprefix(b"diff --git ")
     crlf = header.endswith(b"\r")
     fields: dict[bytes, bytes] = {}
-    while (line := reader.peek()) is not None and (field := _EXTENDED.fullmatch(line)):
+    while field := _EXTENDED.fullmatch(reader.peek() or b""):
         fields[field[1]] = field[2]
         reader.take()
-    old = new = None
-    binary = line is not None and line.startswith((b"Binary files ", b"GIT binary patch"))
+    binary = (reader.peek() or b"").startswith((b"Binary files ", b"GIT binary patch"))
     if binary:
         reader.take()
-    elif line is not None and line.startswith(b"--- "):
-        old = line_path(reader.take()[4:].removesuffix(b"\r"))
-        if (line := reader.peek()) is not None and line.startswith(b"+++ "):
-            new = line_path(reader.take()[4:].removesuffix(b"\r"))
-    sides = header_sides(header.removesuffix(b"\r"))
-    moved = next((how for how in (b"rename", b"copy") if how + b" to" in fields), None)
-    if moved and moved + b" from" in fields:
-        sides = Sides(unquoted(fields[moved + b" from"]), unquoted(fields[moved + b" to"]))
-    elif sides is None and old is not None and new is not None:
-        sides = line_sides(old, new)
+    paths = [
+        line_path(reader.take())
+        for mark in (b"--- ", b"+++ ")
+        if (reader.peek() or b"").startswith(mark)
+    ]
+    kind, sides = None, header_sides(header.removesuffix(b"\r"))
+    for how, moved in _MOVES.items():
+        if how + b" from" in fields and how + b" to" in fields:
+            kind, sides = moved, Sides(*(unquoted(fields[how + end]) for end in (b" from", b" to")))
+    if sides is None and len(paths) == 2:
+        sides = line_sides(*paths)
     if sides is None:
         notes.append(f"a file was left out: its path is not clear in {shown(header)}")
         return None
@@ -172,49 +170,45 @@ def _git_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
     elif b"deleted file mode" in fields:
         sides = Sides(sides.old, None)
     hunks = () if binary else read_hunks(reader, _name(sides), crlf, notes)
-    kind = _kind(sides)
-    if any(value.split(b" ")[-1] == b"160000" for value in fields.values()):
+    if any(fields.get(name, b"").endswith(b"160000") for name in _MODES):
         kind = "submodule"
     elif binary:
         kind = "binary"
-    elif moved:
-        kind = "renamed" if moved == b"rename" else "copied"
-    elif kind == "modified" and not hunks:
-        kind = "mode" if b"new mode" in fields else kind
-        if kind != "mode":
+    elif kind is None and not hunks and None not in sides:
+        kind = "mode" if b"new mode" in fields else None
+        if kind is None:
             notes.append(f"{_name(sides)}: no line of it was read; the patch may be cut here")
-    return _inside(ChangedFile("", None, kind, hunks), sides, notes)
+    return _file(sides, kind, hunks, notes)
 
 
 def _plain_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
     """A file of ``diff -u``, which has no header of git."""
     lines = reader.take(), reader.take()
-    sides = line_sides(*(line_path(line[4:].removesuffix(b"\r")) for line in lines))
+    sides = line_sides(*map(line_path, lines))
     hunks = read_hunks(reader, _name(sides), lines[1].endswith(b"\r"), notes)
     if len(hunks) == 1:
         if _EPOCH.search(lines[0]) and hunks[0].old_start == hunks[0].old_count == 0:
             sides = Sides(None, sides.new)
         elif _EPOCH.search(lines[1]) and hunks[0].new_start == hunks[0].new_count == 0:
             sides = Sides(sides.old, None)
-    return _inside(ChangedFile("", None, _kind(sides), hunks), sides, notes)
+    return _file(sides, None, hunks, notes)
 
 
 def _binary_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
     """A file of which ``diff`` says only that it differs."""
-    line = reader.take().removesuffix(b"\r")
-    names = line.removeprefix(b"Binary files ").removesuffix(b" differ").split(b" and ")
+    found = _BINARY.fullmatch(reader.take())
+    names = found[1].split(b" and ") if found else []
     middle = len(names) // 2
-    if not line.endswith(b" differ") or len(names) % 2:
+    if not names or len(names) % 2:
         return None
-    old, new = b" and ".join(names[:middle]), b" and ".join(names[middle:])
-    return _inside(ChangedFile("", None, "binary", ()), line_sides(old, new), notes)
+    sides = line_sides(b" and ".join(names[:middle]), b" and ".join(names[middle:]))
+    return _file(sides, "binary", (), notes)
 
 
 def _submodule(reader: Reader, notes: list[str]) -> ChangedFile | None:
     """A submodule as ``git diff --submodule=log`` shows it."""
     found = _SUBMODULE.fullmatch(reader.take())
-    sides = Sides(found[1], found[1]) if found else None
-    return _inside(ChangedFile("", None, "submodule", ()), sides, notes) if sides else None
+    return _file(Sides(found[1], found[1]), "submodule", (), notes) if found else None
 
 
 def _merged_file(reader: Reader, notes: list[str]) -> None:
@@ -231,20 +225,20 @@ _READERS = {
 }
 
 
-def _kind(sides: Sides) -> Kind:
-    return "added" if sides.old is None else "deleted" if sides.new is None else "modified"
-
-
-def _inside(file: ChangedFile, sides: Sides, notes: list[str]) -> ChangedFile | None:
-    """``file`` with its paths; None and a note where one of them leaves the tree."""
-    named = [path for path in sides if path is not None]
-    if not named or not all(map(is_inside, named)):
+def _file(
+    sides: Sides, kind: Kind | None, hunks: tuple[Hunk, ...], notes: list[str]
+) -> ChangedFile | None:
+    """The file; None and a note where a path leaves the tree. ``kind`` None: as the sides say."""
+    paths = [path for path in sides if path is not None]
+    if not paths or not all(map(is_inside, paths)):
         notes.append(f"{_name(sides)} was left out: the path leads out of the tree")
         return None
     old = None if sides.old is None else text_path(sides.old)
-    return file._replace(path=text_path(named[-1]), old_path=old)
+    plain: Kind = "added" if old is None else "deleted" if sides.new is None else "modified"
+    return ChangedFile(text_path(paths[-1]), old, kind or plain, hunks)
 
 
 def _name(sides: Sides) -> str:
-    outside = next((path for path in sides if path is not None and not is_inside(path)), None)
-    return shown(outside or sides.new or sides.old or b"")
+    """The path for a note: one that leaves the tree, else that after the change."""
+    paths = [path for path in (sides.new, sides.old) if path is not None]
+    return shown(next((path for path in paths if not is_inside(path)), (*paths, b"")[0]))

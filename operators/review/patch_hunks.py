@@ -11,6 +11,9 @@ from operators.foundation.sanitize import REPLACEMENT, clean_text
 from operators.review.patch_mails import MAIL
 from operators.review.patch_paths import shown
 
+PLAIN = rb"--- [^\n]*\n\+\+\+ [^\n]*\n@@ -"
+"""The lines that begin a file of ``diff -u``."""
+
 MAX_TEXT = 16_000_000
 """Bytes of a patch that are read, binary files apart; what follows is left out."""
 
@@ -24,7 +27,7 @@ MAX_FILE = 1_000_000
 """Bytes of one file's hunks; a file with more was generated, and what follows in it is left out."""
 
 _NEXT_FILE = re.compile(rb"\n(?:diff -|Index: |" + MAIL + rb")")  # in no hunk
-_PLAIN = re.compile(rb"\n--- [^\n]*\n\+\+\+ [^\n]*\n@@ -")
+_PLAIN = re.compile(rb"\n" + PLAIN)
 _SIGNATURE = re.compile(rb"\n-- ?\r?\n(?:\d+\.\d|\s*\Z)")
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(.*)", re.DOTALL)
 
@@ -75,13 +78,12 @@ class Reader:
         return self.data[self.at : min(self._end(), self.at + MAX_FILE)]
 
     def take(self) -> bytes:
-        """The next line, which there is."""
-        end = self._end()
-        line = self.data[self.at : min(end, self.at + MAX_FILE)]
-        self.taken += end + 1 - self.at
-        self.lines += 1
+        """The next line, which there is; it may be over the bounds."""
+        start, end = self.at, self._end()
         self.at = end + 1
-        return line
+        self.taken += self.at - start
+        self.lines += 1
+        return self.data[start : min(end, start + MAX_FILE)]
 
     def has(self, pattern: re.Pattern[bytes]) -> bool:
         """Whether ``pattern``, which begins with a newline, matches at the next line."""
@@ -118,8 +120,7 @@ def read_hunks(reader: Reader, name: str, crlf: bool, notes: list[str]) -> tuple
             has = f"{hunk.old_count - missing[0]} and {hunk.new_count - missing[1]}"
             where = f"the hunk at line {hunk.new_start}"
             notes.append(f"{name}: {where} says {says} and has {has}: it was cut or edited")
-    damaged = any(REPLACEMENT in hunk.lines for hunk in hunks)
-    if damaged:
+    if any(REPLACEMENT in hunk.lines for hunk in hunks):
         notes.append(f"{name}: bytes that are no text in UTF-8 became U+FFFD")
     return tuple(hunks)
 
@@ -135,13 +136,11 @@ def _hunk(
     old_left, new_left = old_count, new_count
     taken: list[bytes] = []
     while reader.taken <= limit and (line := reader.peek()) is not None:
-        mark = line[:1]
+        mark, left = line[:1], (old_left, new_left)
         is_whole = old_left <= 0 and new_left <= 0
+        if (left != (1, 1) and reader.has(_PLAIN)) or (left != (1, 0) and reader.has(_SIGNATURE)):
+            break
         if mark == b"-":
-            if line.startswith(b"--- ") and (old_left, new_left) != (1, 1) and reader.has(_PLAIN):
-                break
-            if line.startswith(b"--") and (old_left, new_left) != (1, 0) and _ends(reader, line):
-                break
             old_left -= 1
         elif mark == b"+":
             new_left -= 1
@@ -161,11 +160,6 @@ def _hunk(
     section = clean_text(header[5].decode("utf-8", "replace")).strip()
     hunk = Hunk(old_start, old_count, new_start, new_count, section, removed, added, text)
     return hunk, (old_left, new_left) if old_left or new_left else None
-
-
-def _ends(reader: Reader, line: bytes) -> bool:
-    """Whether a mail's signature begins at ``line``."""
-    return line in (b"-- ", b"-- \r", b"--", b"--\r") and reader.has(_SIGNATURE)
 
 
 def _numbered(

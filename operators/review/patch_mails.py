@@ -27,15 +27,13 @@ _ENCODING = re.compile(
 _PATCH_MARK = re.compile(r"(?:\s|(?:re|fwd?):|\[[^\]]*\b(?:PATCH|RFC)\b[^\]]*\])*", re.IGNORECASE)
 _OWN_HEADERS = re.compile(r"\A\s*(?:(?:From|Date): [^\n]*\n)+(?=\n)")
 _END = re.compile(r"^(?:---|-- ?)\s*$", re.MULTILINE)  # the statistics, the signature
-_PLACEHOLDER = re.compile(r"\*\*\* (?:SUBJECT|BLURB) HERE \*\*\*")
 
 
 class Mail(NamedTuple):
-    """What a mail says of its patch; ``text``: where its text begins."""
+    """What a mail says of its patch."""
 
     title: str
     description: str
-    text: int
 
 
 def read_mail(data: bytes, start: int, end: int) -> Mail | None:
@@ -52,8 +50,7 @@ def read_mail(data: bytes, start: int, end: int) -> Mail | None:
     body = _OWN_HEADERS.sub("", body, count=1)
     if ends := _END.search(body):
         body = body[: ends.start()]
-    title, body = (_PLACEHOLDER.sub("", part).strip() for part in (title, body))
-    return Mail(title, body, head.end())
+    return Mail(title.strip(), body.strip())
 
 
 def with_plain_bodies(data: bytes) -> bytes:

@@ -10,18 +10,8 @@ NOTHING = b"/dev/null"
 
 _QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
-_LETTERS = {
-    b"a": b"\a",
-    b"b": b"\b",
-    b"t": b"\t",
-    b"n": b"\n",
-    b"v": b"\v",
-    b"f": b"\f",
-    b"r": b"\r",
-}
-_DATE = re.compile(
-    rb"(?<! ) +\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\t/]{0,40}$"
-)  # of tools that turn tabs to spaces
+_LETTERS = bytes.maketrans(b"abtnvfr", b"\a\b\t\n\v\f\r")
+_DATE = re.compile(rb"(?<! ) +\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\t/]{0,40}$")  # tabs became spaces
 _PREFIX = re.compile(rb"[abciow12]/")  # those that git knows, diff.mnemonicPrefix among them
 _LONGEST = 10_000  # bytes of a path; no system has so long ones
 _DRIVE = re.compile(rb"[A-Za-z]:")
@@ -46,12 +36,13 @@ def unquoted(name: bytes) -> bytes:
     return _ESCAPE.sub(lambda escape: _character(escape[1]), quoted[1])
 
 
-def line_path(rest: bytes) -> bytes:
-    r"""The path in a line ``---`` or ``+++``, from what follows the mark: a date may be behind it.
+def line_path(line: bytes) -> bytes:
+    r"""The path in a line ``---`` or ``+++``; a date may be behind it.
 
-    >>> line_path(b"src/my file.c\t2026-01-02 03:04:05 +0000")
+    >>> line_path(b"--- src/my file.c\t2026-01-02 03:04:05 +0000")
     b'src/my file.c'
     """
+    rest = line[4:].removesuffix(b"\r")
     if rest.startswith(b'"'):
         return unquoted(rest)
     return _DATE.sub(b"", rest.partition(b"\t")[0][:_LONGEST]).removeprefix(b"./")
@@ -127,4 +118,4 @@ def shown(text: bytes) -> str:
 
 
 def _character(escape: bytes) -> bytes:
-    return bytes([int(escape, 8)]) if len(escape) == 3 else _LETTERS.get(escape, escape)
+    return bytes([int(escape, 8)]) if len(escape) == 3 else escape.translate(_LETTERS)

@@ -74,9 +74,7 @@ def change_between(repository: Path | str, named: str) -> CommitRange:
         base = _merge_base(root, base, head, named)
     patch, note = _patch(root, base, head)
     if not patch:
-        raise GitError(
-            f"{_shown(named)} changes no file: both commits have the same files; give another range"
-        )
+        raise GitError(f"{_shown(named)} changes no file: give another range")
     return CommitRange(base, head, commits, patch, note)
 
 
