@@ -36,8 +36,9 @@ _TYPE = re.compile(
     r"|\b([A-Z][a-z]\w*)(?=::|[.\[<{]\w)"
 )
 """A name that is written like a type: with two humps, or where a type stands."""
+_LITERALS = {"None", "True", "False"}
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
-_COMMENT = re.compile(r"^\s*(?:#|//|/?\*|--|;|%)|\s(?:#|//)\s.*$")
+_COMMENT = re.compile(r"^\s*(?:#(?!\w)|//|/?\*+\s|--\s|;|%).*$|\s(?:#|//)\s.*$")
 _LISTED = re.compile(rf'"{DEFINES}": \[([^]]*)\]')
 
 
@@ -137,7 +138,7 @@ def _defined(line: str) -> list[str]:
 def _used(line: str) -> list[str]:
     code = _COMMENT.sub("", _QUOTED.sub('""', line[:400]))
     names = [*_CALLED.findall(code), *("".join(of) for of in _TYPE.findall(code))]
-    return [name for name in dict.fromkeys(names) if len(name) >= SHORTEST]
+    return [n for n in dict.fromkeys(names) if len(n) >= SHORTEST and n not in _LITERALS]
 
 
 def _enclosing(start: int, text: str, names: list[str], line: int) -> str | None:

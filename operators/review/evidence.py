@@ -23,7 +23,7 @@ from operators.review.review_questions import SECTIONS, use_of
 NEAR = 10
 """Lines between a remark and a hunk that is still about the same."""
 
-PER_QUESTION = 3
+PER_QUESTION = 50
 """Entries of one question."""
 
 MOST_DEFINED = 3
@@ -35,11 +35,22 @@ FLOOR = 0.5
 MOST_FILES = 20
 """Files of a commit that says something about each of them; one of more moves or formats code."""
 
-LINES = {"definition": 10, "caller": 7, "test": 12, "remark": 14, "commit": 8, "page": 8}
+LINES = {
+    "definition": 10,
+    "caller": 7,
+    "test": 12,
+    "related": 10,
+    "remark": 14,
+    "commit": 8,
+    "page": 8,
+}
 """Lines of an entry, by its section."""
 
 FILES = "Files:"
 """The line of a commit's document below which its files are listed."""
+
+WHY = {"test": "a test of the like", "related": "does the like", "page": "speaks of this"}
+"""Why a passage is there that no name found, by its section."""
 
 ABOVE = 6
 """Lines between a definition and a line in it that are shown both."""
@@ -107,7 +118,9 @@ def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Line
     if purpose == "test":
         tests = [row for row in rows if is_secondary(row["path"] or "")]
         likely = [row for row in tests if row["score"] >= FLOOR * best]
-        return [_best_lines(row, purpose, "a test of the like", question) for row in likely]
+        return [_best_lines(row, purpose, WHY[purpose], question) for row in likely]
+    if purpose == "related":
+        rows = [row for row in rows if not is_secondary(row["path"] or "")]
     if purpose == "remark":
         told = [_remark(row, question, touched) for row in rows if row["score"] >= FLOOR * best]
         return sorted(told, key=lambda entry: "these lines" not in entry.why)
@@ -117,7 +130,7 @@ def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Line
         small = [row for row in exact if _files(row) <= MOST_FILES]
         return [_Entry(row["row"], purpose, why, 0) for row in small]
     return [
-        _best_lines(row, purpose, "speaks of this", question)
+        _best_lines(row, purpose, WHY[purpose], question)
         for row in rows
         if row["score"] >= FLOOR * best
     ]

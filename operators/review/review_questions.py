@@ -15,7 +15,7 @@ from operators.frames import UTC
 from operators.review.changes import Change
 from operators.review.patch_hunks import Hunk
 
-SECTIONS = ("definition", "caller", "test", "remark", "commit", "page")
+SECTIONS = ("definition", "caller", "test", "related", "remark", "commit", "page")
 """The sections of a review's context, in its order."""
 
 PURPOSES = {
@@ -23,6 +23,7 @@ PURPOSES = {
     "definition": ("code",),
     "caller": ("code",),
     "test": ("code",),
+    "related": ("code",),
     "remark": ("review",),
     "commit": ("history",),
     "page": ("docs", "wiki", "issue"),
@@ -110,17 +111,18 @@ def of_change(
     for name in changed[:MOST_CHANGED]:
         named = {"about": name, "pattern": use_of(name)}
         rows.append({"purpose": "caller", "text": f"{name} {title or ''}", **named})
-    about = f"test {said} {' '.join(changed[:MOST_CHANGED])}"
-    rows.append({"purpose": "test", "text": about})
+    names = " ".join(changed[:MOST_CHANGED])
+    lines = " ".join(_new_text(change, path) for path in _old_files(change))
+    rows.append({"purpose": "related", "text": f"{said} {names} {lines}"})
+    rows.append({"purpose": "test", "text": f"test {said} {names} {lines}"})
     for path in _old_files(change):
         text = f"{path} {said} {_new_text(change, path)}"
         rows.append({"purpose": "remark", "about": path, "text": text, "path_prefix": path})
-    rows.append({"purpose": "remark", "text": f"{said} {' '.join(changed[:MOST_CHANGED])}"})
+    rows.append({"purpose": "remark", "text": f"{said} {names}"})
     rows += [{"purpose": "commit", "about": one, "text": one} for one in commits[:MOST_COMMITS]]
     if not commits:  # no repository tells which ones
         rows += [{"purpose": "commit", "text": f"{path} {said}"} for path in _old_files(change)[:3]]
-    names = " ".join(changed[:MOST_CHANGED])
-    rows.append({"purpose": "page", "text": f"{said} {names}"})
+    rows.append({"purpose": "page", "text": f"{said} {names} {lines}"})
     return _frame(rows, corpora, repo, as_of)
 
 

@@ -1,0 +1,99 @@
+"""Which names a change is about."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from operators.review.changed_names import (
+    changed_lines,
+    changed_names,
+    touched_lines,
+    used_names,
+)
+from operators.review.changes import Change, read_change
+
+OLD = """class Lock:
+    def acquire(self):
+        wait()
+        self.held = True
+
+    def release(self):
+        self.held = False
+        notify(self)
+"""
+
+
+FILE = "diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
+
+
+def patch(path: str, *hunks: str) -> Change:
+    return read_change(
+        f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n{''.join(hunks)}"
+    )
+
+
+def passages(path: str = "src/lock.py", text: str = OLD, names: str = "") -> pl.DataFrame:
+    metadata = f'{{"defines": [{names}]}}' if names else None
+    row = {"path": path, "start_line": 1, "text": text, "metadata": metadata}
+    types = {"path": pl.String, "start_line": pl.UInt32, "text": pl.String, "metadata": pl.String}
+    return pl.DataFrame([row], schema=types)
+
+
+DEFINED = '"Lock", "Lock.acquire", "Lock.release"'
+IN_RELEASE = (
+    "@@ -6,3 +6,3 @@\n     def release(self):\n-        self.held = False\n"
+    "+        drop(self)\n         notify(self)\n"
+)
+
+
+def test_a_change_inside_a_definition_is_about_that_definition() -> None:
+    change = patch("src/lock.py", IN_RELEASE)
+    assert changed_names(change, passages(names=DEFINED)) == ["release"]
+
+
+def test_without_a_syntax_the_heading_of_the_hunk_says_what_is_changed() -> None:
+    hunk = IN_RELEASE.replace("@@\n", "@@ def release(self):\n", 1)
+    assert changed_names(patch("src/lock.py", hunk), passages(names="")) == ["release"]
+
+
+def test_a_definition_that_is_removed_is_changed_and_one_that_is_new_is_not() -> None:
+    hunk = "@@ -1,2 +1,2 @@\n class Lock:\n-    def acquire(self):\n+    def take(self):\n"
+    assert changed_names(patch("src/lock.py", hunk), passages(names=DEFINED)) == ["acquire"]
+
+
+def test_code_counts_before_its_tests_and_prose_has_no_names() -> None:
+    body = "@@ -1,3 +1,3 @@\n def test_lock():\n-    a = 1\n-    b = 2\n+    a = 2\n+    b = 1\n"
+    parts = {"tests/test_lock.py": body, "def.md": body, "src/lock.py": IN_RELEASE}
+    change = read_change("".join(FILE.format(path=path) + of for path, of in parts.items()))
+    both = pl.concat(
+        [
+            passages(names=DEFINED),
+            passages(
+                "tests/test_lock.py", "def test_lock():\n    a = 1\n    b = 2\n", '"test_lock"'
+            ),
+        ]
+    )
+    assert changed_names(change, both) == ["release", "test_lock"]
+
+
+def test_names_that_new_lines_call_or_write_as_types_are_used() -> None:
+    hunk = (
+        "@@ -1,1 +1,4 @@\n-old(kept(1))\n+kept(FreshPool(size))  # and a comment(x)\n"
+        '+# NoType here\n+def fresh(pool: Pool) -> None: say("not_called(1)")\n+fresh(1)\n'
+    )
+    used = used_names(patch("src/a.py", hunk), ["size"])
+    assert used == ["FreshPool", "Pool", "say", "kept"]
+
+
+def test_lines_of_the_old_file_are_those_of_the_hunk_and_those_that_it_removes() -> None:
+    adds = "@@ -3,2 +3,3 @@\n a\n+b\n c\n"
+    change = patch("src/lock.py", adds, IN_RELEASE.replace("-6,3 +6,3", "-6,3 +7,3"))
+    assert touched_lines(change) == [("src/lock.py", 3, 4), ("src/lock.py", 6, 8)]
+    assert changed_lines(change) == [("src/lock.py", 3, 3), ("src/lock.py", 7, 7)]
+
+
+def test_a_file_that_is_new_has_no_old_lines() -> None:
+    said = "new file mode 100644\n--- /dev/null\n+++ b/n.py\n@@ -0,0 +1 @@\n+a()\n"
+    new = read_change(f"diff --git a/n.py b/n.py\n{said}")
+    assert touched_lines(new) == changed_lines(new) == []
+    assert used_names(new, []) == []
