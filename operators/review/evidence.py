@@ -86,8 +86,10 @@ def evidence(found: pl.DataFrame, questions: pl.DataFrame, touched: _Lines) -> p
     for (query_id,), of in rows.group_by("query_id", maintain_order=True):
         question = asked[query_id]
         chosen = defaultdict[str, list[_Entry]](list)
-        for row in _chosen(of.to_dicts(), question, touched):
-            chosen[row.section].append(row)
+        passages = {row["row"]: row for row in of.to_dicts()}
+        for one in _chosen([*passages.values()], question, touched):
+            if not _in_diff(passages[one.row], one, touched):
+                chosen[one.section].append(one)
         for section, some in chosen.items():
             entries[section].append(some[:PER_QUESTION])
     taken: dict[int, _Entry] = {}
@@ -105,7 +107,6 @@ def _in_turn(lists: Sequence[Sequence[_Entry]]) -> list[_Entry]:
 
 def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Lines) -> list[_Entry]:
     purpose, about = question["purpose"], question["about"]
-    rows = [row for row in rows if not _in_diff(row, touched)]
     best = max((row["score"] for row in rows), default=0.0)
     if purpose == "definition":
         named = [row for row in rows if defines(about, row["text"], row["metadata"])]
@@ -140,11 +141,12 @@ def _files(row: dict[str, Any]) -> int:
     return json.loads(row["metadata"] or "{}").get("files") or 0
 
 
-def _in_diff(row: dict[str, Any], touched: _Lines) -> bool:
-    """Whether the diff shows most of a passage's lines."""
-    first, last = row["start_line"], row["end_line"]
-    if row["corpus"] != "code" or first is None or last is None:
+def _in_diff(row: dict[str, Any], entry: _Entry, touched: _Lines) -> bool:
+    """Whether the diff shows most lines of an entry."""
+    if row["corpus"] != "code" or row["start_line"] is None:
         return False
+    first = row["start_line"] + entry.first
+    last = min(first + LINES[entry.section] - 1, row["end_line"])
     shown = [
         min(last, end) - max(first, start) + 1
         for path, start, end in touched

@@ -86,7 +86,7 @@ def test_a_name_that_many_define_says_nothing() -> None:
 def test_what_the_diff_shows_is_left_out() -> None:
     asked = [question(0, "caller", "flush_all")]
     assert found([passage(7)], asked, [("src/run.py", 3, 8)]).is_empty()
-    assert found([passage(7)], asked, [("src/run.py", 1, 2)]).height == 1
+    assert found([passage(7)], asked, [("src/run.py", 1, 4)]).height == 1
     assert found([passage(7)], asked, [("src/other.py", 3, 8)]).height == 1
 
 
