@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from hamilton.driver import Driver
 
+from dataflow.driver.visibility import visible_homes
 from dataflow.execution.built_graph import build
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.review import nodes
@@ -88,7 +89,8 @@ def review(
         if name not in known:
             raise UnknownName(f"unknown option {name!r} of a review{suggest(name, known)}")
     root = None if folder is None else open_repository(folder).root
-    held, store = _held([store for store, _ in by_store(retrieval.homes)], repo, root)
+    homes = visible_homes(retrieval.homes, retrieval.config)
+    held, store = _held([store for store, _ in by_store(homes)], repo, root)
     given: dict[str, Any] = {"line_commits": [], "own_commits": [], "told": []}
     if root is None:
         given["patch"] = patch.encode() if isinstance(patch, str) else patch

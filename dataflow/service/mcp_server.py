@@ -15,7 +15,8 @@ from dataflow.service.arguments import model_of, sent_types
 from dataflow.service.models import faults
 from dataflow.service.protection.limits import answered
 from dataflow.service.stdio import StdioServer
-from dataflow.service.tools import TOOLS, Use, put, status, told
+from dataflow.service.tools import Use, put, status, told
+from dataflow.service.toolset import TOOLS
 from operators.errors import CrosscorpusError, UnknownName, check_known
 
 INSTRUCTIONS = (
@@ -25,7 +26,7 @@ INSTRUCTIONS = (
 
 
 def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
-    """The server of one collection: six tools, all read-only, and its corpora as a resource."""
+    """The server of one collection: seven tools, all read-only, and its corpora as a resource."""
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     made = partial(StrictTool.from_function, annotations=hints, structured_output=True)
     tools = [made(served(tool, use, seconds)) for tool in TOOLS]

@@ -17,7 +17,8 @@ from dataflow.service.batches import serve_batches
 from dataflow.service.page import graph, neighbours, serve_page
 from dataflow.service.protection.gate import LOCAL, Gate
 from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
-from dataflow.service.tools import TOOLS, Service, Use, put, told
+from dataflow.service.tools import Service, Use, put, told
+from dataflow.service.toolset import TOOLS
 from operators.errors import CrosscorpusError, SearchError, UnknownName
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info

@@ -1,4 +1,4 @@
-"""The six tools, each a function over a warm driver: MCP and HTTP serve the same ones.
+"""The tools, each a function over a warm driver: MCP and HTTP serve the same ones.
 
 All only read. An answer stays under 10,000 tokens, and its text under ``LONGEST`` characters; what
 is left has a cursor. What names something unknown is an error with the nearest names.
@@ -445,6 +445,3 @@ def _change(one: Change) -> str:
     where = f" under {one.heading!r}" if one.heading else ""
     texts = [head(text[:SNIPPET], SNIPPET // 2) for text in (one.old, one.new) if text is not None]
     return f"{one.kind}{where}: {' -> '.join(texts)}"
-
-
-TOOLS: tuple[Callable[..., Any], ...] = (search, fetch, get_context, explain, versions, status)

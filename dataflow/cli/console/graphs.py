@@ -1,10 +1,11 @@
-"""The three graphs that `crosscorpus render` draws, by their names."""
+"""The graphs that `crosscorpus render` draws, by their names."""
 
 from collections.abc import Callable
 
 from dataflow.configuration.config_model import Config
 from dataflow.driver.config_graphs import describe_config
 from dataflow.ingestion.graph_builder import build_ingestion_graph
+from dataflow.review.graph import build_review_graph
 from dataflow.visualization.folding import fold
 from dataflow.visualization.graph_model import Description, describe
 from dataflow.visualization.picture import Picture, overview, picture
@@ -20,6 +21,7 @@ def _evaluation(_: Config) -> Description:
 
 _GRAPHS: dict[str, Callable[[Config], Description]] = {
     "retrieval": describe_config,
+    "review": lambda _: describe(build_review_graph().graph),
     "ingestion": lambda _: describe(build_ingestion_graph().graph),
     "evaluation": _evaluation,
 }

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from operators.postgres.inspect.status import names_repo, sources
+from operators.postgres.inspect.status import names_repo, repos_seen, sources
 from operators.postgres.store import Store
 
 
@@ -17,7 +17,7 @@ class Held(NamedTuple):
 
 def held_repositories(store: Store) -> list[Held]:
     """The repositories that were read from git working trees and may be seen, by name."""
-    names = {row[0] for row in store.rows("SELECT DISTINCT repo FROM repos WHERE repo <> ''")}
+    names = set[str]().union(*repos_seen(store).values()) - {""}
     found = {}
     for row in sources(store).sort("read_at").iter_rows(named=True):
         if row["revision"] is not None:

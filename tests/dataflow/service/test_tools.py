@@ -17,7 +17,9 @@ from dataflow.service import tools
 from dataflow.service.batches import Batch, answers_together
 from dataflow.service.models import Hit, Hits, Text
 from dataflow.service.page import neighbours
+from dataflow.service.review_tool import review_context
 from dataflow.service.tools import Service
+from operators.context.prompt import REVIEW_PROMPT
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.store import Store, drop_collection, open_store
 
@@ -131,6 +133,17 @@ def test_a_version_says_where_its_text_is_now(store: Store, tmp_path: Path) -> N
     with build_driver(load_config("default"), store=store, embedder=WordEmbedder()) as driver:
         told = tools.versions(Service(driver, store), "guide-1.0#Limits").versions
     assert [one.continues for one in told] == ["ends here; its text is in Start (1.1)"]
+
+
+def test_a_diff_gets_the_context_of_its_review(service: Service) -> None:
+    line = "def step_7(cache): return flush(cache, 7)"
+    place = "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -7 +7 @@\n"
+    diff = f"{place}-{line}\n+{line.replace('7)', '8)')}\n"
+    found = review_context(service, diff, title="Flush step 7 as step 8")
+    assert found.instruction == REVIEW_PROMPT
+    assert all(one.startswith("[") for one in found.citations)
+    with pytest.raises(CrosscorpusError, match="the text is no diff"):
+        review_context(service, "please have a look")
 
 
 def test_every_answer_says_when_each_source_was_read(service: Service) -> None:

@@ -15,12 +15,14 @@ from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.service.routes import http_app
-from dataflow.service.tools import TOOLS, Service, status, versions
+from dataflow.service.tools import Service, status, versions
+from dataflow.service.toolset import TOOLS
 from operators.errors import UnknownName
 from operators.postgres.store import drop_collection, open_store
 from operators.postgres.write.ingestion_runs import begin_run, end_run
 
 NAME = "filtered"
+DIFF = "--- a/1.0/limits.md\n+++ b/1.0/limits.md\n@@ -3 +3 @@\n-It is flushed.\n+It is kept.\n"
 FILTERS = {
     "repos": {"repos": ["org/shown"]},
     "path_prefix": {"path_prefix": "shown/"},
@@ -92,6 +94,8 @@ def replies(service: Service, ids: list[str]) -> dict[str, str]:
         ("explain", {"query": "cache limits flushed"}),
         ("explain", {"query": "cache", "passages": ids}),
         ("batch", {"queries": ["cache limits flushed"], "top_k": 50}),
+        ("review_context", {"diff": DIFF, "title": "cache limits flushed"}),
+        ("review_context", {"diff": DIFF, "repo": "org/none"}),
         ("versions", {}),
         ("status", {}),
         ("graph", {"query": "cache"}),
@@ -117,7 +121,7 @@ def replies(service: Service, ids: list[str]) -> dict[str, str]:
 
 
 def test_every_tool_is_tried() -> None:
-    named = {"search", "fetch", "get_context", "explain", "versions", "status"}
+    named = {"search", "fetch", "get_context", "review_context", "explain", "versions", "status"}
     assert {tool.__name__ for tool in TOOLS} == named, "try the new one here too"
 
 

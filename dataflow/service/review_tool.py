@@ -1,0 +1,41 @@
+"""The tool that gives the context of a change under review."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from dataflow.review.graph import review
+from dataflow.service import models
+from dataflow.service.freshness import sources_of
+from dataflow.service.tools import MOST_TOKENS, Service, Value
+from operators.context.prompt import REVIEW_PROMPT
+
+Diff = Annotated[
+    str, Field(max_length=200_000, description="unified"), AfterValidator(models.without_nul)
+]
+
+
+def review_context(
+    service: Service,
+    diff: Diff,
+    title: Annotated[Value | None, Field(description="what it is said to do")] = None,
+    description: Value | None = None,
+    repo: Annotated[Value | None, Field(description="its repository")] = None,
+    max_tokens: Annotated[int, Field(ge=200, le=MOST_TOKENS)] = 2_000,
+) -> models.Context:
+    """What a reviewer of a diff does not see in it: definitions, uses, tests, remarks, commits."""
+    found = review(
+        service.driver,
+        diff,
+        title=title,
+        description=description,
+        repo=repo,
+        context_budget=max_tokens,
+    )
+    return models.Context(
+        text=found.context,
+        citations=list(found.citations),
+        instruction=REVIEW_PROMPT,
+        notes=list(found.notes),
+        sources=sources_of(service.homes, list(set(found.frame["corpus", "repo"].iter_rows()))),
+    )
