@@ -36,7 +36,7 @@ FLOORS = {
         {"visualization"},
         {"configuration", "retrieval"},
         {"driver"},
-        {"ingestion"},
+        {"ingestion", "review"},
         {"evaluation", "service"},
         {"cli"},
     ),

@@ -115,7 +115,8 @@ def render(
         typer.Option("--check", help="Only tell whether a .dot is up to date (exit code 1: no)."),
     ] = False,
     graph: Annotated[
-        str, typer.Option(help="Which one: retrieval (as configured), ingestion or evaluation.")
+        str,
+        typer.Option(help="Which one: retrieval (as configured), review, ingestion or evaluation."),
     ] = "retrieval",
     config: Config = "default",
     unfold: _Unfold = False,
@@ -123,7 +124,7 @@ def render(
         bool, typer.Option("--stages", help="A box for each stage, for an overview.")
     ] = False,
 ) -> None:
-    """Draw the graph that a configuration builds, or that of ingestion or evaluation.
+    """Draw the graph that a configuration builds, or that of a review, ingestion or evaluation.
 
     Corpora that are alike are drawn as one; a corpus that differs stands beside them.
 

@@ -13,7 +13,7 @@ MOST_PLACES = 20
 MOST_MESSAGES = 20
 """Commits of a change whose messages count, the oldest."""
 
-_BLAME = ("-c", "blame.ignoreRevsFile=", "blame", "-s", "-l", "--root", "--no-textconv")
+_BLAME = ("blame", "-s", "-l", "--root", "--no-textconv", "--ignore-revs-file=")
 
 
 def committed_at(root: Path, commit: str) -> datetime:
