@@ -124,7 +124,8 @@ def make_case(hits: int, queries: int, pool: int | None, seed: int = 7) -> dict[
         }
     rows = [{"query_id": q, "texts": [f"question {q}"], "trigger": []} for q in range(queries)]
     overrides["queries"] = pl.DataFrame(rows, schema=QUERIES)
-    overrides["incomplete_corpora"] = overrides["replica_lag"] = empty(NOTES)
+    for name in ("incomplete_corpora", "replica_lag", "files_changed_later"):
+        overrides[name] = empty(NOTES)
     for name in CORPORA:
         held = CollectionInfo(None, None, None, {name: 1}, {name: {"": 1}})
         overrides[f"{name}.collection"] = held

@@ -13,7 +13,7 @@ from operators.context.token_counts import token_measure
 from operators.context.whole_passages import whole_passages
 from operators.frames import stacked
 from operators.postgres import replication, undeleted_notes
-from operators.postgres.search import filter_values
+from operators.postgres.search import filter_values, later_files
 from operators.postgres.search import surroundings as around
 from operators.postgres.store import COUNTED, CollectionInfo, Home
 from operators.ranking import weak_evidence as weak
@@ -96,6 +96,14 @@ def unmet_filters(
 
 
 @tag(stage="notes", io="postgres", fail_open="empty", frame="NOTES")
+def files_changed_later(
+    homes: dict[str, Home], queries: pl.DataFrame, corpora: dict[str, Any]
+) -> pl.DataFrame:
+    """The files that a question about the past leaves out, since they were changed later."""
+    return later_files.notes(homes, queries, visible_parts(corpora))
+
+
+@tag(stage="notes", io="postgres", fail_open="empty", frame="NOTES")
 def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
     """The note that the server is a replica and lacks what was ingested last."""
     return replication.notes(homes, queries)
@@ -140,13 +148,14 @@ def context_notes(
     unmet_filters: pl.DataFrame,
     version_order: pl.DataFrame,
     replica_lag: pl.DataFrame,
+    files_changed_later: pl.DataFrame,
     incomplete_corpora: pl.DataFrame,
 ) -> pl.DataFrame:
     """What a reader of the context must know: what failed, was cut or is not here."""
     faults = search_outcomes.faults(outcomes)
     said = [search_outcomes.notes(faults, reduced_queries), version_choice.notes(version_scope)]
     said += [exact_phrase.notes(version_order, reduced_queries), unmet_filters]
-    return stacked([*said, weak_evidence, replica_lag, incomplete_corpora])
+    return stacked([*said, weak_evidence, files_changed_later, replica_lag, incomplete_corpora])
 
 
 @tag(stage="notes", frame="NOTES")

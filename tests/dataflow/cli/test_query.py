@@ -80,6 +80,22 @@ def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection:
     assert corpora_of("--symbol", "cache") == set()
 
 
+def test_a_question_about_the_past_is_told_which_files_it_cannot_see(
+    crosscorpus: Any, collection: str
+) -> None:
+    done = crosscorpus("query", "cache", "-C", collection, "--json", "--as-of", "2001-01-01")
+    (note,) = [one for one in json.loads(done.stdout)["notes"] if "last commit" in one]
+    assert note == (
+        "files whose last commit is later are left out, 1 of code and 2 of docs: "
+        "src/cache.py, README.md, docs/cache.md"
+    )
+    asked = ["--as-of", "2001-01-01", "--path", "docs/"]
+    said = json.loads(crosscorpus("query", "cache", "-C", collection, "--json", *asked).stdout)
+    assert any("1 of docs: docs/cache.md" in one for one in said["notes"])
+    now = json.loads(crosscorpus("query", "cache", "-C", collection, "--json").stdout)
+    assert not any("last commit" in one for one in now["notes"])
+
+
 def test_a_pattern_or_a_symbol_needs_no_question(crosscorpus: Any, collection: str) -> None:
     for alone in (("--regex", r"^def \w+\("), ("--symbol", "flush_cache")):
         done = crosscorpus("query", "-C", collection, "--json", *alone)

@@ -42,7 +42,7 @@ def test_a_failed_search_gives_no_rows_and_says_what_happened(failed):
 def test_a_node_says_itself_what_stands_in_for_it(failed):
     for name in ("known_versions", "wiki.collection"):
         assert failed(name, ValueError("x")) is None
-    for name in ("unmet_filters", "replica_lag", "incomplete_corpora"):
+    for name in ("unmet_filters", "replica_lag", "files_changed_later", "incomplete_corpora"):
         assert failed(name, ValueError("x")).equals(empty(NOTES))
     with pytest.raises(ValueError, match="out of memory"):
         failed("passage_factor", ValueError("out of memory"))
