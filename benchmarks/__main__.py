@@ -2,9 +2,9 @@
 
     python -m benchmarks [NAME ...] [OPTION ...]
 
-Those that need judged data say so and are left out where it is absent. ``semble`` and ``swe`` run
-only where they are named; they need clones too, and say which. Options go to the benchmarks that
-are named.
+Those that need judged data say so and are left out where it is absent. ``semble``, ``swe`` and
+``review`` run only where they are named; they need clones too, and say which. Options go to the
+benchmarks that are named.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ ALL = {
     "lineage": [],
     "neardup": [],
 }
-PEERS = {"semble": [], "swe": []}
-"""Benchmarks of others: embedding their repositories takes hours."""
-JUDGED = {*PEERS, "quality", "end_to_end", "versions", "version_cost", "neardup"}
+ON_CLONES = {"semble": [], "swe": [], "review": []}
+"""Benchmarks on clones of repositories: embedding these takes hours."""
+JUDGED = {"semble", "swe", "quality", "end_to_end", "versions", "version_cost", "neardup"}
 HELPERS = {"clones", "judged", "peers_worker", "section_history"}
 """Modules of this package that are no benchmarks."""
 
@@ -43,7 +43,7 @@ def names() -> list[str]:
 
 
 def main() -> int:
-    known = ALL | PEERS
+    known = ALL | ON_CLONES
     others = ", ".join(name for name in names() if name not in known)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",

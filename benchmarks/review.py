@@ -1,6 +1,6 @@
 """The context for a change under review, judged by what the change itself went on to touch.
 
-    python -m benchmarks review --clones DIR [--only flask] [--commits 30]
+    python -m benchmarks review --clones DIR [--only flask | --url URL] [--commits 30]
 
 Of a commit, the reviewer is shown the source file with the most changed lines, at the tree before
 the commit. The other files that the commit changed (tests, documentation, other sources, but no
@@ -91,17 +91,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_options(parser, "review-judged")
     parser.add_argument("--commits", type=int, default=30, help="of each repository")
+    parser.add_argument("--url", help="this repository instead")
     options = parser.parse_args()
+    urls = {name: REPOSITORIES[name] for name in options.only or REPOSITORIES}
+    if options.url:
+        urls = {options.url.rpartition("/")[2].removesuffix(".git"): options.url}
     tokens = {"variants": {"packed": "tokens"}}
     config = load_config(options.config[0]).with_changes(tokens)
     embedder = load_embedder(config.embedding)
     print("| repository | commits | system | tokens | files | hunks | entries of use |")
     print("|---|---|---|---|---|---|---|")
     with open_store(collection=options.collection, create=True) as store:
-        for name in options.only or REPOSITORIES:
-            cloned = clone(options.clones, REPOSITORIES[name])
+        for name, url in urls.items():
+            cloned = clone(options.clones, url)
             if cloned is None:
-                print(f"to fetch: {to_fetch(options.clones, REPOSITORIES[name], ())}")
+                print(f"to fetch: {to_fetch(options.clones, url, ())}")
                 continue
             judged = judged_commits(cloned, options.commits)
             tallies = {(s, b): Tally() for s in ("review", "plain", "grep") for b in BUDGETS}

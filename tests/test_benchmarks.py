@@ -40,6 +40,7 @@ TINY = {
     "peers": "--collection {set} --queries 30 --peers",
     "post_search": "--hits 10 --batch 2 --pool 100",
     "quality": "{set} --channels",
+    "review": "--clones {clones} --url https://github.com/org/app.git --collection bench-review",
     "scheduler": "--runs 1 --questions 2",
     "semble": "--clones {clones} --collection bench-semble",
     "served": "{set} {queries} --callers 2 --minutes 0.03 --kills 0 --alone 0.5",
@@ -89,7 +90,8 @@ def inputs(
         "CROSSCORPUS_TEST_DATA": str(folder / "data"),
     }
     yield Inputs(made, environment)
-    for name in {SET, "bench-whole", "bench-semble", "bench-swe"} & set(collections(server_dsn)):
+    made = {SET, *(f"bench-{name}" for name in ("whole", "semble", "swe", "review"))}
+    for name in made & set(collections(server_dsn)):
         drop_collection(server_dsn, name)
 
 
@@ -152,6 +154,18 @@ def test_a_peers_benchmark_has_its_figures_beside_ours_and_says_what_is_to_fetch
         line = f"git clone --mirror https://github.com/org/{missing}.git {tmp_path}/org+{missing}"
         assert f"to fetch: {line}" in nothing
     assert "| app |" not in nothing
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_review_is_judged_by_what_a_change_touched_beside_the_file_that_is_shown(
+    inputs: Inputs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for variable, value in inputs.environment.items():
+        monkeypatch.setenv(variable, value)
+    arguments = [part.format(**inputs.names) for part in TINY["review"].split()]
+    monkeypatch.setattr(sys, "argv", ["review", *arguments])
+    importlib.import_module("benchmarks.review").main()
+    assert "| app | 1 | review | 2000 | 1.000 | 1.000 | " in capsys.readouterr().out
 
 
 def test_make_bench_names_benchmarks_of_the_package() -> None:

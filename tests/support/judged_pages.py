@@ -62,6 +62,9 @@ def write_peers(data: Path, clones: Path) -> None:
     git(app, "commit", "-q", "-m", "Begin")
     command = ["git", "-C", str(app), "rev-parse", "HEAD"]
     head = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    for name in ("cache.py", "test_cache.py"):  # a change to review
+        (app / "src" / name).write_text((app / "src" / name).read_text() + "cache()\n")
+    git(app, "commit", "-q", "-a", "-m", "Call the cache")
     semble = data / "semble"
     for folder in ("dev", "peer_results"):
         (semble / folder).mkdir(parents=True)
