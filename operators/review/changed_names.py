@@ -36,6 +36,7 @@ _TYPE = re.compile(
     r"|\b([A-Z][a-z]\w*)(?=::|[.\[<{]\w)"
 )
 """A name that is written like a type: with two humps, or where a type stands."""
+_COMMON = re.compile("[a-z]+")
 _LITERALS = {"None", "True", "False"}
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
 _COMMENT = re.compile(r"^\s*(?:#(?!\w)|//|/?\*+\s|--\s|;|%).*$|\s(?:#|//)\s.*$")
@@ -105,6 +106,8 @@ def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
 def used_names(change: Change, changed: Iterable[str]) -> list[str]:
     """The names that new lines call, or that are written like types, the newly used first.
 
+    Single words in small letters, which may mean anything, come last.
+
     Names of ``changed``, and those that the change itself defines, are left out.
     """
     own, before, after = set(changed), Counter[str](), Counter[str]()
@@ -115,7 +118,7 @@ def used_names(change: Change, changed: Iterable[str]) -> list[str]:
             after.update(_used(line))
             own.update(_defined(line))
     names = [name for name in after if name not in own]
-    return sorted(names, key=lambda name: (name in before, -after[name], name))
+    return sorted(names, key=lambda n: (bool(_COMMON.fullmatch(n)), n in before, -after[n], n))
 
 
 def _hunks(change: Change) -> Iterable[tuple[str, Hunk]]:

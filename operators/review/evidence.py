@@ -16,7 +16,7 @@ import polars as pl
 from operators.arrays.rows import replaced, take
 from operators.context.snippets import snippet
 from operators.context.whole_passages import with_lines
-from operators.ranking.definitions import defines, definition_of
+from operators.ranking.definitions import definition_of
 from operators.ranking.file_evidence import is_secondary
 from operators.review.review_questions import SECTIONS, use_of
 
@@ -109,7 +109,7 @@ def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Line
     purpose, about = question["purpose"], question["about"]
     best = max((row["score"] for row in rows), default=0.0)
     if purpose == "definition":
-        named = [row for row in rows if defines(about, row["text"], row["metadata"])]
+        named = [row for row in rows if definition_of(about).search(row["text"])]
         if len(named) > MOST_DEFINED:
             return []
         why = f"defines {about}, which the change uses"
@@ -203,7 +203,8 @@ def _head(row: dict[str, Any], line: int) -> int:
         word = _DEFINED.match(lines[n])
         if word and definition_of(word[1]).search(lines[n]):
             return n
-    return max(line - 2, 0)
+    said = (n for n in range(max(line - 2, 0), line) if re.search(r"\w", lines[n]))
+    return next(said, line)
 
 
 def _shown(found: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:

@@ -83,6 +83,13 @@ def test_a_name_that_many_define_says_nothing() -> None:
     assert found(several[1:], [question(0, "definition", "run")]).height == MOST_DEFINED
 
 
+def test_a_passage_that_implements_something_for_a_type_does_not_define_it() -> None:
+    asked = [question(0, "definition", "Pool")]
+    listed = {"metadata": '{"defines": ["Pool"]}'}
+    assert found([passage(7, "impl Clone for Pool {\n}\n", **listed)], asked).is_empty()
+    assert found([passage(7, "pub struct Pool {\n}\n", **listed)], asked).height == 1
+
+
 def test_what_the_diff_shows_is_left_out() -> None:
     asked = [question(0, "caller", "flush_all")]
     assert found([passage(7)], asked, [("src/run.py", 3, 8)]).is_empty()
