@@ -20,6 +20,7 @@ from operators.ranking import file_evidence as files
 from operators.ranking import fusion, recency, rerank
 from operators.ranking.current_version import newest_stands
 from operators.ranking.lexical_weight import match_weights
+from operators.ranking.related import related as of_links
 from operators.ranking.score_scale import score_scale as of_all_corpora
 from operators.ranking.weighting import weigh, weigh_languages
 
@@ -141,9 +142,35 @@ def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFr
 
 
 @tag(stage="order", frame="FUSED")
+@config.when(related_variant="links")
+def related__links(
+    weighted: pl.DataFrame,
+    linked_corpora: Sequence[str] = ("code",),
+    by_reviews: float = 0.3,
+    by_pull_request: float = 0.5,
+    linked_reviews: int = 30,
+) -> pl.DataFrame:
+    """The list with what reviews say of files, and a pull request's best passage of its others."""
+    return of_links(
+        weighted,
+        corpora=linked_corpora,
+        by_reviews=by_reviews,
+        by_pull_request=by_pull_request,
+        most_reviews=linked_reviews,
+    )
+
+
+@tag(stage="order", frame="FUSED")
+@config.when(related_variant="off")
+def related__off(weighted: pl.DataFrame) -> pl.DataFrame:
+    """The list as it is."""
+    return weighted
+
+
+@tag(stage="order", frame="FUSED")
 @config.when(file_evidence_variant="files")
 def file_evidence__files(
-    weighted: pl.DataFrame,
+    related: pl.DataFrame,
     reduced_queries: pl.DataFrame,
     evidence_corpora: Sequence[str] = ("code",),
     file_share: float = 0.2,
@@ -154,7 +181,7 @@ def file_evidence__files(
 ) -> pl.DataFrame:
     """The list with the passages of code in the order that their files suggest."""
     return files.file_evidence(
-        weighted,
+        related,
         reduced_queries,
         corpora=evidence_corpora,
         file_share=file_share,
@@ -167,9 +194,9 @@ def file_evidence__files(
 
 @tag(stage="order", frame="FUSED")
 @config.when(file_evidence_variant="off")
-def file_evidence__off(weighted: pl.DataFrame) -> pl.DataFrame:
+def file_evidence__off(related: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""
-    return weighted
+    return related
 
 
 @tag(stage="order", frame="FUSED")

@@ -38,6 +38,7 @@ def test_what_comes_before_and_after_a_node_is_what_hamilton_says(driver: Any) -
     assert between == {
         "fused",
         "weighted",
+        "related",
         "file_evidence",
         "reranked",
         "unique",

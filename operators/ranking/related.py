@@ -1,0 +1,57 @@
+"""What is known of a passage through others: reviews tell of files, a pull request of its threads.
+
+A file that good remarks were made on is likely to be what they speak of, though its own words are
+other ones. A thread of a pull request that answers well is likely to answer too. Each gain is a
+share of a score that another passage has, so that a link alone makes no hit.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection
+
+import numpy as np
+import polars as pl
+
+from operators.ranking.total_order import ranked
+
+_PULL = re.compile(r'"pr_number": (\d+)')
+
+
+def related(
+    hits: pl.DataFrame,
+    *,
+    corpora: Collection[str],
+    by_reviews: float,
+    by_pull_request: float,
+    most_reviews: int,
+) -> pl.DataFrame:
+    """``hits`` (``FUSED``) with what their links say; the columns of these names tell the gains.
+
+    A hit of ``corpora`` gains ``by_reviews`` times the score of the best review thread of its
+    repository and path, of the ``most_reviews`` best of the question. A passage of a pull request
+    (``pr_number`` in its metadata) gains ``by_pull_request`` times what the best one of the same
+    pull request has more.
+    """
+    score = hits["score"].to_numpy()
+    from_reviews, from_pull = np.zeros(hits.height), np.zeros(hits.height)
+    files: dict[tuple[int, str, str], list[int]] = defaultdict(list)
+    pulls: dict[tuple[int, str, str], list[int]] = defaultdict(list)
+    threads: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
+    columns = hits["query_id", "corpus", "repo", "path", "metadata"]
+    for row, (query_id, corpus, repo, path, metadata) in enumerate(columns.iter_rows()):
+        pull = _PULL.search(metadata or "")
+        if pull:
+            pulls[query_id, repo, pull[1]].append(row)
+            if path:
+                threads[query_id].append((row, repo, path))
+        elif path and corpus in corpora:
+            files[query_id, repo, path].append(row)
+    for rows in pulls.values():
+        from_pull[rows] = by_pull_request * (score[rows].max() - score[rows])
+    for query_id, reviews in threads.items():
+        best = sorted(reviews, key=lambda of: (-score[of[0]], of[0]))[:most_reviews]
+        for row, repo, path in reversed(best):  # the best one last
+            from_reviews[files.get((query_id, repo, path), [])] = by_reviews * score[row]
+    told = {"by_reviews": from_reviews, "by_pull_request": from_pull}
+    gained = hits.with_columns(*(pl.Series(name, gain) for name, gain in told.items()))
+    return ranked(gained, pl.Series(score + from_reviews + from_pull))
