@@ -1,135 +1,161 @@
 """Twins of code: one definition written twice, for callers that wait and for those that do not.
 
-``_sync/pool.py`` and ``_async/pool.py``, or ``Client`` and ``AsyncClient`` in one file, say the
-same. They differ in ``async``, ``await`` and names made of these. Two passages are twins if
+``_sync/pool.py`` and ``_async/pool.py``, ``Client`` and ``AsyncClient``, ``get`` and ``aget`` say
+the same. They differ in ``async``, ``await`` and names made of these. Two passages are twins if
 
-- they are of one repository and of definitions with the same name, in two files or classes,
-- nearly all of their tokens are the same, and all numbers, after these words are taken away,
-- one of them, its file or its class says these words more often than the other.
+- both are code of one repository, and definitions begin in them,
+- without these words the definitions have the same names and parameters, and the same numbers,
+- nearly all of their other tokens are the same,
+- one passage, with its path, says these words more often than the other,
+- and in one file the names differ by these words, because overloads have one name.
 """
 
+import json
 import re
 from collections import defaultdict
+from collections.abc import Container, Iterator, Sequence, Set
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from operators.arrays.rows import index
 from operators.arrays.segments import Integers
 from operators.dedup.jaccard import Finder
 from operators.dedup.token_index import index_tokens
 from operators.foundation.tokenizer import name_parts
+from operators.ranking.definitions import DEFINES
 
-_PLACE = ("path", "anchor")
 _MARKS = ("async", "await", "aio")
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 _WORDS_OF_TWINS = frozenset(("async", "asyncio", "await", "awaitable", "aio", "sync"))
-# Python's protocols call these otherwise in async code. Not every "a": asin is no twin of sin.
-_PYTHONS_OWN = re.compile(r"a(close|enter|exit|iter|next|read|send|throw|write)")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_CALL = re.compile(r"\b(\w++)(?: <[^()]*>)? \( ([^)]*)")  # of folded text
+_SIGNS = re.compile(r"[\W_]+")
+
+_Key = tuple[Any, ...]
+
+
+class _Passage(NamedTuple):
+    """A passage of code in which definitions begin."""
+
+    row: int
+    path: str | None
+    names: list[str]  # of the definitions
+    text: str
+
+
+class _Folded(NamedTuple):
+    """A passage that may have twins, without their words."""
+
+    passage: _Passage
+    text: str
+    key: _Key  # twins have the same one
 
 
 def twin_representatives(hits: pl.DataFrame, threshold: float) -> Integers:
     """For each row the row that represents it: itself, or the best ranked of its twins.
 
     Args:
-        hits: columns ``FUSED``, sorted by query and rank. A passage without ``anchor``, the name
-            of its definition, has no twin.
-        threshold: the least Jaccard index of two passages' folded tokens, above 0 and at most 1.
+        hits: columns ``FUSED``, sorted by query and rank.
+        threshold: the least Jaccard index of two passages' tokens without the words of twins, above
+            0 and at most 1.
 
     Raises:
         ValueError: the threshold is out of range.
     """
-    representative = np.arange(hits.height)
-    group = _groups(hits)
-    some = np.flatnonzero(group >= 0)
-    passages = hits.select(*_PLACE, "text")[index(some)].rows()
-    places = [(path, _container(anchor)) for path, anchor, _ in passages]
-    marks = list(map(_marks, passages))
-    texts = [folded(text or "") for *_, text in passages]
-    guards = [_guards(*of) for of in zip(texts, (folded(p[1]) for p in passages), strict=True)]
-
-    def are_twins(best: int, row: int) -> bool:
-        apart = places[best] != places[row] and marks[best] != marks[row]
-        return apart and guards[best] == guards[row]
-
+    some = sorted(_candidates(hits), key=lambda one: one.passage.row)
     every = np.arange(len(some))
-    sets = index_tokens(pl.DataFrame({"chunk_id": some, "text": texts}))
-    finder = Finder(every, [sets], threshold)
-    representative[some] = some[finder.representatives(group[some], every, are_twins)]
+    texts = pl.DataFrame({"chunk_id": every, "text": [one.text for one in some]})
+    finder = Finder(every, [index_tokens(texts)], threshold)
+    numbers = dict[_Key, int]()
+    group = np.array([numbers.setdefault(one.key, len(numbers)) for one in some], np.int64)
+    found = finder.representatives(
+        group, every, lambda best, row: _are_two_forms(some[best].passage, some[row].passage)
+    )
+    rows = np.array([one.passage.row for one in some], np.int64)
+    representative = np.arange(hits.height)
+    representative[rows] = rows[found]
     return representative
 
 
-def _groups(hits: pl.DataFrame) -> Integers:
-    """Of each row the number of the question, repository and name that it shares with others.
-
-    -1 where no other row has that name, or all that have it say the words of twins equally often.
-    """
-    rows_of = defaultdict[tuple[object, ...], list[int]](list)
-    of_code = hits.select("query_id", "repo", "corpus", "anchor").rows()
-    for row, (query_id, repo, corpus, anchor) in enumerate(of_code):
-        if corpus == "code" and anchor:
-            rows_of[query_id, repo, folded(anchor)].append(row)
-    group = np.full(hits.height, -1)
-    columns = hits.select(*_PLACE, "text")
-    for number, rows in enumerate(rows_of.values()):
-        if len(rows) > 1 and len({_marks(columns.row(row)) for row in rows}) > 1:
-            group[rows] = number
-    return group
+def _candidates(hits: pl.DataFrame) -> Iterator[_Folded]:
+    """The passages that define what others define too, of which some are more async."""
+    for key, passages in _by_definitions(hits).items():
+        if len(passages) > 1 and len(set(map(_marks, passages))) > 1:
+            texts = [folded(passage.text) for passage in passages]
+            known = {word for text in texts for word in text}
+            for passage, text in zip(passages, texts, strict=True):
+                words = " ".join(_without_a(word, known) for word in text)
+                yield _Folded(passage, words, (key, *_guards(words, key[-1])))
 
 
-def _marks(passage: tuple[str | None, ...]) -> int:
-    """How often ``passage``, its path, anchor and text, says a word of async code."""
-    said = "\n".join(one or "" for one in passage).lower()
+def _by_definitions(hits: pl.DataFrame) -> dict[_Key, list[_Passage]]:
+    """The passages of each question and repository that begin definitions of the same names."""
+    scopes = defaultdict[_Key, list[tuple[list[str], _Passage]]](list)
+    columns = hits.select("query_id", "repo", "corpus", "path", "text", "metadata").rows()
+    for row, (query_id, repo, corpus, path, text, metadata) in enumerate(columns):
+        if corpus == "code" and (names := _defined(metadata)):
+            words = folded(" ".join(names))
+            scopes[query_id, repo].append((words, _Passage(row, path, names, text or "")))
+    found = defaultdict[_Key, list[_Passage]](list)
+    for scope, passages in scopes.items():
+        known = {word for words, _ in passages for word in words}
+        for words, passage in passages:
+            found[scope, tuple(_without_a(word, known) for word in words)].append(passage)
+    return found
+
+
+def _are_two_forms(one: _Passage, two: _Passage) -> bool:
+    """Whether one of them says more words of async code; in one file its names say them too."""
+    if one.path == two.path and _letters(one.names) == _letters(two.names):
+        return False
+    return _marks(one) != _marks(two)
+
+
+def _letters(names: Sequence[str]) -> str:
+    return _SIGNS.sub("", "".join(names)).lower()
+
+
+def _defined(metadata: str | None) -> list[str]:
+    """The names of the definitions that begin in a passage of that metadata, a JSON object."""
+    if f'"{DEFINES}"' not in (metadata or ""):
+        return []
+    names = json.loads(metadata or "{}").get(DEFINES)
+    return names if isinstance(names, list) else []
+
+
+def _marks(passage: _Passage) -> int:
+    """How often a passage, its path and the names that it defines say a word of async code."""
+    said = "\n".join((passage.path or "", *passage.names, passage.text)).lower()
     return sum(map(said.count, _MARKS))
 
 
-def _guards(text: str, anchor: str) -> list[str]:
-    """What twins have in the same order: the numbers of ``text`` and the definition's parameters.
+def _without_a(word: str, known: Set[str]) -> str:
+    """``aget`` as ``get`` where that is ``known`` too; any other word as it is."""
+    return word[1:] if word[0] == "a" and word[1:] in known else word
 
-    Both are folded. Overloads have other parameters.
 
-    >>> _guards("/ / 2 ways int get ( int a )", "client . get")
-    ['2', 'get', '(', 'int', 'a', ')']
+def _guards(text: str, names: Container[str]) -> list[Any]:
+    """What folded twins have in the same order: numbers, and what follows ``names`` in parentheses.
+
+    >>> _guards("/ / 2 ways t get < t > ( int a ) { }", {"get"})
+    ['2', ('get', 'int a ')]
     """
-    words = text.split()
-    guards = [word for word in words if word.isdigit()]
-    name, depth = anchor.split()[-1:], 0
-    for at in range(len(words) - 1):
-        if words[at : at + 1] == name and words[at + 1] in ("(", "<"):
-            for one in words[at:]:
-                guards.append(one)
-                depth += (one == "(") - (one == ")")
-                if one == ")" and not depth:
-                    break
-            break
-    return guards
+    numbers = [word for word in text.split() if word.isdigit()]
+    return [*numbers, *(call for call in _CALL.findall(text) if call[0] in names)]
 
 
-def folded(text: str) -> str:
+def folded(text: str) -> list[str]:
     """The tokens of ``text`` without the words in which twins differ.
 
-    >>> folded("async with AsyncClient(2) as c: await c.aclose()")
-    'with client ( 2 ) as c : c . close ( )'
+    >>> " ".join(folded("async with AsyncClient(2) as c: await c.read()"))
+    'with client ( 2 ) as c : c . read ( )'
     """
-    return " ".join(filter(None, map(_folded_token, _TOKEN.findall(text))))
+    return list(filter(None, map(_folded_token, _TOKEN.findall(text))))
 
 
 @lru_cache(100_000)
 def _folded_token(token: str) -> str:
-    """``token`` as its parts in lower case; empty if it is only a word of twins."""
+    """``token`` in lower case, its parts joined; empty if it is only a word of twins."""
     parts = [part.lower() for part in name_parts(token)]
-    kept = [part for part in parts if part not in _WORDS_OF_TWINS]
-    if not parts:
-        return token
-    return "_".join(_PYTHONS_OWN.sub(r"\1", p) if _PYTHONS_OWN.fullmatch(p) else p for p in kept)
-
-
-def _container(anchor: str) -> str:
-    """What a definition stands in.
-
-    >>> _container("Client.get"), _container("tests::get"), _container("get")
-    ('Client', 'tests', '')
-    """
-    inside = re.fullmatch(r"(.+?)(?:\.|::)[^.:]+", anchor)
-    return inside[1] if inside else ""
+    return "_".join(part for part in parts if part not in _WORDS_OF_TWINS) if parts else token
