@@ -21,6 +21,9 @@ SOURCE = pl.Struct(
 )
 """A near-duplicate, as the chunk that represents it names it."""
 
+DEFINES = "defines"
+"""In the metadata of a chunk of code: the qualified names whose definitions begin in it."""
+
 TRIGGER_SHARE = pl.Struct({"trigger": pl.String, "share": pl.Float64})
 
 QUERIES = pl.Schema(

@@ -257,13 +257,18 @@ def unique__guarded(
     known: dict[str, SimilarityIndex],
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
+    twins: bool = True,
 ) -> pl.DataFrame:
-    """The list without copies that say the same, with the same numbers and negations."""
+    """The list without copies that say the same, with the same numbers and negations.
+
+    With ``twins``, code that is there for sync and for async callers counts once too.
+    """
     return across.guarded(
         phrase_order,
         list(known.values()),
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
+        twins=twins,
     )
 
 

@@ -21,6 +21,7 @@ from operators.dedup.newest import documents, newest_representatives
 from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity, joined
 from operators.dedup.token_index import TokenIndex, index_tokens
+from operators.dedup.twins import twin_representatives
 
 T = TypeVar("T", bound=TokenIndex | SimilarityIndex)
 
@@ -56,15 +57,19 @@ def guarded(
     *,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
+    twins: bool = True,
 ) -> pl.DataFrame:
     """``hits`` without those that say what a better one says, by :mod:`operators.dedup.guarded`.
 
     ``known`` are similarity indexes of the hits' chunks; of other hits only the texts are compared.
+    With ``twins`` also without the worse form of code that is sync and async
+    (:mod:`operators.dedup.twins`), from ``jaccard_threshold`` on.
     """
     hits, query_id = _one_place_a_change(hits)
     indexes, number = of_hits(hits, known, index_similarity)
     thresholds = (jaccard_threshold, cosine_threshold)
-    return _unique(hits, guarded_representatives(query_id, number, joined(indexes), *thresholds))
+    kept = _unique(hits, guarded_representatives(query_id, number, joined(indexes), *thresholds))
+    return _unique(kept, twin_representatives(kept, jaccard_threshold)) if twins else kept
 
 
 def newest(

@@ -15,6 +15,7 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence, Set
 from functools import lru_cache
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +25,13 @@ from operators.arrays.segments import Integers
 from operators.dedup.jaccard import Finder
 from operators.dedup.token_index import index_tokens
 from operators.foundation.tokenizer import name_parts
-from operators.ranking.definitions import DEFINES
+from operators.frames import DEFINES
 
 _MARKS = ("async", "await", "aio")
 _WORDS_OF_TWINS = frozenset(("async", "asyncio", "await", "awaitable", "aio", "sync"))
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-_CALL = re.compile(r"\b(\w++)(?: <[^()]*>)? \( ([^)]*)")  # of folded text
+# of folded text: a name, and the types and parameters behind it
+_CALL = re.compile(r"\b(\w++)(?=((?: <[^()]*>)? \( [^)]*))")
 _SIGNS = re.compile(r"[\W_]+")
 
 _Key = tuple[Any, ...]
@@ -57,15 +59,15 @@ def twin_representatives(hits: pl.DataFrame, threshold: float) -> Integers:
 
     Args:
         hits: columns ``FUSED``, sorted by query and rank.
-        threshold: the least Jaccard index of two passages' tokens without the words of twins, above
-            0 and at most 1.
+        threshold: the least Jaccard index of two passages' tokens, repeated ones too, without the
+            words of twins; above 0 and at most 1.
 
     Raises:
         ValueError: the threshold is out of range.
     """
     some = sorted(_candidates(hits), key=lambda one: one.passage.row)
     every = np.arange(len(some))
-    texts = pl.DataFrame({"chunk_id": every, "text": [one.text for one in some]})
+    texts = pl.DataFrame({"chunk_id": every, "text": [_numbered(one.text) for one in some]})
     finder = Finder(every, [index_tokens(texts)], threshold)
     numbers = dict[_Key, int]()
     group = np.array([numbers.setdefault(one.key, len(numbers)) for one in some], np.int64)
@@ -136,13 +138,24 @@ def _without_a(word: str, known: Set[str]) -> str:
 
 
 def _guards(text: str, names: Container[str]) -> list[Any]:
-    """What folded twins have in the same order: numbers, and what follows ``names`` in parentheses.
+    """What folded twins have in the same order: numbers, and the parameters of ``names``.
 
     >>> _guards("/ / 2 ways t get < t > ( int a ) { }", {"get"})
-    ['2', ('get', 'int a ')]
+    ['2', ('get', ' < t > ( int a ')]
     """
     numbers = [word for word in text.split() if word.isdigit()]
     return [*numbers, *(call for call in _CALL.findall(text) if call[0] in names)]
+
+
+def _numbered(text: str) -> str:
+    """``text`` with a number at each word that it said before, so that repetitions count.
+
+    >>> _numbered("a b a a")
+    'a b a#1 a#2'
+    """
+    said = defaultdict[str, Iterator[int]](count)
+    numbers = ((word, next(said[word])) for word in text.split())
+    return " ".join(f"{word}#{number}" if number else word for word, number in numbers)
 
 
 def folded(text: str) -> list[str]:

@@ -7,8 +7,7 @@ was cut by lines is read for the forms that definitions have in many languages.
 import re
 from functools import lru_cache
 
-DEFINES = "defines"
-"""In the metadata of a chunk of code: the qualified names whose definitions begin in it."""
+from operators.frames import DEFINES
 
 _MODIFIERS = (
     "abstract|async|const|data|declare|default|export|extern|final|inline|internal|local|open|"

@@ -27,8 +27,7 @@ from operators.context.named_releases import IN_CHANGELOG
 from operators.embedding.passage import chunk_heading, embedded_text
 from operators.foundation.filename_dates import filename_date
 from operators.foundation.front_matter import front_matter_lines
-from operators.frames import CHUNKS, DOCUMENTS, check
-from operators.ranking.definitions import DEFINES
+from operators.frames import CHUNKS, DEFINES, DOCUMENTS, check
 from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, symbol
 from operators.sources.dates.stated_version import document_version
 from operators.sources.formats.heading_slugs import section_slugs
