@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from operators.ranking.definitions import DEFINES, definition_of, name_parts
+from operators.frames import DEFINES
+from operators.ranking.definitions import definition_of, name_parts
 from operators.ranking.file_evidence import is_secondary
 from operators.review.changes import Change
 from operators.review.patch_hunks import Hunk
