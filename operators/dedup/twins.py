@@ -8,6 +8,8 @@ the same. They differ in ``async``, ``await`` and names made of these. Two passa
 - nearly all of their other tokens are the same,
 - one passage, with its path, says these words more often than the other,
 - and in one file the names differ by these words, because overloads have one name.
+
+``is_async_step`` is no twin of ``is_step``: it asks for something else.
 """
 
 import json
@@ -32,6 +34,8 @@ _WORDS_OF_TWINS = frozenset(("async", "asyncio", "await", "awaitable", "aio", "s
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 # of folded text: a name, and the types and parameters behind it
 _CALL = re.compile(r"\b(\w++)(?=((?: <[^()]*>)? \( [^)]*))")
+# it asks whether something is async, and is not the async form of another question
+_PREDICATE = re.compile(r"(?:\b|_)(?:is|has)_?async", re.I)
 _SIGNS = re.compile(r"[\W_]+")
 
 _Key = tuple[Any, ...]
@@ -96,7 +100,8 @@ def _by_definitions(hits: pl.DataFrame) -> dict[_Key, list[_Passage]]:
     scopes = defaultdict[_Key, list[tuple[list[str], _Passage]]](list)
     columns = hits.select("query_id", "repo", "corpus", "path", "text", "metadata").rows()
     for row, (query_id, repo, corpus, path, text, metadata) in enumerate(columns):
-        if corpus == "code" and (names := _defined(metadata)):
+        names = _defined(metadata) if corpus == "code" else []
+        if names and not any(map(_PREDICATE.search, names)):
             words = folded(" ".join(names))
             scopes[query_id, repo].append((words, _Passage(row, path, names, text or "")))
     found = defaultdict[_Key, list[_Passage]](list)
@@ -123,7 +128,7 @@ def _defined(metadata: str | None) -> list[str]:
     if f'"{DEFINES}"' not in (metadata or ""):
         return []
     names = json.loads(metadata or "{}").get(DEFINES)
-    return names if isinstance(names, list) else []
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _marks(passage: _Passage) -> int:

@@ -60,8 +60,15 @@ def joined(make: Make, *rows: dict[str, object], threshold: float = 0.9) -> list
         ({"path": "p/pool.py"}, {"path": "p/aio/pool.py", "defines": "Pool.aclose"}),
         ({"defines": "Pool.close"}, {"defines": "AsyncPool.aclose"}),
         ({"defines": "Pool.close"}, {"defines": "Pool.aclose"}),
+        ({"defines": "Redis.close"}, {"defines": "RedisAsync.aclose"}),
     ],
-    ids=["two folders", "a folder aio", "two classes of a file", "two methods of a class"],
+    ids=[
+        "two folders",
+        "a folder aio",
+        "two classes of a file",
+        "two methods of a class",
+        "a class ...isAsync",
+    ],
 )
 def test_a_function_and_its_async_form_are_twins(
     sync: dict[str, object], other: dict[str, object], make_hits: Make
@@ -158,6 +165,17 @@ def test_what_differs_by_more_than_its_form_is_no_twin(
     assert joined(make_hits, sync, {**other, **change}) == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("name", "other"), [("is_step", "is_async_step"), ("IsStep", "IsAsyncStep")]
+)
+def test_a_question_for_async_code_is_no_twin_of_another_question(
+    name: str, other: str, make_hits: Make
+) -> None:
+    text = "def {0}(call):\n    return any(probe(call) for probe in probes('{0}', 3))\n"
+    rows = [{"text": text.format(n), "defines": f"Steps.{n}"} for n in (name, other)]
+    assert joined(make_hits, *rows, threshold=0.5) == [0, 1]
+
+
 def test_a_test_is_no_twin_of_the_code_that_it_tests(make_hits: Make) -> None:
     test = ASYNC.replace("def aclose", "def test_close")
     rows = [{"path": "pool.py"}, {"path": "test_pool.py", "text": test, "defines": "test_close"}]
@@ -190,7 +208,7 @@ def test_a_twin_becomes_an_alternate_of_the_better_one_unless_twins_count_apart(
 
 def test_metadata_of_another_form_names_no_definitions(make_hits: Make) -> None:
     rows = hits(make_hits, {}, {"path": "aio/pool.py", "text": ASYNC})
-    for metadata in ('{"defines": "Pool.close"}', '{"defines": null}', None):
+    for metadata in ('{"defines": "Pool.close"}', '{"defines": null}', '{"defines": [7]}', None):
         odd = rows.with_columns(metadata=pl.lit(metadata, pl.String))
         assert twin_representatives(odd, 0.9).tolist() == [0, 1]
 
