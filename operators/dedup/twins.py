@@ -25,6 +25,7 @@ import polars as pl
 
 from operators.arrays.segments import Integers
 from operators.dedup.jaccard import Finder
+from operators.dedup.representatives import check_threshold
 from operators.dedup.token_index import index_tokens
 from operators.foundation.tokenizer import name_parts
 from operators.frames import DEFINES
@@ -50,14 +51,6 @@ class _Passage(NamedTuple):
     text: str
 
 
-class _Folded(NamedTuple):
-    """A passage that may have twins, without their words."""
-
-    passage: _Passage
-    text: str
-    key: _Key  # twins have the same one
-
-
 def twin_representatives(hits: pl.DataFrame, threshold: float) -> Integers:
     """For each row the row that represents it: itself, or the best ranked of its twins.
 
@@ -69,36 +62,43 @@ def twin_representatives(hits: pl.DataFrame, threshold: float) -> Integers:
     Raises:
         ValueError: the threshold is out of range.
     """
-    some = sorted(_candidates(hits), key=lambda one: one.passage.row)
-    every = np.arange(len(some))
-    texts = pl.DataFrame({"chunk_id": every, "text": [_numbered(one.text) for one in some]})
-    finder = Finder(every, [index_tokens(texts)], threshold)
-    numbers = dict[_Key, int]()
-    group = np.array([numbers.setdefault(one.key, len(numbers)) for one in some], np.int64)
-    found = finder.representatives(
-        group, every, lambda best, row: _are_two_forms(some[best].passage, some[row].passage)
-    )
-    rows = np.array([one.passage.row for one in some], np.int64)
+    check_threshold("Jaccard", threshold)
     representative = np.arange(hits.height)
-    representative[rows] = rows[found]
+    candidates = sorted(
+        (passage.row, number, passage, text)
+        for number, group in enumerate(_candidates(hits))
+        for passage, text in group
+    )
+    if not candidates:
+        return representative
+    rows, groups, passages, texts = zip(*candidates, strict=True)
+    every = np.arange(len(rows))
+    tokens = index_tokens(pl.DataFrame({"chunk_id": every, "text": list(map(_numbered, texts))}))
+    found = Finder(every, [tokens], threshold).representatives(
+        np.array(groups), every, lambda best, row: _are_two_forms(passages[best], passages[row])
+    )
+    representative[list(rows)] = np.array(rows)[found]
     return representative
 
 
-def _candidates(hits: pl.DataFrame) -> Iterator[_Folded]:
-    """The passages that define what others define too, of which some are more async."""
-    for key, passages in _by_definitions(hits).items():
-        if len(passages) > 1 and len(set(map(_marks, passages))) > 1:
-            texts = [folded(passage.text) for passage in passages]
-            known = {word for text in texts for word in text}
-            for passage, text in zip(passages, texts, strict=True):
-                words = " ".join(_without_a(word, known) for word in text)
-                yield _Folded(passage, words, (key, *_guards(words, key[-1])))
+def _candidates(hits: pl.DataFrame) -> Iterator[list[tuple[_Passage, str]]]:
+    """Groups of passages among which twins may be, each passage with its folded text."""
+    for (*_, names), passages in _by_definitions(hits).items():
+        if len(passages) == 1 or len(set(map(_marks, passages))) == 1:
+            continue
+        texts = [folded(passage.text) for passage in passages]
+        known = {word for text in texts for word in text}
+        groups = defaultdict[_Key, list[tuple[_Passage, str]]](list)
+        for passage, text in zip(passages, texts, strict=True):
+            words = " ".join(_without_a(word, known) for word in text)
+            groups[tuple(_guards(words, names))].append((passage, words))
+        yield from (group for group in groups.values() if len(group) > 1)
 
 
 def _by_definitions(hits: pl.DataFrame) -> dict[_Key, list[_Passage]]:
     """The passages of each question and repository that begin definitions of the same names."""
     scopes = defaultdict[_Key, list[tuple[list[str], _Passage]]](list)
-    columns = hits.select("query_id", "repo", "corpus", "path", "text", "metadata").rows()
+    columns = hits["query_id", "repo", "corpus", "path", "text", "metadata"].rows()
     for row, (query_id, repo, corpus, path, text, metadata) in enumerate(columns):
         names = _defined(metadata) if corpus == "code" else []
         if names and not any(map(_PREDICATE.search, names)):
