@@ -33,8 +33,9 @@ from operators.frames import DEFINES
 _MARKS = ("async", "await", "aio")
 _WORDS_OF_TWINS = frozenset(("async", "asyncio", "await", "awaitable", "aio", "sync"))
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-# of folded text: a name, and the types and parameters behind it
-_CALL = re.compile(r"\b(\w++)(?=((?: <[^()]*>)? \( [^)]*))")
+# of folded text: a name, and the types and parameters behind it; the bounds keep the time in
+# proportion to the length of a text that opens many brackets and closes none
+_CALL = re.compile(r"\b(\w++)(?=((?: <[^()]{0,200}>)? \( [^)]{0,1000}))")
 # it asks whether something is async, and is not the async form of another question
 _PREDICATE = re.compile(r"(?:\b|_)(?:is|has)_?async", re.I)
 _SIGNS = re.compile(r"[\W_]+")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from time import process_time
 
 import numpy as np
 import polars as pl
@@ -122,6 +123,23 @@ def test_overloads_are_no_twins(paths: tuple[str, str], make_hits: Make) -> None
     assert joined(make_hits, sync, other, threshold=0.5) == [0, 1]
     awaiting = {**other, "text": CSHARP.format("T", "async Task<T>", "Async", more, "await ")}
     assert joined(make_hits, sync, awaiting, threshold=0.5) == [0, 1]
+
+
+def test_two_copies_of_one_form_are_no_twins_though_the_other_form_is_found_too(
+    make_hits: Make,
+) -> None:
+    copy = {"path": "copy/pool.py", "text": SYNC.replace("list(", "tuple(")}
+    other = {"path": "aio/pool.py", "text": ASYNC, "defines": "AsyncPool.aclose"}
+    assert joined(make_hits, {}, copy, other) == [0, 1, 0]
+
+
+@pytest.mark.parametrize("part", ["close < ", "close ( ", "close < > ", "close(a) "])
+def test_a_long_passage_costs_time_in_proportion(part: str, make_hits: Make) -> None:
+    body = part * (100_000 // len(part))
+    rows = [{"text": SYNC + body}, {"path": "aio/pool.py", "text": ASYNC + body}]
+    began = process_time()
+    assert joined(make_hits, *rows) == [0, 0]
+    assert process_time() - began < 1.5
 
 
 def test_overloads_in_one_file_are_no_twins_though_only_one_awaits(make_hits: Make) -> None:
