@@ -184,8 +184,7 @@ def read(store: Store, embedder: Embedder, cloned: Path, base: str, name: str) -
 def reviewed(driver: RetrievalDriver, one: Judged, repo: str, budget: int) -> list[Lines]:
     """What ``review`` shows."""
     title, _, rest = one.message.partition("\n")
-    given: dict[str, Any] = {"patch": one.patch, "retrieval": driver, "embedder": driver.embedder}
-    given |= {"line_commits": [], "own_commits": [], "told": [], "repo": repo}
+    given: dict[str, Any] = {"patch": one.patch, "retrieval": driver, "repo": repo}
     given |= {"title": title, "description": rest.strip(), "context_budget": budget}
     with quiet_hamilton():
         out = build_review_graph().execute(["packed", "evidence"], inputs=given)

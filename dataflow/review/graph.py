@@ -14,12 +14,10 @@ from dataflow.execution.built_graph import build
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.review import nodes
 from operators.errors import CrosscorpusError, UnknownName, suggest
-from operators.postgres.inspect.read_commits import Held, has_seen, held_repositories, of_folder
+from operators.postgres.inspect.read_commits import Held, has_seen, held_repositories
 from operators.postgres.store import Store, by_store
-from operators.review.changed_names import changed_lines
-from operators.review.changes import read_change
 from operators.sources.git.commit_range import change_between
-from operators.sources.git.range_facts import committed_at, line_commits, messages
+from operators.sources.git.range_facts import committed_at, messages
 from operators.sources.git.repository import open_repository
 
 if TYPE_CHECKING:
@@ -91,12 +89,11 @@ def review(
     root = None if folder is None else open_repository(folder).root
     homes = visible_homes(retrieval.homes, retrieval.config)
     held, store = _held([store for store, _ in by_store(homes)], repo, root)
-    given: dict[str, Any] = {"line_commits": [], "own_commits": [], "told": []}
+    given: dict[str, Any] = {"retrieval": retrieval, "repo": held and held.repo}
     if root is None:
         given["patch"] = patch.encode() if isinstance(patch, str) else patch
     else:
         given |= _of_range(root, patch if isinstance(patch, str) else patch.decode(), held, store)
-    given |= {"retrieval": retrieval, "embedder": retrieval.embedder, "repo": held and held.repo}
     said = {"title": title, "description": description, "as_of": as_of}
     given |= {name: value for name, value in said.items() if value is not None}
     wanted = ["evidence", "review_context", "citations", "review_notes", "changed_names"]
@@ -129,8 +126,8 @@ def _of_range(root: Path, named: str, held: Held | None, store: Store) -> dict[s
         )
     title, *more = "\n\n".join(messages(root, change.commits)).split("\n", 1)
     return {
-        **{"patch": change.patch, "own_commits": list(change.commits), "told": told},
-        "line_commits": line_commits(root, change.base, changed_lines(read_change(change.patch))),
+        **{"patch": change.patch, "own_commits": change.commits, "told": told},
+        **{"root": root, "base": change.base},
         **{"as_of": committed_at(root, change.base) + timedelta(seconds=1)},
         **{"title": title, "description": "".join(more).strip() or None},
     }
@@ -153,7 +150,7 @@ def _held(
         raise UnknownName(f"no repository {repo!r} was read from git{suggest(repo, names)}")
     if folder is not None:
         for held, store in found:
-            if of_folder([held], folder):
+            if held.folder == str(folder):
                 return held, store
     if len(found) == 1:
         return found[0]

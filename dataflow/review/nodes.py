@@ -4,7 +4,9 @@ The change is read into files and hunks; its names become questions; the retriev
 of them in one batch; what it finds is chosen, explained and packed into one budget.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -17,10 +19,12 @@ from operators.context.token_counts import token_measure
 from operators.frames import FUSED, NOTES, empty
 from operators.review import evidence as chosen
 from operators.review import review_questions
+from operators.review.changed_names import changed_lines
 from operators.review.changed_names import changed_names as names_changed
 from operators.review.changed_names import touched_lines as lines_touched
 from operators.review.changed_names import used_names as names_used
 from operators.review.changes import Change, read_change
+from operators.sources.git.range_facts import line_commits as commits_of_lines
 
 
 @tag(stage="change")
@@ -57,6 +61,14 @@ def changed_names(change: Change, touched_passages: pl.DataFrame) -> list[str]:
 def used_names(change: Change, changed_names: list[str]) -> list[str]:
     """What the new lines use, the newly used names first."""
     return names_used(change, changed_names)
+
+
+@tag(stage="change", io="git")
+def line_commits(change: Change, root: Path | None = None, base: str | None = None) -> list[str]:
+    """The commits that made the lines which change; none without a working tree."""
+    if root is None or base is None:
+        return []
+    return commits_of_lines(root, base, changed_lines(change))
 
 
 @tag(stage="question")
@@ -96,7 +108,7 @@ def evidence(
     found: pl.DataFrame,
     questions: pl.DataFrame,
     touched_lines: list[tuple[str, int, int]],
-    own_commits: list[str],
+    own_commits: Sequence[str] = (),
 ) -> pl.DataFrame:
     """What a reviewer needs, the most useful first; each label says why it is there."""
     of_others = found.filter(~pl.col("document_id").is_in(own_commits))
@@ -104,7 +116,7 @@ def evidence(
 
 
 @tag(stage="context")
-def review_notes(change: Change, told: list[str]) -> pl.DataFrame:
+def review_notes(change: Change, told: Sequence[str] = ()) -> pl.DataFrame:
     """What was left out of the patch, and what the collection lacks."""
     notes = [*told, *change.notes]
     return pl.DataFrame({"query_id": [0] * len(notes), "note": notes}, schema=NOTES)
@@ -115,12 +127,11 @@ def packed(
     evidence: pl.DataFrame,
     review_notes: pl.DataFrame,
     retrieval: Any,
-    embedder: Any,
     context_budget: int = 2_000,
     vocabulary: str = "o200k_base",
 ) -> pl.DataFrame:
     """The entries that fit a budget of tokens, section by section."""
-    measure = token_measure(embedder.count_tokens, vocabulary)
+    measure = token_measure(retrieval.embedder.count_tokens, vocabulary)
     how: dict[str, Any] = {"budget": context_budget, "measure": measure}
     how["label_names"] = label_names(retrieval.graph.config["corpora"])
     asked = pl.DataFrame({"query_id": [0], "texts": [["review"]]})

@@ -21,7 +21,8 @@ from operators.errors import CrosscorpusError, UnknownName, check_known
 
 INSTRUCTIONS = (
     "Search what a software team knows: code, history, reviews, wiki, documents. Use get_context "
-    "to answer a question and cite its labels; search and fetch to look around; read the notes."
+    "to answer a question and cite its labels, review_context to review a diff; search and fetch "
+    "to look around; read the notes."
 )
 
 

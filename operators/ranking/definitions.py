@@ -65,13 +65,15 @@ def listed(name: str) -> str:
     >>> bool(re.search(listed("Lock"), '{"defines": ["Clock", "Lock.release"]}'))
     False
     """
-    return rf'"{DEFINES}": \[[^]]*[".:]' + "[.:#]+".join(map(re.escape, name_parts(name))) + '"'
+    return (
+        rf'"{DEFINES}": \[[^]]*[".:]' + "[.:#]+".join(map(re.escape, qualified_parts(name))) + '"'
+    )
 
 
-def name_parts(name: str) -> list[str]:
+def qualified_parts(name: str) -> list[str]:
     """The names of a qualified name.
 
-    >>> name_parts("redis.Lock::release()")
+    >>> qualified_parts("redis.Lock::release()")
     ['redis', 'Lock', 'release']
     """
     bare = name.strip().removesuffix("()")

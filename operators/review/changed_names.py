@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from operators.frames import DEFINES
-from operators.ranking.definitions import definition_of, name_parts
+from operators.ranking.definitions import definition_of, qualified_parts
 from operators.ranking.file_evidence import is_secondary
 from operators.review.changes import Change
 from operators.review.patch_hunks import Hunk
@@ -65,12 +65,8 @@ def changed_lines(change: Change) -> list[tuple[str, int, int]]:
         for hunk in file.hunks if file.old_path is not None else ():
             numbers = [number for number, _ in hunk.removed]
             if not numbers and hunk.old_count:
-                before = hunk.lines.split("\n")
-                numbers = [
-                    hunk.old_start
-                    + next((n for n, one in enumerate(before) if one[:1] == "+"), 1)
-                    - 1
-                ]
+                marks = [line[:1] for line in hunk.lines.split("\n")]
+                numbers = [hunk.old_start + marks.index("+") - 1] if "+" in marks else []
             if numbers:
                 found.append((file.old_path or "", min(numbers), max(numbers)))
     return found
@@ -98,7 +94,7 @@ def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
         if not defined:
             enclosing = [_enclosing(*one, first) for one in around.get(path, ())]
             defined = {name for name in enclosing if name} or set(_defined(hunk.section))
-        known = {name_parts(name)[-1] for *_, names in around.get(path, ()) for name in names}
+        known = {qualified_parts(name)[-1] for *_, names in around.get(path, ()) for name in names}
         for name in defined & known if known else defined:
             counted[name] += len(lines) * (OF_TESTS if is_secondary(path) else 1)
     return [name for name, _ in sorted(counted.items(), key=lambda of: (-of[1], of[0]))]
@@ -107,9 +103,8 @@ def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
 def used_names(change: Change, changed: Iterable[str]) -> list[str]:
     """The names that new lines call, or that are written like types, the newly used first.
 
-    Single words in small letters, which may mean anything, come last.
-
-    Names of ``changed``, and those that the change itself defines, are left out.
+    Single words in small letters, which may mean anything, come last. Names of ``changed``, and
+    those that the change itself defines, are left out.
     """
     own, before, after = set(changed), Counter[str](), Counter[str]()
     for _, hunk in _hunks(change):
@@ -152,7 +147,7 @@ def _enclosing(start: int, text: str, names: list[str], line: int) -> str | None
         return None
     above = "\n".join(lines[: line - start + 1])
     found = []
-    for name in (part for one in names for part in name_parts(one) if part[:2] != "__"):
+    for name in (part for one in names for part in qualified_parts(one) if part[:2] != "__"):
         begins = [match.start() for match in definition_of(name).finditer(above)]
         found += [(begins[-1], name)] if begins else []
     return max(found)[1] if found else None

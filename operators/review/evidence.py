@@ -123,8 +123,10 @@ def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Line
     if purpose == "related":
         rows = [row for row in rows if not is_secondary(row["path"] or "")]
     if purpose == "remark":
-        told = [_remark(row, question, touched) for row in rows if row["score"] >= FLOOR * best]
-        return sorted(told, key=lambda entry: "these lines" not in entry.why)
+        likely = [row for row in rows if row["score"] >= FLOOR * best]
+        near = {row["row"]: _is_near(row, touched) for row in likely}
+        likely.sort(key=lambda row: not near[row["row"]])
+        return [_remark(row, about, near=near[row["row"]]) for row in likely]
     if purpose == "commit":
         exact = [row for row in rows if about is None or row["document_id"] == about]
         why = "a commit of the like" if about is None else "made lines that change"
@@ -168,13 +170,17 @@ def _caller(row: dict[str, Any], name: str) -> _Entry | None:
     return _Entry(row["row"], section, f"{why} {name}, which changes", first)
 
 
-def _remark(row: dict[str, Any], question: dict[str, Any], touched: _Lines) -> _Entry:
-    held = json.loads(row["metadata"] or "{}")
-    line, path = held.get("line"), row["path"]
-    near = isinstance(line, int) and any(
-        path == of and start - NEAR <= line <= end + NEAR for of, start, end in touched
+def _is_near(row: dict[str, Any], touched: _Lines) -> bool:
+    """Whether a remark stands at a hunk."""
+    line = json.loads(row["metadata"] or "{}").get("line")
+    return isinstance(line, int) and any(
+        row["path"] == path and start - NEAR <= line <= end + NEAR for path, start, end in touched
     )
-    of_file = path is not None and path == question["about"]
+
+
+def _remark(row: dict[str, Any], about: str | None, *, near: bool) -> _Entry:
+    held = json.loads(row["metadata"] or "{}")
+    of_file = about is not None and row["path"] == about
     what = "these lines" if near else "this file" if of_file else "the like"
     # a review service calls a remark outdated when its line was changed afterwards
     then = ", after which the line was changed" if held.get("outdated") else ""

@@ -1,6 +1,5 @@
 """Which commit of a repository a collection holds, and which ones it has seen."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 from operators.postgres.inspect.status import names_repo, repos_seen, sources
@@ -36,8 +35,3 @@ def has_seen(store: Store, held: Held, commit: str) -> bool:
             (commit, held.repo),
         )
     )
-
-
-def of_folder(repositories: list[Held], folder: Path) -> Held | None:
-    """The one whose working tree is ``folder``."""
-    return next((one for one in repositories if one.folder == str(folder)), None)

@@ -30,7 +30,7 @@ import polars as pl
 from operators.foundation import tokenizer
 from operators.foundation.sanitize import clean_text
 from operators.postgres.superseded_counts import SupersededCounts
-from operators.ranking.definitions import listed, name_parts
+from operators.ranking.definitions import listed, qualified_parts
 
 INDEXED_PATH = 200
 """The index on paths holds this many characters of a path."""
@@ -133,7 +133,7 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: 
 
 
 def _terms(symbol: str) -> list[int]:
-    terms = tokenizer.tokens(" ".join(tokenizer.words(name_parts(symbol)[-1])))
+    terms = tokenizer.tokens(" ".join(tokenizer.words(qualified_parts(symbol)[-1])))
     return sorted(set(map(tokenizer.term_id, terms)))
 
 

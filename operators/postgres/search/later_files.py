@@ -51,13 +51,10 @@ def notes(
         if counts:
             said = " and ".join(f"{count:,} of {name}" for name, count in sorted(counts.items()))
             more = ", ..." if sum(counts.values()) > NAMED else ""
-            note = f"files whose last commit is later are left out, {said}: {_named(paths)}{more}"
+            named = ", ".join(paths[:NAMED])
+            note = f"files whose last commit is later are left out, {said}: {named}{more}"
             rows.append((query["query_id"], note))
     return pl.DataFrame(rows, schema=NOTES, orient="row")
-
-
-def _named(paths: list[str]) -> str:
-    return ", ".join(paths[:NAMED])
 
 
 def _later(

@@ -266,8 +266,7 @@ def test_python_takes_a_diff_with_its_title_and_refuses_unknown_names(
 def test_any_stage_of_a_review_can_be_asked_for_and_overridden(app: App, server_dsn: str) -> None:
     patch = said_by(app.folder, "diff", app.base, app.head).encode()
     with build_driver("default", NAME, dsn=server_dsn) as driver:
-        given = {"patch": patch, "retrieval": driver, "embedder": driver.embedder}
-        given |= {"line_commits": [], "own_commits": [], "told": []}
+        given = {"patch": patch, "retrieval": driver}
         graph = build_review_graph()
         out = graph.execute(["evidence"], inputs=given, overrides={"changed_names": ["store_page"]})
         said = out["evidence"]["source_label"].to_list()
