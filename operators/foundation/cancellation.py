@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from threading import Lock
+from time import sleep
 
 from operators.errors import CrosscorpusError
+
+AGAIN_S = 0.1
 
 
 class Cancelled(CrosscorpusError):
@@ -25,12 +28,22 @@ class Switch:
         self._lock = Lock()
 
     def throw(self) -> None:
-        """Stop what runs now; what would begin later raises ``Cancelled``."""
+        """Stop what runs now, and wait until it has ended; what would begin raises ``Cancelled``.
+
+        Each is stopped again until it has: a database forgets a stop that comes between two
+        statements.
+        """
+        self.thrown = True
+        while self._stop_each():
+            sleep(AGAIN_S)
+
+    def _stop_each(self) -> bool:
+        """Whether there was any."""
         with self._lock:  # so that no statement ends meanwhile and another user gets its connection
-            self.thrown = True
             for stop in self._stops:
                 with suppress(Exception):  # of a connection that is lost: the others must stop too
                     stop()
+            return bool(self._stops)
 
     def check(self) -> None:
         """Raise ``Cancelled`` if it is thrown."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +42,7 @@ from operators.foundation.settings_file import (
     read_strict_json,
     replace_settings,
 )
+from operators.postgres.store import Store
 
 
 def test_the_environment_moves_the_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -305,25 +307,42 @@ def test_a_full_disk_is_one_line_that_says_where(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_thrown_switch_stops_what_runs_and_refuses_what_would_begin() -> None:
-    switch, stopped = Switch(), list[str]()
-    with switch.stopping_by(lambda: stopped.append("a")):
-        with switch.stopping_by(lambda: stopped.append("ended before")):
+    switch, stopped = Switch(), threading.Event()
+    with switch.stopping_by(stopped.set):
+        with switch.stopping_by(lambda: pytest.fail("it had ended before")):
             pass
-        switch.throw()
-    assert stopped == ["a"]
+        thrower = threading.Thread(target=switch.throw)
+        thrower.start()
+        assert stopped.wait(5)
+    thrower.join(5)
+    assert not thrower.is_alive()
     with pytest.raises(Cancelled), switch.stopping_by(lambda: None):
         raise AssertionError("it began")
 
 
 def test_what_can_not_be_stopped_does_not_keep_the_others_running() -> None:
-    switch, stopped = Switch(), list[str]()
+    switch, stopped = Switch(), threading.Event()
 
     def lost() -> None:
         raise OSError("the connection is lost")
 
-    with switch.stopping_by(lost), switch.stopping_by(lambda: stopped.append("b")):
-        switch.throw()
-    assert stopped == ["b"]
+    with switch.stopping_by(lost), switch.stopping_by(stopped.set):
+        threading.Thread(target=switch.throw).start()
+        assert stopped.wait(5)
+
+
+def test_what_a_stop_did_not_reach_is_stopped_again(store: Store) -> None:
+    """The stop comes between two statements; a server that does nothing then forgets it."""
+    switch = Switch()
+    with store.transaction() as conn, switch.stopping_by(conn.cancel_safe):
+        conn.execute("SELECT 1")
+        thrower = threading.Thread(target=switch.throw)
+        thrower.start()
+        time.sleep(0.05)
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            conn.execute("SELECT pg_sleep(20)")
+    thrower.join(5)
+    assert not thrower.is_alive()
 
 
 def test_who_does_not_wait_by_a_switch_is_not_stopped() -> None:
