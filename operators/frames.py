@@ -198,6 +198,7 @@ CHUNKS = pl.Schema(
 _LIFE = {
     "last_version": pl.String(),  # the last version that has the passage; null: the newest does
     "superseded_at": UTC,  # the date of the first version that lacks it; null also: unknown
+    "removed": pl.Boolean(),  # its topic ended with last_version, and the text stands nowhere later
 }
 READ_CHUNKS = pl.Schema({**CHUNKS, **_LIFE})
 """``CHUNKS`` as a store gives them: ``lineage_id`` and ``version`` are a topic's versions'."""

@@ -21,7 +21,7 @@ from operators.versions import alignment, lineage, text_sketches
 from operators.versions.alignment import align, folded, holder
 from operators.versions.normalized_names import normalize_names
 
-SINCE = 2
+SINCE = 3
 """Number of the rules for ``superseded_at``, the moment when a passage is superseded."""
 
 RULES = SINCE * 1_000_000 + lineage.RULES * 10_000 + alignment.RULES * 100 + text_sketches.RULES
@@ -212,16 +212,17 @@ def _superseded(
 
 
 def _beyond(store: Store, corpus: str, versions: pl.DataFrame) -> _Later | None:
-    """What came after a section that its file's next version lacks: the one with its text.
+    """What came after a section that its file's next version lacks: the one with its text, if any.
 
-    None for a topic that goes on, and for one whose text stands nowhere later: who asks for what
-    was removed finds it there alone.
+    None for a topic that goes on.
     """
-    last = versions.filter(pl.col("moved_to").is_not_null())
+    last = versions.filter(pl.col("ended_in").is_not_null())
     if last.is_empty():
         return None
-    _, after = version_store.passages(store, corpus, last["moved_to"][0])
-    return _Later(after, after, after.created_at, after.created_at, {}, {})
+    row = last.row(0, named=True)
+    _, after = version_store.passages(store, corpus, row["moved_to"] or row["ended_in"])
+    text = after if row["moved_to"] else Stored([], [], after.created_at)
+    return _Later(text, text, after.created_at, after.created_at, {}, {})
 
 
 def _rows(document: Stored, later: _Later, row: dict[str, str]) -> list[SupersededChunk]:

@@ -30,7 +30,7 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     A passage that newer versions lack comes behind the first ``HEAD`` other documents, and the best
     passage of its topic's newest version takes its place, if the list has one. An old passage stays
     if it has a word of the question that no newest version of the list has, of a long question
-    ``SHARE`` of its words.
+    ``SHARE`` of its words; and if its topic was removed, so that nothing stands for it.
     A question as of a moment takes the newest of that moment: what was superseded later, or nobody
     knows when, is current. One that asks for a version (``scope``: ``VERSION_SCOPE``) keeps its
     list.
@@ -45,6 +45,7 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     score = hits["score"].to_numpy().copy()
     topic, last = hits["lineage_id"].to_list(), hits["last_version"].to_list()
     document, since = hits["document_id"].to_list(), hits["superseded_at"].to_list()
+    removed = hits["removed"].to_list()
     texts = pl.concat_str("title", "anchor", "path", "text", separator="\n", ignore_nulls=True)
     said = hits.select(texts).to_series().to_list()
     words = {
@@ -64,7 +65,11 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     for query_id, asked in words.items():
         rows = rows_of[query_id]
         moment = moments.get(query_id)
-        old = [row for row in rows if last[row] is not None and _gone(since[row], moment)]
+        old = [
+            row
+            for row in rows
+            if last[row] is not None and not removed[row] and _gone(since[row], moment)
+        ]
         if not old:
             continue
         current = sorted(set(rows).difference(old))

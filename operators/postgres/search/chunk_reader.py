@@ -34,13 +34,19 @@ _STORED = {
     for name in READ_CHUNKS
     if name != "embedding"
 }
-_PLAIN = {**_STORED, "last_version": "NULL::text", "superseded_at": "NULL::timestamptz"}
+_PLAIN = {
+    **_STORED,
+    "last_version": "NULL::text",
+    "superseded_at": "NULL::timestamptz",
+    "removed": "false",
+}
 _VERSIONED = {
     **_STORED,
     "version": "coalesce(v.version, c.version)",
     "lineage_id": "coalesce(v.lineage_id, c.lineage_id)",
     "last_version": "CASE WHEN s.relation = 'gone' THEN s.last_version END",
     "superseded_at": "CASE WHEN s.relation = 'gone' THEN s.superseded_at END",
+    "removed": "(s.relation = 'gone' AND v.ended_in IS NOT NULL AND v.moved_to IS NULL) IS TRUE",
 }
 _INT8 = struct.Struct(">q")
 

@@ -13,7 +13,9 @@ from ingesting import ingest_documents
 from dataflow.ingestion.version_corrections import join_topics, split_topic
 from dataflow.ingestion.version_discovery import verify_versions
 from operators.errors import CrosscorpusError, UnknownName
+from operators.frames import SCOPED_QUERIES
 from operators.postgres.inspect.version_history import diff_versions, list_versions
+from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.store import Store
 from operators.postgres.write.version_store import corrections_in_words, placed
 
@@ -152,13 +154,25 @@ def test_a_merged_section_is_answered_by_the_one_that_has_its_text(
     relation, text = found(store)["Limits 1.1"]
     assert relation == "same"
     assert LIMITS in str(text)
-    assert "Users 1.1" not in found(store)
+    assert found(store)["Users 1.1"] == ("gone", None)
     told = list_versions(store, "1.1#Limits")["continues"].to_list()
     assert told == [None, "ends here; its text is in Start (1.2)"]
     told = list_versions(store, "1.1#Users")["continues"].to_list()
     assert told == [None, "ends here; 1.2 lacks it"]
     assert list_versions(store, "1.2#Start")["continues"][2] == "has the text of Limits (1.1)"
     assert verify_versions(store).is_empty()
+
+
+def test_only_a_section_whose_text_stands_nowhere_later_is_read_as_removed(
+    store: Store, merged: Callable[..., None]
+) -> None:
+    merged()
+    ids = pl.Series([chunk for (chunk,) in store.rows("SELECT chunk_id FROM chunks")])
+    scope = {"query_id": 0, "texts": ["x"], "version_policy": "all"}
+    chunks = fetch_chunks(store, "docs", ids, pl.DataFrame([scope], schema=SCOPED_QUERIES))
+    read = chunks.select(pl.concat_str("title", "version", separator=" "), "removed").rows()
+    # the last version of Limits went to Start, and the first one of Users was still there in 1.1
+    assert [name for name, removed in read if removed] == ["Users 1.1"]
 
 
 def test_a_section_of_one_version_that_ended_has_none_to_be_compared_with(
@@ -176,7 +190,7 @@ def test_where_a_text_went_is_found_again_when_that_section_changes(
 ) -> None:
     merged()
     merged(Start=START)
-    assert "Limits 1.1" not in found(store)
+    assert found(store)["Limits 1.1"] == ("gone", None)
     merged(Start=f"A new first line.\n\n{START}\n\n{LIMITS}")
     relation, text = found(store)["Limits 1.1"]
     assert relation == "same"

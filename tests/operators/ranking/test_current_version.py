@@ -65,6 +65,12 @@ def test_a_topic_whose_newest_version_is_not_in_the_list_gives_way_too() -> None
     assert order(newest_stands(hits(OLD, OLD), *asked())) == [0, 1]
 
 
+def test_a_topic_that_was_removed_gives_no_way_for_nothing_stands_for_it() -> None:
+    removed = {**OLD, "removed": True}
+    assert order(newest_stands(hits(removed, {}), *asked())) == [0, 1]
+    assert order(newest_stands(hits(OLD, removed, {}), *asked())) == [1, 2, 0]
+
+
 @pytest.mark.parametrize(
     "question",
     [
