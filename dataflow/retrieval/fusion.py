@@ -147,7 +147,7 @@ def related__links(
     weighted: pl.DataFrame,
     linked_corpora: Sequence[str] = ("code",),
     by_reviews: float = 0.3,
-    by_pull_request: float = 0.5,
+    by_pull_request: float = 0.7,
     linked_reviews: int = 30,
 ) -> pl.DataFrame:
     """The list with what reviews say of files, and a pull request's best passage of its others."""

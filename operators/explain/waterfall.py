@@ -92,7 +92,8 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
                 step(factor, steps[-1].after * value, f"× {spell(value)}")
         else:
             signs = [
-                f"{'+' if q in GAINS else '× '}{spell(v)} {q.replace('_', ' ')}" for q, v in told
+                f"{f'{v:+.6g}' if q in GAINS else f'× {spell(v)}'} {q.replace('_', ' ')}"
+                for q, v in told
             ]
             step(name, after, ", ".join(signs) or "moved up or down", meanings[name])
     return steps

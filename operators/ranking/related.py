@@ -1,8 +1,9 @@
 """What is known of a passage through others: reviews tell of files, a pull request of its threads.
 
 A file that good remarks were made on is likely to be what they speak of, though its own words are
-other ones. A thread of a pull request that answers well is likely to answer too. Each gain is a
-share of a score that another passage has, so that a link alone makes no hit.
+other ones. A thread of a pull request that answers well is likely to answer too: it comes before
+other threads, and takes their scores. All threads together keep the scores that they have, so that
+they stand no higher among code and pages than they did.
 """
 
 import re
@@ -28,26 +29,32 @@ def related(
     """``hits`` (``FUSED``) with what their links say; the columns of these names tell the gains.
 
     A hit of ``corpora`` gains ``by_reviews`` times the score of the best review thread of its
-    repository and path, of the ``most_reviews`` best of the question. A passage of a pull request
-    (``pr_number`` in its metadata) gains ``by_pull_request`` times what the best one of the same
-    pull request has more.
+    repository and path, of the ``most_reviews`` best of the question. The passages of pull requests
+    (``pr_number`` in their metadata) go in the order of their scores and ``by_pull_request`` times
+    what the best one of the same pull request has more: the first gets the best of their scores.
     """
     score = hits["score"].to_numpy()
     from_reviews, from_pull = np.zeros(hits.height), np.zeros(hits.height)
     files: dict[tuple[int, str, str], list[int]] = defaultdict(list)
     pulls: dict[tuple[int, str, str], list[int]] = defaultdict(list)
+    of_pulls: dict[int, list[int]] = defaultdict(list)
     threads: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
     columns = hits["query_id", "corpus", "repo", "path", "metadata"]
     for row, (query_id, corpus, repo, path, metadata) in enumerate(columns.iter_rows()):
         pull = _PULL.search(metadata or "")
         if pull:
             pulls[query_id, repo, pull[1]].append(row)
+            of_pulls[query_id].append(row)
             if path:
                 threads[query_id].append((row, repo, path))
         elif path and corpus in corpora:
             files[query_id, repo, path].append(row)
+    wanted = score.copy()
     for rows in pulls.values():
-        from_pull[rows] = by_pull_request * (score[rows].max() - score[rows])
+        wanted[rows] += by_pull_request * (score[rows].max() - score[rows])
+    for at in map(np.array, of_pulls.values()):
+        order = at[np.lexsort((at, -score[at], -wanted[at]))]
+        from_pull[order] = np.sort(score[at])[::-1] - score[order]
     for query_id, reviews in threads.items():
         best = sorted(reviews, key=lambda of: (-score[of[0]], of[0]))[:most_reviews]
         for row, repo, path in reversed(best):  # the best one last

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from operators.frames import FUSED
 from operators.ranking.related import related
 
-WEIGHTS: dict[str, Any] = {"by_reviews": 0.3, "by_pull_request": 0.5, "most_reviews": 30}
+WEIGHTS: dict[str, Any] = {"by_reviews": 0.3, "by_pull_request": 0.7, "most_reviews": 30}
 NONE: dict[str, Any] = {"by_reviews": 0.0, "by_pull_request": 0.0, "most_reviews": 0}
 
 
@@ -57,13 +57,14 @@ def test_only_the_best_remarks_of_a_question_count() -> None:
     assert scores(hit(1, 0.4), *remarks, most_reviews=2)[1] == round(0.4 + 0.3 * 0.5, 9)
 
 
-def test_a_thread_gains_half_of_what_the_best_of_its_pull_request_has_more() -> None:
+def test_a_thread_of_a_pull_request_that_answers_well_changes_places_with_other_threads() -> None:
     found = scores(
         hit(1, 1.0, "review", pull=1),
         hit(2, 0.2, "review", "b.py", 1),
         hit(3, 0.3, "review", pull=2),
+        hit(4, 0.25, path="c.py"),
     )
-    assert found == {1: 1.0, 2: 0.6, 3: 0.3}
+    assert found == {1: 1.0, 2: 0.3, 3: 0.2, 4: 0.25}
 
 
 def test_a_page_that_is_not_of_the_linked_corpora_gains_nothing() -> None:
@@ -87,16 +88,18 @@ ROWS = st.lists(
 
 
 @given(ROWS)
-def test_no_score_falls_and_none_passes_the_best_of_what_it_is_linked_to_by_much(
+def test_the_threads_keep_their_scores_among_them_and_a_file_gains_a_share_of_the_best(
     rows: list[dict[str, Any]],
 ) -> None:
-    before = {row["chunk_id"]: row["score"] for row in rows}
+    before = {row["chunk_id"]: round(row["score"], 9) for row in rows}
+    threads = {row["chunk_id"] for row in rows if row["metadata"]}
     after = scores(*rows)
-    best = max(before.values(), default=0.0)
     assert after.keys() == before.keys()
-    for chunk_id, score in after.items():
-        assert score >= round(before[chunk_id], 9)
-        assert score <= round(before[chunk_id] + 0.5 * best, 9) + 1e-9
+    assert sorted(after[n] for n in threads) == sorted(before[n] for n in threads)
+    best = max((before[n] for n in threads), default=0.0)
+    assert all(
+        before[n] <= after[n] <= before[n] + 0.3 * best + 1e-9 for n in before.keys() - threads
+    )
 
 
 @given(ROWS)
