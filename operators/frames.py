@@ -24,6 +24,9 @@ SOURCE = pl.Struct(
 DEFINES = "defines"
 """In the metadata of a chunk of code: the qualified names whose definitions begin in it."""
 
+SIGNATURES = "signatures_above"
+"""There too: the signatures of the definitions that the chunk begins in the middle of."""
+
 TRIGGER_SHARE = pl.Struct({"trigger": pl.String, "share": pl.Float64})
 
 QUERIES = pl.Schema(
@@ -267,6 +270,7 @@ SURROUNDINGS = pl.Schema(
         "end_line": pl.UInt32(),
         "anchor": pl.String(),
         "text": pl.String(),
+        "signatures": pl.String(),  # what the chunk begins in the middle of; null: nothing
     }
 )
 """Chunks of the documents of a list, those around its hits: see the node ``surroundings``."""

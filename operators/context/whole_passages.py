@@ -23,6 +23,7 @@ class _Chunk(NamedTuple):
     end: int | None
     anchor: str | None
     text: str
+    signatures: str | None = None  # of what it begins in the middle of
 
 
 Document: TypeAlias = Mapping[int, _Chunk]
@@ -48,6 +49,9 @@ def whole_passages(
     ``longest_grown`` characters: they take in what comes before under the same heading, then what
     comes after. The more a reader gets of each passage, the fewer there are. A passage that newer
     versions lack does not grow: what stands around it is outdated.
+
+    A passage of code that begins in the middle of a definition has the signatures of what it stands
+    under above it, and a line ``...`` between them.
 
     ``around`` is ``SURROUNDINGS``. The column ``parts`` tells the chunks of each passage.
     """
@@ -122,15 +126,16 @@ def _told(
     values: dict[str, list[Any]] = {name: ordered[name].to_list() for name in columns}
     parts = [[chunk_id] for chunk_id in ordered["chunk_id"].to_list()]
     for row, chunks in passages.items():
-        if len(chunks) == 1:
-            continue
-        parts[row] = [chunk.chunk_id for chunk in chunks]
-        old = values["start_line"][row], values["end_line"][row]
-        new = chunks[0].start, chunks[-1].end
-        values["text"][row] = _text([chunk.text for chunk in chunks])
-        values["start_line"][row], values["end_line"][row] = new
-        for name in ("source_label", "source_url"):
-            values[name][row] = with_lines(values[name][row], old, new)
+        if len(chunks) > 1:
+            parts[row] = [chunk.chunk_id for chunk in chunks]
+            old = values["start_line"][row], values["end_line"][row]
+            new = chunks[0].start, chunks[-1].end
+            values["text"][row] = _text([chunk.text for chunk in chunks])
+            values["start_line"][row], values["end_line"][row] = new
+            for name in ("source_label", "source_url"):
+                values[name][row] = with_lines(values[name][row], old, new)
+        if chunks[0].signatures:
+            values["text"][row] = f"{chunks[0].signatures}\n...\n{values['text'][row]}"
     told = replaced(
         ordered,
         *(pl.Series(name, of, ordered.schema[name]) for name, of in values.items()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from textwrap import dedent
 
-from operators.sources.chunking.code_breaks import Breaks, Definition, breaks
+from operators.sources.chunking.code_breaks import Breaks, breaks
 
 # A line that a definition starts on is marked with its name behind "@@"; its last with "@@".
 SAMPLES = {
@@ -596,9 +596,15 @@ def parsed(text: str, language: str) -> Breaks:
     return found
 
 
-def marked(text: str) -> list[Definition]:
+def spans(found: Breaks) -> list[tuple[int, int, str]]:
+    """The lines and names of the definitions."""
+    return [definition[:3] for definition in found.definitions]
+
+
+def marked(text: str) -> list[tuple[int, int, str]]:
     """The definitions that the marks of a sample tell."""
-    found, opened = [], []
+    found: list[tuple[int, int, str]] = []
+    opened = []
     for number, line in enumerate(text.split("\n")):
         if not (mark := re.search(r"@@([\w.:<>]*)(@*)", line)):
             continue
@@ -606,8 +612,8 @@ def marked(text: str) -> list[Definition]:
             opened.append((number, mark[1]))
         for _ in range(0 if mark[1] else 1 + len(mark[2])):
             first, name = opened.pop()
-            found.append(Definition(first, number, name))
-    return sorted([*found, *(Definition(first, -1, name) for first, name in opened)])
+            found.append((first, number, name))
+    return sorted([*found, *((first, -1, name) for first, name in opened)])
 
 
 def check(text: str, found: Breaks) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.frames import SURROUNDINGS
+from operators.frames import SIGNATURES, SURROUNDINGS
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.store import Connection, Home
 
@@ -48,7 +48,9 @@ def _read(
     }
     keys = sorted({key for key, _ in wanted})
     return conn.execute(
-        "SELECT document_key::text, ordinal, chunk_id, start_line, end_line, anchor, text"
+        "SELECT document_key::text, ordinal, chunk_id, start_line, end_line, anchor, text,"
+        f" CASE WHEN strpos(metadata, '\"{SIGNATURES}\"') > 0"
+        f" THEN metadata::jsonb ->> '{SIGNATURES}' END"
         " FROM chunks WHERE corpus = %s AND document_key = ANY(%s::uuid[])"
         " AND document_key::text || ' ' || ordinal = ANY(%s::text[])",
         (held_as, keys, [f"{key} {near}" for key, near in sorted(wanted)]),

@@ -27,8 +27,14 @@ from operators.context.named_releases import IN_CHANGELOG
 from operators.embedding.passage import chunk_heading, embedded_text
 from operators.foundation.filename_dates import filename_date
 from operators.foundation.front_matter import front_matter_lines
-from operators.frames import CHUNKS, DEFINES, DOCUMENTS, check
-from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, symbol
+from operators.frames import CHUNKS, DEFINES, DOCUMENTS, SIGNATURES, check
+from operators.sources.chunking.code_breaks import (
+    Breaks,
+    Unparsed,
+    breaks,
+    signatures_above,
+    symbol,
+)
 from operators.sources.dates.stated_version import document_version
 from operators.sources.formats.heading_slugs import section_slugs
 from operators.sources.formats.headings import heading_paths, headings, is_text, section_of
@@ -42,7 +48,7 @@ from operators.sources.protocol import (
     metadata_json,
 )
 
-VERSION = "10 grammars"
+VERSION = "11 signatures"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
 
 PLACED = ("docs", "wiki")
@@ -97,7 +103,8 @@ def chunk_documents(
         a heading (``MAX_HEADING`` characters) leave room for a line's words. Runs of blank lines
         alone make no chunk; a document without any text has none. Code that is cut by lines because
         its parser gave up says why in ``metadata`` (``CUT_BY_LINES``, ``CUT_AGAIN``); that cut
-        along its syntax names the definitions that begin in a chunk (``DEFINES``). Chunks of
+        along its syntax names the definitions that begin in a chunk (``DEFINES``) and has the
+        signatures of those that it begins in the middle of (``SIGNATURES``). Chunks of
         ``PLACED`` have their place there: ``page`` of a PDF, from 1, where the text of the chunk
         begins, and ``fragment``, the end of an address after ``#``: ``page=12``, or the section's
         slug. Page breaks are taken out of the text.
@@ -161,8 +168,8 @@ def _chunks_of(
         columns = {**kept, **own}
         if own := _place(run, pages, slugs[at] if slugs and at is not None else ""):
             columns["metadata"] = _with(columns["metadata"], own)
-        if code and (defined := _defined(run, code)):
-            columns["metadata"] = _with(columns["metadata"], {DEFINES: defined})
+        if code and (own := {**_defined(run, code), **_under(run, code, lines)}):
+            columns["metadata"] = _with(columns["metadata"], own)
         yield {
             **columns,
             "chunk_id": chunk_id(*key, ordinal),
@@ -230,7 +237,7 @@ def _with(metadata: object, more: dict[str, object]) -> str:
     return json.dumps(known, sort_keys=True, ensure_ascii=False)
 
 
-def _defined(run: Sequence[_Unit], code: Breaks) -> list[str]:
+def _defined(run: Sequence[_Unit], code: Breaks) -> dict[str, object]:
     """The qualified names whose definitions begin in a chunk, as many as metadata holds."""
     begin, end = (
         bisect_left(code.definitions, line, key=attrgetter("first"))
@@ -238,7 +245,17 @@ def _defined(run: Sequence[_Unit], code: Breaks) -> list[str]:
     )
     names = dict.fromkeys(definition.name for definition in code.definitions[begin:end])
     lengths = accumulate(len(json.dumps(name, ensure_ascii=False)) + 2 for name in names)
-    return [name for name, to in zip(names, lengths, strict=True) if to < METADATA_VALUE_LIMIT]
+    held = [name for name, to in zip(names, lengths, strict=True) if to < METADATA_VALUE_LIMIT]
+    return {DEFINES: held} if held else {}
+
+
+def _under(run: Sequence[_Unit], code: Breaks, lines: Sequence[str]) -> dict[str, object]:
+    """The signatures of what a chunk begins in the middle of, the inner ones where all are long."""
+    written = next(unit.line for unit in run if unit.text.strip())
+    found = signatures_above(code.definitions, lines, written)
+    while len(above := "\n".join(found)) > METADATA_VALUE_LIMIT:
+        found = found[1:]
+    return {SIGNATURES: above} if above else {}
 
 
 def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:

@@ -37,6 +37,8 @@ class Definition(NamedTuple):
     first: int  # of its comments and decorators, where it has some
     last: int
     name: str
+    begins: int = 0  # without its comments: the line of its signature, or of its decorators
+    body: tuple[int, int] = (0, 0)  # the line and column where the signature ends
 
 
 class Breaks(NamedTuple):
@@ -73,8 +75,9 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
         None where the language is not known. ``Unparsed`` where it is, but the text is too large
         or too hard to parse, its grammar is not on this machine, or something killed the parser.
 
-    >>> breaks("class A:\n    def f(self):\n        pass\n", "python").definitions
-    [Definition(first=0, last=2, name='A'), Definition(first=1, last=2, name='A.f')]
+    >>> text = "class A:\n    # f\n    def f(self):\n        pass\n"
+    >>> breaks(text, "python").definitions[1]
+    Definition(first=1, last=3, name='A.f', begins=2, body=(3, 8))
     """
     name = grammar_name(language, path, text)
     source = text.encode("utf-8", "replace")
@@ -95,7 +98,26 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
             return Unparsed(f"the grammar of {name} does not load on this machine")
         return Unparsed(f"the grammar of {name} gave up")
     depths, definitions = reply
-    return Breaks(depths, [Definition(*found) for found in definitions])
+    told = [
+        Definition(first, last, called, begins, (row, column))
+        for first, last, called, begins, (row, column) in definitions
+    ]
+    return Breaks(depths, told)
+
+
+def signatures_above(
+    definitions: Sequence[Definition], lines: Sequence[str], first: int
+) -> list[str]:
+    """The signatures, the outer first, of what the line ``first`` is in the middle of."""
+    found = []
+    for definition in definitions:
+        if definition.first > first:
+            break
+        if definition.begins < first <= definition.last:
+            row, column = definition.body
+            ends = [lines[row][:column]] if row < first and column else []
+            found.append("".join([*lines[definition.begins : min(row, first)], *ends]).rstrip())
+    return found
 
 
 def symbol(definitions: Sequence[Definition], first: int, last: int) -> str | None:

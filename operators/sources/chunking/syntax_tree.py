@@ -28,7 +28,9 @@ _SECONDS, _SECONDS_A_BYTE, _MOST_SECONDS = 0.5, 5e-6, 3.0
 _READ = 16384
 
 Span = tuple[int, int]  # first and last line
-Found = tuple[int, int, str]  # a definition: first and last line from 0, qualified name
+Found = tuple[int, int, str, int, tuple[int, int]]
+"""A definition: first and last line from 0, qualified name; the line where it begins without its
+comments, and the line and column where its signature ends."""
 
 _WRAPPER = re.compile(r"^(decorated_definition|template_declaration|export_statement)$")
 _BODY = re.compile(
@@ -149,7 +151,7 @@ class _Walk:
             if qualifier and not is_absolute(node):
                 named = f"{qualifier}{self.grammar.separator}{named}"
             qualifier = named[:MAX_SYMBOL]
-            self._define(span, qualifier, level)
+            self._define(span, qualifier, self._signature(node, level), level)
             if holds_for_the_rest(node):
                 level.qualifier = qualifier
         elif node.is_named and not about:
@@ -164,17 +166,30 @@ class _Walk:
             self.spans.add((level.lead, level.lead_last))
         return inner
 
-    def _define(self, span: Span, name: str, level: _Level) -> None:
+    def _signature(self, node: Node, level: _Level) -> tuple[int, tuple[int, int]]:
+        """Where a definition begins, with its decorators, and where its body does."""
+        first = level.row if level.wraps else node.start_point[0]
+        body = node.child_by_field_name("body") or next(
+            (child for child in node.children if _BODY.search(child.type)), None
+        )
+        if body is None or body.start_point[0] < first:
+            return first, (node.start_point[0] + 1, 0)
+        row, column = body.start_point
+        return first, (row, len(self.lines[row][:column].decode("utf-8", "replace")))
+
+    def _define(
+        self, span: Span, name: str, signature: tuple[int, tuple[int, int]], level: _Level
+    ) -> None:
         """Note a definition; it goes on the one right before it if both are clauses of one."""
         before = level.clauses
         if self.grammar.clauses and before in self.definitions and before[1] == name:
-            del self.definitions[before]
+            signature = self.definitions.pop(before)[3:]
             self.spans.discard(before[0])
             span = (before[0][0], span[1])
             if span[1] > span[0]:
                 self.spans.add(span)
         level.clauses = (span, name)
-        self.definitions[level.clauses] = (*span, name)
+        self.definitions[level.clauses] = (*span, name, *signature)
 
     def _hand_on(self, done: _Level, level: _Level) -> None:
         """Comments that end a node, no further right than it begins, belong to what follows.
@@ -192,9 +207,9 @@ class _Walk:
             self.spans.discard(done.span)
             if shorter[1] > first:
                 self.spans.add(shorter)
-        if self.definitions.pop((done.span, done.qualifier), None):
+        if found := self.definitions.pop((done.span, done.qualifier), None):
             level.clauses = (shorter, done.qualifier)
-            self.definitions[level.clauses] = (*shorter, done.qualifier)
+            self.definitions[level.clauses] = (*shorter, *found[2:])
 
     def _distrust(self, levels: Sequence[_Level]) -> None:
         """Forget the pieces whose head, not only their body, the parser did not understand."""

@@ -50,6 +50,18 @@ def grown(around: pl.DataFrame, *places: int, **how: Any) -> pl.DataFrame:
     return whole_passages(hits(around, *places), around, **{"longest": 10 * SIZE, **how})
 
 
+def test_a_passage_from_the_middle_of_a_definition_has_its_signature_above_it() -> None:
+    signatures = ["class Lock:", "class Lock:\n    def release(self):", None]
+    around = document(*"aab").with_columns(signatures=pl.Series(signatures, dtype=pl.String))
+    found = grown(around, 0, 1, 2)
+    assert read(found) == [[0, 1, 2]]
+    assert found["text"][0].startswith(f"class Lock:\n...\n{around['text'][0]}\n")
+    assert "release" not in found["text"][0]  # which the passage has from its first line on
+    alone = grown(around, 1)
+    assert alone["text"][0] == f"{signatures[1]}\n...\n{around['text'][1]}"
+    assert alone["source_label"][0] == "[docs: a.md:3-4]"
+
+
 def test_neighbours_are_one_passage_in_the_documents_order_at_the_best_ones_place() -> None:
     around = document(*"aaabbb")
     found = grown(around, 2, 5, 1)

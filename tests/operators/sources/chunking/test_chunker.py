@@ -193,7 +193,7 @@ def test_the_real_code_of_this_project_is_kept_and_its_small_functions_are_whole
         lines = text.split("\n")
         found = breaks(text, "python")
         assert isinstance(found, Breaks)
-        for first, last, _ in found.definitions:
+        for first, last, *_ in found.definitions:
             if sum(len(line.split()) for line in lines[first : last + 1]) <= 100:
                 assert any(a <= first + 1 and last < b for a, b in stretches), (file, first)
 
@@ -330,5 +330,7 @@ def test_a_chunk_of_code_names_the_definitions_that_begin_in_it() -> None:
         *(f"Lock.m{n}" for n in range(40)),
     ]
     assert len(told) > 1
+    above = [json.loads(metadata).get("signatures_above") for metadata in made["metadata"]]
+    assert above == [None, *["class Lock"] * (len(above) - 1)]
     for names, text in zip(told, made["text"], strict=True):
         assert all(f"{name.split('.')[-1]}" in text for name in names)

@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from code_samples import SAMPLES, check, marked, parsed, sample
+from code_samples import SAMPLES, check, marked, parsed, sample, spans
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +24,7 @@ from operators.sources.chunking.code_breaks import (
     Definition,
     Unparsed,
     breaks,
+    signatures_above,
     symbol,
 )
 from operators.sources.chunking.grammars import GRAMMARS, grammar_name, loaded
@@ -40,7 +41,7 @@ def test_definitions_have_their_qualified_name_and_lines_with_what_leads_them(
     language: str,
 ) -> None:
     text = sample(language)
-    assert sorted(parsed(text, language).definitions) == marked(text)
+    assert sorted(spans(parsed(text, language))) == marked(text)
 
 
 @pytest.mark.parametrize("language", SAMPLES)
@@ -133,7 +134,7 @@ def test_definitions_in_real_python_are_those_that_python_finds(where: str) -> N
         check(text, found)
         lines = text.split("\n")
         actual = []
-        for first, last, name in found.definitions:
+        for first, last, name in spans(found):
             while lines[first].lstrip().startswith("#"):
                 first += 1
             while not lines[last].partition("#")[0].strip():  # comments at the end of a body
@@ -142,6 +143,68 @@ def test_definitions_in_real_python_are_those_that_python_finds(where: str) -> N
         assert sorted(actual) == expected
         number += len(expected)
     assert number > 100
+
+
+def test_signatures_in_real_python_end_where_the_body_begins() -> None:
+    number = 0
+    for text in islice(real_python(), 0, 300, 3):
+        lines = text.split("\n")
+        begin = {
+            min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        }
+        for one in parsed(text, "python").definitions:
+            signature = "".join(signatures_above([one], [f"{line}\n" for line in lines], one.last))
+            assert one.begins in begin
+            if one.last > one.body[0]:
+                assert signature.startswith(lines[one.begins])
+                ast.parse(dedent(signature) + "\n        pass")
+                number += 1
+    assert number > 100
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "line", "above"),
+    [
+        (
+            "rust",
+            "impl<T> Foo<T> {\n    pub fn bar(&self) -> u8 {\n        1\n    }\n}\n",
+            2,
+            ["impl<T> Foo<T>", "    pub fn bar(&self) -> u8"],
+        ),
+        (
+            "java",
+            "class A\n{\n    @Override\n    int f(int a)\n    {\n        return 1;\n    }\n}\n",
+            5,
+            ["class A", "    @Override\n    int f(int a)"],
+        ),
+        (
+            "javascript",
+            "export class K {\n  m(a) {\n    return 1;\n  }\n}\n",
+            2,
+            ["export class K", "  m(a)"],
+        ),
+        (
+            "ruby",
+            "class C < D\n  def f(a)\n    1\n    2\n  end\nend\n",
+            3,
+            ["class C < D", "  def f(a)"],
+        ),
+        ("c", "static int\nfoo(int a)\n{\n\treturn 1;\n}\n", 3, ["static int\nfoo(int a)"]),
+        (
+            "python",
+            "# é\nclass A:\n    def é(self): return (1,\n       2)\n",
+            3,
+            ["class A:", "    def é(self):"],
+        ),
+    ],
+)
+def test_the_signatures_above_a_line_end_before_the_body(
+    language: str, text: str, line: int, above: list[str]
+) -> None:
+    found = parsed(text, language).definitions
+    assert signatures_above(found, text.splitlines(keepends=True), line) == above
 
 
 def test_definitions_in_real_c_end_with_their_closing_brace() -> None:
@@ -209,7 +272,7 @@ def test_a_text_that_takes_the_parser_too_much_is_given_up_and_the_next_one_is_p
     assert breaks("a < " * 20_000, "java") == Unparsed("the grammar of java gave up")
     assert time.perf_counter() - began < 30
     assert peak_memory() - before < 100 << 20
-    assert parsed("int f() {\n}\n", "c").definitions == [Definition(0, 1, "f")]
+    assert spans(parsed("int f() {\n}\n", "c")) == [(0, 1, "f")]
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\n\n", "x", "\r\n", "x = 1\r\ny = 2", "\udc80\0\n"])
@@ -326,10 +389,10 @@ def test_an_interface_of_ocaml_has_its_own_grammar() -> None:
     text = "(** about f *)\nval f : int ->\n  int\nmodule M : sig\n  type t\nend\n"
     found = breaks(text, "ocaml", "a.mli")
     assert isinstance(found, Breaks)
-    assert found.definitions == [
-        Definition(0, 2, "f"),
-        Definition(3, 5, "M"),
-        Definition(4, 4, "M.t"),
+    assert spans(found) == [
+        (0, 2, "f"),
+        (3, 5, "M"),
+        (4, 4, "M.t"),
     ]
 
 
@@ -343,11 +406,11 @@ def test_what_follows_a_package_statement_is_inside_of_the_package() -> None:
 def test_clauses_apart_from_each_other_are_definitions_of_their_own() -> None:
     text = "f 0 = 1\nf n =\n  2\n\ng = f\n\nf' = 3\ng 1 = 2\n"
     found = parsed(text, "haskell")
-    assert found.definitions == [
-        Definition(0, 2, "f"),
-        Definition(4, 4, "g"),
-        Definition(6, 6, "f'"),
-        Definition(7, 7, "g"),
+    assert spans(found) == [
+        (0, 2, "f"),
+        (4, 4, "g"),
+        (6, 6, "f'"),
+        (7, 7, "g"),
     ]
 
 
@@ -377,7 +440,7 @@ def test_clauses_apart_from_each_other_are_definitions_of_their_own() -> None:
 def test_a_definition_of_a_special_form_has_its_name(
     language: str, text: str, name: str, lines: tuple[int, int]
 ) -> None:
-    assert parsed(text, language).definitions == [Definition(*lines, name)]
+    assert spans(parsed(text, language)) == [(*lines, name)]
 
 
 @pytest.mark.parametrize(
