@@ -26,6 +26,8 @@ from operators.review.changed_names import used_names as names_used
 from operators.review.changes import Change, read_change
 from operators.sources.git.range_facts import line_commits as commits_of_lines
 
+NOTHING = "the collection tells nothing about this change that its diff does not show"
+
 
 @tag(stage="change")
 def change(patch: bytes) -> Change:
@@ -116,9 +118,9 @@ def evidence(
 
 
 @tag(stage="context")
-def review_notes(change: Change, told: Sequence[str] = ()) -> pl.DataFrame:
+def review_notes(change: Change, evidence: pl.DataFrame, told: Sequence[str] = ()) -> pl.DataFrame:
     """What was left out of the patch, and what the collection lacks."""
-    notes = [*told, *change.notes]
+    notes = [*told, *change.notes, *([NOTHING] if evidence.is_empty() else [])]
     return pl.DataFrame({"query_id": [0] * len(notes), "note": notes}, schema=NOTES)
 
 

@@ -235,6 +235,14 @@ def test_a_text_without_a_diff_is_said_to_be_none(app: App, tmp_path: Path) -> N
     assert "the text is no diff: give the output of `git diff`" in done.stderr
 
 
+def test_a_change_of_which_nothing_is_known_is_told_as_such(app: App, tmp_path: Path) -> None:
+    lines = ["--- a/0.txt", "+++ b/0.txt", "@@ -1 +1 @@", "-1", "+2", ""]
+    (tmp_path / "number.patch").write_text("\n".join(lines))
+    out = app.reviewed(str(tmp_path / "number.patch"))
+    assert out["entries"] == []
+    assert "tells nothing about this change" in out["context"]
+
+
 def test_a_base_that_the_collection_has_not_seen_is_refused(app: App) -> None:
     git(app.folder, "checkout", "-q", "--detach", app.head)
     git(app.folder, "commit", "-q", "--allow-empty", "-m", "Unseen")
