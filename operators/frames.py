@@ -269,8 +269,9 @@ SURROUNDINGS = pl.Schema(
         "start_line": pl.UInt32(),
         "end_line": pl.UInt32(),
         "anchor": pl.String(),
+        "version": pl.String(),
         "text": pl.String(),
-        "signatures": pl.String(),  # what the chunk begins in the middle of; null: nothing
+        "signatures": pl.String(),  # of what the chunk begins in the middle of; null: nothing
     }
 )
 """Chunks of the documents of a list, those around its hits: see the node ``surroundings``."""

@@ -22,6 +22,7 @@ class _Chunk(NamedTuple):
     start: int | None
     end: int | None
     anchor: str | None
+    version: str | None
     text: str
     signatures: str | None = None  # of what it begins in the middle of
 
@@ -51,7 +52,7 @@ def whole_passages(
     versions lack does not grow: what stands around it is outdated.
 
     A passage of code that begins in the middle of a definition has the signatures of what it stands
-    under above it, and a line ``...`` between them.
+    under above it, and a line ``...`` between them, if no better passage has them.
 
     ``around`` is ``SURROUNDINGS``. The column ``parts`` tells the chunks of each passage.
     """
@@ -107,7 +108,13 @@ def _next(
     """The chunk beside a run that it takes in next: of its section first, there a hit first."""
     first, last = run
     sides = [(first - 1, first), (last + 1, last)]
-    free = [(near, edge) for near, edge in sides if near in document and near not in taken]
+    free = [
+        (near, edge)
+        for near, edge in sides
+        if near in document
+        and near not in taken
+        and document[near].version == document[edge].version  # the label tells one
+    ]
     own = [near for near, edge in free if _goes_on(document[near], document[edge])]
     of_hits = [near for near in own if near in hits]
     others = [near for near, _ in free if near in hits]
@@ -125,7 +132,10 @@ def _told(
     columns = ("text", "start_line", "end_line", "source_label", "source_url")
     values: dict[str, list[Any]] = {name: ordered[name].to_list() for name in columns}
     parts = [[chunk_id] for chunk_id in ordered["chunk_id"].to_list()]
-    for row, chunks in passages.items():
+    # the lines that a question has of a document so far
+    told: dict[tuple[int, str], set[str]] = defaultdict(set)
+    of = list(zip(ordered["query_id"], ordered["document_id"], strict=True))
+    for row, chunks in sorted(passages.items()):
         if len(chunks) > 1:
             parts[row] = [chunk.chunk_id for chunk in chunks]
             old = values["start_line"][row], values["end_line"][row]
@@ -134,16 +144,18 @@ def _told(
             values["start_line"][row], values["end_line"][row] = new
             for name in ("source_label", "source_url"):
                 values[name][row] = with_lines(values[name][row], old, new)
-        if chunks[0].signatures:
-            values["text"][row] = f"{chunks[0].signatures}\n...\n{values['text'][row]}"
-    told = replaced(
+        above = chunks[0].signatures
+        if above and not told[of[row]].issuperset(above.split("\n")):
+            values["text"][row] = f"{above}\n...\n{values['text'][row]}"
+        told[of[row]].update(values["text"][row].split("\n"))
+    whole = replaced(
         ordered,
         *(pl.Series(name, of, ordered.schema[name]) for name, of in values.items()),
         pl.Series("parts", parts, pl.List(pl.Int64)),
     )
     kept = np.array([row for row in range(ordered.height) if row not in gone], dtype=np.int64)
     ranks = pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
-    return take(told, kept).with_columns(rank=ranks)
+    return take(whole, kept).with_columns(rank=ranks)
 
 
 def _text(parts: Sequence[str]) -> str:

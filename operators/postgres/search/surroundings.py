@@ -48,7 +48,7 @@ def _read(
     }
     keys = sorted({key for key, _ in wanted})
     return conn.execute(
-        "SELECT document_key::text, ordinal, chunk_id, start_line, end_line, anchor, text,"
+        "SELECT document_key::text, ordinal, chunk_id, start_line, end_line, anchor, version, text,"
         f" CASE WHEN strpos(metadata, '\"{SIGNATURES}\"') > 0"
         f" THEN metadata::jsonb ->> '{SIGNATURES}' END"
         " FROM chunks WHERE corpus = %s AND document_key = ANY(%s::uuid[])"

@@ -17,6 +17,9 @@ from operators.foundation.extras import installing
 from operators.sources.chunking.grammars import grammar_name, installed, loaded
 from operators.sources.sandbox import Passing, Sandbox, Stopped
 
+MOST_LINES = 4
+"""Of a signature above a passage: long ones have a line a parameter."""
+
 MAX_PARSED = 1_000_000
 """Bytes; a larger text is data or generated."""
 
@@ -108,7 +111,10 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
 def signatures_above(
     definitions: Sequence[Definition], lines: Sequence[str], first: int
 ) -> list[str]:
-    """The signatures, the outer first, of what the line ``first`` is in the middle of."""
+    """The signatures, the outer first, of what the line ``first`` is in the middle of.
+
+    Each has its first ``MOST_LINES``.
+    """
     found = []
     for definition in definitions:
         if definition.first > first:
@@ -116,7 +122,8 @@ def signatures_above(
         if definition.begins < first <= definition.last:
             row, column = definition.body
             ends = [lines[row][:column]] if row < first and column else []
-            found.append("".join([*lines[definition.begins : min(row, first)], *ends]).rstrip())
+            signature = [*lines[definition.begins : min(row, first)], *ends]
+            found.append("".join(signature[:MOST_LINES]).rstrip())
     return found
 
 

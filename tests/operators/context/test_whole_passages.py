@@ -62,6 +62,18 @@ def test_a_passage_from_the_middle_of_a_definition_has_its_signature_above_it() 
     assert alone["source_label"][0] == "[docs: a.md:3-4]"
 
 
+def test_a_signature_stands_above_the_best_passage_under_it_alone() -> None:
+    signatures = pl.Series(["class Lock:"] * 5, dtype=pl.String)
+    found = grown(document(*"abcde").with_columns(signatures=signatures), 3, 0)
+    assert [text.startswith("class Lock:") for text in found["text"]] == [True, False]
+
+
+def test_sections_of_two_releases_stay_apart() -> None:
+    around = document(*"abb")
+    versions = around.with_columns(version=pl.Series(["2.0", "2.0", "1.0"]))
+    assert read(grown(versions, 1, 2, 0, grown=3, longest_grown=9 * SIZE)) == [[0, 1], [2]]
+
+
 def test_neighbours_are_one_passage_in_the_documents_order_at_the_best_ones_place() -> None:
     around = document(*"aaabbb")
     found = grown(around, 2, 5, 1)
