@@ -3,7 +3,7 @@
 One question is a batch of one. Overriding ``queries`` with a frame of many rows runs a batch.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -66,10 +66,12 @@ def reduced_queries__off(queries: pl.DataFrame) -> pl.DataFrame:
 
 @tag(stage="question", frame="TRIGGER_WEIGHTS")
 def trigger_weights(
-    queries: pl.DataFrame, source_weights: dict[str, dict[str, float]]
+    queries: pl.DataFrame,
+    source_weights: dict[str, dict[str, float]],
+    reason_corpora: Sequence[str] = ("history",),
 ) -> pl.DataFrame:
-    """The weight of each corpus for the trigger of the question."""
-    return weighting.trigger_weights(queries, source_weights)
+    """The weight of each corpus for the trigger of the question; asked why, commits count fully."""
+    return weighting.trigger_weights(queries, source_weights, of_reasons=reason_corpora)
 
 
 @tag(stage="question", frame="LEXICAL_WEIGHT")

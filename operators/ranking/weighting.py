@@ -5,7 +5,8 @@ weights of its triggers, so that the change from one trigger to another is a gra
 may have a weight for every trigger, ``{rust: 1.1}``.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,10 @@ import polars as pl
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import TRIGGER_WEIGHTS
 from operators.ranking.total_order import ranked
+
+_ASKS_WHY = re.compile(
+    r"\b(why|since\s+when|what\s+changed|when\s+(was|were|did))\b", re.IGNORECASE
+)
 
 SourceWeights = Mapping[str, Mapping[str, float]]  # corpus -> trigger -> weight
 Mix = Sequence[tuple[str, float]]
@@ -58,20 +63,29 @@ def mix_weight(mix: Mix, weights: Mapping[str, float]) -> float:
     return weighted / total if total > 0 else 1.0
 
 
-def trigger_weights(queries: pl.DataFrame, source_weights: SourceWeights) -> pl.DataFrame:
+def trigger_weights(
+    queries: pl.DataFrame, source_weights: SourceWeights, *, of_reasons: Collection[str] = ()
+) -> pl.DataFrame:
     """``TRIGGER_WEIGHTS``: the weight of every corpus for the triggers of each of ``QUERIES``.
 
-    A trigger that ``source_weights`` does not name weighs 1.
+    A trigger that ``source_weights`` does not name weighs 1. Where a question asks why something is
+    so, or since when, the corpora ``of_reasons`` weigh 1 at least: commits give reasons.
     """
+    why = {
+        query_id
+        for query_id, texts in queries["query_id", "texts"].iter_rows()
+        if any(map(_ASKS_WHY.search, texts or ()))
+    }
     mixes = {
         query_id: [(one["trigger"], one["share"]) for one in shares or ()]
         for query_id, shares in queries["query_id", "trigger"].iter_rows()
     }
-    rows = [
-        (query_id, corpus, mix_weight(mix, source_weights[corpus]))
-        for query_id, mix in mixes.items()
-        for corpus in sorted(source_weights)
-    ]
+    rows = []
+    for query_id, mix in mixes.items():
+        for corpus in sorted(source_weights):
+            weight = mix_weight(mix, source_weights[corpus])
+            least = 1.0 if query_id in why and corpus in of_reasons else 0.0
+            rows.append((query_id, corpus, max(weight, least)))
     return pl.DataFrame(rows, schema=TRIGGER_WEIGHTS, orient="row")
 
 

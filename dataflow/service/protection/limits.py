@@ -81,7 +81,7 @@ class Turns:
         held = {one: _waiting(callers) for one, callers in self._queues.items()}
         held[address] = held.get(address, 0) + 1
         most = max(held, key=lambda one: (held[one], one == address))
-        queues = {one: len(queue) for one, queue in self._queues.get(most, {}).items()}
+        queues = {one: _open(queue) for one, queue in self._queues.get(most, {}).items()}
         if most == address:
             queues[caller] = queues.get(caller, 0) + 1
         longest = max(queues, key=lambda one: (queues[one], one == caller))
@@ -110,7 +110,11 @@ class Turns:
 
 
 def _waiting(callers: dict[str, deque[asyncio.Future[None]]]) -> int:
-    return sum(not one.done() for queue in callers.values() for one in queue)
+    return sum(map(_open, callers.values()))
+
+
+def _open(queue: deque[asyncio.Future[None]]) -> int:
+    return sum(not one.done() for one in queue)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from operators.errors import CrosscorpusError, UnknownName
+from operators.frames import QUERIES
 from operators.ranking.weighting import (
     mix_weight,
     read_trigger,
@@ -117,6 +118,26 @@ def test_each_score_is_times_the_mean_weight_of_its_querys_mix(
     if (weights["weight"] != 1.0).any():  # else the list stays as it is
         order = sorted(expected, key=lambda n: (found[n][0], -expected[n], n))
         assert result["chunk_id"].to_list() == order
+
+
+@pytest.mark.parametrize(
+    ("question", "weight"),
+    [
+        ("Why are buckets not refilled by a timer?", 1.0),
+        ("since when is the limit 5?", 1.0),
+        ("how are buckets refilled when they are empty?", 0.5),
+    ],
+)
+def test_asked_why_the_corpora_of_reasons_are_not_weighed_down(
+    question: str, weight: float
+) -> None:
+    rows = [
+        {"query_id": 0, "texts": [question], "trigger": [{"trigger": "question", "share": 1.0}]}
+    ]
+    queries = pl.DataFrame(rows, schema=QUERIES)
+    low = {"history": {"question": 0.5}, "wiki": {"question": 0.5}}
+    found = trigger_weights(queries, low, of_reasons=["history"])
+    assert dict(found["corpus", "weight"].iter_rows()) == {"history": weight, "wiki": 0.5}
 
 
 def test_without_a_trigger_every_source_weighs_one(make_hits: Make, make_queries: Make) -> None:

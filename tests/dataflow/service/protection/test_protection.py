@@ -15,7 +15,7 @@ import httpx2
 import psycopg
 import pytest
 import uvicorn
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dataflow.service.protection.connections import MOST, Connection
@@ -198,6 +198,7 @@ def test_names_that_a_caller_makes_up_share_the_turns_of_its_address() -> None:
 
 
 @given(st.lists(st.sampled_from([("a", "x"), ("a", "y"), ("b", "x"), ("c", "z")]), max_size=30))
+@example([*[("a", "x")] * 7, *[("a", "y")] * 4, *[("b", "x")] * 2])
 def test_every_question_is_worked_on_or_refused_and_each_place_comes_back(
     questions: list[Question],
 ) -> None:
