@@ -150,7 +150,7 @@ def related__links(
     by_pull_request: float = 0.7,
     linked_reviews: int = 30,
 ) -> pl.DataFrame:
-    """The list with what reviews say of files, and a pull request's best passage of its others."""
+    """The list where reviews lift their files, and threads of a good pull request come first."""
     return of_links(
         weighted,
         corpora=linked_corpora,

@@ -13,6 +13,7 @@ from time import sleep
 from operators.errors import CrosscorpusError
 
 AGAIN_S = 0.1
+"""Seconds between two stops of what has not ended."""
 
 
 class Cancelled(CrosscorpusError):

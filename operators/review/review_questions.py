@@ -113,21 +113,19 @@ def of_change(
         rows.append({"purpose": "caller", "text": f"{name} {title or ''}", **named})
     names = " ".join(changed[:MOST_CHANGED])
     lines = " ".join(_new_text(change, path) for path in _old_files(change))
-    told = f"{said} {names} {lines}"
-    speaks = re.search(r"[^\W\d_]{3}", told) is not None  # numbers alone would find anything
-    if speaks:
-        rows.append({"purpose": "related", "text": told})
-        rows.append({"purpose": "test", "text": f"test {told}"})
     for path in _old_files(change):
         text = f"{path} {said} {_new_text(change, path)}"
         rows.append({"purpose": "remark", "about": path, "text": text, "path_prefix": path})
-    if speaks:
-        rows.append({"purpose": "remark", "text": f"{said} {names}"})
     rows += [{"purpose": "commit", "about": one, "text": one} for one in commits[:MOST_COMMITS]]
-    if speaks and not commits:  # no repository tells which ones
+    told = f"{said} {names} {lines}"
+    if not re.search(r"[^\W\d_]{3}", told):  # numbers alone would find anything
+        return _frame(rows, corpora, repo, as_of)
+    rows.append({"purpose": "related", "text": told})
+    rows.append({"purpose": "test", "text": f"test {told}"})
+    rows.append({"purpose": "remark", "text": f"{said} {names}"})
+    if not commits:  # no repository tells which ones
         rows += [{"purpose": "commit", "text": f"{path} {said}"} for path in _old_files(change)[:3]]
-    if speaks:
-        rows.append({"purpose": "page", "text": told})
+    rows.append({"purpose": "page", "text": told})
     return _frame(rows, corpora, repo, as_of)
 
 

@@ -40,8 +40,8 @@ class Definition(NamedTuple):
     first: int  # of its comments and decorators, where it has some
     last: int
     name: str
-    begins: int = 0  # without its comments: the line of its signature, or of its decorators
-    body: tuple[int, int] = (0, 0)  # the line and column where the signature ends
+    begins: int  # without its comments: the line of its signature, or of its decorators
+    body: tuple[int, int]  # the line and column where the signature ends
 
 
 class Breaks(NamedTuple):

@@ -305,10 +305,10 @@ def test_code_torn_anywhere_has_sane_breaks(data: st.DataObject, language: str) 
 
 def test_the_symbol_of_lines_is_the_definition_that_has_most_of_them() -> None:
     found = [
-        Definition(0, 20, "A"),
-        Definition(2, 5, "A.f"),
-        Definition(6, 9, "A.g"),
-        Definition(22, 23, "h"),
+        Definition(0, 20, "A", 0, (1, 0)),
+        Definition(2, 5, "A.f", 2, (3, 0)),
+        Definition(6, 9, "A.g", 6, (7, 0)),
+        Definition(22, 23, "h", 22, (23, 0)),
     ]
     assert symbol(found, 0, 20) == "A"
     assert symbol(found, 3, 4) == "A.f"
