@@ -58,6 +58,7 @@ def whole_passages__section(
     context_order: pl.DataFrame,
     surroundings: pl.DataFrame,
     passage_characters: int = 1_000,
+    joined_passages: int = 8,
     grown_passages: int = 3,
     grown_characters: int = 1_500,
 ) -> pl.DataFrame:
@@ -66,6 +67,7 @@ def whole_passages__section(
         context_order,
         surroundings,
         longest=passage_characters,
+        best=joined_passages,
         grown=grown_passages,
         longest_grown=grown_characters,
     )
@@ -74,10 +76,15 @@ def whole_passages__section(
 @tag(stage="context", frame="FUSED")
 @config.when(whole_passages_variant="joined")
 def whole_passages__joined(
-    context_order: pl.DataFrame, surroundings: pl.DataFrame, passage_characters: int = 1_000
+    context_order: pl.DataFrame,
+    surroundings: pl.DataFrame,
+    passage_characters: int = 1_000,
+    joined_passages: int = 8,
 ) -> pl.DataFrame:
     """The passages, neighbours of one document as one."""
-    return whole_passages(context_order, surroundings, longest=passage_characters)
+    return whole_passages(
+        context_order, surroundings, longest=passage_characters, best=joined_passages
+    )
 
 
 @tag(stage="context", frame="FUSED")

@@ -153,9 +153,17 @@ def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
 
 
 def short_label(text: str) -> str:
-    """``text`` for a label: on one line, cut in its middle where it is long."""
+    """``text`` for a label: on one line, words cut out of its middle where it is long.
+
+    >>> short_label("retry " * 40)[84:104]
+    'retry retry…retry re'
+    """
+    if len(text) <= LONGEST:
+        return label_text(text)
     half = LONGEST // 2
-    return label_text(text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}")
+    start, end = text[:half], text[1 - half :]
+    start, end = start.rpartition(" ")[0] or start, end.partition(" ")[2] or end
+    return label_text(f"{start}…{end}")
 
 
 def _url(

@@ -37,14 +37,15 @@ def whole_passages(
     around: pl.DataFrame,
     *,
     longest: int,
+    best: int = 0,
     grown: int = 0,
     longest_grown: int = 0,
 ) -> pl.DataFrame:
     """``ordered`` (``FUSED``, by rank) with neighbouring hits of one document as one passage.
 
     It stands at the place of the best of them, with that one's ids, all of their text, and their
-    lines in ``start_line``, ``end_line``, label and link. It has at most ``longest`` characters,
-    if no chunk has more.
+    lines in ``start_line``, ``end_line``, label and link. The first ``best`` hits of a question,
+    which any budget holds, are joined whatever they have; others to at most ``longest`` characters.
 
     The first ``grown`` passages of a question grow to their section or definition, up to
     ``longest_grown`` characters: they take in what comes before under the same heading, then what
@@ -65,6 +66,7 @@ def whole_passages(
     hits: dict[tuple[int, tuple[str, str]], dict[int, int]] = defaultdict(dict)
     current = ordered.select("rank", pl.col("last_version").is_null()).rows()
     most_of = [longest_grown if is_current and rank < grown else 0 for rank, is_current in current]
+    first = (ordered["rank"] < best).to_list()
     for row, (query, *chunk) in enumerate(ordered["query_id", "corpus", "chunk_id"].iter_rows()):
         if at := places.get((chunk[0], chunk[1])):
             hits[query, at[0]][at[1]] = row
@@ -72,18 +74,19 @@ def whole_passages(
     gone: set[int] = set()
     for (_, name), rows in hits.items():
         most = {place: most_of[row] for place, row in rows.items()}
-        for first, last in _runs(documents[name], most, longest):
-            inside = sorted(row for place, row in rows.items() if first <= place <= last)
-            passages[inside[0]] = [documents[name][place] for place in range(first, last + 1)]
+        shown = {place for place, row in rows.items() if first[row]}
+        for start, end in _runs(documents[name], most, shown, longest):
+            inside = sorted(row for place, row in rows.items() if start <= place <= end)
+            passages[inside[0]] = [documents[name][place] for place in range(start, end + 1)]
             gone.update(inside[1:])
     return _told(ordered, passages, gone)
 
 
-def _runs(document: Document, hits: Mapping[int, int], longest: int) -> list[Run]:
+def _runs(document: Document, hits: Mapping[int, int], shown: set[int], longest: int) -> list[Run]:
     """The passages of a document, no chunk in two.
 
     ``hits``: the ordinals of its hits, the best first, each with the characters up to which it may
-    grow to its section; 0: it does not.
+    grow to its section; 0: it does not. ``shown``: those that are shown in any case.
     """
     runs: list[Run] = []
     taken: set[int] = set()
@@ -93,7 +96,8 @@ def _runs(document: Document, hits: Mapping[int, int], longest: int) -> list[Run
         first = last = hit
         length = len(document[hit].text)
         while (near := _next(document, hits, taken, (first, last), grown > 0)) is not None:
-            length += len(document[near].text)
+            if not (hit in shown and near in shown):
+                length += len(document[near].text)
             if length > (grown or longest):
                 break
             first, last = min(first, near), max(last, near)

@@ -439,7 +439,8 @@ def attributed(server_dsn, words, tmp_path_factory):
 def test_every_passage_says_where_it_is_from_and_is_called_so_everywhere(attributed):
     explained = ["dispositions", "explain"]
     out = attributed.execute(
-        [*EVERYTHING, *explained], {**ASK, "context_budget": 100_000, "top_k": 20}
+        [*EVERYTHING, *explained],
+        {**ASK, "context_budget": 100_000, "top_k": 20, "joined_passages": 0},
     )
     labels = out["results"]["source_label"].to_list()
     assert len(set(labels)) == len(labels)

@@ -50,6 +50,13 @@ def grown(around: pl.DataFrame, *places: int, **how: Any) -> pl.DataFrame:
     return whole_passages(hits(around, *places), around, **{"longest": 10 * SIZE, **how})
 
 
+def test_the_best_hits_are_joined_whatever_their_length_and_others_up_to_a_limit() -> None:
+    around = document("a", "b", "c", "d")
+    assert read(grown(around, 1, 0, 3, 2, longest=SIZE, best=2)) == [[0, 1], [3], [2]]
+    assert read(grown(around, 1, 0, 3, 2, longest=SIZE, best=4)) == [[0, 1, 2, 3]]
+    assert read(grown(around, 1, 0, 3, 2, longest=SIZE)) == [[1], [0], [3], [2]]
+
+
 def test_a_passage_from_the_middle_of_a_definition_has_its_signature_above_it() -> None:
     signatures = ["class Lock:", "class Lock:\n    def release(self):", None]
     around = document(*"aab").with_columns(signatures=pl.Series(signatures, dtype=pl.String))
