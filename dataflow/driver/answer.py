@@ -115,6 +115,7 @@ class AnswerMethods:
     config: Config
     homes: dict[str, Home]
     execute: Callable[..., dict[str, Any]]
+    seen_by: Callable[..., "AnswerMethods"]
 
     def question_inputs(
         self, query: str | Sequence[str], *, must_exist: bool = False, **asked: Any
@@ -158,7 +159,10 @@ class AnswerMethods:
         }
         if must_exist:
             named = {name: inputs.get(name) for name in ("repos", "language")}
-            check_known_values(self.homes, visible_filters(self.config), **named)
+            homes = self.homes
+            if "principals" in inputs:
+                homes = self.seen_by(inputs["principals"]).homes
+            check_known_values(homes, visible_filters(self.config), **named)
         return inputs
 
     def ask(

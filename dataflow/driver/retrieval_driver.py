@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from copy import copy
 from functools import cached_property, partial
 from html import escape
 from pathlib import Path
@@ -41,7 +42,9 @@ from dataflow.execution.memo import Memo
 from dataflow.execution.plan import node_tags
 from dataflow.execution.scheduler import Scheduler
 from operators.context.question import LONGEST_TEXT
-from operators.errors import check_known
+from operators.errors import CrosscorpusError, check_known
+from operators.foundation.principals import principals as as_principals
+from operators.postgres.search.callers import seen_by
 from operators.postgres.search.timed_search import Asked
 from operators.ranking.weighting import read_trigger
 
@@ -143,6 +146,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
             self._bound["reranker"] = load_reranker(config.reranker)
         self._owned = owned
+        self._is_lent = False  # another driver owns all of it
         self._hooks = [a for a in graph.adapter.adapters if not isinstance(a, LooseInputs)]
         self._lock = threading.Lock()
         self._siblings: dict[str, RetrievalDriver] = {}
@@ -170,7 +174,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
                 of :mod:`dataflow.driver.reports`: ``provenance``, ``explain``, ...
             inputs: ``query`` (one text, or several ways to put one question), ``trigger``,
                 ``repos``, ``path_prefix``, ``language``, ``state``, ``as_of``, ``only_corpora``,
-                ``versions`` (a version, several, or ``newest`` or ``all``), ``now``; any
+                ``versions`` (a version, several, or ``newest`` or ``all``), ``now``;
+                ``principals``, the users and groups that the caller is (:meth:`seen_by`); any
                 parameter by its name (``top_k``, ``wiki.search_depth``), for this run only; and
                 ``timings``, a dict that receives the milliseconds each node took.
             overrides: values that stand in for nodes. ``queries`` takes a batch: a frame with at
@@ -184,6 +189,10 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             SearchError: every search failed.
             NodeTimeout: a deadline passed and ``on_corpus_error`` is ``raise``.
         """
+        if inputs and "principals" in inputs:
+            given = dict(inputs)
+            caller = self.seen_by(given.pop("principals"))
+            return caller.execute(final_vars, given, overrides)
         checked = self._checked(final_vars, inputs, overrides)
         with quiet_hamilton():
             out: dict[str, Any] = with_spans(self._run, self.stages, *checked)
@@ -219,6 +228,28 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
                 found["provenance"] = reports.provenance(found, how, given["timings"])
         return {name: {**found, **told}[name] for name in wanted}
 
+    def seen_by(self, principals: Sequence[str] | str) -> RetrievalDriver:
+        """This driver for one call of a caller who is all of ``principals``, a user and his groups.
+
+        All that it gives is what a collection would give that holds only the documents that the
+        caller may see. A collection without any rights is open to everyone. Without principals he
+        sees what everyone may. It shares all with this driver and needs no closing; make it anew
+        for each call, so that a right that is taken away holds.
+
+        Raises:
+            CrosscorpusError: a principal is no name.
+        """
+        try:
+            names = as_principals(principals)
+        except ValueError as error:
+            raise CrosscorpusError(f"principals: {error}") from error
+        caller, own = copy(self), seen_by(self._bound["store"], names)
+        caller._others = {name: seen_by(store, names) for name, store in self._others.items()}
+        caller.homes = homes_of(self.config, own, caller._others)
+        caller._bound = {**self._bound, "store": own, "homes": caller.homes}
+        caller._siblings, caller._is_lent = {}, True
+        return caller
+
     def trace(
         self,
         final_vars: Sequence[str],
@@ -235,6 +266,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         Returns:
             A mapping with the value of each name in ``final_vars``.
         """
+        if inputs and "principals" in inputs:
+            raise GraphError("a trace is of one caller: driver.seen_by(principals).trace(...)")
         wanted, given, instead = self._checked(final_vars, inputs, overrides)
         memo = Memo(before.records if before else None)
         with quiet_hamilton():
@@ -374,6 +407,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
     def close(self) -> None:
         """Stop the workers and close the store if the driver opened it."""
+        if self._is_lent:
+            return
         self._askers.shutdown(cancel_futures=True)
         self._scheduler.close()
         with self._lock:

@@ -21,6 +21,7 @@ from operators.postgres.write.embedding_cache import cache_embeddings, cached_em
 from operators.sources.chunking.chunker import CUT_AGAIN, CUT_BY_LINES, chunk_documents
 from operators.sources.dates.document_date import without_future_dates
 from operators.sources.protocol import Document, content_hash, document_frame
+from operators.sources.rights import Rights, with_rights
 
 Vectors = dict[str, NDArray[np.float32]]
 """text_hash -> vector, shape (dimensions,)."""
@@ -38,10 +39,17 @@ def dated_documents(documents: pl.DataFrame) -> pl.DataFrame:
     return without_future_dates(documents)
 
 
+@tag(stage="rights")
+def documents_with_rights(dated_documents: pl.DataFrame, rights: Rights) -> pl.DataFrame:
+    """The documents with the users and groups that may see them."""
+    return with_rights(dated_documents, rights)
+
+
 @tag(stage="chunk")
-def chunks(dated_documents: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
+def chunks(documents_with_rights: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
     """The documents' chunks, cut to the model's window: frame CHUNKS without ``embedding``."""
-    cut = chunk_documents(dated_documents, embedder.count_tokens, embedder.max_tokens)
+    documents = documents_with_rights.select(DOCUMENTS.names())
+    cut = chunk_documents(documents, embedder.count_tokens, embedder.max_tokens)
     return without_future_dates(cut)
 
 
@@ -93,7 +101,10 @@ def chunk_embeddings(
 
 @tag(stage="store")
 def ledger_entries(
-    dated_documents: pl.DataFrame, chunks: pl.DataFrame, batch: list[Document], fingerprint: str
+    documents_with_rights: pl.DataFrame,
+    chunks: pl.DataFrame,
+    batch: list[Document],
+    fingerprint: str,
 ) -> pl.DataFrame:
     """The documents with what the next run compares, and a ``note`` on how some were read."""
     why = pl.col("metadata").str.json_path_match(f"$.{CUT_BY_LINES}")
@@ -103,7 +114,7 @@ def ledger_entries(
     cut = cut.drop_nulls("cut").unique(key)
     unfinished = pl.lit(f"{fingerprint} {CUT_AGAIN}")  # the next run reads such a document again
     return (
-        dated_documents.with_columns(
+        documents_with_rights.with_columns(
             pl.Series("content_hash", [content_hash(d) for d in batch], dtype=pl.String),
             pl.lit(fingerprint).alias("fingerprint"),
             pl.Series("note", [d.note for d in batch], dtype=pl.String),

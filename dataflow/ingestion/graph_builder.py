@@ -10,7 +10,7 @@ from hamilton.lifecycle.base import LifecycleAdapter
 from dataflow.execution.built_graph import build, check_declared
 from dataflow.ingestion import graph
 
-INPUTS = frozenset({"batch", "fingerprint", "store", "embedder"})
+INPUTS = frozenset({"batch", "fingerprint", "rights", "store", "embedder"})
 
 
 def build_ingestion_graph(

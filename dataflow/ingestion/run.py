@@ -16,9 +16,11 @@ from operators.postgres.store import Store
 from operators.postgres.write.document_writer import Written, delete_documents
 from operators.postgres.write.ingestion_runs import COUNTS, begin_run
 from operators.postgres.write.ledger import Entry, record_failed_version, record_failure
+from operators.postgres.write.rights import rules_of
 from operators.sources.chunking import chunker
 from operators.sources.chunking.grammars import installed
 from operators.sources.protocol import Document, Key, ReadIssue, Source
+from operators.sources.rights import read_rights
 
 EVENT_SECONDS = 0.2
 """Between two reports of progress while no batch ends."""
@@ -141,6 +143,7 @@ class Run:
         self.store = store.embedding_in(embedder.space)  # another model may come in meanwhile
         self.embedder, self.source, self.on_event = embedder, source, on_event
         self.fingerprint = fingerprint(source, embedder.space)
+        self.rights = read_rights(rules_of(store) or "{}")  # who may see what it reads
         self.graph = build_ingestion_graph(**graph)
         self.report = IngestReport()  # the counts so far
         self.waiting: list[Document] = []  # read and not yet stored

@@ -36,6 +36,7 @@ def _store(run: Run, batch: list[Document]) -> None:
     inputs = {
         "batch": batch,
         "fingerprint": run.fingerprint,
+        "rights": run.rights,
         "store": run.store,
         "embedder": run.embedder,
     }

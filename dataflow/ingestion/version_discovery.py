@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from operators.foundation.principals import UNMARKED
 from operators.postgres.inspect.verify import FINDINGS
 from operators.postgres.schema.indexes import vacuum
 from operators.postgres.store import Store
@@ -95,8 +96,15 @@ def _of_corpus(
     for part in version_store.unsketched(store, corpus):
         made = [(k, at, text_sketches.sketch(text).astype("<u4").tobytes()) for k, at, text in part]
         version_store.keep_sketches(store, made)
-    documents = version_store.lineage_documents(store, corpus)
-    lineages = lineage.lineages(documents, version_store.corrections(store, corpus))
+    corrections = version_store.corrections(store, corpus)
+    # of one class of rights: what a caller does not see is no version of what he sees
+    lineages = pl.concat(
+        [lineage.LINEAGES.to_frame()]
+        + [
+            _named_apart(lineage.lineages(documents, corrections), access)
+            for access, documents in version_store.lineage_documents(store, corpus).items()
+        ]
+    )
     before = version_store.placed(store, corpus)
     changed = _changed(lineages, before.clear() if of.anew else before)
     whole = True
@@ -114,6 +122,14 @@ def _of_corpus(
         whole &= version_store.write_lineages(store, corpus, versions, read, rows, leaving)
         on_compared()
     return candidates if whole else None, len(changed)
+
+
+def _named_apart(lineages: pl.DataFrame, access: int) -> pl.DataFrame:
+    """``lineages`` with names that those of other classes of rights do not have."""
+    if access == UNMARKED:
+        return lineages
+    name = pl.col("lineage_id").str.slice(0, lineage.LONGEST_NAME) + f" [{access:x}]"
+    return lineages.with_columns(lineage_id=name)
 
 
 def _look_at_names(store: Store, corpus: str) -> None:

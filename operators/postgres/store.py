@@ -36,6 +36,7 @@ from operators.postgres.connection import (
     retrying,
 )
 from operators.postgres.errors import explained, is_node_away
+from operators.postgres.schema.caller_views import SETTING, drop_views, make_views, views_schema
 from operators.postgres.schema.migrate import schema_exists
 from operators.postgres.schema.tables import bring_up_to_date, check_vectors, shards_of
 from operators.postgres.state_cache import VersionedCache
@@ -50,6 +51,8 @@ PREFIX = "crosscorpus_"
 LONGEST_NAME = 63
 LONGEST_INLINE_DIMENSIONS = 2048
 INFO_SECONDS = 1.0
+MOST_CALLERS = 64
+"""Sets of classes of which a store remembers what they see."""
 COUNTED = 10_000
 """A corpus's chunks without a vector are counted up to this number: many take long to count."""
 
@@ -115,6 +118,7 @@ class StoreCache:
     versions: VersionedCache[pl.DataFrame] = field(default_factory=VersionedCache)
     pinned: VersionedCache[tuple[str, str]] = field(default_factory=VersionedCache)
     visible: VersionedCache[str] = field(default_factory=VersionedCache)
+    callers: dict[tuple[int, ...], StoreCache] = field(default_factory=dict)
 
 
 @dataclass
@@ -130,6 +134,7 @@ class Store(AbstractContextManager["Store"]):
     clustered: bool = False  # a node of a Citus cluster holds the tables
     replica: bool = False  # the server follows a primary, and can be behind it
     border: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see ``limited``
+    access: tuple[int, ...] | None = None  # the classes that its caller sees; None: all
     cache: StoreCache = field(default_factory=StoreCache, repr=False)
 
     def limited(self, border: Mapping[str, Mapping[str, Any]]) -> Store:
@@ -143,6 +148,21 @@ class Store(AbstractContextManager["Store"]):
                 :func:`operators.postgres.search.filters.within_border` takes them.
         """
         return replace(self, border=border)
+
+    def seen_by(self, access: Sequence[int]) -> Store:
+        """A view of this store for a caller who may see the documents of these classes alone.
+
+        Every statement reads views in the place of the tables
+        (:mod:`operators.postgres.schema.caller_views`), and none of them can be written to.
+        """
+        classes = tuple(sorted(access))
+        kept = self.cache.callers
+        if classes not in kept and len(kept) >= MOST_CALLERS:
+            kept.pop(next(iter(kept)), None)
+        views = views_schema(self.schema)
+        path = ", ".join([f'"{views}"', *self.search_path.split(", ")[1:]])
+        cache = kept.setdefault(classes, StoreCache())
+        return replace(self, schema=views, search_path=path, access=classes, cache=cache)
 
     def embedding_in(self, space: str) -> Store:
         """A view of this store for vectors of ``space``.
@@ -165,6 +185,9 @@ class Store(AbstractContextManager["Store"]):
             given = settings() if callable(settings) else settings or {}
             # West of UTC the first moments of the calendar are in a year that Python lacks.
             values = {"search_path": self.search_path, "TimeZone": "UTC", **given}
+            if self.access is not None:
+                given = {**given, SETTING: "{" + ",".join(map(str, self.access)) + "}"}
+                values |= given
             if self.clustered:
                 # One connection a node: a search need not open more, which takes longer than it
                 # does, and a statement may write after one that read every shard.
@@ -312,6 +335,7 @@ def drop_collection(dsn: str | None, name: str) -> None:
     with connect(dsn) as conn, explained(dsn):
         if not schema_exists(conn, schema):
             raise UnknownName(f"no collection {name!r}{suggest(name, _collections(conn))}")
+        drop_views(conn, schema)
         conn.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
 
 
@@ -359,6 +383,8 @@ def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
         held = row or (None, None, None)
         if held[1] is None:
             add_vectors(conn, "embedding", dimensions)
+            if schema_exists(conn, views_schema(store.schema)):
+                make_views(conn, store.schema)
             conn.execute(
                 "UPDATE collection SET model = %s, space = %s, dimensions = %s",
                 (model, space, dimensions),

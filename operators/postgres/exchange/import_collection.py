@@ -29,6 +29,7 @@ from operators.postgres.exchange.read_rows import file_schema, read_rows
 from operators.postgres.inspect.verify import verify
 from operators.postgres.inspect.verify_text import TEXT_KINDS
 from operators.postgres.row_writer import copy_rows
+from operators.postgres.schema.caller_views import make_views
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.schema.partitions import ensure_partitions
 from operators.postgres.store import (
@@ -82,6 +83,8 @@ def import_collection(
                 _fill(store, folder, export, progress)
                 make_searchable(store)
                 store.run(lambda conn: conn.execute(rename))
+                if export.rows.get("access_classes") or export.rows.get("rights"):
+                    store.run(lambda conn: make_views(conn, schema))
         except BaseException:
             _drop(dsn, half)
             raise

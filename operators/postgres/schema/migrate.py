@@ -14,6 +14,7 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from operators.errors import CrosscorpusError
+from operators.postgres.schema.caller_views import drop_views, make_views, views_schema
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 WAIT_S = 60.0
@@ -55,8 +56,12 @@ def apply_migrations(
             _check_unchanged(known)
             if path.name in known:
                 continue
+            seen = schema_exists(conn, views_schema(schema))
+            drop_views(conn, schema)
             for statement in statements(path.read_text("utf-8")):
                 conn.execute(statement.encode())
+            if seen:
+                make_views(conn, schema)
             conn.execute(
                 "INSERT INTO migrations (name, sha256) VALUES (%s, %s)", (path.name, _sha256(path))
             )

@@ -12,7 +12,7 @@ space: the next ingestion of a source cuts its documents again if the new model'
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import LiteralString, TypeVar
 
 import psycopg
 from psycopg import sql
@@ -21,6 +21,8 @@ from operators.embedding.protocol import as_given
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import explain
 from operators.postgres.schema import indexes
+from operators.postgres.schema.caller_views import drop_views, make_views, views_schema
+from operators.postgres.schema.migrate import schema_exists
 from operators.postgres.schema.partitions import exists, index_name
 from operators.postgres.store import Connection, Store, add_vectors
 
@@ -121,7 +123,7 @@ def cut_over(store: Store) -> None:
         ModelMigrationIncomplete: a vector or an index is missing; nothing has changed.
         CrosscorpusError: no migration is under way, or searches leave no moment for it.
     """
-    _soon(store, lambda conn: _cut_over(conn, store.collection))
+    _soon(store, lambda conn: _cut_over(conn, store.collection, store.schema))
     store.forget_info()
 
 
@@ -132,7 +134,7 @@ def abandon_model_migration(store: Store) -> bool:
         head = conn.execute("SELECT next_space FROM collection FOR UPDATE").fetchone()
         if head in (None, (None,)):
             return False
-        conn.execute("ALTER TABLE chunks DROP COLUMN next_embedding")
+        _without_views(conn, store.schema, "ALTER TABLE chunks DROP COLUMN next_embedding")
         conn.execute(f"UPDATE collection SET {_NO_NEXT}")
         return True
 
@@ -156,7 +158,17 @@ def _soon(store: Store, work: Callable[[Connection], T]) -> T:
     )
 
 
-def _cut_over(conn: Connection, collection: str) -> None:
+def _without_views(conn: Connection, schema: str, *changes: LiteralString) -> None:
+    """Make ``changes`` to the tables, and the views of callers anew, where there are any."""
+    there = schema_exists(conn, views_schema(schema))
+    drop_views(conn, schema)
+    for change in changes:
+        conn.execute(change)
+    if there:
+        make_views(conn, schema)
+
+
+def _cut_over(conn: Connection, collection: str, schema: str) -> None:
     # The collection's row first: writers hold it, so none is in the middle of a document.
     head = conn.execute("SELECT next_model, next_space FROM collection FOR UPDATE").fetchone()
     if head is None or head[1] is None:
@@ -174,8 +186,12 @@ def _cut_over(conn: Connection, collection: str) -> None:
             f"crosscorpus models migrate {as_given(head[0])} again"
         )
     conn.execute("UPDATE chunks SET embedding_error = NULL WHERE embedding_error IS NOT NULL")
-    conn.execute("ALTER TABLE chunks DROP COLUMN embedding")  # its indexes go with it
-    conn.execute("ALTER TABLE chunks RENAME COLUMN next_embedding TO embedding")
+    _without_views(
+        conn,
+        schema,
+        "ALTER TABLE chunks DROP COLUMN embedding",  # its indexes go with it
+        "ALTER TABLE chunks RENAME COLUMN next_embedding TO embedding",
+    )
     for corpus, _ in corpora:
         conn.execute(
             sql.SQL("ALTER INDEX IF EXISTS {} RENAME TO {}").format(

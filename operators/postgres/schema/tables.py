@@ -26,6 +26,7 @@ ON_EVERY_NODE = (
     *("documents", "superseded_chunks", "document_versions", "document_sketches"),
     *("versioned_corpora", "version_corrections", "collection", "corpora", "repos", "terms"),
     *("sync_items", "sync_state", "runs"),
+    *("access_classes", "access_terms", "access_repos", "rights"),
 )
 """The tables of a collection, but for those with its chunks and the cached vectors."""
 

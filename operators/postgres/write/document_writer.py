@@ -17,10 +17,13 @@ import numpy as np
 import polars as pl
 
 from operators.errors import CrosscorpusError
+from operators.foundation.principals import access_class
 from operators.foundation.sanitize import clean_frame, clean_text
 from operators.frames import CHUNKS, DOCUMENTS, FrameError
 from operators.postgres.row_writer import LARGEST_HALF, copy_rows, insert_rows, vector_bytes
-from operators.postgres.schema.partitions import ensure_partitions, lock_writers
+from operators.postgres.schema.caller_views import make_views, views_schema
+from operators.postgres.schema.migrate import schema_exists
+from operators.postgres.schema.partitions import ensure_partitions, lock, lock_writers
 from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
 from operators.postgres.write.postings import count_terms, write_postings
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks, take_out
@@ -33,11 +36,13 @@ _RENAMED = {"state": "item_state"}
 _KEY_TEXTS = ("document_id", "repo", "title", "path", "uri", "language", "item_state")
 _MORE_TEXTS = ("date_source", "version", "lineage_id", "metadata")
 _TIMES = ("created_at", "doc_date")
+_RIGHTS = {"access": "int8", "allowed_by": "text"}
 _LEDGER_TEXTS = ("corpus", "content_hash", "fingerprint", *_KEY_TEXTS, *_MORE_TEXTS, "reason")
 _LEDGER = {
     **{"document_key": "uuid", "chunks": "int4", "state": "text"},
     **dict.fromkeys(_LEDGER_TEXTS, "text"),
     **dict.fromkeys(_TIMES, "timestamptz"),
+    **_RIGHTS,
 }
 
 _CHUNK = {
@@ -45,6 +50,7 @@ _CHUNK = {
     **dict.fromkeys(("corpus", "text", "anchor", *_KEY_TEXTS, *_MORE_TEXTS), "text"),
     **dict.fromkeys(("ordinal", "start_line", "end_line"), "int4"),
     **dict.fromkeys(_TIMES, "timestamptz"),
+    "access": "int8",
 }
 
 
@@ -67,8 +73,9 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     Args:
         store: the open collection; its model is set.
         documents: columns ``DOCUMENTS``, ``content_hash`` and ``fingerprint``, each document once;
-            optionally ``note`` (String) on how it was read. A document without chunks is recorded
-            as empty.
+            optionally ``note`` (String) on how it was read, and ``allowed`` (List(String), the
+            principals that may see it; null: nothing says who) with ``allowed_by``. A document
+            without chunks is recorded as empty.
         chunks: columns ``CHUNKS``, of those documents only. One without an embedding waits for it,
             see :mod:`operators.postgres.write.chunk_vectors`.
 
@@ -85,17 +92,24 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     documents, replaced_too = clean_frame(documents.drop("text"))
     if "note" not in documents.columns:
         documents = documents.with_columns(note=None)
+    if "allowed" not in documents.columns:
+        documents = documents.with_columns(allowed=None, allowed_by=None)
     texts, documents = texts.rename(_RENAMED), documents.rename(_RENAMED | {"note": "reason"})
+    documents, classes = _classed(documents)
     _check_names(documents, "documents")
     _check_names(texts, "chunks")
     keys = document_keys(documents)
     chunk_keys = document_keys(texts)
     _check_keys(documents, keys, chunk_keys)
+    of = dict(zip(keys, documents["access"], strict=True))
+    texts = texts.with_columns(pl.Series("access", [of[key] for key in chunk_keys], dtype=pl.Int64))
 
     counts = count_terms(texts)
     corpora = sorted(set(documents["corpus"]))
     if documents.is_empty():
         return Written(0, 0, 0, 0)
+    if classes:
+        keep_classes(store, classes)
     ensure_partitions(store, corpora)
     lengths: dict[str, list[int]] = {corpus: [] for corpus in corpora}
     for corpus, counted in zip(texts["corpus"], counts, strict=True):
@@ -126,6 +140,23 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     new = store.run(work)
     store.forget_info()
     return Written(len(documents), new, len(texts), replaced + replaced_too)
+
+
+def keep_classes(store: Store, classes: Mapping[int, Sequence[str]]) -> None:
+    """Record the principals of ``classes``; with the first, the views of callers are made."""
+
+    def work(conn: Connection) -> None:
+        lock(conn, "rights")
+        if not schema_exists(conn, views_schema(store.schema)):
+            make_views(conn, store.schema)
+        for access, names in sorted(classes.items()):
+            conn.execute(
+                "INSERT INTO access_classes (access, principals) VALUES (%s, %s)"
+                " ON CONFLICT DO NOTHING",
+                (access, list(names)),
+            )
+
+    store.run(work)
 
 
 def delete_documents(
@@ -202,6 +233,15 @@ def _check_keys(documents: pl.DataFrame, keys: list[UUID], chunk_keys: list[UUID
         raise CrosscorpusError(f"document {name!r} is listed twice in one batch")
     if strangers := set(chunk_keys) - set(keys):
         raise CrosscorpusError(f"{len(strangers)} chunks are of none of the batch's documents")
+
+
+def _classed(documents: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, list[str]]]:
+    """``documents`` with the number of their class in ``access``, and the classes."""
+    named = [None if one is None else list(one) for one in documents["allowed"].to_list()]
+    numbers = [access_class(one) for one in named]
+    classes = {of: one for of, one in zip(numbers, named, strict=True) if one is not None}
+    access = pl.Series("access", numbers, dtype=pl.Int64)
+    return documents.drop("allowed").with_columns(access), classes
 
 
 def _vectors(store: Store, chunks: pl.DataFrame) -> list[bytes | None]:

@@ -20,6 +20,7 @@ _FILTERED = {  # the columns of a chunk that a posting repeats, for searches to 
     "language": "text",
     "item_state": "text",
     "created_at": "timestamptz",
+    "access": "int8",
 }
 _POSTING = _FILTERED | {"length": "int4", "terms": "int4[]", "counts": "int4[]", "bm25": "bytea"}
 _READ = tuple(dict.fromkeys((*_FILTERED, *bm25.ANALYSED)))
@@ -51,7 +52,7 @@ def write_postings(
         terms, numbers = counted.terms.tolist(), counted.counts.tolist()
         weights = bm25.weights_bytes(counted, averages[corpus])
         rows.append((*row, counted.length, terms, numbers, weights))
-        deltas[corpus].count(repo, counted.length, terms, 1)
+        deltas[corpus].count(repo, counted.length, terms, 1, row[-1])
     copy_rows(conn, "postings", _POSTING, rows)
 
 
@@ -61,7 +62,7 @@ def rebuild_postings(conn: Connection, corpus: str) -> None:
     The average length stays, so the weights stay too. A corpus that has lost its row of totals gets
     an average of 0, which :func:`operators.postgres.schema.indexes.make_searchable` replaces.
     """
-    for table in ("postings", "terms"):
+    for table in ("postings", "terms", "access_terms", "access_repos"):
         conn.execute(f"DELETE FROM {table} WHERE corpus = %s", (corpus,))
     conn.execute("UPDATE repos SET chunks = 0 WHERE corpus = %s", (corpus,))
     conn.execute(

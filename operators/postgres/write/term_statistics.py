@@ -4,11 +4,14 @@ They are the chunks of a corpus and of a repo, their total length, and the chunk
 The transaction that changes the chunks changes them too.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from operators.foundation.principals import UNMARKED
 from operators.postgres.row_writer import insert_rows
 from operators.postgres.store import Connection
 
@@ -16,8 +19,7 @@ SUPERSEDED = {
     **{"chunk_id": "int8", "document_key": "uuid", "corpus": "text", "relation": "text"},
     **{"by_chunk": "int8", "superseded_at": "timestamptz", "last_version": "text"},
 }
-_TERMS = {"corpus": "text", "term_id": "int4", "df": "int4"}
-_REPOS = {"corpus": "text", "repo": "text", "chunks": "int8"}
+_OF_CLASS = {"corpus": "text", "access": "int8"}
 
 
 @dataclass
@@ -26,14 +28,19 @@ class Deltas:
 
     repos: Counter[str] = field(default_factory=Counter)
     length: int = 0
+    classes: dict[int, Deltas] = field(default_factory=dict)  # the same of each class but 0
     _terms: Counter[int] = field(default_factory=Counter)
 
-    def count(self, repo: str, length: int, terms: Iterable[int], sign: int) -> None:
+    def count(
+        self, repo: str, length: int, terms: Iterable[int], sign: int, access: int = UNMARKED
+    ) -> None:
         """Count a chunk with these distinct ``terms`` in (``sign`` 1) or out (-1)."""
         self.repos[repo] += sign
         self.length += sign * length
         for term in terms:
             self._terms[term] += sign
+        if access != UNMARKED:
+            self.classes.setdefault(access, Deltas()).count(repo, length, terms, sign)
 
     def terms(self) -> list[tuple[int, int]]:
         """The terms whose number of chunks changes, ascending, and the change."""
@@ -65,13 +72,13 @@ def delete_chunks(
         DELETE FROM postings p USING gone
         WHERE p.corpus = gone.corpus AND p.chunk_id = gone.chunk_id
           AND p.corpus = ANY(%(corpora)s)
-        RETURNING p.corpus, p.repo, p.length, p.terms
+        RETURNING p.corpus, p.repo, p.length, p.terms, p.access
         """,
         {"corpora": list(deltas), "keys": keys},
         binary=True,
     )
-    for corpus, repo, length, terms in rows:
-        deltas[corpus].count(repo, length, terms, -1)
+    for corpus, repo, length, terms, access in rows:
+        deltas[corpus].count(repo, length, terms, -1, access)
 
 
 def _keep_places(
@@ -113,18 +120,33 @@ def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:
     # Every transaction takes the rows in one order (terms by number, then repos, then the corpus),
     # so that two of them never wait for each other.
     for corpus, delta in sorted(deltas.items()):
-        changed = delta.terms()
-        added = "ON CONFLICT (corpus, term_id) DO UPDATE SET df = terms.df + excluded.df"
-        insert_rows(conn, "terms", _TERMS, [(corpus, *change) for change in changed], added)
-        conn.execute(
-            "DELETE FROM terms WHERE corpus = %s AND term_id = ANY(%s::int[]) AND df = 0",
-            (corpus, [term for term, count in changed if count < 0]),
-        )
-        repos = [(corpus, repo, count) for repo, count in sorted(delta.repos.items()) if count]
-        added = "ON CONFLICT (corpus, repo) DO UPDATE SET chunks = repos.chunks + excluded.chunks"
-        insert_rows(conn, "repos", _REPOS, repos, added)
+        _add(conn, corpus, delta)
+        for access, of in sorted(delta.classes.items()):
+            _add(conn, corpus, of, access)
         conn.execute(
             "UPDATE corpora SET chunks = chunks + %s, total_length = total_length + %s"
             " WHERE corpus = %s",
             (sum(delta.repos.values()), delta.length, corpus),
         )
+
+
+def _add(conn: Connection, corpus: str, delta: Deltas, access: int | None = None) -> None:
+    """Add to the counts of a corpus, or of one of its classes."""
+    key = {"corpus": corpus} if access is None else {"corpus": corpus, "access": access}
+    kinds = {name: _OF_CLASS[name] for name in key}
+    columns, prefix = ", ".join(key), "" if access is None else "access_"
+    of, changed = tuple(key.values()), delta.terms()
+    added = f"ON CONFLICT ({columns}, term_id) DO UPDATE SET df = {prefix}terms.df + excluded.df"
+    terms = [(*of, *change) for change in changed]
+    insert_rows(conn, f"{prefix}terms", {**kinds, "term_id": "int4", "df": "int4"}, terms, added)
+    conn.execute(
+        f"DELETE FROM {prefix}terms WHERE ({columns}) = ({', '.join(['%s'] * len(of))})"
+        " AND term_id = ANY(%s::int[]) AND df = 0",
+        (*of, [term for term, count in changed if count < 0]),
+    )
+    repos = [(*of, repo, count) for repo, count in sorted(delta.repos.items()) if count]
+    added = (
+        f"ON CONFLICT ({columns}, repo)"
+        f" DO UPDATE SET chunks = {prefix}repos.chunks + excluded.chunks"
+    )
+    insert_rows(conn, f"{prefix}repos", {**kinds, "repo": "text", "chunks": "int8"}, repos, added)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 import polars as pl
+from psycopg.rows import TupleRow
 
 from operators.foundation.front_matter import find_front_matter
 from operators.postgres.row_writer import insert_rows
@@ -197,16 +198,22 @@ def keep_sketches(store: Store, sketches: Sequence[tuple[str, datetime, bytes]])
     )
 
 
-def lineage_documents(store: Store, corpus: str) -> pl.DataFrame:
-    """The documents that may be versions of a topic: columns ``LINEAGE_DOCUMENTS``."""
+def lineage_documents(store: Store, corpus: str) -> dict[int, pl.DataFrame]:
+    """The documents that may be versions of a topic, ``LINEAGE_DOCUMENTS``, by class of rights."""
     rows = store.rows(
-        "SELECT document_key::text, repo, document_id, path, title, version,"
+        "SELECT access, document_key::text, repo, document_id, path, title, version,"
         " doc_date, date_source, CASE WHEN strpos(metadata, '\"topic\"') > 0"
         " THEN metadata::jsonb ->> 'topic' END, sketch"
         f" FROM {_CANDIDATES} ORDER BY document_key",
         {"corpus": corpus},
     )
-    return pl.DataFrame(rows, schema=LINEAGE_DOCUMENTS, orient="row")
+    found: dict[int, list[TupleRow]] = {}
+    for access, *row in rows:
+        found.setdefault(access, []).append(tuple(row))
+    return {
+        access: pl.DataFrame(found[access], schema=LINEAGE_DOCUMENTS, orient="row")
+        for access in sorted(found)
+    }
 
 
 def placed(store: Store, corpus: str) -> pl.DataFrame:

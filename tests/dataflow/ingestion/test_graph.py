@@ -25,6 +25,7 @@ from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, open_store
 from operators.sources.chunking import code_breaks
 from operators.sources.protocol import Document, ReadIssue
+from operators.sources.rights import Rights
 
 Write = Callable[..., Path]
 
@@ -49,7 +50,7 @@ def test_the_graph_runs_without_a_server_and_leaves_null_where_no_vector_is_know
 ) -> None:
     document = Document("d", "docs", "", "T", " ".join(f"some text {n}" for n in range(80)))
     graph = build_ingestion_graph()
-    inputs = {"batch": [document], "embedder": embedder}
+    inputs = {"batch": [document], "embedder": embedder, "rights": Rights()}
     before = graph.execute(["chunks", "embedded_texts"], inputs=inputs)
     assert "".join(before["chunks"]["text"]) == document.text
     texts, hashes = before["embedded_texts"]["text"], before["embedded_texts"]["text_hash"]

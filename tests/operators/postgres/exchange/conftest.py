@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from psycopg import sql
 
 from operators.postgres.exchange.columns import LEFT_OUT, TABLES
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.store import Store
-from operators.postgres.write.document_writer import document_key
+from operators.postgres.write.document_writer import document_key, write_documents
 from operators.postgres.write.ledger import record_failed_version, record_failure
 
 MOMENT = datetime(1999, 12, 31, 23, 59, 59, 123456, tzinfo=UTC)
@@ -30,6 +31,7 @@ REST = """
     INSERT INTO document_sketches VALUES (%(key)s, 'docs', now(), 3, '\\xdeadbeef');
     INSERT INTO versioned_corpora VALUES ('docs', 3, 2, clock_timestamp());
     INSERT INTO version_corrections VALUES ('docs', 'join', %(key)s, %(key)s, now());
+    INSERT INTO rights VALUES (true, 'rules: []', false);
 """
 
 
@@ -44,7 +46,10 @@ def full(store: Store, filling: Any) -> Store:
         {"corpus": "wi-ki", "document_id": "d3", "chunk_id": 1, "metadata": '{"a": [1]}'},
     ]
     unit = np.eye(8)[:4] * 0.6 + np.eye(8)[4:] * -0.8
-    filling.write(store, [row | {"embedding": v} for row, v in zip(rows, unit, strict=True)])
+    chunks = filling.chunks([row | {"embedding": v} for row, v in zip(rows, unit, strict=True)])
+    allowed = pl.Series("allowed", [["ann"], None, [], ["everyone"]], dtype=pl.List(pl.String))
+    documents = filling.documents(chunks).with_columns(allowed, allowed_by=pl.lit("source"))
+    write_documents(store, documents, chunks)
     record_failure(store, "nothing", "", "d4", "unreadable")
     record_failed_version(store, "docs", "o/r", "d2", "broken", "h2 f2")
     with store.transaction() as conn:

@@ -1,0 +1,91 @@
+"""What a caller of a collection with rights reads: views in the place of its tables.
+
+Every statement names a table without its schema. For a caller the schema of the views stands first
+in ``search_path``, so that each statement there is, and each that somebody adds, sees what a
+collection with the visible documents alone would have: their rows, and counts of these. The classes
+that are visible come with the transaction, in ``crosscorpus.access``.
+"""
+
+import hashlib
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+SETTING = "crosscorpus.access"
+
+_SEEN = f"(SELECT nullif(current_setting('{SETTING}'), '')::bigint[])"
+_CLASS = f"{{}}.access = ANY ({_SEEN}::bigint[])"
+_UNMARKED = f"(SELECT 0 = ANY (nullif(current_setting('{SETTING}'), '')::bigint[]))"
+_OF_DOCUMENT = (
+    "SELECT t.* FROM {base}.{table} t WHERE EXISTS (SELECT 1 FROM {base}.documents d"
+    f" WHERE d.document_key = t.document_key AND {_CLASS.format('d')})"
+)
+_OF_CLASS = f"SELECT t.* FROM {{base}}.{{table}} t WHERE {_CLASS.format('t')}"
+
+_VIEWS = {
+    "documents": _OF_CLASS
+    + " AND t.state IN ('indexed', 'empty')",  # of others only the name is known
+    "chunks": _OF_CLASS,
+    "postings": _OF_CLASS,
+    "document_versions": _OF_DOCUMENT,
+    "document_sketches": _OF_DOCUMENT,
+    "superseded_chunks": _OF_DOCUMENT,
+    "version_corrections": "SELECT t.* FROM {base}.{table} t WHERE 2 = (SELECT count(*)"
+    " FROM {base}.documents d WHERE d.document_key IN (t.one, t.other)"
+    f" AND {_CLASS.format('d')})",
+    "versioned_corpora": "SELECT t.* FROM {base}.{table} t WHERE EXISTS (SELECT 1"
+    " FROM {base}.document_versions v JOIN {base}.documents d USING (document_key)"
+    f" WHERE v.corpus = t.corpus AND {_CLASS.format('d')})",
+    "releases": "SELECT t.* FROM {base}.{table} t JOIN {base}.documents d USING (document_key)"
+    f" WHERE {_CLASS.format('d')}",
+    "collection": "SELECT t.* FROM {base}.{table} t",
+    # what is counted in all, less what is hidden; or, where the unmarked are, what is seen
+    "terms": f"""
+        SELECT corpus, term_id, sum(df)::int AS df FROM (
+            SELECT corpus, term_id, df FROM {{base}}.terms WHERE {_UNMARKED}
+            UNION ALL
+            SELECT a.corpus, a.term_id, CASE WHEN {_UNMARKED} THEN -a.df ELSE a.df END
+            FROM {{base}}.access_terms a WHERE ({_CLASS.format("a")}) <> {_UNMARKED}
+        ) AS counted GROUP BY corpus, term_id HAVING sum(df) > 0
+    """,
+    "repos": f"""
+        SELECT corpus, repo, sum(chunks)::bigint AS chunks FROM (
+            SELECT corpus, repo, chunks FROM {{base}}.repos WHERE {_UNMARKED}
+            UNION ALL
+            SELECT a.corpus, a.repo, CASE WHEN {_UNMARKED} THEN -a.chunks ELSE a.chunks END
+            FROM {{base}}.access_repos a WHERE ({_CLASS.format("a")}) <> {_UNMARKED}
+        ) AS counted GROUP BY corpus, repo HAVING sum(chunks) > 0
+    """,
+    "corpora": """
+        SELECT t.xmin AS xmin, t.corpus, r.chunks, 0::bigint AS total_length, t.average_length
+        FROM {base}.corpora t JOIN (
+            SELECT corpus, sum(chunks)::bigint AS chunks FROM {own}.repos GROUP BY corpus
+        ) AS r USING (corpus)
+    """,
+}
+_NONE = ("runs", "sync_items", "sync_state", "embedding_cache")
+"""Tables that tell of sources and ingestions: a caller's are empty."""
+
+
+def views_schema(schema: str) -> str:
+    """The schema of the views on the tables of ``schema``."""
+    return f"crosscorpusviews_{hashlib.blake2b(schema.encode(), digest_size=12).hexdigest()}"
+
+
+def make_views(conn: psycopg.Connection[TupleRow], schema: str) -> None:
+    """Make the views anew, for the present columns of the tables."""
+    drop_views(conn, schema)
+    own, base = sql.Identifier(views_schema(schema)), sql.Identifier(schema)
+    conn.execute(sql.SQL("CREATE SCHEMA {}").format(own))
+    views = {**_VIEWS, **dict.fromkeys(_NONE, "SELECT t.* FROM {base}.{table} t WHERE false")}
+    order = sorted(views, key=lambda name: name == "corpora")  # which reads another view
+    for name in order:
+        made = sql.SQL("CREATE VIEW {own}.{table} AS " + views[name])
+        conn.execute(made.format(own=own, base=base, table=sql.Identifier(name)))
+
+
+def drop_views(conn: psycopg.Connection[TupleRow], schema: str) -> None:
+    """Drop the views, before a table's column is dropped or the tables are."""
+    own = sql.Identifier(views_schema(schema))
+    conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(own))

@@ -1,0 +1,24 @@
+"""The documents that a caller may see, as the view of a collection that every statement reads."""
+
+from collections.abc import Sequence
+
+from operators.foundation.principals import EVERYONE, UNMARKED
+from operators.postgres.store import Store
+
+_SEEN = """
+    SELECT EXISTS (SELECT 1 FROM access_classes) OR EXISTS (SELECT 1 FROM rights),
+        coalesce((SELECT unmarked FROM rights), false),
+        ARRAY (SELECT access FROM access_classes WHERE principals && %s::text[])
+"""
+
+
+def seen_by(store: Store, names: Sequence[str]) -> Store:
+    """``store`` as a caller sees it who is all of ``names``; the whole of one without any rights.
+
+    It is looked up in each call, so that a right that is taken away holds for the next. Without
+    names he sees what everyone may.
+    """
+    ((has_rights, unmarked, seen),) = store.rows(_SEEN, ([*names, EVERYONE],))
+    if not has_rights:
+        return store
+    return store.seen_by([*seen, UNMARKED] if unmarked else seen)

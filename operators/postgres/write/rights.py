@@ -1,0 +1,104 @@
+"""The rules of a collection, and the classes of its documents when these change."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from operators.foundation.principals import UNMARKED, access_class
+from operators.foundation.sanitize import clean_text
+from operators.postgres.schema.partitions import lock_writers
+from operators.postgres.store import Connection, Store
+from operators.postgres.write.document_writer import keep_classes
+from operators.postgres.write.term_statistics import Deltas, apply_deltas
+
+AT_ONCE = 5_000
+"""Documents whose rights are looked at together."""
+
+Decide = Callable[[str, str, str | None], tuple[str, Sequence[str]] | None]
+"""Corpus, repo and path of a document -> by which rule who may see it; None: none says it."""
+
+
+def rules_of(store: Store) -> str:
+    """The rules that were set last, as their file; empty where none were."""
+    row = store.row("SELECT rules FROM rights")
+    return str(row[0]) if row else ""
+
+
+def keep_rules(store: Store, text: str, *, unmarked: bool) -> None:
+    """Set the rules; :func:`classify` applies them to what is there.
+
+    Args:
+        text: their file.
+        unmarked: whether everyone may see the documents of which nothing is said.
+    """
+    keep_classes(store, {})
+    store.execute(
+        "INSERT INTO rights (rules, unmarked) VALUES (%s, %s) ON CONFLICT (one)"
+        " DO UPDATE SET rules = excluded.rules, unmarked = excluded.unmarked",
+        (text, unmarked),
+    )
+
+
+def classify(store: Store, decide: Decide) -> int:
+    """Give each document the class that ``decide`` says, but for those whose source said it.
+
+    Returns:
+        How many documents are of another class now.
+    """
+    changed: dict[str, dict[str, tuple[int, str | None]]] = {}
+    classes: dict[int, Sequence[str]] = {}
+    after = "00000000-0000-0000-0000-000000000000"
+    while rows := store.rows(
+        "SELECT document_key::text, corpus, repo, path, access, allowed_by FROM documents"
+        " WHERE document_key > %s ORDER BY document_key LIMIT %s",
+        (after, AT_ONCE),
+    ):
+        for key, corpus, repo, path, access, by in rows:
+            if by == "source":
+                continue
+            rule, allowed = decide(corpus, repo, path) or (None, None)
+            now = access_class(allowed)
+            if allowed is not None:
+                classes[now] = allowed
+            if (now, rule) != (access, by):
+                changed.setdefault(corpus, {})[key] = (now, rule)
+        after = rows[-1][0]
+    if classes:
+        keep_classes(store, classes)
+    for corpus, of in sorted(changed.items()):
+        store.run(partial(_move, corpus=corpus, places=of))
+    store.forget_info()
+    store.cache.callers.clear()
+    return sum(map(len, changed.values()))
+
+
+def _move(conn: Connection, *, corpus: str, places: Mapping[str, tuple[int, str | None]]) -> None:
+    lock_writers(conn, [corpus], alone=True)
+    keys, numbers = list(places), [f"{access}" for access, _ in places.values()]
+    rules = [clean_text(rule) if rule else None for _, rule in places.values()]
+    given = {"corpus": corpus, "keys": keys, "access": numbers, "rules": rules}
+    of = "unnest(%(keys)s::uuid[], %(access)s::bigint[], %(rules)s::text[]) AS n(key, access, rule)"
+    conn.execute(
+        "UPDATE documents d SET access = n.access, allowed_by = n.rule, indexed_at = now()"
+        f" FROM {of} WHERE d.document_key = n.key",
+        given,
+    )
+    conn.execute(
+        f"UPDATE chunks c SET access = n.access FROM {of}"
+        " WHERE c.corpus = %(corpus)s AND c.document_key = n.key AND c.access <> n.access",
+        given,
+    )
+    of_chunks = f"chunks c JOIN {of} ON c.document_key = n.key"
+    same = "p.corpus = %(corpus)s AND c.corpus = p.corpus AND c.chunk_id = p.chunk_id"
+    delta = Deltas()
+    with conn.cursor(name="moved", binary=True) as cursor:
+        cursor.execute(
+            "SELECT p.repo, p.length, p.terms, p.access, n.access"
+            f" FROM postings p, {of_chunks} WHERE {same}",
+            given,
+        )
+        for repo, length, terms, before, now in cursor:
+            for access, sign in ((before, -1), (now, 1)):
+                if access != UNMARKED:
+                    delta.classes.setdefault(access, Deltas()).count(repo, length, terms, sign)
+    conn.execute(f"UPDATE postings p SET access = n.access FROM {of_chunks} WHERE {same}", given)
+    apply_deltas(conn, {corpus: delta})

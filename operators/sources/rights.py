@@ -1,0 +1,152 @@
+"""Who may see a document: its source says it, or a rule by corpus, repository and path.
+
+A file of rules:
+
+    unmarked: deny            # of what nothing is said; `everyone` opens it
+    rules:                    # of several that match, the last counts
+      - {allow: everyone, repo: acme/handbook}
+      - {allow: [hr, ann], corpus: docs, path: "payroll/"}
+
+``repo`` is a name, with ``*`` for any characters; ``path`` is a pattern of ``.gitignore``. A
+document of the generic form, or of Parquet, says it itself in ``allowed``: that counts before any
+rule.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+import polars as pl
+import yaml
+
+from operators.errors import CrosscorpusError, check_known
+from operators.foundation.principals import principals
+from operators.sources.ignore_patterns import ignore_patterns
+
+ALLOWED = "allowed"
+"""The key of a document's metadata that says who may see it."""
+
+LARGEST = 1_000_000
+"""Characters of a file of rules."""
+
+_KEYS = ("allow", "corpus", "repo", "path")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Lets ``allow`` see the documents that have all that it names."""
+
+    allow: tuple[str, ...]
+    corpus: str | None = None
+    repo: str | None = None
+    path: str | None = None
+    inside: Callable[[bytes], bool] | None = None  # whether a path is one of ``path``
+
+    def matches(self, corpus: str, repo: str, path: str | None) -> bool:
+        """Whether it speaks of such a document; one without a path is in no path."""
+        return (
+            self.corpus in (None, corpus)
+            and (self.repo is None or fnmatchcase(repo, self.repo))
+            and (self.inside is None or (path is not None and self.inside(path.encode())))
+        )
+
+    def __str__(self) -> str:
+        """The rule as one line of its file."""
+        named = {"allow": list(self.allow), "corpus": self.corpus, "repo": self.repo}
+        said = {key: value for key, value in {**named, "path": self.path}.items() if value}
+        return str(
+            yaml.safe_dump(said, default_flow_style=True, width=10_000, sort_keys=False)
+        ).strip()
+
+
+@dataclass(frozen=True)
+class Rights:
+    """The rules of a collection, and what holds where nothing is said."""
+
+    rules: tuple[Rule, ...] = ()
+    unmarked: Literal["deny", "everyone"] = "deny"
+
+    def rule_of(self, corpus: str, repo: str, path: str | None) -> int | None:
+        """The place of the rule that counts for a document; None: none speaks of it."""
+        places = reversed(range(len(self.rules)))
+        return next((n for n in places if self.rules[n].matches(corpus, repo, path)), None)
+
+
+def read_rights(text: str) -> Rights:
+    """The rules in ``text``, a YAML document.
+
+    Raises:
+        CrosscorpusError: says which rule is wrong, and what it may have.
+    """
+    if len(text) > LARGEST:
+        raise CrosscorpusError(f"a file of rights has at most {LARGEST:,} characters: name groups")
+    try:
+        given = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise CrosscorpusError(f"the rights are no YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(given, dict) or not isinstance(given.get("rules", []), list):
+        raise CrosscorpusError("rights are a mapping with the list `rules`")
+    for name in given:
+        check_known("part of the rights", str(name), ("rules", "unmarked"))
+    unmarked = given.get("unmarked", "deny")
+    if unmarked not in ("deny", "everyone"):
+        raise CrosscorpusError(f"unmarked is `deny` or `everyone`, not {unmarked!r}")
+    return Rights(
+        tuple(_rule(n, one) for n, one in enumerate(given.get("rules") or (), 1)), unmarked
+    )
+
+
+def _rule(number: int, given: Any) -> Rule:
+    try:
+        if not isinstance(given, Mapping) or "allow" not in given:
+            raise ValueError("it needs `allow`: everyone, or a list of users and groups")
+        for name in given:
+            check_known("part of a rule", str(name), _KEYS)
+        texts = {key: given[key] for key in _KEYS[1:] if given.get(key) is not None}
+        for key, value in texts.items():
+            if not isinstance(value, str) or not value.strip():
+                raise ValueError(f"{key} is a text, not {value!r}")
+        path = texts.get("path")
+        if path is not None and (path.startswith(("!", "#")) or "\n" in path):
+            raise ValueError(f"path is one pattern, not {path!r}")
+        inside = None if path is None else ignore_patterns(path.encode())
+        return Rule(tuple(principals(given["allow"])), inside=inside, **texts)
+    except (ValueError, CrosscorpusError) as error:
+        raise CrosscorpusError(f"rule {number} of the rights: {error}") from error
+
+
+def with_rights(documents: pl.DataFrame, rights: Rights) -> pl.DataFrame:
+    """``documents`` (``DOCUMENTS``) with who may see each, which leaves their metadata.
+
+    Adds ``allowed`` (List(String), null where nothing is said) and ``allowed_by`` (``source``, or
+    the number of the rule from 1).
+
+    Raises:
+        CrosscorpusError: a source says it in a way that nobody can read.
+    """
+    rows = documents.select("corpus", "repo", "path", "document_id", "metadata").iter_rows()
+    allowed: list[list[str] | None] = []
+    by: list[str | None] = []
+    kept: list[str | None] = []
+    for corpus, repo, path, document_id, metadata in rows:
+        known = json.loads(metadata) if f'"{ALLOWED}"' in (metadata or "") else {}
+        if ALLOWED in known:
+            try:
+                said = principals(known.pop(ALLOWED))
+            except ValueError as error:
+                raise CrosscorpusError(f"{document_id}: `{ALLOWED}`: {error}") from error
+            metadata = json.dumps(known, sort_keys=True, ensure_ascii=False)
+            allowed.append(said)
+            by.append("source")
+        else:
+            number = rights.rule_of(corpus, repo, path)
+            allowed.append(None if number is None else list(rights.rules[number].allow))
+            by.append(None if number is None else str(number + 1))
+        kept.append(metadata)
+    return documents.with_columns(
+        pl.Series("metadata", kept, dtype=pl.String),
+        pl.Series("allowed", allowed, dtype=pl.List(pl.String)),
+        pl.Series("allowed_by", by, dtype=pl.String),
+    )
