@@ -22,6 +22,7 @@ from dataflow.cli.mcp import mcp_app
 from dataflow.cli.options import FAILED, WRONG_USAGE, AsJson, Config, WrongUsage
 from dataflow.cli.query import Query, query
 from dataflow.cli.review import review
+from dataflow.cli.rights import rights_app
 from dataflow.cli.serve import serve
 from dataflow.cli.sync import sync_app
 from dataflow.cli.versions import versions_app
@@ -206,6 +207,7 @@ for command in (demo, watch, serve, embed, doctor, status, verify, drop, evaluat
 app.add_typer(models_app, name="models")
 app.add_typer(ingest_app, name="ingest")
 app.add_typer(versions_app, name="versions")
+app.add_typer(rights_app, name="rights")
 app.add_typer(collections_app, name="collections")
 app.add_typer(judge_app, name="judge")
 app.add_typer(sync_app, name="sync")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,6 +31,13 @@ def serve(
         list[str] | None,
         typer.Option(metavar="NAME", help="A name by which others ask for this server."),
     ] = None,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Who callers are; `rights token` makes its lines."),
+    ] = None,
+    open_to_all: Annotated[
+        bool, typer.Option("--open", help="Other machines may ask without a token.")
+    ] = False,
     deadline: Annotated[
         float, typer.Option(min=1, metavar="SECONDS", help="How long a question may take.")
     ] = 30,
@@ -44,9 +52,10 @@ def serve(
     """Serve a collection to agents (MCP) and apps (HTTP), until it is ended.
 
     A page for people is at `/`, MCP at `/mcp`, the same tools over HTTP at `/api`, described at
-    `/openapi.json`. Every caller sees the whole collection, so it listens on this machine alone
-    unless told otherwise. A browser may ask it by the names of this machine, by the address after
-    `--host`, and by each name after `--allow-host`.
+    `/openapi.json`. A caller sees what his token lets him see (`crosscorpus rights --help`), one
+    without a token what everyone may. It listens on this machine alone unless told otherwise, and
+    elsewhere asks for a token. A browser may ask it by the names of this machine, by the address
+    after `--host`, and by each name after `--allow-host`.
 
     Example: crosscorpus serve -C team
 
@@ -61,7 +70,13 @@ def serve(
         run_stdio(collection, config, refresh=refresh)
     else:
         names = allow_host or ()
-        run_http(collection, config, host, port, deadline, _reply, refresh=refresh, names=names)
+        run_http(
+            *(collection, config, host, port, deadline, _reply),
+            refresh=refresh,
+            names=names,
+            tokens=tokens,
+            open_to_all=open_to_all,
+        )
 
 
 def _reply(service: Service, asked: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dataflow.service.arguments import as_sent, read_given
 from dataflow.service.protection.limits import answered, while_there
-from dataflow.service.tools import Corpora, Query, Repos, Trigger, Use
+from dataflow.service.tools import Corpora, Query, Repos, Trigger, Use, of_caller
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 
@@ -96,7 +96,7 @@ def answers_together(
     use: Use, asked: Batch, texts: Sequence[str], said: Sequence[str] = ()
 ) -> pl.DataFrame:
     """A row a text: what one run of the graph finds for all; each has the notes ``said``."""
-    with use() as service, service.metrics.question("batch", len(texts)):
+    with of_caller(use) as service, service.metrics.question("batch", len(texts)):
         shared = {"trigger": asked.trigger, "corpora": asked.corpora, "repos": asked.repos}
         given = service.driver.question_inputs("", must_exist=True, **shared)
         queries = pl.DataFrame({"query_id": range(len(texts)), "text": texts}).with_columns(

@@ -15,8 +15,9 @@ from dataflow.service import models
 from dataflow.service.arguments import as_sent, model_of
 from dataflow.service.batches import serve_batches
 from dataflow.service.page import graph, neighbours, serve_page
-from dataflow.service.protection.gate import LOCAL, Gate
+from dataflow.service.protection.gate import LOCAL, WELL_KNOWN, Gate
 from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
+from dataflow.service.protection.tokens import Tokens
 from dataflow.service.tools import Service, Use, put, told
 from dataflow.service.toolset import TOOLS
 from operators.errors import CrosscorpusError, SearchError, UnknownName
@@ -26,7 +27,7 @@ from operators.postgres.store import collection_info
 
 def http_app(
     use: Use, version: str, hosts: Collection[str] = (), *, seconds: float = 30,
-    here: Collection[str] = LOCAL, **options: Any,
+    here: Collection[str] = LOCAL, tokens: Tokens | None = None, **options: Any,
 ) -> FastAPI:  # fmt: skip
     """The application of one collection; ``options`` are FastAPI's.
 
@@ -40,10 +41,10 @@ def http_app(
     app = FastAPI(  # without FastAPI's pages of documentation, which load scripts from elsewhere
         title="crosscorpus", version=version, docs_url=None, redoc_url=None, **options
     )
-    app.add_middleware(Gate, hosts=hosts, here=here)
+    app.add_middleware(Gate, hosts=hosts, here=here, tokens=tokens)
     problems: dict[int | str, dict[str, Any]] = {
         status: {"model": models.Problem}
-        for status in (400, 403, 404, 408, 413, 422, 429, 503, 504)
+        for status in (400, 401, 403, 404, 408, 413, 422, 429, 503, 504)
     }
     for tool in (*TOOLS, neighbours, graph):
         app.post(f"/api/{tool.__name__}", description=tool.__doc__, responses=problems)(
@@ -73,6 +74,15 @@ def http_app(
         """For Prometheus."""
         text = await told(use, lambda service: service.metrics.scrape(service.homes), seconds)
         return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+    @app.get(f"{WELL_KNOWN}/{{path:path}}", include_in_schema=False)
+    async def protected(path: str, request: Request) -> dict[str, Any]:
+        """What a client of OAuth reads of a resource (RFC 9728): how it is asked."""
+        return {
+            "resource": f"{request.base_url}{path}",
+            "bearer_methods_supported": ["header"],
+            "resource_name": "crosscorpus",
+        }
 
     @app.get("/healthz")
     async def healthy() -> dict[str, str | int]:

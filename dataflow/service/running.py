@@ -1,11 +1,14 @@
 """A server from its start to its end: one driver, closed after the last answer."""
 
+import logging
 import os
 import resource
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
+from ipaddress import ip_address
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -30,8 +33,9 @@ try:
     from dataflow.service.protection.connections import Connection
     from dataflow.service.protection.gate import LOCAL, host_name
     from dataflow.service.protection.limits import while_there
+    from dataflow.service.protection.tokens import Tokens
     from dataflow.service.routes import http_app
-    from dataflow.service.tools import Service, told
+    from dataflow.service.tools import AUDIT, Service, told
     from dataflow.service.warm import Warm
 except ImportError as missing:
     raise CrosscorpusError(f"a server needs {missing.name}: {installing('serve')}") from None
@@ -74,15 +78,26 @@ def run_http(
     *,
     refresh: bool,
     names: Collection[str] = (),
+    tokens: Path | None = None,
+    open_to_all: bool = False,
 ) -> None:
     """Serve ``host:port`` until the process is told to end; answers under way are finished.
 
     A command on this machine asks over a socket in the data directory, and ``reply`` answers it.
-    ``names``: of this server, beside ``host`` and those of this machine.
+    ``names``: of this server, beside ``host`` and those of this machine. ``tokens``: the file that
+    says who callers are; without it a caller is nobody. ``open_to_all``: whoever reaches it may ask
+    without a token, from other machines too.
 
     Raises:
-        CrosscorpusError: one of ``names`` is no name.
+        CrosscorpusError: one of ``names`` is no name, ``tokens`` can't be read, or other machines
+            could ask without a token.
     """
+    callers = Tokens(tokens) if tokens else None
+    if not (callers or open_to_all or _is_loopback(host)):
+        raise CrosscorpusError(
+            f"at {host} other machines could ask: --tokens FILE says who may (`crosscorpus rights"
+            " token` makes one), --open lets everyone who reaches it ask"
+        )
     if wrong := [name for name in names if host_name(name) != name.lower()]:
         raise CrosscorpusError(f"--allow-host takes a name without a port, not {wrong[0]!r}")
     from crosscorpus import __version__
@@ -117,6 +132,7 @@ def run_http(
             [name.lower() for name in names],
             here=LOCAL | {own.lower()},
             seconds=seconds,
+            tokens=callers,
             lifespan=lifespan,
         )
 
@@ -134,8 +150,21 @@ def run_http(
             if isinstance(route, Route):  # a GET would wait for ever: nothing is told unasked
                 route.methods = {"POST"}
         app.router.routes += mcp.routes
+        if callers and not AUDIT.handlers:  # a program around this may have said where it goes
+            AUDIT.addHandler(logging.StreamHandler())
+            AUDIT.setLevel(logging.INFO)
+            AUDIT.propagate = False
         typer.echo(f"{collection} is served: a page at {address}, MCP at {address}/mcp", err=True)
         uvicorn.Server(configured(app)).run([everywhere, *here])
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:  # a name, that may lead anywhere
+        return False
 
 
 def configured(app: FastAPI, **options: Any) -> uvicorn.Config:

@@ -4,11 +4,13 @@ All only read. An answer stays under 10,000 tokens, and its text under ``LONGEST
 is left has a cursor. What names something unknown is an error with the nearest names.
 """
 
+import json
+import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
@@ -24,7 +26,7 @@ from dataflow.service.arguments import model_of, read_given
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
 from dataflow.service.places import place_named
-from dataflow.service.protection.limits import answered
+from dataflow.service.protection.limits import answered, asker
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.snippets import snippet
 from operators.context.token_counts import head
@@ -36,6 +38,7 @@ from operators.postgres.inspect.status import repos_seen, sources
 from operators.postgres.inspect.status import status as read_status
 from operators.postgres.inspect.version_history import diff_versions, list_versions, version_place
 from operators.postgres.inspect.version_topics import lineage_named, topics
+from operators.postgres.search.callers import seen_by
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.store import Home, Store, by_store, collection_info
 from operators.versions.version_diff import Change
@@ -66,6 +69,10 @@ Cursor = Annotated[Value | None, Field(description="next_cursor of the answer be
 Id = Annotated[Value, Field(description="of a search result")]
 
 
+AUDIT = logging.getLogger("crosscorpus.audit")
+"""Has a line of JSON for each answer to a caller with a token."""
+
+
 @dataclass(frozen=True)
 class Service:
     """What the tools read."""
@@ -81,6 +88,11 @@ class Service:
     def homes(self) -> dict[str, Home]:
         """Where each corpus is, as far as a caller may see it."""
         return visible_homes(self.driver.homes, self.driver.config)
+
+    def seen_by(self, principals: Sequence[str]) -> "Service":
+        """The same for a caller who is all of ``principals``, for one question."""
+        driver = self.driver.seen_by(principals)
+        return replace(self, driver=driver, store=seen_by(self.store, principals))
 
 
 Use = Callable[[], AbstractContextManager[Service]]
@@ -304,6 +316,28 @@ def status(service: Service, cursor: Cursor = None) -> models.Status:
     )
 
 
+@contextmanager
+def of_caller(use: Use) -> Iterator[Service]:
+    """The service, as far as the caller of the request under way may see the collection."""
+    who = asker.get()
+    with use() as service:
+        if who is None or who.principals is None:
+            yield service
+        else:
+            yield service.seen_by(who.principals)
+
+
+def told_to_caller(tool: str, answer: Any) -> None:
+    """Put on record who was answered: never what was asked, or what was found."""
+    who = asker.get()
+    if who is None or not who.principals:
+        return
+    lists = ("results", "passages", "versions", "corpora")
+    found = next((len(getattr(answer, name)) for name in lists if hasattr(answer, name)), None)
+    said = {"caller": who.principals[0], "address": who.address, "tool": tool, "results": found}
+    AUDIT.info(json.dumps({"at": datetime.now(UTC).isoformat(), **said}))
+
+
 def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     """What ``tool`` answers to what a caller gave, counted and timed.
 
@@ -311,8 +345,9 @@ def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
         CrosscorpusError: an argument can't be read, and those of the tool.
     """
     asked, said = read_given(model_of(tool), given)
-    with use() as service, service.metrics.question(tool.__name__):
+    with of_caller(use) as service, service.metrics.question(tool.__name__):
         answer = tool(service, **{name: getattr(asked, name) for name in asked.model_fields_set})
+    told_to_caller(tool.__name__, answer)
     if said and "notes" in type(answer).model_fields:
         answer.notes = [*said, *answer.notes]
     return answer
@@ -322,7 +357,7 @@ async def told(use: Use, work: Callable[[Service], T], seconds: float) -> T:
     """What ``work`` returns of the service, as :func:`answered` gives it."""
 
     def put_to_it() -> T:
-        with use() as service:
+        with of_caller(use) as service:
             return work(service)
 
     return await answered(put_to_it, seconds)

@@ -17,12 +17,19 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dataflow.service.protection.limits import Asker, Turns, asker
+from dataflow.service.protection.tokens import Tokens
 
 LONGEST_BODY = 1_000_000
 BODY_S = 20.0
 """For the body of a request to arrive."""
 LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
 """Names of this machine: a page of such a name is of another server where its port differs."""
+
+OPEN = frozenset({"/healthz", "/readyz"})
+"""What is told without a token: that the server is there."""
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+METRICS = "metrics"
+"""The principal that reads the server's numbers, which count what all callers do."""
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 
@@ -38,13 +45,15 @@ class Gate:
         hosts: names of this server alone; a page of such a name is its own.
         here: names of this machine.
         turns: those that :func:`dataflow.service.protection.limits.answered` takes.
+        tokens: who callers are; None: a caller is nobody, and sees what everyone may.
         seconds: for a body to arrive.
     """
 
     def __init__(
         self, app: ASGIApp, hosts: Collection[str] = (), turns: Turns | None = None,
-        seconds: float = BODY_S, here: Collection[str] = LOCAL,
+        seconds: float = BODY_S, here: Collection[str] = LOCAL, tokens: Tokens | None = None,
     ) -> None:  # fmt: skip
+        self.tokens = tokens
         self.app, self.turns, self.seconds = app, turns or Turns(), seconds
         self.hosts, self.here = frozenset(hosts), frozenset(here)
 
@@ -58,6 +67,14 @@ class Gate:
             scope["method"], headers
         ):
             await refused(scope, receive, safely)
+            return
+        principals = self._principals(scope, headers)
+        if principals is None and scope.get("client"):
+            await _unknown(scope, headers)(scope, receive, safely)
+            return
+        if scope["path"] == "/metrics" and self.tokens and METRICS not in (principals or ()):
+            said = f"numbers of the server are for a token of {METRICS!r}"
+            await JSONResponse({"detail": said}, 403)(scope, receive, safely)
             return
         if scope["method"] == "POST":
             with anyio.move_on_after(self.seconds) as time:
@@ -73,8 +90,30 @@ class Gate:
             receive = whole
         address = (scope.get("client") or ("",))[0]
         caller = headers.get("x-caller") or headers.get("user-agent", "")
-        with _traced(headers), _asked_by(Asker(self.turns, address, caller)):
+        if principals:
+            caller = principals[0]
+        with _traced(headers), _asked_by(Asker(self.turns, address, caller, principals)):
             await self.app(scope, receive, safely)
+
+    def _principals(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
+        """Who asks; None: nobody whom the tokens know, or the owner by the socket of his own."""
+        if not scope.get("client"):
+            return None
+        if self.tokens is None or scope["path"] in OPEN or scope["path"].startswith(WELL_KNOWN):
+            return ()
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        given = token.strip() if kind.lower() == "bearer" else ""
+        return self.tokens.caller(given) if given else None
+
+
+def _unknown(scope: Scope, headers: Headers) -> JSONResponse:
+    """401: says where a client learns what kind of token is asked for."""
+    where = f"{scope.get('scheme', 'http')}://{headers.get('host')}{WELL_KNOWN}/mcp"
+    said = f'Bearer resource_metadata="{where}"'
+    if headers.get("authorization"):
+        said += ', error="invalid_token"'
+    detail = "a token is needed, as `authorization: Bearer TOKEN`"
+    return JSONResponse({"detail": detail}, 401, {"www-authenticate": said})
 
 
 def foreign(headers: Headers, hosts: frozenset[str], here: frozenset[str]) -> JSONResponse | None:

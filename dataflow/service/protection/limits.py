@@ -124,6 +124,8 @@ class Asker:
     turns: Turns
     address: str
     caller: str
+    principals: tuple[str, ...] | None = None
+    """The user and his groups, who may see only what they may; None: the owner of the machine."""
 
 
 asker: ContextVar[Asker | None] = ContextVar("asker", default=None)

@@ -1,0 +1,162 @@
+"""Commands for who may see what: set the rules, show them, and ask as somebody else."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dataflow.cli.options import AsJson, Collection, Config
+
+rights_app = typer.Typer(no_args_is_help=True, help="Who may see what, and why.")
+
+
+def _say(lines: Iterable[str]) -> None:
+    from operators.sources.protocol import printable
+
+    for line in lines:
+        typer.echo(printable(line))
+
+
+_Groups = Annotated[
+    list[str] | None, typer.Option("--group", help="A group that the user is in; repeatable.")
+]
+_User = Annotated[str, typer.Argument(help="A user, as the rules and the sources name him.")]
+
+
+@rights_app.command("set")
+def rights_set(
+    file: Annotated[Path, typer.Argument(help="The rules, as YAML.", exists=True, dir_okay=False)],
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Set who may see which documents, by corpus, repository and path; the last rule counts.
+
+        unmarked: deny         # what nothing speaks of; or everyone
+
+        rules:
+
+        - {allow: everyone, repo: acme/handbook}
+
+        - {allow: [hr, ann], corpus: docs, path: "payroll/"}
+
+    They hold for the next question and for all that is ingested later. A document whose source
+    says who may see it (`allowed` of the generic form) keeps that.
+
+    Example: crosscorpus rights set rights.yaml -C team
+    """
+    from dataflow.cli.console.terminal import print_result
+    from dataflow.ingestion.rights import set_rights
+    from operators.postgres.store import open_store
+
+    text = file.read_text("utf-8")
+    with open_store(collection=collection) as store:
+        changed = set_rights(store, text)
+    said = f"{changed} documents are seen by others than before"
+    print_result(as_json, {"changed": changed}, typer.echo, said)
+
+
+@rights_app.command("show")
+def rights_show(collection: Collection = "default", as_json: AsJson = False) -> None:
+    """Show the rules, and how many documents of each corpus each set of users and groups sees.
+
+    Example: crosscorpus rights show -C team
+    """
+    from dataflow.cli.console.terminal import open_to_read, print_result
+    from operators.postgres.inspect.rights import is_open, sets
+    from operators.postgres.write.rights import rules_of
+
+    with open_to_read(collection) as store:
+        held, opened, rules = sets(store), is_open(store), rules_of(store)
+    lines = rules.splitlines()
+    for corpus, allowed, documents in held.iter_rows():
+        who = ", ".join(allowed) or "nobody" if allowed is not None else "not said"
+        if allowed is None:
+            who += ": everyone" if opened else ": nobody"
+        lines.append(f"{corpus:12} {documents:>8,}  {who}")
+    shown = {"rules": rules, "unmarked": "everyone" if opened else "deny", "sets": held.to_dicts()}
+    print_result(as_json, shown, _say, lines)
+
+
+@rights_app.command("check")
+def rights_check(
+    user: _User,
+    question: Annotated[str, typer.Argument(help="What he would ask.")],
+    group: _Groups = None,
+    top_k: Annotated[int, typer.Option(min=1, help="How many results.")] = 10,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Show the results that somebody would get.
+
+    Example: crosscorpus rights check ann "who is paid when?" --group hr -C team
+    """
+    from dataflow import build_driver
+    from dataflow.cli.console.terminal import open_to_read, print_result
+
+    with (
+        open_to_read(collection) as store,
+        build_driver(config, collection, store=store) as driver,
+    ):
+        found = driver.ask(question, principals=[user, *(group or ())], top_k=top_k)
+    lines = [f"{one.rank + 1:>2}  {one.label}" for one in found] or ["no results"]
+    rows = [{"label": one.label, "url": one.url, "score": one.score} for one in found]
+    print_result(as_json, rows, _say, [*lines, *found.notes])
+
+
+@rights_app.command("explain")
+def rights_explain(
+    document: Annotated[str, typer.Argument(help="The path or the id of a document.")],
+    user: _User,
+    group: _Groups = None,
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Say whether somebody sees a document, and what says so.
+
+    Example: crosscorpus rights explain payroll/2026.md ann --group hr -C team
+    """
+    from dataflow.cli.console.terminal import open_to_read, print_result
+    from operators.postgres.inspect.rights import reasons
+    from operators.postgres.write.rights import rules_of
+    from operators.sources.rights import read_rights
+
+    names = [user, *(group or ())]
+    with open_to_read(collection) as store:
+        found = reasons(store, names, document)
+        rules = read_rights(rules_of(store) or "{}").rules
+    lines = []
+    for one in found:
+        if one.allowed is None:
+            why = f"nothing says who may, and then {'everyone' if one.opened else 'nobody'} does"
+        else:
+            said = "its source" if one.allowed_by == "source" else f"rule {one.allowed_by}"
+            if one.allowed_by and one.allowed_by != "source":
+                said += f" ({rules[int(one.allowed_by) - 1]})"
+            why = f"{said} allows {', '.join(one.allowed) or 'nobody'}"
+        where = " ".join(filter(None, (one.corpus, one.repo, one.path or one.document_id)))
+        of = f" (of {', '.join(names[1:])})" if names[1:] else ""
+        lines.append(f"{user}{of} {'sees' if one.sees else 'does not see'} {where}: {why}")
+    print_result(as_json, [one._asdict() for one in found], _say, lines)
+
+
+@rights_app.command("token")
+def rights_token(
+    user: _User,
+    group: _Groups = None,
+    expires: Annotated[
+        str | None, typer.Option(metavar="YYYY-MM-DD", help="The day from which it is no more.")
+    ] = None,
+) -> None:
+    """Make a token for `crosscorpus serve --tokens FILE`: shown once, and its line of the file.
+
+    The file has only a hash of it. The caller sends it as `authorization: Bearer TOKEN`.
+
+    Example: crosscorpus rights token ann --group hr --expires 2027-01-01 >> tokens.yaml
+    """
+    from dataflow.service.protection.tokens import new_token, token_line
+
+    token = new_token()
+    typer.echo(token_line(token, [user, *(group or ())], expires))
+    typer.echo(f"the token of {user}, shown this once: {token}", err=True)

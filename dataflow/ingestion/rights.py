@@ -1,0 +1,33 @@
+"""The rules of who may see what, set on a collection and applied to what it holds."""
+
+from collections.abc import Sequence
+
+from dataflow.ingestion.version_discovery import find_versions
+from operators.postgres.store import Store
+from operators.postgres.write.rights import classify, keep_rules
+from operators.sources.rights import read_rights
+
+
+def set_rights(store: Store, text: str) -> int:
+    """Set the rules of a collection (:mod:`operators.sources.rights`), and apply them.
+
+    They hold for the next question, and for all that is ingested from now on. Documents whose
+    source says who may see them stay as they are.
+
+    Returns:
+        How many documents are seen by others than before.
+
+    Raises:
+        CrosscorpusError: the rules can't be read; nothing has changed.
+    """
+    rights = read_rights(text)
+    keep_rules(store, text, unmarked=rights.unmarked == "everyone")
+
+    def decide(corpus: str, repo: str, path: str | None) -> tuple[str, Sequence[str]] | None:
+        number = rights.rule_of(corpus, repo, path)
+        return None if number is None else (str(number + 1), rights.rules[number].allow)
+
+    changed = classify(store, decide)
+    if changed:
+        find_versions(store)  # a document that is seen by others is no version of what it was
+    return changed

@@ -1,0 +1,123 @@
+"""Who a caller is: a token of the file that the server was started with.
+
+The file has hashes alone. A token has 256 random bits, so that one round of a hash protects it.
+Each entry is a mapping: ``sha256``, ``principals`` (a user and his groups), perhaps ``expires``.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from operators.errors import CrosscorpusError, check_known
+from operators.foundation.principals import principals
+
+PREFIX = "cc_"
+LARGEST = 1_000_000
+"""Bytes of a file of tokens."""
+
+_KEYS = ("sha256", "principals", "expires")
+
+
+@dataclass(frozen=True)
+class Known:
+    """A token that is known by its hash."""
+
+    sha256: bytes
+    principals: tuple[str, ...]  # the user first
+    expires: date | None = None  # no more from this day on (UTC)
+
+
+class Tokens:
+    """The tokens of a file, read again where it has changed.
+
+    Raises:
+        CrosscorpusError: the file can't be read; names the line that is wrong. A file that becomes
+            wrong later lets nobody in.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._stamp, self._known = path, (0, 0), list[Known]()
+        self._read()
+
+    def caller(self, token: str, now: datetime | None = None) -> tuple[str, ...] | None:
+        """The principals of who has ``token``; None: nobody has, or it is over."""
+        try:
+            self._read()
+        except CrosscorpusError:
+            return None
+        digest, found = hashlib.sha256(token.encode()).digest(), None
+        for one in self._known:  # all of them, in a time that tells nothing
+            if hmac.compare_digest(one.sha256, digest):
+                found = one
+        today = (now or datetime.now(UTC)).date()
+        if found is None or (found.expires is not None and today >= found.expires):
+            return None
+        return found.principals
+
+    def _read(self) -> None:
+        try:
+            status = self.path.stat()
+            stamp = (status.st_mtime_ns, status.st_size)
+            if stamp == self._stamp:
+                return
+            if status.st_size > LARGEST:
+                raise CrosscorpusError(f"{self.path}: over {LARGEST:,} bytes of tokens")
+            given = yaml.safe_load(self.path.read_text("utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            said = " ".join(str(error).split())
+            raise CrosscorpusError(f"{self.path}: no file of tokens ({said})") from error
+        if not isinstance(given, list):
+            raise CrosscorpusError(
+                f"{self.path}: a list of tokens is needed; `rights token` makes one"
+            )
+        self._known = [self._one(number, one) for number, one in enumerate(given, 1)]
+        self._stamp = stamp
+
+    def _one(self, number: int, given: Any) -> Known:
+        try:
+            if not isinstance(given, dict):
+                raise ValueError("it needs sha256 and principals")
+            for name in given:
+                check_known("part of a token", str(name), _KEYS)
+            names = given.get("principals")
+            user = names if isinstance(names, str) else (names or [""])[0]
+            expires = given.get("expires")
+            if not isinstance(expires, date | None) or isinstance(expires, datetime):
+                raise ValueError("expires is a day, such as 2027-01-01")
+            digest = bytes.fromhex(str(given.get("sha256")))
+            if len(digest) != hashlib.sha256().digest_size:
+                raise ValueError("sha256 is 64 hexadecimal digits")
+            others = [name for name in principals(names) if name != user]
+            return Known(digest, tuple(principals(user) + others), expires)
+        except (ValueError, CrosscorpusError) as error:
+            raise CrosscorpusError(f"{self.path}, token {number}: {error}") from error
+
+
+def new_token() -> str:
+    """A token that nobody can guess."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def token_line(token: str, names: Sequence[str], expires: str | None = None) -> str:
+    """The line of ``token`` in a file.
+
+    Raises:
+        CrosscorpusError: a name, or the day, is none.
+    """
+    try:
+        given = [*dict.fromkeys(name for name in names if principals(name))]
+        day = None if expires is None else date.fromisoformat(expires)
+    except ValueError as error:
+        raise CrosscorpusError(str(error)) from error
+    line: dict[str, Any] = {"sha256": hashlib.sha256(token.encode()).hexdigest()}
+    line |= {"principals": given} | ({} if day is None else {"expires": day})
+    return str(
+        yaml.safe_dump([line], default_flow_style=None, sort_keys=False, width=10_000)
+    ).strip()

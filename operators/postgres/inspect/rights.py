@@ -1,0 +1,72 @@
+"""Who sees what in a collection, and why."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from operators.errors import UnknownName, suggest
+from operators.foundation.principals import EVERYONE, UNMARKED
+from operators.postgres.store import Store
+
+SETS = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "allowed": pl.List(pl.String()),  # null: nothing says who
+        "documents": pl.Int64(),
+    }
+)
+
+
+class Reason(NamedTuple):
+    """Whether somebody sees a document, and what says so."""
+
+    corpus: str
+    repo: str
+    document_id: str
+    path: str | None
+    sees: bool
+    allowed: list[str] | None
+    allowed_by: str | None  # ``source``, or the number of a rule; None: nothing
+    opened: bool  # nothing says who, and the collection then lets everyone in
+
+
+def sets(store: Store) -> pl.DataFrame:
+    """Columns ``SETS``: how many documents of each corpus each set of principals sees."""
+    rows = store.rows(
+        "SELECT d.corpus, a.principals, count(*) FROM documents d"
+        " LEFT JOIN access_classes a USING (access)"
+        " GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"
+    )
+    return pl.DataFrame(rows, schema=SETS, orient="row")
+
+
+def is_open(store: Store) -> bool:
+    """Whether everyone sees a document of which nothing says who may: without any rights, yes."""
+    row = store.row(
+        "SELECT coalesce((SELECT unmarked FROM rights), NOT EXISTS (SELECT 1 FROM access_classes))"
+    )
+    return row == (True,)
+
+
+def reasons(store: Store, names: Sequence[str], document: str) -> list[Reason]:
+    """Of each document with that path or id, whether a caller sees it who is all of ``names``.
+
+    Raises:
+        UnknownName: there is none; names the nearest path.
+    """
+    rows = store.rows(
+        "SELECT d.corpus, d.repo, d.document_id, d.path, d.access, a.principals, d.allowed_by"
+        " FROM documents d LEFT JOIN access_classes a USING (access)"
+        " WHERE %s IN (d.path, d.document_id) ORDER BY 1, 2, 3",
+        (document,),
+    )
+    if not rows:
+        known = [str(path) for (path,) in store.rows("SELECT DISTINCT path FROM documents") if path]
+        raise UnknownName(f"no document {document!r}{suggest(document, known)}")
+    opened, own = is_open(store), {*names, EVERYONE}
+    found = []
+    for corpus, repo, document_id, path, access, allowed, by in rows:
+        sees = opened if access == UNMARKED else bool(own & {*allowed})
+        found.append(Reason(corpus, repo, document_id, path, sees, allowed, by, opened))
+    return found

@@ -1,0 +1,170 @@
+"""Tokens: who has one sees what he may, and nobody else is told anything."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from dying import WordEmbedder
+from ingesting import ingest_documents
+
+from dataflow import build_driver
+from dataflow.service.protection.tokens import Tokens, new_token, token_line
+from dataflow.service.routes import http_app
+from dataflow.service.tools import AUDIT, Service
+from operators.errors import CrosscorpusError
+from operators.postgres.store import drop_collection, open_store
+
+NAME = "tokens"
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> tuple[Tokens, dict[str, str]]:
+    held = {name: new_token() for name in ("ann", "bob", "late", "metrics")}
+    days = {"late": "2020-01-01"}
+    lines = [token_line(token, [name], days.get(name)) for name, token in held.items()]
+    file = tmp_path / "tokens.yaml"
+    file.write_text("\n".join(lines))
+    return Tokens(file), held
+
+
+@pytest.fixture(scope="module")
+def service(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    file = tmp_path_factory.mktemp("tokens") / "documents.jsonl"
+    rows = [
+        {"doc_id": name, "corpus": "docs", "title": name, "allowed": [name]}
+        | {"text": f"The cache of {name} is flushed."}
+        for name in ("ann", "bob")
+    ]
+    file.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    with open_store(server_dsn, NAME, create=True) as store:
+        ingest_documents(store, WordEmbedder(), file)
+        with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
+            yield Service(driver, store, "http://localhost/p")
+    drop_collection(server_dsn, NAME)
+
+
+def asked(
+    service: Service,
+    tokens: Tokens | None,
+    headers: list[dict[str, str]],
+    path: str = "/api/search",
+) -> list[httpx2.Response]:
+    """The replies to one question of each of several callers, who ask at once."""
+
+    async def run() -> list[httpx2.Response]:
+        app = http_app(lambda: nullcontext(service), "1", tokens=tokens)
+        transport = httpx2.ASGITransport(app=app)
+        replies: list[Any] = [None] * len(headers)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+
+            async def ask(n: int) -> None:
+                body = {"query": "cache flushed"}
+                replies[n] = (
+                    await client.post(path, json=body, headers=headers[n])
+                    if path.startswith("/api")
+                    else await client.get(path, headers=headers[n])
+                )
+
+            async with anyio.create_task_group() as group:
+                for n in range(len(headers)):
+                    group.start_soon(ask, n)
+        return replies
+
+    return anyio.run(run)
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+def test_callers_who_ask_at_once_see_each_his_own(service: Service, tokens: Any) -> None:
+    known, held = tokens
+    names = ["ann", "bob"] * 8
+    for name, reply in zip(
+        names, asked(service, known, [bearer(held[name]) for name in names]), strict=True
+    ):
+        assert [one["title"] for one in reply.json()["results"]] == [f"[docs: {name}]"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, bearer("cc_wrong"), {"authorization": "Basic YTpi"}, bearer(""), {"authorization": "x"}],
+)
+@pytest.mark.parametrize("path", ["/api/search", "/api/status", "/api/batch", "/p/docs:1", "/"])
+def test_without_a_token_of_the_file_nothing_is_told(
+    service: Service, tokens: Any, headers: dict[str, str], path: str
+) -> None:
+    (reply,) = asked(service, tokens[0], [headers], path)
+    assert reply.status_code == 401
+    assert "oauth-protected-resource" in reply.headers["www-authenticate"]
+    assert "ann" not in reply.text
+
+
+def test_a_token_ends_with_its_day_and_with_its_line(service: Service, tokens: Any) -> None:
+    known, held = tokens
+    assert asked(service, known, [bearer(held["late"])])[0].status_code == 401
+    assert known.caller(held["late"], datetime(2019, 12, 31, 23, tzinfo=UTC)) == ("late",)
+    known.path.write_text(token_line(held["bob"], ["bob"]))
+    assert [
+        r.status_code for r in asked(service, known, [bearer(held[n]) for n in ("ann", "bob")])
+    ] == [
+        401,
+        200,
+    ]
+    known.path.write_text("no: list")
+    assert asked(service, known, [bearer(held["bob"])])[0].status_code == 401
+
+
+def test_without_tokens_a_caller_sees_what_everyone_may(service: Service) -> None:
+    (reply,) = asked(service, None, [{}])
+    assert reply.json()["results"] == []
+
+
+def test_numbers_of_all_callers_are_for_one_who_may_read_them(
+    service: Service, tokens: Any
+) -> None:
+    known, held = tokens
+    found = asked(service, known, [bearer(held[n]) for n in ("ann", "metrics")], "/metrics")
+    assert [one.status_code for one in found] == [403, 200]
+
+
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/readyz", "/.well-known/oauth-protected-resource/mcp"]
+)
+def test_that_the_server_is_there_is_told_without_a_token(
+    service: Service, tokens: Any, path: str
+) -> None:
+    (reply,) = asked(service, tokens[0], [{}], path)
+    assert reply.status_code == 200
+    if "well" in path:
+        assert reply.json()["resource"] == "http://localhost/mcp"
+
+
+def test_who_was_answered_is_on_record_and_not_what_was_asked(
+    service: Service, tokens: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    known, held = tokens
+    with caplog.at_level(logging.INFO, AUDIT.name):
+        asked(service, known, [bearer(held["ann"]), {}])
+    (line,) = [json.loads(one.message) for one in caplog.records if one.name == AUDIT.name]
+    assert (line["caller"], line["tool"], line["results"]) == ("ann", "search", 1)
+    assert "cache" not in json.dumps(line)
+    assert held["ann"] not in json.dumps(line)
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "- {sha256: ab, principals: ann}", "- {principals: ann}", "[", "- {sha: 1}"]
+)
+def test_a_file_of_tokens_that_nobody_can_read_says_so(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.yaml").write_text(text)
+    with pytest.raises(CrosscorpusError, match=r"t\.yaml"):
+        Tokens(tmp_path / "t.yaml")
