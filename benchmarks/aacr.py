@@ -1,6 +1,6 @@
 """The context for a change under review, judged by what others' review remarks turned out to need.
 
-    python -m benchmarks aacr --aacr positive_samples.json --clones DIR [--only gofr] [--most 10]
+    python -m benchmarks aacr --aacr positive_samples.json --clones DIR [--only gofr]
 
 AACR-Bench has remarks on pull requests, with the level of context that each needs. Of a pull
 request, ``review``, the plain question and ``grep`` are given the whole diff, and the tree before
@@ -19,17 +19,16 @@ need what he does not name, so that these are no absolute measures: they compare
 from __future__ import annotations
 
 import argparse
-import json
 import re
-import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from benchmarks.aacr_remarks import LEVELS, Pull, Remark, pulls, repositories
 from benchmarks.clones import add_options, clone, to_fetch
 from benchmarks.judged import data_folder
-from benchmarks.review import BUDGETS, Judged, Lines, asked, git, grepped, read, reviewed
+from benchmarks.review import BUDGETS, Lines, asked, grepped, read, reviewed
 from dataflow import build_driver, load_config
 from operators.embedding.registry import load_embedder
 from operators.postgres.store import open_store
@@ -40,42 +39,21 @@ from operators.review.review_questions import use_of
 
 DATA = "https://github.com/alibaba/aacr-bench"
 FILE = "dataset/positive_samples.json"
-Key = tuple[str, str, int]
-"""Level, system, tokens."""
-
-LEVELS = ("Repo Level", "File Level")
 SYSTEMS = ("review", "plain", "grep")
 NEAR = 60
 """Lines between a remark and what of its file may help."""
-LONGEST = 400_000
-"""Bytes of a patch; one that is longer moves or generates files."""
+
 MAX_BYTES = 1_000_000
 """Of a file of the tree that is looked through."""
 
-_NUMBER = re.compile(r"\(#(\d+)\)$|^Merge pull request #(\d+) ")
+Key = tuple[str, str, int]
+"""Level, system, tokens."""
+
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.S)
-_QUOTED = re.compile(r"`[^`\n]+`")
+_QUOTED = re.compile(r"`[^`\s]+`")
 _PATH = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]{1,5}\b")
 _NAME = re.compile(r"(?:[^\W\d]\w*(?:\.|::|->))*([^\W\d]\w+)(\()?")
 _CODE_LIKE = re.compile(r"[a-z\d][A-Z]|\w_\w")
-
-
-class Remark(NamedTuple):
-    """What a reviewer wrote, and where it stands in the old file; no ``path``: the file is new."""
-
-    level: str
-    note: str
-    path: str | None
-    first: int
-    last: int
-
-
-class Pull(NamedTuple):
-    """A pull request: its number, its change, and the remarks on it."""
-
-    number: str
-    change: Judged
-    remarks: list[Remark]
 
 
 class Need(NamedTuple):
@@ -128,10 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_options(parser, "aacr")
     default = data_folder() / "aacr" / "positive_samples.json"
-    parser.add_argument(
-        "--aacr", type=Path, metavar="FILE", default=default, help=f"{DATA}: {FILE}"
-    )
-    parser.add_argument("--most", type=int, default=10, help="pull requests of each repository")
+    parser.add_argument("--aacr", type=Path, metavar="FILE", default=default, help="its remarks")
     options = parser.parse_args()
     if not options.aacr.is_file():
         print(f"to fetch: git clone {DATA}, and give --aacr its {FILE}")
@@ -144,9 +119,10 @@ def main() -> None:
         if cloned is None:
             print(f"to fetch: {to_fetch(options.clones, url, ())}")
             continue
-        found = list(pulls(cloned, rows))[: options.most]
+        found = list(pulls(cloned, rows))
         for pull in found:
-            judge(options, cloned, f"{url.rpartition('/')[2]}/{pull.number}", pull, tallies)
+            repo = f"{url.rpartition('/')[2]}/{pull.number}"
+            judge(pull, *contexts(options, cloned, repo, pull), tallies)
         levels = [sum(one.level == lv for p in found for one in p.remarks) for lv in LEVELS]
         print(f"{url}: {len(found)} of {len(rows)} pull requests, remarks {levels}", flush=True)
     print("\n| level | system | tokens | names | definitions | near | entries | of use |")
@@ -155,77 +131,45 @@ def main() -> None:
         print(f"| {level} | {system} | {budget} | {tally.row()} |")
 
 
-def repositories(file: Path, only: list[str] | None) -> dict[str, list[dict[str, Any]]]:
-    """The pull requests of each repository, those of ``only``."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in json.loads(file.read_text("utf-8")):
-        url = row["githubPrUrl"].partition("/pull/")[0]
-        if not only or url.rpartition("/")[2] in only:
-            found.setdefault(url, []).append(row)
-    return found
+def contexts(
+    options: argparse.Namespace, cloned: Path, repo: str, pull: Pull
+) -> tuple[Tree, dict[tuple[str, int], list[Lines]]]:
+    """The tree before a pull request, and what each system shows of it in each budget.
 
-
-def pulls(cloned: Path, rows: Iterable[dict[str, Any]]) -> Iterator[Pull]:
-    """The pull requests whose change is in the clone.
-
-    That is their last commit (``target_commit``) against where it branched off; where the clone has
-    it no more, what was merged under their number.
+    The tree is a collection of its own, so that no other one's pages are found.
     """
-    log = git(cloned, "log", "--format=%H%x09%P%x09%s").decode("utf-8", "replace")
-    merged: dict[str, tuple[str, str]] = {}
-    for line in log.splitlines():
-        commit, parents, subject = line.split("\t", 2)
-        if parents and (number := _NUMBER.search(subject)):
-            merged[number[1] or number[2]] = (parents.split()[0], commit)
-    for row in rows:
-        number = row["githubPrUrl"].rpartition("/")[2]
-        ends = [row["source_commit"], row["target_commit"]]
-        base, head = merged.get(number, ("", ""))
-        said = head
-        if _are_there(cloned, ends):
-            base, head = git(cloned, "merge-base", *ends).decode().strip(), ends[1]
-        if not base:
-            continue
-        patch = git(cloned, "diff-tree", "-p", "-r", "-M", base, head)
-        files = {file.path: file for file in read_change(patch).files} if patch else {}
-        remarks = [_remark(one, files) for one in row["comments"] if one["context"] in LEVELS]
-        if remarks and files and len(patch) <= LONGEST:
-            change = Judged(head, base, _title(cloned, said or head), patch, [])
-            yield Pull(number, change, remarks)
-
-
-def _are_there(cloned: Path, commits: Iterable[str]) -> bool:
-    named = [f"{commit}^{{commit}}" for commit in commits]
-    command = ["git", "-C", str(cloned), "rev-parse", "-q", "--verify"]
-    return not any(subprocess.run([*command, n], capture_output=True).returncode for n in named)
-
-
-def judge(
-    options: argparse.Namespace, cloned: Path, repo: str, pull: Pull, tallies: dict[Key, Tally]
-) -> None:
-    """Count what the contexts of a pull request have; its tree is a collection of its own."""
     config = load_config(options.config[0]).with_changes({"variants": {"packed": "tokens"}})
     embedder, one = load_embedder(config.embedding), pull.change
     collection = f"{options.collection}-{repo.replace('/', '-')}"
     with open_store(collection=collection, create=True) as store:
         folder = read(store, embedder, cloned, one.base, repo)
         with build_driver(config, store=store, embedder=embedder) as driver:
-            contexts = {("review", b): reviewed(driver, one, repo, b) for b in BUDGETS}
-            contexts |= {("plain", b): asked(driver, one, repo, b) for b in BUDGETS}
-            contexts |= {("grep", b): grepped(driver, folder, one, b) for b in BUDGETS}
-    tree, files = Tree(folder), {file.old_path: file for file in read_change(one.patch).files}
-    patch = one.patch.decode("utf-8", "replace")
-    needs = [needed(remark.note, patch, tree) for remark in pull.remarks]
+            found = {("review", b): reviewed(driver, one, repo, b) for b in BUDGETS}
+            found |= {("plain", b): asked(driver, one, repo, b) for b in BUDGETS}
+            found |= {("grep", b): grepped(driver, folder, one, b) for b in BUDGETS}
+    return Tree(folder), found
+
+
+def judge(
+    pull: Pull,
+    tree: Tree,
+    found: dict[tuple[str, int], list[Lines]],
+    tallies: dict[Key, Tally],
+) -> None:
+    """Count what the contexts of a pull request have of what its remarks need."""
+    files = {file.old_path: file for file in read_change(pull.change.patch).files}
+    patch = pull.change.patch.decode("utf-8", "replace")
+    remarks = [(one, needed(one.note, patch, tree)) for one in pull.remarks]
     for (level, system, budget), tally in tallies.items():
-        entries = contexts[system, budget]
+        entries = found[system, budget]
+        lines = {(path, n) for path, first, last in entries for n in range(first, last + 1)}
         shown = [(entry, tree.shown(entry)) for entry in entries]
-        own = [both for both in zip(pull.remarks, needs, strict=True) if both[0].level == level]
-        for remark, some in own:
-            _count(tally, some, shown)
+        own = [(remark, needs) for remark, needs in remarks if remark.level == level]
+        for remark, needs in own:
+            _count(tally, needs, shown)
             if around := _around(remark, files.get(remark.path), tree):
-                lines = {(p, n) for p, first, last in entries for n in range(first, last + 1)}
                 tally.near.append(bool(lines & around))
-        if every := [need for _, some in own for need in some]:
+        if every := [need for _, needs in own for need in needs]:
             tally.entries.append(len(entries))
             tally.of_use += sum(any(_has(need, *both) for need in every) for both in shown)
 
@@ -279,34 +223,6 @@ def _around(remark: Remark, file: ChangedFile | None, tree: Tree) -> set[tuple[s
     for hunk in file.hunks:
         lines -= set(range(hunk.old_start, hunk.old_start + hunk.old_count))
     return {(remark.path, line) for line in lines}
-
-
-def _remark(row: dict[str, Any], files: dict[str, ChangedFile]) -> Remark:
-    file = files.get(row["path"])
-    lines = [row["from_line"], row["to_line"]]
-    if file is not None and row["side"] == "right":
-        lines = [_old_line(file, line) for line in lines]
-    return Remark(row["context"], row["note"], file and file.old_path, *lines)
-
-
-def _old_line(file: ChangedFile, line: int) -> int:
-    """Where a line of the new file stands in the old one, or the nearest line there."""
-    moved = 0
-    for hunk in file.hunks:
-        if line < hunk.new_start:
-            break
-        if line < hunk.new_start + hunk.new_count:
-            return hunk.old_start + min(line - hunk.new_start, max(hunk.old_count - 1, 0))
-        moved = hunk.old_start + hunk.old_count - hunk.new_start - hunk.new_count
-    return line + moved
-
-
-def _title(cloned: Path, commit: str) -> str:
-    """What a commit says that it does, or the pull request that it merges."""
-    lines = git(cloned, "show", "-s", "--format=%B", commit).decode("utf-8", "replace").split("\n")
-    if _NUMBER.match(lines[0]):
-        lines = [line for line in lines[1:] if line.strip()] or lines
-    return _NUMBER.sub("", lines[0]).strip()
 
 
 def _mean(values: Sequence[float]) -> float:

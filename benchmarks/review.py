@@ -117,6 +117,7 @@ def main() -> None:
                         entries = reviewed(driver, one, repo, budget)
                         tallies["review", budget].add(one.touched, entries)
                         entries = asked(driver, one, repo, budget)
+                        entries = [e for e in entries if not _in_patch(e, read_change(one.patch))]
                         tallies["plain", budget].add(one.touched, entries)
                         entries = grepped(driver, tree, one, budget)
                         tallies["grep", budget].add(one.touched, entries)
@@ -199,8 +200,7 @@ def asked(driver: RetrievalDriver, one: Judged, repo: str, budget: int) -> list[
     given: dict[str, Any] = {"query": f"{one.message}\n{lines}"[:4_000], "repos": [repo]}
     given |= {"context_budget": budget, "context_depth": 100}
     out = driver.execute(["packed", "whole_passages"], given)
-    shown = _lines(out["whole_passages"], out["packed"]["chunk_id"])
-    return [line for line in shown if not _in_patch(line, change)]
+    return _lines(out["whole_passages"], out["packed"]["chunk_id"])
 
 
 def grepped(driver: RetrievalDriver, tree: Path, one: Judged, budget: int) -> list[Lines]:
