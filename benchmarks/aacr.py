@@ -8,8 +8,8 @@ it, and fill the same budgets of tokens (as in ``benchmarks.review``). Then of e
 
 - names: the names and paths in its prose that the diff does not contain and the tree does. The
   share of them that a context has.
-- definitions: the names in its prose, also those of the diff, that the tree defines and the diff
-  does not. The share of them whose definition a context shows.
+- definitions: the names in its prose, also those of the diff, that at most three files of the
+  tree define and the diff does not. The share of them whose definition a context shows.
 - near: whether it shows lines of the same file within 60 lines of the remark, outside of the hunks.
 
 An entry is of use if it has one of the names or paths, or one of the definitions. A reviewer may
@@ -36,12 +36,16 @@ from operators.ranking.definitions import definition_of
 from operators.review.changed_names import SHORTEST
 from operators.review.changes import ChangedFile, read_change
 from operators.review.review_questions import use_of
+from operators.sources.git.repository import GitError
 
 DATA = "https://github.com/alibaba/aacr-bench"
 FILE = "dataset/positive_samples.json"
 SYSTEMS = ("review", "plain", "grep")
 NEAR = 60
 """Lines between a remark and what of its file may help."""
+
+FEW = 3
+"""Files that define a name; one that more define is a variable, or any of them might be meant."""
 
 MAX_BYTES = 1_000_000
 """Of a file of the tree that is looked through."""
@@ -97,9 +101,9 @@ class Tree:
         path, first, last = lines
         return "\n".join(self.texts.get(path, "").split("\n")[max(first, 1) - 1 : last])
 
-    def has(self, name: str, pattern: re.Pattern[str]) -> bool:
-        """Whether ``pattern`` is found, which has ``name``."""
-        return any(name in text and pattern.search(text) for text in self.texts.values())
+    def count(self, name: str, pattern: re.Pattern[str]) -> int:
+        """The number of files in which ``pattern`` is found, which has ``name``."""
+        return sum(name in text and bool(pattern.search(text)) for text in self.texts.values())
 
 
 def main() -> None:
@@ -119,12 +123,18 @@ def main() -> None:
         if cloned is None:
             print(f"to fetch: {to_fetch(options.clones, url, ())}")
             continue
-        found = list(pulls(cloned, rows))
-        for pull in found:
+        judged = []
+        for pull in pulls(cloned, rows):
             repo = f"{url.rpartition('/')[2]}/{pull.number}"
-            judge(pull, *contexts(options, cloned, repo, pull), tallies)
-        levels = [sum(one.level == lv for p in found for one in p.remarks) for lv in LEVELS]
-        print(f"{url}: {len(found)} of {len(rows)} pull requests, remarks {levels}", flush=True)
+            try:
+                tree, shown = contexts(options, cloned, repo, pull)
+            except GitError as error:
+                print(f"left out: {repo}: {error}")
+                continue
+            judge(pull, tree, shown, tallies)
+            judged.append(pull)
+        levels = [sum(one.level == lv for p in judged for one in p.remarks) for lv in LEVELS]
+        print(f"{url}: {len(judged)} of {len(rows)} pull requests, remarks {levels}", flush=True)
     print("\n| level | system | tokens | names | definitions | near | entries | of use |")
     print("|---|---|---|---|---|---|---|---|")
     for (level, system, budget), tally in tallies.items():
@@ -202,8 +212,8 @@ def needed(note: str, patch: str, tree: Tree) -> list[Need]:
             likely = called or _CODE_LIKE.search(name) or (every and not name.islower())
             if likely and len(name) >= SHORTEST:
                 use, definition = re.compile(use_of(name)), definition_of(name)
-                new = not re.search(rf"\b{name}\b", patch) and tree.has(name, use)
-                told = not definition.search(plain) and tree.has(name, definition)
+                new = not re.search(rf"\b{name}\b", patch) and tree.count(name, use)
+                told = not definition.search(plain) and 0 < tree.count(name, definition) <= FEW
                 if new or told:
                     found[name] = Need(use if new else None, definition if told else None)
     return list(found.values())
