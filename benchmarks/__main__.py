@@ -2,9 +2,9 @@
 
     python -m benchmarks [NAME ...] [OPTION ...]
 
-Those that need judged data say so and are left out where it is absent. ``semble``, ``swe`` and
-``review`` run only where they are named; they need clones too, and say which. Options go to the
-benchmarks that are named.
+Those that need judged data say so and are left out where it is absent. ``semble``, ``swe``,
+``review`` and ``aacr`` run only where they are named; they need clones too, and say which. Options
+go to the benchmarks that are named.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ ALL = {
     "lineage": [],
     "neardup": [],
 }
-ON_CLONES = {"semble": [], "swe": [], "review": []}
+ON_CLONES = {"semble": [], "swe": [], "review": [], "aacr": []}
 """Benchmarks on clones of repositories: embedding these takes hours."""
 JUDGED = {"semble", "swe", "quality", "end_to_end", "versions", "version_cost", "neardup"}
-HELPERS = {"clones", "judged", "peers_worker", "section_history"}
+HELPERS = {"aacr_remarks", "clones", "judged", "peers_worker", "section_history"}
 """Modules of this package that are no benchmarks."""
 
 

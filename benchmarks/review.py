@@ -117,6 +117,7 @@ def main() -> None:
                         entries = reviewed(driver, one, repo, budget)
                         tallies["review", budget].add(one.touched, entries)
                         entries = asked(driver, one, repo, budget)
+                        entries = [e for e in entries if not _in_patch(e, read_change(one.patch))]
                         tallies["plain", budget].add(one.touched, entries)
                         entries = grepped(driver, tree, one, budget)
                         tallies["grep", budget].add(one.touched, entries)
@@ -131,19 +132,19 @@ def main() -> None:
 def judged_commits(cloned: Path, most: int) -> list[Judged]:
     """Commits that change two to eight files, one of them a source, evenly over the history."""
     found = []
-    log = _git(cloned, "log", "--no-merges", f"-{NEWEST}", "--format=%H %P").decode()
+    log = git(cloned, "log", "--no-merges", f"-{NEWEST}", "--format=%H %P").decode()
     for line in log.splitlines():
         commit, *parents = line.split()
         if len(parents) != 1:
             continue
-        patch = _git(cloned, "diff-tree", "-p", "-r", "-M", parents[0], commit)
+        patch = git(cloned, "diff-tree", "-p", "-r", "-M", parents[0], commit)
         if not 2 <= patch.count(b"\ndiff --git ") + 1 <= 8 or len(patch) > 60_000:
             continue
         if one := _judged(commit, parents[0], patch):
             found.append(one)
     step = max(len(found) / most, 1.0)
     chosen = [found[int(n * step)] for n in range(min(most, len(found)))]
-    text = [_git(cloned, "show", "-s", "--format=%B", one.commit).decode() for one in chosen]
+    text = [git(cloned, "show", "-s", "--format=%B", one.commit).decode() for one in chosen]
     return [one._replace(message=said) for one, said in zip(chosen, text, strict=True)]
 
 
@@ -194,12 +195,12 @@ def reviewed(driver: RetrievalDriver, one: Judged, repo: str, budget: int) -> li
 def asked(driver: RetrievalDriver, one: Judged, repo: str, budget: int) -> list[Lines]:
     """What a plain question shows: the message and the changed lines, with the same budget."""
     change = read_change(one.patch)
-    lines = " ".join(line for h in change.files[0].hunks for _, line in (*h.removed, *h.added))
-    given = {"query": f"{one.message}\n{lines}"[:4_000], "repos": [repo]}
+    hunks = (hunk for file in change.files for hunk in file.hunks)
+    lines = " ".join(text for h in hunks for _, text in (*h.removed, *h.added))
+    given: dict[str, Any] = {"query": f"{one.message}\n{lines}"[:4_000], "repos": [repo]}
     given |= {"context_budget": budget, "context_depth": 100}
     out = driver.execute(["packed", "whole_passages"], given)
-    shown = _lines(out["whole_passages"], out["packed"]["chunk_id"])
-    return [line for line in shown if not _in_patch(line, change)]
+    return _lines(out["whole_passages"], out["packed"]["chunk_id"])
 
 
 def grepped(driver: RetrievalDriver, tree: Path, one: Judged, budget: int) -> list[Lines]:
@@ -213,7 +214,8 @@ def grepped(driver: RetrievalDriver, tree: Path, one: Judged, budget: int) -> li
     for name in names:
         command = ["grep", "-rnwIF", "--exclude-dir=.git", "-e", name, "."]
         said = subprocess.run(command, cwd=tree, capture_output=True, check=False).stdout
-        found = [row.split(":", 2)[:2] for row in said.decode("utf-8", "replace").splitlines()]
+        rows = said.decode("utf-8", "replace").split("\n")[:-1]
+        found = [row.split(":", 2)[:2] for row in rows]
         hits.append([(p.removeprefix("./"), max(int(n) - 3, 1), int(n) + 3) for p, n in found])
     entries, left = [], budget
     for line in (line for some in sorted(hits, key=len) for line in some):
@@ -248,7 +250,8 @@ def _meet(one: Lines, two: Lines, near: int) -> bool:
     return one[0] == two[0] and one[1] - near <= two[2] and one[2] + near >= two[1]
 
 
-def _git(cloned: Path, *arguments: str) -> bytes:
+def git(cloned: Path, *arguments: str) -> bytes:
+    """What git says of a clone."""
     return subprocess.run(
         ["git", "-C", str(cloned), *arguments], capture_output=True, check=True
     ).stdout

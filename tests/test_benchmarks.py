@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[1]
 SET = "tiny"
 # {set}, {clones}, {export}, {queries} and {pdf} are made by the fixture.
 TINY = {
+    "aacr": "--clones {clones} --collection bench-aacr",
     "bm25_cpu": "--chunks 200 --queries 3 --caps 50",
     "choices": "{set} --undone-by rrf",
     "end_to_end": "{set} --queries 1",
@@ -90,7 +91,7 @@ def inputs(
         "CROSSCORPUS_TEST_DATA": str(folder / "data"),
     }
     yield Inputs(made, environment)
-    made = {SET, *(f"bench-{name}" for name in ("whole", "semble", "swe", "review"))}
+    made = {SET, *(f"bench-{name}" for name in ("whole", "semble", "swe", "review", "aacr-app-7"))}
     for name in made & set(collections(server_dsn)):
         drop_collection(server_dsn, name)
 
@@ -166,6 +167,29 @@ def test_a_review_is_judged_by_what_a_change_touched_beside_the_file_that_is_sho
     monkeypatch.setattr(sys, "argv", ["review", *arguments])
     importlib.import_module("benchmarks.review").main()
     assert "| app | 1 | review | 2000 | 1.000 | 1.000 | " in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_context_is_judged_by_what_remarks_name_beyond_the_diff(
+    inputs: Inputs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for variable, value in inputs.environment.items():
+        monkeypatch.setenv(variable, value)
+
+    def run(*more: str) -> str:
+        arguments = [part.format(**inputs.names) for part in TINY["aacr"].split()]
+        monkeypatch.setattr(sys, "argv", ["aacr", *arguments, *more])
+        importlib.import_module("benchmarks.aacr").main()
+        return capsys.readouterr().out
+
+    told = run()
+    assert "org/app: 1 of 1 pull requests, remarks [1, 1]" in told
+    assert "to fetch: git clone --mirror https://github.com/org/web " in told
+    # the tree has lock() and queue.py, no unheard_of(); of cache.py the diff shows every line
+    assert "| Repo Level | plain | 2000 | 1.000 (1) | 1.000 (1) | 0.000 (0) | 4.0 | 0.500 |" in told
+    assert "| Repo Level | review | 2000 | 0.000 (1) | 0.000 (1) | 0.000 (0) | 0.0 | " in told
+    assert "| File Level | plain | 2000 | 0.000 (0) | 0.000 (0) | 0.000 (0) | 0.0 | " in told
+    assert "to fetch: git clone https://github.com/alibaba/aacr-bench" in run("--aacr", "none")
 
 
 def test_make_bench_names_benchmarks_of_the_package() -> None:
