@@ -55,6 +55,15 @@ _STRANGERS = """
            AND d.repo = c.repo AND d.document_id = c.document_id)
     GROUP BY c.repo, c.document_id ORDER BY 1, 2
 """
+# A passage is seen by those who see its document.
+_WRONG_RIGHTS = """
+    SELECT d.repo, d.document_id, count(*) FROM chunks c JOIN documents d USING (document_key)
+    WHERE c.corpus = %(corpus)s AND c.access <> d.access GROUP BY 1, 2 ORDER BY 1, 2
+"""
+_RIGHTS_OF_DOCUMENTS = """
+    UPDATE chunks c SET access = d.access FROM documents d
+    WHERE c.corpus = %(corpus)s AND d.document_key = c.document_key AND c.access <> d.access
+"""
 Finding = tuple[str, str, str | None, str | None, str, bool]
 
 
@@ -68,7 +77,8 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
     Returns:
         One row a finding (columns: ``FINDINGS``), by corpus. Kinds: ``lost_chunks``,
         ``wrong_ordinals``, ``stray_chunks``, ``no_posting``, ``wrong_posting``, ``stray_posting``,
-        ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``unfinished``. No rows: nothing is wrong.
+        ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``wrong_rights``, ``unfinished``. No rows:
+        nothing is wrong.
         A chunk without a vector is no finding: it waits for a worker, which makes one.
     """
     found: list[Finding] = []
@@ -92,6 +102,10 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
     lock_writers(conn, [corpus], alone=True)
     strays = fetch(conn, _STRANGERS, corpus)
     text = list(check_text(conn, corpus))
+    seen = [
+        ("wrong_rights", *of, f"{count} chunks are seen by others than their document")
+        for *of, count in fetch(conn, _WRONG_RIGHTS, corpus)
+    ]
     if repair:  # first, so that a document whose only fault is strays stays
         conn.execute(
             "DELETE FROM chunks WHERE corpus = %s AND chunk_id = ANY(%s)",
@@ -106,12 +120,14 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
             " WHERE document_key = ANY(%s)",
             (LOST, keys),
         )
-        if strays or text:
+        conn.execute(_RIGHTS_OF_DOCUMENTS, {"corpus": corpus})
+        if strays or text or seen:
             rebuild_postings(conn, corpus)
     found = [
         *(("stray_chunks", *of, f"{len(ids)} chunks of no document") for *of, ids in strays),
         *(_damage(*row[1:]) for row in damaged),
         *text,
+        *seen,
     ]
     return [(kind, corpus, repo, document, says, repair) for kind, repo, document, says in found]
 

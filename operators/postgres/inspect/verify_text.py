@@ -21,8 +21,8 @@ _NO_POSTING = """
     LEFT JOIN postings p ON p.corpus = c.corpus AND p.chunk_id = c.chunk_id
     WHERE c.corpus = %(corpus)s
       AND (p.chunk_id IS NULL
-           OR (p.repo, p.path, p.language, p.item_state, p.created_at)
-               IS DISTINCT FROM (c.repo, c.path, c.language, c.item_state, c.created_at))
+           OR (p.repo, p.path, p.language, p.item_state, p.created_at, p.access)
+               IS DISTINCT FROM (c.repo, c.path, c.language, c.item_state, c.created_at, c.access))
     ORDER BY c.chunk_id
 """
 _NO_CHUNK = """
@@ -35,6 +35,14 @@ _WRONG_TERMS = """
         WHERE corpus = %(corpus)s GROUP BY term_id
     ) AS there FULL JOIN (SELECT term_id, df FROM terms WHERE corpus = %(corpus)s) AS counted
     USING (term_id) WHERE there.df IS DISTINCT FROM counted.df
+"""
+_WRONG_OF_CLASS = """
+    SELECT count(*) FROM (
+        SELECT access, term_id, count(*)::int AS df FROM postings, unnest(terms) AS term_id
+        WHERE corpus = %(corpus)s AND access <> 0 GROUP BY access, term_id
+    ) AS there FULL JOIN (
+        SELECT access, term_id, df FROM access_terms WHERE corpus = %(corpus)s
+    ) AS counted USING (access, term_id) WHERE there.df IS DISTINCT FROM counted.df
 """
 _WRONG_REPOS = """
     SELECT repo, coalesce(counted.chunks, 0), coalesce(there.chunks, 0) FROM (
@@ -81,7 +89,7 @@ def check_text(conn: Connection, corpus: str) -> Iterator[Finding]:
         says = f"text search knows {wrong} chunks by other terms than their text has"
         yield "wrong_terms", None, None, says
     # The counts are those of the postings.
-    ((terms,),) = fetch(conn, _WRONG_TERMS, corpus)
+    terms = sum(fetch(conn, of, corpus)[0][0] for of in (_WRONG_TERMS, _WRONG_OF_CLASS))
     if terms:
         yield "wrong_df", None, None, f"the counts of {terms} terms are off"
     for repo, counted, held in fetch(conn, _WRONG_REPOS, corpus):

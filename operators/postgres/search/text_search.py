@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
 from operators.frames import TEXT_LISTS, empty
 from operators.postgres.connection import has_extension
@@ -136,6 +137,11 @@ def pg_textsearch_search(
         MissingExtension: the database lacks the extension, or the corpus its index.
         SearchTimeout: ``timeout_s`` has passed.
     """
+    if store.access is not None:
+        raise CrosscorpusError(
+            "text search 'pg_textsearch' counts words over all documents, also those that this"
+            " caller may not see: choose text_search: bm25"
+        )
     deadline, texts = _begin(store, corpus, queries, k, timeout_s)
     index = pg_textsearch_index(corpus)
     if texts:

@@ -1,0 +1,75 @@
+"""The commands for rights, as a person types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RULES = """
+rules:
+  - {allow: everyone, path: "handbook/"}
+  - {allow: [hr], path: "payroll/"}
+"""
+
+
+@pytest.fixture(scope="module")
+def team(crosscorpus: Any, tmp_path_factory: Any) -> str:
+    folder = tmp_path_factory.mktemp("team")
+    for name, text in (("payroll", "Who is paid when."), ("handbook", "All are paid on time.")):
+        (folder / name).mkdir()
+        (folder / name / "a.md").write_text(f"# {name}\n\n{text}\n")
+    done = crosscorpus("ingest", "folder", str(folder), "-C", "rights-cli", "--wait", "words")
+    assert done.returncode == 0, done.stderr
+    (folder / "rights.yaml").write_text(RULES)
+    done = crosscorpus("rights", "set", str(folder / "rights.yaml"), "-C", "rights-cli")
+    assert (done.returncode, done.stdout) == (0, "2 documents are seen by others than before\n")
+    return "rights-cli"
+
+
+def test_check_shows_what_somebody_would_get(crosscorpus: Any, team: str) -> None:
+    for groups, paths in (((), {"handbook"}), (("--group", "hr"), {"handbook", "payroll"})):
+        done = crosscorpus("rights", "check", "ann", "who is paid?", *groups, "-C", team, "--json")
+        labels = [one["label"] for one in json.loads(done.stdout)]
+        assert {label.split("/")[0].removeprefix("[docs: ") for label in labels} == paths
+
+
+def test_explain_says_which_rule_it_is(crosscorpus: Any, team: str) -> None:
+    done = crosscorpus("rights", "explain", "payroll/a.md", "ann", "-C", team)
+    assert "ann does not see docs" in done.stdout
+    assert "rule 2 ({allow: [hr], path: payroll/}) allows hr" in done.stdout
+    done = crosscorpus("rights", "explain", "payroll/b.md", "ann", "-C", team)
+    assert (done.returncode, "payroll/a.md" in done.stderr) == (2, True)
+
+
+def test_show_counts_documents_by_those_who_see_them(crosscorpus: Any, team: str) -> None:
+    shown = json.loads(crosscorpus("rights", "show", "-C", team, "--json").stdout)
+    assert [(one["allowed"], one["documents"]) for one in shown["sets"]] == [
+        (["everyone"], 1),
+        (["hr"], 1),
+    ]
+
+
+def test_wrong_rules_change_nothing(crosscorpus: Any, team: str, tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("rules: [{allow: everyone, pth: a}]")
+    done = crosscorpus("rights", "set", str(tmp_path / "wrong.yaml"), "-C", team)
+    assert (done.returncode, "did you mean 'path'" in done.stderr) == (1, True)
+    assert "payroll" in crosscorpus("rights", "show", "-C", team).stdout
+
+
+def test_a_server_that_others_reach_asks_for_tokens(crosscorpus: Any, team: str) -> None:
+    done = crosscorpus("serve", "-C", team, "--host", "0.0.0.0", "--port", "8799")
+    assert done.returncode == 1
+    assert "--tokens FILE" in done.stderr
+    assert "--open" in done.stderr
+
+
+def test_a_token_is_shown_once_and_its_entry_has_a_hash(crosscorpus: Any) -> None:
+    done = crosscorpus("rights", "token", "ann", "--group", "hr", "--expires", "2027-01-01")
+    token = done.stderr.split()[-1]
+    assert token.startswith("cc_")
+    assert token not in done.stdout
+    assert "2027-01-01" in done.stdout
+    assert crosscorpus("rights", "token", "ann", "--expires", "soon").returncode != 0

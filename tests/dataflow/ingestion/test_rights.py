@@ -1,0 +1,153 @@
+"""Rules that change, documents that change, models that change: the rights of each hold at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from dying import WordEmbedder
+from ingested import document
+from ingesting import ingest_documents
+
+from dataflow import build_driver
+from dataflow.driver.retrieval_driver import RetrievalDriver
+from dataflow.ingestion.rights import set_rights
+from operators.errors import CrosscorpusError, SearchError
+from operators.postgres.exchange.export_collection import export_collection
+from operators.postgres.exchange.import_collection import import_collection
+from operators.postgres.inspect.verify import verify
+from operators.postgres.schema.caller_views import drop_views
+from operators.postgres.store import Store, drop_collection, open_store
+
+OPEN = "rules: [{allow: everyone}]"
+FOR_ANN = "rules: [{allow: everyone}, {allow: [ann], path: 'secret/'}]"
+PAGES = [
+    document(1, path="open/a.md", text="The cache is flushed at night."),
+    document(2, path="secret/b.md", text="The cache of the vault is flushed at noon."),
+]
+
+
+@pytest.fixture
+def driver(store: Store, write_lines: Any) -> Iterator[RetrievalDriver]:
+    ingest_documents(store, WordEmbedder(), write_lines(*PAGES))
+    with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
+        yield driver
+
+
+def paths(driver: RetrievalDriver, *principals: str) -> set[str | None]:
+    return {one.path for one in driver.ask("cache flushed", principals=list(principals))}
+
+
+def counts(store: Store) -> list[Any]:
+    return store.rows(
+        "SELECT corpus, access, term_id, df FROM access_terms UNION ALL"
+        " SELECT corpus, access, -1, chunks::int FROM access_repos WHERE chunks > 0"
+        " ORDER BY 1, 2, 3"
+    )
+
+
+def test_rules_hold_for_the_next_call_of_an_open_driver(
+    store: Store, driver: RetrievalDriver
+) -> None:
+    both, one = {"open/a.md", "secret/b.md"}, {"open/a.md"}
+    assert paths(driver, "bob") == both
+    assert set_rights(store, FOR_ANN) == 2
+    assert (paths(driver, "bob"), paths(driver, "ann"), paths(driver)) == (one, both, one)
+    assert set_rights(store, "rules: [{allow: everyone, path: 'open/'}]") == 1
+    assert (paths(driver, "ann"), set_rights(store, OPEN), paths(driver, "bob")) == (one, 1, both)
+    assert set_rights(store, "rules: []") == 2
+    assert paths(driver, "ann") == set()
+    set_rights(store, "unmarked: everyone")
+    assert paths(driver, "ann") == both
+
+
+def test_a_batch_is_narrowed_as_one_question_is(store: Store, driver: RetrievalDriver) -> None:
+    set_rights(store, FOR_ANN)
+    queries = pl.DataFrame({"query_id": [0, 1], "text": ["cache flushed", "vault noon"]})
+    found = driver.execute(["results"], {"principals": ["bob"]}, {"queries": queries})["results"]
+    assert set(found["path"]) == {"open/a.md"}
+
+
+def test_what_is_ingested_later_has_the_rules_from_its_first_moment(
+    store: Store, driver: RetrievalDriver, write_lines: Any
+) -> None:
+    set_rights(store, FOR_ANN)
+    later = document(3, path="secret/c.md", text="The cache of the safe is flushed.")
+    ingest_documents(store, WordEmbedder(), write_lines(*PAGES, later))
+    assert paths(driver, "bob") == {"open/a.md"}
+    assert "secret/c.md" in paths(driver, "ann")
+
+
+def test_what_a_source_says_is_kept_when_rules_change(
+    store: Store, driver: RetrievalDriver, write_lines: Any
+) -> None:
+    said = PAGES[1] | {"allowed": ["ops"]}
+    ingest_documents(store, WordEmbedder(), write_lines(PAGES[0], said))
+    set_rights(store, OPEN)
+    assert paths(driver, "bob") == {"open/a.md"}
+    assert paths(driver, "ops") == {"open/a.md", "secret/b.md"}
+    ingest_documents(store, WordEmbedder(), write_lines(*PAGES))  # the source says it no more
+    assert paths(driver, "bob") == {"open/a.md", "secret/b.md"}
+
+
+def test_counts_by_class_are_those_of_a_new_ingestion(
+    store: Store, driver: RetrievalDriver, write_lines: Any
+) -> None:
+    set_rights(store, OPEN)
+    set_rights(store, FOR_ANN)
+    moved = counts(store)
+    assert len({access for _, access, *_ in moved}) == 2
+    ingest_documents(store, WordEmbedder(), write_lines())
+    store.execute("DELETE FROM documents")
+    store.execute("DELETE FROM chunks")
+    store.execute("DELETE FROM postings")
+    for table in ("terms", "repos", "corpora", "access_terms", "access_repos"):
+        store.execute(f"DELETE FROM {table}")
+    ingest_documents(store, WordEmbedder(), write_lines(*PAGES))
+    assert counts(store) == moved
+    assert verify(store).is_empty()
+
+
+def test_verify_finds_and_mends_a_passage_that_others_see_than_its_document(
+    store: Store, driver: RetrievalDriver
+) -> None:
+    set_rights(store, FOR_ANN)
+    store.execute("UPDATE chunks SET access = 0 WHERE path = 'secret/b.md'")
+    assert "wrong_rights" in set(verify(store, repair=True)["kind"])
+    assert verify(store).is_empty()
+    assert paths(driver, "ann") == {"open/a.md", "secret/b.md"}
+
+
+def test_an_export_takes_the_rights_along(
+    store: Store, driver: RetrievalDriver, tmp_path: Path
+) -> None:
+    set_rights(store, FOR_ANN)
+    export_collection(store, tmp_path / "out")
+    name = import_collection(tmp_path / "out", store.dsn, name="rights-imported")
+    try:
+        with (
+            open_store(store.dsn, name) as other,
+            build_driver("default", store=other, embedder=WordEmbedder()) as imported,
+        ):
+            assert paths(imported, "bob") == {"open/a.md"}
+            assert paths(imported, "ann") == {"open/a.md", "secret/b.md"}
+    finally:
+        drop_collection(store.dsn, name)
+
+
+def test_where_rights_cannot_be_told_the_answer_is_an_error(
+    store: Store, driver: RetrievalDriver
+) -> None:
+    set_rights(store, FOR_ANN)
+    store.run(lambda conn: drop_views(conn, store.schema))
+    with pytest.raises((SearchError, CrosscorpusError)):
+        paths(driver, "ann")
+
+
+@pytest.mark.parametrize("name", ["", 5, ["a", 5], "x" * 201])
+def test_a_caller_who_has_no_name_is_an_error(driver: RetrievalDriver, name: Any) -> None:
+    with pytest.raises(CrosscorpusError, match="principals"):
+        driver.ask("cache", principals=name)
