@@ -16,6 +16,7 @@ from dataflow.service.local import stop
 if TYPE_CHECKING:
     from dataflow.configuration.config_model import Config
     from dataflow.driver.retrieval_driver import RetrievalDriver
+    from dataflow.service.protection.tokens import Callers
     from dataflow.service.tools import Service
 
 
@@ -35,6 +36,19 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="Who callers are; `rights token` makes its lines."),
     ] = None,
+    issuer: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="The provider (OpenID Connect) that signs tokens."),
+    ] = None,
+    keys: Annotated[
+        str | None, typer.Option(metavar="URL", help="Its keys (jwks_uri), or a file of them.")
+    ] = None,
+    audience: Annotated[
+        str | None, typer.Option(metavar="URL", help="This server, as its tokens name it.")
+    ] = None,
+    groups_claim: Annotated[
+        str, typer.Option(metavar="NAME", help="The claim with a user's groups.")
+    ] = "groups",
     open_to_all: Annotated[
         bool, typer.Option("--open", help="Other machines may ask without a token.")
     ] = False,
@@ -74,9 +88,26 @@ def serve(
             *(collection, config, host, port, deadline, _reply),
             refresh=refresh,
             names=names,
-            tokens=tokens,
+            callers=_callers(tokens, (keys, issuer, audience), groups_claim),
             open_to_all=open_to_all,
         )
+
+
+def _callers(
+    tokens: Path | None, provider: tuple[str | None, ...], groups_claim: str
+) -> Callers | None:
+    """Who knows the callers: a file, a provider, or nobody."""
+    from dataflow.service.protection.signed_tokens import SignedTokens
+    from dataflow.service.protection.tokens import Tokens
+
+    if tokens and any(provider):
+        raise options.WrongUsage("callers come from --tokens or from a provider, not from both")
+    if not any(provider):
+        return Tokens(tokens) if tokens else None
+    if None in provider:
+        raise options.WrongUsage("a provider needs --issuer, --keys and --audience")
+    keys, issuer, audience = map(str, provider)
+    return SignedTokens(keys, issuer, audience, groups=groups_claim)
 
 
 def _reply(service: Service, asked: Mapping[str, Any]) -> Mapping[str, Any]:

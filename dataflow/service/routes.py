@@ -17,7 +17,7 @@ from dataflow.service.batches import serve_batches
 from dataflow.service.page import graph, neighbours, serve_page
 from dataflow.service.protection.gate import LOCAL, WELL_KNOWN, Gate
 from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
-from dataflow.service.protection.tokens import Tokens
+from dataflow.service.protection.tokens import Callers
 from dataflow.service.tools import Service, Use, put, told
 from dataflow.service.toolset import TOOLS
 from operators.errors import CrosscorpusError, SearchError, UnknownName
@@ -27,7 +27,7 @@ from operators.postgres.store import collection_info
 
 def http_app(
     use: Use, version: str, hosts: Collection[str] = (), *, seconds: float = 30,
-    here: Collection[str] = LOCAL, tokens: Tokens | None = None, **options: Any,
+    here: Collection[str] = LOCAL, tokens: Callers | None = None, **options: Any,
 ) -> FastAPI:  # fmt: skip
     """The application of one collection; ``options`` are FastAPI's.
 

@@ -8,7 +8,6 @@ import sys
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
 from ipaddress import ip_address
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -33,7 +32,7 @@ try:
     from dataflow.service.protection.connections import Connection
     from dataflow.service.protection.gate import LOCAL, host_name
     from dataflow.service.protection.limits import while_there
-    from dataflow.service.protection.tokens import Tokens
+    from dataflow.service.protection.tokens import Callers
     from dataflow.service.routes import http_app
     from dataflow.service.tools import AUDIT, Service, told
     from dataflow.service.warm import Warm
@@ -78,21 +77,19 @@ def run_http(
     *,
     refresh: bool,
     names: Collection[str] = (),
-    tokens: Path | None = None,
+    callers: Callers | None = None,
     open_to_all: bool = False,
 ) -> None:
     """Serve ``host:port`` until the process is told to end; answers under way are finished.
 
     A command on this machine asks over a socket in the data directory, and ``reply`` answers it.
-    ``names``: of this server, beside ``host`` and those of this machine. ``tokens``: the file that
-    says who callers are; without it a caller is nobody. ``open_to_all``: whoever reaches it may ask
-    without a token, from other machines too.
+    ``names``: of this server, beside ``host`` and those of this machine. ``callers`` knows them by
+    their tokens; without it a caller is nobody. ``open_to_all``: whoever reaches it may ask without
+    a token, from other machines too.
 
     Raises:
-        CrosscorpusError: one of ``names`` is no name, ``tokens`` can't be read, or other machines
-            could ask without a token.
+        CrosscorpusError: one of ``names`` is no name, or other machines could ask without a token.
     """
-    callers = Tokens(tokens) if tokens else None
     if not (callers or open_to_all or _is_loopback(host)):
         raise CrosscorpusError(
             f"at {host} other machines could ask: --tokens FILE says who may (`crosscorpus rights"

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 import anyio
+import anyio.to_thread
 from opentelemetry import propagate, trace
 from opentelemetry.context import attach, detach, get_current
 from starlette.datastructures import Headers, MutableHeaders
@@ -17,7 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dataflow.service.protection.limits import Asker, Turns, asker
-from dataflow.service.protection.tokens import Tokens
+from dataflow.service.protection.tokens import Callers
 
 LONGEST_BODY = 1_000_000
 BODY_S = 20.0
@@ -51,7 +52,7 @@ class Gate:
 
     def __init__(
         self, app: ASGIApp, hosts: Collection[str] = (), turns: Turns | None = None,
-        seconds: float = BODY_S, here: Collection[str] = LOCAL, tokens: Tokens | None = None,
+        seconds: float = BODY_S, here: Collection[str] = LOCAL, tokens: Callers | None = None,
     ) -> None:  # fmt: skip
         self.tokens = tokens
         self.app, self.turns, self.seconds = app, turns or Turns(), seconds
@@ -68,11 +69,13 @@ class Gate:
         ):
             await refused(scope, receive, safely)
             return
-        principals = self._principals(scope, headers)
+        # on a thread: a file is read, or a provider asked for its keys
+        principals = await anyio.to_thread.run_sync(self._principals, scope, headers)
         if principals is None and scope.get("client"):
             await _unknown(scope, headers)(scope, receive, safely)
             return
-        if scope["path"] == "/metrics" and self.tokens and METRICS not in (principals or ()):
+        path = scope.get("path", "")
+        if path == "/metrics" and self.tokens and METRICS not in (principals or ()):
             said = f"numbers of the server are for a token of {METRICS!r}"
             await JSONResponse({"detail": said}, 403)(scope, receive, safely)
             return
@@ -99,7 +102,8 @@ class Gate:
         """Who asks; None: nobody whom the tokens know, or the owner by the socket of his own."""
         if not scope.get("client"):
             return None
-        if self.tokens is None or scope["path"] in OPEN or scope["path"].startswith(WELL_KNOWN):
+        path = scope.get("path", "")
+        if self.tokens is None or path in OPEN or path.startswith(f"{WELL_KNOWN}/"):
             return ()
         kind, _, token = headers.get("authorization", "").partition(" ")
         given = token.strip() if kind.lower() == "bearer" else ""

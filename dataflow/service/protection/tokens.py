@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
@@ -23,6 +23,13 @@ LARGEST = 1_000_000
 """Bytes of a file of tokens."""
 
 _KEYS = ("sha256", "principals", "expires")
+
+
+class Callers(Protocol):
+    """What knows callers by their tokens."""
+
+    def caller(self, token: str) -> tuple[str, ...] | None:
+        """The user and his groups who has ``token``; None: nobody has."""
 
 
 @dataclass(frozen=True)

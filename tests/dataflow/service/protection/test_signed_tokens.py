@@ -1,0 +1,122 @@
+"""Tokens that a provider signs: who they are, and all that is no such token."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from dataflow.service.protection.signed_tokens import SignedTokens
+from operators.errors import CrosscorpusError
+
+ISSUER, AUDIENCE = "https://id.example.org", "https://search.example.org/mcp"
+PAIR = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+OTHER = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def jwks() -> dict[str, Any]:
+    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(PAIR.public_key()))
+    return {"keys": [public | {"kid": "one", "use": "sig", "alg": "RS256"}]}
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> SignedTokens:
+    (tmp_path / "keys.json").write_text(json.dumps(jwks()))
+    return SignedTokens(str(tmp_path / "keys.json"), ISSUER, AUDIENCE)
+
+
+def signed(key: Any = PAIR, algorithm: str = "RS256", **changed: Any) -> str:
+    now = datetime.now(UTC)
+    claims = {"sub": "ann", "iss": ISSUER, "aud": AUDIENCE, "exp": now + timedelta(minutes=5)}
+    claims = {name: value for name, value in {**claims, **changed}.items() if value is not None}
+    return jwt.encode(claims, key, algorithm=algorithm, headers={"kid": "one"})
+
+
+def test_a_token_of_the_provider_names_the_user_and_his_groups(known: SignedTokens) -> None:
+    assert known.caller(signed()) == ("ann",)
+    assert known.caller(signed(groups=["ops", "hr", "ann", "everyone"])) == ("ann", "hr", "ops")
+    assert known.caller(signed(groups="ops")) == ("ann", "ops")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"exp": datetime.now(UTC) - timedelta(minutes=2)},
+        {"exp": None},
+        {"nbf": datetime.now(UTC) + timedelta(minutes=5)},
+        {"aud": "https://elsewhere.example.org"},
+        {"aud": None},
+        {"iss": "https://evil.example.org"},
+        {"iss": None},
+        {"sub": None},
+        {"sub": ""},
+        {"groups": [5]},
+        {"groups": {"a": 1}},
+        {"key": OTHER},
+    ],
+    ids=str,
+)
+def test_any_other_token_is_nobodys(known: SignedTokens, changed: dict[str, Any]) -> None:
+    assert known.caller(signed(**changed)) is None
+
+
+def test_a_signature_by_no_key_pair_is_nobodys(known: SignedTokens) -> None:
+    public = PAIR.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    head = base64.urlsafe_b64encode(b'{"alg":"HS256","kid":"one"}').rstrip(b"=")
+    said = head + b"." + signed().split(".")[1].encode()
+    forged = base64.urlsafe_b64encode(hmac.digest(public, said, "sha256")).rstrip(b"=")
+    assert known.caller((said + b"." + forged).decode()) is None
+    assert known.caller(signed(None, "none")) is None
+    for text in ("", "a.b.c", "x" * 10_000, signed()[:-4], "....", "eyJ" * 3_000):
+        assert known.caller(text) is None
+
+
+@pytest.fixture
+def provider() -> Iterator[str]:
+    class Keys(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(jwks()).encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Keys) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/keys"
+        server.shutdown()
+
+
+def test_keys_come_from_the_provider(provider: str) -> None:
+    known = SignedTokens(provider, ISSUER, AUDIENCE)
+    assert known.caller(signed()) == ("ann",)
+    assert known.caller(signed(OTHER)) is None
+
+
+def test_a_provider_that_is_away_lets_nobody_in() -> None:
+    known = SignedTokens("http://127.0.0.1:1/keys", ISSUER, AUDIENCE)
+    assert known.caller(signed()) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"keys": []}', '{"keys": [{"kty": "x"}]}'])
+def test_a_file_without_keys_says_so(tmp_path: Path, text: str) -> None:
+    (tmp_path / "keys.json").write_text(text)
+    with pytest.raises(CrosscorpusError, match=r"keys\.json"):
+        SignedTokens(str(tmp_path / "keys.json"), ISSUER, AUDIENCE)
+
+
+def test_keys_by_plain_http_from_elsewhere_are_refused() -> None:
+    with pytest.raises(CrosscorpusError, match="https"):
+        SignedTokens("http://id.example.org/keys", ISSUER, AUDIENCE)
