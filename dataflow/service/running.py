@@ -30,7 +30,7 @@ try:
     from dataflow.service.local import ask_server, socket_path
     from dataflow.service.mcp_server import mcp_server
     from dataflow.service.protection.connections import Connection
-    from dataflow.service.protection.gate import LOCAL, host_name
+    from dataflow.service.protection.gate import LOCAL, host_name, of_owner
     from dataflow.service.protection.limits import while_there
     from dataflow.service.protection.tokens import Callers
     from dataflow.service.routes import http_app
@@ -135,7 +135,7 @@ def run_http(
 
         @app.post("/local/query", include_in_schema=False)
         async def query(asked: dict[str, Any], request: Request) -> Any:
-            if request.client is not None:  # not by the socket that its owner alone may use:
+            if not of_owner(request.scope):  # not by the socket that its owner alone may use:
                 raise UnknownName("a command asks by its socket")  # a change may name code to load
 
             def work(service: Service) -> Any:

@@ -35,8 +35,10 @@ class Connection(H11Protocol):
         """Wait for a request."""
         super().connection_made(transport)
         self.no_head = self._abort_later()
-        if self.client is None:  # the socket that its owner alone may use
-            return
+        if self.client is None:
+            if self.server is not None and self.server[1] is not None:  # its caller has gone
+                transport.abort()
+            return  # else the socket that its owner alone may use
         same = [
             one
             for one in self.connections

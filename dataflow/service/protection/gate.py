@@ -71,7 +71,7 @@ class Gate:
             return
         # on a thread: a file is read, or a provider asked for its keys
         principals = await anyio.to_thread.run_sync(self._principals, scope, headers)
-        if principals is None and scope.get("client"):
+        if principals is None and not of_owner(scope):
             await _unknown(scope, headers)(scope, receive, safely)
             return
         path = scope.get("path", "")
@@ -100,7 +100,7 @@ class Gate:
 
     def _principals(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
         """Who asks; None: nobody whom the tokens know, or the owner by the socket of his own."""
-        if not scope.get("client"):
+        if of_owner(scope):
             return None
         path = scope.get("path", "")
         if self.tokens is None or path in OPEN or path.startswith(f"{WELL_KNOWN}/"):
@@ -108,6 +108,14 @@ class Gate:
         kind, _, token = headers.get("authorization", "").partition(" ")
         given = token.strip() if kind.lower() == "bearer" else ""
         return self.tokens.caller(given) if given else None
+
+
+def of_owner(scope: Scope) -> bool:
+    """Whether a request came by the socket of the server's owner, which has no port.
+
+    A caller that went at once has no address either, and is not the owner.
+    """
+    return not scope.get("client") and (scope.get("server") or ("", None))[1] is None
 
 
 def _unknown(scope: Scope, headers: Headers) -> JSONResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -28,10 +29,20 @@ from operators.postgres.search.batches import SearchTimeout
 LONG = b"x" * (8 << 20)
 
 
+asked: list[tuple[str, Any]] = []
+"""The path and the address of each request."""
+
+
 async def app(scope: Any, receive: Any, send: Any) -> None:
-    """Answers /long with eight megabytes, /late after a second, all else at once."""
+    """Answers /long with eight megabytes, /late after a second, all else at once.
+
+    While it answers /busy nothing else runs.
+    """
     if scope["type"] != "http":
         return
+    asked.append((scope["path"], scope.get("client")))
+    if scope["path"] == "/busy":
+        time.sleep(0.5)
     while (await receive()).get("more_body"):
         pass
     if scope["path"] == "/late":
@@ -79,6 +90,20 @@ def test_a_request_that_never_arrives_ends_its_connection(
     with serving() as place, socket.create_connection(place) as one:
         one.sendall(sent)
         assert ended(one)
+
+
+def test_a_caller_that_resets_its_connection_is_not_the_owner(serving: Callable[..., Any]) -> None:
+    with serving() as place:
+        with socket.create_connection(place) as one:
+            one.sendall(b"GET /busy HTTP/1.1\r\nhost: x\r\n\r\n")
+            time.sleep(0.1)
+            other = socket.create_connection(place)
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            other.sendall(b"GET /reset HTTP/1.1\r\nhost: x\r\n\r\n")
+            other.close()
+            one.recv(1)
+        time.sleep(0.2)
+    assert ("/reset", None) not in asked
 
 
 def test_a_head_that_comes_byte_by_byte_ends_its_connection(serving: Callable[..., Any]) -> None:
