@@ -14,8 +14,23 @@ from dataflow.service.tools import Service
 DIFF = "--- a/1.0/limits.md\n+++ b/1.0/limits.md\n@@ -3 +3 @@\n-It is flushed.\n+It is kept.\n"
 
 
-def replies(service: Service, ids: list[str]) -> dict[str, str]:
-    """What each way to ask answers to questions about what is hidden, without their own words."""
+class Known:
+    """Knows every token, as one of the same caller."""
+
+    def __init__(self, principals: tuple[str, ...]) -> None:
+        self.principals = principals
+
+    def caller(self, token: str) -> tuple[str, ...] | None:
+        return self.principals
+
+
+def replies(
+    service: Service, ids: list[str], caller: tuple[str, ...] | None = None
+) -> dict[str, str]:
+    """What each way to ask answers to questions about what is hidden, without their own words.
+
+    ``caller``: who asks, by a token; None: the owner, by the socket of his own.
+    """
     ask = {"query": "cache limits flushed", "top_k": 50}
     asked: list[tuple[str, dict[str, Any]]] = [
         ("search", ask),
@@ -37,8 +52,14 @@ def replies(service: Service, ids: list[str]) -> dict[str, str]:
         asked += [("fetch", {"id": id, "lines": "1-9"}), ("neighbours", {"id": id})]
 
     async def run() -> dict[str, str]:
-        transport = httpx2.ASGITransport(app=http_app(lambda: nullcontext(service), "1"))
-        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        tokens, address = Known(caller or ()), ("127.0.0.1", 1)
+        app = http_app(lambda: nullcontext(service), "1", tokens=None if caller is None else tokens)
+        of: Any = None if caller is None else address
+        transport = httpx2.ASGITransport(app=app, client=of)
+        headers = {"authorization": "Bearer x"}
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="http://localhost", headers=headers
+        ) as client:
             told = {
                 f"{name} {given}": (await client.post(f"/api/{name}", json=given)).text
                 for name, given in asked

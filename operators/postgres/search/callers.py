@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from operators.errors import CrosscorpusError
 from operators.foundation.principals import EVERYONE, UNMARKED
 from operators.postgres.store import Store
 
@@ -17,7 +18,12 @@ def seen_by(store: Store, names: Sequence[str]) -> Store:
 
     It is looked up in each call, so that a right that is taken away holds for the next. Without
     names he sees what everyone may.
+
+    Raises:
+        CrosscorpusError: ``store`` is what a caller sees already.
     """
+    if store.access is not None:
+        raise CrosscorpusError("this is what one caller sees: ask the owner's driver for another")
     ((has_rights, unmarked, seen),) = store.rows(_SEEN, ([*names, EVERYONE],))
     if not has_rights:
         return store

@@ -147,6 +147,14 @@ def test_where_rights_cannot_be_told_the_answer_is_an_error(
         paths(driver, "ann")
 
 
+def test_what_a_caller_sees_is_no_way_to_ask_as_another(
+    store: Store, driver: RetrievalDriver
+) -> None:
+    set_rights(store, FOR_ANN)
+    with pytest.raises(CrosscorpusError, match="one caller"):
+        driver.seen_by(["bob"]).ask("cache flushed", principals=["ann"])
+
+
 @pytest.mark.parametrize("name", ["", 5, ["a", 5], "x" * 201])
 def test_a_caller_who_has_no_name_is_an_error(driver: RetrievalDriver, name: Any) -> None:
     with pytest.raises(CrosscorpusError, match="principals"):

@@ -92,8 +92,8 @@ def told(store: Store, caller: Sequence[str] | None, ids: list[str]) -> dict[str
     """All that the doors answer, but for times and the two that tell of nothing else."""
     with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
         seen = driver if caller is None else driver.seen_by(caller)
-        service = Service(seen, seen.homes["docs"].store, "http://localhost/p")
-        found = replies(service, ids)
+        service = Service(driver, store, "http://localhost/p")
+        found = replies(service, ids, None if caller is None else tuple(caller))
         answer = seen.ask("cache limits flushed", top_k=20)
     found["ask"] = f"{answer.context}{answer.citations}{answer.notes}{answer.frame.to_dicts()}"
     times = r'"(seconds|milliseconds|\w*_ms|\w+_seconds)": ?[0-9.e-]+|\b[0-9.]+ ?ms\b'
