@@ -130,7 +130,8 @@ class AnswerMethods:
             query: one text, or several ways to put one question.
             must_exist: a repository or a language that no visible document has is an error, and
                 not an answer without results.
-            asked: inputs of ``execute``, and parameters, by their names; None is left out.
+            asked: inputs of ``execute``, and parameters, by their names; None is left out,
+                but for ``principals``, where it is an error.
                 ``corpora`` is another name of ``only_corpora``, ``path`` of ``path_prefix``, and
                 ``version`` of ``versions``, but ``version`` always names a version (``versions``
                 may also be ``newest`` or ``all``). People ask, so that the trigger is ``question``
@@ -140,6 +141,11 @@ class AnswerMethods:
             UnknownName: ``must_exist``, and no document is of the repository or in the language.
             CrosscorpusError: an input is given under two names, or can't be read.
         """
+        if "principals" in asked and asked["principals"] is None:
+            raise CrosscorpusError(
+                "principals: None is nobody's name; a caller whom nobody knows has [], and the"
+                " owner asks without principals"
+            )
         given, said = read_asked(asked, empty_is_none=True)
         if isinstance(version := given.get("version"), str):
             given["version"] = [version]

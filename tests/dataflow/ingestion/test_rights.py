@@ -155,7 +155,7 @@ def test_what_a_caller_sees_is_no_way_to_ask_as_another(
         driver.seen_by(["bob"]).ask("cache flushed", principals=["ann"])
 
 
-@pytest.mark.parametrize("name", ["", 5, ["a", 5], "x" * 201])
+@pytest.mark.parametrize("name", ["", 5, ["a", 5], "x" * 201, None])
 def test_a_caller_who_has_no_name_is_an_error(driver: RetrievalDriver, name: Any) -> None:
     with pytest.raises(CrosscorpusError, match="principals"):
         driver.ask("cache", principals=name)
