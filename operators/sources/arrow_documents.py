@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from operators.errors import CrosscorpusError
 from operators.sources.formats.arrow_messages import MAGIC, message_sizes
 from operators.sources.formats.json_stream import read_json
-from operators.sources.protocol import MAX_TEXT, ReadIssue
+from operators.sources.protocol import ALLOWED, MAX_TEXT, ReadIssue
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,6 +165,8 @@ def _fields(columns: dict[str, Any], row: int, size: int, where: str) -> Any:
     try:
         given = {name: column[row].as_py() for name, column in columns.items()}
         fields = {name: value for name, value in given.items() if value is not None}
+        if isinstance(fields.get(ALLOWED), bytes):
+            raise TypeError(f"{ALLOWED} is binary")
         for name in fields.keys() - {*_STRINGS, "created_at"}:
             fields[name] = _plain(fields[name])
         if isinstance(fields.get("metadata"), str):

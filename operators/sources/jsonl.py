@@ -32,11 +32,20 @@ from typing import IO, Any, BinaryIO
 
 from operators.errors import CrosscorpusError, suggest
 from operators.foundation.disk_dict import DiskDict
+from operators.foundation.principals import principals
 from operators.foundation.sanitize import clean_text
 from operators.sources.arrow_documents import arrow_rows, is_arrow
 from operators.sources.formats.json_stream import DAMAGED, read_json, unpacked
 from operators.sources.formats.languages import code_language
-from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
+from operators.sources.protocol import (
+    ALLOWED,
+    Document,
+    Item,
+    Key,
+    ReadIssue,
+    Source,
+    metadata_json,
+)
 
 READER = "documents/1"
 MAX_LINE = 64 * 1024 * 1024
@@ -281,6 +290,11 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
     used = _KNOWN if fields.get("repo") is not None else _KNOWN | {"project"}
     extras = {k: v for k, v in fields.items() if k not in used}
     known = {**extras, **(given or {})}
+    if (allowed := _first_of(ALLOWED, fields, given or {})) is not None:
+        try:
+            known[ALLOWED] = principals(allowed)
+        except ValueError as exc:
+            raise BadLine(f"{ALLOWED}: {exc}") from exc
     string_of(known, _TOPIC)
     for name in _NUMBERS:
         if type(known.get(name)) not in (int, type(None)):
@@ -298,9 +312,14 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
         doc_date=created_at,
         date_source=None if created_at is None else "explicit",
         metadata=metadata_json(known),
-        note=_unknown(extras.keys() - {"project", _TOPIC}, named),
+        note=_unknown(extras.keys() - {"project", _TOPIC, ALLOWED}, named),
         **values,
     )
+
+
+def _first_of(name: str, *places: Mapping[str, Any]) -> Any:
+    """The value of ``name`` in the first of ``places`` that has one."""
+    return next((of[name] for of in places if of.get(name) is not None), None)
 
 
 def _unknown(extras: set[str], named: set[str]) -> str | None:

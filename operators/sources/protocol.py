@@ -25,6 +25,8 @@ from operators.foundation.sanitize import clean_text
 from operators.frames import DOCUMENTS
 
 METADATA_VALUE_LIMIT = 500
+ALLOWED = "allowed"
+"""The key of a document's metadata that says who may see it; see ``operators.sources.rights``."""
 """Characters of JSON; a longer metadata value is left out: it is a text, not a label."""
 
 MAX_TEXT = 20_000_000
@@ -200,11 +202,14 @@ def printable(text: str) -> str:
 def metadata_json(values: Mapping[str, Any] | None = None, /, **more: Any) -> str:
     """``values`` and ``more`` as one JSON object with sorted keys.
 
-    Nulls are left out, and so is any value whose JSON is longer than ``METADATA_VALUE_LIMIT``.
+    Nulls are left out, and so is any value whose JSON is longer than ``METADATA_VALUE_LIMIT``,
+    but for ``ALLOWED``: who may see a document is no detail.
     """
     given = {str(k): v for k, v in {**(values or {}), **more}.items() if v is not None}
     text = partial(json.dumps, ensure_ascii=False)
-    kept = {k: v for k, v in given.items() if len(text(v)) <= METADATA_VALUE_LIMIT}
+    kept = {
+        k: v for k, v in given.items() if k == ALLOWED or len(text(v)) <= METADATA_VALUE_LIMIT
+    }
     return text(_clean_value(kept), sort_keys=True)
 
 

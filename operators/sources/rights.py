@@ -24,9 +24,7 @@ import yaml
 from operators.errors import CrosscorpusError, check_known
 from operators.foundation.principals import principals
 from operators.sources.ignore_patterns import ignore_patterns
-
-ALLOWED = "allowed"
-"""The key of a document's metadata that says who may see it."""
+from operators.sources.protocol import ALLOWED
 
 LARGEST = 1_000_000
 """Characters of a file of rules."""

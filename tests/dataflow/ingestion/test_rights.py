@@ -93,6 +93,48 @@ def test_what_a_source_says_is_kept_when_rules_change(
     assert paths(driver, "bob") == {"open/a.md", "secret/b.md"}
 
 
+MANY = [f"group-{n:04}" for n in range(100)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"allowed": MANY},  # longer than what is kept of other metadata
+        {"allowed": ["group-0000"], "metadata": {"allowed": None}},
+        {"allowed": ["group-0000"], "metadata": {"allowed": "everyone"}},
+        {"metadata": {"allowed": MANY}},
+    ],
+)
+def test_what_a_source_says_is_never_lost(
+    store: Store, driver: RetrievalDriver, write_lines: Any, said: dict[str, Any]
+) -> None:
+    set_rights(store, OPEN)
+    assert ingest_documents(store, WordEmbedder(), write_lines(PAGES[0], PAGES[1] | said)).ok
+    assert paths(driver, "bob") == {"open/a.md"}
+    assert paths(driver, "group-0000") == {"open/a.md", "secret/b.md"}
+
+
+@pytest.mark.parametrize("said", [["ann", None], {"ann": True}, 5, "", [" "], ["x" * 201], True])
+def test_what_a_source_says_and_nobody_can_read_lets_nobody_in(
+    store: Store, driver: RetrievalDriver, write_lines: Any, said: Any
+) -> None:
+    set_rights(store, OPEN)
+    new = document(4, path="secret/d.md", text="The cache of d is flushed.") | {"allowed": said}
+    report = ingest_documents(store, WordEmbedder(), write_lines(*PAGES, new))
+    assert ["allowed" in one.reason for one in report.failed] == [True]
+    assert paths(driver, "bob") == {"open/a.md", "secret/b.md"}
+
+
+def test_rights_in_a_binary_column_let_nobody_in(
+    store: Store, driver: RetrievalDriver, tmp_path: Path
+) -> None:
+    set_rights(store, OPEN)
+    new = document(4, path="secret/d.md", text="The cache of d is flushed.") | {"allowed": b"ann"}
+    pl.DataFrame([new]).write_parquet(tmp_path / "new.parquet")
+    assert not ingest_documents(store, WordEmbedder(), tmp_path / "new.parquet").ok
+    assert paths(driver, "bob") == {"open/a.md", "secret/b.md"}
+
+
 def test_counts_by_class_are_those_of_a_new_ingestion(
     store: Store, driver: RetrievalDriver, write_lines: Any
 ) -> None:
