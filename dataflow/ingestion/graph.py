@@ -129,6 +129,8 @@ def ledger_entries(
 
 
 @tag(stage="store", io="postgres")
-def written(ledger_entries: pl.DataFrame, chunk_embeddings: pl.DataFrame, store: Store) -> Written:
+def written(
+    ledger_entries: pl.DataFrame, chunk_embeddings: pl.DataFrame, rights: Rights, store: Store
+) -> Written:
     """What one transaction committed: documents, chunks, ledger rows and term counts."""
-    return write_documents(store, ledger_entries, chunk_embeddings)
+    return write_documents(store, ledger_entries, chunk_embeddings, rights.text)

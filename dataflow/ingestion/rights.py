@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dataflow.ingestion.version_discovery import find_versions
+from operators.postgres.inspect.rights import is_open
 from operators.postgres.store import Store
 from operators.postgres.write.rights import classify, keep_rules
 from operators.sources.rights import read_rights
@@ -21,13 +22,17 @@ def set_rights(store: Store, text: str) -> int:
         CrosscorpusError: the rules can't be read; nothing has changed.
     """
     rights = read_rights(text)
-    keep_rules(store, text, unmarked=rights.unmarked == "everyone")
+    opened = rights.unmarked == "everyone"
+    # what no rule spoke of is opened last: rules may speak of it now
+    keep_rules(store, text, unmarked=opened and is_open(store))
 
     def decide(corpus: str, repo: str, path: str | None) -> tuple[str, Sequence[str]] | None:
         number = rights.rule_of(corpus, repo, path)
         return None if number is None else (str(number + 1), rights.rules[number].allow)
 
     changed = classify(store, decide)
+    if opened:
+        keep_rules(store, text, unmarked=True)
     if changed:
         find_versions(store)  # a document that is seen by others is no version of what it was
     return changed

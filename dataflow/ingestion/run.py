@@ -20,7 +20,7 @@ from operators.postgres.write.rights import rules_of
 from operators.sources.chunking import chunker
 from operators.sources.chunking.grammars import installed
 from operators.sources.protocol import Document, Key, ReadIssue, Source
-from operators.sources.rights import read_rights
+from operators.sources.rights import Rights, read_rights
 
 EVENT_SECONDS = 0.2
 """Between two reports of progress while no batch ends."""
@@ -143,7 +143,7 @@ class Run:
         self.store = store.embedding_in(embedder.space)  # another model may come in meanwhile
         self.embedder, self.source, self.on_event = embedder, source, on_event
         self.fingerprint = fingerprint(source, embedder.space)
-        self.rights = read_rights(rules_of(store) or "{}")  # who may see what it reads
+        self.read_rights()
         self.graph = build_ingestion_graph(**graph)
         self.report = IngestReport()  # the counts so far
         self.waiting: list[Document] = []  # read and not yet stored
@@ -189,6 +189,11 @@ class Run:
         self.report.documents_unchanged += 1
         self.report.known_failures += entry.state not in GOOD or not same
         return False
+
+    def read_rights(self) -> None:
+        """Take the present rules of who may see what it reads."""
+        rules = rules_of(self.store)
+        self.rights = read_rights(rules) if rules else Rights()
 
     def take(self, document: Document) -> None:
         """Have ``document`` wait to be stored."""

@@ -6,6 +6,7 @@ from operators.embedding.protocol import EmbeddingError
 from operators.foundation.disk_dict import NoScratch
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import ModelMismatch
+from operators.postgres.write.document_writer import RulesChanged
 from operators.sources.protocol import Document, ReadIssue, content_hash
 
 FAILURES_IN_A_ROW = 25
@@ -46,6 +47,9 @@ def _store(run: Run, batch: list[Document]) -> None:
         noted = made["ledger_entries"].drop_nulls("note").select("document_id", "note").iter_rows()
         run.report.notes += [ReadIssue(where, note, failed=False) for where, note in noted]
         run.note_stored(batch, made["written"])
+    except RulesChanged:
+        run.read_rights()
+        _store(run, batch)
     except Exception as exc:
         of_a_document = not isinstance(exc, DatabaseError) or exc.kind in _OF_A_DOCUMENT
         if isinstance(exc, ModelMismatch | NoScratch) or not of_a_document:

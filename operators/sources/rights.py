@@ -65,6 +65,7 @@ class Rights:
 
     rules: tuple[Rule, ...] = ()
     unmarked: Literal["deny", "everyone"] = "deny"
+    text: str = ""  # the file
 
     def rule_of(self, corpus: str, repo: str, path: str | None) -> int | None:
         """The place of the rule that counts for a document; None: none speaks of it."""
@@ -92,7 +93,7 @@ def read_rights(text: str) -> Rights:
     if unmarked not in ("deny", "everyone"):
         raise CrosscorpusError(f"unmarked is `deny` or `everyone`, not {unmarked!r}")
     return Rights(
-        tuple(_rule(n, one) for n, one in enumerate(given.get("rules") or (), 1)), unmarked
+        tuple(_rule(n, one) for n, one in enumerate(given.get("rules") or (), 1)), unmarked, text
     )
 
 

@@ -32,6 +32,9 @@ from operators.ranking import bm25
 LONGEST_KEY = 512
 """Characters of a corpus or repo name: the whole name is an index key."""
 
+RULES = "rights/rules"
+"""The lock of who reads the rules for what he writes, and of who sets them."""
+
 _RENAMED = {"state": "item_state"}
 _KEY_TEXTS = ("document_id", "repo", "title", "path", "uri", "language", "item_state")
 _MORE_TEXTS = ("date_source", "version", "lineage_id", "metadata")
@@ -67,7 +70,13 @@ class Written:
     replaced: int
 
 
-def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame) -> Written:
+class RulesChanged(CrosscorpusError):
+    """The collection has other rules of who may see what than those that were read."""
+
+
+def write_documents(
+    store: Store, documents: pl.DataFrame, chunks: pl.DataFrame, rules: str | None = None
+) -> Written:
     """Replace ``documents`` and their ``chunks`` in the store, or add them.
 
     Args:
@@ -78,8 +87,11 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
             without chunks is recorded as empty.
         chunks: columns ``CHUNKS``, of those documents only. One without an embedding waits for it,
             see :mod:`operators.postgres.write.chunk_vectors`.
+        rules: the file of rules that ``allowed`` comes from, empty where there was none; None:
+            whatever they are.
 
     Raises:
+        RulesChanged: the rules are others by now; nothing is written.
         CrosscorpusError: no model is set, a vector is not finite or of another dimension, a
             document is listed twice, or a chunk belongs to none of the documents.
         FrameError: a column is missing.
@@ -125,6 +137,10 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     places = dict(zip(texts["chunk_id"].to_list(), chunk_keys, strict=True))
 
     def work(conn: Connection) -> int:
+        if rules is not None:
+            lock(conn, RULES, alone=False)  # others come after this, and to its documents too
+            if rules_of(conn) != rules:
+                raise RulesChanged("the rights of the collection have changed meanwhile")
         lock_writers(conn, corpora)
         check_space(store, conn, hold=True)
         averages = _averages(conn, own)
@@ -140,6 +156,12 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     new = store.run(work)
     store.forget_info()
     return Written(len(documents), new, len(texts), replaced + replaced_too)
+
+
+def rules_of(conn: Connection) -> str:
+    """The rules that were set last, as their file; empty where none were."""
+    row = conn.execute("SELECT rules FROM rights").fetchone()
+    return str(row[0]) if row else ""
 
 
 def keep_classes(store: Store, classes: Mapping[int, Sequence[str]]) -> None:

@@ -5,8 +5,9 @@ from functools import partial
 
 from operators.foundation.principals import UNMARKED, access_class
 from operators.foundation.sanitize import clean_text
-from operators.postgres.schema.partitions import lock_writers
+from operators.postgres.schema.partitions import lock, lock_writers
 from operators.postgres.store import Connection, Store
+from operators.postgres.write import document_writer
 from operators.postgres.write.document_writer import keep_classes
 from operators.postgres.write.term_statistics import Deltas, apply_deltas
 
@@ -19,8 +20,7 @@ Decide = Callable[[str, str, str | None], tuple[str, Sequence[str]] | None]
 
 def rules_of(store: Store) -> str:
     """The rules that were set last, as their file; empty where none were."""
-    row = store.row("SELECT rules FROM rights")
-    return str(row[0]) if row else ""
+    return store.run(document_writer.rules_of)
 
 
 def keep_rules(store: Store, text: str, *, unmarked: bool) -> None:
@@ -31,11 +31,16 @@ def keep_rules(store: Store, text: str, *, unmarked: bool) -> None:
         unmarked: whether everyone may see the documents of which nothing is said.
     """
     keep_classes(store, {})
-    store.execute(
-        "INSERT INTO rights (rules, unmarked) VALUES (%s, %s) ON CONFLICT (one)"
-        " DO UPDATE SET rules = excluded.rules, unmarked = excluded.unmarked",
-        (text, unmarked),
-    )
+
+    def work(conn: Connection) -> None:
+        lock(conn, document_writer.RULES)  # what was decided by the old ones is written by now
+        conn.execute(
+            "INSERT INTO rights (rules, unmarked) VALUES (%s, %s) ON CONFLICT (one)"
+            " DO UPDATE SET rules = excluded.rules, unmarked = excluded.unmarked",
+            (text, unmarked),
+        )
+
+    store.run(work)
 
 
 def classify(store: Store, decide: Decide) -> int:

@@ -15,12 +15,14 @@ from ingesting import ingest_documents
 from dataflow import build_driver
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.ingestion.rights import set_rights
+from dataflow.ingestion.run import Progress
 from operators.errors import CrosscorpusError, SearchError
 from operators.postgres.exchange.export_collection import export_collection
 from operators.postgres.exchange.import_collection import import_collection
 from operators.postgres.inspect.verify import verify
 from operators.postgres.schema.caller_views import drop_views
 from operators.postgres.store import Store, drop_collection, open_store
+from operators.postgres.write import rights
 
 OPEN = "rules: [{allow: everyone}]"
 FOR_ANN = "rules: [{allow: everyone}, {allow: [ann], path: 'secret/'}]"
@@ -91,6 +93,47 @@ def test_what_a_source_says_is_kept_when_rules_change(
     assert paths(driver, "ops") == {"open/a.md", "secret/b.md"}
     ingest_documents(store, WordEmbedder(), write_lines(*PAGES))  # the source says it no more
     assert paths(driver, "bob") == {"open/a.md", "secret/b.md"}
+
+
+def test_rules_that_are_set_while_an_ingestion_runs_hold_for_what_it_still_writes(
+    store: Store, driver: RetrievalDriver, write_lines: Any
+) -> None:
+    set_rights(store, OPEN)
+    later = [
+        document(n, path=f"secret/{n}.md", text=f"The cache {n} is flushed.") for n in range(3, 9)
+    ]
+
+    told: list[Progress] = []
+
+    def tell(event: Progress) -> None:
+        if event.stage == "scan" and event.documents == 3 and not told:
+            told.append(event)
+            set_rights(store, FOR_ANN)
+
+    lines = write_lines(*PAGES, *later)
+    report = ingest_documents(store, WordEmbedder(), lines, batch_documents=3, on_event=tell)
+    assert report.ok
+    assert told
+    assert paths(driver, "bob") == {"open/a.md"}
+    assert len(paths(driver, "ann")) == 8
+    assert verify(store).is_empty()
+
+
+def test_what_no_rule_spoke_of_is_not_open_before_the_new_rules_hold(
+    store: Store, driver: RetrievalDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_rights(store, "rules: [{allow: everyone, path: 'open/'}]")
+    move, seen = rights._move, []
+
+    def moving(*given: Any, **named: Any) -> None:
+        seen.append(paths(driver, "bob"))
+        move(*given, **named)
+
+    monkeypatch.setattr(rights, "_move", moving)
+    set_rights(store, "{unmarked: everyone, rules: [{allow: [ann], path: 'secret/'}]}")
+    assert seen == [{"open/a.md"}]
+    assert paths(driver, "bob") == {"open/a.md"}
+    assert paths(driver, "ann") == {"open/a.md", "secret/b.md"}
 
 
 MANY = [f"group-{n:04}" for n in range(100)]
