@@ -50,7 +50,8 @@ class Tokens:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self._stamp, self._known = path, (0, 0), list[Known]()
+        self.path, self._known = path, list[Known]()
+        self._stamp: tuple[int, ...] = ()
         self._read()
 
     def caller(self, token: str, now: datetime | None = None) -> tuple[str, ...] | None:
@@ -71,13 +72,13 @@ class Tokens:
     def _read(self) -> None:
         try:
             status = self.path.stat()
-            stamp = (status.st_mtime_ns, status.st_size)
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns)
             if stamp == self._stamp:
                 return
             if status.st_size > LARGEST:
                 raise CrosscorpusError(f"{self.path}: over {LARGEST:,} bytes of tokens")
             given = yaml.safe_load(self.path.read_text("utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
             said = " ".join(str(error).split())
             raise CrosscorpusError(f"{self.path}: no file of tokens ({said})") from error
         if not isinstance(given, list):
@@ -94,6 +95,8 @@ class Tokens:
             for name in given:
                 check_known("part of a token", str(name), _KEYS)
             names = given.get("principals")
+            if not isinstance(names, str | list):
+                raise ValueError("principals are a name, or a list of them")
             user = names if isinstance(names, str) else (names or [""])[0]
             expires = given.get("expires")
             if not isinstance(expires, date | None) or isinstance(expires, datetime):

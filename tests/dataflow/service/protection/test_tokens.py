@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -168,3 +169,29 @@ def test_a_file_of_tokens_that_nobody_can_read_says_so(tmp_path: Path, text: str
     (tmp_path / "t.yaml").write_text(text)
     with pytest.raises(CrosscorpusError, match=r"t\.yaml"):
         Tokens(tmp_path / "t.yaml")
+
+
+@pytest.mark.parametrize(
+    "principals", ["{ann: hr}", "5", "!!set {ann}", "2026-99-99", "!!binary YW5u", "[[ann]]"]
+)
+def test_a_file_with_odd_principals_lets_nobody_in(
+    service: Service, tokens: Any, principals: str
+) -> None:
+    known, held = tokens
+    line = f"[{{sha256: {'0' * 64}, principals: {principals}}}]"
+    known.path.write_text(line)
+    (reply,) = asked(service, known, [bearer(held["ann"])])
+    assert reply.status_code == 401
+    with pytest.raises(CrosscorpusError, match="token"):
+        Tokens(known.path)
+
+
+def test_a_file_that_is_replaced_by_one_of_the_same_size_and_time_is_read(tokens: Any) -> None:
+    known, held = tokens
+    assert known.caller(held["ann"]) == ("ann",)
+    times = known.path.stat()
+    other = known.path.with_name("other.yaml")
+    other.write_text(known.path.read_text().replace("[ann]", "[eve]"))
+    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    other.rename(known.path)
+    assert known.caller(held["ann"]) == ("eve",)
