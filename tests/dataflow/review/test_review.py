@@ -167,11 +167,26 @@ def test_a_reviewer_is_told_what_the_diff_does_not_show(app: App) -> None:
     assert labels(out, "test")[0].startswith("[code: tests/test_cache.py:")
     assert "tests flush_pages" in labels(out, "test")[0]
     (commit,) = labels(out, "commit")
-    assert "Keep pages until they are flushed; made lines that change" in commit
+    assert "Keep pages until they are flushed (" in commit
+    assert commit.endswith("; made lines that change]")
     assert "docs/operations.md" in labels(out, "page")[0]
     assert "cache.flush_pages()" in out["context"]
     assert out["commit"] == app.base
     assert not [one for one in out["entries"] if one["source_label"].startswith("[code: src/cache")]
+
+
+def test_the_rest_of_the_function_that_changes_is_shown_and_not_what_the_diff_shows(
+    app: App, tmp_path: Path
+) -> None:
+    patch = said_by(app.folder, "diff", "-U0", app.base, app.head)
+    (tmp_path / "change.patch").write_text(patch)
+    out = app.reviewed(str(tmp_path / "change.patch"))
+    (around,) = labels(out, "around")
+    assert around.startswith("[code: src/cache.py:15-19 ")
+    assert around.endswith("; around lines that change]")
+    assert "    def flush_pages(self):\n" in out["context"]
+    assert "        self.dirty.clear()" in out["context"]
+    assert "for number, data" not in out["context"]
 
 
 def test_a_remark_on_the_lines_is_shown_and_nothing_newer_than_the_base(app: App) -> None:
