@@ -113,11 +113,8 @@ def evidence(
         places = range(found.height, found.height + around.height)
         entries["around"] = [[_Entry(row, "around", WHY["around"], 0) for row in places]]
         found = pl.concat([found, around], how="diagonal")
-    ids = found["chunk_id"].to_list()
-    at_hunks = {ids[one.row] for some in entries["around"] for one in some}
-    of_others = [[one for one in of if ids[one.row] not in at_hunks] for of in entries["related"]]
-    entries["related"] = of_others  # what changes is not the like of itself
     taken: dict[int, _Entry] = {}
+    ids = found["chunk_id"].to_list()
     of_turns = [[_in_turn(entries[name]) for name in turn] for turn in TURNS]
     for one in _in_turn([_in_turn(sections) for sections in of_turns]):
         taken.setdefault(ids[one.row], one)

@@ -160,12 +160,3 @@ def test_what_stands_around_a_hunk_takes_turns_with_the_pages() -> None:
     assert shown["source_label"][0].endswith("; around lines that change]")
     kept = by_section(entries, pl.Series([1, 21, 11]))
     assert kept["chunk_id"].to_list() == [11, 21, 1]
-
-
-def test_code_at_a_hunk_is_no_code_that_does_the_like() -> None:
-    row = passage(7)
-    asked, frame = [question(0, "related")], pl.DataFrame([row], schema=FUSED)
-    entries = evidence(frame, pl.DataFrame(asked, schema=QUESTIONS), [], frame)
-    assert entries["section"].to_list() == ["around"]
-    none = evidence(frame, pl.DataFrame(asked, schema=QUESTIONS), [], frame.clear())
-    assert none["section"].to_list() == ["related"]
