@@ -160,3 +160,23 @@ def rights_token(
     token = new_token()
     typer.echo(token_line(token, [user, *(group or ())], expires))
     typer.echo(f"the token of {user}, shown this once: {token}", err=True)
+
+
+@rights_app.command("wall")
+def rights_wall(
+    role: Annotated[str, typer.Argument(help="A role of the server that owns nothing.")],
+    collection: Collection = "default",
+) -> None:
+    """Let a role serve the collection that sees no document but through its callers' rights.
+
+    On a server of your own: a second wall, by row-level security, behind the first. Ingest as the
+    owner, and let `crosscorpus serve` connect as this role (`CROSSCORPUS_DSN`).
+
+    Example: crosscorpus rights wall reader -C team
+    """
+    from operators.postgres.schema.second_wall import raise_wall
+    from operators.postgres.store import open_store
+
+    with open_store(collection=collection) as store:
+        store.run(lambda conn: raise_wall(conn, store.schema, role))
+    typer.echo(f"{role} reads {collection} as its callers may, and no document by itself")
