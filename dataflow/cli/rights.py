@@ -46,7 +46,7 @@ def rights_set(
     Example: crosscorpus rights set rights.yaml -C team
     """
     from dataflow.cli.console.terminal import print_result
-    from dataflow.ingestion.rights import set_rights
+    from dataflow.ingestion.set_rights import set_rights
     from operators.postgres.store import open_store
 
     text = file.read_text("utf-8")
@@ -63,8 +63,8 @@ def rights_show(collection: Collection = "default", as_json: AsJson = False) -> 
     Example: crosscorpus rights show -C team
     """
     from dataflow.cli.console.terminal import open_to_read, print_result
-    from operators.postgres.inspect.rights import is_open, sets
-    from operators.postgres.write.rights import rules_of
+    from operators.postgres.inspect.who_sees import is_open, sets
+    from operators.postgres.write.document_classes import rules_of
 
     with open_to_read(collection) as store:
         held, opened, rules = sets(store), is_open(store), rules_of(store)
@@ -118,9 +118,9 @@ def rights_explain(
     Example: crosscorpus rights explain payroll/2026.md ann --group hr -C team
     """
     from dataflow.cli.console.terminal import open_to_read, print_result
-    from operators.postgres.inspect.rights import reasons
-    from operators.postgres.write.rights import rules_of
-    from operators.sources.rights import read_rights
+    from operators.postgres.inspect.who_sees import reasons
+    from operators.postgres.write.document_classes import rules_of
+    from operators.sources.rights_rules import read_rights
 
     names = [user, *(group or ())]
     with open_to_read(collection) as store:

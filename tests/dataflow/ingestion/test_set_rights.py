@@ -14,7 +14,7 @@ from ingesting import ingest_documents
 
 from dataflow import build_driver
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from dataflow.ingestion.rights import set_rights
+from dataflow.ingestion.set_rights import set_rights
 from operators.errors import CrosscorpusError, SearchError
 from operators.postgres.exchange.export_collection import export_collection
 from operators.postgres.exchange.import_collection import import_collection
