@@ -28,7 +28,7 @@ METADATA_VALUE_LIMIT = 500
 """Characters of JSON; a longer metadata value is left out: it is a text, not a label."""
 
 ALLOWED = "allowed"
-"""The key of a document's metadata that says who may see it; see ``operators.sources.rights_rules``."""
+"""In a document's metadata: who may see it (:mod:`operators.sources.rights_rules`)."""
 
 MAX_TEXT = 20_000_000
 """Bytes of a text; a file of text, or a row of Parquet, that is larger is left out."""
