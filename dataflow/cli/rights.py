@@ -46,7 +46,7 @@ def rights_set(
     Example: crosscorpus rights set rights.yaml -C team
     """
     from dataflow.cli.console.terminal import print_result
-    from dataflow.ingestion.rights import set_rights
+    from dataflow.ingestion.set_rights import set_rights
     from operators.postgres.store import open_store
 
     text = file.read_text("utf-8")
@@ -63,8 +63,8 @@ def rights_show(collection: Collection = "default", as_json: AsJson = False) -> 
     Example: crosscorpus rights show -C team
     """
     from dataflow.cli.console.terminal import open_to_read, print_result
-    from operators.postgres.inspect.rights import is_open, sets
-    from operators.postgres.write.rights import rules_of
+    from operators.postgres.inspect.who_sees import is_open, sets
+    from operators.postgres.write.document_classes import rules_of
 
     with open_to_read(collection) as store:
         held, opened, rules = sets(store), is_open(store), rules_of(store)
@@ -118,9 +118,9 @@ def rights_explain(
     Example: crosscorpus rights explain payroll/2026.md ann --group hr -C team
     """
     from dataflow.cli.console.terminal import open_to_read, print_result
-    from operators.postgres.inspect.rights import reasons
-    from operators.postgres.write.rights import rules_of
-    from operators.sources.rights import read_rights
+    from operators.postgres.inspect.who_sees import reasons
+    from operators.postgres.write.document_classes import rules_of
+    from operators.sources.rights_rules import read_rights
 
     names = [user, *(group or ())]
     with open_to_read(collection) as store:
@@ -160,3 +160,23 @@ def rights_token(
     token = new_token()
     typer.echo(token_line(token, [user, *(group or ())], expires))
     typer.echo(f"the token of {user}, shown this once: {token}", err=True)
+
+
+@rights_app.command("wall")
+def rights_wall(
+    role: Annotated[str, typer.Argument(help="A role of the server that owns nothing.")],
+    collection: Collection = "default",
+) -> None:
+    """Let a role serve the collection that sees no document but through its callers' rights.
+
+    On a server of your own: a second wall, by row-level security, behind the first. Ingest as the
+    owner, and let `crosscorpus serve` connect as this role (`CROSSCORPUS_DSN`).
+
+    Example: crosscorpus rights wall reader -C team
+    """
+    from operators.postgres.schema.second_wall import raise_wall
+    from operators.postgres.store import open_store
+
+    with open_store(collection=collection) as store:
+        store.run(lambda conn: raise_wall(conn, store.schema, role))
+    typer.echo(f"{role} reads {collection} as its callers may, and no document by itself")

@@ -21,7 +21,7 @@ from operators.postgres.write.embedding_cache import cache_embeddings, cached_em
 from operators.sources.chunking.chunker import CUT_AGAIN, CUT_BY_LINES, chunk_documents
 from operators.sources.dates.document_date import without_future_dates
 from operators.sources.protocol import Document, content_hash, document_frame
-from operators.sources.rights import Rights, with_rights
+from operators.sources.rights_rules import Rights, with_rights
 
 Vectors = dict[str, NDArray[np.float32]]
 """text_hash -> vector, shape (dimensions,)."""

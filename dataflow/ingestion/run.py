@@ -13,14 +13,14 @@ from operators.embedding.protocol import Embedder
 from operators.foundation import tokenizer
 from operators.foundation.sanitize import replaced_characters
 from operators.postgres.store import Store
+from operators.postgres.write.document_classes import rules_of
 from operators.postgres.write.document_writer import Written, delete_documents
 from operators.postgres.write.ingestion_runs import COUNTS, begin_run
 from operators.postgres.write.ledger import Entry, record_failed_version, record_failure
-from operators.postgres.write.rights import rules_of
 from operators.sources.chunking import chunker
 from operators.sources.chunking.grammars import installed
 from operators.sources.protocol import Document, Key, ReadIssue, Source
-from operators.sources.rights import Rights, read_rights
+from operators.sources.rights_rules import Rights, read_rights
 
 EVENT_SECONDS = 0.2
 """Between two reports of progress while no batch ends."""

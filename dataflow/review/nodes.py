@@ -19,6 +19,7 @@ from operators.context.token_counts import token_measure
 from operators.frames import FUSED, NOTES, empty
 from operators.review import evidence as chosen
 from operators.review import review_questions
+from operators.review.around import around_hunks
 from operators.review.changed_names import changed_lines
 from operators.review.changed_names import changed_names as names_changed
 from operators.review.changed_names import touched_lines as lines_touched
@@ -51,6 +52,12 @@ def touched_questions(change: Change, retrieval: Any, repo: str | None = None) -
 def touched_passages(touched_questions: pl.DataFrame, retrieval: Any) -> pl.DataFrame:
     """The passages around the hunks, in the old files."""
     return _found(retrieval, touched_questions)
+
+
+@tag(stage="change")
+def around(change: Change, touched_passages: pl.DataFrame) -> pl.DataFrame:
+    """What stands around the hunks and not in them."""
+    return around_hunks(change, touched_passages)
 
 
 @tag(stage="change")
@@ -110,11 +117,12 @@ def evidence(
     found: pl.DataFrame,
     questions: pl.DataFrame,
     touched_lines: list[tuple[str, int, int]],
+    around: pl.DataFrame,
     own_commits: Sequence[str] = (),
 ) -> pl.DataFrame:
     """What a reviewer needs, the most useful first; each label says why it is there."""
     of_others = found.filter(~pl.col("document_id").is_in(own_commits))
-    return chosen.evidence(of_others, questions, touched_lines)
+    return chosen.evidence(of_others, questions, touched_lines, around)
 
 
 @tag(stage="context")

@@ -87,7 +87,7 @@ def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
         found = _LISTED.search(metadata or "")
         names = re.findall(r'"([^"]+)"', found[1]) if found else []
         around.setdefault(path, []).append((start or 1, text, names))
-    for path, hunk in _hunks(change):
+    for path, hunk in code_hunks(change):
         lines = [line for _, line in (*hunk.removed, *hunk.added)]
         defined = {name for line in lines for name in _defined(line)}
         first = min((number for number, _ in hunk.removed), default=hunk.old_start)
@@ -103,21 +103,28 @@ def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
 def used_names(change: Change, changed: Iterable[str]) -> list[str]:
     """The names that new lines call, or that are written like types, the newly used first.
 
-    Single words in small letters, which may mean anything, come last. Names of ``changed``, and
-    those that the change itself defines, are left out.
+    Those that only tests use come behind, and single words in small letters, which may mean
+    anything, last. Names of ``changed``, and those that the change itself defines, are left out.
     """
-    own, before, after = set(changed), Counter[str](), Counter[str]()
-    for _, hunk in _hunks(change):
+    own, before, after, of_code = set(changed), Counter[str](), Counter[str](), set[str]()
+    for path, hunk in code_hunks(change):
         for _, line in hunk.removed:
             before.update(_used(line))
         for _, line in hunk.added:
             after.update(_used(line))
+            of_code.update(() if is_secondary(path) else _used(line))
             own.update(_defined(line))
     names = [name for name in after if name not in own]
-    return sorted(names, key=lambda n: (bool(_COMMON.fullmatch(n)), n in before, -after[n], n))
+
+    def place(name: str) -> tuple[bool, bool, bool, int, str]:
+        is_common = bool(_COMMON.fullmatch(name))
+        return is_common, name not in of_code, name in before, -after[name], name
+
+    return sorted(names, key=place)
 
 
-def _hunks(change: Change) -> Iterable[tuple[str, Hunk]]:
+def code_hunks(change: Change) -> Iterable[tuple[str, Hunk]]:
+    """The hunks of a change, but for prose, with the paths of their old files."""
     left = MOST_LINES
     for file in change.files:
         for hunk in () if file.path.endswith(PROSE) else file.hunks:

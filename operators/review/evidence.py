@@ -46,10 +46,21 @@ LINES = {
 }
 """Lines of an entry, by its section."""
 
+TURNS = (
+    *(("definition",), ("caller",), ("test",), ("related",)),
+    *(("around", "page"), ("remark",), ("commit",)),
+)
+"""The sections in the order of their turns; two of one turn take it by turns."""
+
 FILES = "Files:"
 """The line of a commit's document below which its files are listed."""
 
-WHY = {"test": "a test of the like", "related": "does the like", "page": "speaks of this"}
+WHY = {
+    "around": "around lines that change",
+    "test": "a test of the like",
+    "related": "does the like",
+    "page": "speaks of this",
+}
 """Why a passage is there that no name found, by its section."""
 
 ABOVE = 6
@@ -66,7 +77,12 @@ class _Entry(NamedTuple):
     first: int  # the line of the passage, from 0, that the entry begins with
 
 
-def evidence(found: pl.DataFrame, questions: pl.DataFrame, touched: _Lines) -> pl.DataFrame:
+def evidence(
+    found: pl.DataFrame,
+    questions: pl.DataFrame,
+    touched: _Lines,
+    around: pl.DataFrame | None = None,
+) -> pl.DataFrame:
     """The entries of a review's context, the most useful ones first.
 
     The sections take turns, so that a small budget has something of each.
@@ -75,6 +91,7 @@ def evidence(found: pl.DataFrame, questions: pl.DataFrame, touched: _Lines) -> p
         found: columns ``FUSED``, of all questions.
         questions: columns ``operators.review.review_questions.QUESTIONS``.
         touched: path, first and last line of each hunk in the old files.
+        around: columns ``FUSED``, what stands around the hunks, the most important first.
 
     Returns:
         Columns ``FUSED`` and ``section``, with the lines that are shown as text, label and lines;
@@ -92,9 +109,14 @@ def evidence(found: pl.DataFrame, questions: pl.DataFrame, touched: _Lines) -> p
                 chosen[one.section].append(one)
         for section, some in chosen.items():
             entries[section].append(some[:PER_QUESTION])
+    if around is not None:
+        places = range(found.height, found.height + around.height)
+        entries["around"] = [[_Entry(row, "around", WHY["around"], 0) for row in places]]
+        found = pl.concat([found, around], how="diagonal")
     taken: dict[int, _Entry] = {}
     ids = found["chunk_id"].to_list()
-    for one in _in_turn([_in_turn(entries[name]) for name in SECTIONS]):
+    of_turns = [[_in_turn(entries[name]) for name in turn] for turn in TURNS]
+    for one in _in_turn([_in_turn(sections) for sections in of_turns]):
         taken.setdefault(ids[one.row], one)
     return _shown(found, list(taken.values()))
 
@@ -222,12 +244,13 @@ def _shown(found: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:
         text, start, end, label, url = (values[name][place] for name in columns)
         lines = text.rstrip("\n").split("\n")
         first = min(one.first, max(len(lines) - 1, 0))
-        shown = lines[first : first + LINES[one.section]]
+        most = LINES.get(one.section, len(lines))
+        shown = lines[first : first + most]
         if one.section == "commit" and FILES in shown:
             shown = shown[: shown.index(FILES)]
         shown = "\n".join(shown).rstrip().split("\n")
         old, new = (start, end), (start, end)
-        if start is not None:
+        if start is not None and one.section != "around":
             new = (start + first, start + first + len(shown) - 1)
         label = with_lines(label, old, new) or "[]"
         told = ("\n".join(shown), *new, f"{label[:-1]}; {one.why}]", with_lines(url, old, new))

@@ -15,7 +15,7 @@ from operators.frames import UTC
 from operators.review.changes import Change
 from operators.review.patch_hunks import Hunk
 
-SECTIONS = ("definition", "caller", "test", "related", "remark", "commit", "page")
+SECTIONS = ("definition", "caller", "around", "test", "related", "remark", "commit", "page")
 """The sections of a review's context, in its order."""
 
 PURPOSES = {

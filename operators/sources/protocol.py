@@ -25,9 +25,10 @@ from operators.foundation.sanitize import clean_text
 from operators.frames import DOCUMENTS
 
 METADATA_VALUE_LIMIT = 500
-ALLOWED = "allowed"
-"""The key of a document's metadata that says who may see it; see ``operators.sources.rights``."""
 """Characters of JSON; a longer metadata value is left out: it is a text, not a label."""
+
+ALLOWED = "allowed"
+"""In a document's metadata: who may see it (:mod:`operators.sources.rights_rules`)."""
 
 MAX_TEXT = 20_000_000
 """Bytes of a text; a file of text, or a row of Parquet, that is larger is left out."""

@@ -74,7 +74,12 @@ def views_schema(schema: str) -> str:
 
 
 def make_views(conn: psycopg.Connection[TupleRow], schema: str) -> None:
-    """Make the views anew, for the present columns of the tables."""
+    """Make the views anew, for the present columns of the tables; who may read them, still may."""
+    readers = conn.execute(
+        "SELECT DISTINCT grantee::text FROM information_schema.role_table_grants"
+        " WHERE table_schema = %s AND grantee <> grantor",
+        (views_schema(schema),),
+    ).fetchall()
     drop_views(conn, schema)
     own, base = sql.Identifier(views_schema(schema)), sql.Identifier(schema)
     conn.execute(sql.SQL("CREATE SCHEMA {}").format(own))
@@ -83,6 +88,15 @@ def make_views(conn: psycopg.Connection[TupleRow], schema: str) -> None:
     for name in order:
         made = sql.SQL("CREATE VIEW {own}.{table} AS " + views[name])
         conn.execute(made.format(own=own, base=base, table=sql.Identifier(name)))
+    for (reader,) in readers:
+        let_read(conn, schema, reader)
+
+
+def let_read(conn: psycopg.Connection[TupleRow], schema: str, role: str) -> None:
+    """Let ``role`` read the views."""
+    own, to = sql.Identifier(views_schema(schema)), sql.Identifier(role)
+    conn.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(own, to))
+    conn.execute(sql.SQL("GRANT SELECT ON ALL TABLES IN SCHEMA {} TO {}").format(own, to))
 
 
 def drop_views(conn: psycopg.Connection[TupleRow], schema: str) -> None:

@@ -25,7 +25,7 @@ from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, open_store
 from operators.sources.chunking import code_breaks
 from operators.sources.protocol import Document, ReadIssue
-from operators.sources.rights import Rights
+from operators.sources.rights_rules import Rights
 
 Write = Callable[..., Path]
 

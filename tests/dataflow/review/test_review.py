@@ -15,6 +15,7 @@ from ingested import git
 from dataflow import build_driver
 from dataflow.review.graph import build_review_graph, review
 from operators.errors import CrosscorpusError, UnknownName
+from operators.frames import FUSED, empty
 from operators.postgres.store import drop_collection
 
 NAME = "review-tests"
@@ -167,11 +168,30 @@ def test_a_reviewer_is_told_what_the_diff_does_not_show(app: App) -> None:
     assert labels(out, "test")[0].startswith("[code: tests/test_cache.py:")
     assert "tests flush_pages" in labels(out, "test")[0]
     (commit,) = labels(out, "commit")
-    assert "Keep pages until they are flushed; made lines that change" in commit
+    assert "Keep pages until they are flushed (" in commit
+    assert commit.endswith("; made lines that change]")
     assert "docs/operations.md" in labels(out, "page")[0]
     assert "cache.flush_pages()" in out["context"]
     assert out["commit"] == app.base
     assert not [one for one in out["entries"] if one["source_label"].startswith("[code: src/cache")]
+
+
+def test_the_rest_of_the_function_that_changes_is_shown_and_not_what_the_diff_shows(
+    app: App, server_dsn: str
+) -> None:
+    patch = said_by(app.folder, "diff", "-U0", app.base, app.head).encode()
+    with build_driver("default", NAME, dsn=server_dsn) as driver:
+        given = {"patch": patch, "retrieval": driver}
+        none = {"found": empty(FUSED)}
+        out = build_review_graph().execute(["evidence", "packed"], inputs=given, overrides=none)
+    assert out["evidence"]["section"].to_list() == ["around"]
+    (label,) = out["evidence"]["source_label"]
+    assert label.startswith("[code: src/cache.py:15-19 ")
+    assert label.endswith("; around lines that change]")
+    lines = out["evidence"]["text"][0].split("\n")
+    assert (lines[0], lines[-1]) == ("    def flush_pages(self):", "        self.dirty.clear()")
+    assert out["packed"].height == 1
+    assert not [line for line in lines if "for number, data" in line]
 
 
 def test_a_remark_on_the_lines_is_shown_and_nothing_newer_than_the_base(app: App) -> None:

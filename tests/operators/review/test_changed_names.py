@@ -85,6 +85,14 @@ def test_names_that_new_lines_call_or_write_as_types_are_used() -> None:
     assert used == ["FreshPool", "Pool", "say", "kept"]
 
 
+def test_names_that_only_tests_use_come_behind_those_that_sources_use() -> None:
+    in_test = "@@ -1,1 +1,3 @@\n a\n+NewRecorder(NoBody)\n+NewRecorder(startServer())\n"
+    in_code = "@@ -1,1 +1,2 @@\n a\n+startServer(newRouter())\n"
+    parts = {"pkg/server_test.go": in_test, "pkg/server.go": in_code}
+    change = read_change("".join(FILE.format(path=path) + of for path, of in parts.items()))
+    assert used_names(change, []) == ["startServer", "newRouter", "NewRecorder", "NoBody"]
+
+
 def test_lines_of_the_old_file_are_those_of_the_hunk_and_those_that_it_removes() -> None:
     adds = "@@ -3,2 +3,3 @@\n a\n+b\n c\n"
     change = patch("src/lock.py", adds, IN_RELEASE.replace("-6,3 +6,3", "-6,3 +7,3"))

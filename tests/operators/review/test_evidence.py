@@ -145,3 +145,18 @@ def test_sections_take_turns_and_stand_together_in_the_context() -> None:
 def test_a_passage_that_answers_two_questions_stands_there_once() -> None:
     asked = [question(0, "caller", "flush_all"), question(1, "caller", "Pool")]
     assert found([passage(7), passage(7, query_id=1)], asked).height == 1
+
+
+def test_what_stands_around_a_hunk_takes_turns_with_the_pages() -> None:
+    asked = [question(0, "page"), question(1, "caller", "flush_all")]
+    pages = [passage(n, "words\n", corpus="docs", path=f"d/{n}.md", rank=n) for n in (1, 2)]
+    rest = passage(21, "def run(size):\n...\n    return pool", start_line=4)
+    frame = pl.DataFrame([*pages, passage(11, query_id=1)], schema=FUSED)
+    around = pl.DataFrame([rest | {"end_line": 7}], schema=FUSED)
+    entries = evidence(frame, pl.DataFrame(asked, schema=QUESTIONS), [], around)
+    assert entries["chunk_id"].to_list() == [11, 21, 1, 2]
+    shown = entries.filter(section="around")
+    assert shown["text", "start_line", "end_line"].rows() == [(rest["text"], 4, 7)]
+    assert shown["source_label"][0].endswith("; around lines that change]")
+    kept = by_section(entries, pl.Series([1, 21, 11]))
+    assert kept["chunk_id"].to_list() == [11, 21, 1]

@@ -65,7 +65,7 @@ def test_a_token_of_the_provider_names_the_user_and_his_groups(known: SignedToke
         {"groups": {"a": 1}},
         {"key": OTHER},
     ],
-    ids=str,
+    ids=",".join,
 )
 def test_any_other_token_is_nobodys(known: SignedTokens, changed: dict[str, Any]) -> None:
     assert known.caller(signed(**changed)) is None

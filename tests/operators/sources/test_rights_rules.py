@@ -10,7 +10,7 @@ import pytest
 
 from operators.errors import CrosscorpusError
 from operators.frames import DOCUMENTS
-from operators.sources.rights import read_rights, with_rights
+from operators.sources.rights_rules import read_rights, with_rights
 
 RULES = """
 rules:

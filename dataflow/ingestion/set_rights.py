@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from dataflow.ingestion.version_discovery import find_versions
-from operators.postgres.inspect.rights import is_open
+from operators.postgres.inspect.who_sees import is_open
 from operators.postgres.store import Store
-from operators.postgres.write.rights import classify, keep_rules
-from operators.sources.rights import read_rights
+from operators.postgres.write.document_classes import classify, keep_rules
+from operators.sources.rights_rules import read_rights
 
 
 def set_rights(store: Store, text: str) -> int:
-    """Set the rules of a collection (:mod:`operators.sources.rights`), and apply them.
+    """Set the rules of a collection (:mod:`operators.sources.rights_rules`), and apply them.
 
     They hold for the next question, and for all that is ingested from now on. Documents whose
     source says who may see them stay as they are.

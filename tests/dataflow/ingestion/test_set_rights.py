@@ -14,15 +14,15 @@ from ingesting import ingest_documents
 
 from dataflow import build_driver
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from dataflow.ingestion.rights import set_rights
 from dataflow.ingestion.run import Progress
+from dataflow.ingestion.set_rights import set_rights
 from operators.errors import CrosscorpusError, SearchError
 from operators.postgres.exchange.export_collection import export_collection
 from operators.postgres.exchange.import_collection import import_collection
 from operators.postgres.inspect.verify import verify
 from operators.postgres.schema.caller_views import drop_views
 from operators.postgres.store import Store, drop_collection, open_store
-from operators.postgres.write import rights
+from operators.postgres.write import document_classes
 
 OPEN = "rules: [{allow: everyone}]"
 FOR_ANN = "rules: [{allow: everyone}, {allow: [ann], path: 'secret/'}]"
@@ -123,13 +123,13 @@ def test_what_no_rule_spoke_of_is_not_open_before_the_new_rules_hold(
     store: Store, driver: RetrievalDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_rights(store, "rules: [{allow: everyone, path: 'open/'}]")
-    move, seen = rights._move, []
+    move, seen = document_classes._move, []
 
     def moving(*given: Any, **named: Any) -> None:
         seen.append(paths(driver, "bob"))
         move(*given, **named)
 
-    monkeypatch.setattr(rights, "_move", moving)
+    monkeypatch.setattr(document_classes, "_move", moving)
     set_rights(store, "{unmarked: everyone, rules: [{allow: [ann], path: 'secret/'}]}")
     assert seen == [{"open/a.md"}]
     assert paths(driver, "bob") == {"open/a.md"}

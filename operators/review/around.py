@@ -1,0 +1,127 @@
+"""What stands around the hunks of a change, which a diff with three lines of context does not show.
+
+The lines are found by the text of the hunk, so that a collection of another commit shows the right
+ones, or none.
+"""
+
+import json
+import re
+from collections import defaultdict
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from operators.arrays.rows import replaced, take
+from operators.context.whole_passages import with_lines
+from operators.frames import DEFINES, SIGNATURES
+from operators.ranking.definitions import definition_of, qualified_parts
+from operators.ranking.file_evidence import is_secondary
+from operators.review.changed_names import OF_TESTS, code_hunks
+from operators.review.changes import Change
+from operators.review.patch_hunks import Hunk
+
+NEAR = 6
+"""Lines before a hunk, and behind it."""
+
+LEAST = 3
+"""Lines of a hunk, with words, that tell its place where its number does not."""
+
+GAP = "..."
+"""A line that stands for lines that are left out."""
+
+_WORD = re.compile(r"\w")
+_COLUMNS = ("text", "start_line", "end_line", "source_label", "source_url")
+
+
+class _Rest(NamedTuple):
+    """What a passage has around hunks."""
+
+    size: float  # changed lines
+    head: int | None  # the line, from 0, on which the definition begins that they are in
+    head_is_shown: bool  # by the diff
+    kept: list[int]  # the lines that the diff does not show
+
+
+def around_hunks(change: Change, passages: pl.DataFrame) -> pl.DataFrame:
+    """The passages at hunks with the lines near these that the diff does not show.
+
+    They end where another definition begins; what is left out becomes ``...``. The first line of
+    the definition that a hunk is in stands above them. Hunks of most lines come first, then those
+    of tests, and those in no definition (imports) last.
+
+    Args:
+        passages: columns ``FUSED``, of the old files.
+    """
+    hunks = defaultdict[str, list[Hunk]](list)
+    for path, hunk in code_hunks(change):
+        hunks[path].append(hunk)
+    found: list[tuple[bool, float, int, tuple[Any, ...]]] = []
+    for row, one in enumerate(passages.iter_rows(named=True)):
+        if one["start_line"] is None or one["path"] not in hunks:
+            continue
+        held = json.loads(one["metadata"] or "{}")
+        lines, above = one["text"].rstrip("\n").split("\n"), held.get(SIGNATURES)
+        rest = _rest(hunks[one["path"]], lines, one["start_line"], held.get(DEFINES) or [])
+        if sum(bool(_WORD.search(lines[n])) for n in rest.kept) >= LEAST:
+            size = rest.size * (OF_TESTS if is_secondary(one["path"]) else 1)
+            is_bare = rest.head is None and above is None
+            found.append((is_bare, -size, row, _told(one, lines, rest, above)))
+    found.sort(key=lambda of: of[:3])
+    rows = take(passages, np.array([row for *_, row, _ in found], dtype=np.int64))
+    told = list(zip(*(of for *_, of in found), strict=True)) or [()] * len(_COLUMNS)
+    values = zip(_COLUMNS, told, strict=True)
+    return replaced(rows, *(pl.Series(name, of, rows.schema[name]) for name, of in values))
+
+
+def _rest(hunks: list[Hunk], lines: list[str], start: int, names: list[str]) -> _Rest:
+    """What a passage has around ``hunks``; ``names``: of the definitions that begin in it."""
+    patterns = [definition_of(qualified_parts(name)[-1]) for name in names]
+    heads = [n for n, line in enumerate(lines) if any(p.search(line) for p in patterns)]
+    size, shown, near = 0.0, set[int](), set[int]()
+    for hunk in hunks:
+        marked = [line for line in hunk.lines.split("\n") if line[:1] in ("-", " ", "+")]
+        old = [line[1:].rstrip() for line in marked if line[0] != "+"]
+        at = _place(old, lines, hunk.old_start - start)
+        if at is None:
+            continue
+        end = at + len(old)
+        changes = at + next((n for n, line in enumerate(marked) if line[0] != " "), 0)
+        own = max((n for n in heads if n <= changes), default=0)
+        following = min((n for n in heads if n >= end), default=len(lines))
+        size += len(hunk.removed) + len(hunk.added)
+        shown.update(range(at, end))
+        near.update(range(max(at - NEAR, own), min(end + NEAR, following)))
+    kept = sorted(n for n in near - shown if lines[n].strip())
+    head = max((n for n in heads if kept and n <= kept[0]), default=None)
+    return _Rest(size, head, head in shown, kept)
+
+
+def _place(old: list[str], lines: list[str], likely: int) -> int | None:
+    """The line of a passage, from 0, at which the old lines of a hunk begin; below 0: before it.
+
+    It may have a part of them where their number says so, and all of them elsewhere.
+    """
+    for at in chain([likely], range(len(lines) - len(old) + 1)):
+        first, last = max(at, 0), min(at + len(old), len(lines))
+        if all(lines[n].rstrip() == old[n - at] for n in range(first, last)):
+            said = sum(bool(_WORD.search(line)) for line in lines[first:last])
+            if said >= (1 if at == likely else LEAST):
+                return at
+    return None
+
+
+def _told(one: dict[str, Any], lines: list[str], rest: _Rest, above: str | None) -> tuple[Any, ...]:
+    """The values of ``_COLUMNS`` for these lines of a passage."""
+    before, text = rest.kept[0] - 1, [above, GAP] if above and rest.head is None else []
+    if rest.head is not None and rest.head <= before and not rest.head_is_shown:
+        before, text = rest.head, [lines[rest.head]]
+    for n in rest.kept:
+        is_next = not any(line.strip() for line in lines[before + 1 : n])
+        text += lines[before + 1 : n + 1] if is_next else [GAP, lines[n]]
+        before = n
+    start = one["start_line"]
+    old, new = (start, one["end_line"]), (start + rest.kept[0], start + rest.kept[-1])
+    label, url = (with_lines(one[name], old, new) for name in ("source_label", "source_url"))
+    return ("\n".join(text), *new, label, url)
