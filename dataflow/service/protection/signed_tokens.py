@@ -5,10 +5,14 @@ token without one, or with one by a shared secret, is nobody's. PyJWT checks wha
 """
 
 import json
+import math
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from threading import Lock
+from time import monotonic
 from typing import Any
 
 import jwt
@@ -21,7 +25,11 @@ NEEDED = ("exp", "aud", "iss")
 LEEWAY_S = 30
 """Seconds that the clocks of two machines may differ."""
 TIMEOUT_S = 5
-"""For the provider to give its keys; they are kept for five minutes."""
+"""For the provider to give its keys."""
+KEPT_S = 300
+"""For keys to be asked for again; those of the last answer count for twice as long."""
+AGAIN_S = 10
+"""Between two questions for the keys, whatever tokens name: anybody may send one."""
 
 
 class SignedTokens:
@@ -72,19 +80,58 @@ def _keys(keys: str) -> Callable[[str], Any]:
     if address.scheme in ("http", "https"):
         if address.scheme == "http" and address.hostname not in ("localhost", "127.0.0.1", "::1"):
             raise CrosscorpusError(f"keys come by https, not from {keys}")
-        client = jwt.PyJWKClient(keys, timeout=TIMEOUT_S)
-        return lambda token: client.get_signing_key_from_jwt(token).key
+        return _Provider(keys)
     try:
         held = jwt.PyJWKSet.from_dict(json.loads(Path(keys).read_text("utf-8")))
     except (OSError, ValueError, AttributeError, jwt.PyJWTError) as error:
         said = " ".join(str(error).split())
         raise CrosscorpusError(f"{keys}: no keys of a provider ({said})") from error
-    return partial(_held, held)
+    return partial(_held, held.keys)
 
 
-def _held(keys: jwt.PyJWKSet, token: str) -> Any:
+class _Provider:
+    """Gives the key that signed a token, of those at an address.
+
+    A provider that does not answer keeps one caller waiting now and then, and nobody else.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._client = jwt.PyJWKClient(address, timeout=TIMEOUT_S)
+        self._lock, self._keys = Lock(), list[jwt.PyJWK]()
+        self._asked_at = self._read_at = -math.inf
+        with suppress(jwt.PyJWTError):  # it may start later than this
+            self._ask(KEPT_S)
+
+    def __call__(self, token: str) -> Any:
+        """The key.
+
+        Raises:
+            PyJWTError: there is none, or the provider does not answer.
+        """
+        self._ask(KEPT_S if self._keys else AGAIN_S)
+        if monotonic() - self._read_at > 2 * KEPT_S:
+            raise jwt.InvalidTokenError("the provider does not answer")
+        try:
+            return _held(self._keys, token)
+        except jwt.InvalidTokenError:
+            self._ask(AGAIN_S)
+            return _held(self._keys, token)
+
+    def _ask(self, after: float) -> None:
+        """Ask for the keys, if that is some time ago and nobody else does."""
+        if monotonic() - self._asked_at < after or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._asked_at = monotonic()
+            self._keys = jwt.PyJWKSet.from_dict(self._client.fetch_data()).keys
+            self._read_at = monotonic()
+        finally:
+            self._lock.release()
+
+
+def _held(keys: Sequence[jwt.PyJWK], token: str) -> Any:
     name = jwt.get_unverified_header(token).get("kid")
-    found = [one for one in keys.keys if one.key_id == name or len(keys.keys) == 1]
+    found = [one for one in keys if one.key_id == name or len(keys) == 1]
     if not found:
         raise jwt.InvalidTokenError("no key of that name")
     return found[0].key

@@ -105,6 +105,26 @@ def test_keys_come_from_the_provider(provider: str) -> None:
     assert known.caller(signed(OTHER)) is None
 
 
+def test_tokens_that_nobody_signed_do_not_have_the_provider_asked_each_time() -> None:
+    asked = list[str]()
+
+    class Failing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(500)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Failing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        known = SignedTokens(f"http://127.0.0.1:{server.server_port}/keys", ISSUER, AUDIENCE)
+        assert [known.caller(signed()) for _ in range(9)] == [None] * 9
+        server.shutdown()
+    assert len(asked) == 1
+
+
 def test_a_provider_that_is_away_lets_nobody_in() -> None:
     known = SignedTokens("http://127.0.0.1:1/keys", ISSUER, AUDIENCE)
     assert known.caller(signed()) is None
