@@ -257,11 +257,20 @@ def _item(where: str, fields: Any, named: set[str]) -> Document | ReadIssue:
         key = _key(fields)
         return _document(fields, key, named)
     except BadLine as exc:
-        return ReadIssue(where, str(exc), key=key)
+        reason = str(exc)
     except RecursionError:
-        return ReadIssue(where, "nested too deeply", key=key)
+        reason = "nested too deeply"
     except TypeError as exc:  # a value that came from no JSON
-        return ReadIssue(where, f"metadata: {exc}", key=key)
+        reason = f"metadata: {exc}"
+    # its last version may be seen by those who may no more
+    return ReadIssue(where, reason, key=key, withdrawn=key is not None and _says_who(fields))
+
+
+def _says_who(fields: Mapping[str, Any]) -> bool:
+    """Whether a document says who may see it."""
+    metadata = fields.get("metadata")
+    places = [fields, metadata] if isinstance(metadata, Mapping) else [fields]
+    return _first_of(ALLOWED, *places) is not None
 
 
 def _key(fields: Mapping[str, Any]) -> Key:

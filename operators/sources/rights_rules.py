@@ -83,7 +83,7 @@ def read_rights(text: str) -> Rights:
         raise CrosscorpusError(f"a file of rights has at most {LARGEST:,} characters: name groups")
     try:
         given = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CrosscorpusError(f"the rights are no YAML: {' '.join(str(error).split())}") from error
     if not isinstance(given, dict) or not isinstance(given.get("rules", []), list):
         raise CrosscorpusError("rights are a mapping with the list `rules`")

@@ -168,6 +168,16 @@ def test_what_a_source_says_and_nobody_can_read_lets_nobody_in(
     assert paths(driver, "bob") == {"open/a.md", "secret/b.md"}
 
 
+@pytest.mark.parametrize("wrong", [{"version": 5}, {"text": None}, {"allowed": 5}])
+def test_a_document_for_others_that_can_not_be_read_is_not_left_to_those_who_saw_it(
+    store: Store, driver: RetrievalDriver, write_lines: Any, wrong: dict[str, Any]
+) -> None:
+    set_rights(store, OPEN)
+    new = PAGES[1] | {"allowed": ["ann"]} | wrong
+    assert not ingest_documents(store, WordEmbedder(), write_lines(PAGES[0], new)).ok
+    assert paths(driver, "bob") == {"open/a.md"}
+
+
 def test_rights_in_a_binary_column_let_nobody_in(
     store: Store, driver: RetrievalDriver, tmp_path: Path
 ) -> None:
