@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dataflow.service.arguments import as_sent, read_given
 from dataflow.service.protection.limits import answered, while_there
-from dataflow.service.tools import Corpora, Query, Repos, Trigger, Use, of_caller
+from dataflow.service.tools import Corpora, Query, Repos, Trigger, Use, of_caller, put_on_record
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 
@@ -107,6 +107,7 @@ def answers_together(
             ["results", "notes", "provenance"], inputs, {"queries": queries}
         )
         service.metrics.run(out["provenance"], service.driver.stages)
+        put_on_record("batch", out["results"].height)
         page = service.page or "file:"
     hit = pl.format("{}:{}", "corpus", "chunk_id").alias("id")
     address = pl.coalesce("source_url", pl.format(f"{page}/{{}}", hit)).alias("url")

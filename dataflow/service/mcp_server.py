@@ -15,7 +15,7 @@ from dataflow.service.arguments import model_of, sent_types
 from dataflow.service.models import faults
 from dataflow.service.protection.limits import answered
 from dataflow.service.stdio import StdioServer
-from dataflow.service.tools import Use, put, status, told
+from dataflow.service.tools import Use, put, status, told, told_to_caller
 from dataflow.service.toolset import TOOLS
 from operators.errors import CrosscorpusError, UnknownName, check_known
 
@@ -39,7 +39,9 @@ def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
     @server.resource("crosscorpus://corpora", mime_type="application/json")
     async def corpora() -> str:
         """The corpora, how much they hold and when they were read."""
-        return (await told(use, status, seconds)).model_dump_json()
+        answer = await told(use, status, seconds)
+        told_to_caller("corpora", answer)
+        return str(answer.model_dump_json())
 
     return server
 

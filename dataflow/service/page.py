@@ -15,7 +15,18 @@ from fastapi.responses import PlainTextResponse, Response
 
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.service import models
-from dataflow.service.tools import Id, Query, Service, Use, document, found, search, text_of, told
+from dataflow.service.tools import (
+    Id,
+    Query,
+    Service,
+    Use,
+    document,
+    found,
+    put_on_record,
+    search,
+    text_of,
+    told,
+)
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture
 from dataflow.visualization.png import RenderError, draw
@@ -54,6 +65,7 @@ def serve_page(app: FastAPI, use: Use, seconds: float) -> None:
         if "text/html" in request.headers.get("accept", ""):
             return file("index.html")
         _, row = await told(use, lambda service: found(service, id), seconds)
+        put_on_record("passage", 1)
         return PlainTextResponse(row["text"])
 
 

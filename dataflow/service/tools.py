@@ -329,11 +329,16 @@ def of_caller(use: Use) -> Iterator[Service]:
 
 def told_to_caller(tool: str, answer: Any) -> None:
     """Put on record who was answered: never what was asked, or what was found."""
+    lists = ("results", "passages", "versions", "corpora")
+    found = next((len(getattr(answer, name)) for name in lists if hasattr(answer, name)), None)
+    put_on_record(tool, found)
+
+
+def put_on_record(tool: str, found: int | None) -> None:
+    """Record who was answered by ``tool``, and with how many results, if he has a token."""
     who = asker.get()
     if who is None or not who.principals:
         return
-    lists = ("results", "passages", "versions", "corpora")
-    found = next((len(getattr(answer, name)) for name in lists if hasattr(answer, name)), None)
     said = {"caller": who.principals[0], "address": who.address, "tool": tool, "results": found}
     AUDIT.info(json.dumps({"at": datetime.now(UTC).isoformat(), **said}))
 

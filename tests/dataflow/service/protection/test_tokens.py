@@ -68,7 +68,9 @@ def asked(
         async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
 
             async def ask(n: int) -> None:
-                body = {"query": "cache flushed"}
+                body: dict[str, Any] = {"query": "cache flushed"}
+                if path == "/api/batch":
+                    body = {"queries": ["cache flushed"]}
                 replies[n] = (
                     await client.post(path, json=body, headers=headers[n])
                     if path.startswith("/api")
@@ -160,6 +162,21 @@ def test_who_was_answered_is_on_record_and_not_what_was_asked(
     assert (line["caller"], line["tool"], line["results"]) == ("ann", "search", 1)
     assert "cache" not in json.dumps(line)
     assert held["ann"] not in json.dumps(line)
+
+
+def test_a_batch_and_a_page_are_put_on_record_too(
+    service: Service, tokens: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    known, held = tokens
+    ids: dict[str, str] = dict(
+        service.store.rows("SELECT document_id, 'docs:' || chunk_id FROM chunks")
+    )
+    with caplog.at_level(logging.INFO, AUDIT.name):
+        for path in ("/api/batch", f"/p/{ids['ann']}", f"/p/{ids['bob']}"):
+            asked(service, known, [bearer(held["ann"])], path)
+    lines = [json.loads(one.message) for one in caplog.records if one.name == AUDIT.name]
+    told = [(one["caller"], one["tool"], one["results"]) for one in lines]
+    assert told == [("ann", "batch", 1), ("ann", "passage", 1)]
 
 
 @pytest.mark.parametrize(
