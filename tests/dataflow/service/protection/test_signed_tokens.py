@@ -54,7 +54,7 @@ def test_a_token_of_the_provider_names_the_user_and_his_groups(known: SignedToke
     [
         {"exp": datetime.now(UTC) - timedelta(minutes=2)},
         {"exp": None},
-        {"nbf": datetime.now(UTC) + timedelta(minutes=5)},
+        {"nbf": datetime.now(UTC) + timedelta(days=1)},
         {"aud": "https://elsewhere.example.org"},
         {"aud": None},
         {"iss": "https://evil.example.org"},
