@@ -70,13 +70,19 @@ def classify(store: Store, decide: Decide) -> int:
     if classes:
         keep_classes(store, classes)
     for corpus, of in sorted(changed.items()):
-        store.run(partial(_move, corpus=corpus, places=of))
+        store.run(partial(move_documents, corpus=corpus, places=of))
     store.forget_info()
     store.cache.callers.clear()
     return sum(map(len, changed.values()))
 
 
-def _move(conn: Connection, *, corpus: str, places: Mapping[str, tuple[int, str | None]]) -> None:
+def move_documents(
+    conn: Connection, *, corpus: str, places: Mapping[str, tuple[int, str | None]]
+) -> None:
+    """Give documents of a corpus other classes, with their passages and the counts.
+
+    ``places``: a document's key -> its class, and the number of the rule that says it.
+    """
     lock_writers(conn, [corpus], alone=True)
     keys, numbers = list(places), [f"{access}" for access, _ in places.values()]
     rules = [clean_text(rule) if rule else None for _, rule in places.values()]

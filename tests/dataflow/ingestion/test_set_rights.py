@@ -123,13 +123,13 @@ def test_what_no_rule_spoke_of_is_not_open_before_the_new_rules_hold(
     store: Store, driver: RetrievalDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_rights(store, "rules: [{allow: everyone, path: 'open/'}]")
-    move, seen = document_classes._move, []
+    move, seen = document_classes.move_documents, []
 
     def moving(*given: Any, **named: Any) -> None:
         seen.append(paths(driver, "bob"))
         move(*given, **named)
 
-    monkeypatch.setattr(document_classes, "_move", moving)
+    monkeypatch.setattr(document_classes, "move_documents", moving)
     set_rights(store, "{unmarked: everyone, rules: [{allow: [ann], path: 'secret/'}]}")
     assert seen == [{"open/a.md"}]
     assert paths(driver, "bob") == {"open/a.md"}
