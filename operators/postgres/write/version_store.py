@@ -222,15 +222,20 @@ def placed(store: Store, corpus: str) -> pl.DataFrame:
         "SELECT v.document_key::text, v.lineage_id, v.version, v.position, v.newest,"
         " v.released_at, v.split_from::text, v.ended_in::text, v.moved_to::text,"
         " d.indexed_at = v.indexed_at AND d.state = 'indexed'"
-        " AND (v.moved_to IS NULL OR NOT EXISTS (SELECT 1 FROM superseded_chunks s"
-        " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
-        " WHERE s.document_key = v.document_key AND s.by_chunk IS NOT NULL"
-        " AND n.chunk_id IS NULL))"
         " FROM document_versions v JOIN documents d USING (document_key)"
         ' WHERE v.corpus = %s ORDER BY v.lineage_id COLLATE "C", v.position',
         (corpus,),
     )
-    return pl.DataFrame(rows, schema=PLACED, orient="row")
+    # a statement of its own: of chunks in shards, a cluster answers no correlated question
+    lost = store.rows(
+        "SELECT DISTINCT s.document_key::text FROM superseded_chunks s"
+        " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
+        " WHERE s.corpus = %s AND s.by_chunk IS NOT NULL AND n.chunk_id IS NULL",
+        (corpus,),
+    )
+    whole = ~pl.col("document_key").is_in([key for (key,) in lost])
+    compared = pl.col("compared") & (pl.col("moved_to").is_null() | whole)
+    return pl.DataFrame(rows, schema=PLACED, orient="row").with_columns(compared=compared)
 
 
 def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stored]:
