@@ -49,7 +49,7 @@ def unreferenced(conn: Connection) -> tuple[str, int] | None:
     """A table with rows of no document or passage, and their number; None: there is none."""
     for table, condition in _OWNED.items():
         ((count,),) = conn.execute(
-            f"SELECT count(*) FROM {table} r WHERE NOT EXISTS (SELECT FROM {condition})"
+            f"SELECT count(*) FROM {table} r LEFT JOIN {condition} WHERE o.document_key IS NULL"
         ).fetchall()
         if count:
             return table, int(count)
@@ -106,9 +106,9 @@ _TESTS: dict[str, Callable[[Any], bool]] = {
 }
 """The test of a column, by its name, which has one meaning in all tables."""
 
-_OF_DOCUMENT = "documents o WHERE o.document_key = r.document_key AND o.corpus = r.corpus"
+_OF_DOCUMENT = "documents o ON o.document_key = r.document_key AND o.corpus = r.corpus"
 _OWNED = {
-    "superseded_chunks": "chunks o WHERE o.corpus = r.corpus AND o.chunk_id = r.chunk_id"
+    "superseded_chunks": "chunks o ON o.corpus = r.corpus AND o.chunk_id = r.chunk_id"
     " AND o.document_key = r.document_key",
     "document_versions": _OF_DOCUMENT,
     "document_sketches": _OF_DOCUMENT,
