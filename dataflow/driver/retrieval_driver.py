@@ -380,6 +380,12 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         return self.hamilton.graph
 
     @property
+    def store(self) -> Store:
+        """The collection, as far as the driver's caller sees it."""
+        store: Store = self._bound["store"]
+        return store
+
+    @property
     def embedder(self) -> Embedder:
         """The model that makes the vectors of the questions."""
         embedder: Embedder = self._bound["embedder"]

@@ -38,7 +38,6 @@ from operators.postgres.inspect.status import repos_seen, sources
 from operators.postgres.inspect.status import status as read_status
 from operators.postgres.inspect.version_history import diff_versions, list_versions, version_place
 from operators.postgres.inspect.version_topics import lineage_named, topics
-from operators.postgres.search.callers import seen_by
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.store import Home, Store, by_store, collection_info
 from operators.versions.version_diff import Change
@@ -92,7 +91,7 @@ class Service:
     def seen_by(self, principals: Sequence[str]) -> "Service":
         """The same for a caller who is all of ``principals``, for one question."""
         driver = self.driver.seen_by(principals)
-        return replace(self, driver=driver, store=seen_by(self.store, principals))
+        return replace(self, driver=driver, store=driver.store)
 
 
 Use = Callable[[], AbstractContextManager[Service]]

@@ -69,8 +69,7 @@ class Gate:
         ):
             await refused(scope, receive, safely)
             return
-        # on a thread: a file is read, or a provider asked for its keys
-        principals = await anyio.to_thread.run_sync(self._principals, scope, headers)
+        principals = await self._principals(scope, headers)
         if principals is None and not of_owner(scope):
             await _unknown(scope, headers)(scope, receive, safely)
             return
@@ -98,7 +97,7 @@ class Gate:
         with _traced(headers), _asked_by(Asker(self.turns, address, caller, principals)):
             await self.app(scope, receive, safely)
 
-    def _principals(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
+    async def _principals(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
         """Who asks; None: nobody whom the tokens know, or the owner by the socket of his own."""
         if of_owner(scope):
             return None
@@ -107,7 +106,10 @@ class Gate:
             return ()
         kind, _, token = headers.get("authorization", "").partition(" ")
         given = token.strip() if kind.lower() == "bearer" else ""
-        return self.tokens.caller(given) if given else None
+        if not given:
+            return None
+        # on a thread: a file is read, or a provider asked for its keys
+        return await anyio.to_thread.run_sync(self.tokens.caller, given)
 
 
 def of_owner(scope: Scope) -> bool:

@@ -23,6 +23,19 @@ _OF_DOCUMENT = (
 )
 _OF_CLASS = f"SELECT t.* FROM {{base}}.{{table}} t WHERE {_CLASS.format('t')}"
 
+
+def _counted(table: str, key: str, count: str, kind: str) -> str:
+    """The counts of what is seen; where the unmarked are, of all less what is hidden."""
+    return f"""
+        SELECT corpus, {key}, sum({count})::{kind} AS {count} FROM (
+            SELECT corpus, {key}, {count} FROM {{base}}.{table} WHERE {_UNMARKED}
+            UNION ALL
+            SELECT a.corpus, a.{key}, CASE WHEN {_UNMARKED} THEN -a.{count} ELSE a.{count} END
+            FROM {{base}}.access_{table} a WHERE ({_CLASS.format("a")}) <> {_UNMARKED}
+        ) AS counted GROUP BY corpus, {key} HAVING sum({count}) > 0
+    """
+
+
 _VIEWS = {
     "documents": _OF_CLASS
     + " AND t.state IN ('indexed', 'empty')",  # of others only the name is known
@@ -40,23 +53,8 @@ _VIEWS = {
     "releases": "SELECT t.* FROM {base}.{table} t JOIN {base}.documents d USING (document_key)"
     f" WHERE {_CLASS.format('d')}",
     "collection": "SELECT t.* FROM {base}.{table} t",
-    # what is counted in all, less what is hidden; or, where the unmarked are, what is seen
-    "terms": f"""
-        SELECT corpus, term_id, sum(df)::int AS df FROM (
-            SELECT corpus, term_id, df FROM {{base}}.terms WHERE {_UNMARKED}
-            UNION ALL
-            SELECT a.corpus, a.term_id, CASE WHEN {_UNMARKED} THEN -a.df ELSE a.df END
-            FROM {{base}}.access_terms a WHERE ({_CLASS.format("a")}) <> {_UNMARKED}
-        ) AS counted GROUP BY corpus, term_id HAVING sum(df) > 0
-    """,
-    "repos": f"""
-        SELECT corpus, repo, sum(chunks)::bigint AS chunks FROM (
-            SELECT corpus, repo, chunks FROM {{base}}.repos WHERE {_UNMARKED}
-            UNION ALL
-            SELECT a.corpus, a.repo, CASE WHEN {_UNMARKED} THEN -a.chunks ELSE a.chunks END
-            FROM {{base}}.access_repos a WHERE ({_CLASS.format("a")}) <> {_UNMARKED}
-        ) AS counted GROUP BY corpus, repo HAVING sum(chunks) > 0
-    """,
+    "terms": _counted("terms", "term_id", "df", "int"),
+    "repos": _counted("repos", "repo", "chunks", "bigint"),
     "corpora": """
         SELECT t.xmin AS xmin, t.corpus, r.chunks, 0::bigint AS total_length, t.average_length
         FROM {base}.corpora t JOIN (
