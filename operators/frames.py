@@ -243,8 +243,8 @@ AGED = pl.Schema({**UNIFIED, "recency": pl.Float64()})
 """``UNIFIED`` and the factor of a hit's score: above 1 if new, below 1 if superseded or short."""
 
 FUSED = pl.Schema({**UNIFIED, "score": pl.Float64()})
-"""``fused``, ``weighted``, ``reranked``, ``unique`` and ``results``; ``rank`` is the place in that
-stage's own order, ``score`` the value that gives the order."""
+"""A list of all corpora, from the fused one to the results; ``rank`` is the place in that stage's
+own order, ``score`` the value that gives the order."""
 
 OUTCOMES = pl.Schema(
     {

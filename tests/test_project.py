@@ -17,6 +17,8 @@ import pytest
 
 from dataflow import load_config
 from dataflow.cli.console.graphs import draw_graph
+from dataflow.driver.reports import ranked_lists
+from dataflow.driver.retrieval_driver import build_graph
 from dataflow.visualization.png import check
 
 ROOT = Path(__file__).parents[1]
@@ -212,3 +214,24 @@ def test_make_wheel_builds_what_readme_installs() -> None:
     assert done.stdout.split() == ["bin/uv", "build", "--wheel", "--out-dir", "dist"]
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"'crosscorpus-{version}-py3-none-any.whl[code]'" in (ROOT / "README.md").read_text()
+
+
+def test_a_ranked_list_is_named_in_its_module_and_in_configurations_alone() -> None:
+    config = load_config("default")
+    lists = ranked_lists(build_graph(config).graph, config.catalog)
+    names = {*lists.of_all, *next(iter(lists.of_corpora.values()))} - {"results"}
+    assert len(names) == 10
+    named = re.compile(rf"""["'.]({"|".join(sorted(names))})["']""")
+    rooms = ("dataflow/driver", "operators/explain", "operators/report")
+    files = [file for room in rooms for file in (ROOT / room).rglob("*.py")]
+    assert not [
+        f"{file.relative_to(ROOT)}: {line.strip()}"
+        for file in files
+        for line in file.read_text().splitlines()
+        if named.search(line) and ">>>" not in line
+    ]
+
+
+def test_no_node_of_the_shipped_graph_reads_more_than_twelve_values() -> None:
+    nodes = build_graph(load_config("default")).graph.nodes.values()
+    assert max(len(node.dependencies) for node in nodes) <= 12

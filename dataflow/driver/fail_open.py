@@ -9,10 +9,13 @@ from hamilton.node import Node
 from dataflow.execution.plan import is_field, node_tags
 from operators import frames
 from operators.context.search_outcomes import outcome, unsuccessful
-from operators.dedup.token_index import index_tokens
 
-_SCORED = {"normalized", "merged", "unified"}
-"""Nodes of a corpus behind its two lists."""
+_CHANNELS = {
+    "vector": (frames.VECTOR_LISTS, frames.VECTOR_HITS),
+    "text": (frames.TEXT_LISTS, frames.TEXT_HITS),
+}
+_SCORED = (frames.NORMALIZED, frames.MERGED, frames.UNIFIED)
+"""The frames of a corpus behind its two lists."""
 
 
 def stand_in(
@@ -44,17 +47,24 @@ def stand_in(
     return empties if fields else empties[name]
 
 
-def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str, Any]:
+def not_searched(
+    given: Mapping[str, Any], corpora: Collection[str], frames_of: Mapping[str, pl.Schema]
+) -> dict[str, Any]:
     """Values in place of searches whose results nothing reads, because a stage is overridden.
 
     Args:
         given: what the caller overrides, by node.
+        frames_of: the columns of the frames of a corpus's nodes, by name.
 
     Returns:
         Values by node: the outcome ``overridden`` in place of a search, and no rows in place of
         the stages of a corpus whose answer is given; its chunks are read only for a stage that
-        compares their vectors.
+        compares them.
     """
+
+    def named(*schemas: pl.Schema) -> set[str]:
+        return {name for name, schema in frames_of.items() if schema in schemas}
+
     instead: dict[str, Any] = {}
     for corpus in corpora:
         own = {
@@ -62,20 +72,22 @@ def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str
             for name, value in given.items()
             if name.startswith(f"{corpus}.")
         }
-        for channel in ("vector", "text"):
-            if own.keys() & {f"{channel}_lists", f"{channel}_hits", *_SCORED}:
-                instead[f"{corpus}.{channel}_outcome"] = outcome(corpus, channel, "overridden")
-        if own.keys() & {"chunks", "unified"}:
-            instead[f"{corpus}.chunks_outcome"] = frames.empty(frames.OUTCOMES)
-        for name in _SCORED & own.keys():
+        of_corpus: dict[str, pl.DataFrame] = {}
+        scored = named(*_SCORED) & own.keys()
+        for channel, lists in _CHANNELS.items():
+            if scored or named(*lists) & own.keys():
+                of_corpus[f"{channel}_outcome"] = outcome(corpus, channel, "overridden")
+        if named(frames.READ_CHUNKS, frames.UNIFIED) & own.keys():
+            of_corpus["chunks_outcome"] = frames.empty(frames.OUTCOMES)
+        for name in scored:
             ids = own[name].select("query_id", "chunk_id").unique(maintain_order=True)
             hits = ids.with_columns(rank=pl.lit(0), distance=pl.lit(None))
-            instead[f"{corpus}.vector_hits"] = hits.cast(dict(frames.VECTOR_HITS))
-            instead[f"{corpus}.text_hits"] = frames.empty(frames.TEXT_HITS)
-        if "unified" in own:
-            instead |= {
-                f"{corpus}.merged": frames.empty(frames.MERGED),
-                f"{corpus}.deduped": frames.empty(frames.DEDUPED),
-                f"{corpus}.token_index": index_tokens(frames.empty(frames.READ_CHUNKS)),
-            }
+            of_corpus |= dict.fromkeys(
+                named(frames.VECTOR_HITS), hits.cast(dict(frames.VECTOR_HITS))
+            )
+            of_corpus |= dict.fromkeys(named(frames.TEXT_HITS), frames.empty(frames.TEXT_HITS))
+        if named(frames.UNIFIED) & own.keys():
+            behind = named(frames.MERGED, frames.DEDUPED)
+            of_corpus |= {name: frames.empty(frames_of[name]) for name in behind}
+        instead |= {f"{corpus}.{name}": value for name, value in of_corpus.items()}
     return instead

@@ -9,61 +9,93 @@ nothing reads them, so that the graph has no node with a hundred inputs.
 - ``explain``: every number behind every result and every named chunk, one a row.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 from hamilton.graph import FunctionGraph
 
+from dataflow.configuration.catalog import Catalog
 from dataflow.execution.plan import node_tags
 from operators.context import search_outcomes
 from operators.context.templates import label_names
 from operators.explain import dispositions, steps
 from operators.explain.explain_targets import find_targets
-from operators.frames import DISPOSITIONS, EXPLAIN, EXPLAIN_TARGETS, FUSED
+from operators.frames import DISPOSITIONS, EXPLAIN, EXPLAIN_TARGETS, FUSED, MERGED
 from operators.versions import version_choice
 
 REPORTS = ("provenance", "explain_targets", "dispositions", "explain")
 FRAMES = {"explain_targets": EXPLAIN_TARGETS, "dispositions": DISPOSITIONS, "explain": EXPLAIN}
 
-_OF_EACH = ("merged", "deduped")
-_COUNTED = ("fused", "unique", "results", "citations", "context_window")
-_TOLD = ("queries", "outcomes", "version_scope", *_COUNTED)
+_TOLD = ("queries", "outcomes", "version_scope", "citations", "context_window")
 _EXPLAINED = (
     *("queries", "outcomes", "scoped_queries", "pooled_hits", "whole_passages", "packed"),
     "citations",
 )
 
 
-def nodes_read(
-    reports: Collection[str], graph: FunctionGraph, frames_of: Mapping[str, pl.Schema]
-) -> list[str]:
-    """The nodes whose values ``reports`` read; ``frames_of`` as for :func:`ranked_lists`."""
-    of_corpora = [f"{name}.{stage}" for name in graph.config["corpora"] for stage in _OF_EACH]
-    names = {"provenance": [*_TOLD, *of_corpora]} if "provenance" in reports else {}
-    if set(reports) - {"provenance"}:
-        names["explain"] = [*_EXPLAINED, *of_corpora, *ranked_lists(graph, frames_of)]
-    return [*dict.fromkeys(name for read in names.values() for name in read)]
+@dataclass(frozen=True)
+class RankedLists:
+    """The ranked lists of a graph in their order, by the frames that their nodes declare.
 
-
-def ranked_lists(graph: FunctionGraph, frames_of: Mapping[str, pl.Schema]) -> dict[str, str]:
-    """The lists of all corpora and what each is, from the fused one to the results.
-
-    They are the nodes that the results come from whose frame is FUSED: ``frames_of`` says so (the
-    columns of the frames of shipped nodes, by name), or their own tag ``frame``.
+    Attributes:
+        of_corpora: by corpus the nodes from the scores to the corpus's answer, without its name.
+        of_all: the nodes from the fused list to the results, and what each list is.
     """
-    upstream = graph.get_upstream_nodes(["results"])[0]
-    lists = {
-        node.name: node
-        for node in upstream
-        if frames_of.get(node.name) == FUSED or node_tags(node).get("frame") == "FUSED"
+
+    of_corpora: Mapping[str, Sequence[str]]
+    of_all: Mapping[str, str]
+
+    @property
+    def counted(self) -> tuple[str, str, str]:
+        """The fused list, the one before the results, and the results."""
+        first, *_, last, results = self.of_all
+        return first, last, results
+
+
+def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
+    """The lists that the results come from.
+
+    Those of a corpus have the columns MERGED; those of all corpora have the frame FUSED, as the
+    shipped nodes or a node's own tag ``frame`` say.
+    """
+    upstream = {node.name: node for node in graph.get_upstream_nodes(["results"])[0]}
+    tags = {name: node_tags(node).get("frame") for name, node in upstream.items()}
+
+    def in_order(names: Iterable[str]) -> list[str]:
+        found = set(names)
+        behind = {
+            name: len(found & {node.name for node in graph.get_upstream_nodes([name])[0]})
+            for name in found
+        }
+        return sorted(found, key=lambda name: (behind[name], name))
+
+    own = {name for name, schema in catalog.corpus.frames.items() if set(MERGED) <= set(schema)}
+    of_all = in_order(
+        name
+        for name in upstream
+        if catalog.top.frames.get(name) == FUSED or (tags[name] == "FUSED" and "." not in name)
+    )
+    of_corpora = {
+        corpus: [
+            name.partition(".")[2]
+            for name in in_order({f"{corpus}.{one}" for one in own} & upstream.keys())
+        ]
+        for corpus in graph.config["corpora"]
     }
+    meanings = {name: (upstream[name].documentation or "").partition("\n")[0] for name in of_all}
+    return RankedLists(of_corpora, meanings)
 
-    def lists_behind(name: str) -> int:
-        return sum(node.name in lists for node in graph.get_upstream_nodes([name])[0])
 
-    ordered = sorted(lists, key=lambda name: (lists_behind(name), name))
-    return {name: (lists[name].documentation or "").partition("\n")[0] for name in ordered}
+def nodes_read(reports: Collection[str], lists: RankedLists) -> list[str]:
+    """The nodes whose values ``reports`` read."""
+    names = [f"{corpus}.{name}" for corpus, own in lists.of_corpora.items() for name in own]
+    if "provenance" in reports:
+        names += [*_TOLD, *lists.counted]
+    if set(reports) - {"provenance"}:
+        names += [*_EXPLAINED, *lists.of_all]
+    return [*dict.fromkeys(names)] if reports else []
 
 
 def settings(
@@ -99,7 +131,10 @@ def settings(
 
 
 def provenance(
-    values: Mapping[str, Any], how: Mapping[str, Any], timings: Mapping[str, float]
+    values: Mapping[str, Any],
+    how: Mapping[str, Any],
+    timings: Mapping[str, float],
+    lists: RankedLists,
 ) -> dict[str, Any]:
     """How the answer came about: the searches, their settings, the counts, and what failed.
 
@@ -110,7 +145,7 @@ def provenance(
     """
     queries, scope, outcomes = (values[name] for name in ("queries", "version_scope", "outcomes"))
     faults = [said for _, said in search_outcomes.faults(outcomes)]
-    counts = {name: values[name].height for name in _COUNTED[:-1]}
+    counts = {name: values[name].height for name in (*lists.counted, "citations")}
     return {
         "searched": search_outcomes.channels(outcomes),
         "degraded": [*faults, *version_choice.degraded(scope)],
@@ -118,7 +153,10 @@ def provenance(
         **queries["texts", "trigger"].to_dict(as_series=False),
         "versions": scope["version_policy", "pinned", "versions_as_of", "basis"].to_dicts(),
         "counts": {
-            "corpora": {name: _heights(values, name) for name in how["parameters"]["corpora"]},
+            "corpora": {
+                corpus: _heights({name: values[f"{corpus}.{name}"] for name in names})
+                for corpus, names in lists.of_corpora.items()
+            },
             **counts,
             "context": int(values["context_window"]["used"].sum()),
         },
@@ -127,15 +165,11 @@ def provenance(
     }
 
 
-def _heights(values: Mapping[str, Any], corpus: str) -> dict[str, int]:
-    """How many rows each stage of a corpus had."""
-    merged, deduped = (values[f"{corpus}.{stage}"] for stage in _OF_EACH)
-    return {
-        "vector": merged.height - merged["vector_rank"].null_count(),
-        "text": merged.height - merged["text_rank"].null_count(),
-        "merged": merged.height,
-        "deduped": deduped.height,
-    }
+def _heights(lists: Mapping[str, pl.DataFrame]) -> dict[str, int]:
+    """How many rows each list of a corpus has."""
+    both = next(iter(lists.values()))
+    channels = {name: both[f"{name}_rank"].count() for name in ("vector", "text")}
+    return channels | {name: of.height for name, of in lists.items()}
 
 
 def explanation(
@@ -143,7 +177,7 @@ def explanation(
     graph: FunctionGraph,
     how: Mapping[str, Any],
     given: Mapping[str, Any],
-    frames_of: Mapping[str, pl.Schema],
+    lists: RankedLists,
     targets: pl.DataFrame | None = None,
 ) -> dict[str, pl.DataFrame]:
     """``explain_targets``, ``dispositions`` and ``explain`` of a run.
@@ -153,29 +187,30 @@ def explanation(
         graph: the graph of the run.
         how: from :func:`settings`.
         given: the inputs of the run.
-        frames_of: as for :func:`ranked_lists`.
+        lists: from :func:`ranked_lists`.
         targets: instead of the chunks that the inputs name.
     """
     corpora, parameters = graph.config["corpora"], how["parameters"]
-    merged, deduped = ({name: values[f"{name}.{stage}"] for name in corpora} for stage in _OF_EACH)
+    of_corpora = {
+        corpus: {name: values[f"{corpus}.{name}"] for name in names}
+        for corpus, names in lists.of_corpora.items()
+    }
     if targets is None:
         targets = find_targets(
             given["homes"],
             {**given["other_embedders"], "": given["embedder"]},
             values["scoped_queries"],
             values["pooled_hits"],
-            merged,
+            {corpus: next(iter(own.values())) for corpus, own in of_corpora.items()},
             corpora,
             names=given.get("explain_chunks") or (),
         )
-    lists = ranked_lists(graph, frames_of)
     read = ("queries", "outcomes", "pooled_hits", "whole_passages", "packed", "citations")
     run = dispositions.Run(
         **{name: values[name] for name in read},
-        merged=dispositions.of_all(merged),
-        deduped=dispositions.of_all(deduped),
-        lists={name: values[name] for name in lists},
-        meanings=lists,
+        of_corpora=dispositions.joined(of_corpora),
+        lists={name: values[name] for name in lists.of_all},
+        meanings=lists.of_all,
         explain_targets=targets,
     )
     limits = dispositions.Limits(

@@ -161,6 +161,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         )
         graph.graph_executor = self._scheduler
         self._parameters = retrieval_parameters(graph.graph)
+        self._lists = reports.ranked_lists(graph.graph, config.catalog)
         self._reports = set(reports.REPORTS) - graph.graph.nodes.keys()
         self._fixed = frozenset(graph.graph.config) - self._parameters
 
@@ -209,7 +210,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         told = {name: instead.pop(name) for name in self._reports if name in instead}
         asked = self._reports & set(wanted) - told.keys()
         nodes = [name for name in wanted if name not in self._reports]
-        nodes = [*dict.fromkeys([*nodes, *reports.nodes_read(asked, self.graph, self._frames_of)])]
+        nodes = [*dict.fromkeys([*nodes, *reports.nodes_read(asked, self._lists)])]
         if self._hooks and memo is None:
             found = self.hamilton.execute(nodes, inputs=given, overrides=instead)
         else:
@@ -220,12 +221,10 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             if asked - {"provenance"}:
                 began = perf_counter()
                 targets = told.get("explain_targets")
-                found |= reports.explanation(
-                    found, self.graph, how, given, self._frames_of, targets
-                )
+                found |= reports.explanation(found, self.graph, how, given, self._lists, targets)
                 given["timings"]["explain"] = (perf_counter() - began) * 1000
             if "provenance" in asked:
-                found["provenance"] = reports.provenance(found, how, given["timings"])
+                found["provenance"] = reports.provenance(found, how, given["timings"], self._lists)
         return {name: {**found, **told}[name] for name in wanted}
 
     def seen_by(self, principals: Sequence[str] | str) -> RetrievalDriver:
@@ -361,7 +360,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         read_trigger(given.get("trigger"), self.config.triggers)
         for name in given.get("only_corpora") or ():
             check_known("corpus", name, self.config.corpora)
-        for name, value in not_searched(instead, self.config.corpora).items():
+        of_corpus = self.config.catalog.corpus.frames
+        for name, value in not_searched(instead, self.config.corpora, of_corpus).items():
             if name in self.graph.nodes and name not in wanted:
                 instead.setdefault(name, value)
         refuse_ignored(inputs or {}, overrides or {})
@@ -378,6 +378,11 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
     def graph(self) -> FunctionGraph:
         """The Hamilton graph."""
         return self.hamilton.graph
+
+    @property
+    def whole_list(self) -> str:
+        """The node of the ranked list whose first places are the results."""
+        return self._lists.counted[1]
 
     @property
     def store(self) -> Store:

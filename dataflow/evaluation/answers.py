@@ -203,7 +203,7 @@ def _documents(
 
     Of a passage the second has its own name too, also where it stands under a judged one.
     """
-    out = driver.execute(outputs(driver.config), inputs=inputs, overrides=overrides)
+    out = driver.execute(outputs(driver), inputs=inputs, overrides=overrides)
     documents = documents_of(out, judged, alternates, unit)
     held = documents if alternates == "expand" else documents_of(out, judged, "expand", unit)
     if unit == "passage":
@@ -211,9 +211,9 @@ def _documents(
     return documents, held.select("query_id", "doc_id")
 
 
-def outputs(config: Config) -> list[str]:
-    """The nodes that :func:`documents_of` reads."""
-    return ["unique", *(f"{corpus}.chunks" for corpus in sorted(config.corpora))]
+def outputs(driver: RetrievalDriver) -> list[str]:
+    """The nodes that :func:`documents_of` reads: the whole ranked list, and all chunks."""
+    return [driver.whole_list, *(f"{corpus}.chunks" for corpus in sorted(driver.config.corpora))]
 
 
 def by_number(qrels: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
@@ -224,11 +224,15 @@ def by_number(qrels: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 def documents_of(
     out: Mapping[str, Any], judged: pl.DataFrame, alternates: Alternates, unit: Unit = "document"
 ) -> pl.DataFrame:
-    """What a run of the graph found, as columns ``DOCUMENTS``; ``judged``: of ``by_number``."""
+    """What a run of the graph found, as columns ``DOCUMENTS``.
+
+    ``out``: the values of :func:`outputs`; ``judged``: of ``by_number``.
+    """
+    whole, *read = out.values()
     columns = "chunk_id", "document_id", "corpus", "repo", "path", "start_line", "end_line"
-    chunks = pl.concat(frame.select(columns) for name, frame in out.items() if name != "unique")
+    chunks = pl.concat(frame.select(columns) for frame in read)
     return ranked_documents(
-        out["unique"],
+        whole,
         unit_chunks(chunks, unit),
         alternates=alternates,
         names=None if unit == "file" else judged_names(judged, chunks),

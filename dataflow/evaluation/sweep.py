@@ -143,7 +143,7 @@ def _ranking(config: Config) -> dict[str, Any]:
     """The nodes that the ranking comes from: their functions and parameters, by name."""
     nodes = describe_config(config).nodes
     found: dict[str, Any] = {}
-    waiting = ["unique"]
+    waiting = ["results"]
     while waiting:
         name = waiting.pop()
         if name in nodes and name not in found:
@@ -160,7 +160,7 @@ def _batch_runs(
     judged: pl.DataFrame,
 ) -> pl.DataFrame:
     """The runs of one batch, of the driver's configuration and of ``configs``."""
-    trace = driver.trace(outputs(driver.config), overrides=overrides)
+    trace = driver.trace(outputs(driver), overrides=overrides)
     runs = [as_run(documents_of(trace, judged, "expand"), queries, UNCHANGED)]
     for name, config in configs.items():
         trace = driver.what_if(trace, config)

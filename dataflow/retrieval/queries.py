@@ -18,10 +18,7 @@ from operators.ranking.lexical_weight import lexical_weights
 
 
 @tag(stage="question")
-def queries(
-    query: str | list[str],
-    triggers: list[str],
-    trigger: str | Mapping[str, float] | None = None,
+def question_filters(
     repos: list[str] | None = None,
     path_prefix: str | None = None,
     language: str | None = None,
@@ -31,22 +28,30 @@ def queries(
     as_of: datetime | None = None,
     only_corpora: list[str] | None = None,
     versions: str | list[str] | None = None,
+) -> dict[str, Any]:
+    """What the caller asks to see of the corpora, by name."""
+    return {
+        **{"repos": repos, "path_prefix": path_prefix, "language": language, "state": state},
+        **{"pattern": pattern, "symbol": symbol, "as_of": as_of},
+        **{"corpora": only_corpora, "versions": versions},
+    }
+
+
+@tag(stage="question")
+def queries(
+    query: str | list[str],
+    triggers: list[str],
+    question_filters: dict[str, Any],
+    trigger: str | Mapping[str, float] | None = None,
     max_query_characters: int = LONGEST_TEXT,
 ) -> pl.DataFrame:
     """The questions with their filters and triggers, one row a question."""
     return ask(
         query,
-        {
-            **{"path_prefix": path_prefix, "language": language, "state": state},
-            **{"pattern": pattern, "symbol": symbol},
-        },
         trigger=trigger,
-        repos=repos,
-        as_of=as_of,
-        corpora=only_corpora,
-        versions=versions,
         known_triggers=triggers,
         longest=max_query_characters,
+        **question_filters,
     )
 
 

@@ -20,10 +20,14 @@ class EmptyQuery(CrosscorpusError, ValueError):
 
 def ask(
     query: str | Sequence[str],
-    filters: Mapping[str, str | None] = {},
     *,
     trigger: str | Mapping[str, float] | None = None,
     repos: str | Sequence[str] | None = None,
+    path_prefix: str | None = None,
+    language: str | None = None,
+    state: str | None = None,
+    pattern: str | None = None,
+    symbol: str | None = None,
     as_of: datetime | None = None,
     corpora: str | Sequence[str] | None = None,
     versions: str | Sequence[str] | None = None,
@@ -36,12 +40,13 @@ def ask(
         query: the question, or several ways to put it. A text is cut to ``longest`` characters;
             empty texts and repeats are left out. Here and in every filter, NUL and lone surrogates
             become U+FFFD, as in the stored texts.
-        filters: ``path_prefix``: only paths that begin with it; ``language``, ``state``: only
-            passages that have it; ``pattern``: only passages that match it, a regular expression
-            of Postgres, where ``^`` and ``$`` are the ends of a line; ``symbol``: only passages
-            that define this name, such as ``Lock.release``.
         trigger: what asks, a name or a mix of shares; None: nothing in particular.
         repos: the repositories that may be searched; None: every one, empty: none.
+        path_prefix: only paths that begin with it.
+        language, state: only passages that have it.
+        pattern: only passages that match it, a regular expression of Postgres, where ``^`` and
+            ``$`` are the ends of a line.
+        symbol: only passages that define this name, such as ``Lock.release``.
         as_of: only documents created before this moment; a naive moment is UTC.
         corpora: only these corpora; None: all.
         versions: the versions to answer for, or a policy (``newest``, ``all``); None: those that
@@ -60,6 +65,8 @@ def ask(
         raise EmptyQuery("the query is empty: ask something")
     within = [repos] if isinstance(repos, str) else repos
     only = [corpora] if isinstance(corpora, str) else corpora
+    filters = {"path_prefix": path_prefix, "language": language, "state": state}
+    filters |= {"pattern": pattern, "symbol": symbol}
     mix = read_trigger(trigger, known_triggers)
     policy, named = read_versions(versions)
     row = {

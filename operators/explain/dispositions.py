@@ -38,7 +38,9 @@ class Run:
     """The frames of one run.
 
     Attributes:
-        merged, deduped: those of all corpora, with the column ``corpus``.
+        of_corpora: the lists within the corpora by the names of their nodes, each of all corpora,
+            with the column ``corpus``, from the first with a score to the last, whose
+            ``duplicates`` are the near-duplicates.
         lists: the lists of all corpora by the names of their nodes, from the fused one to the
             results; the one before the results has the near-duplicates.
         meanings: what each of ``lists`` is, in a sentence.
@@ -46,8 +48,7 @@ class Run:
 
     queries: pl.DataFrame
     outcomes: pl.DataFrame
-    merged: pl.DataFrame
-    deduped: pl.DataFrame
+    of_corpora: Mapping[str, pl.DataFrame]
     pooled_hits: pl.DataFrame
     lists: Mapping[str, pl.DataFrame]
     whole_passages: pl.DataFrame
@@ -55,6 +56,16 @@ class Run:
     citations: pl.DataFrame
     explain_targets: pl.DataFrame
     meanings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def scored(self) -> str:
+        """The name of the first list within a corpus, where a hit gets its score."""
+        return next(iter(self.of_corpora))
+
+    @property
+    def kept(self) -> str:
+        """The name of the last list within a corpus, without near-duplicates."""
+        return list(self.of_corpora)[-1]
 
     @property
     def first(self) -> str:
@@ -89,10 +100,14 @@ class Limits:
         return defused(texts, self.label_names, inert_markdown=self.inert_markdown)
 
 
-def of_all(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """The frames of the corpora as one, with the column ``corpus``."""
-    named = [one.with_columns(corpus=pl.lit(name)) for name, one in frames.items()]
-    return pl.concat(named, how="diagonal")  # a stage need not tell what made its scores
+def joined(of_corpora: Mapping[str, Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
+    """The lists within each corpus as one list of all corpora each, with the column ``corpus``."""
+    named: dict[str, list[pl.DataFrame]] = {}
+    for corpus, lists in of_corpora.items():
+        for name, frame in lists.items():
+            named.setdefault(name, []).append(frame.with_columns(corpus=pl.lit(corpus)))
+    # a stage need not tell what made its scores
+    return {name: pl.concat(of, how="diagonal") for name, of in named.items()}
 
 
 def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
@@ -121,7 +136,7 @@ def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
 
 def _ranked(run: Run) -> dict[str, pl.DataFrame]:
     """Every list with a rank and a score, by its name, in the order of the run."""
-    return {"merged": run.merged, "deduped": run.deduped, **run.lists}
+    return {**run.of_corpora, **run.lists}
 
 
 def _asked(run: Run) -> pl.DataFrame:
@@ -134,7 +149,7 @@ def _asked(run: Run) -> pl.DataFrame:
 def _with_places(rows: pl.DataFrame, run: Run) -> pl.DataFrame:
     """``rows`` with each chunk's rank and score in every list, and its place in the context."""
     ranked = pl.col("rank", "score").name
-    places = [_once(run.merged).select(*_KEY, "vector_rank", "text_rank")]
+    places = [_once(run.of_corpora[run.scored]).select(*_KEY, "vector_rank", "text_rank")]
     places += [
         _once(of).select(*_KEY, ranked.prefix(f"{name}_")) for name, of in _ranked(run).items()
     ]
@@ -166,7 +181,8 @@ class _Lookups:
     @cached_property
     def within(self) -> dict[tuple[int, int], tuple[int, str]]:
         """For each near-duplicate within a corpus, the representative and its label."""
-        pairs = self.run.deduped.filter(pl.col("duplicates").list.len() > 0).explode("duplicates")
+        kept = self.run.of_corpora[self.run.kept]
+        pairs = kept.filter(pl.col("duplicates").list.len() > 0).explode("duplicates")
         labels = _once(self.run.pooled_hits.select(*_KEY, "source_label"))
         pairs = pairs.select(*_KEY, "duplicates").join(labels, on=_KEY, maintain_order="left")
         return {(query, gone): (other, label) for query, other, gone, label in pairs.iter_rows()}
@@ -225,10 +241,14 @@ class _Lookups:
     @cached_property
     def ends(self) -> dict[tuple[int, str], dict[str, Any]]:
         """The length of each list of a question, and the last distance of the vector list."""
-        ends = self.run.merged.group_by("query_id", "corpus").agg(
-            vector=pl.col("vector_rank").count(),
-            text=pl.col("text_rank").count(),
-            last=pl.col("vector_distance").max(),
+        ends = (
+            self.run.of_corpora[self.run.scored]
+            .group_by("query_id", "corpus")
+            .agg(
+                vector=pl.col("vector_rank").count(),
+                text=pl.col("text_rank").count(),
+                last=pl.col("vector_distance").max(),
+            )
         )
         return {(row["query_id"], row["corpus"]): row for row in ends.iter_rows(named=True)}
 
@@ -247,9 +267,10 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
         other, label = lookups.across[key]
         one = "is of one change with {}" if key in lookups.of_changes else "says what {} says"
         return "near_duplicate_across", f"it {one.format(label)}, which is better placed", other
-    if row[f"{lookups.run.first}_rank"] is not None or row["deduped_rank"] is not None:
+    first, kept, scored = lookups.run.first, lookups.run.kept, lookups.run.scored
+    if row[f"{first}_rank"] is not None or row[f"{kept}_rank"] is not None:
         return "dropped", DISPOSITION_MEANINGS["dropped"], None
-    if row["merged_rank"] is not None:
+    if row[f"{scored}_rank"] is not None:
         if key not in lookups.within:
             return "unread", "a search found it, but its text was gone or not to be seen", None
         other, label = lookups.within[key]

@@ -2,13 +2,15 @@
 
 The numbers of a passage give its score to the last bit, by these formulas, each from left to right:
 
-- merged ``score`` = ``vector_weight * vector_value + text_weight * (text_value * lexical_weight)``
-- fused ``part`` = the merged score; by ranks ``1 / (k + corpus rank)``
-- fused ``score`` = the sum of its parts, in their order, times ``recency``
+- ``score`` in its corpus =
+  ``vector_weight * vector_value + text_weight * (text_value * lexical_weight)``
+- ``part`` = that score; by ranks ``1 / (k + corpus rank)``
+- ``score`` of the first list of all corpora = the sum of its parts, in their order, times
+  ``recency``
 - the ``score`` of each later list = that of the list before, times the factors that this list tells
-  (weighted: ``weight``, ``language_weight``); without any, a score of its own (a model's, or one
-  just above that of the place to which a version or a phrase moved it). ``file_evidence`` tells
-  what decided the order of a corpus; its hits exchange the scores that they had
+  (``weight``, ``language_weight``); without any, a score of its own (a model's, or one just above
+  that of the place to which a version or a phrase moved it). A list may also tell what decided
+  its order, where hits exchange the scores that they had
 
 A stage tells the factors of its scores in columns beside them (:mod:`operators.frames`). A variant
 of somebody's own need not, and a caller may override a stage: then the factors are missing, because
@@ -33,14 +35,15 @@ def explain(run: Run, dispositions: pl.DataFrame, *, budget: int) -> pl.DataFram
 
     - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the place in the list, null where
       a named chunk is not in it
-    - ``merged``: the ``SCORE_FACTORS``, if the stage tells them and they give the score; ``score``
-    - ``deduped``: ``score``; ``near-duplicate`` for each chunk that it represents, or
-      ``near-duplicate of`` its representative (``other`` is that chunk, ``detail`` its label)
-    - the first list of all corpora, ``fused``: ``part`` for each corpus (``detail``) and
-      ``recency``; ``score``
+    - the lists within a corpus by their names: ``score``. The first has the ``SCORE_FACTORS``, if
+      it tells them and they give the score; the last ``near-duplicate`` for each chunk that it
+      represents, or ``near-duplicate of`` its representative (``other`` is that chunk, ``detail``
+      its label)
+    - the first list of all corpora: ``part`` for each corpus (``detail``) and ``recency``;
+      ``score``
     - each later list by its name: the factors that it tells; ``score``. The ``detail`` of a score
-      says what the list is.
-    - the list before the results, ``unique``: ``near-duplicate``, ``near-duplicate of`` too
+      says what the list is; a list within a corpus has none.
+    - the list before the results: ``near-duplicate``, ``near-duplicate of`` too
     - ``context``: ``number``, ``cost``, ``budget``; ``citations``: ``number``
     - ``end``: the chunk's disposition, ``detail`` the reason, ``other`` its representative
 
@@ -65,19 +68,18 @@ def _quantities(
     run: Run, dispositions: pl.DataFrame, budget: int
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Each stage and quantity with the numbers of all chunks, as :func:`explain` lists them."""
-    merged, packed = run.merged, run.packed.drop_nulls("number")
+    merged, packed = run.of_corpora[run.scored], run.packed.drop_nulls("number")
     further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
     near = [_of(merged, "vector_distance", "vector_rank"), _of(further, "vector_distance")]
     yield "vector", "distance", pl.concat(near, how="diagonal")
     yield "text", "score", _of(merged, "text_score", "text_rank")
     factors = merge_factors(merged)
-    yield from (("merged", name, _of(factors, name)) for name in SCORE_FACTORS)
-    yield "merged", "score", _score(merged)
+    yield from ((run.scored, name, _of(factors, name)) for name in SCORE_FACTORS)
+    yield from ((name, "score", _score(of)) for name, of in run.of_corpora.items())
     duplicates = _near_duplicates(run, dispositions)
     end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
-    yield "deduped", "score", _score(run.deduped)
-    yield "deduped", "near-duplicate", duplicates.filter("within")
-    yield "deduped", "near-duplicate of", end.filter(disposition="near_duplicate_within")
+    yield run.kept, "near-duplicate", duplicates.filter("within")
+    yield run.kept, "near-duplicate of", end.filter(disposition="near_duplicate_within")
     told = set(FUSED)
     for name, of in run.lists.items():
         if name == run.first:
@@ -87,7 +89,7 @@ def _quantities(
         for column in (one for one in of.columns if one not in told and of[one].dtype.is_float()):
             yield name, column, _of(of, column)
         told |= set(of.columns)
-        yield name, "score", _score(of).with_columns(detail=pl.lit(run.meanings.get(name)))
+        yield name, "score", _score(of).with_columns(detail=pl.lit(run.meanings.get(name, "")))
         if name == run.last:
             yield name, "near-duplicate", duplicates.filter(~pl.col("within"))
             yield name, "near-duplicate of", end.filter(disposition="near_duplicate_across")
@@ -146,7 +148,7 @@ def _of(
 
 def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
     """The chunks that each chunk represents, and whether within its corpus."""
-    within = run.deduped.select(*_KEY, other="duplicates", within=True)
+    within = run.of_corpora[run.kept].select(*_KEY, other="duplicates", within=True)
     within = within.filter(pl.col("other").list.len() > 0).explode("other")
     duplicates = dispositions.select(*_KEY, "near_duplicates")
     duplicates = duplicates.filter(pl.col("near_duplicates").list.len() > 0)

@@ -21,9 +21,6 @@ FACTORS = {
 """The factors that the shipped stages tell, and their meaning, in the order in which they apply. A
 list that tells none is a factor under its own name."""
 
-OF_CORPUS = ("vector", "text", "merged", "deduped")
-"""The lists of one corpus; all others are lists of all corpora."""
-
 _NEXT_TO_SCORES = ("score", "near-duplicate", "near-duplicate of")
 
 
@@ -36,6 +33,12 @@ class Step:
     after: float
     formula: str
     meaning: str = ""
+
+
+def lists_of_all(explained: pl.DataFrame) -> list[str]:
+    """The lists of all corpora in their order: their scores say what they are."""
+    scores = explained.filter(pl.col("detail").is_not_null(), quantity="score")
+    return scores["stage"].unique(maintain_order=True).to_list()
 
 
 def waterfall(explained: pl.DataFrame) -> list[Step]:
@@ -52,21 +55,22 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
     numbers = {(stage, quantity): value for stage, quantity, value, _ in rows}
     meanings = {stage: said or "" for stage, quantity, _, said in rows if quantity == "score"}
     parts = [value for _, quantity, value, _ in rows if quantity == "part"]
-    lists = [stage for stage, *_ in rows if stage not in (*OF_CORPUS, "context", "citations")]
-    lists = list(dict.fromkeys(lists))
+    lists = lists_of_all(explained)
     steps: list[Step] = []
 
     def step(factor: str, after: float, formula: str, meaning: str = "") -> None:
         before = steps[-1].after if steps else 0.0
         steps.append(Step(factor, before, after, formula, FACTORS.get(factor, meaning)))
 
-    merged = numbers.get(("merged", "score"))
+    of_corpus = [stage for stage in meanings if stage not in (*lists, "text")]
+    first = of_corpus[0] if of_corpus else ""
+    merged = numbers.get((first, "score"))
     fused = numbers.get((lists[0], "score")) if lists else None
     base = parts[0] if parts else merged if fused is None else fused
     if base is None:
         return []
-    if base == merged and ("merged", "vector_weight") in numbers:
-        vw, vv, tw, tv, tc = (numbers["merged", name] for name in SCORE_FACTORS)
+    if base == merged and (first, "vector_weight") in numbers:
+        vw, vv, tw, tv, tc = (numbers[first, name] for name in SCORE_FACTORS)
         sure = "" if tc == 1 else f" × {spell(tc)}"
         step("meaning", vw * vv, f"{spell(vw)} × {spell(vv)}")
         step("words", base, f"+ {spell(tw)} × {spell(tv)}{sure}")

@@ -1,14 +1,14 @@
 """Charts of passages: the factors of their scores, and their places from stage to stage."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from operators.explain.waterfall import FACTORS, OF_CORPUS, Step, spell
+from operators.explain.waterfall import FACTORS, Step, lists_of_all, spell
 from operators.report import charts
 from operators.report.page import Html, element, join, table
 from operators.report.scores import Layers, colours
@@ -140,6 +140,7 @@ def moves(passages: Sequence[Passage]) -> Html:
     """A line for each passage through its places in every list, best on top."""
     places = [{one["list"]: one["rank"] for one in passage.row["ranks"]} for passage in passages]
     stages = _moving(places)
+    of_all = {name for one in passages for name in lists_of_all(one.explained)}
     records = [
         {
             "name": one.name,
@@ -154,11 +155,11 @@ def moves(passages: Sequence[Passage]) -> Html:
         if name in ranks
     ]
     picture = charts.chart(
-        _bumps(records, stages),
+        _bumps(records, stages, of_all),
         title="Place in each list",
         label="The place of each passage in the list of each stage",
-        note="Logarithmic, the first place on top. Up to deduped the lists are those of a "
-        "passage's own corpus, from fused on there is one list of all. Dashed: passages that were "
+        note="Logarithmic, the first place on top. The first lists are those of a passage's own "
+        "corpus, the later ones are lists of all corpora. Dashed: passages that were "
         "asked about and are no results. A line ends where its passage was left out.",
     )
     rows = [
@@ -177,13 +178,15 @@ def _moving(places: Sequence[Mapping[str, int]]) -> list[str]:
     return [one for one, last in pairs if last is None or columns[one] != columns[last]]
 
 
-def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layers:
+def _bumps(
+    records: Sequence[Mapping[str, Any]], stages: Sequence[str], of_all: Collection[str]
+) -> Layers:
     corpora = sorted({record["corpus"] for record in records})
     # passages of several corpora with one place in their lists stand side by side
     middle = (len(corpora) - 1) / 2
     gap = min(0.2, 0.3 / max(middle, 0.5))
     aside = {corpus: gap * (place - middle) for place, corpus in enumerate(corpora)}
-    across = next((n for n, name in enumerate(stages) if name not in OF_CORPUS), len(stages))
+    across = next((n for n, name in enumerate(stages) if name in of_all), len(stages))
     placed = []
     for record in records:
         stage = stages.index(record["stage"])

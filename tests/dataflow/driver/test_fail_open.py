@@ -12,6 +12,7 @@ from operators.errors import SearchError
 from operators.frames import NOTES, TEXT_LISTS, UNIFIED, empty
 
 ASK = {"query": "why is the cache flushed twice?"}
+OF_CORPUS = load_config("default").catalog.corpus.frames
 EVERYTHING = ["results", "notes", "outcomes"]
 
 
@@ -51,7 +52,7 @@ def test_a_node_says_itself_what_stands_in_for_it(failed):
 def test_nothing_is_searched_for_a_corpus_whose_answer_is_given():
     found = pl.DataFrame({"chunk_id": [3, 1, 3], "query_id": 0})
     unified = found.join(empty(UNIFIED), on="chunk_id", how="left")
-    instead = not_searched({"wiki.unified": unified, "top_k": 3}, ["code", "wiki"])
+    instead = not_searched({"wiki.unified": unified, "top_k": 3}, ["code", "wiki"], OF_CORPUS)
     assert {name.partition(".")[0] for name in instead} == {"wiki"}
     assert instead["wiki.vector_hits"]["chunk_id"].to_list() == [3, 1]
     outcomes = [instead[f"wiki.{channel}_outcome"] for channel in ("vector", "text")]
@@ -59,7 +60,7 @@ def test_nothing_is_searched_for_a_corpus_whose_answer_is_given():
 
 
 def test_a_list_that_is_given_stands_for_its_own_search_only():
-    instead = not_searched({"wiki.text_hits": pl.DataFrame()}, ["wiki"])
+    instead = not_searched({"wiki.text_hits": pl.DataFrame()}, ["wiki"], OF_CORPUS)
     assert list(instead) == ["wiki.text_outcome"]
 
 

@@ -44,7 +44,7 @@ def test_any_text_is_a_query_unless_it_is_empty(text: str) -> None:
 @given(st.text(st.characters(exclude_categories=[]), min_size=1, max_size=9))
 def test_any_text_is_a_filter_for_what_is_stored_under_it(text: str) -> None:
     filters = dict.fromkeys(("path_prefix", "language", "state"), text)
-    row = ask("q", filters, repos=[text]).row(0, named=True)
+    row = ask("q", repos=[text], **filters).row(0, named=True)
     assert row["repos"] == [clean_text(text)]
     assert {row[name] for name in filters} == {clean_text(text)}
 

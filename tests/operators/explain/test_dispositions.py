@@ -11,7 +11,7 @@ from operators.explain.dispositions import (
     Limits,
     Run,
     dispositions,
-    of_all,
+    joined,
 )
 
 LIMITS = Limits({"code": 50}, top_k=10, context_depth=30, budget=12_000, unit="characters")
@@ -22,8 +22,10 @@ def run(explain_targets: pl.DataFrame) -> Run:
     return Run(
         queries=frames.empty(frames.QUERIES),
         outcomes=frames.empty(frames.OUTCOMES),
-        merged=frames.empty(frames.MERGED).with_columns(corpus=pl.lit("")),
-        deduped=frames.empty(frames.DEDUPED).with_columns(corpus=pl.lit("")),
+        of_corpora={
+            "merged": frames.empty(frames.MERGED).with_columns(corpus=pl.lit("")),
+            "deduped": frames.empty(frames.DEDUPED).with_columns(corpus=pl.lit("")),
+        },
         pooled_hits=frames.empty(frames.UNIFIED),
         packed=frames.empty(frames.PACKED),
         citations=frames.empty(frames.CITATIONS),
@@ -75,4 +77,8 @@ def test_a_run_without_results_and_names_has_no_dispositions() -> None:
 
 def test_frames_of_corpora_stand_together_under_their_names() -> None:
     one = pl.DataFrame({"a": [1]})
-    assert of_all({"code": one, "wiki": one})["corpus"].to_list() == ["code", "wiki"]
+    found = joined({"code": {"merged": one}, "wiki": {"merged": one, "deduped": one}})
+    assert {name: of["corpus"].to_list() for name, of in found.items()} == {
+        "merged": ["code", "wiki"],
+        "deduped": ["wiki"],
+    }

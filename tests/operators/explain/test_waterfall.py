@@ -12,6 +12,9 @@ from operators.frames import EXPLAIN
 def told(*rows: tuple[str, str, float]) -> pl.DataFrame:
     plain = {"query_id": 0, "chunk_id": 1, "rank": 0}
     named = [{**plain, "stage": s, "quantity": q, "value": v} for s, q, v in rows]
+    for row in named:
+        of_all = row["quantity"] == "score" and row["stage"] not in ("text", "merged", "deduped")
+        row["detail"] = "A list of all corpora." if of_all else None
     return pl.DataFrame(named, schema=EXPLAIN)
 
 
