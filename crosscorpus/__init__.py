@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from crosscorpus.lists import dedup, fuse, newest_first, pack
     from dataflow.configuration.config_model import Config, load_config
     from dataflow.configuration.loader import ConfigError
     from dataflow.driver.answer import Answer, Passage
@@ -38,14 +39,19 @@ __all__ = [
     "UnknownName",
     "__version__",
     "build_driver",
+    "dedup",
+    "fuse",
     "ingest",
     "load_config",
+    "newest_first",
+    "pack",
     "sources",
 ]
 
 __version__ = metadata.version("crosscorpus")
 
 _HOMES = {
+    "crosscorpus.lists": ("dedup", "fuse", "newest_first", "pack"),
     "dataflow.configuration.config_model": ("Config", "load_config"),
     "dataflow.configuration.loader": ("ConfigError",),
     "dataflow.driver.answer": ("Answer", "Passage"),

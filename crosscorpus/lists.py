@@ -1,0 +1,303 @@
+"""Fusion, near-duplicates, versions and packing of plain lists, for a pipeline of one's own.
+
+A hit is a mapping with an ``id``, as LangChain, Qdrant or a search engine give it after one line of
+code; further keys stay as they are. Each function returns new hits, best first, and works without a
+collection or a database:
+
+>>> a, b = {"id": "a", "text": "The cache is flushed twice."}, {"id": "b", "text": "Keys expire."}
+>>> copy = {"id": "c", "text": "The cache is  flushed twice."}
+>>> words, vectors = [a, b], [b, copy]
+>>> found = dedup(fuse([words, vectors]))
+>>> [(hit["id"], hit["duplicates"]) for hit in found]
+[('b', []), ('a', ['c'])]
+>>> print(pack(found, budget=60, question="expiry").text.partition("[")[2])
+b]
+Keys expire.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+import numpy as np
+import polars as pl
+
+from operators.context import packing
+from operators.dedup import across
+from operators.dedup.similarity_index import index_similarity
+from operators.errors import CrosscorpusError
+from operators.frames import FUSED, QUERIES, VERSION_SCOPE, empty
+from operators.ranking import fusion
+from operators.ranking.current_version import newest_stands
+from operators.ranking.merge import reciprocal
+from operators.versions.version_key import version_key
+
+Hit = Mapping[str, Any]
+
+_CORPUS_OF_LABEL = re.compile(r"\[?(\w+): ")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A context.
+
+    Attributes:
+        text: what a model reads; empty where no hit fits.
+        hits: those that are in it, with their ``number`` there, from 1.
+        used: what it takes of the budget.
+    """
+
+    text: str
+    hits: list[dict[str, Any]]
+    used: int
+
+
+def fuse(
+    lists: Sequence[Sequence[Hit]],
+    *,
+    method: Literal["rrf", "comb_sum"] = "rrf",
+    weights: Sequence[float] | None = None,
+    rrf_k: float = 60.0,
+) -> list[dict[str, Any]]:
+    """One list of several, each hit once, by the sum of what its lists give it.
+
+    A hit that a list has several times counts once there, at its best place.
+
+    Args:
+        lists: each best first.
+        method: ``rrf`` adds ``weight / (rrf_k + place)``, places from 0 (Cormack, Clarke and
+            Büttcher, SIGIR 2009); ``comb_sum`` adds ``weight * score``, where the scores of all
+            lists are on one scale (Fox and Shaw, TREC-2).
+        weights: of the lists; None: 1 each.
+
+    Returns:
+        The hits with ``score``, the sum, and ``places``: by list, from 0, None where it is absent.
+
+    Raises:
+        CrosscorpusError: a hit has no ``id``, or no ``score`` that is a number for ``comb_sum``;
+            there are not as many weights as lists.
+
+    >>> one, two = [{"id": "a"}, {"id": "a"}, {"id": "b"}], [{"id": "b"}]
+    >>> [(hit["id"], round(hit["score"], 3), hit["places"]) for hit in fuse([one, two], rrf_k=1)]
+    [('b', 1.333, [2, 0]), ('a', 1.0, [0, None])]
+    """
+    if method not in ("rrf", "comb_sum"):
+        raise CrosscorpusError(f"method: {method!r} is none of rrf, comb_sum")
+    given = [1.0] * len(lists) if weights is None else [float(weight) for weight in weights]
+    if len(given) != len(lists):
+        raise CrosscorpusError(f"weights: {len(lists)} are needed, one a list, got {len(given)}")
+    numbers: dict[Any, int] = {}
+    hits: list[Hit] = []
+    rows: list[dict[str, Any]] = []
+    for number, (one, weight) in enumerate(zip(lists, given, strict=True)):
+        seen: set[int] = set()
+        for place, hit in enumerate(one):
+            id = numbers.setdefault(_id(hit), len(numbers))
+            if id not in seen:
+                score = _score(hit) if method == "comb_sum" else None
+                hits.append(hit)
+                rows.append(
+                    {
+                        **{"chunk_id": id, "corpus": f"{number:06}", "rank": place},
+                        **{"corpus_score": score, "weight": weight},
+                    }
+                )
+            seen.add(id)
+    if not rows:
+        return []
+    part = pl.col("corpus_score") if method == "comb_sum" else reciprocal("rank", rrf_k)
+    frame = _frame(rows, weight=pl.Float64()).with_columns(recency=1.0)
+    fused = fusion.fused(frame, part * pl.col("weight"))
+    places: list[list[int | None]] = [[None] * len(lists) for _ in numbers]
+    best: dict[tuple[int, str], Hit] = {}
+    for row, hit in zip(rows, hits, strict=True):
+        places[row["chunk_id"]][int(row["corpus"])] = row["rank"]
+        best[row["chunk_id"], row["corpus"]] = hit
+    return [
+        {**best[id, corpus], "score": score, "places": places[id]}
+        for id, corpus, score in fused["chunk_id", "corpus", "score"].iter_rows()
+    ]
+
+
+def dedup(
+    hits: Sequence[Hit], *, jaccard_threshold: float = 0.9, cosine_threshold: float = 0.95
+) -> list[dict[str, Any]]:
+    """``hits`` without those whose ``text`` says what a better one says.
+
+    Near-duplicates share their words (Jaccard index, from ``jaccard_threshold`` on) and their
+    meaning (cosine of ``vector``, where the hits have vectors), and have the same numbers,
+    negations and identifiers in the same order: a passage with another limit stays.
+
+    Returns:
+        The best hit of each group, with ``duplicates``: the ids of the others.
+
+    Raises:
+        CrosscorpusError: a hit has no ``id`` or no ``text``, or two hits have one ``id``.
+
+    >>> texts = ["Wait 30 seconds.", "Wait 60 seconds.", "Wait  30 seconds."]
+    >>> hits = [{"id": number, "text": text} for number, text in enumerate(texts)]
+    >>> [(hit["id"], hit["duplicates"]) for hit in dedup(hits)]
+    [(0, [2]), (1, [])]
+    """
+    if not hits:
+        return []
+    ids = _distinct_ids(hits)
+    frame = _frame([{"chunk_id": n, "rank": n, "text": _text(hit)} for n, hit in enumerate(hits)])
+    vectors = [hit.get("vector") for hit in hits]
+    if all(vector is None for vector in vectors):
+        vectors = [[1.0]] * len(hits)  # words alone decide
+    listed = [None if one is None else np.asarray(one, np.float32).tolist() for one in vectors]
+    embedding = pl.Series("embedding", listed, pl.List(pl.Float32))
+    index = index_similarity(frame.select("chunk_id", "text").with_columns(embedding))
+    kept = across.guarded(
+        frame,
+        [index],
+        jaccard_threshold=jaccard_threshold,
+        cosine_threshold=cosine_threshold,
+        twins=False,
+    )
+    return [
+        {**hits[row], "duplicates": [ids[one["chunk_id"]] for one in others]}
+        for row, others in kept["chunk_id", "alternate_sources"].iter_rows()
+    ]
+
+
+def newest_first(hits: Sequence[Hit], question: str) -> list[dict[str, Any]]:
+    """``hits`` with the newest version of a topic in the place of its older ones.
+
+    An older passage goes behind the first ten others, unless it has words of the question that no
+    newest version has. A hit without ``topic`` and ``version`` keeps its place.
+
+    Args:
+        hits: best first; those of one ``topic`` are versions of one page, by their ``version``, as
+            people count them (``9.1`` before ``10.0rc1`` before ``10.0``).
+
+    Returns:
+        The hits with ``superseded_by``: the version that replaces it, None for the newest.
+
+    Raises:
+        CrosscorpusError: a hit has no ``id`` or no ``text``, or two hits have one ``id``.
+
+    >>> pages = [("9.1", "Wait 30 seconds."), ("10.0", "Wait 60 seconds.")]
+    >>> hits = [{"id": v, "topic": "wait", "version": v, "text": text} for v, text in pages]
+    >>> [(hit["id"], hit["superseded_by"]) for hit in newest_first(hits, "how long to wait?")]
+    [('10.0', None), ('9.1', '10.0')]
+    """
+    if not hits:
+        return []
+    _distinct_ids(hits)
+    newest: dict[Any, str] = {}
+    for hit in hits:
+        topic, version = hit.get("topic"), hit.get("version")
+        if topic is not None and version is not None:
+            both = (str(version), newest.get(topic, str(version)))
+            newest[topic] = max(both, key=lambda one: (version_key(one), one))
+    replaced_by = [
+        of if (of := newest.get(hit.get("topic"))) and of != str(hit.get("version")) else None
+        for hit in hits
+    ]
+    topics = {topic: str(n) for n, topic in enumerate(newest)}
+    rows = [
+        {
+            **{"chunk_id": n, "rank": n, "score": 1 - n / len(hits), "text": _text(hit)},
+            **{"document_id": str(n), "title": hit.get("title"), "removed": False},
+            **{"lineage_id": topics.get(hit.get("topic")), "last_version": replaced_by[n]},
+        }
+        for n, hit in enumerate(hits)
+    ]
+    asked = pl.DataFrame([{"query_id": 0, "texts": [question]}], QUERIES)
+    scope = pl.DataFrame([{"query_id": 0, "version_policy": "newest"}], VERSION_SCOPE)
+    order = newest_stands(_frame(rows), asked, scope)["chunk_id"].to_list()
+    return [{**hits[n], "superseded_by": replaced_by[n]} for n in order]
+
+
+def pack(
+    hits: Sequence[Hit],
+    *,
+    budget: int,
+    question: str = "",
+    measure: Callable[[Sequence[str]], Sequence[int]] = packing.characters,
+) -> Packed:
+    """The best hits that fit ``budget``, each under a header that no passage can imitate.
+
+    A hit that does not fit is skipped, and the next is tried. The header has the hit's ``label``,
+    else its ``id``; unseen characters of the texts are shown, and signs of chat templates broken.
+
+    Args:
+        hits: best first.
+        budget: in the unit of ``measure``, headers and blank lines included.
+        question: the headers' boundary is made from it and the hits, so that a rerun gives the
+            same context.
+        measure: takes texts and returns the cost of each; None: characters.
+
+    Raises:
+        CrosscorpusError: a hit has no ``id`` or no ``text``.
+    """
+    labels = [str(hit.get("label") or _id(hit)) for hit in hits]
+    rows = [
+        {"chunk_id": n, "rank": n, "text": _text(hit), "source_label": label}
+        for n, (hit, label) in enumerate(zip(hits, labels, strict=True))
+    ]
+    asked = pl.DataFrame([{"query_id": 0, "texts": [question]}], QUERIES)
+    names = {found[1] for label in labels if (found := _CORPUS_OF_LABEL.match(label))}
+    packed = packing.pack(
+        _frame(rows),
+        asked,
+        pl.DataFrame(schema={"query_id": pl.UInt32, "note": pl.String}),
+        budget=budget,
+        label_names=names,
+        measure=measure,
+    )
+    context = packing.compose(packed, asked, budget=budget)
+    entries = packed["chunk_id", "number"].iter_rows()
+    inside = [{**hits[n], "number": number} for n, number in entries]
+    return Packed(context["text"].item(), inside, int(context["used"].item()))
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], **columns: pl.DataType) -> pl.DataFrame:
+    """``FUSED`` with what ``rows`` say, and further ``columns``; the rest is null."""
+    schema = {**FUSED, **columns}
+    each = {"query_id": 0, "alternate_sources": []}
+    return pl.concat(
+        [empty(pl.Schema(schema)), pl.DataFrame([{**each, **row} for row in rows], schema)]
+    )
+
+
+def _id(hit: Hit) -> Any:
+    if not isinstance(hit, Mapping) or not isinstance(hit.get("id"), str | int | UUID):
+        raise CrosscorpusError(
+            f"a hit is a mapping with an 'id', a string, integer or UUID; got {shortened(hit)}"
+        )
+    return hit["id"]
+
+
+def _distinct_ids(hits: Sequence[Hit]) -> list[Any]:
+    ids = [_id(hit) for hit in hits]
+    seen: set[Any] = set()
+    for id in ids:
+        if id in seen:
+            raise CrosscorpusError(f"two hits have the id {id!r}: `fuse` makes one of them")
+        seen.add(id)
+    return ids
+
+
+def _text(hit: Hit) -> str:
+    text = hit.get("text")
+    if not isinstance(text, str):
+        raise CrosscorpusError(f"the hit {_id(hit)!r} has no 'text' that is a string")
+    return text
+
+
+def _score(hit: Hit) -> float:
+    score = hit.get("score")
+    if not isinstance(score, int | float | np.floating) or not np.isfinite(score):
+        raise CrosscorpusError(f"the hit {_id(hit)!r} has no 'score' that is a finite number")
+    return float(score)
+
+
+def shortened(value: object) -> str:
+    """``value`` as Python shows it, in 80 characters at most."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
