@@ -88,36 +88,29 @@ def fuse(
     given = [1.0] * len(lists) if weights is None else [float(weight) for weight in weights]
     if len(given) != len(lists):
         raise CrosscorpusError(f"weights: {len(lists)} are needed, one a list, got {len(given)}")
-    numbers: dict[Any, int] = {}
-    hits: list[Hit] = []
-    rows: list[dict[str, Any]] = []
-    for number, (one, weight) in enumerate(zip(lists, given, strict=True)):
-        seen: set[int] = set()
-        for place, hit in enumerate(one):
-            id = numbers.setdefault(_id(hit), len(numbers))
-            if id not in seen:
-                score = _score(hit) if method == "comb_sum" else None
-                hits.append(hit)
-                rows.append(
-                    {
-                        **{"chunk_id": id, "corpus": f"{number:06}", "rank": place},
-                        **{"corpus_score": score, "weight": weight},
-                    }
-                )
-            seen.add(id)
+    rows = _rows({f"{number:06}": one for number, one in enumerate(lists)})
     if not rows:
         return []
+    frame = _frame(
+        [
+            {
+                **{"chunk_id": number, "corpus": name, "rank": place},
+                **{"corpus_score": _score(hit) if method == "comb_sum" else None},
+                **{"weight": given[int(name)]},
+            }
+            for number, name, place, hit in rows
+        ],
+        weight=pl.Float64(),
+    )
     part = pl.col("corpus_score") if method == "comb_sum" else reciprocal("rank", rrf_k)
-    frame = _frame(rows, weight=pl.Float64()).with_columns(recency=1.0)
-    fused = fusion.fused(frame, part * pl.col("weight"))
-    places: list[list[int | None]] = [[None] * len(lists) for _ in numbers]
-    best: dict[tuple[int, str], Hit] = {}
-    for row, hit in zip(rows, hits, strict=True):
-        places[row["chunk_id"]][int(row["corpus"])] = row["rank"]
-        best[row["chunk_id"], row["corpus"]] = hit
+    fused = fusion.fused(frame.with_columns(recency=1.0), part * pl.col("weight"))
+    places: dict[int, list[int | None]] = {number: [None] * len(lists) for number, *_ in rows}
+    for number, name, place, _ in rows:
+        places[number][int(name)] = place
+    best = {(number, name): hit for number, name, _, hit in rows}
     return [
-        {**best[id, corpus], "score": score, "places": places[id]}
-        for id, corpus, score in fused["chunk_id", "corpus", "score"].iter_rows()
+        {**best[number, name], "score": score, "places": places[number]}
+        for number, name, score in fused["chunk_id", "corpus", "score"].iter_rows()
     ]
 
 
@@ -188,28 +181,12 @@ def newest_first(hits: Sequence[Hit], question: str) -> list[dict[str, Any]]:
     if not hits:
         return []
     _distinct_ids(hits)
-    newest: dict[Any, str] = {}
-    for hit in hits:
-        topic, version = hit.get("topic"), hit.get("version")
-        if topic is not None and version is not None:
-            both = (str(version), newest.get(topic, str(version)))
-            newest[topic] = max(both, key=lambda one: (version_key(one), one))
-    replaced_by = [
-        of if (of := newest.get(hit.get("topic"))) and of != str(hit.get("version")) else None
-        for hit in hits
-    ]
-    topics = {topic: str(n) for n, topic in enumerate(newest)}
-    rows = [
-        {
-            **{"chunk_id": n, "rank": n, "score": 1 - n / len(hits), "text": _text(hit)},
-            **{"document_id": str(n), "title": hit.get("title"), "removed": False},
-            **{"lineage_id": topics.get(hit.get("topic")), "last_version": replaced_by[n]},
-        }
-        for n, hit in enumerate(hits)
-    ]
+    replaced_by = _replaced_by(hits)
+    frame = as_frame({"": [{**hit, "text": _text(hit)} for hit in hits]})
+    frame = frame.with_columns(score=1 - pl.col("rank") / len(hits))
     asked = pl.DataFrame([{"query_id": 0, "texts": [question]}], QUERIES)
     scope = pl.DataFrame([{"query_id": 0, "version_policy": "newest"}], VERSION_SCOPE)
-    order = newest_stands(_frame(rows), asked, scope)["chunk_id"].to_list()
+    order = newest_stands(frame, asked, scope)["chunk_id"].to_list()
     return [{**hits[n], "superseded_by": replaced_by[n]} for n in order]
 
 
@@ -254,6 +231,65 @@ def pack(
     entries = packed["chunk_id", "number"].iter_rows()
     inside = [{**hits[n], "number": number} for n, number in entries]
     return Packed(context["text"].item(), inside, int(context["used"].item()))
+
+
+def as_frame(found: Mapping[str, Sequence[Hit]]) -> pl.DataFrame:
+    """``UNIFIED`` of the hits of several searches, by the searches' names, each best first.
+
+    ``document_id`` is the ``id``; ``score``, ``text``, ``title``, ``path``, ``label``, ``url``,
+    ``topic`` and ``version`` are taken where a hit has them. A hit that a list has several times
+    counts once there, at its best place.
+
+    Raises:
+        CrosscorpusError: a hit has no ``id``.
+
+    >>> as_frame({"words": [{"id": "a", "text": "x"}]})["corpus", "document_id", "text"].rows()
+    [('words', 'a', 'x')]
+    """
+    rows = _rows(found)
+    newer = _replaced_by([hit for *_, hit in rows])
+    topics = {hit.get("topic"): str(n) for n, (*_, hit) in enumerate(rows)}
+    return _frame(
+        [
+            {
+                **{"chunk_id": number, "corpus": name, "rank": place, "document_id": str(_id(hit))},
+                **{"source_label": str(hit.get("label") or f"[{name}: {_id(hit)}]")},
+                **{"source_url": hit.get("url"), "corpus_score": hit.get("score"), "repo": ""},
+                **{key: hit.get(key) for key in ("text", "title", "path", "version")},
+                **{"lineage_id": None if hit.get("topic") is None else topics[hit["topic"]]},
+                **{"last_version": of, "removed": False},
+            }
+            for (number, name, place, hit), of in zip(rows, newer, strict=True)
+        ]
+    ).drop("score")
+
+
+def _rows(found: Mapping[str, Sequence[Hit]]) -> list[tuple[int, str, int, Hit]]:
+    """A number for each id, the list, the place there, and the hit; each id once a list."""
+    numbers: dict[Any, int] = {}
+    rows = []
+    for name, hits in found.items():
+        seen = set[int]()
+        for place, hit in enumerate(hits):
+            number = numbers.setdefault(_id(hit), len(numbers))
+            if number not in seen:
+                rows.append((number, name, place, hit))
+            seen.add(number)
+    return rows
+
+
+def _replaced_by(hits: Sequence[Hit]) -> list[str | None]:
+    """The newest version of each hit's topic, None where it is the hit's own or has no topic."""
+    newest: dict[Any, str] = {}
+    for hit in hits:
+        topic, version = hit.get("topic"), hit.get("version")
+        if topic is not None and version is not None:
+            both = (str(version), newest.get(topic, str(version)))
+            newest[topic] = max(both, key=lambda one: (version_key(one), one))
+    found = [newest.get(hit.get("topic")) for hit in hits]
+    return [
+        None if of == str(hit.get("version")) else of for hit, of in zip(hits, found, strict=True)
+    ]
 
 
 def _frame(rows: Sequence[Mapping[str, Any]], **columns: pl.DataType) -> pl.DataFrame:

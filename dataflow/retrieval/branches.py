@@ -52,6 +52,8 @@ def from_each_corpus(**arguments: str) -> Any:
     def decorate(corpora: dict[str, Any]) -> Any:
         given = {
             argument: group(**{name: source(f"{name}.{node}") for name in corpora})
+            if corpora
+            else value({})
             for argument, node in arguments.items()
         }
         return inject(**given)
