@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext, suppress
+from functools import partial
 from pathlib import Path
+from threading import Event, Thread
+from time import monotonic, sleep
 from typing import Any, ClassVar
 
+import anyio
+import polars as pl
+import pytest
 import yaml
 from doors import replies
 from dying import WordEmbedder
@@ -22,14 +29,20 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from ingesting import ingest_documents
+from pydantic import BaseModel
 
 from dataflow import build_driver
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.ingestion.removal import drop_documents
 from dataflow.ingestion.set_rights import set_rights
+from dataflow.ingestion.watch import watch
+from dataflow.service import tools
+from dataflow.service.batches import AT_ONCE, Batch, answers
+from dataflow.service.protection.limits import Asker, Turns, asker
 from dataflow.service.tools import Service
 from operators.errors import UnknownName
 from operators.postgres.store import Store, drop_collection, open_store
+from operators.sources.folder import folder_source
 
 NAME, ALONE = "rights", "rights-alone"
 SETS: list[list[str] | str | None] = [None, "everyone", ["ann"], ["ops"], ["ann", "ops"], []]
@@ -276,3 +289,153 @@ def test_every_door_gives_what_a_collection_of_the_visible_documents_gives(
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
     run_state_machine_as_test(Collection, settings=how)
+
+
+PUBLIC = "rules: [{allow: everyone}]"
+FOR_ANN = "rules: [{allow: everyone, path: 'open/'}, {allow: [ann], path: 'secret/'}]"
+PLACES = [f"{('open', 'secret')[n // 2 % 2]}/{n % 2 + 1}.0/{n // 2:02}.md" for n in range(100)]
+LONG = PLACES[98:]
+
+
+@pytest.fixture
+def many(store: Store, tmp_path: Path) -> Store:
+    """Fifty topics of two versions, each second one secret; no rule hides any yet.
+
+    The last is long, and its versions differ in many places.
+    """
+    long = "\n\n".join(f"## Part {n}\n\n" + f"It keeps {n} of these. " * 5 for n in range(300))
+    said = [f"The cache of {n} is flushed." for n in range(100)]
+    said[98:] = long, long.replace("keeps", "holds")
+    pages = [
+        {"doc_id": f"d{n}", "corpus": "docs", "repo": "org/app", "path": PLACES[n], "text": text}
+        | {"topic": f"topic {n // 2}", "version": f"{n % 2 + 1}.0"}
+        for n, text in enumerate(said)
+    ]
+    file = tmp_path / "many.jsonl"
+    file.write_text("".join(json.dumps(page) + "\n" for page in pages))
+    assert ingest_documents(store, WordEmbedder(), file).ok
+    set_rights(store, PUBLIC)
+    return store
+
+
+@pytest.fixture
+def served(many: Store) -> Iterator[Service]:
+    """A service that stays open, over another store than the one that ingests: as a process."""
+    with (
+        open_store(many.dsn, many.collection, max_size=8) as store,
+        build_driver("default", store=store, embedder=WordEmbedder()) as driver,
+    ):
+        yield Service(driver, store, "http://localhost/p")
+
+
+Next = Callable[[Service, str | None], BaseModel]
+"""Gives a page of an answer from its cursor on."""
+
+PAGED: dict[str, Next] = {
+    "search": lambda of, at: tools.search(of, "cache flushed", top_k=50, cursor=at),
+    "versions": lambda of, at: tools.versions(of, cursor=at),
+    "changes": lambda of, at: tools.versions(of, LONG[1], older="1.0", cursor=at),
+    "lines": lambda of, at: tools.fetch(of, LONG[1], lines="1-9999", cursor=at),
+}
+
+
+@pytest.mark.parametrize("kind", PAGED)
+def test_a_right_that_is_taken_away_holds_for_the_next_page(
+    many: Store, served: Service, kind: str
+) -> None:
+    def page(at: str | None) -> Any:
+        return PAGED[kind](served.seen_by(["bob"]), at)
+
+    cursor = page(None).next_cursor
+    assert cursor
+    before = page(cursor).model_dump_json()
+    assert "secret/" in before
+    set_rights(many, FOR_ANN)
+    try:
+        after = page(cursor).model_dump_json()
+    except UnknownName as error:
+        after = str(error)
+    assert "secret/" not in after.replace(LONG[1], "")  # the name that he gave
+    assert "holds" not in after
+    assert "secret/" in PAGED[kind](served.seen_by(["ann"]), cursor).model_dump_json()
+
+
+def test_a_right_that_is_taken_away_holds_in_a_batch_under_way(
+    many: Store, served: Service
+) -> None:
+    asked = Batch(queries=["cache flushed"] * (AT_ONCE + 1), top_k=50)
+
+    async def run() -> list[pl.DataFrame]:
+        asker.set(Asker(Turns(), "127.0.0.1", "bob", ("bob",)))
+        frames = answers(lambda: nullcontext(served), asked, (), 60)
+        return [await anext(frames), set_rights(many, FOR_ANN) and await anext(frames)]
+
+    before, after = (str(frame["results"].to_list()) for frame in anyio.run(run))
+    assert "secret/" in before
+    assert "open/" in after
+    assert "secret/" not in after
+
+
+def test_a_right_that_is_taken_away_holds_for_what_watch_reads_next(
+    store: Store, tmp_path: Path
+) -> None:
+    root = tmp_path / "app"
+    for place in ("open", "secret"):
+        (root / place).mkdir(parents=True)
+        (root / place / "a.md").write_text(f"The cache of {place} is flushed.")
+    set_rights(store, PUBLIC)
+    told, stop = list[Any](), Event()
+    options: Any = {"on_change": told.append, "stop": stop}
+    work = partial(watch, store, WordEmbedder(), root, lambda: folder_source(root, "docs", "app"))
+    watcher = Thread(target=work, kwargs=options)
+    watcher.start()
+
+    def paths(driver: RetrievalDriver, who: str) -> set[str | None]:
+        return {one.path for one in driver.ask("cache flushed", principals=[who])}
+
+    def until(driver: RetrievalDriver, who: str, wanted: set[str | None]) -> None:
+        ends = monotonic() + 30
+        while paths(driver, who) != wanted:
+            assert monotonic() < ends, (told, paths(driver, who))
+            sleep(0.05)
+
+    all_paths = {"open/a.md", "secret/a.md", "open/b.md", "secret/b.md"}
+    try:
+        with (
+            open_store(store.dsn, store.collection) as other,
+            build_driver("default", store=other, embedder=WordEmbedder()) as driver,
+        ):
+            until(driver, "bob", {"open/a.md", "secret/a.md"})
+            set_rights(store, FOR_ANN)
+            assert paths(driver, "bob") == {"open/a.md"}
+            for place in ("secret", "open"):
+                (root / place / "b.md").write_text(f"Again the {place} cache is flushed.")
+            until(driver, "ann", all_paths)
+            assert paths(driver, "bob") == {"open/a.md", "open/b.md"}
+            (root / "secret/a.md").write_text("Three times this cache is flushed.")
+            sleep(1)
+            assert paths(driver, "bob") == {"open/a.md", "open/b.md"}
+            assert paths(driver, "ann") == all_paths
+    finally:
+        stop.set()
+        watcher.join(30)
+
+
+def test_callers_at_once_never_mix(many: Store, served: Service) -> None:
+    set_rights(many, FOR_ANN)
+    queries = pl.DataFrame({"query_id": [0, 1], "text": ["cache flushed", "part 7 entries"]})
+
+    def answer(who: str) -> str:
+        of = served.seen_by([who])
+        found = [PAGED[kind](of, None).model_dump_json() for kind in ("search", "versions")]
+        given = {"principals": [who], "top_k": 50}
+        batch = served.driver.execute(["results"], given, {"queries": queries})["results"]
+        answer = served.driver.ask("cache flushed", principals=[who])
+        return f"{found}{batch.to_dicts()}{answer.context}{answer.notes}"
+
+    alone = {who: answer(who) for who in ("ann", "bob")}
+    assert ["secret/" in alone[who] for who in ("ann", "bob")] == [True, False]
+    with ThreadPoolExecutor(6) as threads:
+        asked = ["ann", "bob", "bob"] * 6
+        for who, found in zip(asked, threads.map(answer, asked), strict=True):
+            assert found == alone[who], who
