@@ -28,6 +28,14 @@ def sync_github(
             help="Also fetch the reviews' own words: a request for each changed pull request.",
         ),
     ] = True,
+    rights: Annotated[
+        bool | None,
+        typer.Option(
+            "--rights/--no-rights",
+            help="A public repository is for everyone, another for github:OWNER/REPO; kept for"
+            " later runs.",
+        ),
+    ] = None,
     repo: Annotated[
         str | None,
         typer.Option(callback=filled, help="Name it is filed under, fixed by the first run."),
@@ -59,7 +67,12 @@ def sync_github(
     progress = event_display(options.as_json, draw_ingestion)
     with open_github(api_url, on_wait=on_wait) as api, progress as on_event:
         how: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
-        how |= {"on_fetched": on_fetched, "on_event": on_event, **options.of_a_run}
+        how |= {
+            "rights": rights,
+            "on_fetched": on_fetched,
+            "on_event": on_event,
+            **options.of_a_run,
+        }
         found = find_repository(api, repository)  # before the collection is made
         run = partial(sync, repository=found, api=api, **how)
         report = run_into(options.collection, run, config=options.config, model=options.model)

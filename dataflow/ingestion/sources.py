@@ -105,6 +105,7 @@ def sync_github(
     repo: str | None = None,
     full: bool = False,
     reviews: bool = True,
+    rights: bool | None = None,
     on_fetched: OnFetched | None = None,
     **options: Any,
 ) -> IngestReport:
@@ -114,7 +115,7 @@ def sync_github(
         embedder: the collection's model.
         repository: ``owner/name``, or what was found under it.
         api: an open connection; None: the one that the environment names.
-        repo, full, reviews, on_fetched: see
+        repo, full, reviews, rights, on_fetched: see
             :func:`operators.sources.github.github_mirror.refresh`.
         options: as in :func:`dataflow.ingestion.loop.ingest`.
 
@@ -122,7 +123,7 @@ def sync_github(
         CrosscorpusError: GitHub refuses or does not answer. Then no document was written, the
             store keeps what was fetched, and the next run goes on from there.
     """
-    fetching: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
+    fetching: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews, "rights": rights}
     fetching["secrets"] = options.get("secrets")
     with open_github() if api is None else nullcontext(api) as connection:
         mirror = refresh(store, connection, repository, on_fetched=on_fetched, **fetching)

@@ -109,11 +109,12 @@ class CollectionInfo:
 class StoreCache:
     """The last known content of a collection, shared by the views of one store.
 
-    ``info`` goes with the time of its reading, ``superseded`` with the state of all versions. The
-    chunks that are ``pinned`` or that versions leave ``visible`` go by corpus and versions.
+    ``info`` goes with the time of its reading and the ``state`` of its store, ``superseded`` with
+    the state of all versions. The chunks that are ``pinned`` or that versions leave ``visible`` go
+    by corpus and versions.
     """
 
-    info: tuple[float, CollectionInfo] | None = None
+    info: tuple[float, str | None, CollectionInfo] | None = None
     superseded: tuple[list[TupleRow], dict[str, SupersededCounts]] | None = None
     versions: VersionedCache[pl.DataFrame] = field(default_factory=VersionedCache)
     pinned: VersionedCache[tuple[str, str]] = field(default_factory=VersionedCache)
@@ -135,6 +136,7 @@ class Store(AbstractContextManager["Store"]):
     replica: bool = False  # the server follows a primary, and can be behind it
     border: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see ``limited``
     access: tuple[int, ...] | None = None  # the classes that its caller sees; None: all
+    state: str | None = None  # of all counts and versions when its caller asked
     cache: StoreCache = field(default_factory=StoreCache, repr=False)
 
     def limited(self, border: Mapping[str, Mapping[str, Any]]) -> Store:
@@ -149,11 +151,12 @@ class Store(AbstractContextManager["Store"]):
         """
         return replace(self, border=border)
 
-    def seen_by(self, access: Sequence[int]) -> Store:
+    def seen_by(self, access: Sequence[int], state: str | None = None) -> Store:
         """A view of this store for a caller who may see the documents of these classes alone.
 
         Every statement reads views in the place of the tables
-        (:mod:`operators.postgres.schema.caller_views`), and none of them can be written to.
+        (:mod:`operators.postgres.schema.caller_views`), and none of them can be written to. What
+        was known of the collection in another ``state`` is read again.
         """
         classes = tuple(sorted(access))
         kept = self.cache.callers
@@ -162,7 +165,8 @@ class Store(AbstractContextManager["Store"]):
         views = views_schema(self.schema)
         path = ", ".join([f'"{views}"', *self.search_path.split(", ")[1:]])
         cache = kept.setdefault(classes, StoreCache())
-        return replace(self, schema=views, search_path=path, access=classes, cache=cache)
+        own: dict[str, Any] = {"access": classes, "cache": cache, "state": state}
+        return replace(self, schema=views, search_path=path, **own)
 
     def embedding_in(self, space: str) -> Store:
         """A view of this store for vectors of ``space``.
@@ -397,13 +401,13 @@ def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
 
 
 def collection_info(store: Store) -> CollectionInfo:
-    """What the collection holds; a store reads it at most once a second."""
+    """What the collection holds; a store reads it at most once a second, or in another state."""
     cached = store.cache.info
     now = time.monotonic()
-    if cached and now - cached[0] < INFO_SECONDS:
-        return cached[1]
+    if cached and now - cached[0] < INFO_SECONDS and cached[1] == store.state:
+        return cached[2]
     info = store.run(lambda conn: _read_info(conn, store.cache))
-    store.cache.info = (now, info)
+    store.cache.info = (now, store.state, info)
     return info
 
 

@@ -1,6 +1,6 @@
 """The rules of a collection, and the classes of its documents when these change."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from operators.foundation.principals import UNMARKED, access_class
@@ -9,6 +9,7 @@ from operators.postgres.schema.partitions import lock, lock_writers
 from operators.postgres.store import Connection, Store
 from operators.postgres.write import document_writer
 from operators.postgres.write.document_writer import keep_classes
+from operators.postgres.write.source_ownership import source_kind
 from operators.postgres.write.term_statistics import Deltas, apply_deltas
 
 AT_ONCE = 5_000
@@ -74,6 +75,32 @@ def classify(store: Store, decide: Decide) -> int:
     store.forget_info()
     store.cache.callers.clear()
     return sum(map(len, changed.values()))
+
+
+def allow_source(
+    store: Store, reader: str, scopes: Iterable[tuple[str, str]], allowed: Sequence[str]
+) -> int:
+    """Let ``allowed`` alone see what ``reader`` read into ``scopes``, (corpus, repo) pairs.
+
+    Returns:
+        How many documents are of another class now.
+    """
+    now, kind = access_class(allowed), f"{source_kind(reader)}/"
+    keep_classes(store, {now: allowed})
+    changed = 0
+    for corpus, repo in sorted(scopes):
+        rows = store.rows(
+            "SELECT document_key::text FROM documents WHERE corpus = %s AND repo = %s"
+            " AND starts_with(fingerprint, %s) AND access <> %s",
+            (corpus, repo, kind, now),
+        )
+        places = {key: (now, "source") for (key,) in rows}
+        if places:
+            store.run(partial(move_documents, corpus=corpus, places=places))
+        changed += len(places)
+    store.forget_info()
+    store.cache.callers.clear()
+    return changed
 
 
 def move_documents(

@@ -11,17 +11,20 @@ thousand items. A run that ends early goes on from there. No listing says what w
 all of it is read again now and then. An item that is missing is asked for by itself before it goes.
 """
 
+import json
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from operators.errors import CrosscorpusError
+from operators.foundation.principals import EVERYONE
 from operators.postgres.store import Store
 from operators.postgres.write import sync_state
+from operators.postgres.write.document_classes import allow_source
 from operators.postgres.write.source_ownership import kept_choice, owner_key
 from operators.postgres.write.sync_state import ItemKey, SyncItem
 from operators.sources.github.github_api import PER_PAGE, Answer, GithubApi, GithubError
@@ -39,7 +42,14 @@ from operators.sources.github.github_records import (
     sync_item,
     without_secrets,
 )
-from operators.sources.protocol import Item, ReadIssue, Source
+from operators.sources.protocol import (
+    ALLOWED,
+    Document,
+    Item,
+    ReadIssue,
+    Source,
+    metadata_json,
+)
 from operators.sources.secrets import VERSION as RULES
 
 SWEEP_DAYS = 7.0
@@ -87,14 +97,19 @@ class Mirror:
 
     source: str  # its name in the collection's state
     repo: str  # the name its documents are stored under
+    allowed: list[str] | None = None  # who may see its documents; None: it does not say it
     read_issues: list[ReadIssue] = field(default_factory=list)  # also what a person should know
 
 
 class Found(NamedTuple):
-    """A repository: the number that it keeps, and its name now."""
+    """A repository: the number that it keeps, its name now, and who may see it."""
 
     number: int
     name: str
+    visibility: str | None = None  # one of ``VISIBILITIES``; None: the API does not say it
+
+
+VISIBILITIES = PUBLIC, *_ = "public", "private", "internal"
 
 
 def find_repository(api: GithubApi, repository: str) -> Found:
@@ -109,7 +124,34 @@ def find_repository(api: GithubApi, repository: str) -> Found:
     about = api.get(f"repos/{repository}").body
     if not isinstance(about, dict) or not isinstance(about.get("id"), int):
         raise GithubError(f"{api.url} does not answer as GitHub's API does: is it the API's?")
-    return Found(int(about["id"]), str(about.get("full_name") or repository))
+    name = str(about.get("full_name") or repository)
+    return Found(int(about["id"]), name, _visibility(about))
+
+
+def _visibility(about: Mapping[str, Any]) -> str | None:
+    """What the API says of a repository; None where it says nothing, or two things."""
+    said, private = about.get("visibility"), about.get("private")
+    if said is None and isinstance(private, bool):  # as older servers say it
+        said = "private" if private else PUBLIC
+    agree = private is None or private is (said != PUBLIC)
+    return str(said) if said in VISIBILITIES and agree else None
+
+
+def who_sees(found: Found) -> list[str]:
+    """The principals that see a repository: everyone a public one, else its own, by its name now.
+
+    >>> who_sees(Found(1, "org/app", "internal"))
+    ['github:org/app']
+
+    Raises:
+        GithubError: the API did not say who may see it.
+    """
+    if found.visibility is None:
+        raise GithubError(
+            f"who may see {found.name} can't be read: the API says neither `visibility` nor "
+            "`private`, or both differ; nothing was fetched (--no-rights leaves it to rules)"
+        )
+    return [EVERYONE if found.visibility == PUBLIC else f"github:{found.name}"]
 
 
 def refresh(
@@ -121,6 +163,7 @@ def refresh(
     full: bool = False,
     reviews: bool = True,
     secrets: str | None = None,
+    rights: bool | None = None,
     on_fetched: OnFetched | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Mirror:
@@ -134,6 +177,9 @@ def refresh(
         reviews: also ask each changed pull request for its reviews, which no listing has.
         secrets: ``allow`` keeps items as they are; else a mark is kept in place of each secret.
             None: as an earlier run had it.
+        rights: whether those may see the documents who may see the repository (:func:`who_sees`).
+            What is stored already gets it before anything is fetched. None: as an earlier run had
+            it, at first not.
         on_fetched: called after each page with how far it is.
         clock: seconds since 1970.
 
@@ -141,9 +187,15 @@ def refresh(
         GithubError: the API refuses or does not answer. What was fetched is kept.
         CrosscorpusError: the name is taken by another repository.
     """
-    number, name = repository if isinstance(repository, Found) else find_repository(api, repository)
-    mirror = _mirror(store, api, number, name, repo)
+    found = repository if isinstance(repository, Found) else find_repository(api, repository)
+    if rights:
+        who_sees(found)  # or an error before anything is kept
+    mirror = _mirror(store, api, found.number, found.name, repo)
     owner = owner_key(READER, *min(_scopes(mirror)))
+    given = None if rights is None else "visibility" if rights else "none"
+    if kept_choice(store, owner, "rights", given) == "visibility":
+        mirror.allowed = who_sees(found)
+        allow_source(store, READER, _scopes(mirror), mirror.allowed)
     allow = (secrets or kept_choice(store, owner, "secrets", None)) == "allow"
     kept = f"{KEPT}, secrets {'allowed' if allow else f'marked by rules {RULES}'}"
     state = sync_state.sync_value(store, mirror.source, "sweep")
@@ -151,7 +203,9 @@ def refresh(
     first = not state.get("done")
     old = _moment(state.get("last")) + timedelta(days=SWEEP_DAYS) <= began
     due = state.get("kept") not in (None, kept) or (not first and (old or "kept" not in state))
-    run = _Run(store, api, mirror, f"repos/{name}", on_fetched, sweep=full or due, allow=allow)
+    run = _Run(
+        store, api, mirror, f"repos/{found.name}", on_fetched, sweep=full or due, allow=allow
+    )
     if not state:
         state = {"last": began.isoformat(), "kept": kept}
         run.save([], {"sweep": state})
@@ -179,9 +233,17 @@ def mirror_source(store: Store, mirror: Mirror) -> Source:
         for number, group in groupby(items, key=lambda item: item.number):
             held = list(group)
             done += len(held)
-            yield from review_documents(mirror.repo, number, held)
+            yield from marked(review_documents(mirror.repo, number, held))
             if not of_pull(held):
-                yield from conversation(ISSUE, mirror.repo, number, held, whole=True)
+                yield from marked(conversation(ISSUE, mirror.repo, number, held, whole=True))
+
+    def marked(items: Iterable[Item]) -> Iterator[Item]:
+        for item in items:
+            if mirror.allowed is not None and isinstance(item, Document):
+                known = {**json.loads(item.metadata), ALLOWED: mirror.allowed}
+                yield replace(item, metadata=metadata_json(known))
+            else:
+                yield item
 
     return Source(READER, scan, _scopes(mirror), lambda: done / total if total else 1.0)
 

@@ -54,3 +54,15 @@ def test_a_server_that_gives_no_answer_at_first_is_told_before_it_is_asked_again
     done = run("sync", "github", "org/app")
     assert done.returncode == 0, done.stderr
     assert ": HTTP 503, 1 of 6 times: waiting 1 s\n" in done.stderr
+
+
+def test_rights_of_a_repository_go_with_an_option(run: Any, server: Any, crosscorpus: Any) -> None:
+    server.seen = {"private": True}
+    done = run("sync", "github", "org/app", "--rights")
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(crosscorpus("rights", "show", "-C", "cli-sync", "--json").stdout)
+    assert {tuple(one["allowed"]) for one in shown["sets"]} == {("github:org/app",)}
+    server.seen = {}
+    done = run("sync", "github", "org/app")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "--no-rights" in done.stderr

@@ -29,9 +29,12 @@ from ledger_rows import ledger
 from pdf_maker import make_pdf
 
 from dataflow.ingestion.removal import drop_documents
+from dataflow.ingestion.set_rights import set_rights
 from dataflow.ingestion.sources import ingest_into, sync_github
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.status import status
+from operators.postgres.inspect.verify import verify
+from operators.postgres.search.callers import seen_by
 from operators.postgres.store import Store, collection_info, drop_collection, open_store
 from operators.postgres.write.chunk_vectors import try_again
 from operators.postgres.write.sync_state import stored_items
@@ -787,3 +790,113 @@ def test_an_unknown_option_of_a_run_is_refused(server_dsn: str, tmp_path: Path) 
             "into-not", documents_source(tmp_path / "documents.jsonl"), dsn=server_dsn, prunee=1
         )
     drop_collection(server_dsn, "into-not")
+
+
+PRIVATE = {"private": True, "visibility": "private"}
+OPENED = "{unmarked: everyone, rules: [{allow: everyone}]}"
+
+
+def seen_of(store: Store, *principals: str) -> int:
+    """How many documents a caller sees."""
+    row = seen_by(store, principals).row("SELECT count(*) FROM documents")
+    assert row
+    return int(row[0])
+
+
+def test_without_being_asked_a_sync_says_nothing_of_rights(
+    store: Store, embedder: Any, server: Any, api: GithubApi
+) -> None:
+    server.seen = PRIVATE
+    sync_github(store, embedder, "org/app", api=api)
+    assert store.rows("SELECT * FROM access_classes") == []
+    assert seen_of(store) == 7
+
+
+@pytest.mark.parametrize("hidden", [PRIVATE, {"private": True}, {"visibility": "internal"}])
+def test_a_visibility_that_changed_holds_for_documents_that_did_not(
+    store: Store, embedder: Any, server: Any, api: GithubApi, hidden: Any
+) -> None:
+    set_rights(store, OPENED)  # a source goes before
+    server.seen = {"private": False, "visibility": "public"}
+    sync_github(store, embedder, "org/app", api=api, rights=True)
+    assert seen_of(store) == 7
+    server.seen = hidden
+    assert sync_github(store, embedder, "org/app", api=api).ok  # it is kept that it was asked for
+    assert (seen_of(store), seen_of(store, "github:org/app")) == (0, 7)
+    assert sync_github(store, embedder, "org/app", api=api).documents_unchanged == 7
+    server.put("issues", shapes.issue(5, updated_at=shapes.at(90_000)))
+    assert sync_github(store, embedder, "org/app", api=api).documents_new == 1
+    assert (seen_of(store), seen_of(store, "github:org/app")) == (0, 8)
+    server.seen = {"private": False}
+    sync_github(store, embedder, "org/app", api=api)
+    assert seen_of(store) == 8
+    assert verify(store).is_empty()
+
+
+def test_a_repository_that_became_private_is_closed_before_anything_is_fetched(
+    store: Store, embedder: Any, server: Any, api: GithubApi
+) -> None:
+    sync_github(store, embedder, "org/app", api=api, rights=True)
+    server.seen = PRIVATE
+    server.failing["/repos/org/app/issues"] = (403, {"Retry-After": "99999"}, b"")
+    with pytest.raises(GithubError, match="rate limit"):
+        sync_github(store, embedder, "org/app", api=api)
+    assert (seen_of(store), seen_of(store, "github:org/app")) == (0, 7)
+    server.failing.clear()
+    server.comments.clear()
+    server.reviews.clear()
+    del server.issues[1], server.issues[4]
+    server.seen = {"private": False}
+    sync_github(store, embedder, "org/app", api=api)
+    server.seen = PRIVATE
+    report = sync_github(store, embedder, "org/app", api=api, full=True)
+    assert "5 of 5 documents are gone" in str(report.failed[0])
+    assert (seen_of(store), seen_of(store, "github:org/app")) == (0, 7)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"visibility": "secret"},
+        {"visibility": ["public"], "private": False},
+        {"private": "no"},
+        {"private": 0},
+        {"private": True, "visibility": "public"},
+        {"private": False, "visibility": "internal"},
+    ],
+)
+def test_a_visibility_that_can_not_be_read_is_an_error_and_opens_nothing(
+    new_store: Callable[[], Store], embedder: Any, server: Any, api: GithubApi, said: Any
+) -> None:
+    new, old = new_store(), new_store()
+    server.seen = PRIVATE
+    sync_github(old, embedder, "org/app", api=api, rights=True)
+    server.seen = said
+    for store, options in ((new, {"rights": True}), (old, {})):
+        with pytest.raises(GithubError, match="who may see org/app can't be read"):
+            sync_github(store, embedder, "org/app", api=api, **options)
+    assert thread_texts(new) == {}
+    assert (seen_of(old), seen_of(old, "github:org/app")) == (0, 7)
+
+
+def test_rights_that_are_no_longer_asked_for_leave_it_to_the_rules(
+    store: Store, embedder: Any, server: Any, api: GithubApi
+) -> None:
+    server.seen = PRIVATE
+    sync_github(store, embedder, "org/app", api=api, rights=True)
+    sync_github(store, embedder, "org/app", api=api, rights=False)
+    assert (seen_of(store), seen_of(store, "github:org/app")) == (0, 0)  # nothing says who
+    set_rights(store, "rules: [{allow: [ann], repo: org/app}]")
+    assert seen_of(store, "ann") == 7
+
+
+def test_a_renamed_private_repository_is_for_those_of_its_name_now(
+    store: Store, embedder: Any, server: Any, api: GithubApi
+) -> None:
+    server.seen = PRIVATE
+    sync_github(store, embedder, "org/app", api=api, rights=True)
+    server.renamed_from.add(server.name)
+    server.name = "org/new"
+    sync_github(store, embedder, "org/app", api=api)
+    assert (seen_of(store, "github:org/app"), seen_of(store, "github:org/new")) == (0, 7)

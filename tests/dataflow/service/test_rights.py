@@ -4,35 +4,83 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Event, Thread
+from time import monotonic, sleep
+from typing import Any, ClassVar
 
+import anyio
+import polars as pl
 import pytest
+import yaml
 from doors import replies
 from dying import WordEmbedder
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from ingesting import ingest_documents
+from pydantic import BaseModel
 
 from dataflow import build_driver
+from dataflow.driver.retrieval_driver import RetrievalDriver
+from dataflow.ingestion.removal import drop_documents
+from dataflow.ingestion.set_rights import set_rights
+from dataflow.ingestion.watch import watch
+from dataflow.service import tools
+from dataflow.service.batches import AT_ONCE, Batch, answers
+from dataflow.service.protection.limits import Asker, Turns, asker
 from dataflow.service.tools import Service
 from operators.errors import UnknownName
 from operators.postgres.store import Store, drop_collection, open_store
+from operators.sources.folder import folder_source
 
-NAME = "rights"
+NAME, ALONE = "rights", "rights-alone"
 SETS: list[list[str] | str | None] = [None, "everyone", ["ann"], ["ops"], ["ann", "ops"], []]
 CALLERS = (("ann",), ("ops",), ("ann", "ops"), ("bob",), ())
 WORDS = ("cache", "limits", "flushed", "queue", "entries", "kept", "nobody", "reads")
 """Texts have as many words each: the average length, and so the weights, are the same for all."""
 
+MOST = 8
+"""Documents of a collection: their numbers are below it."""
 
-def document(n: int, allowed: Any, words: Sequence[str], version: int) -> dict[str, Any]:
+BY_ID = 4
+"""Passages, hidden ones too, that are asked for by their ids, by turns."""
+
+TIMES = re.compile(r'"(seconds|milliseconds|\w*_ms|\w+_seconds)": ?[0-9.e-]+|\b[0-9.]+ ?ms\b')
+
+numbers = st.integers(0, MOST - 1)
+callers = st.sampled_from(CALLERS)
+sets = st.sampled_from(SETS)
+texts = st.lists(st.sampled_from(WORDS), min_size=9, max_size=9).map(" ".join)
+versions = st.integers(1, 3)
+rules = st.lists(
+    st.fixed_dictionaries(
+        {"allow": sets.filter(lambda one: one is not None)},
+        optional={
+            "corpus": st.sampled_from(["docs", "wiki", "code"]),
+            "repo": st.sampled_from(["org/r0", "org/*"]),
+            "path": st.sampled_from(["1.0/", "src/", "*.md"]),
+        },
+    ),
+    max_size=3,
+)
+
+
+def document(n: int, allowed: Any, text: str, version: int) -> dict[str, Any]:
     corpus = ("docs", "wiki", "code", "history")[n % 4]
     page = f"page{n % 3}"
-    text = f"# limits\n\n{' '.join(words)}\n"
-    of = {"doc_id": f"{corpus}-{n}", "corpus": corpus, "text": text, "repo": f"org/r{n % 2}"}
+    of = {"doc_id": f"{corpus}-{n}", "corpus": corpus, "repo": f"org/r{n % 2}"}
+    of |= {"text": f"# limits\n\n{text}\n"}
     of |= {"title": f"{page} limits", "created_at": "2026-01-01T00:00:00Z"}
     if corpus == "docs":
         of |= {"path": f"{version}.0/{page}.md", "version": f"{version}.0", "topic": page}
@@ -41,66 +89,40 @@ def document(n: int, allowed: Any, words: Sequence[str], version: int) -> dict[s
     return of if allowed is None else of | {"allowed": allowed}
 
 
-DOCUMENTS = st.lists(
-    st.tuples(
-        st.sampled_from(SETS),
-        st.lists(st.sampled_from(WORDS), min_size=9, max_size=9),
-        st.integers(1, 3),
-    ),
-    min_size=4,
-    max_size=14,
-).map(lambda drawn: [document(n, *one) for n, one in enumerate(drawn)])
+def speaks_of(rule: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
+    """Whether a rule speaks of a document, told in another way than the program does."""
+    path, pattern = one.get("path"), rule.get("path")
+    inside = pattern is None or (
+        path is not None
+        and (path.endswith(".md") if pattern == "*.md" else path.startswith(pattern))
+    )
+    same_corpus = rule.get("corpus") in (None, one["corpus"])
+    return inside and same_corpus and rule.get("repo") in (None, "org/*", one["repo"])
 
 
-def visible(documents: Sequence[Mapping[str, Any]], caller: Sequence[str]) -> list[Any]:
-    """The documents that a caller may see: without any rights, all."""
-    if all("allowed" not in one for one in documents):
-        return list(documents)
-    names = {*caller, "everyone"}
-
-    def is_seen(one: Mapping[str, Any]) -> bool:
-        allowed = one.get("allowed", [])
-        return bool(names & set([allowed] if isinstance(allowed, str) else allowed))
-
-    return [one for one in documents if is_seen(one)]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("rights")
-
-
-@pytest.fixture
-def dropped(server_dsn: str) -> Iterator[str]:
-    yield server_dsn
-    drop(server_dsn)
-
-
-def drop(dsn: str) -> None:
+def drop(dsn: str, name: str) -> None:
     with suppress(UnknownName):
-        drop_collection(dsn, NAME)
+        drop_collection(dsn, name)
 
 
-def ingest(store: Store, folder: Path, documents: Sequence[Any]) -> None:
+def ingest(store: Store, folder: Path, documents: Sequence[Any], failed: int = 0) -> None:
     file = folder / "documents.jsonl"
     file.write_text("".join(json.dumps(one) + "\n" for one in documents))
-    assert ingest_documents(store, WordEmbedder(), file).ok
+    assert len(ingest_documents(store, WordEmbedder(), file).failed) == failed
     store.execute("DELETE FROM runs")  # without rights, callers are told of sources too
 
 
-def told(store: Store, caller: Sequence[str] | None, ids: list[str]) -> dict[str, str]:
+def told(driver: RetrievalDriver, caller: Sequence[str] | None, ids: list[str]) -> dict[str, str]:
     """All that the doors answer, but for times and the two that tell of nothing else."""
-    with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
-        seen = driver if caller is None else driver.seen_by(caller)
-        service = Service(driver, store, "http://localhost/p")
-        found = replies(service, ids, None if caller is None else tuple(caller))
-        answer = seen.ask("cache limits flushed", top_k=20)
+    seen = driver if caller is None else driver.seen_by(caller)
+    service = Service(driver, driver.store, "http://localhost/p")
+    found = replies(service, ids, None if caller is None else tuple(caller))
+    answer = seen.ask("cache limits flushed", top_k=20)
     found["ask"] = f"{answer.context}{answer.citations}{answer.notes}{answer.frame.to_dicts()}"
-    times = r'"(seconds|milliseconds|\w*_ms|\w+_seconds)": ?[0-9.e-]+|\b[0-9.]+ ?ms\b'
     alike = {
         asked: text for asked, text in found.items() if not asked.startswith(("/metr", "graph"))
     }
-    return {asked: re.sub(times, "TIME", text) for asked, text in alike.items()}
+    return {asked: TIMES.sub("TIME", text) for asked, text in alike.items()}
 
 
 def chunk_ids(store: Store) -> list[str]:
@@ -108,24 +130,312 @@ def chunk_ids(store: Store) -> list[str]:
     return [str(id) for (id,) in rows]
 
 
-@settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(documents=DOCUMENTS, caller=st.sampled_from(CALLERS))
+class Collection(RuleBasedStateMachine):
+    """A collection that changes below a driver that stays open.
+
+    After each change a caller asks through all doors, and gets what a new collection gives that
+    holds what he may see.
+    """
+
+    dsn: ClassVar[str]
+    folder: ClassVar[Path]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.documents: dict[int, dict[str, Any]] = {}
+        self.rules: list[Any] = []
+        self.unmarked = "deny"
+        self.has_rights = False  # for good, as soon as anything says who may see what
+        self.gone: list[str] = []  # ids that a caller may still have
+        self.asked = 0  # times
+        self.opened = ExitStack()
+        drop(self.dsn, NAME)
+        self.store = self.opened.enter_context(open_store(self.dsn, NAME, create=True))
+
+    def teardown(self) -> None:
+        self.opened.close()
+        for name in (NAME, ALONE):
+            drop(self.dsn, name)
+
+    @initialize(
+        documents=st.dictionaries(numbers, st.tuples(sets, texts, versions), min_size=3),
+        own_store=st.booleans(),
+        caller=callers,
+    )
+    def begin(self, documents: Any, own_store: bool, caller: Any) -> None:
+        """Ingest, and open a driver: over the store of the ingestions, or as another process."""
+        self.take(*(document(n, *documents[n]) for n in sorted(documents)))
+        store = self.store
+        if own_store:
+            store = self.opened.enter_context(open_store(self.dsn, NAME))
+        self.driver = self.opened.enter_context(
+            build_driver("default", store=store, embedder=WordEmbedder())
+        )
+        self.ask(caller)
+
+    @rule(n=numbers, allowed=sets, text=texts, version=versions, caller=callers)
+    def put(self, n: int, allowed: Any, text: str, version: int, caller: Any) -> None:
+        """A document is new, or another one."""
+        self.had(caller)
+        self.take(document(n, allowed, text, version))
+        self.ask(caller)
+
+    @precondition(lambda self: self.documents)
+    @rule(data=st.data(), allowed=sets, caller=callers)
+    def allow(self, data: Any, allowed: Any, caller: Any) -> None:
+        """The same document is for others."""
+        n = data.draw(st.sampled_from(sorted(self.documents)))
+        one = {key: value for key, value in self.documents[n].items() if key != "allowed"}
+        self.had(caller)
+        self.take(one if allowed is None else one | {"allowed": allowed})
+        self.ask(caller)
+
+    @precondition(lambda self: self.documents)
+    @rule(data=st.data(), text=texts, caller=callers)
+    def edit(self, data: Any, text: str, caller: Any) -> None:
+        """A document says something else to the same people."""
+        n = data.draw(st.sampled_from(sorted(self.documents)))
+        self.had(caller)
+        self.take(self.documents[n] | {"text": f"# limits\n\n{text}\n"})
+        self.ask(caller)
+
+    @precondition(lambda self: len(self.documents) > 1)
+    @rule(data=st.data(), dropped=st.booleans(), caller=callers)
+    def remove(self, data: Any, dropped: bool, caller: Any) -> None:
+        """A document is dropped, or says in a way that nobody can read who may see it."""
+        n = data.draw(st.sampled_from(sorted(self.documents)))
+        self.gone += chunk_ids(self.store)
+        one = self.documents.pop(n)
+        self.had(caller)
+        if dropped:
+            drop_documents(self.store, document=one["doc_id"])
+        else:
+            self.write([one | {"allowed": 5}], failed=1)
+        self.ask(caller)
+
+    @rule(rules=rules, unmarked=st.sampled_from(["deny", "everyone"]), caller=callers)
+    def set_rules(self, rules: list[Any], unmarked: str, caller: Any) -> None:
+        """The rules are others."""
+        self.had(caller)
+        set_rights(self.store, yaml.safe_dump({"unmarked": unmarked, "rules": rules}))
+        self.rules, self.unmarked, self.has_rights = rules, unmarked, True
+        self.ask(caller)
+
+    def had(self, caller: Sequence[str]) -> None:
+        """Let the caller ask just before a change: what is kept then must not outlive it."""
+        self.driver.seen_by(caller).ask("cache limits flushed", top_k=20)
+
+    def take(self, *documents: dict[str, Any]) -> None:
+        """Ingest documents, as they are in the state from now on."""
+        self.gone += chunk_ids(self.store)
+        self.write(documents)
+        for one in documents:
+            self.documents[int(one["doc_id"].rpartition("-")[2])] = one
+            self.has_rights |= "allowed" in one
+
+    def write(self, documents: Sequence[Any], failed: int = 0) -> None:
+        ingest(self.store, self.folder, documents, failed)
+
+    def allowed(self, one: Mapping[str, Any]) -> list[str] | None:
+        """Who may see a document: it says so, or else the last rule that speaks of it."""
+        said = [one["allowed"]] if "allowed" in one else []
+        said += [rule["allow"] for rule in reversed(self.rules) if speaks_of(rule, one)]
+        if not said:
+            return None
+        return [said[0]] if isinstance(said[0], str) else said[0]
+
+    def visible(self, caller: Sequence[str]) -> list[dict[str, Any]]:
+        """The documents that a caller may see, each with those for whom it is."""
+        names, found = {*caller, "everyone"}, []
+        for _, one in sorted(self.documents.items()):
+            allowed = self.allowed(one)
+            if allowed is not None and names & set(allowed):
+                found.append(one | {"allowed": allowed})
+            elif allowed is None and (not self.has_rights or self.unmarked == "everyone"):
+                found.append(one)
+        return found
+
+    def ask(self, caller: Sequence[str]) -> None:
+        """Compare what the caller gets with what the visible documents give alone."""
+        now = chunk_ids(self.store)
+        self.gone = [id for id in dict.fromkeys(self.gone) if id not in now][-2:]
+        turn = self.asked % max(len(now), 1)
+        ids = [*(now[turn:] + now[:turn])[:BY_ID], *self.gone]
+        self.asked += 1
+        if not self.has_rights:  # what is known of a collection may be a second old then
+            self.driver.store.forget_info()
+        as_caller = told(self.driver, caller, ids)
+        drop(self.dsn, ALONE)
+        with (
+            open_store(self.dsn, ALONE, create=True) as store,
+            build_driver("default", store=store, embedder=WordEmbedder()) as driver,
+        ):
+            ingest(store, self.folder, self.visible(caller))
+            alone = told(driver, None, ids)
+        assert as_caller.keys() == alone.keys()
+        for asked, text in alone.items():
+            assert as_caller[asked].replace(f'"{NAME}"', f'"{ALONE}"') == text, asked
+
+
 def test_every_door_gives_what_a_collection_of_the_visible_documents_gives(
-    dropped: str, folder: Path, documents: list[Any], caller: Sequence[str]
+    server_dsn: str, tmp_path: Path
 ) -> None:
-    drop(dropped)
-    with open_store(dropped, NAME, create=True) as store:
-        ingest(store, folder, documents)
-        ids = chunk_ids(store)
-        as_caller = told(store, caller, ids)
-    drop(dropped)
-    with open_store(dropped, NAME, create=True) as store:
-        ingest(store, folder, visible(documents, caller))
-        alone = told(store, None, ids)
-    assert as_caller.keys() == alone.keys()
-    for asked, text in alone.items():
-        assert as_caller[asked] == text, asked
+    """A twelfth of CROSSCORPUS_TEST_EXAMPLES is run: 1200 make a long proof, by hand."""
+    Collection.dsn, Collection.folder = server_dsn, tmp_path
+    how = settings(
+        max_examples=max(1, settings.default.max_examples // 12),
+        stateful_step_count=5,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    run_state_machine_as_test(Collection, settings=how)
+
+
+PUBLIC = "rules: [{allow: everyone}]"
+FOR_ANN = "rules: [{allow: everyone, path: 'open/'}, {allow: [ann], path: 'secret/'}]"
+PLACES = [f"{('open', 'secret')[n // 2 % 2]}/{n % 2 + 1}.0/{n // 2:02}.md" for n in range(100)]
+LONG = PLACES[98:]
+
+
+@pytest.fixture
+def many(store: Store, tmp_path: Path) -> Store:
+    """Fifty topics of two versions, each second one secret; no rule hides any yet.
+
+    The last is long, and its versions differ in many places.
+    """
+    long = "\n\n".join(f"## Part {n}\n\n" + f"It keeps {n} of these. " * 5 for n in range(300))
+    said = [f"The cache of {n} is flushed." for n in range(100)]
+    said[98:] = long, long.replace("keeps", "holds")
+    pages = [
+        {"doc_id": f"d{n}", "corpus": "docs", "repo": "org/app", "path": PLACES[n], "text": text}
+        | {"topic": f"topic {n // 2}", "version": f"{n % 2 + 1}.0"}
+        for n, text in enumerate(said)
+    ]
+    file = tmp_path / "many.jsonl"
+    file.write_text("".join(json.dumps(page) + "\n" for page in pages))
+    assert ingest_documents(store, WordEmbedder(), file).ok
+    set_rights(store, PUBLIC)
+    return store
+
+
+@pytest.fixture
+def served(many: Store) -> Iterator[Service]:
+    """A service that stays open, over another store than the one that ingests: as a process."""
+    with (
+        open_store(many.dsn, many.collection, max_size=8) as store,
+        build_driver("default", store=store, embedder=WordEmbedder()) as driver,
+    ):
+        yield Service(driver, store, "http://localhost/p")
+
+
+Next = Callable[[Service, str | None], BaseModel]
+"""Gives a page of an answer from its cursor on."""
+
+PAGED: dict[str, Next] = {
+    "search": lambda of, at: tools.search(of, "cache flushed", top_k=50, cursor=at),
+    "versions": lambda of, at: tools.versions(of, cursor=at),
+    "changes": lambda of, at: tools.versions(of, LONG[1], older="1.0", cursor=at),
+    "lines": lambda of, at: tools.fetch(of, LONG[1], lines="1-9999", cursor=at),
+}
+
+
+@pytest.mark.parametrize("kind", PAGED)
+def test_a_right_that_is_taken_away_holds_for_the_next_page(
+    many: Store, served: Service, kind: str
+) -> None:
+    def page(at: str | None) -> Any:
+        return PAGED[kind](served.seen_by(["bob"]), at)
+
+    cursor = page(None).next_cursor
+    assert cursor
+    before = page(cursor).model_dump_json()
+    assert "secret/" in before
+    set_rights(many, FOR_ANN)
+    try:
+        after = page(cursor).model_dump_json()
+    except UnknownName as error:
+        after = str(error)
+    assert "secret/" not in after.replace(LONG[1], "")  # the name that he gave
+    assert "holds" not in after
+    assert "secret/" in PAGED[kind](served.seen_by(["ann"]), cursor).model_dump_json()
+
+
+def test_a_right_that_is_taken_away_holds_in_a_batch_under_way(
+    many: Store, served: Service
+) -> None:
+    asked = Batch(queries=["cache flushed"] * (AT_ONCE + 1), top_k=50)
+
+    async def run() -> list[pl.DataFrame]:
+        asker.set(Asker(Turns(), "127.0.0.1", "bob", ("bob",)))
+        frames = answers(lambda: nullcontext(served), asked, (), 60)
+        return [await anext(frames), set_rights(many, FOR_ANN) and await anext(frames)]
+
+    before, after = (str(frame["results"].to_list()) for frame in anyio.run(run))
+    assert "secret/" in before
+    assert "open/" in after
+    assert "secret/" not in after
+
+
+def test_a_right_that_is_taken_away_holds_for_what_watch_reads_next(
+    store: Store, tmp_path: Path
+) -> None:
+    root = tmp_path / "app"
+    for place in ("open", "secret"):
+        (root / place).mkdir(parents=True)
+        (root / place / "a.md").write_text(f"The cache of {place} is flushed.")
+    set_rights(store, PUBLIC)
+    told, stop = list[Any](), Event()
+    options: Any = {"on_change": told.append, "stop": stop}
+    work = partial(watch, store, WordEmbedder(), root, lambda: folder_source(root, "docs", "app"))
+    watcher = Thread(target=work, kwargs=options)
+    watcher.start()
+
+    def paths(driver: RetrievalDriver, who: str) -> set[str | None]:
+        return {one.path for one in driver.ask("cache flushed", principals=[who])}
+
+    def until(driver: RetrievalDriver, who: str, wanted: set[str | None]) -> None:
+        ends = monotonic() + 30
+        while paths(driver, who) != wanted:
+            assert monotonic() < ends, (told, paths(driver, who))
+            sleep(0.05)
+
+    all_paths = {"open/a.md", "secret/a.md", "open/b.md", "secret/b.md"}
+    try:
+        with (
+            open_store(store.dsn, store.collection) as other,
+            build_driver("default", store=other, embedder=WordEmbedder()) as driver,
+        ):
+            until(driver, "bob", {"open/a.md", "secret/a.md"})
+            set_rights(store, FOR_ANN)
+            assert paths(driver, "bob") == {"open/a.md"}
+            for place in ("secret", "open"):
+                (root / place / "b.md").write_text(f"Again the {place} cache is flushed.")
+            until(driver, "ann", all_paths)
+            assert paths(driver, "bob") == {"open/a.md", "open/b.md"}
+            (root / "secret/a.md").write_text("Three times this cache is flushed.")
+            sleep(1)
+            assert paths(driver, "bob") == {"open/a.md", "open/b.md"}
+            assert paths(driver, "ann") == all_paths
+    finally:
+        stop.set()
+        watcher.join(30)
+
+
+def test_callers_at_once_never_mix(many: Store, served: Service) -> None:
+    set_rights(many, FOR_ANN)
+    queries = pl.DataFrame({"query_id": [0, 1], "text": ["cache flushed", "part 7 entries"]})
+
+    def answer(who: str) -> str:
+        of = served.seen_by([who])
+        found = [PAGED[kind](of, None).model_dump_json() for kind in ("search", "versions")]
+        given = {"principals": [who], "top_k": 50}
+        batch = served.driver.execute(["results"], given, {"queries": queries})["results"]
+        answer = served.driver.ask("cache flushed", principals=[who])
+        return f"{found}{batch.to_dicts()}{answer.context}{answer.notes}"
+
+    alone = {who: answer(who) for who in ("ann", "bob")}
+    assert ["secret/" in alone[who] for who in ("ann", "bob")] == [True, False]
+    with ThreadPoolExecutor(6) as threads:
+        asked = ["ann", "bob", "bob"] * 6
+        for who, found in zip(asked, threads.map(answer, asked), strict=True):
+            assert found == alone[who], who

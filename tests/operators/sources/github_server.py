@@ -36,6 +36,7 @@ class GitHub:
     renamed_from: set[str] = field(default_factory=set)
     transferred: dict[int, str] = field(default_factory=dict)
     issues_enabled: bool = True
+    seen: dict[str, Any] = field(default_factory=lambda: {"private": False})
     since_is_inclusive: bool = True
     most_items: int = 10_000
     faults: list[ReadIssue | None] = field(default_factory=list)
@@ -79,7 +80,7 @@ class GitHub:
     def _of_repository(self, rest: list[str], query: dict[str, str]) -> ReadIssue:
         match rest:
             case []:
-                return 200, {}, {"id": self.number, "full_name": self.name, "private": False}
+                return 200, {}, {"id": self.number, "full_name": self.name, **self.seen}
             case ["pulls", "comments"]:
                 return self._list(self.comments, query, rest)
             case ["pulls", "comments", number]:
