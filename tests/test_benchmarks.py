@@ -39,6 +39,7 @@ TINY = {
     "neardup": "",
     "pdf_reader": "{pdf} --repeat 1",
     "peers": "--collection {set} --queries 30 --peers",
+    "pieces": "{set}",
     "post_search": "--hits 10 --batch 2 --pool 100",
     "quality": "{set} --channels",
     "review": "--clones {clones} --url https://github.com/org/app.git --collection bench-review",
