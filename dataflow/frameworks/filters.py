@@ -1,0 +1,63 @@
+"""Filters as other frameworks write them -> options of a question."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from operators.errors import CrosscorpusError, check_known
+
+OPTIONS = {"corpus": "corpora", "repo": "repos", "path_prefix": "path", "only_corpora": "corpora"}
+OPTIONS |= {"versions": "version", "created_at": "as_of"}
+"""Other names of an option, such as those of the metadata -> the option of ``driver.ask``."""
+
+SEVERAL = frozenset({"corpora", "repos", "version"})
+"""Options that take several values."""
+
+KNOWN = frozenset({*OPTIONS, *SEVERAL, "path", "language", "state", "pattern", "symbol", "as_of"})
+"""Filters. Who asks (``principals``) is none: a program says it, never a filter."""
+
+
+def options_of(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of ``driver.ask`` that filters by their names are.
+
+    Raises:
+        CrosscorpusError: a filter is unknown, or given under two names.
+    """
+    return joined((name, "==", value) for name, value in filters.items() if value is not None)
+
+
+def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
+    """The options that conditions are which must all hold: a name, an operator and a value each.
+
+    ``==`` and, where an option takes several values, ``in``; a time is ``<``: created before it.
+
+    Raises:
+        CrosscorpusError: a filter or its operator is unknown, or a filter is given twice.
+    """
+    options = dict[str, Any]()
+    for given, operator, value in conditions:
+        check_known("filter", given, KNOWN)
+        name = OPTIONS.get(given, given)
+        taken = ["=="] if given != "created_at" else []
+        taken += ["in"] if name in SEVERAL else ["<"] if name == "as_of" else []
+        if operator not in taken:
+            raise CrosscorpusError(f"filter {given!r} takes {' or '.join(taken)}, not {operator!r}")
+        if name in options:
+            raise CrosscorpusError(f"filter {given!r} is given twice: give one list of values")
+        options[name] = value
+    return options
+
+
+def question(
+    top_k: int,
+    *options: Mapping[str, Any],
+    principals: Sequence[str] | None = None,
+    trigger: str | None = None,
+) -> dict[str, Any]:
+    """Keywords of ``driver.ask``; of one option in several of ``options`` the last one counts.
+
+    Without ``principals`` it is the owner who asks, who sees all.
+    """
+    asked: dict[str, Any] = {"top_k": top_k, "trigger": trigger}
+    for more in options:
+        asked |= more
+    return asked | ({} if principals is None else {"principals": list(principals)})
