@@ -6,7 +6,7 @@ from typing import Any
 from operators.errors import CrosscorpusError, check_known
 
 OPTIONS = {"corpus": "corpora", "repo": "repos", "path_prefix": "path", "only_corpora": "corpora"}
-OPTIONS |= {"versions": "version", "created_at": "as_of"}
+OPTIONS |= {"versions": "version"}
 """Other names of an option, such as those of the metadata -> the option of ``driver.ask``."""
 
 SEVERAL = frozenset({"corpora", "repos", "version"})
@@ -28,7 +28,7 @@ def options_of(filters: Mapping[str, Any]) -> dict[str, Any]:
 def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
     """The options that conditions are which must all hold: a name, an operator and a value each.
 
-    ``==`` and, where an option takes several values, ``in``; a time is ``<``: created before it.
+    The operator is ``==`` or, where an option takes several values, ``in``.
 
     Raises:
         CrosscorpusError: a filter or its operator is unknown, or a filter is given twice.
@@ -37,8 +37,7 @@ def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
     for given, operator, value in conditions:
         check_known("filter", given, KNOWN)
         name = OPTIONS.get(given, given)
-        taken = ["=="] if given != "created_at" else []
-        taken += ["in"] if name in SEVERAL else ["<"] if name == "as_of" else []
+        taken = ["==", "in"] if name in SEVERAL else ["=="]
         if operator not in taken:
             raise CrosscorpusError(f"filter {given!r} takes {' or '.join(taken)}, not {operator!r}")
         if name in options:

@@ -4,6 +4,7 @@ A search gives as many chunks as its depth says. Where near-duplicates fill it, 
 left, so that the question is asked again, deeper.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.driver.answer import Answer
@@ -16,7 +17,7 @@ DEEPEST = 3_200
 """Chunks of one search at most."""
 
 
-def ask(driver: RetrievalDriver, query: str, asked: dict[str, Any]) -> Answer:
+def ask(driver: RetrievalDriver, query: str | Sequence[str], asked: dict[str, Any]) -> Answer:
     """The answer to ``query``; ``asked`` are keywords of ``driver.ask`` with a ``top_k``."""
     answer = driver.ask(query, **asked)
     while depths := _depths(answer, asked["top_k"]):
@@ -24,7 +25,9 @@ def ask(driver: RetrievalDriver, query: str, asked: dict[str, Any]) -> Answer:
     return answer
 
 
-async def aask(driver: RetrievalDriver, query: str, asked: dict[str, Any]) -> Answer:
+async def aask(
+    driver: RetrievalDriver, query: str | Sequence[str], asked: dict[str, Any]
+) -> Answer:
     """As :func:`ask`, for coroutines."""
     answer = await driver.aask(query, **asked)
     while depths := _depths(answer, asked["top_k"]):
