@@ -1,6 +1,6 @@
 """Filters as other frameworks write them -> options of a question."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from operators.errors import CrosscorpusError, check_known
@@ -44,6 +44,26 @@ def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
             raise CrosscorpusError(f"filter {given!r} is given twice: give one list of values")
         options[name] = value
     return options
+
+
+def conditions(filters: Mapping[str, Any] | None) -> Iterator[tuple[str, str, Any]]:
+    """The conditions of filters as Haystack writes them, for :func:`joined`.
+
+    Raises:
+        CrosscorpusError: they are joined by another word than ``AND``.
+    """
+    if not filters:
+        return
+    if filters.keys() == {"field", "operator", "value"}:
+        yield filters["field"].removeprefix("meta."), filters["operator"], filters["value"]
+    elif filters.keys() == {"operator", "conditions"} and filters["operator"] == "AND":
+        for one in filters["conditions"]:
+            yield from conditions(one)
+    else:
+        raise CrosscorpusError(
+            "filters are comparisons (field, operator, value), joined by the operator 'AND', not"
+            f" {filters.get('operator')!r}"
+        )
 
 
 def question(

@@ -10,7 +10,7 @@ import pytest
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 
-PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index"}
+PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index", "haystack": "haystack"}
 
 
 @pytest.mark.parametrize("extra", PACKAGES)
