@@ -44,9 +44,6 @@ class CrosscorpusRetriever:
             principals: the users and groups that the caller is; None: the owner, who sees all.
             trigger: what asks, such as ``issue``; None: a person.
             dsn: the server, such as ``Secret.from_env_var("TEAM_DSN")``; None: as ``build_driver``.
-
-        Raises:
-            CrosscorpusError: a filter is unknown.
         """
         self.config, self.collection, self.dsn = config, collection, dsn
         self.filters, self.top_k = filters, top_k

@@ -10,7 +10,8 @@ import pytest
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 
-PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index", "haystack": "haystack"}
+PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index"}
+PACKAGES |= {"haystack": "haystack", "dspy": "dspy"}
 
 
 @pytest.mark.parametrize("extra", PACKAGES)
