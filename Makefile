@@ -9,7 +9,7 @@ RAY    := $(VENV)/ray
 PAGE   := $(VENV)/page
 # Each framework, and what its tests need besides its extra.
 FRAMEWORKS := langchain llamaindex haystack dspy
-langchain  := langchain-tests>=1.0,<2
+langchain  := langchain-tests>=1.1,<2
 PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 UV     := $(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode
 LOCK   := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header

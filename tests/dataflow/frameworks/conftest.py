@@ -15,6 +15,7 @@ from operators.embedding.onnx import DirectoryEmbedder
 from operators.postgres.store import drop_collection, open_store
 
 COLLECTION = "frameworks"
+EVERYONE = {"allowed": "everyone"}
 ROWS = [
     {"doc_id": "cache", "path": "src/cache.py", "corpus": "code", "repo": "org/app"}
     | {"url": "https://example.org/cache.py"}
@@ -24,7 +25,8 @@ ROWS = [
     {"doc_id": "page", "path": "Cache", "corpus": "wiki", "repo": "org/wiki", "title": "Cache"}
     | {"text": "Who changes the cache must flush it before and after, or entries are lost."},
     {"doc_id": "old", "path": "notes.md", "corpus": "docs", "repo": "org/old", "title": "Notes"}
-    | {"text": "An entry of the cache lives an hour.", "created_at": "2020-02-02T00:00:00Z"},
+    | {"text": "An entry of the cache lives an hour.", "created_at": "2020-02-02T00:00:00Z"}
+    | {"allowed": ["ann"]},
     *(
         {"doc_id": f"copy-{n}", "path": f"copies/{n}.md", "corpus": "wiki", "repo": "org/copies"}
         | {"text": "Why is the cache flushed twice? It was asked on many a page of the wiki."}
@@ -38,7 +40,7 @@ def driver(
     server_dsn: str, minilm: DirectoryEmbedder, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RetrievalDriver]:
     documents = tmp_path_factory.mktemp("frameworks") / "documents.jsonl"
-    documents.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    documents.write_text("".join(json.dumps(EVERYONE | row) + "\n" for row in ROWS))
     with open_store(server_dsn, COLLECTION, create=True) as store:
         ingest_documents(store, minilm, documents)
     asking = {"dsn": server_dsn, "embedder": minilm}

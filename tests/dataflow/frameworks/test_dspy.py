@@ -133,3 +133,14 @@ def test_many_at_once_find_what_one_finds(driver: RetrievalDriver) -> None:
     with ThreadPoolExecutor(4) as threads:
         assert [one.passages for one in threads.map(search, questions)] == alone
     assert [one.passages for one in asyncio.run(all_at_once())] == alone
+
+
+def test_a_caller_gets_what_he_may_see(driver: RetrievalDriver) -> None:
+    found = {
+        name: {
+            one["path"]
+            for one in CrosscorpusRetriever(driver, principals=[name])(QUESTION).metadata
+        }
+        for name in ("ann", "bob")
+    }
+    assert found["ann"] - found["bob"] == {"notes.md"}

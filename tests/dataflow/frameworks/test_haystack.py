@@ -163,3 +163,12 @@ def test_many_at_once_find_what_one_finds(retriever: CrosscorpusRetriever) -> No
     assert [retriever.run(one) for one in questions] == first
     assert asyncio.run(all_at_once()) == first
     assert retriever.warm_up() is retriever.warm_up()
+
+
+def test_a_caller_gets_what_he_may_see(home: Path) -> None:
+    found = {}
+    for name in ("ann", "bob"):
+        made = CrosscorpusRetriever(collection="frameworks", principals=[name])
+        found[name] = {one.meta["path"] for one in made.run(QUESTION)["documents"]}
+        made.close()
+    assert found["ann"] - found["bob"] == {"notes.md"}

@@ -93,3 +93,14 @@ def test_a_chain_that_others_wrote_answers_from_the_documents(driver: RetrievalD
     chain = start | prompt | shown | model | StrOutputParser()
     assert chain.invoke(QUESTION) == "since workers may die"
     assert "since workers may die in between" in seen[0]
+
+
+def test_a_caller_gets_what_he_may_see(driver: RetrievalDriver) -> None:
+    found = {
+        name: {
+            one.metadata["path"]
+            for one in CrosscorpusRetriever(driver=driver, principals=[name]).invoke(QUESTION)
+        }
+        for name in ("ann", "bob")
+    }
+    assert found["ann"] - found["bob"] == {"notes.md"}

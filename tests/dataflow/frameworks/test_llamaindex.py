@@ -120,3 +120,14 @@ def test_a_router_asks_it_as_a_tool(driver: RetrievalDriver) -> None:
     selector = LLMSingleSelector.from_defaults(llm=Choosing(max_tokens=1))
     router = RouterQueryEngine(selector=selector, query_engine_tools=[tool], llm=MockLLM())
     assert len(router.query(QUESTION).source_nodes) == 2
+
+
+def test_a_caller_gets_what_he_may_see(driver: RetrievalDriver) -> None:
+    found = {
+        name: {
+            one.metadata["path"]
+            for one in CrosscorpusRetriever(driver, principals=[name]).retrieve(QUESTION)
+        }
+        for name in ("ann", "bob")
+    }
+    assert found["ann"] - found["bob"] == {"notes.md"}
