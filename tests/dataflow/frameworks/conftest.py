@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from dataflow.driver.retrieval_driver import RetrievalDriver
 from operators.embedding.onnx import DirectoryEmbedder
 from operators.postgres.store import drop_collection, open_store
 
-COLLECTION = "frameworks"
+COLLECTION = f"frameworks-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+"""Workers may share a server."""
 EVERYONE = {"allowed": "everyone"}
 ROWS = [
     {"doc_id": "cache", "path": "src/cache.py", "corpus": "code", "repo": "org/app"}
@@ -51,7 +53,7 @@ def driver(
 
 @pytest.fixture
 def home(tmp_path: Path, driver: RetrievalDriver, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to run in, whose environment names the server."""
+    """A folder to run in, whose environment names the server and the collection."""
     monkeypatch.setenv("CROSSCORPUS_DSN", driver.store.dsn)
     monkeypatch.chdir(tmp_path)
     return tmp_path

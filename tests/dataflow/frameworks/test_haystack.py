@@ -34,8 +34,8 @@ PROMPT = """{% message role="user" %}{% for one in documents %}
 
 
 @pytest.fixture
-def retriever(home: Path) -> Iterator[CrosscorpusRetriever]:
-    made = CrosscorpusRetriever(collection="frameworks")
+def retriever(home: Path, driver: RetrievalDriver) -> Iterator[CrosscorpusRetriever]:
+    made = CrosscorpusRetriever(collection=driver.store.collection)
     yield made
     made.close()
 
@@ -59,7 +59,8 @@ def test_documents_are_the_passages_of_the_driver(
 
 
 def test_filters_of_the_component_and_of_one_question(retriever: CrosscorpusRetriever) -> None:
-    made = CrosscorpusRetriever("default", "frameworks", equal_to("meta.repo", "org/app"), 3)
+    apps = equal_to("meta.repo", "org/app")
+    made = CrosscorpusRetriever("default", retriever.collection, apps, 3)
     assert {one.meta["repo"] for one in made.run(QUESTION)["documents"]} == {"org/app"}
     both = [equal_to("meta.repo", "org/old"), equal_to("corpus", "docs")]
     found = made.run(QUESTION, {"operator": "AND", "conditions": both})["documents"]
@@ -73,9 +74,9 @@ def test_filters_of_the_component_and_of_one_question(retriever: CrosscorpusRetr
         retriever.run(QUESTION, {"operator": "OR", "conditions": both})
 
 
-def rag() -> Pipeline:
+def rag(collection: str) -> Pipeline:
     pipeline = Pipeline()
-    pipeline.add_component("retriever", CrosscorpusRetriever(collection="frameworks", top_k=5))
+    pipeline.add_component("retriever", CrosscorpusRetriever(collection=collection, top_k=5))
     builder = ChatPromptBuilder(PROMPT, required_variables=["documents", "question"])
     pipeline.add_component("prompt", builder)
     pipeline.add_component("model", MockChatGenerator())  # it says its prompt again
@@ -90,8 +91,10 @@ def answered(pipeline: Pipeline) -> str:
     return str(reply.text)
 
 
-def test_a_pipeline_answers_from_the_documents_also_after_its_way_to_yaml(home: Path) -> None:
-    pipeline = rag()
+def test_a_pipeline_answers_from_the_documents_also_after_its_way_to_yaml(
+    home: Path, driver: RetrievalDriver
+) -> None:
+    pipeline = rag(driver.store.collection)
     written = pipeline.dumps()
     again = Pipeline.loads(written, **OURS)
     assert "type: crosscorpus.haystack.CrosscorpusRetriever" in written
@@ -105,7 +108,7 @@ def test_a_pipeline_answers_from_the_documents_also_after_its_way_to_yaml(home: 
 def test_a_pipeline_of_yaml_is_read_in_a_program_that_has_not_imported_the_component(
     home: Path,
 ) -> None:
-    (home / "rag.yaml").write_text(rag().dumps())
+    (home / "rag.yaml").write_text(rag("frameworks").dumps())
     program = "from haystack import Pipeline\n"
     program += f"p = Pipeline.load(open('rag.yaml'), allowed_modules={OURS['allowed_modules']})\n"
     program += "print(p.get_component('retriever').collection)\n"
@@ -119,7 +122,12 @@ def test_yaml_has_the_name_of_a_secret_and_no_token(
     monkeypatch.delenv("CROSSCORPUS_DSN")
     monkeypatch.setenv("TEAM_DSN", driver.store.dsn)
     given: dict[str, Any] = {"filters": equal_to("meta.repo", "org/app"), "principals": ["ann"]}
-    given |= {"collection": "frameworks", "top_k": 2, "trigger": "issue", "config": "rrf"}
+    given |= {
+        "collection": driver.store.collection,
+        "top_k": 2,
+        "trigger": "issue",
+        "config": "rrf",
+    }
     made = CrosscorpusRetriever(dsn=Secret.from_env_var("TEAM_DSN"), **given)
     pipeline = Pipeline()
     pipeline.add_component("retriever", made)
@@ -138,7 +146,7 @@ def test_yaml_has_the_name_of_a_secret_and_no_token(
 
 def test_a_pipeline_that_does_not_allow_our_module_is_refused(home: Path) -> None:
     with pytest.raises(DeserializationError, match="allow"):
-        Pipeline.loads(rag().dumps())
+        Pipeline.loads(rag("frameworks").dumps())
 
 
 def test_a_component_that_asks_in_several_ways_takes_it(retriever: CrosscorpusRetriever) -> None:
@@ -165,10 +173,10 @@ def test_many_at_once_find_what_one_finds(retriever: CrosscorpusRetriever) -> No
     assert retriever.warm_up() is retriever.warm_up()
 
 
-def test_a_caller_gets_what_he_may_see(home: Path) -> None:
+def test_a_caller_gets_what_he_may_see(home: Path, driver: RetrievalDriver) -> None:
     found = {}
     for name in ("ann", "bob"):
-        made = CrosscorpusRetriever(collection="frameworks", principals=[name])
+        made = CrosscorpusRetriever(collection=driver.store.collection, principals=[name])
         found[name] = {one.meta["path"] for one in made.run(QUESTION)["documents"]}
         made.close()
     assert found["ann"] - found["bob"] == {"notes.md"}
