@@ -7,6 +7,9 @@ RUN    := $(VENV)/.run-installed
 TEST   := $(VENV)/.test-installed
 RAY    := $(VENV)/ray
 PAGE   := $(VENV)/page
+# Each framework, and what its tests need besides its extra.
+FRAMEWORKS := langchain llamaindex haystack dspy
+langchain  := langchain-tests>=1.1,<2
 PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 UV     := $(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode
 LOCK   := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
@@ -20,7 +23,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus test-mcp test-page test-ray lint bench render wheel lock clean
+.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint bench render wheel lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -65,6 +68,14 @@ test-ray: $(TEST)  ## the examples with Ray, in an environment of their own
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(RAY)
 	$(BIN)/uv pip install -q --python $(RAY)/bin/python -c requirements/test.lock -e '.[ray,test,evaluate,code]'
 	$(RAY)/bin/python -m pytest tests/test_ray.py
+
+test-frameworks: $(addprefix test-,$(FRAMEWORKS))  ## the retriever of each framework, in an environment of its own
+
+$(addprefix test-,$(FRAMEWORKS)): test-%: $(TEST)
+	$(BIN)/crosscorpus models install
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(VENV)/$*
+	$(BIN)/uv pip install -q --python $(VENV)/$*/bin/python -c requirements/test.lock -e '.[$*,test,code]' $(patsubst %,'%',$($*))
+	$(VENV)/$*/bin/python -m pytest -rs tests/dataflow/frameworks 'tests/test_documentation.py::test_the_python_of_a_page_runs_from_top_to_bottom[frameworks.md]'
 
 lint: $(TEST)  ## format, lint and types
 	$(BIN)/ruff format --check .

@@ -1,5 +1,7 @@
 """The public names of crosscorpus: what a program imports, and nothing else.
 
+The retrievers of other frameworks are modules beside it, such as ``crosscorpus.langchain``.
+
 >>> import crosscorpus
 >>> crosscorpus.load_config("default").embedding
 'minilm'

@@ -39,7 +39,7 @@ FLOORS = {
         {"configuration", "retrieval"},
         {"driver"},
         {"ingestion", "review"},
-        {"evaluation", "service"},
+        {"evaluation", "service", "frameworks"},
         {"cli"},
     ),
     "model_builds": (),

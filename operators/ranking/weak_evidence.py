@@ -15,6 +15,9 @@ from operators.frames import NOTES, empty
 BELOW: dict[str, float] = {"minilm": 0.54}
 """For a model, the border; another model's similarities are on another scale."""
 
+WEAK = "weak evidence"
+"""How the note begins."""
+
 
 def evidence(scale: pl.DataFrame) -> pl.DataFrame:
     """Columns query_id and evidence: ``V + C / 2``; null where no search by vectors answered.
@@ -35,7 +38,7 @@ def notes(scale: pl.DataFrame, model: str, below: Mapping[str, float]) -> pl.Dat
     rows = [
         (
             query_id,
-            f"weak evidence ({found:.2f}, where answers have {below[model]} or more):"
+            f"{WEAK} ({found:.2f}, where answers have {below[model]} or more):"
             " what was found may not answer this question",
         )
         for query_id, found in evidence(scale).drop_nulls().iter_rows()

@@ -1,0 +1,87 @@
+"""A retriever of DSPy."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from typing import Any
+
+from dataflow.driver.answer import Answer
+from dataflow.driver.retrieval_driver import RetrievalDriver
+from dataflow.frameworks.filters import options_of, question
+from dataflow.frameworks.full_answers import aask, ask
+from dataflow.frameworks.passages import passages_of
+from operators.errors import CrosscorpusError
+from operators.foundation.extras import installing
+
+try:
+    import dspy
+except ImportError:
+    raise CrosscorpusError(f"DSPy is not installed: {installing('dspy')}") from None
+
+
+class CrosscorpusRetriever(dspy.Retrieve):
+    """A callable that gives what a driver finds; as ``dspy.configure(rm=...)`` it serves others."""
+
+    def __init__(
+        self,
+        driver: RetrievalDriver,
+        k: int = 10,
+        filters: Mapping[str, Any] | None = None,
+        principals: Sequence[str] | None = None,
+        trigger: str | None = None,
+        callbacks: list[Any] | None = None,
+    ) -> None:
+        """Keep what each question is asked with.
+
+        Args:
+            driver: from ``build_driver``; who built it closes it.
+            k: how many passages; as many come back where the collection has them.
+            filters: of every question: see :mod:`dataflow.frameworks.filters`.
+            principals: the users and groups that the caller is; None: the owner, who sees all.
+            trigger: what asks, such as ``issue``; None: a person.
+            callbacks: of DSPy.
+
+        Raises:
+            CrosscorpusError: a filter is unknown.
+        """
+        super().__init__(k=k, callbacks=callbacks)
+        self.driver = driver
+        self._own = options_of(filters or {})
+        self._who: dict[str, Any] = {"principals": principals, "trigger": trigger}
+
+    def forward(self, query: str, k: int | None = None, **filters: Any) -> dspy.Prediction:
+        """The lists ``passages``, ``metadata`` and ``scores`` of what is found, the best first.
+
+        A filter takes the place of the retriever's own of that name.
+        """
+        return _found(ask(self.driver, query, self._asked(k, filters)))
+
+    async def acall(self, query: str, k: int | None = None, **filters: Any) -> dspy.Prediction:
+        """As a call, for coroutines."""
+        return _found(await aask(self.driver, query, self._asked(k, filters)))
+
+    def _asked(self, k: int | None, filters: Mapping[str, Any]) -> dict[str, Any]:
+        return question(self.k if k is None else k, self._own, options_of(filters), **self._who)
+
+    def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
+        """What a saved program keeps; ``dspy.Retrieve`` does not take ``json_mode`` (3.4)."""
+        return {"k": self.k}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "CrosscorpusRetriever":
+        """A copy over the same driver: optimizers copy the modules that have it."""
+        return copy(self)
+
+
+class _Found(dspy.Prediction):
+    """A prediction, and to ``dspy.Retrieve`` an iterable of passages, each with ``long_text``."""
+
+    def __iter__(self) -> Iterator[dspy.Example]:
+        return (dspy.Example(long_text=text) for text in self.passages)
+
+
+def _found(answer: Answer) -> dspy.Prediction:
+    found = passages_of(answer)
+    return _Found(
+        passages=[one.text for one in found],
+        metadata=[one.metadata for one in found],
+        scores=[one.score for one in found],
+    )

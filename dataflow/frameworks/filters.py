@@ -1,0 +1,82 @@
+"""Filters as other frameworks write them -> options of a question."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from operators.errors import CrosscorpusError, check_known
+
+OPTIONS = {"corpus": "corpora", "repo": "repos", "path_prefix": "path", "only_corpora": "corpora"}
+OPTIONS |= {"versions": "version"}
+"""Other names of an option, such as those of the metadata -> the option of ``driver.ask``."""
+
+SEVERAL = frozenset({"corpora", "repos", "version"})
+"""Options that take several values."""
+
+KNOWN = frozenset({*OPTIONS, *SEVERAL, "path", "language", "state", "pattern", "symbol", "as_of"})
+"""Filters. Who asks (``principals``) is none: a program says it, never a filter."""
+
+
+def options_of(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of ``driver.ask`` that filters by their names are.
+
+    Raises:
+        CrosscorpusError: a filter is unknown, or given under two names.
+    """
+    return joined((name, "==", value) for name, value in filters.items() if value is not None)
+
+
+def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
+    """The options that conditions are which must all hold: a name, an operator and a value each.
+
+    The operator is ``==`` or, where an option takes several values, ``in``.
+
+    Raises:
+        CrosscorpusError: a filter or its operator is unknown, or a filter is given twice.
+    """
+    options = dict[str, Any]()
+    for given, operator, value in conditions:
+        check_known("filter", given, KNOWN)
+        name = OPTIONS.get(given, given)
+        taken = ["==", "in"] if name in SEVERAL else ["=="]
+        if operator not in taken:
+            raise CrosscorpusError(f"filter {given!r} takes {' or '.join(taken)}, not {operator!r}")
+        if name in options:
+            raise CrosscorpusError(f"filter {given!r} is given twice: give one list of values")
+        options[name] = value
+    return options
+
+
+def conditions(filters: Mapping[str, Any] | None) -> Iterator[tuple[str, str, Any]]:
+    """The conditions of filters as Haystack writes them, for :func:`joined`.
+
+    Raises:
+        CrosscorpusError: they are joined by another word than ``AND``.
+    """
+    if not filters:
+        return
+    if filters.keys() == {"field", "operator", "value"}:
+        yield filters["field"].removeprefix("meta."), filters["operator"], filters["value"]
+    elif filters.keys() == {"operator", "conditions"} and filters["operator"] == "AND":
+        for one in filters["conditions"]:
+            yield from conditions(one)
+    else:
+        raise CrosscorpusError(
+            "filters are comparisons (field, operator, value), joined by the operator 'AND', not"
+            f" {filters.get('operator')!r}"
+        )
+
+
+def question(
+    top_k: int,
+    *options: Mapping[str, Any],
+    principals: Sequence[str] | None = None,
+    trigger: str | None = None,
+) -> dict[str, Any]:
+    """Keywords of ``driver.ask``; of one option in several of ``options`` the last one counts.
+
+    Without ``principals`` it is the owner who asks, who sees all.
+    """
+    asked: dict[str, Any] = {"top_k": top_k, "trigger": trigger}
+    for more in options:
+        asked |= more
+    return asked | ({} if principals is None else {"principals": list(principals)})

@@ -1,0 +1,78 @@
+"""A retriever of LangChain."""
+
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from dataflow.driver.answer import Answer
+from dataflow.driver.retrieval_driver import RetrievalDriver
+from dataflow.frameworks.filters import options_of, question
+from dataflow.frameworks.full_answers import aask, ask
+from dataflow.frameworks.passages import passages_of
+from operators.errors import CrosscorpusError
+from operators.foundation.extras import installing
+
+try:
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+except ImportError:
+    raise CrosscorpusError(f"LangChain is not installed: {installing('langchain')}") from None
+
+
+class CrosscorpusRetriever(BaseRetriever):
+    """The documents that a driver finds.
+
+    ``invoke(query, k=3, repo="org/app")`` says ``k`` and filters for one question; a filter takes
+    the place of the one of that name in ``filters``.
+
+    Attributes:
+        driver: from ``build_driver``; who built it closes it.
+        k: how many documents; as many come back where the collection has them.
+        filters: of every question: see :mod:`dataflow.frameworks.filters`.
+        principals: the users and groups that the caller is; None: the owner, who sees all.
+        trigger: what asks, such as ``issue``; None: a person.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    driver: RetrievalDriver = Field(exclude=True, repr=False)
+    k: int = Field(default=10, ge=1)
+    filters: dict[str, Any] = Field(default_factory=dict)
+    principals: list[str] | None = None
+    trigger: str | None = None
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        **filters: Any,
+    ) -> list[Document]:
+        return _documents(ask(self.driver, query, self._asked(k, filters)))
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        **filters: Any,
+    ) -> list[Document]:
+        return _documents(await aask(self.driver, query, self._asked(k, filters)))
+
+    def _asked(self, k: int | None, filters: dict[str, Any]) -> dict[str, Any]:
+        who: dict[str, Any] = {"principals": self.principals, "trigger": self.trigger}
+        both = options_of(self.filters), options_of(filters)
+        return question(self.k if k is None else k, *both, **who)
+
+
+def _documents(answer: Answer) -> list[Document]:
+    return [
+        Document(id=one.id, page_content=one.text, metadata=one.metadata | {"score": one.score})
+        for one in passages_of(answer)
+    ]

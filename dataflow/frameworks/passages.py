@@ -1,0 +1,63 @@
+"""The passages of an answer as other frameworks have them: a text, its metadata and its score."""
+
+import json
+from typing import Any, NamedTuple
+
+from dataflow.driver.answer import Answer
+from operators.frames import DEFINES
+from operators.ranking.weak_evidence import WEAK
+
+_COLUMNS = ("corpus", "repo", "title", "path", "start_line", "end_line", "language", "version")
+
+
+class Found(NamedTuple):
+    """A passage; its metadata is plain JSON, without what the passage does not have."""
+
+    id: str
+    text: str
+    metadata: dict[str, Any]
+    score: float
+
+
+def passages_of(answer: Answer) -> list[Found]:
+    """The passages of ``answer``, the best first.
+
+    Metadata has ``label`` and ``url`` to cite; ``corpus``, ``repo``, ``title``, ``path``,
+    ``start_line``, ``end_line``, ``language``, ``version`` and ``created_at``; ``symbol``, the
+    names whose definitions begin there; ``alternates``, the label, link, corpus and repository of
+    each near-duplicate that the passage stands for; ``similarity`` to the question, 0 to 1, and
+    ``weak`` where nothing found is likely to answer; and the ``notes`` of the answer.
+    """
+    notes = list(answer.notes)
+    shared = {"weak": any(note.startswith(WEAK) for note in notes) or None, "notes": notes}
+    return [
+        Found(
+            id=f"{row['corpus']}:{row['chunk_id']}",
+            text=row["text"],
+            metadata={
+                name: value
+                for name, value in (_metadata(row) | shared).items()
+                if value not in (None, "", [])
+            },
+            score=row["score"],
+        )
+        for row in answer.frame.iter_rows(named=True)
+    ]
+
+
+def _metadata(row: dict[str, Any]) -> dict[str, Any]:
+    distance, created = row["vector_distance"], row["created_at"]
+    return {
+        "label": row["source_label"],
+        "url": row["source_url"],
+        **{name: row[name] for name in _COLUMNS},
+        "created_at": created and created.isoformat(),
+        "symbol": json.loads(row["metadata"] or "{}").get(DEFINES),
+        "alternates": [_alternate(one) for one in row["alternate_sources"] or ()],
+        "similarity": None if distance is None else round(1 - distance, 4),
+    }
+
+
+def _alternate(source: dict[str, Any]) -> dict[str, Any]:
+    named = {"label": source["source_label"], "url": source["source_url"]}
+    return named | {name: source[name] for name in ("corpus", "repo")}

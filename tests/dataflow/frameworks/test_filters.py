@@ -1,0 +1,66 @@
+"""Filters of other frameworks are our options, and what is none is an error."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow.frameworks.filters import conditions, joined, options_of, question
+from operators.errors import CrosscorpusError, UnknownName
+
+
+def test_names_of_the_metadata_are_names_of_options() -> None:
+    given = {"corpus": "code", "repo": ["a/b"], "path": "src/", "version": "3.5", "language": None}
+    expected = {"corpora": "code", "repos": ["a/b"], "path": "src/", "version": "3.5"}
+    assert options_of(given) == expected
+
+
+def test_conditions_may_name_several_values() -> None:
+    given = [("repos", "in", ["a", "b"]), ("as_of", "==", "2026-01-01")]
+    assert joined(given) == {"repos": ["a", "b"], "as_of": "2026-01-01"}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "said"),
+    [
+        ([("repoo", "==", "a")], "unknown filter 'repoo', did you mean 'repo'?"),
+        ([("repo", "!=", "a")], "filter 'repo' takes == or in, not '!='"),
+        ([("created_at", "<", "a")], "unknown filter 'created_at'; known: as_of, "),
+        ([("path", "in", ["a"])], "filter 'path' takes ==, not 'in'"),
+        ([("repo", "==", "a"), ("repos", "==", "b")], "filter 'repos' is given twice: "),
+    ],
+)
+def test_what_has_no_meaning_here_is_an_error(
+    conditions: list[tuple[str, str, object]], said: str
+) -> None:
+    with pytest.raises(CrosscorpusError) as raised:
+        joined(conditions)
+    assert str(raised.value).startswith(said)
+
+
+@pytest.mark.parametrize("name", ["principals", "top_k", "query"])
+def test_a_filter_can_not_say_who_asks(name: str) -> None:
+    with pytest.raises(UnknownName):
+        options_of({name: ["root"]})
+
+
+def test_a_later_option_takes_the_place_of_an_earlier_one_and_who_asks_stays() -> None:
+    asked = question(3, {"repos": "a", "path": "b"}, {"repos": "c"}, principals=["ann"])
+    expected = {"top_k": 3, "trigger": None, "repos": "c", "path": "b", "principals": ["ann"]}
+    assert asked == expected
+    assert "principals" not in question(3)
+    assert question(3, principals=[])["principals"] == []
+
+
+def test_filters_of_haystack_are_conditions() -> None:
+    repo = {"field": "meta.repo", "operator": "in", "value": ["a", "b"]}
+    path = {"field": "path", "operator": "==", "value": "src/"}
+    both = {"operator": "AND", "conditions": [repo, {"operator": "AND", "conditions": [path]}]}
+    assert joined(conditions(both)) == {"repos": ["a", "b"], "path": "src/"}
+    assert joined(conditions(None)) == joined(conditions({})) == {}
+
+
+@pytest.mark.parametrize("word", ["OR", "NOT", None])
+def test_filters_of_haystack_that_need_not_all_hold_are_an_error(word: str | None) -> None:
+    one = {"field": "meta.repo", "operator": "==", "value": "a"}
+    with pytest.raises(CrosscorpusError, match="joined by the operator 'AND', not "):
+        joined(conditions({"operator": word, "conditions": [one]}))
