@@ -8,7 +8,7 @@ TEST   := $(VENV)/.test-installed
 RAY    := $(VENV)/ray
 PAGE   := $(VENV)/page
 # Each framework, and what its tests need besides its extra.
-FRAMEWORKS := langchain llamaindex haystack dspy
+FRAMEWORKS := langchain llamaindex haystack dspy hamilton-ui
 langchain  := langchain-tests>=1.1,<2
 PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 UV     := $(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode
