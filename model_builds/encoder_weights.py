@@ -208,5 +208,7 @@ def _check(encoder: Encoder, family: str) -> None:
         )
         if not fits or not own[name].size:
             raise EmbeddingError(f"cannot convert: {name} has the shape {sizes}")
+        if not np.isfinite(own[name]).all():
+            raise EmbeddingError(f"cannot convert: {name} has numbers that are not finite")
     if unknown := sorted(own.keys() - shapes.keys()):
         raise EmbeddingError(f"cannot convert: the weights have a part of its own, {unknown[0]}")
