@@ -462,6 +462,10 @@ def test_a_model_that_is_not_installed_says_the_command_and_fetches_nothing(
         load_embedder(f"hf:{NAME}@v1")
     with pytest.raises(ModelNotInstalled, match=f"{way} --reranker`"):
         load_reranker(f"hf:{NAME}")
+    with monkeypatch.context() as gpu:
+        gpu.setenv("CROSSCORPUS_DEVICE", "cuda")
+        with pytest.raises(ModelNotInstalled, match=f"{way} --device cuda`"):
+            load_embedder(f"hf:{NAME}")
     assert hub.asked == []
     install()
     hub.asked.clear()
