@@ -2,7 +2,8 @@
 
 BERT, RoBERTa, XLM-R, DistilBERT and MPNet compute the same but for three things: the place of the
 first position, token types, and MPNet's bias by distance (Song et al., 2020, as T5 has it). What
-else the files hold (a pooler, a language model's head) is left out.
+else the files hold (a pooler, a language model's head) is left out, but for the head of a
+cross-encoder: a dense layer with tanh over the first token's state, then one that gives the score.
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ _DISTILBERT = {
 }
 _RENAMED = {"mpnet": _MPNET, "distilbert": _DISTILBERT}
 _KEYS = {"dim": "hidden_size", "n_heads": "num_attention_heads", "n_layers": "num_hidden_layers"}
+_HEADS = {
+    "bert": {"pooler.dense.": "head.dense.", "classifier.": "head.out."},
+    "roberta": {"classifier.dense.": "head.dense.", "classifier.out_proj.": "head.out."},
+}
+_HEADS |= {"xlm-roberta": _HEADS["roberta"], "camembert": _HEADS["roberta"]}
 _KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
@@ -60,11 +66,21 @@ class Encoder:
         """The most tokens of a text, markers included."""
         return len(self.tensors["embeddings.position_embeddings.weight"])
 
+    @property
+    def has_head(self) -> bool:
+        """Whether it is a cross-encoder."""
+        return "head.out.weight" in self.tensors
 
-def why_not(settings: Mapping[str, Any]) -> str:
-    """Why a model with this config.json cannot be converted; empty: it can."""
+    @property
+    def types(self) -> bool:
+        """Whether question and passage have token types of their own, which count."""
+        return self.has_head and len(self.tensors["embeddings.token_type_embeddings.weight"]) > 1
+
+
+def why_not(settings: Mapping[str, Any], *, head: bool = False) -> str:
+    """Why a model of this config.json, a cross-encoder if ``head``, cannot be converted."""
     kind = settings.get("model_type", "bert")
-    if kind not in FAMILIES:
+    if kind not in (_HEADS if head else FAMILIES):
         return f"model_type is {kind!r}"
     wanted: dict[str, object] = {"hidden_act": "gelu", "activation": "gelu"}
     wanted |= {"position_embedding_type": "absolute", "is_decoder": False, "auto_map": None}
@@ -74,22 +90,23 @@ def why_not(settings: Mapping[str, Any]) -> str:
     return ""
 
 
-def read_encoder(config: Path, weights: Path) -> Encoder:
+def read_encoder(config: Path, weights: Path, *, head: bool = False) -> Encoder:
     """Read an encoder.
 
     Args:
         config: the model's config.json.
         weights: its model.safetensors, or the model.safetensors.index.json of its shards.
+        head: it is a cross-encoder.
 
     Raises:
         EmbeddingError: it is another architecture, or a tensor is missing or has another shape.
     """
     settings = json.loads(config.read_text("utf-8"))
-    if reason := why_not(settings):
+    if reason := why_not(settings, head=head):
         raise EmbeddingError(f"cannot convert a model whose {reason}")
     family = settings.get("model_type", "bert")
     settings |= {to: settings[name] for name, to in _KEYS.items() if name in settings}
-    tensors = _named(read_tensors(weights), family)
+    tensors = _named(read_tensors(weights), family, head)
     if family in _AFTER_PADDING:
         first = int(settings.get("pad_token_id", 1)) + 1
         positions = "embeddings.position_embeddings.weight"
@@ -103,7 +120,7 @@ def read_encoder(config: Path, weights: Path) -> Encoder:
         epsilon=float(settings.get("layer_norm_eps", 1e-12)),
         tensors=tensors,
     )
-    _check(encoder, family)
+    _check(encoder, family, head)
     return encoder
 
 
@@ -159,23 +176,26 @@ def _tensors(file: Path) -> dict[str, Array]:
     return found
 
 
-def _named(tensors: Mapping[str, Array], family: str) -> dict[str, Array]:
-    """The encoder's tensors by BERT's names."""
+def _named(tensors: Mapping[str, Array], family: str, head: bool) -> dict[str, Array]:
+    """The encoder's tensors by BERT's names, and those of its head."""
+    parts = ("embeddings.", "encoder.", *(("head.",) if head else ()))
     renamed = {}
     for name, tensor in tensors.items():
-        for head in ("bert.", "roberta.", "distilbert.", "mpnet."):
-            name = name.removeprefix(head)
+        for prefix in ("bert.", "roberta.", "distilbert.", "mpnet."):
+            name = name.removeprefix(prefix)
         for old, new in _RENAMED.get(family, {}).items():
             name = name.replace(old, new)
+        for old, new in (_HEADS[family] if head else {}).items():
+            name = new + name.removeprefix(old) if name.startswith(old) else name
         # As TensorFlow's first checkpoints call a norm's numbers.
         name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
         name = name.replace("LayerNorm.beta", "LayerNorm.bias")
-        if name.startswith(("embeddings.", "encoder.")) and name != "embeddings.position_ids":
+        if name.startswith(parts) and name != "embeddings.position_ids":
             renamed[name] = tensor
     return renamed
 
 
-def _check(encoder: Encoder, family: str) -> None:
+def _check(encoder: Encoder, family: str, head: bool) -> None:
     """Each tensor that the graph needs is there, in its shape, and no other."""
     hidden, own = encoder.hidden, encoder.tensors
     vectors = ["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"]
@@ -199,6 +219,9 @@ def _check(encoder: Encoder, family: str) -> None:
         shapes[f"embeddings.{table}_embeddings.weight"] = (None, hidden)
     if family == "mpnet":
         shapes[DISTANCES] = (None, encoder.heads)
+    if head:
+        shapes |= {"head.dense.weight": (hidden, hidden), "head.dense.bias": (hidden,)}
+        shapes |= {"head.out.weight": (1, hidden), "head.out.bias": (1,)}
     for name, shape in shapes.items():
         if name not in own:
             raise EmbeddingError(f"cannot convert: the weights lack {name}")

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from model_builds.bert_to_onnx import Arithmetic, encoder_graph
 from model_builds.encoder_weights import Encoder, read_encoder, why_not
 from model_builds.hub import PICKLES, Published, fetch, look_up
 from model_builds.install_minilm import Say, locked
@@ -26,7 +27,7 @@ from model_builds.integer_model import (
     that_fit,
     write_settings,
 )
-from model_builds.reference import hidden_states
+from model_builds.reference import hidden_states, score
 from model_builds.sentence_transformer import (
     Description,
     describe,
@@ -187,10 +188,7 @@ def _from_weights(
     """The graph in integers, or in fp32 where these are too far from the reference."""
     folder = described.folder
     wanted = [weights, _tokenizer_name(job, folder)]
-    fetched = dict(_fetch(job, wanted))
-    if weights.endswith(".index.json"):
-        index = read_object(fetched, weights).get("weight_map") or {}
-        fetched |= _fetch(job, sorted({f"{folder}{shard}" for shard in index.values()}))
+    fetched = _fetch_weights(job, weights, wanted[1])
     job.say("converting to ONNX, and checking")
     encoder = read_encoder(files[f"{folder}config.json"], fetched[weights])
     tokenizer = fetched[wanted[1]]
@@ -199,7 +197,7 @@ def _from_weights(
     built, made = build_in_integers(parts, job.work), "converted from safetensors, in integers"
     least = cosine_to_reference(built, parts)
     if least < LEAST_COSINE:
-        if sum(each.nbytes for each in encoder.tensors.values()) > _TWO_GIGABYTES:
+        if _is_large(encoder):
             raise EmbeddingError(
                 f"cannot convert {job.name}: in integers its cosine is {least:.3f}"
             )
@@ -249,22 +247,80 @@ def _reranker(job: _Job) -> Path:
     if job.options.said():
         raise EmbeddingError("a reranker takes no options")
     files = fetch(job.published, settings_files(job.published.files))
-    config, tokenizer = read_object(files, "config.json"), _tokenizer_name(job, "")
+    config = read_object(files, "config.json")
+    weights = next((name for name in _WEIGHTS if job.published.has(name)), None)
     graph = next((name for name in _GRAPHS if job.published.has(name)), None)
+    reason = why_not(config, head=True) if config else "config.json is missing"
+    if weights and not reason:
+        return _reranker_from_weights(job, files, weights)
     if graph is None:
-        raise EmbeddingError(_no_weights(job, "rerankers are not converted"))
+        raise EmbeddingError(_no_weights(job, reason))
+    tokenizer = _tokenizer_name(job, "")
     fetched = _fetch(job, [*_graph_files(job, graph), tokenizer])
     built = _folder(job, fetched, graph, tokenizer)
-    longest = read_object(files, "tokenizer_config.json").get("model_max_length")
-    windows = [int(each) for each in (longest, positions(config)) if each and each > 0]
-    most = min([MAX_TOKENS, *windows])
-    scores = read_reranker(built, job.name, most)(
-        [(TEXTS[0], text) for text in (*TEXTS, "x" * 9999)]
-    )
-    if len({*scores}) == 1:
-        raise EmbeddingError(f"{graph} of {job.name} gives every passage one score")
+    most = _room_for_pairs(files, positions(config))
+    _scores(job, built, most)
     made = f"{graph} of the repository"
     return _recorded(job, built, "reranker", made, {**files, **fetched}, max_tokens=most)
+
+
+def _reranker_from_weights(job: _Job, files: Mapping[str, Path], weights: str) -> Path:
+    """The graph in the integers that this machine multiplies right, or in fp32."""
+    tokenizer = _tokenizer_name(job, "")
+    fetched = _fetch_weights(job, weights, tokenizer)
+    job.say("converting to ONNX, and checking")
+    encoder = read_encoder(files["config.json"], fetched[weights], head=True)
+    most = _room_for_pairs(files, encoder.positions)
+    expected = _reference_scores(encoder, fetched[tokenizer], most)
+    found: dict[Arithmetic, list[float]] = {}
+    kinds: tuple[Arithmetic, ...] = ("int8", "uint8", "fp32")
+    for arithmetic in kinds[: 2 if _is_large(encoder) else 3]:
+        built = job.work / arithmetic
+        built.mkdir()
+        (built / "model.onnx").write_bytes(encoder_graph(encoder, arithmetic))
+        shutil.copyfile(fetched[tokenizer], built / "tokenizer.json")
+        found[arithmetic] = _scores(job, built, most)
+        close = float(np.corrcoef(expected, found[arithmetic])[0, 1])
+        if arithmetic != "int8" and close >= LEAST_COSINE:
+            break
+    else:
+        raise EmbeddingError(f"cannot convert {job.name}: its scores correlate {close:.3f} only")
+    if arithmetic == "uint8" and found["int8"] == found["uint8"]:
+        built = job.work / "int8"  # signed products do not overflow here, and are quicker
+    job.say(f"the scores of {len(expected)} pairs correlate {close:.4f} with the reference")
+    made = "converted from safetensors" + (", in integers" if arithmetic == "uint8" else "")
+    return _recorded(job, built, "reranker", made, {**files, **fetched}, max_tokens=most)
+
+
+def _is_large(encoder: Encoder) -> bool:
+    """Whether the numbers of an encoder in fp32 are too many for one ONNX file."""
+    return sum(each.nbytes for each in encoder.tensors.values()) > _TWO_GIGABYTES
+
+
+def _room_for_pairs(files: Mapping[str, Path], most: int) -> int:
+    longest = read_object(files, "tokenizer_config.json").get("model_max_length")
+    return min([MAX_TOKENS, *(int(each) for each in (longest, most) if each and each > 0)])
+
+
+def _pairs() -> list[tuple[str, str]]:
+    return [(question, text) for question in TEXTS for text in TEXTS]
+
+
+def _scores(job: _Job, directory: Path, most: int) -> list[float]:
+    """The scores of pairs of ``TEXTS``, each one number, not all the same; a long one fits too."""
+    reranker = read_reranker(directory, job.name, most)
+    scores = reranker(_pairs())
+    reranker([(TEXTS[0], TEXTS[1] * 200)])
+    if len({*scores}) == 1:
+        raise EmbeddingError(f"{job.name} gives every passage one score")
+    return scores
+
+
+def _reference_scores(encoder: Encoder, tokenizer: Path, most: int) -> list[float]:
+    read, _ = read_tokenizer(tokenizer)
+    read.enable_truncation(most, strategy="only_second")
+    encodings = [read.encode(*pair) for pair in _pairs()]
+    return [score(encoder, each.ids, each.type_ids) for each in encodings]
 
 
 def _settings(
@@ -377,6 +433,18 @@ def _fetch(job: _Job, names: list[str]) -> dict[str, Path]:
     size = sum(files[name].size for name in names if name in files)
     job.say(f"fetching {', '.join(names)} of {job.name} ({size / 1e6:.1f} MB)")
     return fetch(job.published, names)
+
+
+def _fetch_weights(job: _Job, weights: str, tokenizer: str) -> dict[str, Path]:
+    """A safetensors file or the shards of an index, and the tokenizer."""
+    fetched = _fetch(job, [weights, tokenizer])
+    if weights.endswith(".index.json"):
+        folder = weights.rpartition("model.")[0]
+        shards = {
+            str(name) for name in (read_object(fetched, weights).get("weight_map") or {}).values()
+        }
+        fetched |= _fetch(job, sorted(f"{folder}{shard}" for shard in shards))
+    return fetched
 
 
 def _no_weights(job: _Job, reason: str) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from safetensors.numpy import load, save
 from tokenizers import Tokenizer
 
 from model_builds.install_hub import Options, install_hub
+from model_builds.install_minilm import MINILM_FILES, WHEEL
 from operators.embedding.cross_encoder import load_reranker
 from operators.embedding.hub_models import hub_directory, hub_statuses, read_record
 from operators.embedding.onnx import DirectoryEmbedder
@@ -50,6 +52,11 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
     with running_hub() as running:
         monkeypatch.setenv("HF_ENDPOINT", running.address)
         yield running
+
+
+@pytest.fixture(autouse=True)
+def no_reranker_from_before() -> None:
+    load_reranker.cache_clear()  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -101,6 +108,22 @@ def test_an_encoder_is_converted_and_gives_the_vectors_of_its_weights(
     files = sentence_transformer(family)
     (tmp_path / "weights").write_bytes(files["model.safetensors"])
     assert record.fetched["model.safetensors"] == file_sha256(tmp_path / "weights")
+
+
+def test_the_default_model_from_a_hub_is_the_default_model(
+    put: Callable[..., Repository], published_wheel: Path, minilm: DirectoryEmbedder
+) -> None:
+    files = sentence_transformer() | {"config_sentence_transformers.json": b"{}"}
+    files["sentence_bert_config.json"] = b'{"max_seq_length": 256, "do_lower_case": false}'
+    with zipfile.ZipFile(published_wheel) as archive:
+        for name in MINILM_FILES:
+            files[name] = archive.read(f"{WHEEL.folder}/{name}")
+    put(files)
+    (line,) = (line for line in install() if "cosine to the reference" in line)
+    assert float(line.split()[8]) > 0.99
+    model = loaded()
+    assert model.space == minilm.space
+    assert model.embed_documents(TEXTS).tobytes() == minilm.embed_documents(TEXTS).tobytes()
 
 
 def test_pooling_prompts_and_window_are_those_of_its_own_files(
@@ -256,10 +279,36 @@ def test_word_vectors_of_sentence_transformers_are_taken(put: Callable[..., Repo
 # --- rerankers
 
 
+def with_pair_graph(labels: int = 1) -> dict[str, bytes]:
+    """A cross-encoder that is not converted."""
+    config = b'{"model_type": "deberta-v2", "max_position_embeddings": 302}'
+    return sentence_transformer() | {"config.json": config} | pair_graph(labels)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+@pytest.mark.parametrize("least", [0.5, 0.98])
+def test_a_reranker_is_converted_in_integers_where_these_are_close_to_its_weights(
+    put: Callable[..., Repository], family: str, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Scores of random weights with 24 numbers a state hardly differ: integers are coarse there.
+    monkeypatch.setattr("model_builds.install_hub.LEAST_COSINE", least)
+    weights = save(published_encoders.cross_encoder(family))
+    put(sentence_transformer(family) | {"model.safetensors": weights})
+    said = install(reranker=True)
+    (line,) = (line for line in said if "pairs correlate" in line)
+    assert float(line.split()[6]) >= least
+    reranker = load_reranker(f"hf:{NAME}")
+    assert len({*reranker([("cache", text) for text in TEXTS])}) == 3
+    record = read_record(hub_directory(NAME, reranker=True))
+    assert record.made.removesuffix(", in integers") == "converted from safetensors"
+    assert record.made.endswith("in integers") is (least == 0.5)
+    assert record.max_tokens == (302 if family == "bert" else 300)
+
+
 def test_a_reranker_is_installed_beside_and_asked_by_its_name(
     put: Callable[..., Repository],
 ) -> None:
-    put(sentence_transformer() | pair_graph())
+    put(with_pair_graph())
     install(reranker=True)
     reranker = load_reranker(f"hf:{NAME}")
     one, other = reranker([("cache", "flush"), ("cache", "apple pie")])
@@ -277,11 +326,14 @@ def test_a_reranker_is_installed_beside_and_asked_by_its_name(
 def test_a_graph_that_gives_two_numbers_a_pair_is_no_reranker(
     put: Callable[..., Repository],
 ) -> None:
-    put(sentence_transformer() | pair_graph(labels=2))
+    put(with_pair_graph(labels=2))
     with pytest.raises(EmbeddingError, match="a reranker gives one number"):
         install(reranker=True)
-    put(sentence_transformer())
-    with pytest.raises(EmbeddingError, match=r"no onnx/model\.onnx"):
+    put(sentence_transformer("mpnet"), commit="1" * 40)
+    with pytest.raises(EmbeddingError, match=r"'mpnet'; and it has no onnx/model\.onnx"):
+        install(reranker=True)
+    put(sentence_transformer(), commit="2" * 40)
+    with pytest.raises(EmbeddingError, match=r"the weights lack head\.dense|lack head\.out"):
         install(reranker=True)
     assert not hub_directory(NAME, reranker=True).exists()
 
