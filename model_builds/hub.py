@@ -1,8 +1,9 @@
 """Files of a model repository on a hub (huggingface.co, or what ``HF_ENDPOINT`` names), verified.
 
 The package ``huggingface_hub`` fetches, into the cache that its user has anyway (``HF_HOME``), with
-the user's token; an interrupted download goes on where it ended. Each file is compared with the
-hash that the repository gives for the commit: SHA-256 of large files, git's own of the others.
+the user's token. Where a connection breaks it goes on from there; a later run fetches again only
+files that did not come whole. Each file is compared with the hash that the repository gives for the
+commit: SHA-256 of large files, git's own of the others.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".ot")
 """Ends of files that are never fetched: a pickle can run code when it is read."""
+
+_TRIES = 3
+"""Of a file whose connection breaks so that the package gives up."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,6 @@ def fetch(published: Published, names: Iterable[str]) -> dict[str, Path]:
         ModelNotInstalled: the repository lacks one, it is gated, or the hub cannot be reached.
         EmbeddingError: a file differs from its hash, also when it is fetched again.
     """
-    from huggingface_hub import hf_hub_download
-
     found = {}
     for name in names:
         if not published.has(name):
@@ -88,18 +90,7 @@ def fetch(published: Published, names: Iterable[str]) -> dict[str, Path]:
         if name.endswith(PICKLES):
             raise EmbeddingError(f"{name} is not fetched: to read it can run code")
         for again in (False, True):  # a damaged cache is repaired
-            try:
-                path = Path(
-                    hf_hub_download(
-                        published.repository,
-                        name,
-                        revision=published.commit,
-                        endpoint=_endpoint(),
-                        force_download=again,
-                    )
-                )
-            except Exception as error:  # as above
-                raise _said(error, published.repository, published.commit, name) from error
+            path = _download(published, name, again)
             if _is(path, published.files[name]):
                 break
         else:
@@ -107,6 +98,27 @@ def fetch(published: Published, names: Iterable[str]) -> dict[str, Path]:
             raise EmbeddingError(f"{what}: nothing is installed")
         found[name] = path
     return found
+
+
+def _download(published: Published, name: str, again: bool) -> Path:
+    from huggingface_hub import hf_hub_download
+
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            path = hf_hub_download(
+                published.repository,
+                name,
+                revision=published.commit,
+                endpoint=_endpoint(),
+                force_download=again,
+            )
+            return Path(path)
+        except Exception as error:  # of three HTTP libraries, by the package's version
+            broken = any(each.__name__ == "TransportError" for each in type(error).__mro__)
+            if not broken or tries == _TRIES:
+                raise _said(error, published.repository, published.commit, name) from error
 
 
 def _is(path: Path, expected: HubFile) -> bool:
@@ -153,7 +165,7 @@ def _said(error: Exception, repository: str, revision: str, name: str = "") -> M
         return ModelNotInstalled(f"{what} has no {name}")
     reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     of = f"{name} of {what}" if name else what
-    kept = "; run the command again: what was fetched is kept" if name else ""
+    kept = "; run the command again: files that came whole are kept" if name else ""
     return ModelNotInstalled(
         f"{of} cannot be fetched from {place}: {type(error).__name__}: {reason[:200]}{kept}"
     )

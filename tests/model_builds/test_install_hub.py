@@ -379,6 +379,19 @@ def test_a_file_that_differs_from_its_hash_is_refused_and_nothing_is_installed(
     assert loaded().dimensions == 24, "the wrong file in the package's cache is fetched again"
 
 
+def test_a_file_that_came_whole_before_a_run_failed_is_not_fetched_again(
+    put: Callable[..., Repository], hub: Hub
+) -> None:
+    repository = put(sentence_transformer(), served={"tokenizer.json": b"other"})
+    with pytest.raises(EmbeddingError, match=r"tokenizer\.json .* differs"):
+        install()
+    repository.served.clear()
+    hub.asked.clear()
+    install()
+    fetched = [path for method, path, _ in hub.asked if method == "GET" and "api" not in path]
+    assert [path.rpartition("/")[2] for path in fetched] == ["tokenizer.json"]
+
+
 def test_a_cache_that_holds_the_files_by_links_is_used_and_stays(
     put: Callable[..., Repository], hub: Hub, tmp_path: Path
 ) -> None:
