@@ -171,7 +171,7 @@ def _embedder(job: _Job) -> Path:
     files = fetch(job.published, settings_files(job.published.files))
     described = describe(files)
     if described.kind == "static":
-        return _static(job, described)
+        return _static(job, described, files)
     weights = next((n for n in _WEIGHTS if job.published.has(described.folder + n)), None)
     reason = why_not(described.config) if described.config else "config.json is missing"
     if weights and not reason:
@@ -179,7 +179,7 @@ def _embedder(job: _Job) -> Path:
     graph = next((name for name in _GRAPHS if job.published.has(name)), None)
     if graph is None:
         raise EmbeddingError(_no_weights(job, reason))
-    return _from_graph(job, described, graph)
+    return _from_graph(job, described, files, graph)
 
 
 def _from_weights(
@@ -212,7 +212,7 @@ def _from_weights(
     return _recorded(job, built, "encoder", made, {**files, **fetched})
 
 
-def _from_graph(job: _Job, described: Description, graph: str) -> Path:
+def _from_graph(job: _Job, described: Description, files: Mapping[str, Path], graph: str) -> Path:
     """The repository's own graph; there is nothing to compare it with."""
     tokenizer = _tokenizer_name(job, described.folder)
     fetched = _fetch(job, [*_graph_files(job, graph), tokenizer])
@@ -226,10 +226,10 @@ def _from_graph(job: _Job, described: Description, graph: str) -> Path:
     vectors = model.embed_documents(that_fit(model, TEXTS))
     if len(np.unique(vectors.round(4), axis=0)) < len(vectors):
         raise EmbeddingError(f"{graph} of {job.name} gives two texts one vector")
-    return _recorded(job, built, "encoder", f"{graph} of the repository", fetched)
+    return _recorded(job, built, "encoder", f"{graph} of the repository", {**files, **fetched})
 
 
-def _static(job: _Job, described: Description) -> Path:
+def _static(job: _Job, described: Description, files: Mapping[str, Path]) -> Path:
     weights = f"{described.folder}model.safetensors"
     tokenizer = _tokenizer_name(job, described.folder)
     if job.options.said():
@@ -240,7 +240,8 @@ def _static(job: _Job, described: Description) -> Path:
     for name in (weights, tokenizer):
         shutil.copyfile(fetched[name], built / name.rpartition("/")[2])
     load_model2vec(built).embed_documents(TEXTS)
-    return _recorded(job, built, "static", "word vectors of the repository", fetched)
+    made = "word vectors of the repository"
+    return _recorded(job, built, "static", made, {**files, **fetched})
 
 
 def _reranker(job: _Job) -> Path:

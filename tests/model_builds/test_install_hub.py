@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import published_encoders
 import pytest
 from command import run_here, run_in_own_process
@@ -503,6 +504,26 @@ def test_what_cannot_be_converted_is_said_in_a_line(
     assert "\n" not in str(error.value)
     assert not hub_directory(NAME).exists()
     assert [path.name for path in hub_directory(NAME).parent.iterdir()] == []
+
+
+@pytest.mark.parametrize("place", ["../../secret", "absolute", "not there"])
+def test_a_graph_that_reads_a_file_elsewhere_is_refused(
+    put: Callable[..., Repository], place: str
+) -> None:
+    secret = hub_directory(NAME).parent / "secret"  # the folder is made in one beside it
+    secret.parent.mkdir(parents=True)
+    secret.write_bytes(bytes(100_000))
+    place = str(secret) if place == "absolute" else place
+    files = with_graph(external=True)
+    graph = onnx.load_from_string(files["onnx/model.onnx"])
+    for tensor in graph.graph.initializer:
+        for entry in tensor.external_data:
+            entry.value = place if entry.key == "location" else entry.value
+    put(files | {"onnx/model.onnx": graph.SerializeToString()})
+    with pytest.raises(EmbeddingError, match="cannot load") as error:
+        install()
+    assert "\n" not in str(error.value)
+    assert not hub_directory(NAME).exists()
 
 
 def test_weights_whose_numbers_are_wrong_are_refused(put: Callable[..., Repository]) -> None:
