@@ -1,4 +1,4 @@
-"""One ONNX file from a BERT encoder's published weights (safetensors), without torch.
+"""One ONNX file from a BERT-like encoder's published weights (safetensors), without torch.
 
 Most products are of integers, which takes half the time: each token's inputs are rounded by their
 own largest value and each output's weights by theirs, so that a vector does not depend on the other
@@ -19,19 +19,16 @@ Formulas: Devlin et al., BERT, 2018 (post-norm transformer encoder, exact GELU).
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from model_builds import onnx_file
-from operators.embedding.protocol import EmbeddingError
+from model_builds.encoder_weights import DISTANCES, Array, Encoder, distance_bias, read_encoder
 
 Arithmetic = Literal["int8", "uint8", "signed", "fp32"]
-Array = npt.NDArray[Any]
 
 _OPSET = 20  # the first with Gelu
 _IR_VERSION = 9
@@ -59,26 +56,14 @@ def convert_bert(
 
     Args:
         config: the model's config.json.
-        weights: its model.safetensors.
+        weights: its model.safetensors, or the model.safetensors.index.json of its shards.
         out: the ONNX file to write.
         arithmetic: ``int8``, ``uint8``, ``signed`` or, for comparison, ``fp32``.
 
     Raises:
-        EmbeddingError: the architecture is not a BERT encoder with exact GELU.
+        EmbeddingError: the architecture is not that of :mod:`model_builds.encoder_weights`.
     """
-    from safetensors.numpy import load_file
-
-    settings = json.loads(config.read_text("utf-8"))
-    wanted = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
-    for key, value in wanted.items():
-        if settings.get(key, value) != value:
-            raise EmbeddingError(f"cannot convert a model whose {key} is {settings[key]!r}")
-    tensors = {
-        name.removeprefix("bert."): tensor.astype(np.float32)
-        for name, tensor in load_file(weights).items()
-        if tensor.dtype.kind == "f"
-    }
-    out.write_bytes(_encoder(settings, tensors, arithmetic))
+    out.write_bytes(encoder_graph(read_encoder(config, weights), arithmetic))
 
 
 @dataclass
@@ -134,23 +119,26 @@ def _rounded_weights(matrix: Array, axis: int) -> tuple[Array, Array]:
     return np.clip(np.round(matrix / step), -127, 127).astype(np.int8), step
 
 
-def _encoder(settings: dict[str, Any], tensors: dict[str, Array], arithmetic: Arithmetic) -> bytes:
-    hidden = int(settings["hidden_size"])
-    heads = int(settings["num_attention_heads"])
+def encoder_graph(encoder: Encoder, arithmetic: Arithmetic) -> bytes:
+    """The bytes of the ONNX file of an encoder."""
+    hidden, heads = encoder.hidden, encoder.heads
     graph = _Graph(arithmetic)
     graph.constant("split_heads", np.array([0, 0, heads, hidden // heads], np.int64))
     graph.constant("join_heads", np.array([0, 0, hidden], np.int64))
     _mask_bias(graph)
-    states = _embeddings(graph, tensors, settings)
-    for number in range(int(settings["num_hidden_layers"])):
-        states = _layer(graph, tensors, settings, number, states)
-    graph.add("Identity", [states], "last_hidden_state")
-    inputs = [
-        onnx_file.value_info(name, onnx_file.INT64, ["batch", "tokens"])
-        for name in ("input_ids", "attention_mask")
-    ]
+    states = _embeddings(graph, encoder)
+    if DISTANCES in encoder.tensors:
+        _distance_bias(graph, encoder)
+    for number in range(encoder.layers):
+        states = _layer(graph, encoder, number, states)
     shape: list[int | str] = ["batch", "tokens", hidden]
-    outputs = [onnx_file.value_info("last_hidden_state", onnx_file.FLOAT, shape)]
+    if encoder.has_head:
+        out, shape = _score(graph, encoder, states), ["batch", 1]
+    else:
+        out = graph.add("Identity", [states], "last_hidden_state")
+    names = ["input_ids", "attention_mask", *(["token_type_ids"] if encoder.types else [])]
+    inputs = [onnx_file.value_info(n, onnx_file.INT64, ["batch", "tokens"]) for n in names]
+    outputs = [onnx_file.value_info(out, onnx_file.FLOAT, shape)]
     return onnx_file.model(
         graph.nodes,
         graph.constants.values(),
@@ -160,6 +148,16 @@ def _encoder(settings: dict[str, Any], tensors: dict[str, Array], arithmetic: Ar
         opset=_OPSET,
         ir_version=_IR_VERSION,
     )
+
+
+def _score(graph: _Graph, encoder: Encoder, states: str) -> str:
+    """The score of a cross-encoder, (batch, 1), of the first token's state."""
+    graph.constant("first", np.array(0))
+    graph.add("Gather", [states, "first"], "of_pair", axis=1)
+    dense = _linear(graph, encoder.tensors, "of_pair", "head.dense", None)
+    graph.add("Tanh", [dense], "head.activated")
+    score = _linear(graph, encoder.tensors, "head.activated", "head.out", None)
+    return graph.add("Identity", [score], "logits")
 
 
 def _mask_bias(graph: _Graph) -> None:
@@ -173,7 +171,8 @@ def _mask_bias(graph: _Graph) -> None:
     graph.add("Mul", ["padding", "never"], "mask_bias")
 
 
-def _embeddings(graph: _Graph, tensors: dict[str, Array], settings: dict[str, Any]) -> str:
+def _embeddings(graph: _Graph, encoder: Encoder) -> str:
+    tensors = encoder.tensors
     words = tensors["embeddings.word_embeddings.weight"]
     if graph.arithmetic == "fp32":
         graph.constant("words", words)
@@ -188,20 +187,39 @@ def _embeddings(graph: _Graph, tensors: dict[str, Array], settings: dict[str, An
     # One text a sequence: every token has type 0, so that its vector joins the positions'.
     positions = tensors["embeddings.position_embeddings.weight"]
     types = tensors["embeddings.token_type_embeddings.weight"]
-    graph.constant("positions", positions + types[0])
+    graph.constant("positions", positions if encoder.types else positions + types[0])
     graph.constant("zero", np.array([0], np.int64))
     graph.add("Shape", ["input_ids"], "length", start=1, end=2)
     graph.add("Slice", ["positions", "zero", "length", "zero"], "position_vectors")
     total = graph.add("Add", ["word_vectors", "position_vectors"], "embedded")
-    return _norm(graph, tensors, settings, total, "embeddings.LayerNorm")
+    if encoder.types:
+        graph.constant("types", types)
+        graph.add("Gather", ["types", "token_type_ids"], "type_vectors", axis=0)
+        total = graph.add("Add", [total, "type_vectors"], "embedded_with_types")
+    return _norm(graph, encoder, total, "embeddings.LayerNorm")
 
 
-def _layer(
-    graph: _Graph, tensors: dict[str, Array], settings: dict[str, Any], number: int, states: str
-) -> str:
-    at = f"encoder.layer.{number}"
+def _distance_bias(graph: _Graph, encoder: Encoder) -> None:
+    """Add to the mask what each head makes of the distance between two tokens."""
+    graph.constant("distances", distance_bias(encoder))
+    graph.constant("middle", np.array(encoder.positions - 1))
+    graph.constant("start", np.array(0))
+    graph.constant("by_one", np.array(1))
+    graph.constant("column", np.array([1]))
+    graph.add("Squeeze", ["length"], "count")
+    graph.add("Range", ["start", "count", "by_one"], "places")
+    graph.add("Unsqueeze", ["places", "column"], "rows")
+    graph.add("Sub", ["places", "rows"], "away")
+    graph.add("Add", ["away", "middle"], "away_from_first")
+    graph.add("Gather", ["distances", "away_from_first"], "distance_bias", axis=1)
+    graph.add("Add", ["mask_bias", "distance_bias"], "pair_bias")
+
+
+def _layer(graph: _Graph, encoder: Encoder, number: int, states: str) -> str:
+    tensors, at = encoder.tensors, f"encoder.layer.{number}"
+    bias = "pair_bias" if DISTANCES in tensors else "mask_bias"
     # The attention's 1/sqrt(d) is folded into the query weights.
-    scale = (int(settings["hidden_size"]) // int(settings["num_attention_heads"])) ** -0.5
+    scale = (encoder.hidden // encoder.heads) ** -0.5
     parts = (("query", _SIGNED, scale), ("key", _SIGNED, 1.0), ("value", None, 1.0))
     for part, rounding, factor in parts:
         name = f"{at}.attention.self.{part}"
@@ -212,7 +230,7 @@ def _layer(
     self_at = f"{at}.attention.self"
     by_head = {part: f"{self_at}.{part}.by_head" for part in ("query", "key", "value")}
     graph.add("MatMul", [by_head["query"], by_head["key"]], f"{self_at}.scores")
-    graph.add("Add", [f"{self_at}.scores", "mask_bias"], f"{self_at}.masked")
+    graph.add("Add", [f"{self_at}.scores", bias], f"{self_at}.masked")
     graph.add("Softmax", [f"{self_at}.masked"], f"{self_at}.shares", axis=-1)
     graph.add("MatMul", [f"{self_at}.shares", by_head["value"]], f"{self_at}.mixed")
     graph.add("Transpose", [f"{self_at}.mixed"], f"{self_at}.rows", perm=[0, 2, 1, 3])
@@ -220,14 +238,14 @@ def _layer(
     joined, out = f"{self_at}.joined", f"{at}.attention.output.dense"
     attended = _linear(graph, tensors, joined, out, _SIGNED)
     graph.add("Add", [attended, states], f"{at}.attended")
-    normed = _norm(graph, tensors, settings, f"{at}.attended", f"{at}.attention.output.LayerNorm")
+    normed = _norm(graph, encoder, f"{at}.attended", f"{at}.attention.output.LayerNorm")
     wide = _linear(
         graph, tensors, normed, f"{at}.intermediate.dense", _SIGNED, sizes=_sizes(tensors, normed)
     )
     graph.add("Gelu", [wide], f"{at}.activated")
     narrow = _linear(graph, tensors, f"{at}.activated", f"{at}.output.dense", _ACTIVATED)
     graph.add("Add", [narrow, normed], f"{at}.sum")
-    return _norm(graph, tensors, settings, f"{at}.sum", f"{at}.output.LayerNorm")
+    return _norm(graph, encoder, f"{at}.sum", f"{at}.output.LayerNorm")
 
 
 def _linear(
@@ -272,10 +290,9 @@ def _sizes(tensors: dict[str, Array], norm: str) -> Array:
     return np.maximum(np.abs(bias) + np.float32(3) * np.abs(gain), np.float32(1e-9))
 
 
-def _norm(
-    graph: _Graph, tensors: dict[str, Array], settings: dict[str, Any], states: str, name: str
-) -> str:
+def _norm(graph: _Graph, encoder: Encoder, states: str, name: str) -> str:
+    tensors = encoder.tensors
     gain = graph.constant(f"{name}.weight", tensors[f"{name}.weight"])
     bias = graph.constant(f"{name}.bias", tensors[f"{name}.bias"])
-    epsilon = float(settings["layer_norm_eps"])
-    return graph.add("LayerNormalization", [states, gain, bias], name, axis=-1, epsilon=epsilon)
+    parts = [states, gain, bias]
+    return graph.add("LayerNormalization", parts, name, axis=-1, epsilon=encoder.epsilon)

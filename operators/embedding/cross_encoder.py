@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from operators.embedding.hub_models import installed_reranker
 from operators.embedding.onnx import open_session
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, readable
 from operators.embedding.registry import own_model
@@ -64,7 +65,8 @@ def load_reranker(name: str) -> Reranker:
     """Load a reranker by its name.
 
     Args:
-        name: ``onnx:DIR``, ``python:MODULE:FUNCTION`` (a function of your own without arguments
+        name: ``onnx:DIR``, ``hf:ORG/NAME`` (installed by ``crosscorpus models install hf:ORG/NAME
+            --reranker``), ``python:MODULE:FUNCTION`` (a function of your own without arguments
             that returns the reranker), or the name that a package registers.
 
     Raises:
@@ -74,16 +76,28 @@ def load_reranker(name: str) -> Reranker:
     """
     kind, _, rest = name.partition(":")
     if kind == "onnx" and rest:
-        directory = Path(rest).expanduser()
-        for file in ("model.onnx", "tokenizer.json"):
-            if not (directory / file).is_file():
-                raise ModelNotInstalled(f"{str(directory)!r} has no {file}")
-        tokenizer, _ = read_tokenizer(directory / "tokenizer.json")
-        tokenizer.enable_truncation(MAX_TOKENS, strategy="only_second")
-        return CrossEncoder(name, open_session(directory / "model.onnx"), tokenizer)
+        return read_reranker(Path(rest).expanduser(), name)
+    if kind == "hf" and rest:
+        directory, record = installed_reranker(name)
+        return read_reranker(directory, name, record.max_tokens)
     found: Reranker = own_model("rerankers", name)
     if not callable(found):
         raise EmbeddingError(
             f"{name}: its {type(found).__name__} cannot be called with pairs (question, passage)"
         )
     return found
+
+
+def read_reranker(directory: Path, name: str, max_tokens: int = MAX_TOKENS) -> CrossEncoder:
+    """Load a directory with ``model.onnx`` and ``tokenizer.json``.
+
+    Raises:
+        ModelNotInstalled: a file is missing.
+        EmbeddingError: the model does not load.
+    """
+    for file in ("model.onnx", "tokenizer.json"):
+        if not (directory / file).is_file():
+            raise ModelNotInstalled(f"{str(directory)!r} has no {file}")
+    tokenizer, _ = read_tokenizer(directory / "tokenizer.json")
+    tokenizer.enable_truncation(max_tokens, strategy="only_second")
+    return CrossEncoder(name, open_session(directory / "model.onnx"), tokenizer)

@@ -69,6 +69,9 @@ class ModelSettings(BaseModel):
     max_tokens: int = Field(ge=8)
     """The model's window in word-pieces, its markers ([CLS], [SEP]) and a prefix included."""
     dimensions: int = Field(ge=1)
+    graph_dimensions: int = Field(default=0, ge=0)
+    """Of which the first ``dimensions`` are kept, for a model that is trained so (Kusupati et al.,
+    Matryoshka, NeurIPS 2022); 0: the graph gives ``dimensions``."""
     batch_tokens: int = Field(default=0, ge=0)
     """Word-pieces run at once; 0: one text at a time. Only for a graph with independent rows."""
     origin: str = ""
@@ -204,7 +207,9 @@ class DirectoryEmbedder(WordPieces):
                 f"the model {self.model!r} failed on {width} word-pieces; is its max_tokens right?"
                 f" {str(error).splitlines()[0][:200]}"
             ) from error
-        return self._pool(states, [len(sequence) for sequence in sequences])
+        pooled = self._pool(states, [len(sequence) for sequence in sequences])
+        whole = pooled.shape[1:] == (self.settings.graph_dimensions,)
+        return np.ascontiguousarray(pooled[:, : self.dimensions]) if whole else pooled
 
     def _pool(self, states: npt.NDArray[Any], counts: Sequence[int]) -> Vectors:
         if self.settings.pooling == "none":
@@ -242,6 +247,8 @@ def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmb
     parts = settings.model_dump(
         include={"pooling", "normalise", "query_prefix", "document_prefix", "max_tokens"}
     )
+    if settings.graph_dimensions:
+        parts["dimensions"] = settings.dimensions
     embedder = DirectoryEmbedder(
         model=name,
         space=space_fingerprint(parts | {"files": weights}),

@@ -8,9 +8,10 @@ from operators.embedding.protocol import Embedder, EmbeddingError, ModelNotInsta
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.foundation.plugins import own_object, plugin_names
 
+_EMBEDDERS = ("minilm", "static", "onnx:DIR", "model2vec:DIR", "hf:ORG/NAME", "openai:MODEL@URL")
 _OURS = {
-    "embedders": ("embedding model", ("minilm", "static", "onnx:DIR", "openai:MODEL@URL")),
-    "rerankers": ("reranker", ("onnx:DIR",)),
+    "embedders": ("embedding model", _EMBEDDERS),
+    "rerankers": ("reranker", ("onnx:DIR", "hf:ORG/NAME")),
 }
 """What is in each group of packages' models, and the names that need no package."""
 
@@ -23,6 +24,8 @@ def load_embedder(name: str) -> Embedder:
             ``crosscorpus models install``), ``minilm-fp32`` (as an earlier version installed it),
             ``static`` (wordllama, extra ``static``),
             ``onnx:DIR`` (any model directory, see :mod:`operators.embedding.onnx`),
+            ``model2vec:DIR`` (static vectors, see :mod:`operators.embedding.static`),
+            ``hf:ORG/NAME`` (installed once by ``crosscorpus models install hf:ORG/NAME``),
             ``openai:MODEL@URL`` (an OpenAI-compatible endpoint), ``python:MODULE:FUNCTION`` (a
             function of your own without arguments that returns an
             :class:`operators.embedding.protocol.Embedder`), or the name that a package registers
@@ -46,6 +49,14 @@ def load_embedder(name: str) -> Embedder:
         from operators.embedding.onnx import load_directory
 
         return load_directory(Path(rest).expanduser())
+    if kind == "model2vec" and rest:
+        from operators.embedding.static import load_model2vec
+
+        return load_model2vec(Path(rest).expanduser())
+    if kind == "hf" and rest:
+        from operators.embedding.hub_models import load_hub_model
+
+        return load_hub_model(name)
     if kind == "openai" and rest:
         from operators.embedding.openai import load_openai
 

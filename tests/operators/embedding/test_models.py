@@ -71,7 +71,7 @@ def test_a_function_of_a_module_or_of_a_package_loads_a_model(
 
 @pytest.mark.parametrize("name", ["minlm", "onnx:", "onnx", "openai:", "", "static:x"])
 def test_an_unknown_name_is_an_error_that_names_the_nearest_or_the_known_ones(name: str) -> None:
-    said = "did you mean 'minilm'" if name == "minlm" else r"did you mean|known: minilm"
+    said = "did you mean 'minilm'" if name == "minlm" else r"did you mean|known: .*minilm"
     with pytest.raises(UnknownName, match=said):
         load_embedder(name)
 

@@ -1,0 +1,487 @@
+"""A model of a hub, installed once into the data directory: ``models install hf:ORG/NAME``.
+
+Of a BERT-like encoder it makes a graph in integers out of the published weights, and compares the
+vectors with those of a plain encoder. Of others it takes the ONNX file of the repository as it is.
+The directory gets its final name only when it is complete.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from model_builds.bert_to_onnx import Arithmetic, encoder_graph
+from model_builds.encoder_weights import Encoder, read_encoder, why_not
+from model_builds.hub import PICKLES, Published, fetch, look_up
+from model_builds.install_minilm import Say, locked
+from model_builds.integer_model import (
+    Parts,
+    build_in_integers,
+    converted,
+    that_fit,
+    write_settings,
+)
+from model_builds.reference import hidden_states, score
+from model_builds.sentence_transformer import (
+    Description,
+    describe,
+    positions,
+    read_object,
+    settings_files,
+)
+from operators.embedding.cross_encoder import MAX_TOKENS, read_reranker
+from operators.embedding.hub_models import (
+    RECORD_FILE,
+    HubRecord,
+    Kind,
+    check_record,
+    hub_directory,
+    is_of,
+    read_record,
+    split_name,
+)
+from operators.embedding.onnx import (
+    ModelSettings,
+    load_directory,
+    open_session,
+)
+from operators.embedding.protocol import (
+    EmbeddingError,
+    ModelNotInstalled,
+    Vectors,
+    file_sha256,
+    unit,
+)
+from operators.embedding.static import load_model2vec
+from operators.embedding.word_pieces import read_tokenizer
+
+TEXTS = (
+    "why is the cache flushed twice?",
+    "def flush(self) -> None:\n    self._dirty = False  # nothing left to write",
+    "The wallet refuses to sign when the fee rate is above the maximum.",
+    "Die Warteschlange wird geleert, bevor der Dienst endet.",
+    "Bake the apples for half an hour. " * 4,
+)
+"""What a converted model is compared on."""
+
+LEAST_COSINE = 0.98
+"""Of integers to floating point, on each of ``TEXTS``; below it the graph stays in fp32."""
+
+_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+_GRAPHS = ("onnx/model.onnx", "model.onnx")
+_TWO_GIGABYTES = 2_000_000_000
+"""What one ONNX file can hold."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user says of a model beside its own files; None: what they say."""
+
+    pooling: Literal["mean", "cls"] | None = None
+    query_prefix: str | None = None
+    document_prefix: str | None = None
+    dimensions: int | None = None
+
+    def said(self) -> dict[str, str | int]:
+        """Those that are given."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+_NO_OPTIONS = Options()
+
+
+def install_hub(
+    name: str,
+    *,
+    reranker: bool = False,
+    options: Options = _NO_OPTIONS,
+    home: Path | None = None,
+    say: Say = lambda _: None,
+) -> Path:
+    """Install ``hf:ORG/NAME[@REVISION]`` unless it is there and complete; repair it if damaged.
+
+    Args:
+        name: without a revision, what is installed stays, whatever the hub has by now.
+        reranker: it is a cross-encoder.
+        options: what the repository's files do not say, or say otherwise.
+        home: the data directory; default: :func:`operators.foundation.data_dir.data_home`.
+        say: called with one line of progress at a time.
+
+    Returns:
+        The model's directory.
+
+    Raises:
+        ModelNotInstalled: the repository cannot be had.
+        EmbeddingError: it holds no model that this program can take; says why.
+    """
+    repository, revision = split_name(name)
+    directory = hub_directory(repository, reranker=reranker, home=home)
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with locked(directory.parent.parent.parent / ".lock", say):
+            record = _complete(directory)
+            as_asked = record is not None and options.said() in ({}, record.options)
+            if record and as_asked and is_of(record, revision):
+                say(f"hf:{repository} is installed at {record.revision[:12]} in {directory}")
+                return directory
+            for left_over in directory.parent.glob(".hub-*"):  # of a run that was killed
+                shutil.rmtree(left_over, ignore_errors=True)
+            published = look_up(repository, revision)
+            with tempfile.TemporaryDirectory(prefix=".hub-", dir=directory.parent) as work:
+                job = _Job(published, revision, options, Path(work), say)
+                built = _reranker(job) if reranker else _embedder(job)
+                if directory.exists():
+                    directory.rename(Path(work) / "before")
+                built.rename(directory)
+    except OSError as error:
+        raise ModelNotInstalled(f"cannot write {str(directory)!r}: {error.strerror}") from error
+    say(f"hf:{repository} is installed at {published.commit[:12]} in {directory}")
+    return directory
+
+
+@dataclass(frozen=True)
+class _Job:
+    published: Published
+    asked: str
+    options: Options
+    work: Path
+    say: Say
+
+    @property
+    def name(self) -> str:
+        return f"hf:{self.published.repository}"
+
+
+def _complete(directory: Path) -> HubRecord | None:
+    try:
+        record = read_record(directory)
+        check_record(directory, record)
+    except EmbeddingError:
+        return None
+    return record
+
+
+def _embedder(job: _Job) -> Path:
+    files = fetch(job.published, settings_files(job.published.files))
+    described = describe(files)
+    if described.kind == "static":
+        return _static(job, described, files)
+    weights = next((n for n in _WEIGHTS if job.published.has(described.folder + n)), None)
+    reason = why_not(described.config) if described.config else "config.json is missing"
+    if weights and not reason:
+        return _from_weights(job, described, files, described.folder + weights)
+    graph = next((name for name in _GRAPHS if job.published.has(name)), None)
+    if graph is None:
+        raise EmbeddingError(_no_weights(job, reason))
+    return _from_graph(job, described, files, graph)
+
+
+def _from_weights(
+    job: _Job, described: Description, files: Mapping[str, Path], weights: str
+) -> Path:
+    """The graph in integers, or in fp32 where these are too far from the reference."""
+    folder = described.folder
+    wanted = [weights, _tokenizer_name(job, folder)]
+    fetched = _fetch_weights(job, weights, wanted[1])
+    job.say("converting to ONNX, and checking")
+    encoder = read_encoder(files[f"{folder}config.json"], fetched[weights])
+    tokenizer = fetched[wanted[1]]
+    settings = _settings(job, described, encoder.hidden, encoder.positions, tokenizer)
+    parts = Parts(encoder, tokenizer, settings)
+    built, made = build_in_integers(parts, job.work), "converted from safetensors, in integers"
+    least = cosine_to_reference(built, parts)
+    if least < LEAST_COSINE:
+        if _is_large(encoder):
+            raise EmbeddingError(
+                f"cannot convert {job.name}: in integers its cosine is {least:.3f}"
+            )
+        job.say(f"in integers the cosine to the reference is {least:.3f}: it stays in fp32")
+        built, made = converted(parts, job.work / "fp32", "fp32"), "converted from safetensors"
+        least = cosine_to_reference(built, parts)
+    if not least >= LEAST_COSINE:
+        raise EmbeddingError(
+            f"cannot convert {job.name}: its cosine to the reference is {least:.3f}"
+        )
+    job.say(f"the cosine to the reference is at least {least:.4f} on {len(TEXTS)} texts")
+    return _recorded(job, built, "encoder", made, {**files, **fetched})
+
+
+def _from_graph(job: _Job, described: Description, files: Mapping[str, Path], graph: str) -> Path:
+    """The repository's own graph; there is nothing to compare it with."""
+    tokenizer = _tokenizer_name(job, described.folder)
+    fetched = _fetch(job, [*_graph_files(job, graph), tokenizer])
+    built = _folder(job, fetched, graph, tokenizer)
+    hidden = _dimensions(built / "model.onnx", described.config)
+    most = positions(described.config)
+    settings = _settings(job, described, hidden, most, built / "tokenizer.json")
+    hashes = {path.name: file_sha256(path) for path in built.iterdir()}
+    write_settings(built, settings.model_copy(update={"files": hashes}))
+    model = load_directory(built)
+    vectors = model.embed_documents(that_fit(model, TEXTS))
+    if len(np.unique(vectors.round(4), axis=0)) < len(vectors):
+        raise EmbeddingError(f"{graph} of {job.name} gives two texts one vector")
+    return _recorded(job, built, "encoder", f"{graph} of the repository", {**files, **fetched})
+
+
+def _static(job: _Job, described: Description, files: Mapping[str, Path]) -> Path:
+    weights = f"{described.folder}model.safetensors"
+    tokenizer = _tokenizer_name(job, described.folder)
+    if job.options.said():
+        raise EmbeddingError("a model of word vectors takes no options")
+    fetched = _fetch(job, [weights, tokenizer])
+    built = job.work / "static"
+    built.mkdir()
+    for name in (weights, tokenizer):
+        shutil.copyfile(fetched[name], built / name.rpartition("/")[2])
+    load_model2vec(built).embed_documents(TEXTS)
+    made = "word vectors of the repository"
+    return _recorded(job, built, "static", made, {**files, **fetched})
+
+
+def _reranker(job: _Job) -> Path:
+    if job.options.said():
+        raise EmbeddingError("a reranker takes no options")
+    files = fetch(job.published, settings_files(job.published.files))
+    config = read_object(files, "config.json")
+    weights = next((name for name in _WEIGHTS if job.published.has(name)), None)
+    graph = next((name for name in _GRAPHS if job.published.has(name)), None)
+    reason = why_not(config, head=True) if config else "config.json is missing"
+    if weights and not reason:
+        return _reranker_from_weights(job, files, weights)
+    if graph is None:
+        raise EmbeddingError(_no_weights(job, reason))
+    tokenizer = _tokenizer_name(job, "")
+    fetched = _fetch(job, [*_graph_files(job, graph), tokenizer])
+    built = _folder(job, fetched, graph, tokenizer)
+    most = _room_for_pairs(files, positions(config))
+    _scores(job, built, most)
+    made = f"{graph} of the repository"
+    return _recorded(job, built, "reranker", made, {**files, **fetched}, max_tokens=most)
+
+
+def _reranker_from_weights(job: _Job, files: Mapping[str, Path], weights: str) -> Path:
+    """The graph in the integers that this machine multiplies right, or in fp32."""
+    tokenizer = _tokenizer_name(job, "")
+    fetched = _fetch_weights(job, weights, tokenizer)
+    job.say("converting to ONNX, and checking")
+    encoder = read_encoder(files["config.json"], fetched[weights], head=True)
+    most = _room_for_pairs(files, encoder.positions)
+    expected = _reference_scores(encoder, fetched[tokenizer], most)
+    found: dict[Arithmetic, list[float]] = {}
+    kinds: tuple[Arithmetic, ...] = ("int8", "uint8", "fp32")
+    for arithmetic in kinds[: 2 if _is_large(encoder) else 3]:
+        built = job.work / arithmetic
+        built.mkdir()
+        (built / "model.onnx").write_bytes(encoder_graph(encoder, arithmetic))
+        shutil.copyfile(fetched[tokenizer], built / "tokenizer.json")
+        found[arithmetic] = _scores(job, built, most)
+        close = float(np.corrcoef(expected, found[arithmetic])[0, 1])
+        if arithmetic != "int8" and close >= LEAST_COSINE:
+            break
+    else:
+        raise EmbeddingError(f"cannot convert {job.name}: its scores correlate {close:.3f} only")
+    if arithmetic == "uint8" and found["int8"] == found["uint8"]:
+        built = job.work / "int8"  # signed products do not overflow here, and are quicker
+    job.say(f"the scores of {len(expected)} pairs correlate {close:.4f} with the reference")
+    made = "converted from safetensors" + (", in integers" if arithmetic == "uint8" else "")
+    return _recorded(job, built, "reranker", made, {**files, **fetched}, max_tokens=most)
+
+
+def _is_large(encoder: Encoder) -> bool:
+    """Whether the numbers of an encoder in fp32 are too many for one ONNX file."""
+    return sum(each.nbytes for each in encoder.tensors.values()) > _TWO_GIGABYTES
+
+
+def _room_for_pairs(files: Mapping[str, Path], most: int) -> int:
+    longest = read_object(files, "tokenizer_config.json").get("model_max_length")
+    return min([MAX_TOKENS, *(int(each) for each in (longest, most) if each and each > 0)])
+
+
+def _pairs() -> list[tuple[str, str]]:
+    return [(question, text) for question in TEXTS for text in TEXTS]
+
+
+def _scores(job: _Job, directory: Path, most: int) -> list[float]:
+    """The scores of pairs of ``TEXTS``, each one number, not all the same; a long one fits too."""
+    reranker = read_reranker(directory, job.name, most)
+    scores = reranker(_pairs())
+    reranker([(TEXTS[0], TEXTS[1] * 200)])
+    if len({*scores}) == 1:
+        raise EmbeddingError(f"{job.name} gives every passage one score")
+    return scores
+
+
+def _reference_scores(encoder: Encoder, tokenizer: Path, most: int) -> list[float]:
+    read, _ = read_tokenizer(tokenizer)
+    read.enable_truncation(most, strategy="only_second")
+    encodings = [read.encode(*pair) for pair in _pairs()]
+    return [score(encoder, each.ids, each.type_ids) for each in encodings]
+
+
+def _settings(
+    job: _Job, described: Description, hidden: int, most: int, tokenizer: Path
+) -> ModelSettings:
+    """What ``crosscorpus.json`` says, of the repository's files and the user's options."""
+    options, published = job.options, job.published
+    pooling = options.pooling or described.pooling
+    if not pooling:
+        raise EmbeddingError(f"{job.name} does not say its pooling: add --pooling mean or cls")
+    windows = [size for size in (described.max_tokens, most) if size]
+    if not windows:
+        raise EmbeddingError(f"{job.name} does not say how many word-pieces it takes")
+    if described.lower_case and not _lowers(tokenizer):
+        raise EmbeddingError(f"cannot convert {job.name}: it wants texts in lower case")
+    query, document = (
+        described_as if said is None else said
+        for said, described_as in (
+            (options.query_prefix, described.query_prefix),
+            (options.document_prefix, described.document_prefix),
+        )
+    )
+    kept = options.dimensions or hidden
+    if not 0 < kept <= hidden or (kept < hidden and kept not in (described.matryoshka or [kept])):
+        known = ", ".join(map(str, described.matryoshka)) or f"1 to {hidden}"
+        raise EmbeddingError(f"{job.name} has no {kept} dimensions: {known}")
+    if kept < hidden and not described.matryoshka:
+        job.say(f"its files do not say that the first {kept} of {hidden} dimensions do alone")
+    job.say(
+        f"pooling {pooling}, {min(windows)} word-pieces, {kept} dimensions; before a question:"
+        f" {query!r}, before a document: {document!r}"
+    )
+    licence = f", {published.licence}" if published.licence else ""
+    return ModelSettings(
+        name=published.repository,
+        pooling=pooling,
+        query_prefix=query,
+        document_prefix=document,
+        max_tokens=min(windows),
+        dimensions=kept,
+        graph_dimensions=hidden if kept < hidden else 0,
+        origin=f"{job.name}@{published.commit}{licence}",
+    )
+
+
+def cosine_to_reference(directory: Path, parts: Parts) -> float:
+    """The least cosine of a directory's vectors of ``TEXTS`` to those of the plain encoder."""
+    model, (tokenizer, _) = load_directory(directory), read_tokenizer(parts.tokenizer)
+    texts = that_fit(model, TEXTS)
+    expected = np.stack(
+        [_reference(parts, tokenizer.encode(_prefixed(parts, t)).ids) for t in texts]
+    )
+    found = model.embed_documents(texts)
+    return float((found * unit(expected, "the reference")).sum(axis=1).min())
+
+
+def _reference(parts: Parts, ids: list[int]) -> Vectors:
+    encoder: Encoder = parts.encoder
+    states = hidden_states(encoder, ids)
+    pooled = states[0] if parts.settings.pooling == "cls" else states.mean(axis=0)
+    vector: Vectors = pooled[: parts.settings.dimensions].astype(np.float32)
+    return vector
+
+
+def _prefixed(parts: Parts, text: str) -> str:
+    return parts.settings.document_prefix + text
+
+
+def _lowers(tokenizer: Path) -> bool:
+    read, _ = read_tokenizer(tokenizer)
+    return bool(read.encode("The Cache").ids == read.encode("the cache").ids)
+
+
+def _dimensions(graph: Path, config: Mapping[str, Any]) -> int:
+    """The length of a graph's vectors, by the shape that it declares, else by config.json."""
+    outputs = {each.name: each.shape for each in open_session(graph).get_outputs()}
+    shape = outputs.get("last_hidden_state") or next(iter(outputs.values()))
+    if len(shape) != 3:
+        raise EmbeddingError(f"the graph gives {shape}, not states of tokens")
+    if isinstance(shape[-1], int):
+        return shape[-1]
+    return int(config.get("hidden_size") or config.get("n_embd") or config.get("dim") or 1)
+
+
+def _tokenizer_name(job: _Job, folder: str) -> str:
+    names = dict.fromkeys((f"{folder}tokenizer.json", "tokenizer.json", "onnx/tokenizer.json"))
+    for name in names:
+        if job.published.has(name):
+            return name
+    raise EmbeddingError(f"cannot convert {job.name}: it has no tokenizer.json")
+
+
+def _graph_files(job: _Job, graph: str) -> list[str]:
+    """A graph and the weights beside it, which it names."""
+    beside = (f"{graph}_data", f"{graph}.data")
+    return [graph, *(name for name in beside if job.published.has(name))]
+
+
+def _folder(job: _Job, fetched: Mapping[str, Path], graph: str, tokenizer: str) -> Path:
+    built = job.work / "graph"
+    built.mkdir()
+    for name in _graph_files(job, graph):
+        shutil.copyfile(fetched[name], built / name.rpartition("/")[2])
+    shutil.copyfile(fetched[tokenizer], built / "tokenizer.json")
+    return built
+
+
+def _fetch(job: _Job, names: list[str]) -> dict[str, Path]:
+    files = job.published.files
+    size = sum(files[name].size for name in names if name in files)
+    job.say(f"fetching {', '.join(names)} of {job.name} ({size / 1e6:.1f} MB)")
+    return fetch(job.published, names)
+
+
+def _fetch_weights(job: _Job, weights: str, tokenizer: str) -> dict[str, Path]:
+    """A safetensors file or the shards of an index, and the tokenizer."""
+    fetched = _fetch(job, [weights, tokenizer])
+    if weights.endswith(".index.json"):
+        folder = weights.rpartition("model.")[0]
+        shards = {
+            str(name) for name in (read_object(fetched, weights).get("weight_map") or {}).values()
+        }
+        fetched |= _fetch(job, sorted(f"{folder}{shard}" for shard in shards))
+    return fetched
+
+
+def _no_weights(job: _Job, reason: str) -> str:
+    files = job.published.files
+    has = "it has no onnx/model.onnx"
+    pickles = sorted(name for name in files if name.endswith(PICKLES))
+    if pickles and not any(name.endswith(".safetensors") for name in files):
+        return (
+            f"cannot take {job.name}: its weights are only in {pickles[0]}, which can run code when"
+            f" it is read, and {has}"
+        )
+    why = reason or "it has no model.safetensors"
+    return f"cannot convert {job.name}: {why}; and {has}"
+
+
+def _recorded(
+    job: _Job,
+    built: Path,
+    kind: Kind,
+    made: str,
+    fetched: Mapping[str, Path],
+    max_tokens: int = MAX_TOKENS,
+) -> Path:
+    """Write ``hub.json``."""
+    published = job.published
+    record = HubRecord(
+        repository=published.repository,
+        revision=published.commit,
+        asked=job.asked,
+        kind=kind,
+        made=made,
+        licence=published.licence,
+        options=job.options.said(),
+        fetched={name: file_sha256(path) for name, path in sorted(fetched.items())},
+        files={path.name: file_sha256(path) for path in sorted(built.iterdir())},
+        max_tokens=max_tokens,
+    )
+    (built / RECORD_FILE).write_text(record.model_dump_json(indent=2) + "\n", "utf-8")
+    return built
