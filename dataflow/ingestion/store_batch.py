@@ -6,8 +6,16 @@ from operators.embedding.protocol import EmbeddingError
 from operators.foundation.disk_dict import NoScratch
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import ModelMismatch
+from operators.postgres.write.document_classes import allow_document
 from operators.postgres.write.document_writer import RulesChanged
-from operators.sources.protocol import Document, ReadIssue, content_hash
+from operators.sources.protocol import (
+    ALLOWED,
+    Document,
+    ReadIssue,
+    content_hash,
+    document_frame,
+)
+from operators.sources.rights_rules import with_rights
 
 FAILURES_IN_A_ROW = 25
 """Documents; then not a document but the model is at fault, and the run ends."""
@@ -70,9 +78,26 @@ def _report_failure(run: Run, document: Document, error: Exception) -> None:
     passing = isinstance(error, EmbeddingError) or (
         isinstance(error, DatabaseError) and error.kind != "unfit_value"
     )
+    _allow(run, document)
     content = None if passing else content_hash(document)
     run.record_issue(document.key, "failed", reason, content)
     if run.failures_in_a_row >= FAILURES_IN_A_ROW:
         raise GaveUp(
             f"ended after {FAILURES_IN_A_ROW} documents in a row that could not be stored"
         ) from error
+
+
+def _allow(run: Run, document: Document) -> None:
+    """Have the stored version of a document that failed seen by those whom it names now."""
+    run.read_rights()
+    try:
+        said = with_rights(document_frame([document]), run.rights)
+        ((allowed, by),) = said.select("allowed", "allowed_by").iter_rows()
+    except Exception:  # a reader of the user's may give anything: nobody can read who may see it
+        if run.rights.text or f'"{ALLOWED}"' in str(document.metadata):
+            run.delete(*document.key[:2], [document.document_id])
+        return
+    try:
+        allow_document(run.store, document.key, allowed, by, run.rights.text)
+    except RulesChanged:
+        _allow(run, document)

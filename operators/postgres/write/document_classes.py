@@ -8,7 +8,7 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.schema.partitions import lock, lock_writers
 from operators.postgres.store import Connection, Store
 from operators.postgres.write import document_writer
-from operators.postgres.write.document_writer import keep_classes
+from operators.postgres.write.document_writer import RulesChanged, keep_classes
 from operators.postgres.write.source_ownership import source_kind
 from operators.postgres.write.term_statistics import Deltas, apply_deltas
 
@@ -101,6 +101,39 @@ def allow_source(
     store.forget_info()
     store.cache.callers.clear()
     return changed
+
+
+def allow_document(
+    store: Store, document: tuple[str, str, str], allowed: Sequence[str] | None, by: str | None,
+    rules: str,
+) -> None:  # fmt: skip
+    """Let ``allowed`` alone see the stored version of a document whose newer one was not stored.
+
+    It is stored again as soon as its source has a version that can be.
+
+    Args:
+        store: the open collection.
+        document: its corpus, repo and id.
+        allowed, by: as of :func:`operators.sources.rights_rules.with_rights`.
+        rules: the file that they come from.
+
+    Raises:
+        RulesChanged: the rules are others by now; nothing is changed.
+    """
+    now, key = access_class(allowed), str(document_writer.document_key(*document))
+    if allowed is not None:
+        keep_classes(store, {now: allowed})
+
+    def work(conn: Connection) -> None:
+        lock(conn, document_writer.RULES, alone=False)
+        if document_writer.rules_of(conn) != rules:
+            raise RulesChanged("the rights of the collection have changed meanwhile")
+        of = "documents WHERE document_key = %s"
+        if conn.execute(f"SELECT access FROM {of}", (key,)).fetchone() not in (None, (now,)):
+            move_documents(conn, corpus=document[0], places={key: (now, by)})
+            conn.execute("UPDATE documents SET content_hash = '' WHERE document_key = %s", (key,))
+
+    store.run(work)
 
 
 def move_documents(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ from ingesting import ingest_documents
 
 from dataflow import build_driver
 from dataflow.driver.retrieval_driver import RetrievalDriver
+from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.run import Progress
 from dataflow.ingestion.set_rights import set_rights
+from operators.embedding.protocol import EmbeddingError
 from operators.errors import CrosscorpusError, SearchError
 from operators.postgres.exchange.export_collection import export_collection
 from operators.postgres.exchange.import_collection import import_collection
@@ -23,6 +25,7 @@ from operators.postgres.inspect.verify import verify
 from operators.postgres.schema.caller_views import drop_views
 from operators.postgres.store import Store, drop_collection, open_store
 from operators.postgres.write import document_classes
+from operators.sources.protocol import Document, Source
 
 OPEN = "rules: [{allow: everyone}]"
 FOR_ANN = "rules: [{allow: everyone}, {allow: [ann], path: 'secret/'}]"
@@ -254,3 +257,39 @@ def test_what_a_caller_sees_is_no_way_to_ask_as_another(
 def test_a_caller_who_has_no_name_is_an_error(driver: RetrievalDriver, name: Any) -> None:
     with pytest.raises(CrosscorpusError, match="principals"):
         driver.ask("cache", principals=name)
+
+
+class Refusing(WordEmbedder):
+    """Can't take what names the vault."""
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        if any("vault" in text for text in texts):
+            raise EmbeddingError("the model is away")
+        return super().count_tokens(texts)
+
+
+@pytest.mark.parametrize("by", ["source", "path"])
+def test_a_document_that_can_not_be_stored_is_for_those_whom_it_names_now(
+    store: Store, driver: RetrievalDriver, write_lines: Any, by: str
+) -> None:
+    set_rights(store, OPEN if by == "source" else FOR_ANN)
+    new = {"allowed": ["ann"]} if by == "source" else {"path": "secret/a.md"}
+    moved = PAGES[0] | new | {"text": "The vault."}
+    for _ in range(2):  # the second time it is known to fail
+        assert len(ingest_documents(store, Refusing(), write_lines(moved)).failed) == 1
+        assert "open/a.md" not in paths(driver, "bob")
+        assert "open/a.md" in paths(driver, "ann")
+        assert verify(store).is_empty()
+    assert ingest_documents(store, WordEmbedder(), write_lines(PAGES[0])).ok
+    assert "open/a.md" in paths(driver, "bob")
+
+
+def test_a_document_that_can_not_be_stored_and_names_nobody_leaves_the_collection(
+    store: Store, driver: RetrievalDriver
+) -> None:
+    set_rights(store, OPEN)
+    fields = {name: PAGES[0][name] for name in ("corpus", "repo", "title", "path")}
+    one = Document(**fields, document_id="d001", text="New.", metadata='{"allowed": [5]}')
+    source = Source("documents/1", lambda: iter([one]), None, lambda: 1.0, whole=False)
+    assert len(ingest(store, WordEmbedder(), source).failed) == 1
+    assert paths(driver, "bob") == {"secret/b.md"}

@@ -421,6 +421,28 @@ def test_a_right_that_is_taken_away_holds_for_what_watch_reads_next(
         watcher.join(30)
 
 
+def test_what_another_process_opens_to_a_caller_is_in_his_next_answer(
+    many: Store, served: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("operators.postgres.store.INFO_SECONDS", 1000.0)  # as if it were at once
+    of = {"doc_id": "w", "corpus": "wiki", "text": "The zebra sleeps."}
+
+    def answer(driver: RetrievalDriver, who: str) -> str:
+        service = Service(driver, driver.store).seen_by([who])
+        return tools.explain(service, "zebra sleeps").model_dump_json()
+
+    for allowed in ("ann", "bob"):
+        before = answer(served.driver, allowed)
+        ingest(many, tmp_path, [of | {"allowed": [allowed]}])
+        with (
+            open_store(many.dsn, many.collection) as store,
+            build_driver("default", store=store, embedder=WordEmbedder()) as new,
+        ):
+            for who in ("ann", "bob"):
+                assert answer(served.driver, who) == answer(new, who)
+        assert answer(served.driver, allowed) != before
+
+
 def test_callers_at_once_never_mix(many: Store, served: Service) -> None:
     set_rights(many, FOR_ANN)
     queries = pl.DataFrame({"query_id": [0, 1], "text": ["cache flushed", "part 7 entries"]})
