@@ -10,7 +10,7 @@ names, definitions and tests likewise; the numbers are in benchmarks/README.md.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TypeAlias
@@ -142,7 +142,10 @@ def shared_names(
         if len(part) > 2 and part not in STOP_WORDS
     }
     distinct = dict.fromkeys(files)
-    said = {file: {w for w in words if _in(w, _around(file[1]))} for file in distinct}
+    asked, known = _by_start(words), _by_start(parts)
+    said = {
+        file: {w for part in _around(file[1]) for w in _alike(part, asked)} for file in distinct
+    }
     counts: dict[str, int] = defaultdict(int)
     for found in said.values():
         for word in found:
@@ -155,7 +158,8 @@ def shared_names(
     gains = {}
     for file, found in said.items():
         own = _parts(PurePosixPath(file[1]).stem)
-        cover = sum(_in(part, parts) for part in own) / len(own) if own else 0.0
+        covered = sum(part in parts or any(True for _ in _alike(part, known)) for part in own)
+        cover = covered / len(own) if own else 0.0
         share = sum(rare[word] for word in found) / len(words)
         rarest = max((rare[word] for word in found), default=0.0)
         gains[file] = file_name * share + name_cover * cover * rarest
@@ -255,13 +259,17 @@ def _around(path: str) -> frozenset[str]:
     return frozenset(part for name in names for part in (name.lower(), *_parts(name)))
 
 
-def _in(word: str, others: frozenset[str] | set[str]) -> bool:
-    """Whether one of ``others`` is ``word``, or begins with it, or it with one of them."""
-    return word in others or any(
-        len(short) >= 3 and long.startswith(short)
-        for other in others
-        for short, long in [sorted((word, other), key=len)]
-    )
+def _by_start(words: Iterable[str]) -> dict[str, list[str]]:
+    """``words`` by their first three letters, for :func:`_alike`."""
+    found = defaultdict[str, list[str]](list)
+    for word in words:
+        found[word[:3]].append(word)
+    return found
+
+
+def _alike(part: str, words: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Those of ``words`` that are ``part``, or begin with it, or it with them: by three letters."""
+    return (w for w in words.get(part[:3], ()) if part.startswith(w) or w.startswith(part))
 
 
 def _flat(name: str) -> str:
