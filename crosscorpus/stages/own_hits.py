@@ -22,7 +22,7 @@ def version_scope(queries: pl.DataFrame) -> pl.DataFrame:
     return version_choice.version_scope(queries, None, default="newest", understand=False)
 
 
-@tag(stage="notes", frame="NOTES")
+@tag(stage="context", frame="NOTES")
 def context_notes() -> pl.DataFrame:
     """No notes: nobody knows what the searches did not find."""
     return empty(NOTES)

@@ -94,7 +94,7 @@ def whole_passages__off(context_order: pl.DataFrame) -> pl.DataFrame:
     return context_order.with_columns(parts=pl.concat_list("chunk_id"))
 
 
-@tag(stage="notes", io="postgres", fail_open="empty", frame="NOTES")
+@tag(stage="context", io="postgres", fail_open="empty", frame="NOTES")
 def unmet_filters(
     homes: dict[str, Home], queries: pl.DataFrame, results: pl.DataFrame, corpora: dict[str, Any]
 ) -> pl.DataFrame:
@@ -102,7 +102,7 @@ def unmet_filters(
     return filter_values.unmet_filters(homes, queries, results, visible_parts(corpora))
 
 
-@tag(stage="notes", io="postgres", fail_open="empty", frame="NOTES")
+@tag(stage="context", io="postgres", fail_open="empty", frame="NOTES")
 def files_changed_later(
     homes: dict[str, Home], queries: pl.DataFrame, corpora: dict[str, Any]
 ) -> pl.DataFrame:
@@ -110,13 +110,13 @@ def files_changed_later(
     return later_files.notes(homes, queries, visible_parts(corpora))
 
 
-@tag(stage="notes", io="postgres", fail_open="empty", frame="NOTES")
+@tag(stage="context", io="postgres", fail_open="empty", frame="NOTES")
 def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
     """The note that the server is a replica and lacks what was ingested last."""
     return replication.notes(homes, queries)
 
 
-@tag(stage="notes", frame="NOTES")
+@tag(stage="context", frame="NOTES")
 @from_each_corpus(held="collection")
 def incomplete_corpora(
     held: dict[str, CollectionInfo | None], homes: dict[str, Home], queries: pl.DataFrame
@@ -138,7 +138,7 @@ def incomplete_corpora(
     return stacked([lacking, undeleted_notes.notes(stale, queries)])
 
 
-@tag(stage="notes", frame="NOTES")
+@tag(stage="context", frame="NOTES")
 def weak_evidence(
     score_scale: pl.DataFrame, embedder: Any, weak_below: dict[str, float] = BELOW
 ) -> pl.DataFrame:
@@ -146,7 +146,7 @@ def weak_evidence(
     return weak.notes(score_scale, embedder.model, weak_below)
 
 
-@tag(stage="notes", frame="NOTES")
+@tag(stage="context", frame="NOTES")
 def context_notes(
     weak_evidence: pl.DataFrame,
     outcomes: pl.DataFrame,
@@ -165,7 +165,7 @@ def context_notes(
     return stacked([*said, weak_evidence, files_changed_later, replica_lag, incomplete_corpora])
 
 
-@tag(stage="notes", frame="NOTES")
+@tag(stage="context", frame="NOTES")
 def notes(
     context_notes: pl.DataFrame,
     outcomes: pl.DataFrame,

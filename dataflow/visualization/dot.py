@@ -32,7 +32,7 @@ def to_dot(
     *,
     inputs: bool = True,
     legend: bool = True,
-    orient: str = "TB",
+    orient: str | None = None,
     attributes: Attributes | None = None,
 ) -> str:
     """The picture as DOT text, the same bytes for the same picture.
@@ -40,10 +40,11 @@ def to_dot(
     Args:
         shown: from :func:`dataflow.visualization.picture.picture`, folded or not.
         inputs: draw the table of run-time inputs.
-        legend: draw the table of what the colours mean.
-        orient: TB: from the top to the bottom; LR: from left to right; BT, RL.
+        legend: draw the table of what the colours mean, but for stages, whose boxes say it.
+        orient: TB: from the top to the bottom; LR: from left to right, as stages are; BT, RL.
         attributes: Graphviz attributes of ``graph``, ``node`` and ``edge`` beside ours.
     """
+    orient = orient or ("LR" if shown.of_stages else "TB")
     lines = [
         "digraph dataflow {",
         f'  rankdir={orient}; compound=true; newrank=true; ranksep="0.26"; nodesep="0.14";',
@@ -66,7 +67,7 @@ def to_dot(
     lines += [f"  {_node(b, shown.fill(b))}" for b in shown.boxes.values() if not b.node.subgraph]
     if inputs and shown.inputs:
         lines += _input_table(shown)
-    if legend:
+    if legend and not shown.of_stages:
         lines += _legend(shown)
     inner = {end for start, end in shown.arrows if _home(shown, start) == _home(shown, end)}
     firsts = [_quote(name) for name in shown.boxes if _home(shown, name) and name not in inner]

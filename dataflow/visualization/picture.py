@@ -50,6 +50,7 @@ class Picture:
     inputs: tuple[tuple[str, str, tuple[str, ...]], ...]  # name, type, what reads it
     legend: dict[str, str]  # meaning -> colour
     identity: frozenset[str] = frozenset()  # as in Description
+    of_stages: bool = False  # a box a stage, which its name says
 
     def fill(self, box: Box) -> str:
         """The colour of a box: what differs is marked, else its stage is."""
@@ -110,12 +111,13 @@ def overview(description: Description) -> Picture:
     }
     shown = picture(Description(grouped, {}, {}))
     boxes = {name: replace(box, notes=_some(members[name])) for name, box in shown.boxes.items()}
-    return replace(shown, boxes=boxes, legend=stage_colours(description))
+    return replace(shown, boxes=boxes, legend=stage_colours(description), of_stages=True)
 
 
 def _some(members: list[Described], lines: int = 4) -> tuple[str, ...]:
-    """The names of nodes that are no parts of others, the first few a line each."""
-    names = list(dict.fromkeys(one.short for one in members if not one.field_of))
+    """The names of nodes that are no parts of others, a few, those with variants first."""
+    found = sorted((one for one in members if not one.field_of), key=lambda one: not one.variant)
+    names = list(dict.fromkeys(one.short for one in found))
     return (*names[:lines], *(["..."] if len(names) > lines else []))
 
 
