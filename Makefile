@@ -31,20 +31,8 @@ help:  ## what there is to make
 install: $(RUN)  ## crosscorpus and its embedding model, into .venv and your data directory
 	$(BIN)/crosscorpus models install
 
-demo: install  ## ingest this repository and ask it three questions
-	@# Tests say again what the code says, and this file has the questions.
-	$(BIN)/crosscorpus ingest git . --collection demo --exclude tests --exclude Makefile --wait words
-	@for question in \
-	  "what keeps one caller from taking the server from the others?" \
-	  "how does a connection restart a dead embedded server?" \
-	  "what happens to secrets such as a private key in a document?"; \
-	do \
-	  printf '\n$$ crosscorpus query "%s" --collection demo --top-k 5\n\n' "$$question"; \
-	  $(BIN)/crosscorpus query "$$question" --collection demo --top-k 5 || exit 1; \
-	done
-	@printf '\nThese answers are by words. Now each passage gets its vector (a minute or two):\n\n'
-	$(BIN)/crosscorpus embed --collection demo
-	@printf '\nYour own: $(BIN)/crosscorpus ingest git PATH, then query "..." --context; --help tells more.\n'
+demo: install  ## ask a small project that comes along three questions
+	$(BIN)/crosscorpus demo
 
 test: $(TEST)  ## every test, on a real embedded server, then lint and types
 	$(BIN)/crosscorpus models install

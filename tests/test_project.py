@@ -213,7 +213,7 @@ def test_make_wheel_builds_what_readme_installs() -> None:
     done = subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["bin/uv", "build", "--wheel", "--out-dir", "dist"]
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert f"'crosscorpus-{version}-py3-none-any.whl[code]'" in (ROOT / "README.md").read_text()
+    assert f"'crosscorpus-{version}-py3-none-any.whl[code]'" in (ROOT / "docs/start.md").read_text()
 
 
 def test_a_ranked_list_is_named_in_its_module_and_in_configurations_alone() -> None:
