@@ -23,7 +23,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint bench render wheel lock clean
+.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint hooks bench render wheel release-check lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -80,6 +80,12 @@ render: $(RUN)  ## draw dag.png and overview.png again, and dag.dot, which a tes
 
 wheel: $(TEST)  ## build the wheel of this version, into dist/
 	$(BIN)/uv build --wheel --out-dir dist
+
+release-check: wheel  ## whether this version can be released: wheel, metadata, licences, changelog
+	$(BIN)/python deploy/release_check.py
+
+hooks:  ## lint before each commit
+	git config core.hooksPath .githooks
 
 lock: $(TEST)  ## resolve the locked environments again
 	echo 'uv>=0.13,<1' | $(LOCK) - -o requirements/uv.lock
