@@ -21,9 +21,10 @@ _TOP_K = 5
 
 
 def demo() -> None:
-    """Ask three questions about a small project that comes along: code, history, reviews, docs.
+    """Ask three questions about a small project that is included.
 
-    The project (a rate limiter that does not exist) goes into the collection `tollgate`. The model
+    The project (a rate limiter that does not exist, with code, history, reviews, wiki and two
+    versions of its docs) goes into the collection `tollgate`. The model
     is installed first where it is not yet.
 
     Example: crosscorpus demo
