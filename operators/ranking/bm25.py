@@ -141,33 +141,61 @@ def query_counts(text: str) -> dict[int, int]:
     return dict(Counter(map(_term_id, tokenizer.tokens(text[:MAX_QUERY_CHARACTERS]))))
 
 
+SCORED_FOR_ONE = 0.3
+"""The share of the candidates that one rare term suffices for; the others have two terms."""
+
+
 @dataclass(frozen=True)
 class QueryTerms:
-    """A query's weights by term id, and the rare terms that find the chunks to score."""
+    """A query's weights by term id, and the terms that find the chunks to score.
+
+    A candidate has one of ``rare_terms``, or terms of two of the three ``groups``.
+    """
 
     weights: Mapping[int, float]
     rare_terms: Sequence[int]
+    groups: Sequence[Sequence[int]] = ()
 
 
 def query_terms(
     counts: Mapping[int, int], df: Mapping[int, int], chunks: int, *, cap: float, k: int
 ) -> QueryTerms:
-    """The weights of a query's terms in a corpus of ``chunks`` chunks.
+    """The weights of a query's terms in a corpus of ``chunks`` chunks, and what finds candidates.
 
-    ``rare_terms`` are the rarest: as many as keep the summed ``df`` within ``cap``, but at least
-    one, and more while they could not fill ``k`` rows. Terms that the corpus lacks are left out.
+    A few rarest terms find a part of ``cap`` candidates each alone. The next ones are dealt to
+    three groups, as many as give the rest of ``cap`` with chance alone: chunks that have terms of
+    two groups. A chunk with many middling terms is thus found, which the rarest alone would miss.
+    Where the next terms are fewer than the groups, the rarest terms find all candidates. Terms
+    that the corpus lacks are left out.
     """
     known = sorted((df[term], term) for term in counts if df.get(term, 0) > 0)[:MAX_QUERY_TERMS]
-    rare_terms: list[int] = []
+    weights = {term: counts[term] * idf(frequency, chunks) for frequency, term in known}
+    all_alone = _rarest(known, cap, k)
+    if len(all_alone) == len(known):
+        return QueryTerms(weights, all_alone)
+    alone = _rarest(known, SCORED_FOR_ONE * cap, k)
+    # n postings in three groups of c chunks: n * n / 3c chunks have terms of two groups by chance
+    within = math.sqrt(3 * chunks * (1 - SCORED_FOR_ONE) * cap)
+    paired = _rarest(known, within, k)[len(alone) :]
+    if len(paired) < 3:
+        return QueryTerms(weights, all_alone)
+    return QueryTerms(weights, alone, [paired[first::3] for first in range(3)])
+
+
+def _rarest(known: Sequence[tuple[int, int]], cap: float, k: int) -> list[int]:
+    """The rarest of ``known`` (frequency, term), ascending.
+
+    As many as keep the summed frequency within ``cap``, but at least one, and more while they could
+    not fill ``k`` rows.
+    """
+    terms: list[int] = []
     reached = 0
     for frequency, term in known:
-        if rare_terms and reached >= k and reached + frequency > cap:
+        if terms and reached >= k and reached + frequency > cap:
             break
-        rare_terms.append(term)
+        terms.append(term)
         reached += frequency
-    return QueryTerms(
-        {term: counts[term] * idf(frequency, chunks) for frequency, term in known}, rare_terms
-    )
+    return terms
 
 
 def ceiling(counts: Mapping[int, int], df: Mapping[int, int], chunks: int) -> float:
