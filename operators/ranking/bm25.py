@@ -141,8 +141,11 @@ def query_counts(text: str) -> dict[int, int]:
     return dict(Counter(map(_term_id, tokenizer.tokens(text[:MAX_QUERY_CHARACTERS]))))
 
 
-SCORED_FOR_ONE = 0.3
-"""The share of the candidates that one rare term suffices for; the others have two terms."""
+FOUND_BY_ONE = 0.3
+"""The share of the candidates that one telling term finds alone; two terms find the others."""
+
+MOST_PAIRED = 9
+"""Postings that find chunks in pairs, in candidates: the index reads them all."""
 
 
 @dataclass(frozen=True)
@@ -162,28 +165,30 @@ def query_terms(
 ) -> QueryTerms:
     """The weights of a query's terms in a corpus of ``chunks`` chunks, and what finds candidates.
 
-    A few rarest terms find a part of ``cap`` candidates each alone. The next ones are dealt to
-    three groups, as many as give the rest of ``cap`` with chance alone: chunks that have terms of
-    two groups. A chunk with many middling terms is thus found, which the rarest alone would miss.
-    Where the next terms are fewer than the groups, the rarest terms find all candidates. Terms
-    that the corpus lacks are left out.
+    The most telling terms find a part of the ``cap`` candidates, each alone. The next ones are
+    dealt to three groups, and chunks that have terms of two groups are the rest. So a chunk with
+    many middling terms is found, which the rarest alone would miss. If all terms stay within
+    ``cap``, or the next ones are fewer than three, the rarest find all. Terms that the corpus lacks
+    are left out.
     """
     known = sorted((df[term], term) for term in counts if df.get(term, 0) > 0)[:MAX_QUERY_TERMS]
     weights = {term: counts[term] * idf(frequency, chunks) for frequency, term in known}
-    all_alone = _rarest(known, cap, k)
-    if len(all_alone) == len(known):
-        return QueryTerms(weights, all_alone)
-    alone = _rarest(known, SCORED_FOR_ONE * cap, k)
+    rarest = _leading(known, cap, k)
+    if len(rarest) == len(known):
+        return QueryTerms(weights, rarest)
+    # what a term says for what it costs: a repeated one may stand before a rarer one
+    known.sort(key=lambda one: (-weights[one[1]] / math.sqrt(one[0]), one))
+    alone = _leading(known, FOUND_BY_ONE * cap, k)
     # n postings in three groups of c chunks: n * n / 3c chunks have terms of two groups by chance
-    within = math.sqrt(3 * chunks * (1 - SCORED_FOR_ONE) * cap)
-    paired = _rarest(known, within, k)[len(alone) :]
+    by_two = math.sqrt(3 * chunks * (1 - FOUND_BY_ONE) * cap)
+    paired = _leading(known, min(by_two, MOST_PAIRED * cap), k)[len(alone) :]
     if len(paired) < 3:
-        return QueryTerms(weights, all_alone)
+        return QueryTerms(weights, rarest)
     return QueryTerms(weights, alone, [paired[first::3] for first in range(3)])
 
 
-def _rarest(known: Sequence[tuple[int, int]], cap: float, k: int) -> list[int]:
-    """The rarest of ``known`` (frequency, term), ascending.
+def _leading(known: Sequence[tuple[int, int]], cap: float, k: int) -> list[int]:
+    """The first terms of ``known``, pairs of a frequency and a term.
 
     As many as keep the summed frequency within ``cap``, but at least one, and more while they could
     not fill ``k`` rows.

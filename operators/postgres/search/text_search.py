@@ -1,6 +1,6 @@
 """Text search: BM25 by default, Postgres's own ranking and pg_textsearch as variants.
 
-BM25 on stock Postgres: one of the query's rarest terms, or two less rare ones, find candidates
+BM25 on stock Postgres: one of the query's most telling terms, or two of the next, find candidates
 through an index on term arrays. An inner product of sparse vectors then scores each with all terms
 (see :mod:`operators.ranking.bm25`). If the corpus or what the filter leaves is small, all chunks
 are scored, which is exact. What a text names, such as a file with its line, comes first (see
