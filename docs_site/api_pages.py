@@ -1,7 +1,6 @@
 """The Python API as a page: every public name of ``crosscorpus``, its signature and docstring."""
 
 import inspect
-import re
 import typing
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -12,7 +11,7 @@ from typing import Any
 import crosscorpus
 from crosscorpus import stages
 from dataflow.execution.annotations import spell
-from docs_site.markdown import code, docstring, first_sentence, table
+from docs_site.markdown import code, docstring, first_sentence, table, without_modules
 
 _WIDTH = 92
 _STARS = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}
@@ -118,12 +117,7 @@ def _hints(function: Any) -> dict[str, Any]:
 def _spelled(annotation: Any) -> str:
     if annotation is inspect.Parameter.empty:
         return ""
-    return annotation if isinstance(annotation, str) else _short(spell(annotation))
-
-
-def _short(text: str) -> str:
-    """Names without the modules that they are in."""
-    return re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", text)
+    return annotation if isinstance(annotation, str) else without_modules(spell(annotation))
 
 
 def _function(name: str, function: Any, depth: int, before: str = "crosscorpus.") -> str:

@@ -39,6 +39,15 @@ def code(text: object) -> str:
     return f"`{said}`"
 
 
+def without_modules(text: str) -> str:
+    """A type whose names are without the modules that they are in.
+
+    >>> without_modules("dict[str, polars.dataframe.frame.DataFrame]")
+    'dict[str, DataFrame]'
+    """
+    return re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", text)
+
+
 def first_sentence(of: object) -> str:
     """The first paragraph of a docstring, in one line."""
     return inline((inspect.getdoc(of) or "").partition("\n\n")[0].replace("\n", " "))

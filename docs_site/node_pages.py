@@ -1,10 +1,11 @@
 """A page for each stage of each graph: its nodes with their pictures, variants and parameters."""
 
 from collections.abc import Iterable
+from graphlib import TopologicalSorter
 
 from docs_site.markdown import code, docstring, first_sentence, table
 from docs_site.nodes import GRAPHS, Form, PageNode, chosen_variants, nodes, set_parameters
-from docs_site.pictures import Draw, around, graph_picture, of_stage, overview_of
+from docs_site.pictures import Draw, around, of_stage, overview_of, stages_picture
 
 ABOUT = {
     "retrieval": "The graph of a question. A node of a corpus is there once for each corpus of the "
@@ -50,8 +51,10 @@ STAGES = {
 
 
 def stages(graph: str) -> list[str]:
-    """The stages of a graph, in the order in which the data flows through them."""
-    return list(graph_picture(graph).legend)
+    """The stages of a graph, each behind those that it needs."""
+    shown = stages_picture(graph)
+    needs = {stage: {one for one, two in shown.arrows if two == stage} for stage in shown.legend}
+    return list(TopologicalSorter(needs).static_order())
 
 
 def node_pages(draw: Draw) -> dict[str, str]:
@@ -69,7 +72,7 @@ def node_pages(draw: Draw) -> dict[str, str]:
 
 def picture_of(drawn: str) -> str:
     """An SVG as a block of a page."""
-    return f'<div class="graph">{drawn}</div>\n\n' if drawn else ""
+    return f'<div class="graph" data-search-exclude>{drawn}</div>\n\n' if drawn else ""
 
 
 def addresses(graph: str, folder: str = "") -> dict[str, str]:
@@ -110,7 +113,7 @@ def _graph_page(graph: str, draw: Draw) -> str:
     text = f"# The {graph} graph\n\n{ABOUT[graph]}\n\n{drawn}"
     if graph == "retrieval":
         text += _reports()
-    return text + table(["node", "stage", "what it is", "variants"], rows)
+    return text + _columns(["node", "stage", "what it is", "variants"], rows)
 
 
 def _reports() -> str:
@@ -143,18 +146,17 @@ def _of_node(node: PageNode, draw: Draw) -> str:
 
 
 def _facts(node: PageNode) -> str:
-    rows = [["Gives", _gives(node)]]
+    said = [f"Gives {_gives(node)}."]
     if node.fields and not node.frames:
-        rows.append(["Parts", ", ".join(map(code, node.fields))])
-    if io := node.tags.get("io"):
-        rows.append(["Waits for", code(io)])
-    if fails := node.tags.get("fail_open"):
-        stands = "empty frames" if fails == "empty" else "nothing"
-        rows.append(["Where it fails", f"{stands} in its place, and the others answer"])
-    for tag, value in sorted(node.tags.items() - {("io", io), ("fail_open", fails)}):
-        rows.append([tag, code(value)])
-    rows.append(["In", code(node.module.replace(".", "/") + ".py")])
-    return table(["", ""], rows) + "\n"
+        said.append(f"Its parts are {', '.join(map(code, node.fields))}.")
+    io, fails = node.tags.get("io"), node.tags.get("fail_open")
+    if io:
+        said.append(f"It waits for {code(io)}.")
+    if fails:
+        stands = "empty frames stand" if fails == "empty" else "nothing stands"
+        said.append(f"Where it fails, {stands} in its place, and the others answer.")
+    said.append(f"In {code(node.module.replace('.', '/') + '.py')}.")
+    return " ".join(said) + "\n\n"
 
 
 def _gives(node: PageNode) -> str:
@@ -186,8 +188,11 @@ def _reads(node: PageNode) -> str:
     rows = []
     for name, one in found.items():
         having = [form for form in node.forms if any(a.name == name for a in form.reads)]
-        what = f"[{code(name)}]({_page(links[name])})" if name in links else code(name)
-        kind = "node" if name in links else "input"
+        home = one.of_each or name
+        linked = home in links
+        what = f"[{code(home)}]({_page(links[home])})" if linked else code(home)
+        kind = "node" if linked else "input"
+        kind += " of every corpus" if one.of_each else ""
         if one.default:
             kind += f", {code(one.default)} if not given"
         rows.append([what, kind, code(one.annotation), _told(node, having)])

@@ -16,6 +16,7 @@ from dataflow.configuration.catalog import CORPUS_MODULES, MODULES, retrieval_ca
 from dataflow.configuration.config_model import load_config
 from dataflow.configuration.value_checks import BOUNDS
 from dataflow.execution.annotations import spell
+from docs_site.markdown import without_modules
 
 GRAPHS = {
     "retrieval": (*MODULES, *CORPUS_MODULES),
@@ -34,6 +35,7 @@ class Argument:
     annotation: str
     default: str  # as code; "" where it has none
     bounds: str  # such as "0 to 1"; "" where there are none
+    of_each: str = ""  # the node of every corpus that it gathers
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def _of_graph(graph: str) -> Iterator[PageNode]:
             stage=tags.pop("stage"),
             module=first.__module__,
             of_corpus=first.__module__ in CORPUS_MODULES,
-            gives=spell(typing.get_type_hints(first)["return"]),
+            gives=without_modules(spell(typing.get_type_hints(first)["return"])),
             fields=_fields(first),
             frames=(frames,) if isinstance(frames, str) else tuple(frames),
             tags=tags,
@@ -113,7 +115,7 @@ def _fields(function: Any) -> tuple[str, ...]:
 
 
 def _form(graph: str, written: str, function: Any, known: typing.Collection[str]) -> Form:
-    hints = typing.get_type_hints(function)
+    hints, gathered = typing.get_type_hints(function), _gathered(function)
     catalog = retrieval_catalog()
     tunable = catalog.top.parameters.keys() | catalog.corpus.parameters.keys()
     reads: list[Argument] = []
@@ -122,9 +124,19 @@ def _form(graph: str, written: str, function: Any, known: typing.Collection[str]
         default = one.default is not inspect.Parameter.empty and one.name not in known
         said = "" if not default else repr(one.default)
         told = default and (graph != "retrieval" or one.name in tunable)
-        found = Argument(one.name, spell(hints.get(one.name, Any)), said, _bounds(one.name))
+        kind = without_modules(spell(hints.get(one.name, Any)))
+        each = gathered.get(one.name, "")
+        found = Argument(one.name, kind, said, _bounds(one.name), each)
         (parameters if told else reads).append(found)
     return Form(written.partition("__")[2], function, tuple(reads), tuple(parameters))
+
+
+def _gathered(function: Any) -> dict[str, str]:
+    """The arguments that ``from_each_corpus`` feeds, and the node of every corpus that it reads."""
+    found: dict[str, str] = {}
+    for one in getattr(function, "dynamic", []):
+        found |= inspect.getclosurevars(one.decorate_with).nonlocals.get("arguments", {})
+    return found
 
 
 def _bounds(parameter: str) -> str:

@@ -17,6 +17,9 @@ from docs_site.nodes import PageNode, nodes
 Draw = Callable[[str], str]
 """Gives the SVG of a graph in the DOT language."""
 
+WIDTH = 700.0
+"""Points that a page holds: a wider picture is drawn from left to right, if that is narrower."""
+
 MOST = 9
 """So many boxes a side; a last one says how many more there are."""
 
@@ -26,6 +29,7 @@ def svg(dot: str) -> str:
     text = draw(dot, format="svg").decode()
     text = text[text.index("<svg") :]
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
+    text = re.sub(r"<title>.*?</title>\n?", "", text)
     text = re.sub(r' id="[^"]*"', "", text)
     text = re.sub(r"xlink:title=", "title=", text)
     return re.sub(r"\n\s*", "", text)
@@ -35,6 +39,12 @@ def svg(dot: str) -> str:
 def graph_picture(graph: str, config: str = "default") -> Picture:
     """The whole picture of a graph, corpora that are alike as one."""
     return draw_graph(graph, load_config(config))
+
+
+@cache
+def stages_picture(graph: str) -> Picture:
+    """The picture of the stages of a graph."""
+    return draw_graph(graph, load_config("default"), stages=True)
 
 
 def around(node: PageNode, draw: Draw, links: Mapping[str, str]) -> str:
@@ -65,12 +75,22 @@ def of_stage(graph: str, stage: str, draw: Draw, links: Mapping[str, str]) -> st
     part = _part(shown, own | others, kept, links)
     dashed = {name: replace(part.boxes[name], mark="override") for name in others}
     part = replace(part, boxes={**part.boxes, **dashed})
-    return draw(to_dot(part, inputs=False, legend=False))
+    down = draw(to_dot(part, inputs=False, legend=False))
+    if _width(down) <= WIDTH:
+        return down
+    across = draw(to_dot(part, inputs=False, legend=False, orient="LR"))
+    return min(down, across, key=_width)
+
+
+def _width(drawn: str) -> float:
+    """The width of an SVG in points; 0 where it says none."""
+    found = re.match(r'<svg width="([\d.]+)pt"', drawn)
+    return float(found[1]) if found else 0.0
 
 
 def overview_of(graph: str, draw: Draw, links: Mapping[str, str]) -> str:
     """The SVG of the stages of a graph, a box each."""
-    shown = draw_graph(graph, load_config("default"), stages=True)
+    shown = stages_picture(graph)
     shown = _part(shown, shown.boxes, shown.arrows, links)
     return draw(to_dot(shown, legend=False))
 

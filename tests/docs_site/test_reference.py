@@ -44,10 +44,11 @@ def test_every_node_of_the_built_graphs_has_a_place(pages: dict[str, str]) -> No
         page = pages[f"reference/nodes/{node.graph}_{node.stage}.md"]
         place = page.index(f"{{ #{node.name} }}")
         said = page[place : page.find("\n## ", place)]
-        assert '<div class="graph">' in said
+        assert '<div class="graph"' in said
         for form in node.forms:
             assert not form.variant or f"`{form.variant}`" in said
-            assert all(f"`{one.name}`" in said for one in (*form.reads, *form.parameters))
+            told = [one.of_each or one.name for one in (*form.reads, *form.parameters)]
+            assert all(f"`{one}`" in said for one in told)
 
 
 def test_every_variant_and_parameter_of_a_configuration_is_of_a_node() -> None:
