@@ -123,4 +123,4 @@ $(TEST): pyproject.toml requirements/test.lock | $(BIN)/python
 	@touch $@ $(RUN)
 
 clean:  ## remove the environment and what tools left behind
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis dist $(SITE)

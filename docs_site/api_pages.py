@@ -141,8 +141,9 @@ def _class(name: str, of: type) -> str:
     for member in _members(of):
         value = inspect.getattr_static(of, member)
         if isinstance(value, property | cached_property):
-            getter = value.fget if isinstance(value, property) else value.func
-            kind = _spelled(_hints(getter).get("return", inspect.Parameter.empty))
+            getter: Any = value.fget if isinstance(value, property) else value.func
+            written = inspect.signature(getter).return_annotation
+            kind = _spelled(_hints(getter).get("return", written))
             rows.append([code(member), code(kind), first_sentence(value)])
         elif callable(getattr(of, member)):
             methods.append((member, getattr(of, member)))

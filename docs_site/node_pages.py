@@ -27,7 +27,8 @@ STAGES = {
     ): "The lists of all corpora become one, weighted by age and by what asks.",
     ("retrieval", "order"): "Links, files, versions and exact phrases change the order; copies go; "
     "the first few are the results.",
-    ("retrieval", "context"): "The hits become a text that fits a budget, with its citations.",
+    ("retrieval", "context"): "The hits become a text that fits a budget, with its "
+    "citations and notes: what failed, is missing or is older.",
     (
         "review",
         "change",

@@ -91,7 +91,7 @@ def _width(drawn: str) -> float:
 def overview_of(graph: str, draw: Draw, links: Mapping[str, str]) -> str:
     """The SVG of the stages of a graph, a box each."""
     shown = stages_picture(graph)
-    shown = _part(shown, shown.boxes, shown.arrows, links)
+    shown = replace(_part(shown, shown.boxes, shown.arrows, links), arrows=shown.arrows)
     return draw(to_dot(shown, legend=False))
 
 

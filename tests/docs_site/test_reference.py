@@ -105,6 +105,9 @@ def test_the_navigation_has_every_page_once(pages: dict[str, str]) -> None:
     shown = {name for name in whole if name.endswith(".md") and not name.startswith("files/")}
     assert len(listed) == len(set(listed))
     assert set(listed) == shown
+    sections = navigation({**whole, "ingest.md": "# Read a source", "novel.md": "# Novel"})
+    assert {"Read a source": "ingest.md"} in sections[2]["Guides"]
+    assert sections[2]["Guides"][-1] == {"Novel": "novel.md"}
     told = yaml.safe_load(settings(whole, "1.0"))
     assert [next(iter(one)) for one in told["nav"]][:3] == ["Start", "Concepts", "Guides"]
 
