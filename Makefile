@@ -25,7 +25,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint bench render docs wheel lock clean
+.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint hooks bench render docs wheel release-check lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -33,20 +33,8 @@ help:  ## what there is to make
 install: $(RUN)  ## crosscorpus and its embedding model, into .venv and your data directory
 	$(BIN)/crosscorpus models install
 
-demo: install  ## ingest this repository and ask it three questions
-	@# Tests say again what the code says, and this file has the questions.
-	$(BIN)/crosscorpus ingest git . --collection demo --exclude tests --exclude Makefile --wait words
-	@for question in \
-	  "what keeps one caller from taking the server from the others?" \
-	  "how does a connection restart a dead embedded server?" \
-	  "what happens to secrets such as a private key in a document?"; \
-	do \
-	  printf '\n$$ crosscorpus query "%s" --collection demo --top-k 5\n\n' "$$question"; \
-	  $(BIN)/crosscorpus query "$$question" --collection demo --top-k 5 || exit 1; \
-	done
-	@printf '\nThese answers are by words. Now each passage gets its vector (a minute or two):\n\n'
-	$(BIN)/crosscorpus embed --collection demo
-	@printf '\nYour own: $(BIN)/crosscorpus ingest git PATH, then query "..." --context; --help tells more.\n'
+demo: install  ## ask a small project that comes along three questions
+	$(BIN)/crosscorpus demo
 
 test: $(TEST)  ## every test, on a real embedded server, then lint and types
 	$(BIN)/crosscorpus models install
@@ -101,6 +89,12 @@ docs: $(TEST)  ## the documentation as a site, in build/docs/site; its generator
 
 wheel: $(TEST)  ## build the wheel of this version, into dist/
 	$(BIN)/uv build --wheel --out-dir dist
+
+release-check: wheel  ## whether this version can be released: wheel, metadata, licences, changelog
+	$(BIN)/python deploy/release_check.py
+
+hooks:  ## lint before each commit
+	git config core.hooksPath .githooks
 
 lock: $(TEST)  ## resolve the locked environments again
 	echo 'uv>=0.13,<1' | $(LOCK) - -o requirements/uv.lock

@@ -10,7 +10,7 @@ from docs_site.cli_pages import cli_pages
 from docs_site.config_pages import config_pages
 from docs_site.frame_pages import frame_pages
 from docs_site.navigation import settings
-from docs_site.node_pages import concepts, node_pages
+from docs_site.node_pages import graph_on_one_page, node_pages
 from docs_site.own_pages import own_pages
 from docs_site.pictures import Draw, svg
 
@@ -20,10 +20,12 @@ FILES = ("site.css", "iframe-worker.js")
 
 def all_pages(draw: Draw) -> dict[str, str | bytes]:
     """Every page by its path; ``draw`` makes the pictures."""
+    written, made = own_pages(ROOT), reference(draw)
+    if twice := sorted(written.keys() & made.keys()):
+        raise ValueError(f"a page of this name is made from the code: {', '.join(twice)}")
     return {
-        **own_pages(ROOT),
-        "concepts.md": concepts(draw),
-        **reference(draw),
+        **written,
+        **made,
         **{name: (Path(__file__).parent / name).read_bytes() for name in FILES},
     }
 
@@ -36,6 +38,7 @@ def reference(draw: Draw) -> dict[str, str]:
         **api_pages(),
         **frame_pages(),
         **node_pages(draw),
+        "graph.md": graph_on_one_page(draw),
     }
 
 

@@ -10,15 +10,15 @@ from docs_site.nodes import GRAPHS
 
 SECTIONS = {
     "Start": ("index", "start", "changelog"),
-    "Concepts": ("concepts", "architecture"),
+    "Concepts": ("concepts", "graph", "architecture"),
     "Guides": (
         *("ingest", "ask", "experiment", "evaluate", "benchmark", "extend", "own_pipeline"),
         *("serve", "review", "rights", "scale", "exchange", "frameworks", "models"),
-        "contributing",
+        *("contributing", "security"),
     ),
     "Explanations": ("versions", "fusion", "near_duplicates", "measured", "quality"),
 }
-"""The written pages of each section; one that there is not yet is left out."""
+"""The pages of each section; one that there is not yet is left out."""
 
 _TITLES = {
     "index.md": "crosscorpus",

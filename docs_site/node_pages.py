@@ -220,7 +220,7 @@ def _columns(head: list[str], rows: list[list[str]]) -> str:
     return said + "\n" if said else ""
 
 
-def concepts(draw: Draw) -> str:
+def graph_on_one_page(draw: Draw) -> str:
     """The page of the graph: a picture of the whole, then one a stage."""
     links = {stage: f"reference/nodes/retrieval_{stage}.html" for stage in stages("retrieval")}
     parts = [_INTRODUCTION, picture_of(overview_of("retrieval", draw, links))]

@@ -17,6 +17,7 @@ OTHERS = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "benchmarks/README.md": "measured.md",
     "benchmarks/quality.md": "quality.md",
 }

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -214,7 +215,7 @@ def test_make_wheel_builds_what_readme_installs() -> None:
     done = subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["bin/uv", "build", "--wheel", "--out-dir", "dist"]
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert f"'crosscorpus-{version}-py3-none-any.whl[code]'" in (ROOT / "README.md").read_text()
+    assert f"'crosscorpus-{version}-py3-none-any.whl[code]'" in (ROOT / "docs/start.md").read_text()
 
 
 def test_a_ranked_list_is_named_in_its_module_and_in_configurations_alone() -> None:
@@ -236,3 +237,17 @@ def test_a_ranked_list_is_named_in_its_module_and_in_configurations_alone() -> N
 def test_no_node_of_the_shipped_graph_reads_more_than_twelve_values() -> None:
     nodes = build_graph(load_config("default")).graph.nodes.values()
     assert max(len(node.dependencies) for node in nodes) <= 12
+
+
+def test_a_release_is_refused_for_a_licence_or_a_changelog_that_does_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spec = spec_from_file_location("release_check", ROOT / "deploy/release_check.py")
+    assert spec is not None
+    assert spec.loader is not None
+    release = module_from_spec(spec)
+    spec.loader.exec_module(release)
+    assert [*release.licences()] == []
+    assert any("no section `## [9.9.9]" in fault for fault in release.changelog("9.9.9"))
+    monkeypatch.setattr(release, "FREE", re.compile("Apache"))
+    assert any("numpy" in fault for fault in release.licences())

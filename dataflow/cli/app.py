@@ -29,7 +29,7 @@ from dataflow.cli.versions import versions_app
 from operators.errors import CrosscorpusError, UnknownName
 
 _Unfold = Annotated[
-    bool, typer.Option("--unfold", help="Draw every corpus, also where several are alike.")
+    bool, typer.Option("--unfold", help="Draw every corpus, also those that are alike.")
 ]
 _OF_THE_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.EROFS)
 
@@ -113,11 +113,11 @@ def render(
     ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Only tell whether a .dot is up to date (exit code 1: no)."),
+        typer.Option("--check", help="Only check whether a .dot is up to date (exit code 1: no)."),
     ] = False,
     graph: Annotated[
         str,
-        typer.Option(help="Which one: retrieval (as configured), review, ingestion or evaluation."),
+        typer.Option(help="The graph: retrieval (as configured), review, ingestion or evaluation."),
     ] = "retrieval",
     config: Config = "default",
     unfold: _Unfold = False,
@@ -152,7 +152,7 @@ def render(
 @app.command()
 def diff(
     before: Annotated[str, typer.Argument(help="A shipped name or a YAML file.")],
-    after: Annotated[str, typer.Argument(help="What it is compared with.")],
+    after: Annotated[str, typer.Argument(help="The configuration to compare with.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Draw both in one picture too; ends as for render."),
@@ -163,7 +163,7 @@ def diff(
     unfold: _Unfold = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell which nodes, edges, variants and parameters differ between two configurations.
+    """Show which nodes, edges, variants and parameters differ between two configurations.
 
     Example: crosscorpus diff default rrf --out diff.png
     """

@@ -138,7 +138,7 @@ def drop(
         str | None, typer.Option(callback=filled, help="The document of this id or path.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be dropped.")
+        bool, typer.Option("--dry-run", help="Show what would be deleted, and delete nothing.")
     ] = False,
     yes: _Yes = False,
     collection: Collection = "default",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from pathlib import Path
 from time import perf_counter
 
@@ -10,16 +13,18 @@ import typer
 _DOCUMENTS = Path(__file__).parents[2] / "crosscorpus" / "demo.jsonl"
 _COLLECTION = "tollgate"
 _QUESTIONS = (
-    "why are buckets not refilled by a timer?",
-    "how many requests a minute does the default limit let through?",
     "what happens while Redis is away?",
+    "may two processes share one limit?",
+    "how many requests a minute does the default limit let through?",
 )
+_TOP_K = 5
 
 
 def demo() -> None:
-    """Ask three questions about a small project that comes along: code, history, reviews, docs.
+    """Ask three questions about a small project that is included.
 
-    The project (a rate limiter that does not exist) goes into the collection `tollgate`. The model
+    The project (a rate limiter that does not exist, with code, history, reviews, wiki and two
+    versions of its docs) goes into the collection `tollgate`. The model
     is installed first where it is not yet.
 
     Example: crosscorpus demo
@@ -41,12 +46,20 @@ def demo() -> None:
     terminal.show_report(report)
     with build_driver("default", _COLLECTION, dsn=resolve_dsn()) as driver:
         for question in _QUESTIONS:
-            typer.echo(f'\n$ crosscorpus query "{question}" -C {_COLLECTION} --top-k 3\n')
+            typer.echo(f'\n$ crosscorpus query "{question}" -C {_COLLECTION} --top-k {_TOP_K}\n')
             began = perf_counter()
-            inputs = driver.question_inputs(question, top_k=3)
+            inputs = driver.question_inputs(question, top_k=_TOP_K)
             answer = driver.execute(["results", "citations", "notes", "provenance"], inputs)
             terminal.show_answer(answer, question, seconds=perf_counter() - began)
+    command = _as_typed()
     typer.echo(
-        "\nYour own: crosscorpus ingest git PATH, then crosscorpus query ... --context; this one"
-        f" goes with crosscorpus collections drop {_COLLECTION}"
+        f"\nYour own repository: {command} ingest git PATH, then {command} query ... --context"
+        f"\nDelete this one: {command} collections drop {_COLLECTION}"
     )
+
+
+def _as_typed() -> str:
+    """How this command is called here: by its name where the shell finds it, else by its path."""
+    if shutil.which("crosscorpus"):
+        return "crosscorpus"
+    return os.path.relpath(Path(sys.executable).parent / "crosscorpus")

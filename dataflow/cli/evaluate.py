@@ -73,7 +73,7 @@ class EvaluateOptions:
 
 @takes_options
 def evaluate(options: EvaluateOptions) -> None:
-    """Run judged queries with configurations, and show what differs and whether it is luck.
+    """Measure configurations on judged queries, and compare them with significance tests.
 
     A line of the queries has query_id, text and, where known, kind, trigger (else none), as_of and
     judged_corpora. The measures are nDCG@10, R@50, RR@10 and AP unless `--measure` names others.
@@ -123,7 +123,12 @@ class SweepOptions:
         ),
     ]
     config: Annotated[
-        str, typer.Option("--config", "-c", help="What the settings change; what they are held to.")
+        str,
+        typer.Option(
+            "--config",
+            "-c",
+            help="The configuration that the settings change, and are compared with.",
+        ),
     ] = "default"
     measures: Measures = None
     all_corpora: AllCorpora = False

@@ -26,7 +26,7 @@ _Also = Annotated[
     list[str] | None,
     typer.Option(
         metavar=".ENDING[=KIND]",
-        help="Also read files with this ending, such as .log=text; may be given repeatedly; kept"
+        help="Also read files with this ending, such as .log=text; repeatable; kept"
         " for later runs, '' drops those.",
     ),
 ]
@@ -36,14 +36,13 @@ _Exports = Annotated[
 ]
 _ExportsRepo = Annotated[
     str | None,
-    typer.Option(
-        callback=filled, help="Name it is filed under; else what the items' addresses say."
-    ),
+    typer.Option(callback=filled, help="Repository name; else what the items' addresses say."),
 ]
 _PruneExports = Annotated[
     bool,
     typer.Option(
-        "--prune", help="The files are whole: delete what earlier ones had and they lack."
+        "--prune",
+        help="The files are complete: delete documents that earlier files had and these lack.",
     ),
 ]
 
@@ -85,13 +84,11 @@ def ingest_git(
     path: Annotated[Path, typer.Argument(help="A git working tree.")] = Path(),
     repo: Annotated[
         str | None,
-        typer.Option(callback=filled, help="Name it is filed under; else owner/name of `origin`."),
+        typer.Option(callback=filled, help="Repository name; else owner/name of `origin`."),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A folder, or a pattern such as '*.min.js', to leave out; may be given repeatedly."
-        ),
+        typer.Option(help="A folder, or a pattern such as '*.min.js', to leave out; repeatable."),
     ] = None,
     diffs: Annotated[
         bool | None, typer.Option(help="Also search what each commit changed; kept for later runs.")
@@ -147,7 +144,7 @@ def ingest_folder(
     ],
     corpus: Annotated[str, typer.Option(callback=filled, help="Where they belong.")] = "docs",
     repo: Annotated[
-        str | None, typer.Option(callback=filled, help="Name it is filed under; else the folder's.")
+        str | None, typer.Option(callback=filled, help="Repository name; else the folder's.")
     ] = None,
     base_url: Annotated[
         str | None,
@@ -177,7 +174,7 @@ def ingest_wiki(
     ],
     repo: Annotated[
         str | None,
-        typer.Option(callback=filled, help="Name it is filed under; else the wiki's own."),
+        typer.Option(callback=filled, help="Repository name; else the wiki's own."),
     ] = None,
     base_url: Annotated[
         str | None,
@@ -276,7 +273,7 @@ def ingest_memory(
 def ingest_from(
     reader: Annotated[str, typer.Argument(help="A name that a package registers, or python:M:C.")],
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="What it is made with: VALUE or KEY=VALUE.")
+        list[str] | None, typer.Argument(help="Argument of the reader: VALUE or KEY=VALUE.")
     ] = None,
     stop_after: StopAfter = None,
     *,
@@ -296,7 +293,7 @@ def watch(
     path: Annotated[Path, typer.Argument(help="A git working tree, or a folder.")] = Path(),
     repo: Annotated[
         str | None,
-        typer.Option(callback=filled, help="Name it is filed under; else as `ingest` calls it."),
+        typer.Option(callback=filled, help="Repository name; else as `ingest` calls it."),
     ] = None,
     *,
     options: IngestOptions,

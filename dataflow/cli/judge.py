@@ -23,7 +23,7 @@ def judge_git(
     ] = None,
     repo: Annotated[
         str | None,
-        typer.Option(callback=filled, help="Name it is filed under; else owner/name of `origin`."),
+        typer.Option(callback=filled, help="Repository name; else owner/name of `origin`."),
     ] = None,
     most_files: Annotated[
         int, typer.Option(min=1, help="Leave out commits that touch more files outside tests.")

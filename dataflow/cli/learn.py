@@ -28,9 +28,9 @@ class LearnOptions:
         typer.Option(help="Fusion of scores (convex combination) or of ranks."),
     ] = "convex"
     training_queries: Annotated[
-        int | None, typer.Option(min=4, help="Learn from so many at most; else from half.")
+        int | None, typer.Option(min=4, help="Learn from at most this many; else from half.")
     ] = None
-    seed: Annotated[int, typer.Option(help="Of the split into halves.")] = 0
+    seed: Annotated[int, typer.Option(help="Seed of the split into halves.")] = 0
     all_corpora: AllCorpora = False
     config: Annotated[
         str,

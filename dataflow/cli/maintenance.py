@@ -22,7 +22,7 @@ def doctor(
     config: Config = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Check server, model and collection, search each corpus, compare HNSW with an exact scan.
+    """Check server, model and collection; search each corpus.
 
     Exit code 1 where something does not work.
 
@@ -111,7 +111,7 @@ def embed(
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Make the vectors of chunks that only words find yet: a worker.
+    """Embed the chunks that have no vector yet; several can run at once.
 
     Any number of workers share the work, on every machine that reaches the server; each has a few
     chunks in hand. If one dies, its chunks are free at once. While the server is away they wait,
@@ -164,16 +164,12 @@ def models_install(
         str, typer.Argument(help="minilm, or hf:ORG/NAME[@REVISION], a model of a hub.")
     ] = "minilm",
     reranker: Annotated[
-        bool, typer.Option("--reranker", help="It is a cross-encoder, for `reranker: hf:...`.")
+        bool, typer.Option("--reranker", help="Install a cross-encoder, for `reranker: hf:...`.")
     ] = False,
-    query_prefix: Annotated[
-        str | None, typer.Option(help="What it wants before a question.")
-    ] = None,
-    document_prefix: Annotated[
-        str | None, typer.Option(help="What it wants before a document.")
-    ] = None,
+    query_prefix: Annotated[str | None, typer.Option(help="Prefix of a question.")] = None,
+    document_prefix: Annotated[str | None, typer.Option(help="Prefix of a document.")] = None,
     pooling: Annotated[
-        Literal["mean", "cls"] | None, typer.Option(help="How token vectors become one.")
+        Literal["mean", "cls"] | None, typer.Option(help="Pooling of the token vectors.")
     ] = None,
     dimensions: Annotated[
         int | None, typer.Option(min=1, help="Keep the first ones of a Matryoshka model.")
@@ -213,7 +209,7 @@ def models_install(
 
 @models_app.command("status")
 def models_status(as_json: AsJson = False) -> None:
-    """Say which models are installed, and whether their files are whole."""
+    """Show which models are installed, and check their files."""
     from dataflow.cli.console.collection_state import show_models
     from dataflow.cli.console.terminal import print_result
     from operators.embedding.hub_models import hub_statuses
@@ -233,12 +229,12 @@ def models_migrate(
         bool, typer.Option("--fill-only", help="Make all vectors; keep the old model in use.")
     ] = False,
     abandon: Annotated[
-        bool, typer.Option("--abandon", help="Give up the migration that is under way.")
+        bool, typer.Option("--abandon", help="Abandon the migration that is under way.")
     ] = False,
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Bring a collection to another embedding model while it stays in use.
+    """Change a collection's embedding model while it stays in use.
 
     It makes new vectors beside the old ones; when all are there, one transaction puts them in use.
     Run it again after an interruption: it goes on. A process that has the collection open then

@@ -160,8 +160,12 @@ def install(
     client: Annotated[str, typer.Argument(help=", ".join(CLIENTS))] = "claude-code",
     collection: Collection = "default",
     config: Config = "default",
-    url: Annotated[str | None, typer.Option(help="Of a server that runs; else by stdio.")] = None,
-    write: Annotated[bool, typer.Option("--write", help="Put it into its file.")] = False,
+    url: Annotated[
+        str | None, typer.Option(help="Address of a running server; else stdio.")
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write it into the client's file.")
+    ] = False,
 ) -> None:
     """Print what tells an MCP client of this server; write it into its file where asked.
 

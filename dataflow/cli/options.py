@@ -36,9 +36,7 @@ AsJson = Annotated[
 ]
 Collection = Annotated[
     str,
-    typer.Option(
-        "--collection", "-C", callback=filled, help="Data set to use; several live side by side."
-    ),
+    typer.Option("--collection", "-C", callback=filled, help="The collection to use."),
 ]
 Config = Annotated[
     str,
@@ -51,7 +49,8 @@ Config = Annotated[
 Relocated = Annotated[
     bool,
     typer.Option(
-        "--relocated", help="The source moved: what was read elsewhere under this name is its own."
+        "--relocated",
+        help="The source has moved: documents read from the old place under this name are its own.",
     ),
 ]
 StopAfter = Annotated[
@@ -59,7 +58,7 @@ StopAfter = Annotated[
     typer.Option(
         min=1,
         metavar="SECONDS",
-        help="Read no more after so long (exit code 0); the same command goes on.",
+        help="Stop reading after this time (exit code 0); the same command resumes.",
     ),
 ]
 
@@ -72,13 +71,13 @@ Measures = Annotated[
     typer.Option(
         "--measure",
         help="nDCG@k, Acc@k (= Success@k: the first k have a relevant one), P@k, R@k, RR, RR@k, AP "
-        "or AP@k; may be given repeatedly.",
+        "or AP@k; repeatable.",
     ),
 ]
 Qrels = Annotated[Path, typer.Option("--qrels", help="TREC: `query_id 0 doc_id grade` a line.")]
 AllCorpora = Annotated[
     bool,
-    typer.Option("--all-corpora", help="Judge all that is found, whatever `judged_corpora` says."),
+    typer.Option("--all-corpora", help="Judge all results, whatever `judged_corpora` says."),
 ]
 
 
@@ -102,14 +101,14 @@ class IngestOptions:
         typer.Option(
             "--only-corpus",
             callback=filled,
-            help="Take only what belongs in this corpus; may be given repeatedly.",
+            help="Read only documents of this corpus; repeatable.",
         ),
     ] = None
     wait: Annotated[
         Literal["words", "vectors"],
         typer.Option(
-            help="End when words find everything (`crosscorpus embed` makes the vectors), or when"
-            " each chunk has its vector."
+            help="End when keyword search finds everything (`crosscorpus embed` makes the vectors),"
+            " or when each chunk has its vector."
         ),
     ] = "vectors"
     in_turn: Annotated[

@@ -55,18 +55,18 @@ class Question:
     """The options of `query`."""
 
     text: Annotated[
-        list[str] | None, typer.Argument(help="The question; more texts put it in other ways.")
+        list[str] | None, typer.Argument(help="The question; further texts say it in other words.")
     ] = None
     trigger: Annotated[
         str | None,
         typer.Option(
-            help="What asks: a name (`pr_review`), a mix (`pr_review=0.7,question=0.3`) or `none`;"
-            " you do, so that it is `question`.",
+            help="What asks: a name (`pr_review`), a mix (`pr_review=0.7,question=0.3`) or `none`."
+            " Default: `question`.",
         ),
     ] = None
     repo: Annotated[
         list[str] | None,
-        typer.Option(help="Only this repository; may be given again."),
+        typer.Option(help="Only this repository; repeatable."),
     ] = None
     path: Annotated[str | None, typer.Option(help="Only paths that begin like this.")] = None
     language: Annotated[
@@ -75,7 +75,7 @@ class Question:
     ] = None
     languages: Annotated[
         str | None,
-        typer.Option(callback=filled, help="What a language weighs: `rust=1.1,python=1.05`."),
+        typer.Option(callback=filled, help="Weights of languages: `rust=1.1,python=1.05`."),
     ] = None
     state: Annotated[str | None, typer.Option(help="Only items in this state.")] = None
     regex: Annotated[
@@ -88,7 +88,7 @@ class Question:
     ] = None
     words: Annotated[
         bool,
-        typer.Option("--words", help="By words alone, whatever they mean."),
+        typer.Option("--words", help="Keyword search only."),
     ] = False
     as_of: Annotated[
         str | None,
@@ -100,11 +100,11 @@ class Question:
     ] = None
     corpus: Annotated[
         list[str] | None,
-        typer.Option(help="Only this corpus; may be given again."),
+        typer.Option(help="Only this corpus; repeatable."),
     ] = None
     version: Annotated[
         list[str] | None,
-        typer.Option(help="Answer for this version, such as `3.5.3`; may be given again."),
+        typer.Option(help="Answer for this version, such as `3.5.3`; repeatable."),
     ] = None
     versions: Annotated[
         str | None,
@@ -122,13 +122,13 @@ class Question:
         typer.Option(help="Write an HTML page that explains every result, to this file."),
     ] = None
     timings: Annotated[
-        bool, typer.Option("--timings", help="Say how long the slowest nodes took.")
+        bool, typer.Option("--timings", help="Show the time of the slowest nodes.")
     ] = False
     explain_chunk: Annotated[
         list[str] | None,
         typer.Option(
-            help="Say what became of this passage too: a chunk's id or label, or its document's "
-            "id, path (or its end) or title; may be given again.",
+            help="Explain this passage too: a chunk's id or label, or its document's "
+            "id, path (or its end) or title; repeatable.",
         ),
     ] = None
     config: Config = "default"
@@ -208,7 +208,7 @@ def query(options: Question) -> None:
 
     Example: crosscorpus query "why is the cache flushed twice?" --trigger pr_review --repo org/app
 
-    To the letter: crosscorpus query '"not a number"'; by a pattern: --regex 'raise .+Error'
+    Exact phrase: crosscorpus query '"not a number"'; a pattern: --regex 'raise .+Error'
 
     Where is it defined? crosscorpus query --symbol Lock.release
 

@@ -22,12 +22,15 @@ def review(
         ),
     ],
     title: Annotated[
-        str | None, typer.Option(help="What it is said to do; else what its commits or mails say.")
+        str | None,
+        typer.Option(help="Description of the change; else what its commits or mails say."),
     ] = None,
-    description: Annotated[str | None, typer.Option(help="More of that.")] = None,
+    description: Annotated[str | None, typer.Option(help="More text of the change.")] = None,
     repo: Annotated[
         str | None,
-        typer.Option(callback=filled, help="Its repository; else the one that was read from here."),
+        typer.Option(
+            callback=filled, help="Repository of the change; else the one that was read from here."
+        ),
     ] = None,
     folder: Annotated[
         Path, typer.Option("--git", help="The git working tree of a range of commits.")
@@ -37,7 +40,7 @@ def review(
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Print what a reviewer of a change needs and does not see in its diff.
+    """Print the context of a change under review: what its diff does not show.
 
     Definitions that its new lines use, uses and tests of what it changes, remarks of earlier
     reviews, the commits that made its lines, pages and issues. Each entry says why it is there.

@@ -81,14 +81,14 @@ def rights_show(collection: Collection = "default", as_json: AsJson = False) -> 
 @rights_app.command("check")
 def rights_check(
     user: _User,
-    question: Annotated[str, typer.Argument(help="What he would ask.")],
+    question: Annotated[str, typer.Argument(help="The question.")],
     group: _Groups = None,
     top_k: Annotated[int, typer.Option(min=1, help="How many results.")] = 10,
     config: Config = "default",
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Show the results that somebody would get.
+    """Show the results that a user would get.
 
     Example: crosscorpus rights check ann "who is paid when?" --group hr -C team
     """
@@ -113,7 +113,7 @@ def rights_explain(
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Say whether somebody sees a document, and what says so.
+    """Show whether a user may see a document, and why.
 
     Example: crosscorpus rights explain payroll/2026.md ann --group hr -C team
     """
@@ -146,7 +146,7 @@ def rights_token(
     user: _User,
     group: _Groups = None,
     expires: Annotated[
-        str | None, typer.Option(metavar="YYYY-MM-DD", help="The day from which it is no more.")
+        str | None, typer.Option(metavar="YYYY-MM-DD", help="The day on which it expires.")
     ] = None,
 ) -> None:
     """Make a token for `crosscorpus serve --tokens FILE`: shown once, and its line of the file.
@@ -167,7 +167,7 @@ def rights_wall(
     role: Annotated[str, typer.Argument(help="A role of the server that owns nothing.")],
     collection: Collection = "default",
 ) -> None:
-    """Let a role serve the collection that sees no document but through its callers' rights.
+    """Let a database role serve the collection with its callers' rights only.
 
     On a server of your own: a second wall, by row-level security, behind the first. Ingest as the
     owner, and let `crosscorpus serve` connect as this role (`CROSSCORPUS_DSN`).

@@ -34,17 +34,21 @@ def serve(
     ] = None,
     tokens: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Who callers are; `rights token` makes its lines."),
+        typer.Option(
+            metavar="FILE", help="File of the callers' tokens; `rights token` makes its lines."
+        ),
     ] = None,
     issuer: Annotated[
         str | None,
         typer.Option(metavar="URL", help="The provider (OpenID Connect) that signs tokens."),
     ] = None,
     keys: Annotated[
-        str | None, typer.Option(metavar="URL", help="Its keys (jwks_uri), or a file of them.")
+        str | None,
+        typer.Option(metavar="URL", help="The provider's keys: its jwks_uri, or a file."),
     ] = None,
     audience: Annotated[
-        str | None, typer.Option(metavar="URL", help="This server, as its tokens name it.")
+        str | None,
+        typer.Option(metavar="URL", help="The audience that tokens name for this server."),
     ] = None,
     groups_claim: Annotated[
         str, typer.Option(metavar="NAME", help="The claim with a user's groups.")
@@ -60,10 +64,10 @@ def serve(
         typer.Option("--refresh", help="Read what changed in working trees before an answer."),
     ] = False,
     halt: Annotated[
-        bool, typer.Option("--stop", help="End the server of this collection that runs here.")
+        bool, typer.Option("--stop", help="Stop the server of this collection that runs here.")
     ] = False,
 ) -> None:
-    """Serve a collection to agents (MCP) and apps (HTTP), until it is ended.
+    """Serve a collection to agents (MCP) and apps (HTTP), until interrupted.
 
     A page for people is at `/`, MCP at `/mcp`, the same tools over HTTP at `/api`, described at
     `/openapi.json`. A caller sees what his token lets him see (`crosscorpus rights --help`), one

@@ -18,7 +18,7 @@ def sync_github(
     full: Annotated[
         bool,
         typer.Option(
-            "--full", help="Ask for everything, to find what was deleted (else done weekly)."
+            "--full", help="Fetch everything, to find what was deleted (otherwise weekly)."
         ),
     ] = False,
     reviews: Annotated[
@@ -38,7 +38,7 @@ def sync_github(
     ] = None,
     repo: Annotated[
         str | None,
-        typer.Option(callback=filled, help="Name it is filed under, fixed by the first run."),
+        typer.Option(callback=filled, help="Repository name, fixed by the first run."),
     ] = None,
     api_url: Annotated[
         str | None,

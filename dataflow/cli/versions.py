@@ -80,14 +80,15 @@ def versions_diff(
 @versions_app.command("join")
 def versions_join(
     one: Annotated[
-        str, typer.Argument(help="Path, title, identifier or topic of a document of the one.")
+        str,
+        typer.Argument(help="Path, title, identifier or topic of a document of the first topic."),
     ],
-    other: Annotated[str, typer.Argument(help="The same of the other.")],
+    other: Annotated[str, typer.Argument(help="The same of the second topic.")],
     corpus: _Corpus = None,
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Say that two topics are one: a page that was renamed and rewritten between two versions.
+    """Join two topics: a page that was renamed and rewritten between two versions.
 
     This is kept when the documents are read again, and `verify` lists it. `versions split` takes it
     back.
@@ -114,7 +115,7 @@ def versions_split(
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Say that one topic is two: another page of the same name, from a version on.
+    """Split a topic: another page of the same name, from a version on.
 
     This is kept when the documents are read again, and `verify` lists it. `versions join` takes it
     back.

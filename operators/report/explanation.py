@@ -130,13 +130,14 @@ def _few_words(passages: Sequence[Passage]) -> list[str]:
 def _scores(passages: Sequence[Passage]) -> Html:
     scored = [one for one in passages if one.steps]
     meanings = "; ".join(f"{name}: {said}" for name, said in used_factors(scored).items())
+    meanings = meanings.removesuffix(".").capitalize()
     asked = any(one.place is None for one in passages)
     lettered = "Letters: passages that were asked about and are no results." if asked else ""
     picture = charts.chart(
         score_bars(scored),
         title="Score",
         label="The score of each passage, one part for each factor",
-        note=f"{meanings.capitalize()}. {lettered}".strip(),
+        note=f"{meanings}. {lettered}".strip(),
     )
     rows = [
         [
