@@ -7,6 +7,8 @@ RUN    := $(VENV)/.run-installed
 TEST   := $(VENV)/.test-installed
 RAY    := $(VENV)/ray
 PAGE   := $(VENV)/page
+DOCS   := $(VENV)/docs
+SITE   := build/docs
 # Each framework, and what its tests need besides its extra.
 FRAMEWORKS := langchain llamaindex haystack dspy hamilton-ui
 langchain  := langchain-tests>=1.1,<2
@@ -23,7 +25,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint hooks bench render wheel release-check lock clean
+.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint hooks bench render docs wheel release-check lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -78,6 +80,13 @@ render: $(RUN)  ## draw dag.png and overview.png again, and dag.dot, which a tes
 	$(BIN)/crosscorpus render --stages --out overview.png
 	$(BIN)/crosscorpus render --out dag.dot
 
+docs: $(TEST)  ## the documentation as a site, in build/docs/site; its generator has an environment of its own
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(DOCS)
+	$(BIN)/uv pip install -q --python $(DOCS)/bin/python -c requirements/test.lock -e '.[docs]'
+	$(DOCS)/bin/python -m docs_site $(SITE)
+	$(DOCS)/bin/zensical build --strict -f $(SITE)/mkdocs.yml
+	$(DOCS)/bin/python -m docs_site.check $(SITE)/site
+
 wheel: $(TEST)  ## build the wheel of this version, into dist/
 	$(BIN)/uv build --wheel --out-dir dist
 
@@ -108,4 +117,4 @@ $(TEST): pyproject.toml requirements/test.lock | $(BIN)/python
 	@touch $@ $(RUN)
 
 clean:  ## remove the environment and what tools left behind
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis dist $(SITE)
