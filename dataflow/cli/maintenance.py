@@ -181,11 +181,13 @@ def models_install(
     Every file is compared with its published hash. A model of a hub (huggingface.co, or what
     HF_ENDPOINT names) stays at the commit of this moment; its own files say pooling, prefixes and
     window, the options what they do not say. No other command downloads a model. A GPU has files of
-    its own, of the same vector space.
+    its own, of the same vector space. `static` comes with its extra, and a directory or an endpoint
+    is used as it is: these need no installation.
 
     Example: crosscorpus models install hf:BAAI/bge-small-en-v1.5
     """
     from model_builds.install_minilm import install_minilm
+    from operators.embedding.registry import load_embedder
 
     if device:
         os.environ["CROSSCORPUS_DEVICE"] = device
@@ -200,7 +202,9 @@ def models_install(
         typer.echo(install_minilm(say=say))
         return
     if not model.startswith("hf:"):
-        raise typer.BadParameter(f"{model!r} is neither minilm nor hf:ORG/NAME")
+        load_embedder(model)  # a name that is unknown, or a missing extra, is an error
+        typer.echo(f"the model {model!r} needs no installation")
+        return
     from model_builds.install_hub import Options, install_hub
 
     own = Options(pooling=pooling, dimensions=dimensions, **options)

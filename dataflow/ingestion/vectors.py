@@ -96,12 +96,14 @@ def embed_missing(
         return vectors
 
     either = partial(vectors_or_reasons, embedder, embed)
-    limit = CHUNKS_AT_ONCE
+    limit, place = CHUNKS_AT_ONCE, None
     while not stop():
         started = time.monotonic()
-        some = _patiently(partial(embed_some, store, either, limit=limit), patience_s)
+        work = partial(embed_some, store, either, limit=limit, after=place)
+        some = _patiently(work, patience_s)
         if some is None:
             break
+        place = some.place
         limit = _next_limit(limit, time.monotonic() - started)
         touched.add(some.corpus)
         done.chunks += some.vectors

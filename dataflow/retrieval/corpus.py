@@ -18,7 +18,6 @@ from operators.dedup import within
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
 from operators.dedup.token_index import TokenIndex, index_tokens
 from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty, stacked
-from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.chunk_reader import fetch_chunks, without_vector
 from operators.postgres.search.text_search import (
     CANDIDATE_CAP,
@@ -66,7 +65,7 @@ def vector_search(
     query_embeddings: pl.DataFrame,
     other_embeddings: dict[str, pl.DataFrame],
     search_depth: int = 50,
-    exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
+    exact_scan_max_rows: int | None = None,
     ef_search: int | None = None,
 ) -> Frames:
     """The nearest chunks to each query text, one list a text."""

@@ -141,33 +141,66 @@ def query_counts(text: str) -> dict[int, int]:
     return dict(Counter(map(_term_id, tokenizer.tokens(text[:MAX_QUERY_CHARACTERS]))))
 
 
+FOUND_BY_ONE = 0.3
+"""The share of the candidates that one telling term finds alone; two terms find the others."""
+
+MOST_PAIRED = 9
+"""Postings that find chunks in pairs, in candidates: the index reads them all."""
+
+
 @dataclass(frozen=True)
 class QueryTerms:
-    """A query's weights by term id, and the rare terms that find the chunks to score."""
+    """A query's weights by term id, and the terms that find the chunks to score.
+
+    A candidate has one of ``rare_terms``, or terms of two of the three ``groups``.
+    """
 
     weights: Mapping[int, float]
     rare_terms: Sequence[int]
+    groups: Sequence[Sequence[int]] = ()
 
 
 def query_terms(
     counts: Mapping[int, int], df: Mapping[int, int], chunks: int, *, cap: float, k: int
 ) -> QueryTerms:
-    """The weights of a query's terms in a corpus of ``chunks`` chunks.
+    """The weights of a query's terms in a corpus of ``chunks`` chunks, and what finds candidates.
 
-    ``rare_terms`` are the rarest: as many as keep the summed ``df`` within ``cap``, but at least
-    one, and more while they could not fill ``k`` rows. Terms that the corpus lacks are left out.
+    The most telling terms find a part of the ``cap`` candidates, each alone. The next ones are
+    dealt to three groups, and chunks that have terms of two groups are the rest. So a chunk with
+    many middling terms is found, which the rarest alone would miss. If all terms stay within
+    ``cap``, or the next ones are fewer than three, the rarest find all. Terms that the corpus lacks
+    are left out.
     """
     known = sorted((df[term], term) for term in counts if df.get(term, 0) > 0)[:MAX_QUERY_TERMS]
-    rare_terms: list[int] = []
+    weights = {term: counts[term] * idf(frequency, chunks) for frequency, term in known}
+    rarest = _leading(known, cap, k)
+    if len(rarest) == len(known):
+        return QueryTerms(weights, rarest)
+    # what a term says for what it costs: a repeated one may stand before a rarer one
+    known.sort(key=lambda one: (-weights[one[1]] / math.sqrt(one[0]), one))
+    alone = _leading(known, FOUND_BY_ONE * cap, k)
+    # n postings in three groups of c chunks: n * n / 3c chunks have terms of two groups by chance
+    by_two = math.sqrt(3 * chunks * (1 - FOUND_BY_ONE) * cap)
+    paired = _leading(known, min(by_two, MOST_PAIRED * cap), k)[len(alone) :]
+    if len(paired) < 3:
+        return QueryTerms(weights, rarest)
+    return QueryTerms(weights, alone, [paired[first::3] for first in range(3)])
+
+
+def _leading(known: Sequence[tuple[int, int]], cap: float, k: int) -> list[int]:
+    """The first terms of ``known``, pairs of a frequency and a term.
+
+    As many as keep the summed frequency within ``cap``, but at least one, and more while they could
+    not fill ``k`` rows.
+    """
+    terms: list[int] = []
     reached = 0
     for frequency, term in known:
-        if rare_terms and reached >= k and reached + frequency > cap:
+        if terms and reached >= k and reached + frequency > cap:
             break
-        rare_terms.append(term)
+        terms.append(term)
         reached += frequency
-    return QueryTerms(
-        {term: counts[term] * idf(frequency, chunks) for frequency, term in known}, rare_terms
-    )
+    return terms
 
 
 def ceiling(counts: Mapping[int, int], df: Mapping[int, int], chunks: int) -> float:

@@ -5,6 +5,7 @@ function may run again and does only what is missing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -34,6 +35,12 @@ HNSW_M = 16
 HNSW_EF_CONSTRUCTION = 100
 WEIGHED_AT_ONCE = 1_000
 
+REWRITTEN_UP_TO = 30_000
+"""Chunks of a corpus in use whose postings are rewritten when all have a new weight."""
+
+REWRITE_LOCK_TIMEOUT = "2s"
+"""So long a rewriting waits for questions that run; others wait behind it."""
+
 _SMALLEST_MEMORY_MB = 512
 _LARGEST_MEMORY_MB = 4_096
 
@@ -48,8 +55,9 @@ def make_searchable(store: Store, corpora: Iterable[str] | None = None) -> None:
     waiting = collection_info(store).unembedded
     ensure_partitions(store, wanted)  # a corpus whose documents all failed has none yet
     for corpus in wanted:
-        store.run(partial(_weigh, corpus=corpus))
         postings = partition("postings", corpus)
+        if store.run(partial(_weigh, corpus=corpus)):
+            _rewrite(store, corpus, postings, held[corpus])
         build_index(store, terms_index(corpus), postings, "USING gin (terms)")
         if store.run(partial(has_extension, name="pg_textsearch")):
             definition = "USING bm25 (text) WITH (text_config = 'english')"
@@ -82,17 +90,43 @@ def pending_corpora(store: Store) -> list[str]:
     return found
 
 
-def _weigh(conn: Connection, corpus: str) -> None:
-    """Weigh all chunks again if the corpus's average length has moved to another step."""
+def _rewrite(store: Store, corpus: str, postings: str, chunks: int) -> None:
+    """Give back the space of the old weights, which takes as much as the new ones.
+
+    Questions wait meanwhile, about a tenth of a millisecond a chunk: if they use the corpus
+    already, a large one keeps the space for later writes. So does one on a cluster, one that a
+    question holds for long, and one whose disk has no room for both.
+    """
+    in_use = store.run(partial(exists, name=terms_index(corpus)))
+    if store.clustered or (in_use and chunks > REWRITTEN_UP_TO):
+        return
+    statement = sql.SQL("VACUUM (FULL) {}").format(sql.Identifier(store.schema, postings))
+    in_vain = (psycopg.errors.LockNotAvailable, psycopg.errors.DiskFull)
+    with explained(store.dsn), store.pool.connection() as conn:
+        conn.autocommit = True
+        try:
+            conn.execute(f"SET lock_timeout = '{REWRITE_LOCK_TIMEOUT}'")
+            with suppress(*in_vain):
+                conn.execute(statement)
+            conn.execute("RESET lock_timeout")
+        finally:
+            conn.autocommit = False
+
+
+def _weigh(conn: Connection, corpus: str) -> bool:
+    """Weigh all chunks again if the corpus's average length has moved to another step.
+
+    Returns whether it did.
+    """
     lock_writers(conn, [corpus], alone=True)
     row = conn.execute(
         "SELECT chunks, total_length, average_length FROM corpora WHERE corpus = %s", (corpus,)
     ).fetchone()
     if row is None:
-        return
+        return False
     average = bm25.snapped_average(int(row[1]), int(row[0]))
     if average == row[2]:
-        return
+        return False
     conn.execute(
         "CREATE TEMP TABLE weighed (chunk_id bigint, bm25 sparsevec(1000000000)) ON COMMIT DROP"
     )
@@ -114,6 +148,7 @@ def _weigh(conn: Connection, corpus: str) -> None:
         (corpus,),
     )
     conn.execute("UPDATE corpora SET average_length = %s WHERE corpus = %s", (average, corpus))
+    return True
 
 
 def vector_index(corpus: str) -> str:

@@ -1,15 +1,17 @@
 """Text search: BM25 by default, Postgres's own ranking and pg_textsearch as variants.
 
-BM25 on stock Postgres: the query's rarest terms find candidates through an index on term arrays. An
-inner product of sparse vectors then scores each with all terms (see :mod:`operators.ranking.bm25`).
-If the filter leaves few chunks, all of them are scored, which is exact. What a text names, such as
-a file with its line, comes first (see :mod:`operators.postgres.search.named_chunks`).
+BM25 on stock Postgres: one of the query's most telling terms, or two of the next, find candidates
+through an index on term arrays. An inner product of sparse vectors then scores each with all terms
+(see :mod:`operators.ranking.bm25`). If the corpus or what the filter leaves is small, all chunks
+are scored, which is exact. What a text names, such as a file with its line, comes first (see
+:mod:`operators.postgres.search.named_chunks`).
 """
 
 import math
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,6 +32,12 @@ from operators.ranking import bm25
 from operators.ranking.named_places import Place, named_places
 
 CANDIDATE_CAP = 5_000
+ALL_BELOW = 2
+"""Up to this many times the cap, all chunks are scored: to find half of them costs more."""
+
+BY_TERMS = {"enable_seqscan": "off", "cpu_operator_cost": "0.1"}
+"""Settings that find candidates by the index on terms. At its usual cost, a thousandth of what two
+arrays of a hundred terms take, the planner reads the whole corpus and compares row by row."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ def bm25_search(
         queries: columns ``SCOPED_QUERIES``; their filters hold exactly.
         k: rows a list.
         candidate_cap: about how many chunks are scored for a query text. If the filter leaves no
-            more, or if it costs no more, all visible chunks are scored.
+            more than twice as many, or if it costs no more, all visible chunks are scored.
         timeout_s: seconds for the whole batch.
 
     Returns:
@@ -79,7 +87,8 @@ def bm25_search(
     chunks, df = run(store, deadline, partial(_statistics, corpus=corpus, terms=terms))
     # Up to here, scoring every visible chunk costs no more than finding as many candidates as
     # `candidate_cap` among all chunks.
-    limit = max(candidate_cap, math.isqrt(candidate_cap * max(chunks, 1)))
+    all_below = ALL_BELOW * candidate_cap
+    limit = max(all_below, math.isqrt(candidate_cap * max(chunks, 1)))
     visible = visible_counts(store, deadline, corpus, {one.filter for one in texts}, limit=limit)
     everything, some = list[_Weighed](), list[_Weighed]()
     for item in texts:
@@ -88,11 +97,10 @@ def bm25_search(
         cap = candidate_cap * chunks / max(at_least, 1)
         query = bm25.query_terms(counts[item.text], df, chunks, cap=cap, k=k)
         if query.weights:
-            (everything if size <= cap else some).append((item, query))
+            (everything if size <= max(cap, all_below) else some).append((item, query))
     score = partial(_score, corpus=corpus, k=k)
     found = run_slices(store, deadline, everything, partial(score, pick=False))
-    no_scan = {"enable_seqscan": "off"}
-    found += run_slices(store, deadline, some, partial(score, pick=True), no_scan)
+    found += run_slices(store, deadline, some, partial(score, pick=True), BY_TERMS)
     naming = [
         (item, query, places)
         for item, query in everything + some
@@ -180,17 +188,30 @@ def _score(conn: Connection, asked: _Weighed, *, corpus: str, k: int, pick: bool
     item, query = asked
     weights = bm25.sparse(query.weights, query.weights.values())
     parameters = {"corpus": corpus, "k": k, "weights": weights}
-    with_rare_terms = ""
+    with_terms = ""
     if pick:
-        parameters["rare_terms"] = list(query.rare_terms)
-        with_rare_terms = " AND p.terms && %(rare_terms)s::int[]"
+        with_terms = f" AND {_candidates(query, parameters)}"
     statement = f"""
         SELECT p.chunk_id, -(p.bm25 <#> %(weights)s::sparsevec) AS score FROM postings p
-        WHERE {seen(item.filter, "p", parameters, listed=not pick)}{with_rare_terms}
+        WHERE {seen(item.filter, "p", parameters, listed=not pick)}{with_terms}
         ORDER BY score DESC, p.chunk_id LIMIT %(k)s
     """
     rows = fetch(conn, statement, parameters)
     return [(item.query_id, item.text_no, *row) for row in rows if row[1] > 0]
+
+
+def _candidates(query: bm25.QueryTerms, parameters: dict[str, Any]) -> str:
+    """The clause for the chunks that ``query``'s terms find."""
+    parameters["rare_terms"] = list(query.rare_terms)
+    clause = "p.terms && %(rare_terms)s::int[]"
+    if not query.groups:
+        return clause
+    first, second, third = map(list, query.groups)
+    # two of three groups, in two scans of the index instead of three
+    parameters |= {"first": first, "second": second, "third": third, "others": second + third}
+    return f"""({clause}
+        OR (p.terms && %(first)s::int[] AND p.terms && %(others)s::int[])
+        OR (p.terms && %(second)s::int[] AND p.terms && %(third)s::int[]))"""
 
 
 def _score_named(

@@ -6,7 +6,8 @@ of them, most neighbours are lost. So an exact scan searches a filtered set of u
 searches a larger one. If that gives fewer rows than requested, an exact scan follows.
 """
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,16 @@ MORE_FROM_INDEX = 3
 """An index scan gives this many times ``k`` rows, and the nearest ``k`` stay. Otherwise it would
 stop at the first ``k`` rows that pass the filter, which lie in the region that it met first."""
 
+EXACT_SCAN_SHARE = 2_700
+"""An exact scan of n of N rows costs as much as an index scan with that filter at n * n = 2,700 N
+(measured at 105,000): the fewer pass, the more the index scan has to read."""
+
+MOST_EQUAL = 10
+"""Chunks at one distance that a list from the index may hold, such as copies and versions."""
+
+BREADTH_OF = 10_000
+"""Chunks that an index scan of the least breadth is for; it grows with the root of their number."""
+
 
 @dataclass(frozen=True)
 class _Item:
@@ -48,7 +59,7 @@ def search_vectors(
     query_embeddings: pl.DataFrame,
     *,
     k: int,
-    exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
+    exact_scan_max_rows: int | None = None,
     ef_search: int | None = None,
     timeout_s: float | None = None,
 ) -> pl.DataFrame:
@@ -59,8 +70,10 @@ def search_vectors(
         queries: columns ``SCOPED_QUERIES``; their filters hold exactly.
         query_embeddings: columns ``QUERY_EMBEDDINGS``.
         k: rows a list.
-        exact_scan_max_rows: filtered sets of up to this many chunks are scanned exactly.
-        ef_search: breadth of the index scan, at least ``k`` (default: twice ``k``, at least 100).
+        exact_scan_max_rows: filtered sets of up to this many chunks are scanned exactly (default:
+            10,000, from 37,000 chunks of the corpus on the root of 2,700 times their number).
+        ef_search: breadth of the index scan, at least ``k`` (default: twice ``k``, at least 100;
+            over 10,000 chunks, as many times that as the root of the tenth of their thousands).
         timeout_s: seconds for the whole batch.
 
     Returns:
@@ -88,12 +101,15 @@ def search_vectors(
         if text[0] in filters
     ]
     exactly, by_index = items, list[_Item]()
-    if sum(sizes.values()) > exact_scan_max_rows:
+    chunks = sum(sizes.values())
+    if exact_scan_max_rows is None:
+        exact_scan_max_rows = max(EXACT_SCAN_MAX_ROWS, math.isqrt(EXACT_SCAN_SHARE * chunks))
+    if chunks > exact_scan_max_rows:
         different = {item.filter for item in items}
         size = visible_counts(store, deadline, corpus, different, limit=exact_scan_max_rows)
         exactly = [item for item in items if size[item.filter] <= exact_scan_max_rows]
         by_index = [item for item in items if size[item.filter] > exact_scan_max_rows]
-    breadth = max(ef_search or max(2 * k, 100), k)
+    breadth = max(ef_search or _breadth(k, chunks), k)
     settings = {
         "hnsw.iterative_scan": "relaxed_order",
         "hnsw.ef_search": str(min(LARGEST_EF_SEARCH, breadth)),
@@ -116,10 +132,23 @@ def search_vectors(
 def _may_lack(distances: Sequence[float], k: int) -> bool:
     """Whether a list from an index may be wrong, so that an exact scan must follow.
 
-    It is short, or most of its distances are equal. Thousands of equal vectors are each other's
-    neighbours in the index, and a scan that meets them hardly leaves them.
+    It is short, or many of its distances are equal. Thousands of equal vectors are each other's
+    neighbours in the index, and a scan that meets them hardly leaves them. Of a few copies each
+    chunk may have its own.
     """
-    return len(distances) < k or (k > 1 and 2 * len(set(distances)) <= len(distances))
+    if len(distances) < k:
+        return True
+    return k > 1 and max(Counter(distances).values()) > min(MOST_EQUAL, k // 2)
+
+
+def _breadth(k: int, chunks: int) -> int:
+    """The breadth of an index scan for ``k`` rows of a corpus of so many chunks.
+
+    >>> _breadth(50, 10_000), _breadth(50, 90_000), _breadth(50, 250_000)
+    (100, 300, 500)
+    """
+    least = max(2 * k, 100)
+    return int(least * max(1.0, math.sqrt(chunks / BREADTH_OF)))
 
 
 def _nearest(

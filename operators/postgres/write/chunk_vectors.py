@@ -5,6 +5,7 @@ transaction. So two workers never have the same chunk, and a dead worker's chunk
 """
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from pgvector import HalfVector
+from psycopg.rows import TupleRow
 
 from operators.errors import CrosscorpusError
 from operators.postgres.row_writer import LARGEST_HALF, copy_rows
@@ -35,23 +37,42 @@ UNFILLED = pl.Schema(
 )
 _UNFIT = "the model gave a vector that is not finite in half precision"
 _READ = "SELECT corpus, chunk_id, xmin::text::bigint, document_id, title, anchor, text FROM chunks"
+_QUEUED = _READ.replace(" FROM", ", ordinal, created_at FROM")
+_IN_ORDER = "ORDER BY ordinal, created_at DESC NULLS LAST, chunk_id"
+
+FROM_THE_HEAD_EVERY = 50
+"""Transactions of a worker between two looks at the whole queue. Beside a long transaction its head
+is full of entries of chunks that have their vectors already, and each look reads them all."""
 
 Embed = Callable[[pl.DataFrame], tuple[NDArray[np.float32], dict[int, str]]]
 """Takes chunks (``UNFILLED``); returns an array (chunks, dimensions), and why a row has none."""
 
 
+class Place(NamedTuple):
+    """Where in the queue of ``corpus`` a worker is: its last chunk there."""
+
+    corpus: str
+    ordinal: int
+    created_at: datetime | None
+    chunk_id: int
+    step: int  # transactions since the worker looked at the whole queue
+
+
 class Some(NamedTuple):
     """What one transaction did: chunks of ``corpus`` that have a vector, why others have none.
 
-    ``failed`` has the document and the reason.
+    ``failed`` has the document and the reason; ``place`` is where the next transaction goes on.
     """
 
     corpus: str
     vectors: int
     failed: list[tuple[str, str]]
+    place: Place
 
 
-def embed_some(store: Store, embed: Embed, *, limit: int) -> Some | None:
+def embed_some(
+    store: Store, embed: Embed, *, limit: int, after: Place | None = None
+) -> Some | None:
     """Give the most wanted ``limit`` chunks without a vector theirs.
 
     The corpus with the fewest such chunks comes first; of those with ``COUNTED_UP_TO`` and more the
@@ -59,44 +80,93 @@ def embed_some(store: Store, embed: Embed, *, limit: int) -> Some | None:
     document comes before the second, the newest first. None: every chunk has a vector or a reason
     why not, or another worker has it.
 
+    ``after``, the ``place`` of the worker's last transaction, makes it go on from there. It looks
+    at the whole queue again after ``FROM_THE_HEAD_EVERY`` transactions, and at the end of a corpus.
+
     Raises:
         ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
     """
-    return store.run(partial(_embed_some, store=store, embed=embed, limit=limit))
+    return store.run(partial(_embed_some, store=store, embed=embed, limit=limit, after=after))
 
 
-def _embed_some(conn: Connection, store: Store, embed: Embed, limit: int) -> Some | None:
+def _embed_some(
+    conn: Connection, store: Store, embed: Embed, limit: int, after: Place | None
+) -> Some | None:
     locked = "FOR UPDATE SKIP LOCKED"
     if store.clustered and shards_of(conn, store.schema) > 1:
         lock(conn, "vectors")  # no cluster locks rows of several shards: workers take turns
         locked = ""
+    if after is not None and after.step < FROM_THE_HEAD_EVERY:
+        step = after.step + 1
+        if rows := _waiting(conn, after, limit, locked):
+            return _embed_rows(conn, store, embed, rows, step)
+    for corpus in _by_need(conn):
+        if rows := _waiting_first(conn, corpus, limit, locked):
+            return _embed_rows(conn, store, embed, rows, 0)
+    return None
+
+
+def _by_need(conn: Connection) -> list[str]:
+    """The corpora, those whose chunks get their vectors first before the others."""
     waiting = f"SELECT 1 FROM chunks c WHERE corpus = %s AND {WAITS} LIMIT {COUNTED_UP_TO}"
     queue = []
     for corpus, held in conn.execute("SELECT corpus, chunks FROM corpora").fetchall():
         counted = conn.execute(f"SELECT count(*) FROM ({waiting}) AS w", (corpus,)).fetchone()
         queue.append((corpus in LAST, counted, held, corpus))
-    for *_, corpus in sorted(queue):
-        rows = conn.execute(
-            f"{_READ} c WHERE corpus = %s AND {WAITS}"
-            f" ORDER BY ordinal, created_at DESC NULLS LAST, chunk_id LIMIT %s {locked}",
-            (corpus, limit),
+    return [str(corpus) for *_, corpus in sorted(queue)]
+
+
+def _waiting_first(conn: Connection, corpus: str, limit: int, locked: str) -> list[TupleRow]:
+    return conn.execute(
+        f"{_QUEUED} c WHERE corpus = %s AND {WAITS} {_IN_ORDER} LIMIT %s {locked}", (corpus, limit)
+    ).fetchall()
+
+
+def _waiting(conn: Connection, after: Place, limit: int, locked: str) -> list[TupleRow]:
+    """Up to ``limit`` chunks behind a place, read by the index from there on.
+
+    Each statement reads one run of the index: the rest of the same date, older ones, those without
+    a date, later chunks of a document. A single condition for all would read from the beginning.
+    """
+    parameters = after._asdict()
+    at = "c.ordinal = %(ordinal)s AND"
+    dated = [
+        f"{at} c.created_at = %(created_at)s AND c.chunk_id > %(chunk_id)s",
+        f"{at} c.created_at < %(created_at)s",
+        f"{at} c.created_at IS NULL",
+    ]
+    undated = [f"{at} c.created_at IS NULL AND c.chunk_id > %(chunk_id)s"]
+    rows: list[TupleRow] = []
+    for run in [*(undated if after.created_at is None else dated), "c.ordinal > %(ordinal)s"]:
+        rows += conn.execute(
+            f"{_QUEUED} c WHERE corpus = %(corpus)s AND {WAITS} AND {run}"
+            f" {_IN_ORDER} LIMIT %(left)s {locked}",
+            {**parameters, "left": limit - len(rows)},
         ).fetchall()
-        if rows:
-            chunks = pl.DataFrame(rows, schema=UNFILLED, orient="row")
-            vectors, failed = embed(chunks)
-            fit = (np.abs(vectors) <= LARGEST_HALF).all(axis=1)
-            failed = {int(row): _UNFIT for row in np.flatnonzero(~fit)} | failed
-            check_space(store, conn, hold=True)
-            made = [row for row in range(len(chunks)) if row not in failed]
-            _set_vectors(conn, "embedding", chunks[made], vectors[made])
-            for row, reason in failed.items():
-                conn.execute(
-                    "UPDATE chunks SET embedding_error = %s WHERE corpus = %s AND chunk_id = %s",
-                    (reason, corpus, chunks["chunk_id"][row]),
-                )
-            named = [(chunks["document_id"][row], reason) for row, reason in failed.items()]
-            return Some(str(corpus), len(made), named)
-    return None
+        if len(rows) == limit:
+            break
+    return rows
+
+
+def _embed_rows(
+    conn: Connection, store: Store, embed: Embed, rows: list[TupleRow], step: int
+) -> Some:
+    corpus, chunk_id, *_, ordinal, created_at = rows[-1]
+    place = Place(corpus, ordinal, created_at, chunk_id, step)
+    chunks = pl.DataFrame([row[:-2] for row in rows], schema=UNFILLED, orient="row")
+    vectors, failed = embed(chunks)
+    fit = (np.abs(vectors) <= LARGEST_HALF).all(axis=1)
+    failed = {int(row): _UNFIT for row in np.flatnonzero(~fit)} | failed
+    check_space(store, conn, hold=True)
+    made = [row for row in range(len(chunks)) if row not in failed]
+    _set_vectors(conn, "embedding", chunks[made], vectors[made])
+    for row, reason in failed.items():
+        conn.execute(
+            "UPDATE chunks SET embedding_error = %s WHERE corpus = %s AND chunk_id = %s",
+            (reason, corpus, chunks["chunk_id"][row]),
+        )
+    named = [(chunks["document_id"][row], reason) for row, reason in failed.items()]
+    return Some(str(corpus), len(made), named, place)
 
 
 def try_again(store: Store) -> None:

@@ -142,3 +142,17 @@ def test_a_collection_whose_vectors_are_lost_says_so_whatever_is_asked_of_it(
         told = " ".join((done.stdout if command == ("doctor",) else done.stderr).split())
         assert (done.returncode, said in told) == (1, True), told
         assert "ingest its sources into another collection" in told
+
+
+def test_a_model_that_comes_with_its_package_is_not_installed(crosscorpus: Any) -> None:
+    if importlib.util.find_spec("wordllama") is None:
+        pytest.skip("the extra static is not installed")
+    done = crosscorpus("models", "install", "static")
+    assert done.returncode == 0, done.stderr
+    assert "needs no installation" in done.stdout
+
+
+def test_an_unknown_model_is_not_installed(crosscorpus: Any) -> None:
+    done = crosscorpus("models", "install", "statik")
+    assert done.returncode != 0
+    assert "did you mean 'static'?" in done.stderr

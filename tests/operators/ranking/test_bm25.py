@@ -74,3 +74,24 @@ def test_a_word_of_the_title_counts_three_times() -> None:
     counted = dict(zip(both.terms.tolist(), both.counts.tolist(), strict=True))
     assert counted == {tokenizer.term_id("cach"): 4, tokenizer.term_id("disk"): 2}
     assert both.length == 6
+
+
+def test_terms_that_find_too_much_alone_find_chunks_in_pairs() -> None:
+    df = {1: 10, **dict.fromkeys(range(2, 9), 300), 9: 9_000}
+    query = bm25.query_terms(dict.fromkeys(df, 1), df, 10_000, cap=400, k=5)
+    assert query.rare_terms == [1]
+    assert query.groups == [[2, 5, 8], [3, 6], [4, 7]]
+    assert query.weights.keys() == df.keys()
+
+
+def test_a_repeated_term_may_stand_before_a_rarer_one() -> None:
+    df = {1: 100, 2: 110, 3: 500, 4: 500, 5: 500}
+    query = bm25.query_terms({1: 1, 2: 3, 3: 1, 4: 1, 5: 1}, df, 10_000, cap=400, k=5)
+    assert query.rare_terms == [2]
+    assert query.groups == [[1, 5], [3], [4]]
+
+
+def test_where_few_terms_are_left_to_pair_the_rarest_find_all() -> None:
+    df = {1: 10, 2: 100, 3: 9_000}
+    query = bm25.query_terms(dict.fromkeys(df, 1), df, 10_000, cap=400, k=5)
+    assert (query.rare_terms, query.groups) == ([1, 2], ())

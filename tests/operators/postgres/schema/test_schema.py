@@ -322,6 +322,44 @@ def test_weights_of_an_old_average_length_are_unfinished(store: Store, filling: 
     assert pending_corpora(store) == []
 
 
+def reweighed(store: Store) -> tuple[int, int]:
+    """The bytes of the postings before and after all have a new weight."""
+    size = "SELECT pg_relation_size('postings_code')"
+    make_searchable(store)
+    ((before,),) = store.rows(size)
+    store.execute("UPDATE corpora SET average_length = 2 * average_length")
+    make_searchable(store)
+    ((after,),) = store.rows(size)
+    return before, after
+
+
+def test_new_weights_take_the_space_of_the_old_ones(store: Store, filling: Any) -> None:
+    filling.write(store, [{"text": f"word{n} other{n}"} for n in range(2_000)])
+    before, after = reweighed(store)
+    assert after < 1.1 * before
+
+
+def test_new_weights_do_not_wait_for_a_question_that_runs_for_long(
+    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexes, "REWRITE_LOCK_TIMEOUT", "50ms")
+    filling.write(store, [{"text": f"word{n} other{n}"} for n in range(2_000)])
+    with store.transaction() as conn:
+        conn.execute("SELECT 1 FROM postings LIMIT 1").fetchall()
+        before, after = reweighed(store)
+    assert after > 1.5 * before
+    assert pending_corpora(store) == []
+
+
+def test_a_large_corpus_in_use_is_not_locked_for_a_rewriting(
+    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexes, "REWRITTEN_UP_TO", 1_999)
+    filling.write(store, [{"text": f"word{n} other{n}"} for n in range(2_000)])
+    before, after = reweighed(store)
+    assert after > 1.5 * before
+
+
 def test_a_corpus_that_outgrew_the_exact_scan_lacks_its_vector_index(
     store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,6 +124,31 @@ def test_capped_candidates_are_scored_with_all_terms(held: Held, filling: Any) -
         assert {WORDS[60], WORDS[90]} & set(texts[chunk_id].split())
 
 
+def test_up_to_twice_the_cap_every_chunk_is_scored(held: Held, filling: Any) -> None:
+    store, _ = held
+    random_ = random.Random(5)
+    queries = filling.queries([{"texts": [zipf_text(random_)]} for _ in range(20)])
+    exact = bm25_search(store, "code", queries, k=20)
+    assert bm25_search(store, "code", queries, k=20, candidate_cap=200).equals(exact)
+
+
+def test_a_chunk_with_many_middling_words_of_a_long_question_is_found(
+    make_store: Make, filling: Any
+) -> None:
+    random_ = random.Random(3)
+    words = [f"{a}{b}kz" for a in "bcdfghjklm" for b in "npqrtvwxzs"]
+    texts = [" ".join(random_.sample(words, 8)) for _ in range(3_000)]
+    asked = random_.sample(words, 30)
+    often = Counter(word for text in texts for word in text.split())
+    texts[77] = " ".join(sorted(asked, key=lambda word: often[word])[2:17])  # not the rarest
+    store = make_store()
+    filling.write(store, [{"chunk_id": n, "text": text} for n, text in enumerate(texts)])
+    make_searchable(store)
+    queries = filling.queries([{"texts": [" ".join(asked)]}])
+    found = bm25_search(store, "code", queries, k=10, candidate_cap=300)
+    assert found["chunk_id"][0] == 77
+
+
 def test_a_batch_gives_what_each_query_gives_alone(held: Held, filling: Any) -> None:
     store, _ = held
     random_ = random.Random(2)

@@ -30,7 +30,7 @@ from operators.postgres.search.batches import (
     run,
     run_slices,
 )
-from operators.postgres.search.vector_search import search_vectors
+from operators.postgres.search.vector_search import _may_lack, search_vectors
 from operators.postgres.store import Connection, Store, open_store
 from operators.postgres.write.document_writer import write_documents
 
@@ -158,6 +158,38 @@ def test_thousands_of_equal_vectors_hide_nothing_from_an_index_scan(
     )
     first = found.filter(pl.col("rank") == 0).sort("query_id")["chunk_id"].to_list()
     assert first == list(range(200))
+
+
+@pytest.mark.parametrize(
+    ("copies", "again"),
+    [(1, False), (2, False), (10, False), (11, True), (50, True)],
+)
+def test_copies_are_no_reason_for_an_exact_scan_while_they_are_few(
+    copies: int, again: bool
+) -> None:
+    assert _may_lack([n // copies / 100 for n in range(K)], K) == again
+
+
+def test_of_a_short_list_half_may_be_equal() -> None:
+    assert not _may_lack([0.1] * 3 + [0.2, 0.3, 0.4], 6)
+    assert _may_lack([0.1] * 4 + [0.2, 0.3], 6)
+    assert _may_lack([0.1] * 3, 6)
+
+
+def test_a_filter_that_leaves_a_tenth_of_many_is_scanned_exactly(
+    clustered: Clustered, filling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scanned_by_index(distances: Sequence[float], k: int) -> bool:
+        raise AssertionError
+
+    place = "operators.postgres.search.vector_search"
+    monkeypatch.setattr(f"{place}.EXACT_SCAN_MAX_ROWS", 100)
+    monkeypatch.setattr(f"{place}._may_lack", scanned_by_index)
+    queries = filling.queries([{"repos": ["tenth"]}] * 40)
+    found = search_vectors(
+        clustered.store, "code", queries, filling.embeddings(clustered.queries), k=K
+    )
+    assert clustered.recall(found, clustered.repos == "tenth") == 1.0
 
 
 @pytest.mark.parametrize("exact_scan_max_rows", [ROWS, 20])
