@@ -27,7 +27,7 @@ def frame_pages() -> dict[str, str]:
     intro = inspect.getdoc(frames) or ""
     parts = [f"# Frames\n\n{inline(intro)}\n\n"]
     parts.append(
-        "Other frames have at most these columns beside theirs, which tell what made their scores: "
+        "A frame may have these columns beside its own; they tell what made its scores: "
         + ", ".join(code(name) for name in sorted(frames.TOLD))
         + ".\n\n"
     )
