@@ -34,6 +34,13 @@ HNSW_M = 16
 HNSW_EF_CONSTRUCTION = 100
 WEIGHED_AT_ONCE = 1_000
 
+_COUNTED = (
+    *("documents", "terms", "repos", "corpora"),
+    *("access_terms", "access_repos", "document_sketches"),
+)
+"""Tables of which each change of a document updates rows. The server would count their dead rows
+itself, but it forgets the count when it is killed."""
+
 _SMALLEST_MEMORY_MB = 512
 _LARGEST_MEMORY_MB = 4_096
 
@@ -57,7 +64,7 @@ def make_searchable(store: Store, corpora: Iterable[str] | None = None) -> None:
         if held[corpus] > EXACT_SCAN_MAX_ROWS and corpus not in waiting:
             build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
         vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
-    vacuum(store, ["documents", "terms", "repos", "corpora"])
+    vacuum(store, _COUNTED)
     store.forget_info()
 
 

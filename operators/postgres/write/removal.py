@@ -5,27 +5,23 @@ again, in the planner's statistics, and in the write-ahead log. :func:`delete_fo
 :func:`erase` makes the server write what is left into new files and drop the old log.
 """
 
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 
 import polars as pl
 import psycopg
 from psycopg import sql
-from psycopg.rows import TupleRow
 
-from operators.embedding.cache import text_hash
-from operators.embedding.passage import embedded_text
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.foundation.sanitize import clean_text
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import partition
 from operators.postgres.schema.tables import ON_EVERY_NODE
-from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store
 from operators.postgres.undeleted import SOURCE as UNDELETED
 from operators.postgres.write.document_writer import delete_documents
+from operators.postgres.write.embedding_cache import forget_unused_vectors
 from operators.postgres.write.sync_state import write_state
 
 CHOSEN = pl.Schema(
@@ -137,7 +133,7 @@ def erase(store: Store) -> list[str]:
         needs a superuser; the log of a replica or of a backup is never touched.
     """
     corpora = to_be_erased(store)
-    _forget_old_vectors(store)
+    forget_unused_vectors(store)
     parts = [partition(table, corpus) for table in _PARTED for corpus in corpora]
     with connect(store.dsn, autocommit=True) as conn, explained(store.dsn):
         left = []
@@ -208,20 +204,6 @@ def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
         given | {"undeleted": UNDELETED},
     )
     conn.execute(_FORGET_RUNS)
-
-
-def _forget_old_vectors(store: Store) -> None:
-    """Delete the cached vectors of texts that no passage has: of deleted and of earlier ones."""
-
-    def hashes(rows: Iterator[TupleRow]) -> list[str]:
-        return sorted({text_hash(embedded_text(*row)).hex() for row in rows})
-
-    kept = over_rows(store, "SELECT title, anchor, text FROM chunks", (), hashes)
-    store.execute(
-        "DELETE FROM embedding_cache e WHERE NOT EXISTS ("
-        " SELECT 1 FROM unnest(%s::text[]) AS kept(text_hash) WHERE kept.text_hash = e.text_hash)",
-        (kept,),
-    )
 
 
 def _nothing(store: Store, given: dict[str, str]) -> str:
