@@ -60,14 +60,14 @@ def of_process(name: str, pid: int | None) -> dict[str, Any]:
 
 
 def of_postgres(process: psutil.Process | None) -> dict[str, Any]:
-    """Memory of the server and its children, where each shared page counts once."""
+    """Memory of the server and its children, without what they share: it is of a fixed size."""
     if process is None:
         return {}
     total, count = 0, 0
     with contextlib.suppress(psutil.Error):
         for one in (process, *process.children()):
             with contextlib.suppress(psutil.Error):
-                total, count = total + one.memory_full_info().pss, count + 1
+                total, count = total + one.memory_full_info().uss, count + 1
         return {"postgres": process.pid, "postgres_mib": total / MIB, "backends": count}
     return {}
 
@@ -99,7 +99,8 @@ def of_database(dsn: str, schema: str) -> dict[str, Any]:
 def growth(samples: Sequence[dict[str, Any]], column: str) -> tuple[float, float, float] | None:
     """What a column grew by in a run: by a line through it, its standard error, and its median.
 
-    Of a process, each life has a level of its own. None: there is too little to say.
+    Of a process, each life has a level of its own, and this is the growth in the longest one. None:
+    there is too little to say.
     """
     last = samples[-1]["second"] if samples else 0.0
     lives: dict[Any, list[tuple[float, float]]] = {}
@@ -120,7 +121,8 @@ def growth(samples: Sequence[dict[str, Any]], column: str) -> tuple[float, float
     free = max(len(x) - len(long) - 1, 1)
     error = float(np.sqrt(((y - slope * x) ** 2).sum() / free / (x @ x)))
     median = float(np.median(np.concatenate([points[:, 1] for points in long])))
-    return slope * last * 2 / 3, error * last * 2 / 3, median
+    span = max(float(np.ptp(points[:, 0])) for points in long)
+    return slope * span, error * span, median
 
 
 def unbounded(samples: Sequence[dict[str, Any]], column: str) -> bool:

@@ -2,7 +2,8 @@
 
 To delete a row is not enough. Postgres keeps its bytes in the table until that part is written
 again, in the planner's statistics, and in the write-ahead log. :func:`delete_for_good` deletes,
-:func:`erase` makes the server write what is left into new files and drop the old log.
+:func:`erase` makes the server write what is left into new files and drop the old log. Questions go
+on while it writes passages and postings.
 """
 
 from contextlib import suppress
@@ -18,6 +19,7 @@ from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import partition
 from operators.postgres.schema.tables import ON_EVERY_NODE
+from operators.postgres.schema.written_anew import write_anew
 from operators.postgres.store import Connection, Store
 from operators.postgres.undeleted import SOURCE as UNDELETED
 from operators.postgres.write.document_writer import delete_documents
@@ -37,6 +39,8 @@ _OTHER_LOG_FILES = """
       AND name <> pg_walfile_name(pg_current_wal_insert_lsn())
 """
 _PARTED = ("chunks", "postings")
+_NUMBERS = ("terms", "access_terms")
+"""Tables that every question reads and that hold no text."""
 _MARK = "removal"
 """The ``source`` of marks in ``sync_state``, whose ``name`` is a corpus."""
 
@@ -134,7 +138,9 @@ def erase(store: Store) -> list[str]:
     """
     corpora = to_be_erased(store)
     forget_unused_vectors(store)
-    parts = [partition(table, corpus) for table in _PARTED for corpus in corpora]
+    both = [(table, corpus) for table in _PARTED for corpus in corpora]
+    written = [partition(*one) for one in both if write_anew(store, *one)]
+    parts = [partition(*one) for one in both]
     with connect(store.dsn, autocommit=True) as conn, explained(store.dsn):
         left = []
         if conn.info.server_version >= _CLEARS_STATISTICS:
@@ -144,7 +150,11 @@ def erase(store: Store) -> list[str]:
             left.append("the statistics of a table that is empty now stay: Postgres 18 clears them")
         for name in [*_TABLES, *parts, *_PARTED]:
             table = sql.Identifier(store.schema, name)
-            how = "ANALYZE" if name in _PARTED else "VACUUM (FULL, ANALYZE)"
+            how = "VACUUM (FULL, ANALYZE)"  # which locks out who reads
+            if name in _PARTED:
+                how = "ANALYZE"
+            elif name in _NUMBERS or name in written:
+                how = "VACUUM (ANALYZE)"
             there = conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone()
             if there != (None,):
                 conn.execute(sql.SQL(how + " {}").format(table))
