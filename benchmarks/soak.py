@@ -170,15 +170,18 @@ class Soak:
         """What a command printed; one that Postgres's death ended is run again."""
         what = " ".join(arguments[:2])
         for attempt in range(4):
+            began = self.second
             killed = sum(event == "kill postgres" for *_, event in self.events)
             done = subprocess.run(
                 command(*arguments), cwd=ROOT, capture_output=True, text=True, timeout=600
             )
+            said = f"{what}: exit code {done.returncode}"
+            if done.returncode not in fine:
+                said += f": {(done.stderr or done.stdout)[-500:]}"
+            with (self.folder / "commands.log").open("a") as log:
+                log.write(f"{began:.0f} to {self.second:.0f} s: {said}\n")
             if done.returncode in fine:
                 return done.stdout
-            said = f"{what}: exit code {done.returncode}: {(done.stderr or done.stdout)[-500:]}"
-            with (self.folder / "commands.log").open("a") as log:
-                log.write(f"{self.second:.0f} s: {said}\n")
             again = sum(event == "kill postgres" for *_, event in self.events) > killed
             if not again and attempt:
                 break
@@ -218,7 +221,6 @@ class Soak:
     def compare(self, questions: int) -> None:
         """Compare answers with those of a collection that is made anew of the same tree."""
         self.ingest(COLLECTION)
-        self.run("embed", "-C", COLLECTION, "--config", str(self.config))
         self.ingest(ANEW)
         self.set_rules(ANEW)
         port = free_port()

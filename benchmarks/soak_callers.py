@@ -15,7 +15,7 @@ import numpy as np
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from benchmarks.soak_source import SECRET, Tree
+from benchmarks.soak_source import SECRET, SECRET_WORD, Tree
 
 TOP_K = 10
 NUMBERS = r"\d+"
@@ -67,12 +67,13 @@ class Callers:
     def judge(self, user: str, question: str, path: str | None, told: dict[str, Any]) -> str:
         """What is to be said of an answer; a wrong one is kept."""
         failed = [note for note in told["notes"] if "ingested" not in note]
-        shown = str(told)
-        if user != "ann" and SECRET in shown:
+        titles = " ".join(hit["title"] for hit in told["results"])
+        # a commit names the paths of its files to all who may see the commit
+        if user != "ann" and (SECRET in titles or SECRET_WORD in str(told)):
             self.wrong.append(f"{user} was shown {SECRET} for {question!r}")
             return "wrong"
-        if path and path not in shown and not failed:
-            self.wrong.append(f"{user} did not find {path} by {question!r}: {shown[:300]}")
+        if path and path not in titles and not failed:
+            self.wrong.append(f"{user} did not find {path} by {question!r}: {titles[:300]}")
             return "wrong"
         return f"note: {re.sub(NUMBERS, 'N', failed[0])[:100]}" if failed else "ok"
 

@@ -15,6 +15,7 @@ from benchmarks.ingestion import SHARES, WORDS
 
 REPO = "org/soak"
 SECRET = "hr/pay_"  # of every path that only the group hr may see
+SECRET_WORD = "payrollonly"
 LONGEST_HISTORY = 20
 IDENTITY = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
 
@@ -38,7 +39,7 @@ class Tree:
         for needle, name in self.needles.items():
             self.write(name, f"def {needle}(cache):\n    return cache.{needle}_limit\n")
         for n in range(max(files // 8, 1)):
-            self.write(f"{SECRET}{n}.md", f"# Pay {n}\n\n{self.text(60)}\n")
+            self.write(f"{SECRET}{n}.md", f"# Pay {n}\n\n{SECRET_WORD} {self.text(60)}\n")
         for name in self.moving:
             self.change(name)
         git(folder, "init", "-q")
