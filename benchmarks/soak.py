@@ -361,7 +361,7 @@ def verdict(soak: Soak, callers: Callers) -> bool:
     """Print the tables; whether all was well."""
     asked = callers.asked
     low, high = percentiles(asked)
-    good = sum(one.outcome == "ok" for one in asked)
+    good = sum(one.answered for one in asked)
     print(
         f"\n{good} of {len(asked)} questions answered, p50 {low or 0:.0f}, p95 {high or 0:.0f} ms"
     )
