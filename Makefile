@@ -25,7 +25,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint hooks bench render docs wheel release-check lock clean
+.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint hooks bench soak render docs wheel release-check lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -74,6 +74,10 @@ lint: $(TEST)  ## format, lint and types
 
 bench: $(TEST)  ## every benchmark, as tables
 	$(BIN)/python -m benchmarks
+
+HOURS ?= 2
+soak: $(TEST)  ## hours (HOURS=2) of everything at once, with kills: a picture of what grows, and answers compared
+	$(BIN)/python -m benchmarks.soak --minutes $$(awk 'BEGIN { print 60 * $(HOURS) }')
 
 render: $(RUN)  ## draw dag.png and overview.png again, and dag.dot, which a test compares
 	$(BIN)/crosscorpus render --out dag.png

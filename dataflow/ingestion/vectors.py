@@ -23,6 +23,7 @@ from operators.postgres.inspect.status import missing_vectors
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch, Store, collection_info, need_space
 from operators.postgres.write.chunk_vectors import embed_some
+from operators.postgres.write.embedding_cache import limit_cache
 
 T = TypeVar("T")
 
@@ -118,6 +119,8 @@ def embed_missing(
     store.forget_info()
     if corpora := touched | set(pending_corpora(store)):
         make_searchable(store, sorted(corpora))
+    if touched:
+        limit_cache(store)
     done.left, done.eta_s = count_unembedded(store), None
     done.seconds = time.monotonic() - began
     return done
