@@ -28,6 +28,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -220,13 +221,13 @@ class Soak:
 
     def compare(self, questions: int) -> None:
         """Compare answers with those of a collection that is made anew of the same tree."""
-        self.ingest(COLLECTION)
-        self.ingest(ANEW)
-        self.set_rules(ANEW)
+        with ThreadPoolExecutor(2) as both:
+            list(both.map(self.ingest, (COLLECTION, ANEW)))
         port = free_port()
         given = ["serve", "-C", ANEW, "--config", str(self.config), "--port", str(port)]
         other = Kept("anew", [*given, "--tokens", str(self.tokens_file)], self.folder)
         other.start()
+        self.set_rules(ANEW)
         draws = random.Random(int(self.second))
         asked = [*draws.sample(list(self.tree.needles), min(3, len(self.tree.needles)))]
         asked += [self.tree.question() for _ in range(questions)]
@@ -314,9 +315,9 @@ def make_tokens(file: Path) -> dict[str, str]:
 def work(soak: Soak, options: argparse.Namespace) -> Callers:
     """The run: everything at once, until the minutes are over."""
     soak.ingest(COLLECTION)
+    soak.server.start()
     soak.set_rules(COLLECTION)
     callers = Callers(soak.address, soak.tree, soak.tokens, options.pause)
-    soak.server.start()
     with httpx2.Client(timeout=60) as client:
         for user in soak.tokens.values():
             answer(client, soak.address, user, "warm up")
