@@ -1,4 +1,4 @@
-"""Vectors for chunks that words find already: what `ingest` does last, and every other worker.
+"""Embedding of chunks that keyword search finds already: the last step of `ingest`, and a worker's.
 
 Any number of workers share the work, on any machine that reaches the server; see
 :mod:`operators.postgres.write.chunk_vectors`.
@@ -63,7 +63,7 @@ def embed_missing(
     patience_s: float = 0.0,
     on_event: OnVectors | None = None,
 ) -> Embedded:
-    """Give every chunk without a vector its own, the most wanted first; return what was done.
+    """Embed every chunk without a vector, the most wanted first; return what was done.
 
     A chunk that the model cannot embed keeps the reason, and is tried again when its text or the
     model changes. No worker takes a chunk that another one has.
