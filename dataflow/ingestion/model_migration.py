@@ -1,4 +1,4 @@
-"""Changing the model of a collection in use: new vectors are filled beside the old, then cut over."""
+"""Changing the embedding model of a collection in use: fill beside, then cut over."""
 
 import time
 from collections.abc import Callable, Sequence
