@@ -119,9 +119,17 @@ def _watched(
 def _check_value(what: str, name: str, value: Any, node: Node, fixed: Collection[str]) -> None:
     if name in fixed:
         raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
-    if not fits(value, node.type):
-        expected = spell(node.type)
-        raise GraphError(f"{what} {name!r}: expected {expected}, got {type(value).__name__}")
+    expected = _type_of(node)
+    if not fits(value, expected):
+        raise GraphError(f"{what} {name!r}: expected {spell(expected)}, got {type(value).__name__}")
+
+
+def _type_of(node: Node) -> Any:
+    """The type of a node's value; a parameter whose default is None has that of its readers."""
+    if node.type is not type(None):
+        return node.type
+    read_as = [one.input_types.get(node.name) for one in node.depended_on_by]
+    return next((found[0] for found in read_as if found), node.type)
 
 
 def _check_columns(name: str, node: str, value: Any, frames_of: Mapping[str, pl.Schema]) -> None:

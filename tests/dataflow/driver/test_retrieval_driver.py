@@ -15,6 +15,7 @@ from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
+from dataflow.execution.built_graph import GraphError
 from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import MERGED, empty
 from operators.postgres.store import drop_collection, open_store
@@ -460,3 +461,10 @@ def test_every_passage_says_where_it_is_from_and_is_called_so_everywhere(attribu
     for row in out["results"].iter_rows(named=True):
         told = attributed.execute(explained, {**ASK, "explain_chunks": [row["source_label"]]})
         assert row["chunk_id"] in told["dispositions"]["chunk_id"]
+
+
+def test_a_parameter_whose_default_is_none_takes_a_number_for_one_run(driver):
+    given = {"code.exact_scan_max_rows": 10, "code.ef_search": 200}
+    assert driver.execute(["results"], inputs=ASK | given)["results"].height
+    with pytest.raises(GraphError, match=r"'code.ef_search': expected int . None, got str"):
+        driver.execute(["results"], inputs=ASK | {"code.ef_search": "many"})
