@@ -1,4 +1,4 @@
-"""The one form that every corpus takes before fusion."""
+"""The common form of all corpora before fusion."""
 
 import numpy as np
 import polars as pl
@@ -29,17 +29,17 @@ def unify(
     """``UNIFIED`` of one corpus.
 
     Args:
-        deduped: columns ``DEDUPED``; a row whose chunk is not in ``chunks`` is left out.
-        chunks: columns ``READ_CHUNKS``, one row a distinct chunk.
+        deduped: columns ``DEDUPED``; a row whose chunk is not in ``chunks`` is dropped.
+        chunks: columns ``READ_CHUNKS``, one row per distinct chunk.
         label: template of ``source_label``, see :mod:`operators.context.templates`.
         link: template of ``source_url``; None or empty: no links.
-        many_repos: the labels say the repository.
-        full_length_words: what a passage needs to count in full.
+        many_repos: the labels contain the repository.
+        full_length_words: the words of a passage that counts in full.
 
     Returns:
-        The rows of ``deduped`` in their order, with the texts, labels and links of the chunks;
+        The rows of ``deduped`` in order, with the texts, labels and links of the chunks;
         ``alternate_sources`` has the labels and links of the near-duplicates within the corpus. No
-        two chunks of a question have the same label.
+        two chunks of a query have the same label.
     """
     if not deduped.height or not chunks.height:
         return empty(UNIFIED)
