@@ -197,7 +197,7 @@ class AnswerMethods:
         return answer_of(self.execute(NODES, self.question_inputs(query, **asked)))
 
     async def aask(self, query: str | Sequence[str], **asked: Any) -> Answer:
-        """As :meth:`ask`, for coroutines; they share one thread per worker of the driver."""
+        """As :meth:`ask`, for coroutines; they share as many threads as the driver has workers."""
         work = partial(copy_context().run, self.ask, query, **asked)
         return await asyncio.get_running_loop().run_in_executor(self._askers, work)
 

@@ -117,21 +117,21 @@ def incomplete(
 def faults(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
     """A corpus and a sentence for each search that failed or timed out."""
     columns = outcomes["corpus", "channel", "status", "elapsed_ms", "error"]
-    found = []
+    sentences = []
     for corpus, rows in columns.rows_by_key("corpus").items():
         bad = [row for row in rows if row[1] in _FAILED]
         is_read = all(row[0] != "chunks" for row in bad)
         good = [row[0] for row in rows if is_read and row[1] in ("ok", "empty")]
-        found += [(corpus, _sentence(corpus, good, *row)) for row in bad]
-    return found
+        sentences += [(corpus, _sentence(corpus, good, *row)) for row in bad]
+    return sentences
 
 
 def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
     """The status of each channel of each corpus."""
-    found: dict[str, dict[str, str]] = {}
+    statuses: dict[str, dict[str, str]] = {}
     for corpus, channel, status in outcomes["corpus", "channel", "status"].iter_rows():
-        found.setdefault(corpus, {})[channel] = status
-    return found
+        statuses.setdefault(corpus, {})[channel] = status
+    return statuses
 
 
 def answered_channels(outcomes: pl.DataFrame) -> list[str]:
@@ -145,6 +145,6 @@ def _sentence(
 ) -> str:
     what = "reading of its chunks" if channel == "chunks" else f"{channel} search"
     fault = f"timed out after {elapsed_ms / 1000:.2f} s" if status == "timed_out" else "failed"
-    said = f" ({error})" if error and status != "timed_out" else ""
+    detail = f" ({error})" if error and status != "timed_out" else ""
     rest = f"the results are of its {good[0]} search alone" if good else "it has no results here"
-    return f"{corpus}: the {what} {fault}{said}; {rest}"
+    return f"{corpus}: the {what} {fault}{detail}; {rest}"

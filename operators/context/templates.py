@@ -230,11 +230,11 @@ def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Val
         if name == "doc_date":
             sources = chunks["date_source"]
             values = [None if s == _OF_COPY else v for v, s in zip(values, sources, strict=True)]
-        found = [None if v in (None, "") else make(v) or None for v in values]
+        values = [None if v in (None, "") else make(v) or None for v in values]
         if name == "anchor" and of_label:
             headings = (_text(read[text].get("heading_path")) for text in texts)
-            return [above or own for above, own in zip(headings, found, strict=True)]
-        return found
+            return [above or own for above, own in zip(headings, values, strict=True)]
+        return values
 
     columns = {name: column(name) for name in names}
     return [{name: columns[name][row] for name in names} for row in range(chunks.height)]

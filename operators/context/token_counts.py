@@ -4,7 +4,7 @@
 vocabulary on disk (``TIKTOKEN_CACHE_DIR``). Otherwise the embedding model's word-pieces count: a
 few more for prose and code. A word of over 100 characters, such as a checksum, is one word-piece
 but up to two tokens per three characters, and emoji in a row are one but up to four tokens each:
-these are counted as tokens.
+these upper bounds are added.
 """
 
 import importlib

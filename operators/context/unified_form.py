@@ -61,17 +61,17 @@ def unify(
     of_query = np.concatenate([query_id, query_id[owner]]).tolist()
     plain = labels.to_list()
     distinct = tell_apart(of_query, [plain[n] for n in rows], ways_of(chunks, rows))
-    told = pl.Series("source_label", distinct, dtype=pl.String)
+    labels = pl.Series("source_label", distinct, dtype=pl.String)
     sources = take(frame_of(described[name] for name in ("chunk_id", "repo", "source_url")), place)
-    others = [*sources.get_columns(), told[len(row) :], _everywhere(corpus, len(place))]
-    found = frame_of(others, _SOURCE).to_struct("alternate_sources")
+    others = [*sources.get_columns(), labels[len(row) :], _everywhere(corpus, len(place))]
+    alternates = frame_of(others, _SOURCE).to_struct("alternate_sources")
     own = [
         *take(described, row).get_columns(),
-        told[: len(row)],
+        labels[: len(row)],
         _everywhere(corpus, deduped.height),
         *(deduped[name] for name in _OF_HIT),
         deduped["score"].alias("corpus_score"),
-        lists(found, owner, deduped.height),
+        lists(alternates, owner, deduped.height),
     ]
     return frame_of(own, UNIFIED)
 

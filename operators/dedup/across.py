@@ -41,7 +41,7 @@ def jaccard(
 def cosine(
     hits: pl.DataFrame, chunks: Sequence[pl.DataFrame], *, threshold: float = 0.95
 ) -> pl.DataFrame:
-    """``hits`` without those whose cosine with a better one elsewhere reaches ``threshold``.
+    """``hits`` without those with a cosine >= ``threshold`` to a better one in another document.
 
     ``chunks`` are frames of ``CHUNKS`` that have the hits' embeddings.
     """

@@ -29,7 +29,7 @@ def jaccard(merged: pl.DataFrame, sets: TokenIndex, *, threshold: float = 0.9) -
 
 
 def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
-    """``merged`` without hits whose cosine with a better one elsewhere reaches ``threshold``."""
+    """``merged`` without hits with a cosine >= ``threshold`` to a better hit elsewhere."""
     hits, query_id, row = _found(merged, chunks["chunk_id"].to_numpy())
     vectors, of = unit_vectors(chunks["embedding"]), documents(chunks)[row]
     representative = cosine_representatives(query_id, row, vectors, of, threshold=threshold)

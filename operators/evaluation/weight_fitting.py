@@ -51,7 +51,7 @@ class TooFewQueries(CrosscorpusError):
 
 @dataclass(frozen=True)
 class Learned:
-    """Fitted parameters, and their gains in cross-validation on the training questions."""
+    """Fitted parameters, and their gains in cross-validation on the training queries."""
 
     parameters: Parameters
     strength: float | None  # of the penalty; None: no strength gained enough, nothing was changed

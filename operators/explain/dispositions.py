@@ -112,7 +112,7 @@ def joined(of_corpora: Mapping[str, Mapping[str, pl.DataFrame]]) -> dict[str, pl
 
 def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
     """``DISPOSITIONS``: one row per result, by rank, then one per named chunk that is no result."""
-    rows = _with_places(_asked(run), run)
+    rows = _with_places(_explained(run), run)
     duplicates = run.lists[run.last].select(*_KEY, near_duplicates="alternate_sources")
     rows = rows.join(_once(duplicates), on=_KEY, how="left", maintain_order="left")
     lists = ["vector", "text", *_ranked(run)]
@@ -139,7 +139,7 @@ def _ranked(run: Run) -> dict[str, pl.DataFrame]:
     return {**run.of_corpora, **run.lists}
 
 
-def _asked(run: Run) -> pl.DataFrame:
+def _explained(run: Run) -> pl.DataFrame:
     """The results by rank, then the named chunks; each chunk of a query once."""
     results = run.results.sort("query_id", "rank").select(_NAMED)
     both = _once(pl.concat([results, run.explain_targets[_NAMED]]))
@@ -325,7 +325,7 @@ def _unfound(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str]:
         last = f", which end at {ends['last']:.3f}" if ends.get("last") is not None else ""
         wrong.append(f"further away{own} than the {many} nearest{last}")
     if "text" in full:
-        wrong.append(f"not among the {many} best by words")
+        wrong.append(f"not among the {many} best of keyword search")
     elif statuses.get("text") in ("ok", "empty"):
         wrong.append("without a word of the question")
     disposition = "below_search_depth" if full else "not_found"

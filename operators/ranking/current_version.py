@@ -54,7 +54,7 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     any_asked = set[str]().union(*words.values())
 
     @cache  # several queries may hit the same passage
-    def asked_in(text: str) -> set[str]:
+    def matching(text: str) -> set[str]:
         """The words of all queries that a passage contains."""
         return any_asked & vocabulary(text)
 
@@ -72,13 +72,13 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
         if not old:
             continue
         current = sorted(set(rows).difference(old))
-        only_old = asked.intersection(set[str]().union(*(asked_in(texts_of[row]) for row in old)))
+        only_old = asked.intersection(set[str]().union(*(matching(texts_of[row]) for row in old)))
         for row in current:  # the first few have nearly all words
             if not only_old:
                 break
-            only_old.difference_update(asked_in(texts_of[row]))
+            only_old.difference_update(matching(texts_of[row]))
         enough = max(1.0, SHARE * len(asked))
-        replaced = [row for row in old if len(only_old & asked_in(texts_of[row])) < enough]
+        replaced = [row for row in old if len(only_old & matching(texts_of[row])) < enough]
         first = {topic[row]: row for row in reversed(current)}
         for row in replaced:
             if (newest := first.get(topic[row])) is not None:

@@ -44,7 +44,7 @@ def outdated(
 ) -> Floats:
     """``weight`` for a hit that the newest version of its topic lacks, else 1.
 
-    It is 1 too if the question asks for all versions, for the hit's version, or for a moment before
+    It is 1 too if the query asks for all versions, for the hit's version, or for a moment before
     a version first lacked it. ``hits`` are ``UNIFIED``, ``scope`` is ``VERSION_SCOPE``.
     """
     factor = np.ones(hits.height)

@@ -70,8 +70,8 @@ def around_hunks(change: Change, passages: pl.DataFrame) -> pl.DataFrame:
             entries.append((is_bare, -size, row, _row(one, lines, rest, above)))
     entries.sort(key=lambda of: of[:3])
     rows = take(passages, np.array([row for *_, row, _ in entries], dtype=np.int64))
-    told = list(zip(*(of for *_, of in entries), strict=True)) or [()] * len(_COLUMNS)
-    values = zip(_COLUMNS, told, strict=True)
+    columns = list(zip(*(of for *_, of in entries), strict=True)) or [()] * len(_COLUMNS)
+    values = zip(_COLUMNS, columns, strict=True)
     return replaced(rows, *(pl.Series(name, of, rows.schema[name]) for name, of in values))
 
 

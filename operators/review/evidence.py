@@ -207,9 +207,9 @@ def _remark(row: dict[str, Any], about: str | None, *, near: bool) -> _Entry:
     # a review service calls a remark outdated when its line was changed afterwards
     then = ", after which the line was changed" if held.get("outdated") else ""
     then += ", dismissed" if held.get("review_state") == "dismissed" else ""
-    said = [n for n, one in enumerate(row["text"].split("\n")) if one.startswith("@")]
+    marks = [n for n, one in enumerate(row["text"].split("\n")) if one.startswith("@")]
     return _Entry(
-        row["row"], "remark", f"a remark on {what}{then}", max(min(said, default=0) - 3, 0)
+        row["row"], "remark", f"a remark on {what}{then}", max(min(marks, default=0) - 3, 0)
     )
 
 
@@ -231,13 +231,13 @@ def _head(row: dict[str, Any], line: int) -> int:
         word = _DEFINED.match(lines[n])
         if word and definition_of(word[1]).search(lines[n]):
             return n
-    said = (n for n in range(max(line - 2, 0), line) if re.search(r"\w", lines[n]))
-    return next(said, line)
+    near = (n for n in range(max(line - 2, 0), line) if re.search(r"\w", lines[n]))
+    return next(near, line)
 
 
-def _shown(found: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:
+def _shown(hits: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:
     """The rows of ``entries``, each with its shown lines."""
-    rows = take(found, np.array([one.row for one in entries], dtype=np.int64))
+    rows = take(hits, np.array([one.row for one in entries], dtype=np.int64))
     columns = ("text", "start_line", "end_line", "source_label", "source_url")
     values = {name: rows[name].to_list() for name in columns}
     for place, one in enumerate(entries):
