@@ -7,6 +7,8 @@ RUN    := $(VENV)/.run-installed
 TEST   := $(VENV)/.test-installed
 RAY    := $(VENV)/ray
 PAGE   := $(VENV)/page
+DOCS   := $(VENV)/docs
+SITE   := build/docs
 # Each framework, and what its tests need besides its extra.
 FRAMEWORKS := langchain llamaindex haystack dspy hamilton-ui
 langchain  := langchain-tests>=1.1,<2
@@ -23,7 +25,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint hooks bench render wheel release-check lock clean
+.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint hooks bench soak render docs wheel release-check lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -73,10 +75,21 @@ lint: $(TEST)  ## format, lint and types
 bench: $(TEST)  ## every benchmark, as tables
 	$(BIN)/python -m benchmarks
 
+HOURS ?= 2
+soak: $(TEST)  ## hours (HOURS=2) of everything at once, with kills: a picture of what grows, and answers compared
+	$(BIN)/python -m benchmarks.soak --minutes $$(awk 'BEGIN { print 60 * $(HOURS) }')
+
 render: $(RUN)  ## draw dag.png and overview.png again, and dag.dot, which a test compares
 	$(BIN)/crosscorpus render --out dag.png
 	$(BIN)/crosscorpus render --stages --out overview.png
 	$(BIN)/crosscorpus render --out dag.dot
+
+docs: $(TEST)  ## the documentation as a site, in build/docs/site; its generator has an environment of its own
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(DOCS)
+	$(BIN)/uv pip install -q --python $(DOCS)/bin/python -c requirements/test.lock -e '.[docs]'
+	$(DOCS)/bin/python -m docs_site $(SITE)
+	$(DOCS)/bin/zensical build --strict -f $(SITE)/mkdocs.yml
+	$(DOCS)/bin/python -m docs_site.check $(SITE)/site
 
 wheel: $(TEST)  ## build the wheel of this version, into dist/
 	$(BIN)/uv build --wheel --out-dir dist
@@ -108,4 +121,4 @@ $(TEST): pyproject.toml requirements/test.lock | $(BIN)/python
 	@touch $@ $(RUN)
 
 clean:  ## remove the environment and what tools left behind
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis dist $(SITE)

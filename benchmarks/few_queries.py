@@ -19,7 +19,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from benchmarks.judged import data_folder
+from benchmarks.judged import set_folder
 from dataflow import load_config
 from dataflow.evaluation.learning import fetched
 from operators.arrays.segments import Column, Floats, Integers, places
@@ -117,7 +117,7 @@ draws, in brackets where 95 % of the draws lie on that half, then the share of d
 
 def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
     """The default's hits of the judged corpora and of all corpora, and each query's group."""
-    folder = data_folder() / name / "dev"
+    folder = set_folder(name) / "dev"
     queries, qrels = check_judged(
         read_queries(folder / "queries.jsonl"), read_qrels(folder / "qrels.tsv")
     )

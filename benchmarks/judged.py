@@ -26,6 +26,21 @@ def data_folder() -> Path:
     return Path(given) if given else Path(__file__).parents[2] / "shared" / "data"
 
 
+def set_folder(name: str) -> Path:
+    """The folder of the set ``name``.
+
+    Raises:
+        SystemExit: it is not on this machine.
+    """
+    folder = data_folder() / name
+    if not folder.is_dir():
+        raise SystemExit(
+            f"no judged set {name!r} in {data_folder()}: the sets are not part of this repository; "
+            "CROSSCORPUS_TEST_DATA names their folder"
+        )
+    return folder
+
+
 @dataclass(frozen=True)
 class JudgedSet:
     """One data set: queries as the graph takes them, judgements, and which corpora are judged."""
@@ -50,9 +65,9 @@ def judged_set(name: str) -> JudgedSet:
     """Read the open half of the set ``name``.
 
     Raises:
-        JudgementError: the judged data is not on this machine.
+        SystemExit: the judged data is not on this machine.
     """
-    folder = data_folder() / name / "dev"
+    folder = set_folder(name) / "dev"
     queries, qrels = check_judged(
         read_queries(folder / "queries.jsonl"), read_qrels(folder / "qrels.tsv")
     )

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.few_queries import found
-from benchmarks.judged import NDCG, data_folder
+from benchmarks.judged import NDCG, set_folder
 from dataflow import load_config
 from dataflow.evaluation.learning import FitOptions, base_parameters, learn
 from operators.arrays.segments import Floats
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def row(name: str, seeds: range) -> str:
-    folder = data_folder() / name / "dev"
+    folder = set_folder(name) / "dev"
     with open_store(collection=name) as store:
         result = learn(
             store,

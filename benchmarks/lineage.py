@@ -30,7 +30,7 @@ import polars as pl
 
 from benchmarks import section_history
 from benchmarks.clones import add_clones, clone, to_fetch
-from benchmarks.judged import data_folder
+from benchmarks.judged import set_folder
 from operators.versions.lineage import LINEAGE_DOCUMENTS, lineages
 from operators.versions.text_sketches import sketch
 
@@ -142,7 +142,7 @@ def judged_sets(names: Iterable[str], *, joined: bool) -> None:
         "  seconds"
     )
     for name in names:
-        folder = data_folder() / name
+        folder = set_folder(name)
         if not folder.exists():
             print(f"{name}: the judged data is not here")
             continue

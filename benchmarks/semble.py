@@ -22,7 +22,7 @@ from typing import Any
 import polars as pl
 
 from benchmarks.clones import add_options, clone, read_tree, to_fetch
-from benchmarks.judged import data_folder
+from benchmarks.judged import set_folder
 from dataflow import RetrievalDriver, build_driver, load_config
 from dataflow.evaluation.answers import for_evaluation, questions
 from operators.embedding.registry import load_embedder
@@ -55,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_options(parser, "semble")
     options = parser.parse_args()
-    folder = data_folder() / "semble"
+    folder = set_folder("semble")
     there = present(repositories(folder, options.only), options.clones)
     if not there:
         print(f"left out: no repository of the benchmark is in {options.clones}")

@@ -42,6 +42,13 @@ def timed(times: list[float]) -> str:
     return " / ".join(f"{s * 1000:.0f}" for s in np.percentile(times, (50, 95, 99))) + " ms"
 
 
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 def postmaster() -> psutil.Process | None:
     """The embedded Postgres server of the data directory."""
     file = data_home() / "postgres" / "cluster" / "postmaster.pid"
@@ -130,9 +137,7 @@ def main() -> None:
     lines = given.queries.read_text().splitlines()
     queries = [json.loads(line)["text"][:300] for line in lines][:60]
     in_process(given.collection, queries, 2 * (os.cpu_count() or 1), given.alone)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     command = [sys.executable, "-m", "dataflow", "serve", "-C", given.collection, "--port", port]
     with subprocess.Popen(command) as server:
         load = Load(f"http://127.0.0.1:{port}", queries)

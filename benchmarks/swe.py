@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from benchmarks.clones import add_options, clone, read_tree, to_fetch
-from benchmarks.judged import data_folder
+from benchmarks.judged import set_folder
 from dataflow import load_config
 from dataflow.evaluation.graph import evaluate
 from operators.embedding.registry import load_embedder
@@ -49,7 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_options(parser, "swe")
     options = parser.parse_args()
-    wanted = projects(data_folder() / "swe" / "dev", options.only)
+    wanted = projects(set_folder("swe") / "dev", options.only)
     lines = [to_fetch(options.clones, one.url, commits(one)) for one in wanted]
     for line in filter(None, lines):
         print(f"to fetch: {line}")

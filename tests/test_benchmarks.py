@@ -47,6 +47,8 @@ TINY = {
     "semble": "--clones {clones} --collection bench-semble",
     "served": "{set} {queries} --callers 2 --minutes 0.03 --kills 0 --alone 0.5",
     "shards": "{export} --shards 0 --copies 2 --workers 1 --wait 0 --questions 12",
+    "soak": "--minutes 0.02 --callers 2 --kill-every 0 --files 8 --act-every 0 --change-every 1"
+    " --check-every 60 --questions 1 --sample 1 --pause 0.2 --out {soak}",
     "swe": "--clones {clones} --collection bench-swe",
     "version_cost": "{set} --questions 2 --rounds 1",
     "versions": "{set}",
@@ -85,6 +87,7 @@ def inputs(
         "queries": queries,
         "export": folder / "export",
     }
+    made["soak"] = folder / "soak"
     made["pdf"] = next(pdf.rglob("*.pdf"))
     environment = {
         "CROSSCORPUS_DSN": server_dsn,
@@ -92,7 +95,9 @@ def inputs(
         "CROSSCORPUS_TEST_DATA": str(folder / "data"),
     }
     yield Inputs(made, environment)
-    made = {SET, *(f"bench-{name}" for name in ("whole", "semble", "swe", "review", "aacr-app-7"))}
+    made = {SET, "soak", "soak-anew"} | {
+        *(f"bench-{name}" for name in ("whole", "semble", "swe", "review", "aacr-app-7"))
+    }
     for name in made & set(collections(server_dsn)):
         drop_collection(server_dsn, name)
 
@@ -119,8 +124,9 @@ def test_a_benchmark_runs_on_a_tiny_input(
         monkeypatch.setenv(variable, value)
     arguments = [part.format(**inputs.names) for part in TINY[name].split()]
     monkeypatch.setattr(sys, "argv", [name, *arguments])
-    importlib.import_module(f"benchmarks.{name}").main()
+    code = importlib.import_module(f"benchmarks.{name}").main()
     told = capsys.readouterr().out
+    assert not code, told
     assert any(character.isdigit() for character in told), told
 
 

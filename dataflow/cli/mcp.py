@@ -5,6 +5,7 @@ import os
 import re
 import sysconfig
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ import typer
 from dataflow.cli.options import Collection, Config
 from operators.errors import CrosscorpusError, check_known
 from operators.foundation.data_dir import data_home
+from operators.foundation.extras import installing
 from operators.foundation.settings_file import (
     behind_link,
     read_settings,
@@ -184,6 +186,11 @@ def install(
     new = entry(of, collection, config, url, env)
     serves = f"the server at {url}" if url is not None else _found(collection, config)
     typer.echo(merged(of, b"", new).decode(), nl=False)
+    if url is None and find_spec("mcp") is None:
+        notes = [
+            *notes,
+            f"the server that this starts needs the extra serve: {installing('serve')}",
+        ]
     for note in notes:
         typer.echo(note, err=True)
     shown = of.place()

@@ -55,7 +55,7 @@ def delete_vanished(run: Run, complete: bool, allow_mass_delete: bool) -> None:
 
 
 def keep_left_out(run: Run) -> None:
-    """Have the store say what a complete scan left out on purpose, and why.
+    """Record in the store what a complete scan left out on purpose, and why.
 
     A name that holds a secret is not kept.
     """
@@ -70,7 +70,7 @@ def keep_left_out(run: Run) -> None:
 
 
 def finish(run: Run) -> IngestReport:
-    """Build what words need, also for an earlier run that was killed before it did so."""
+    """Build the keyword indexes, also those that an earlier, killed run left undone."""
     for key in sorted(run.cured):
         forget_failed_version(run.store, *key)
     corpora = run.changed_corpora | set(pending_corpora(run.store))
@@ -87,7 +87,7 @@ def finish(run: Run) -> IngestReport:
 
 
 def embed(run: Run) -> None:
-    """Give the chunks of the collection their vectors; a model that fails is a fault of the run."""
+    """Embed the chunks of the collection; a model that fails is a failure of the run."""
     report = run.report
 
     def on_event(done: Embedded) -> None:
@@ -110,7 +110,7 @@ def embed(run: Run) -> None:
 def _delete_vanished(
     run: Run, scope: Scope, allow_mass_delete: bool, empty: bool
 ) -> tuple[int, int, str] | None:
-    """Delete what vanished from a scope; how many of how many documents stay, and why."""
+    """Delete what vanished from a scope; return how many of how many documents stay, and why."""
     corpus, repo = scope
 
     def left_out(name: str) -> bool:

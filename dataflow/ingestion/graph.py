@@ -65,7 +65,7 @@ def embedded_texts(chunks: pl.DataFrame) -> pl.DataFrame:
 
 @tag(stage="embed", io="postgres")
 def known_vectors(embedded_texts: pl.DataFrame, store: Store, embedder: Embedder) -> Vectors:
-    """The vectors that the cache has of these texts in the model's space, by text hash."""
+    """The cached vectors of these texts in the model's space, by text hash."""
     return cached_embeddings(store, embedder.space, embedded_texts["text_hash"].to_list())
 
 
@@ -73,7 +73,7 @@ def known_vectors(embedded_texts: pl.DataFrame, store: Store, embedder: Embedder
 def new_vectors(
     embedded_texts: pl.DataFrame, known_vectors: Vectors, store: Store, embedder: Embedder
 ) -> Vectors:
-    """The vectors that the cache lacks, which it then has."""
+    """The vectors that the cache lacks; they are added to it."""
     missing = embedded_texts.unique("text_hash", keep="first", maintain_order=True).filter(
         ~pl.col("text_hash").is_in(list(known_vectors))
     )

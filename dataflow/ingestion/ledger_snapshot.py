@@ -49,7 +49,7 @@ class LedgerSnapshot:
         return entry
 
     def note(self, key: Key, entry: Entry) -> None:
-        """Take ``entry`` as the ledger's entry of a document now."""
+        """Replace the ledger's entry of a document by ``entry``."""
         self._entries[_name(key)] = (entry, True)
 
     def more_than(self, document: Document) -> ReadIssue | None:
@@ -83,7 +83,7 @@ class LedgerSnapshot:
         return self._met[self._open(scope)] + sum(1 for _ in self.vanished(scope))
 
     def close(self) -> None:
-        """Let go of the scratch file."""
+        """Close and delete the scratch file."""
         self._entries.close()
 
     def _open(self, scope: Scope) -> Scope:

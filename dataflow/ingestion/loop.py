@@ -50,7 +50,7 @@ def ingest(
     batch_characters: int = BATCH_CHARACTERS,
     **graph: Any,
 ) -> IngestReport:
-    """Bring the collection to the state of ``source``; what has not changed costs only its scan.
+    """Update the collection to the state of ``source``; unchanged documents cost only the scan.
 
     Args:
         embedder: the collection's model; the first run sets it.

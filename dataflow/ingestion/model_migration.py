@@ -1,4 +1,4 @@
-"""Another embedding model for a collection that stays in use: fill beside, then cut over."""
+"""Changing the embedding model of a collection in use: fill beside, then cut over."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ OnProgress = Callable[[ModelMigrationReport], None]
 def migrate_model(
     store: Store, embedder: Embedder, *, fill_only: bool = False, on_event: OnProgress | None = None
 ) -> ModelMigrationReport:
-    """Bring a collection to the vectors of another model, while it is searched and written to.
+    """Migrate a collection to the vectors of another model while it is searched and written to.
 
     Vectors are made for the chunks as they are. If the new model's window cuts differently, the
     next ingestion of each source cuts it again. A run that was killed is taken up where it was.

@@ -20,7 +20,8 @@ def drop_documents(
     """Delete documents for good: their rows, vectors, cached copies, statistics and the log.
 
     Their source brings them back at its next run, unless ``.crosscorpusignore`` or ``--exclude``
-    leaves them out. While the server writes its tables into new files, nobody else reads them.
+    leaves them out. While the server writes tables into new files, ingestions wait; questions go
+    on, but for moments.
 
     Args:
         corpus, repo, document: as for :func:`operators.postgres.write.removal.choose_documents`.

@@ -120,7 +120,7 @@ OnEvent = Callable[[Progress], None]
 
 
 def fingerprint(source: Source, space: str) -> str:
-    """What a stored document was made with, its reader first; with another one it is made again."""
+    """The reader and settings that made a stored document; when they change, it is made again."""
     chunks = f"chunking/{chunker.VERSION}"
     if not installed("python"):  # so that code is read again when the grammars are there
         chunks += " no_grammars"
@@ -139,7 +139,7 @@ class Run:
         graph: dict[str, Any],
         stop_after_s: float | None,
     ) -> None:
-        """Put the run on record; ``graph`` is for :func:`build_ingestion_graph`."""
+        """Record the run; ``graph`` is for :func:`build_ingestion_graph`."""
         self.store = store.embedding_in(embedder.space)  # another model may come in meanwhile
         self.embedder, self.source, self.on_event = embedder, source, on_event
         self.fingerprint = fingerprint(source, embedder.space)
@@ -175,7 +175,7 @@ class Run:
         return time.monotonic() >= self.stop_at
 
     def is_new(self, key: Key, content: str, part: bool = False) -> bool:
-        """Whether the store has to take this document; notes it as met."""
+        """Whether the document must be stored; it is noted as met."""
         entry = self.known.meet(key)
         if entry is None:
             return True
@@ -191,18 +191,18 @@ class Run:
         return False
 
     def read_rights(self) -> None:
-        """Take the present rules of who may see what it reads."""
+        """Read the current rights rules."""
         rules = rules_of(self.store)
         self.rights = read_rights(rules) if rules else Rights()
 
     def take(self, document: Document) -> None:
-        """Have ``document`` wait to be stored."""
+        """Queue ``document`` for storing."""
         self.waiting.append(document)
         self.waiting_characters += len(document.text)
         self.read += 1
 
     def take_waiting(self) -> list[Document]:
-        """The documents that wait; none waits after that."""
+        """The queued documents; the queue is empty afterwards."""
         batch, self.waiting, self.waiting_characters = self.waiting, [], 0
         return batch
 
@@ -223,7 +223,7 @@ class Run:
         self.failures_in_a_row += key is not None
 
     def record_issue(self, key: Key, state: str, reason: str, content: str | None) -> None:
-        """Have the ledger say that a document failed; a good version in the store stays.
+        """Record in the ledger that a document failed; its stored version stays.
 
         Args:
             key: of the document; if it waits, nothing is recorded.

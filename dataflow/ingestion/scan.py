@@ -1,4 +1,4 @@
-"""The scan: what a source has, compared with the ledger; new documents wait for a batch."""
+"""The scan: a source compared with the ledger; new documents are queued for a batch."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -33,7 +33,7 @@ def scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
 
 
 def _items(run: Run) -> Iterator[Item]:
-    """What the source gives until the time is up; last an issue if it ended early."""
+    """The items of the source until the time is up; an issue comes last if it ended early."""
     try:
         for item in run.source.scan():
             yield item
@@ -47,7 +47,7 @@ def _items(run: Run) -> Iterator[Item]:
 
 
 def _take(run: Run, item: Item) -> bool:
-    """Have a new document wait; return whether the scan still knows every document it has met."""
+    """Queue a new document; return whether the scan still knows every document that it met."""
     if isinstance(item, LazyDocument) and run.is_new(item.key, item.content):
         item = item.read()
     if isinstance(item, Document) and run.is_new(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dataflow.ingestion.version_discovery import find_versions
 from operators.postgres.inspect.who_sees import is_open
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.store import Store
 from operators.postgres.write.document_classes import classify, keep_rules
 from operators.sources.rights_rules import read_rights
@@ -35,4 +36,5 @@ def set_rights(store: Store, text: str) -> int:
         keep_rules(store, text, unmarked=True)
     if changed:
         find_versions(store)  # a document that is seen by others is no version of what it was
+        make_searchable(store)  # each passage of it was written again
     return changed

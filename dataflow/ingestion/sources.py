@@ -44,7 +44,7 @@ def ingest_into(
     on_event: OnEvent | None = None,
     **how: Any,
 ) -> IngestReport:
-    """Bring a collection to the state of ``source``; it is made if there is none.
+    """Update a collection to the state of ``source``; it is created if absent.
 
     Args:
         collection: its name.

@@ -1,4 +1,4 @@
-"""Stores the documents that wait: as one batch through the graph, or one by one if that fails."""
+"""Stores the queued documents: as one batch through the graph, or one by one if that fails."""
 
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.run import Run
@@ -29,7 +29,7 @@ class GaveUp(Exception):
 
 
 def store_waiting(run: Run) -> None:
-    """Store the documents that wait; if the batch fails, each of them alone.
+    """Store the queued documents; if the batch fails, each of them alone.
 
     Raises:
         GaveUp: ``FAILURES_IN_A_ROW`` documents failed, one after the other.

@@ -1,4 +1,4 @@
-"""Vectors for chunks that words find already: what `ingest` does last, and every other worker.
+"""Embedding of chunks that keyword search finds already: the last step of `ingest`, and a worker's.
 
 Any number of workers share the work, on any machine that reaches the server; see
 :mod:`operators.postgres.write.chunk_vectors`.
@@ -23,6 +23,7 @@ from operators.postgres.inspect.status import missing_vectors
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch, Store, collection_info, need_space
 from operators.postgres.write.chunk_vectors import embed_some
+from operators.postgres.write.embedding_cache import limit_cache
 
 T = TypeVar("T")
 
@@ -62,7 +63,7 @@ def embed_missing(
     patience_s: float = 0.0,
     on_event: OnVectors | None = None,
 ) -> Embedded:
-    """Give every chunk without a vector its own, the most wanted first; return what was done.
+    """Embed every chunk without a vector, the most wanted first; return what was done.
 
     A chunk that the model cannot embed keeps the reason, and is tried again when its text or the
     model changes. No worker takes a chunk that another one has.
@@ -118,6 +119,8 @@ def embed_missing(
     store.forget_info()
     if corpora := touched | set(pending_corpora(store)):
         make_searchable(store, sorted(corpora))
+    if touched:
+        limit_cache(store)
     done.left, done.eta_s = count_unembedded(store), None
     done.seconds = time.monotonic() - began
     return done

@@ -1,4 +1,4 @@
-"""Put a wrong topic right for good: two that are one, or one that is two.
+"""Correct a wrong topic for good: join two, or split one.
 
 A correction is kept with the collection, by its documents, and holds when they are read again.
 """

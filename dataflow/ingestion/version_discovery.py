@@ -36,7 +36,7 @@ CODE = "code"
 
 
 def find_versions(store: Store, on_compared: Callable[[], None] = lambda: None) -> dict[str, int]:
-    """Bring a collection's versions to the state of its documents, where these have changed.
+    """Update a collection's versions where its documents have changed.
 
     ``on_compared`` is called after each transaction.
 

@@ -1,4 +1,4 @@
-"""A folder or a working tree that is kept up to date: what changes is read again, at once.
+"""Watching a folder or a working tree: changes are read at once.
 
 Every change starts a scan of the whole source, which costs only the comparison with the ledger. So
 whatever happened to the tree (a branch switch, a rebase, files that came and went while they were
@@ -201,7 +201,7 @@ def _embed(
     stop: threading.Event,
     changed: threading.Event,
 ) -> None:
-    """Make vectors until something changed: that is found first. What fails is tried again."""
+    """Embed chunks until something changes. What fails is tried again."""
     said, pause = "", AGAIN_S
     while True:
         try:

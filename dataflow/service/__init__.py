@@ -1,1 +1,1 @@
-"""A driver that stays warm, asked by agents over MCP and by apps over HTTP."""
+"""The server: one warm driver for agents over MCP and apps over HTTP."""

@@ -1,4 +1,4 @@
-"""What a caller over HTTP or MCP sends: options are read by one rule, then all is checked.
+"""Arguments of callers over HTTP and MCP: options are parsed by one rule, then checked.
 
 The rule is that of :mod:`operators.context.asked_values`, which Python and the command have too. So
 the doors take any value of an option, and still tell a caller the type that it should have.
@@ -58,7 +58,7 @@ def as_sent(model: type[BaseModel]) -> type[BaseModel]:
 
 
 def read_given(model: type[Model], given: Mapping[str, Any]) -> tuple[Model, list[str]]:
-    """What a caller gave, as ``model``, and what was left out or read as something else.
+    """The given arguments as ``model``, and notes on what was left out or read as something else.
 
     Raises:
         CrosscorpusError: a value can't be read, or is out of its bounds.

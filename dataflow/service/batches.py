@@ -25,7 +25,7 @@ ROW |= {"notes": pl.List(pl.String), "error": pl.String}
 
 
 class Batch(BaseModel):
-    """Questions, and what counts for all of them."""
+    """Questions, and options for all of them."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -44,7 +44,7 @@ def sources_of(
 
 
 def read_again(homes: Mapping[str, Home]) -> None:
-    """Run the command of each source whose working tree has what its last run did not read.
+    """Run the ingestion of each source whose working tree has changed since its last run.
 
     It runs in the folder where a person typed it. Only ingestions run, and no code of that folder.
     Where it fails, standard error says why, and the answers go on saying what was not read.

@@ -29,7 +29,7 @@ def socket_path(collection: str) -> Path:
 
 
 def ask_server(collection: str, path: str, asked: Any = None) -> dict[str, Any] | None:
-    """What the running server of ``collection`` answers; None: none runs, or it has no answer.
+    """The answer of the running server of ``collection``; None: none runs, or it did not answer.
 
     Args:
         path: of the request; without ``asked``, a GET.

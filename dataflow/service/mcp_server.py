@@ -50,7 +50,7 @@ class StrictTool(Tool):
     """A tool that refuses an argument it does not have: without it, the search would be wider."""
 
     async def run(self, arguments: dict[str, Any], *how: Any, **more: Any) -> Any:
-        """Run the tool; what is wrong with a call is told in one line."""
+        """Run the tool; a wrong call is an error of one line."""
         try:
             for name in arguments:
                 check_known("argument", name, self.parameters["properties"])
@@ -67,7 +67,7 @@ class StrictTool(Tool):
 
 
 def brief(schema: Any) -> Any:
-    """A JSON Schema without what an agent reads for nothing: titles, and that null is the default.
+    """A JSON Schema without what an agent need not read: titles, and null defaults.
 
     >>> brief({"title": "Path", "anyOf": [{"type": "string"}, {"type": "null"}], "default": None})
     {'type': 'string'}

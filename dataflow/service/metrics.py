@@ -1,4 +1,4 @@
-"""What Prometheus reads of a server: how its questions went, and what its collections hold.
+"""Metrics for Prometheus: questions, failures, and what the collections hold.
 
 The text of a question is in none of it.
 """

@@ -15,7 +15,7 @@ class Problem(BaseModel):
 
 
 def faults(errors: Sequence[Any]) -> str:
-    """What Pydantic found, in one line.
+    """Pydantic's validation errors in one line.
 
     >>> faults([{"loc": ("body", "top_k"), "msg": "Input should be a valid integer"}])
     'top_k: Input should be a valid integer'

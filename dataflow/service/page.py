@@ -1,4 +1,4 @@
-"""The page where a person asks: three files without a build step, and two tools that agents lack.
+"""The page for people: three files without a build step, and two tools that agents lack.
 
 The page may load nothing from elsewhere and run no script but its own: its header says so.
 """

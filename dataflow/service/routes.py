@@ -86,12 +86,12 @@ def http_app(
 
     @app.get("/healthz")
     async def healthy() -> dict[str, str | int]:
-        """The process answers."""
+        """Liveness: the process answers."""
         return {"status": "ok", "pid": os.getpid()}
 
     @app.get("/readyz", responses={503: {"model": models.Problem}})
     async def ready() -> dict[str, str]:
-        """The collection answers too."""
+        """Readiness: the collection answers too."""
 
         def read(service: Service) -> None:
             service.store.forget_info()

@@ -37,7 +37,7 @@ class StdioServer(MCPServer):
 
 
 def refusal(error: Exception) -> JSONRPCError | None:
-    """What the sender of a line that is no message is told; None: the line is empty.
+    """The error reply to a line that is no message; None: the line is empty.
 
     It names the request where that can be read, so that its sender does not wait for it.
     """

@@ -327,14 +327,14 @@ def of_caller(use: Use) -> Iterator[Service]:
 
 
 def told_to_caller(tool: str, answer: Any) -> None:
-    """Put on record who was answered: never what was asked, or what was found."""
+    """Audit who was answered: never the question or the results."""
     lists = ("results", "passages", "versions", "corpora")
     found = next((len(getattr(answer, name)) for name in lists if hasattr(answer, name)), None)
     put_on_record(tool, found)
 
 
 def put_on_record(tool: str, found: int | None) -> None:
-    """Record who was answered by ``tool``, and with how many results, if he has a token."""
+    """Audit who was answered by ``tool``, and with how many results, if he has a token."""
     who = asker.get()
     if who is None or not who.principals:
         return
@@ -343,7 +343,7 @@ def put_on_record(tool: str, found: int | None) -> None:
 
 
 def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """What ``tool`` answers to what a caller gave, counted and timed.
+    """The answer of ``tool`` to a caller's arguments, counted and timed.
 
     Raises:
         CrosscorpusError: an argument can't be read, and those of the tool.

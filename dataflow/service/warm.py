@@ -80,7 +80,7 @@ class Warm:
         return _Held(service)
 
     def _look(self) -> None:
-        """Read what changed in the sources; build another driver where the configuration did."""
+        """Read changed sources again; build another driver if the configuration changed."""
         with self._reading if self._refresh else nullcontext():
             if self._refresh and time.monotonic() - self._read_at >= SECONDS:
                 read_again(self._held.service.driver.homes)

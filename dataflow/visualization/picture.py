@@ -87,12 +87,21 @@ def picture(description: Description, marks: Mapping[str, str] | None = None) ->
 
 
 def overview(description: Description) -> Picture:
-    """The picture of the stages: a box for each, with the names of some of its nodes."""
+    """The picture of the stages: a box for each, with the names of some of its nodes.
+
+    If two stages need each other, only the arrow in the direction of the flow is drawn.
+    """
     nodes = [node for node in description.nodes.values() if node.stage]
     members: dict[str, list[Described]] = {}
     for node in nodes:
         members.setdefault(node.stage, []).append(node)
     stage_of = {node.name: node.stage for node in nodes}
+    needs = _with_the_flow(
+        {
+            stage: {stage_of.get(n, stage) for one in members[stage] for n in one.needs} - {stage}
+            for stage in stage_colours(description)
+        }
+    )
     grouped = {
         stage: Described(
             name=stage,
@@ -101,9 +110,7 @@ def overview(description: Description) -> Picture:
             implementation="",
             io=any(one.io for one in of),
             field_of="",
-            needs=tuple(
-                sorted({stage_of.get(n, stage) for one in of for n in one.needs} - {stage})
-            ),
+            needs=tuple(sorted(needs[stage])),
             inputs=(),
             parameters={},
         )
@@ -112,6 +119,32 @@ def overview(description: Description) -> Picture:
     shown = picture(Description(grouped, {}, {}))
     boxes = {name: replace(box, notes=_some(members[name])) for name, box in shown.boxes.items()}
     return replace(shown, boxes=boxes, legend=stage_colours(description), of_stages=True)
+
+
+def _with_the_flow(needs: dict[str, set[str]]) -> dict[str, set[str]]:
+    """The needs of each stage, with the stages in the order of the flow, without cycles.
+
+    >>> _with_the_flow({"read": {"check"}, "check": {"read"}})
+    {'read': set(), 'check': {'read'}}
+    """
+    kept: dict[str, set[str]] = {stage: set() for stage in needs}
+    place = {stage: number for number, stage in enumerate(needs)}
+    arrows = [(need, stage) for stage, of in needs.items() for need in sorted(of)]
+    for need, stage in sorted(arrows, key=lambda arrow: place[arrow[0]] > place[arrow[1]]):
+        if stage not in _needed(kept, need):
+            kept[stage].add(need)
+    return kept
+
+
+def _needed(needs: dict[str, set[str]], stage: str) -> set[str]:
+    """All direct and indirect needs of a stage."""
+    needed: set[str] = set()
+    waiting = [stage]
+    while waiting:
+        new = needs[waiting.pop()] - needed
+        needed |= new
+        waiting += new
+    return needed
 
 
 def _some(members: list[Described], lines: int = 4) -> tuple[str, ...]:

@@ -68,9 +68,16 @@ def _colours(factors: Iterable[str]) -> alt.Scale:
 
 
 def score_bars(passages: Sequence[Passage]) -> Layers:
-    """A bar for each passage, with a part for each factor and the score at the end."""
+    """A bar for each passage, with a part for each factor, a pale one for a loss, and the score."""
     records = [{"passage": one.label, **_record(step)} for one in passages for step in one.steps]
-    ends = [{"passage": one.label, "after": one.row["score"]} for one in passages]
+    ends = [
+        {
+            "passage": one.label,
+            "score": one.row["score"],
+            "high": max(max(step.before, step.after) for step in one.steps),
+        }
+        for one in passages
+    ]
     y = alt.Y(
         "passage:N",
         sort=[one.label for one in passages],
@@ -89,13 +96,14 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
             y=y,
             **_FROM_TO,
             color=alt.Color("factor:N", scale=_colours(used_factors(passages))),
+            opacity=alt.condition("datum.after < datum.before", alt.value(0.35), alt.value(1)),
             tooltip=[alt.Tooltip("passage:N", title=" "), *_OF_STEP],
         )
     )
     numbers = (
         alt.Chart(charts.rows(ends))
         .mark_text(align="left", dx=6)
-        .encode(y=y, x="after:Q", text=alt.Text("after:Q", format=".3r"))
+        .encode(y=y, x="high:Q", text=alt.Text("score:Q", format=".3r"))
     )
     return alt.layer(bars, numbers).properties(
         width="container", height=alt.Step(26), padding={"right": 40}

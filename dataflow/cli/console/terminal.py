@@ -150,7 +150,7 @@ def show_answer(
     if len(links) > _CITATIONS:
         more = f"... and {len(links) - _CITATIONS} more (--json lists all)"
         links[_CITATIONS:] = [Text(more, style="dim")]
-    _section(out, "citations", links)
+    _section(out, "citations of the context", links)
     _section(out, "notes", [Text(note, style="yellow") for note in answer["notes"]["note"]])
     if "dispositions" in answer:
         fits = answer["explain_targets"]["query_id", "chunk_id", "documents"]

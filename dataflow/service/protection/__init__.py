@@ -1,1 +1,1 @@
-"""What protects the server from its callers, and its callers from each other."""
+"""Protection of the server from its callers, and of its callers from each other."""

@@ -1,4 +1,4 @@
-"""Connections that no caller keeps for nothing: an address has so many, and none stands still.
+"""Limits on connections: a number per address, and none may idle.
 
 uvicorn ends a connection that is idle after an answer. One whose request never arrives, or whose
 answer nobody reads, would stay as long as its caller likes.
@@ -58,7 +58,7 @@ class Connection(H11Protocol):
         return cycle is not None and not (cycle.more_body or cycle.response_complete)
 
     def data_received(self, data: bytes) -> None:
-        """Take what arrived; with the head of a request, no head is waited for."""
+        """Handle received bytes; a complete request head ends the wait for one."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             _cancel(self.no_head)
@@ -81,7 +81,7 @@ class Connection(H11Protocol):
         _cancel(self.unread)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
+        """Cancel all timers."""
         super().connection_lost(exc)
         _cancel(self.no_head)
         _cancel(self.unread)

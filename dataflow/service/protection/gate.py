@@ -1,4 +1,4 @@
-"""What every request passes first: who asks is checked, and the whole request is read.
+"""The first layer of every request: the caller is checked, and the whole request is read.
 
 A browser sends what any page tells it to. A page of elsewhere reaches a server on this machine by
 its own name, which it lets resolve to this machine (DNS rebinding), or by an address of this
@@ -36,7 +36,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 
 
 class Gate:
-    """Lets requests through to ``app`` that ask for this server, from a page of its own or none.
+    """Passes requests to ``app`` that name this server as host, from a page of its own or none.
 
     A caller is the header ``x-caller``, else its program; callers of one address share its turns. A
     body is at most ``LONGEST_BODY`` bytes, says its length, and arrives within ``seconds``. The
@@ -131,7 +131,7 @@ def _unknown(scope: Scope, headers: Headers) -> JSONResponse:
 
 
 def foreign(headers: Headers, hosts: frozenset[str], here: frozenset[str]) -> JSONResponse | None:
-    """Why this server is not who is asked, or a page of elsewhere asks; None: neither.
+    """Why a request names another host or comes from a foreign page; None: neither.
 
     ``hosts`` and ``here`` are those of :class:`Gate`.
     """

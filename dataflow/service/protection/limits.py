@@ -1,4 +1,4 @@
-"""What keeps one caller, or too many, from taking the server from the others.
+"""Limits that keep one caller, or too many, from blocking the others.
 
 A few questions run at once; others wait, and callers take turns. A question has a place only while
 it is worked on: not while its request arrives, nor while its answer is read. Where too many wait,
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Late(CrosscorpusError, TimeoutError):
-    """A question had no answer when its time was over."""
+    """A question timed out."""
 
 
 class Busy(CrosscorpusError):
@@ -36,7 +36,7 @@ class Busy(CrosscorpusError):
 
 
 class Turns:
-    """Lets ``running`` questions at a time be worked on; ``most`` more may wait.
+    """Runs ``running`` questions at a time; up to ``most`` more may wait.
 
     By default two a processor run: one computes while the other waits for the database. Addresses
     take turns, and within an address its callers.
@@ -48,7 +48,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, address: str, caller: str) -> AsyncIterator[None]:
-        """A place to the end of the block.
+        """A running place, held to the end of the block.
 
         Raises:
             Busy: too many wait.
@@ -133,7 +133,7 @@ asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
 
 
 async def answered(work: Callable[[], T], seconds: float) -> T:
-    """What ``work`` returns on a thread, when it is the caller's turn.
+    """The result of ``work``, run on a thread when it is the caller's turn.
 
     It stops where this is cancelled, or ``seconds`` pass with the wait for the turn.
 

@@ -118,7 +118,7 @@ class _Provider:
             return _held(self._keys, token)
 
     def _ask(self, after: float) -> None:
-        """Ask for the keys, if that is some time ago and nobody else does."""
+        """Fetch the keys, if the last fetch is some time ago and no other thread does."""
         if monotonic() - self._asked_at < after or not self._lock.acquire(blocking=False):
             return
         try:

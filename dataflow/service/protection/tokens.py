@@ -29,7 +29,7 @@ class Callers(Protocol):
     """What knows callers by their tokens."""
 
     def caller(self, token: str) -> tuple[str, ...] | None:
-        """The user and his groups who has ``token``; None: nobody has."""
+        """The user and groups of the bearer of ``token``; None: it is unknown."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Tokens:
         self._read()
 
     def caller(self, token: str, now: datetime | None = None) -> tuple[str, ...] | None:
-        """The principals of who has ``token``; None: nobody has, or it is over."""
+        """The principals of the bearer of ``token``; None: it is unknown or expired."""
         try:
             self._read()
         except CrosscorpusError:
@@ -111,7 +111,7 @@ class Tokens:
 
 
 def new_token() -> str:
-    """A token that nobody can guess."""
+    """A new random token."""
     return PREFIX + secrets.token_urlsafe(32)
 
 

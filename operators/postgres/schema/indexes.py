@@ -14,7 +14,7 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from operators.postgres.connection import has_extension, retrying
-from operators.postgres.errors import explained
+from operators.postgres.errors import DatabaseError, explained
 from operators.postgres.row_writer import copy_rows
 from operators.postgres.schema.partitions import (
     ensure_partitions,
@@ -24,6 +24,7 @@ from operators.postgres.schema.partitions import (
     lock_writers,
     partition,
 )
+from operators.postgres.schema.written_anew import write_anew
 from operators.postgres.store import Connection, Store, collection_info
 from operators.ranking import bm25
 
@@ -35,11 +36,12 @@ HNSW_M = 16
 HNSW_EF_CONSTRUCTION = 100
 WEIGHED_AT_ONCE = 1_000
 
-REWRITTEN_UP_TO = 30_000
-"""Chunks of a corpus in use whose postings are rewritten when all have a new weight."""
-
-REWRITE_LOCK_TIMEOUT = "2s"
-"""So long a rewriting waits for questions that run; others wait behind it."""
+_COUNTED = (
+    *("documents", "terms", "repos", "corpora"),
+    *("access_terms", "access_repos", "document_sketches"),
+)
+"""Tables of which each change of a document updates rows. The server would count their dead rows
+itself, but it forgets the count when it is killed."""
 
 _SMALLEST_MEMORY_MB = 512
 _LARGEST_MEMORY_MB = 4_096
@@ -55,17 +57,17 @@ def make_searchable(store: Store, corpora: Iterable[str] | None = None) -> None:
     waiting = collection_info(store).unembedded
     ensure_partitions(store, wanted)  # a corpus whose documents all failed has none yet
     for corpus in wanted:
-        postings = partition("postings", corpus)
-        if store.run(partial(_weigh, corpus=corpus)):
-            _rewrite(store, corpus, postings, held[corpus])
-        build_index(store, terms_index(corpus), postings, "USING gin (terms)")
+        if store.run(partial(_weigh, corpus=corpus)):  # the old weights take as much room again
+            with suppress(DatabaseError):  # of a full disk: the weights are there
+                write_anew(store, "postings", corpus, patient=False)
+        build_index(store, terms_index(corpus), partition("postings", corpus), "USING gin (terms)")
         if store.run(partial(has_extension, name="pg_textsearch")):
             definition = "USING bm25 (text) WITH (text_config = 'english')"
             build_index(store, pg_textsearch_index(corpus), partition("chunks", corpus), definition)
         if held[corpus] > EXACT_SCAN_MAX_ROWS and corpus not in waiting:
             build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
         vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
-    vacuum(store, ["documents", "terms", "repos", "corpora"])
+    vacuum(store, _COUNTED)
     store.forget_info()
 
 
@@ -88,29 +90,6 @@ def pending_corpora(store: Store) -> list[str]:
         if not needed <= indexes or average != bm25.snapped_average(int(length), int(chunks)):
             found.append(str(corpus))
     return found
-
-
-def _rewrite(store: Store, corpus: str, postings: str, chunks: int) -> None:
-    """Give back the space of the old weights, which takes as much as the new ones.
-
-    Questions wait meanwhile, about a tenth of a millisecond a chunk: if they use the corpus
-    already, a large one keeps the space for later writes. So does one on a cluster, one that a
-    question holds for long, and one whose disk has no room for both.
-    """
-    in_use = store.run(partial(exists, name=terms_index(corpus)))
-    if store.clustered or (in_use and chunks > REWRITTEN_UP_TO):
-        return
-    statement = sql.SQL("VACUUM (FULL) {}").format(sql.Identifier(store.schema, postings))
-    in_vain = (psycopg.errors.LockNotAvailable, psycopg.errors.DiskFull)
-    with explained(store.dsn), store.pool.connection() as conn:
-        conn.autocommit = True
-        try:
-            conn.execute(f"SET lock_timeout = '{REWRITE_LOCK_TIMEOUT}'")
-            with suppress(*in_vain):
-                conn.execute(statement)
-            conn.execute("RESET lock_timeout")
-        finally:
-            conn.autocommit = False
 
 
 def _weigh(conn: Connection, corpus: str) -> bool:

@@ -120,7 +120,7 @@ def search_vectors(
     far: dict[tuple[int, int], list[float]] = defaultdict(list)
     for *text, _, distance in indexed:
         far[text[0], text[1]].append(distance)
-    short = [item for item in by_index if _may_lack(far[item.text], k)]
+    short = [item for item in by_index if may_lack(far[item.text], k)]
     again = {item.text for item in short}
     found = [row for row in indexed if row[:2] not in again]
     found += run_slices(store, deadline, [*exactly, *short], partial(nearest, by_index=False))
@@ -129,7 +129,7 @@ def search_vectors(
     return ranked_lists(found, "distance")
 
 
-def _may_lack(distances: Sequence[float], k: int) -> bool:
+def may_lack(distances: Sequence[float], k: int) -> bool:
     """Whether a list from an index may be wrong, so that an exact scan must follow.
 
     It is short, or many of its distances are equal. Thousands of equal vectors are each other's

@@ -39,6 +39,9 @@ def settings(socket_directory: Path, log_directory: Path, memory_bytes: int) -> 
         "max_wal_senders": "0",
         "wal_compression": "on",
         "max_wal_size": "4GB",
+        # A row with a vector takes kilobytes: a fifth of them dead is much, and so are minutes.
+        "autovacuum_vacuum_scale_factor": "0.05",
+        "autovacuum_naptime": "20s",
         # Otherwise a restart after a crash opens every file of the database.
         "recovery_init_sync_method": "syncfs" if sys.platform == "linux" else "fsync",
         "dynamic_shared_memory_type": _shared_memory(maintenance),

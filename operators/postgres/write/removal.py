@@ -2,30 +2,28 @@
 
 To delete a row is not enough. Postgres keeps its bytes in the table until that part is written
 again, in the planner's statistics, and in the write-ahead log. :func:`delete_for_good` deletes,
-:func:`erase` makes the server write what is left into new files and drop the old log.
+:func:`erase` makes the server write what is left into new files and drop the old log. Questions go
+on while it writes passages and postings.
 """
 
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 
 import polars as pl
 import psycopg
 from psycopg import sql
-from psycopg.rows import TupleRow
 
-from operators.embedding.cache import text_hash
-from operators.embedding.passage import embedded_text
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.foundation.sanitize import clean_text
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import partition
 from operators.postgres.schema.tables import ON_EVERY_NODE
-from operators.postgres.server_cursor import over_rows
+from operators.postgres.schema.written_anew import write_anew
 from operators.postgres.store import Connection, Store
 from operators.postgres.undeleted import SOURCE as UNDELETED
 from operators.postgres.write.document_writer import delete_documents
+from operators.postgres.write.embedding_cache import forget_unused_vectors
 from operators.postgres.write.sync_state import write_state
 
 CHOSEN = pl.Schema(
@@ -41,6 +39,8 @@ _OTHER_LOG_FILES = """
       AND name <> pg_walfile_name(pg_current_wal_insert_lsn())
 """
 _PARTED = ("chunks", "postings")
+_NUMBERS = ("terms", "access_terms")
+"""Tables that every question reads and that hold no text."""
 _MARK = "removal"
 """The ``source`` of marks in ``sync_state``, whose ``name`` is a corpus."""
 
@@ -137,8 +137,10 @@ def erase(store: Store) -> list[str]:
         needs a superuser; the log of a replica or of a backup is never touched.
     """
     corpora = to_be_erased(store)
-    _forget_old_vectors(store)
-    parts = [partition(table, corpus) for table in _PARTED for corpus in corpora]
+    forget_unused_vectors(store)
+    both = [(table, corpus) for table in _PARTED for corpus in corpora]
+    written = [partition(*one) for one in both if write_anew(store, *one)]
+    parts = [partition(*one) for one in both]
     with connect(store.dsn, autocommit=True) as conn, explained(store.dsn):
         left = []
         if conn.info.server_version >= _CLEARS_STATISTICS:
@@ -148,7 +150,11 @@ def erase(store: Store) -> list[str]:
             left.append("the statistics of a table that is empty now stay: Postgres 18 clears them")
         for name in [*_TABLES, *parts, *_PARTED]:
             table = sql.Identifier(store.schema, name)
-            how = "ANALYZE" if name in _PARTED else "VACUUM (FULL, ANALYZE)"
+            how = "VACUUM (FULL, ANALYZE)"  # which locks out who reads
+            if name in _PARTED:
+                how = "ANALYZE"
+            elif name in _NUMBERS or name in written:
+                how = "VACUUM (ANALYZE)"
             there = conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone()
             if there != (None,):
                 conn.execute(sql.SQL(how + " {}").format(table))
@@ -208,20 +214,6 @@ def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
         given | {"undeleted": UNDELETED},
     )
     conn.execute(_FORGET_RUNS)
-
-
-def _forget_old_vectors(store: Store) -> None:
-    """Delete the cached vectors of texts that no passage has: of deleted and of earlier ones."""
-
-    def hashes(rows: Iterator[TupleRow]) -> list[str]:
-        return sorted({text_hash(embedded_text(*row)).hex() for row in rows})
-
-    kept = over_rows(store, "SELECT title, anchor, text FROM chunks", (), hashes)
-    store.execute(
-        "DELETE FROM embedding_cache e WHERE NOT EXISTS ("
-        " SELECT 1 FROM unnest(%s::text[]) AS kept(text_hash) WHERE kept.text_hash = e.text_hash)",
-        (kept,),
-    )
 
 
 def _nothing(store: Store, given: dict[str, str]) -> str:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from ingesting import ingest_documents
 
@@ -169,3 +170,22 @@ def test_a_secret_is_in_no_part_of_the_log_that_was_kept_for_later_use(
         store.execute("CHECKPOINT")  # renames the old part: its text waits in the next one
         drop_documents(store, document="d7")
         assert holding(database_home, SECRET) == []
+
+
+def test_nobody_who_asks_waits_for_a_drop_to_write_passages_anew(
+    store: Store, embedder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = list[str]()
+    execute = psycopg.Connection.execute
+
+    def noted(conn: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
+        said.append(query if isinstance(query, str) else query.as_string(conn))
+        return execute(conn, query, *args, **kwargs)
+
+    ingest_documents(store, embedder, documents(tmp_path))
+    monkeypatch.setattr(psycopg.Connection, "execute", noted)
+    drop_documents(store, document="d7")
+    locked = [one for one in said if "VACUUM (FULL" in one]
+    assert locked
+    assert not [one for one in locked if "chunks_" in one or "postings_" in one or "terms" in one]
+    assert verify(store).is_empty()

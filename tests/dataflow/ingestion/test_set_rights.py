@@ -293,3 +293,22 @@ def test_a_document_that_can_not_be_stored_and_names_nobody_leaves_the_collectio
     source = Source("documents/1", lambda: iter([one]), None, lambda: 1.0, whole=False)
     assert len(ingest(store, WordEmbedder(), source).failed) == 1
     assert paths(driver, "bob") == {"secret/b.md"}
+
+
+def test_rights_that_change_leave_no_dead_rows_behind(store: Store, write_lines: Any) -> None:
+    """Also where the server's own vacuum never comes, as on one that is killed again and again."""
+    ingest_documents(store, WordEmbedder(), write_lines(*[document(n) for n in range(8)]))
+    tables = ("access_terms", "chunks_docs", "postings_docs", "documents")
+    for table in tables:
+        store.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
+
+    def turns(number: int) -> int:
+        for turn in range(number):
+            allow = ("ann", "everyone")[turn % 2]
+            assert set_rights(store, f"rules: [{{allow: {allow}}}]") == 8
+        sizes = " + ".join(f"pg_relation_size('{table}')" for table in tables)
+        row = store.row(f"SELECT {sizes}")
+        return int(row[0]) if row else 0
+
+    after_few = turns(4)
+    assert turns(10) <= 1.3 * after_few

@@ -22,6 +22,7 @@ from operators.postgres.inspect.status import status
 from operators.postgres.inspect.verify import verify
 from operators.postgres.server.embedded_server import start
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
+from operators.postgres.write.embedding_cache import limit_cache
 
 WORKER = """
 import sys, time
@@ -300,3 +301,31 @@ def test_a_worker_waits_for_a_server_that_was_killed_and_goes_on(
         assert status(store)["unembedded", "unembeddable"].rows() == [(0, 0)]
         assert done.chunks == chunks
         assert verify(store).is_empty()
+
+
+def test_the_cache_of_a_source_that_changes_stays_within_bounds(
+    store: Store, new_embedder: Any, write_lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("operators.postgres.write.embedding_cache.SPARE", 0)
+    for turn in range(6):
+        lines = [document(n, text=f"turn{turn} page{n} " * 20) for n in range(4)]
+        ingest_documents(store, new_embedder(), write_lines(*lines))
+        cached = store.row("SELECT count(*) FROM embedding_cache") or (0,)
+        chunks = store.row("SELECT count(*) FROM chunks") or (0,)
+        assert 0 < chunks[0] <= cached[0] <= 2 * chunks[0]
+
+
+def test_the_cache_forgets_the_models_of_before(
+    store: Store, embedder: Any, write_lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest_documents(store, embedder, write_lines(*[document(n) for n in range(4)]))
+    store.execute(
+        "INSERT INTO embedding_cache SELECT 'before', text_hash || n, embedding"
+        " FROM embedding_cache, generate_series(1, 9) AS n"
+    )
+    limit_cache(store)
+    assert (store.row("SELECT count(*) FROM embedding_cache WHERE space = 'before'") or (0,))[0]
+    monkeypatch.setattr("operators.postgres.write.embedding_cache.SPARE", 0)
+    limit_cache(store)
+    spaces = store.rows("SELECT DISTINCT space FROM embedding_cache")
+    assert spaces == [(embedder.space,)]

@@ -272,3 +272,14 @@ def test_an_overview_has_a_box_for_each_stage_with_its_nodes_and_their_order(des
         shown.arrows
     )
     assert shown.arrows["asked", "told"] == IMPLIED
+
+
+def test_stages_that_need_each_other_have_one_arrow_in_an_overview(described):
+    found = described()
+    nodes = dict(found.nodes)
+    days = nodes["days"]
+    nodes["days"] = replace(days, needs=(*days.needs, "log"))
+    nodes["log"] = replace(days, name="log", stage="told", needs=())
+    arrows = overview(replace(found, nodes=nodes)).arrows
+    assert ("asked", "told") in arrows
+    assert ("told", "asked") not in arrows

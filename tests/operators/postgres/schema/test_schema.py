@@ -18,7 +18,7 @@ from psycopg import sql
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import status
-from operators.postgres.schema import indexes, migrate
+from operators.postgres.schema import indexes, migrate, written_anew
 from operators.postgres.schema.indexes import build_vector_index, make_searchable, pending_corpora
 from operators.postgres.schema.migrate import (
     MIGRATIONS,
@@ -342,22 +342,13 @@ def test_new_weights_take_the_space_of_the_old_ones(store: Store, filling: Any) 
 def test_new_weights_do_not_wait_for_a_question_that_runs_for_long(
     store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexes, "REWRITE_LOCK_TIMEOUT", "50ms")
+    monkeypatch.setattr(written_anew, "LOCK_SECONDS", 0.05)
     filling.write(store, [{"text": f"word{n} other{n}"} for n in range(2_000)])
     with store.transaction() as conn:
         conn.execute("SELECT 1 FROM postings LIMIT 1").fetchall()
         before, after = reweighed(store)
     assert after > 1.5 * before
     assert pending_corpora(store) == []
-
-
-def test_a_large_corpus_in_use_is_not_locked_for_a_rewriting(
-    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(indexes, "REWRITTEN_UP_TO", 1_999)
-    filling.write(store, [{"text": f"word{n} other{n}"} for n in range(2_000)])
-    before, after = reweighed(store)
-    assert after > 1.5 * before
 
 
 def test_a_corpus_that_outgrew_the_exact_scan_lacks_its_vector_index(

@@ -30,7 +30,7 @@ from operators.postgres.search.batches import (
     run,
     run_slices,
 )
-from operators.postgres.search.vector_search import _may_lack, search_vectors
+from operators.postgres.search.vector_search import may_lack, search_vectors
 from operators.postgres.store import Connection, Store, open_store
 from operators.postgres.write.document_writer import write_documents
 
@@ -167,13 +167,13 @@ def test_thousands_of_equal_vectors_hide_nothing_from_an_index_scan(
 def test_copies_are_no_reason_for_an_exact_scan_while_they_are_few(
     copies: int, again: bool
 ) -> None:
-    assert _may_lack([n // copies / 100 for n in range(K)], K) == again
+    assert may_lack([n // copies / 100 for n in range(K)], K) == again
 
 
 def test_of_a_short_list_half_may_be_equal() -> None:
-    assert not _may_lack([0.1] * 3 + [0.2, 0.3, 0.4], 6)
-    assert _may_lack([0.1] * 4 + [0.2, 0.3], 6)
-    assert _may_lack([0.1] * 3, 6)
+    assert not may_lack([0.1] * 3 + [0.2, 0.3, 0.4], 6)
+    assert may_lack([0.1] * 4 + [0.2, 0.3], 6)
+    assert may_lack([0.1] * 3, 6)
 
 
 def test_a_filter_that_leaves_a_tenth_of_many_is_scanned_exactly(
@@ -184,7 +184,7 @@ def test_a_filter_that_leaves_a_tenth_of_many_is_scanned_exactly(
 
     place = "operators.postgres.search.vector_search"
     monkeypatch.setattr(f"{place}.EXACT_SCAN_MAX_ROWS", 100)
-    monkeypatch.setattr(f"{place}._may_lack", scanned_by_index)
+    monkeypatch.setattr(f"{place}.may_lack", scanned_by_index)
     queries = filling.queries([{"repos": ["tenth"]}] * 40)
     found = search_vectors(
         clustered.store, "code", queries, filling.embeddings(clustered.queries), k=K
