@@ -1,1 +1,1 @@
-"""Configurations: what they may say, where they are found, how one is varied."""
+"""Configurations: their schema, their files, their overrides."""

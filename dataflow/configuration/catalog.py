@@ -1,7 +1,7 @@
-"""What a configuration may name: read from the retrieval modules, so that no list is kept twice.
+"""The names that a configuration may use, read from the retrieval modules: no list is kept twice.
 
 A function ``merged__convex`` is the variant ``convex`` of the stage ``merged``; an argument with a
-default that no node computes is a parameter. A new variant or parameter is therefore known to the
+default that no node computes is a parameter. So a new variant or parameter is known to the
 configuration, to its error messages and to the diff as soon as its function exists.
 """
 
@@ -45,7 +45,7 @@ RUN_INPUTS = frozenset(
         *("symbol", "read_as"),
     }
 )
-"""Inputs that a caller gives to one run; all but ``query`` may be left out."""
+"""Inputs of one run from its caller; all except ``query`` are optional."""
 
 CONFIG_INPUTS = frozenset(
     {
@@ -54,7 +54,7 @@ CONFIG_INPUTS = frozenset(
         *("corpus_modules", "own_modules"),
     }
 )
-"""Arguments that the configuration fills by its structure, not by its ``parameters``."""
+"""Arguments that come from the structure of the configuration, not from its ``parameters``."""
 
 
 @dataclass(frozen=True)
@@ -73,37 +73,37 @@ class Layer:
     nodes: frozenset[str]
     variants: dict[str, tuple[str, ...]]
     parameters: dict[str, Parameter]
-    # the nodes that a configuration need not choose a variant of: they have one without a name
+    # nodes that always have a variant without a name, so that a configuration need not choose
     plain: frozenset[str] = frozenset()
-    # of each node the function that computes it, or one of them
+    # for each node the function that computes it, or one of them
     functions: dict[str, Any] = field(default_factory=dict)
-    # of each node that says so, and of each field of one, the columns of its frame
+    # the columns of the frame of each node or field that declares them
     frames: dict[str, pl.Schema] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """The stages around the corpora and the stages that every corpus has."""
+    """The stages around the corpora, and the stages that every corpus has."""
 
     top: Layer
     corpus: Layer
     modules: tuple[ModuleType, ...]
-    # the version or hash of each module of a user's own, by name
+    # the version or hash of each of the user's own modules, by name
     own: dict[str, str] = field(default_factory=dict)
     inside: Modules = ()  # those of them whose nodes every corpus has
 
     @property
     def frames(self) -> dict[str, pl.Schema]:
-        """The columns of the frames of nodes, by a node's name without its corpus."""
+        """The columns of the frames of nodes, by node name without the corpus."""
         return {**self.top.frames, **self.corpus.frames}
 
 
 def retrieval_catalog(modules: Sequence[str] = (), corpus_modules: Sequence[str] = ()) -> Catalog:
-    """The catalog of the retrieval graph with the modules of a user's own.
+    """The catalog of the retrieval graph, with the user's own modules.
 
     Args:
-        modules: their names or files, of nodes around the corpora.
-        corpus_modules: likewise, of nodes that every corpus has.
+        modules: names or files of modules with nodes around the corpora.
+        corpus_modules: likewise, with nodes that every corpus has.
 
     Raises:
         ConfigError: a module can't be used; names the function.
@@ -134,7 +134,7 @@ def read_layer(*modules: ModuleType) -> Layer:
     """The variants and parameters that the functions of ``modules`` declare.
 
     Raises:
-        ValueError: one parameter has two defaults, so that leaving it out would mean two things.
+        ValueError: one parameter has two defaults, so that its default would be ambiguous.
     """
     variants: dict[str, list[str]] = {}
     parameters: dict[str, Parameter] = {}
@@ -144,12 +144,12 @@ def read_layer(*modules: ModuleType) -> Layer:
         node, variant = variant_of(function, name)
         if variant and f"{node}_variant" in config_keys(function):
             variants.setdefault(node, []).append(variant)
-        for found in _parameters(function, nodes):
-            known = parameters.setdefault(found.name, found)
-            if known.default != found.default:
+        for parameter in _parameters(function, nodes):
+            known = parameters.setdefault(parameter.name, parameter)
+            if known.default != parameter.default:
                 raise ValueError(
-                    f"parameter {found.name!r} has the default {found.default!r} in {name} and "
-                    f"{known.default!r} elsewhere"
+                    f"parameter {parameter.name!r} has the default {parameter.default!r} in {name} "
+                    f"and {known.default!r} elsewhere"
                 )
     return Layer(
         nodes,
@@ -162,7 +162,7 @@ def read_layer(*modules: ModuleType) -> Layer:
 
 
 def _frames(name: str, function: Any) -> Iterator[tuple[str, pl.Schema]]:
-    """The node, or its fields in their order, and the schema that its tag ``frame`` names."""
+    """The node, or its fields in order, and the schema that its tag ``frame`` names."""
     tags = [one.tags for one in getattr(function, "decorate_nodes", []) if isinstance(one, tag)]
     for named in (of["frame"] for of in tags if "frame" in of):
         schemas = [named] if isinstance(named, str) else named

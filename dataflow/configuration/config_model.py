@@ -1,8 +1,8 @@
-"""The configuration: which variant of each stage runs, with which numbers, over which corpora.
+"""The configuration: the variant of each stage, the parameters, and the corpora.
 
-A YAML file says everything (``configs/default.yaml``) or extends another and says only what it
-changes. An unknown name is an error that gives the nearest known one; so is a value of the wrong
-type. No secret ever goes into a configuration: it is printed, compared and drawn.
+A YAML file is complete (``configs/default.yaml``) or extends another and contains only the
+changes. An unknown name is an error that suggests the nearest known one; a value of a wrong type
+is an error too. Configurations are printed, compared and drawn, so they never contain a secret.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Strict(BaseModel):
 
 
 class Filters(_Strict):
-    """The part of a corpus that is ever searched, whatever a query asks for."""
+    """The searchable part of a corpus, for every query."""
 
     repos: list[str] | None = None
     path_prefix: str | None = None
@@ -51,10 +51,10 @@ class StageOptions(_Strict):
 
 
 class CorpusConfig(StageOptions):
-    """One corpus: how its results are labelled, linked and weighted, and what differs for it.
+    """One corpus: labels, links and weights of its results, and its overrides.
 
-    ``collection`` holds it where that is not the driver's own, under the name ``corpus`` if that
-    differs; ``embedding`` is that collection's model.
+    ``collection`` names its collection if that is not the driver's own, and ``corpus`` its name in
+    it if that differs; ``embedding`` is that collection's model.
     """
 
     label: str = "{title}"
@@ -87,29 +87,29 @@ class Config(_Strict):
 
     @property
     def catalog(self) -> Catalog:
-        """The stages that it may name: the shipped ones, and those of its own modules."""
+        """The available stages: the shipped ones, and those of the configuration's own modules."""
         return retrieval_catalog(self.modules, self.corpus_modules)
 
     @property
     def usual_trigger(self) -> str | None:
-        """The trigger of a person who names none: ``question``, if it is a trigger here."""
+        """The default trigger of a query: ``question``, if the configuration has it."""
         return "question" if "question" in self.triggers else None
 
     @property
     def other_collections(self) -> dict[str, str]:
-        """The collections that it names, beside the driver's own, and the model of each."""
+        """The collections of its corpora besides the driver's own, and the model of each."""
         named = [own for own in self.corpora.values() if own.collection]
         return {str(own.collection): own.embedding or self.embedding for own in named}
 
     def deadline_of(self, corpus: str) -> float | None:
-        """Seconds that one search of ``corpus`` may take; None: no limit."""
+        """The timeout of one search of ``corpus`` in seconds; None: no limit."""
         own = self.corpora[corpus].deadline_s if corpus in self.corpora else None
         return own if own is not None else self.deadline_s
 
     def with_changes(self, changes: Mapping[str, Any]) -> Config:
-        """This configuration with ``changes`` merged in, checked as a file's would be.
+        """This configuration with ``changes`` merged in, checked like a file.
 
-        They are nested like the YAML file, for instance ``{"parameters": {"top_k": 5}}``.
+        The changes are nested like the YAML file, for instance ``{"parameters": {"top_k": 5}}``.
         """
         return check(_merge(self.model_dump(exclude_unset=True), changes), "changes")
 
@@ -122,8 +122,8 @@ def load_config(source: str | Path | Mapping[str, Any] = "default") -> Config:
             file, or the file's content as a mapping.
 
     Returns:
-        The configuration with everything that it extends merged in: mappings key by key, lists
-        and single values replaced, a mapping set to null removed (``wiki: null`` under corpora).
+        The configuration merged with all files that it extends: mappings key by key; lists
+        and single values replaced; a mapping set to null removed (``wiki: null`` under corpora).
 
     Raises:
         ConfigError: there is no such file, or a key, name or value in it is unknown or wrong.
@@ -138,7 +138,7 @@ def load_config(source: str | Path | Mapping[str, Any] = "default") -> Config:
 def as_config(
     given: Config | str | Path | Mapping[str, Any], modules: Sequence[str | ModuleType] = ()
 ) -> Config:
-    """``given``, or what :func:`load_config` makes of it, with ``modules`` besides its own."""
+    """``given``, or the result of :func:`load_config` for it, with ``modules`` besides its own."""
     names = [one if isinstance(one, str) else one.__name__ for one in modules]
     if not names:
         return given if isinstance(given, Config) else load_config(given)
@@ -151,7 +151,7 @@ def as_config(
 
 
 def check(content: Mapping[str, Any], name: str) -> Config:
-    """Turn a complete mapping into a :class:`Config`, or say in one line what is wrong with it."""
+    """Turn a complete mapping into a :class:`Config`, or raise a one-line error."""
     if (entries := content.get("corpora")) and isinstance(entries, Mapping):
         _check_entries(entries, name)
         content = {**content, "corpora": _with_copies(entries, content.get("collections"))}
@@ -167,7 +167,7 @@ def check(content: Mapping[str, Any], name: str) -> Config:
 
 
 def _check_entries(entries: Mapping[str, Any], name: str) -> None:
-    """Raise for a null that takes out no entry, because there is none of that name."""
+    """Raise for a null that removes no entry, because there is none of that name."""
     known = [corpus for corpus, entry in entries.items() if entry is not None]
     for corpus in (one for one, entry in entries.items() if entry is None):
         raise ConfigError(
@@ -189,7 +189,7 @@ def _with_copies(entries: Mapping[str, Any], collections: Any) -> dict[str, Any]
 
 
 def check_names(config: Config) -> None:
-    """Raise unless every variant, parameter, corpus name and trigger in ``config`` exists."""
+    """Raise for an unknown variant, parameter, corpus name or trigger in ``config``."""
     catalog = config.catalog
     _check_stages(config, catalog.top, catalog.corpus, "", "corpus_defaults.")
     _check_stages(config.corpus_defaults, catalog.corpus, catalog.top, "corpus_defaults.", "")
@@ -217,7 +217,7 @@ def check_names(config: Config) -> None:
 
 
 def name_fault(corpus: str, catalog: Catalog | None = None) -> str | None:
-    """Why no configuration can have a corpus of that name; None: one can."""
+    """Why ``corpus`` can't be the name of a corpus; None: it can."""
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", corpus) or "__" in corpus or iskeyword(corpus):
         return (
             f"{corpus!r} is no corpus name: a lower-case letter, then at most 39 lower-case "
@@ -232,12 +232,12 @@ def _check_stages(
     options: Config | StageOptions, layer: Layer, other: Layer, where: str, elsewhere: str
 ) -> None:
     unknown = {"variants": "no stage {!r} with variants,", "parameters": "unknown parameter {!r}"}
-    for kind, said in unknown.items():
+    for kind, template in unknown.items():
         known = getattr(layer, kind)
         for name in (one for one in getattr(options, kind) if one not in known):
             if name in getattr(other, kind):
                 raise ConfigError(f"{where}{kind}.{name}: belongs under {elsewhere}{kind}")
-            raise UnknownName(f"{said.format(name)} under {where}{kind}{suggest(name, known)}")
+            raise UnknownName(f"{template.format(name)} under {where}{kind}{suggest(name, known)}")
     for node, variant in options.variants.items():
         if variant not in layer.variants[node]:
             hint = suggest(variant, layer.variants[node])
@@ -272,7 +272,7 @@ def _merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _unquote_switches(content: Any, key: str = "") -> Any:
-    """YAML reads a bare ``off`` as false; as a variant it is a name."""
+    """Restore variants named ``off``: YAML reads a bare ``off`` as false."""
     if isinstance(content, Mapping):
         inside = {
             k: {False: "off", True: "on"}.get(v, v)

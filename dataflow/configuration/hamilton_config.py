@@ -1,4 +1,4 @@
-"""The keys from which Hamilton builds the retrieval graph: a configuration with all defaults."""
+"""The Hamilton config of the retrieval graph: a configuration with all defaults filled in."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from dataflow.configuration.own_modules import shown_name
 
 
 def hamilton_config(config: Config) -> dict[str, Any]:
-    """The keys from which Hamilton builds the retrieval graph.
+    """The Hamilton config of the retrieval graph.
 
     Returns:
         ``<stage>_variant`` for every stage around the corpora, every parameter by its name,
@@ -62,7 +62,7 @@ def corpora_with(config: Config, stage: str, variant: str) -> list[str]:
 
 
 def _filled(layer: Layer, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Every parameter of ``layer`` with the given value or its default, floats as floats."""
+    """Every parameter of ``layer`` with its given value or its default, floats as floats."""
     filled = {}
     for name, parameter in sorted(layer.parameters.items()):
         value = given.get(name, parameter.default)

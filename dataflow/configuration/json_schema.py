@@ -1,4 +1,4 @@
-"""The JSON Schema of a configuration file: what an editor completes and checks by."""
+"""The JSON Schema of a configuration file, for completion and checks in an editor."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from dataflow.configuration.value_checks import BOUNDS
 
 
 def json_schema(catalog: Catalog) -> dict[str, Any]:
-    """The schema of a file that is complete or extends another and names stages of ``catalog``."""
+    """The schema of a file that is complete or extends another, with the stages of ``catalog``."""
     schema = Config.model_json_schema()
     schema |= {"$schema": "https://json-schema.org/draft/2020-12/schema", "required": []}
     schema["properties"] |= {"extends": {"type": "string"}, **_stages(catalog.top)}

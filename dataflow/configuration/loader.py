@@ -1,4 +1,4 @@
-"""Where configurations are found, and what a file extends."""
+"""Finds configuration files and reads the files that they extend."""
 
 import os
 from collections.abc import Hashable, Mapping
@@ -11,24 +11,24 @@ import yaml
 from operators.errors import CrosscorpusError, UnknownName, suggest
 
 MAX_NODES = 10_000
-"""Values in a file, with what its aliases stand for: 300 bytes of aliases can mean gigabytes."""
+"""Maximum number of values in a file, aliases expanded: 300 bytes of aliases can mean gigabytes."""
 MAX_DIGITS = 100
 
 
 class ConfigError(CrosscorpusError):
-    """A configuration that can't be used; the message says where and what was expected."""
+    """An invalid configuration; the message says where, and what was expected."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What one file says, without what it extends."""
+    """The content of one file, without the files that it extends."""
 
     name: str
     content: dict[str, Any]
 
 
 def shipped() -> dict[str, Path]:
-    """Every shipped configuration by its name: in the wheel, or beside a checkout's packages."""
+    """Every shipped configuration by name: in the wheel, or beside a checkout's packages."""
     package = Path(__file__).parents[1]
     inside = package / "configs"
     folder = inside if inside.is_dir() else package.parent / "configs"
@@ -37,7 +37,7 @@ def shipped() -> dict[str, Path]:
 
 
 def read_chain(source: str | Path | Mapping[str, Any]) -> list[Source]:
-    """Read ``source`` and all that it extends, the most general first.
+    """Read ``source`` and all files that it extends, the most general first.
 
     Raises:
         ConfigError: a file is missing, is no YAML mapping, or extends itself.
@@ -55,7 +55,7 @@ def read_chain(source: str | Path | Mapping[str, Any]) -> list[Source]:
                 raise ConfigError(f"configurations extend each other in a circle: {names}")
             seen.append(path)
             content, name, folder = read_yaml(path), path.name, path.parent
-        for key in ("modules", "corpus_modules"):  # a file stands beside the one that names it
+        for key in ("modules", "corpus_modules"):  # a path is relative to the file that names it
             if isinstance(content.get(key), list):
                 content[key] = [_beside(one, folder) for one in content[key]]
         extends = content.pop("extends", None)
@@ -73,7 +73,7 @@ def _beside(module: Any, folder: Path) -> Any:
 
 
 def find(source: str | Path, folder: Path = Path()) -> Path:
-    """The file that ``source`` names: a shipped configuration, or a path seen from ``folder``."""
+    """The file that ``source`` names: a shipped configuration, or a path relative to ``folder``."""
     if not isinstance(source, str | Path):
         raise ConfigError(
             "a configuration is a shipped name, the path of a YAML file or a mapping, got "
@@ -92,19 +92,19 @@ def find(source: str | Path, folder: Path = Path()) -> Path:
 
 
 def from_anywhere(source: str) -> str:
-    """The name or path by which any process finds what ``source`` names in this working folder.
+    """The name or absolute path of the file that ``source`` names in this working folder.
 
     Raises:
         UnknownName: there is no such configuration.
     """
-    if source in shipped():  # also where the working folder has a file of that name
+    if source in shipped():  # also if the working folder has a file of that name
         return source
     find(source)
     return str(Path(source).expanduser().absolute())
 
 
 def seen_from(source: str, file: Path) -> str:
-    """The name or path by which ``file`` extends the configuration that is ``source`` here.
+    """The name or path by which ``file`` can extend the configuration ``source``.
 
     Raises:
         ConfigError: there is no such configuration, or it is ``file`` itself.
@@ -123,7 +123,7 @@ def seen_from(source: str, file: Path) -> str:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in ``path``; a key given twice is an error, as YAML says and PyYAML does not."""
+    """The mapping in ``path``; a duplicate key is an error (as in YAML; PyYAML allows it)."""
     name = path.name
     try:
         content = yaml.load(path.read_bytes().decode(), Loader=_Checked)
@@ -138,7 +138,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{name}{line}: {problem}") from None
     except RecursionError:
         raise ConfigError(f"{name}: nested too deeply") from None
-    except Exception as error:  # what PyYAML's constructors stumble over, such as the 99th of May
+    except Exception as error:  # values that PyYAML's constructors fail on, such as the 99th of May
         raise ConfigError(f"{name}: a value that can't be read: {error}") from None
     if content is None:
         return {}
@@ -148,7 +148,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 class _Checked(yaml.SafeLoader):
-    """Refuses a key given twice, an alias inside its own anchor, and over ``MAX_NODES`` values."""
+    """Refuses a duplicate key, an alias inside its own anchor, and over ``MAX_NODES`` values."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -180,8 +180,8 @@ class _Checked(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _problem(said: str, at: Any) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=said, problem_mark=at.start_mark)
+def _problem(problem: str, at: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
 
 
 _Checked.add_constructor("tag:yaml.org,2002:int", _Checked.construct_yaml_int)

@@ -1,7 +1,7 @@
-"""One choice of a configuration by its name, as an experiment varies it.
+"""One setting of a configuration by name, for experiments.
 
-A name is a parameter (``rrf_k``) or a stage, whose value is a variant (``merged``), wherever the
-graph has it; or that of one corpus (``code.vector_weight``).
+A name is a parameter (``rrf_k``) or a stage, whose value is a variant (``merged``), for every
+corpus that has it; or that of one corpus (``code.vector_weight``).
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from operators.errors import UnknownName, check_known, suggest
 
 
 def with_setting(config: Config, name: str, value: Any) -> Config:
-    """``config`` with one parameter or variant set, in every place that the name stands for.
+    """``config`` with one parameter or variant set, in every place where the name occurs.
 
     Args:
-        config: what is changed; it stays as it is.
+        config: the base; it is not changed.
         name: ``parameter``, ``stage``, ``corpus.parameter`` or ``corpus.stage``. Without a corpus,
-            a corpus's own value gives way too.
+            it also replaces the corpora's own values.
         value: of the parameter's type, or a variant's name.
 
     Raises:
@@ -43,12 +43,12 @@ def with_setting(config: Config, name: str, value: Any) -> Config:
 
 
 def with_settings(config: Config, settings: Mapping[str, Any]) -> Config:
-    """``config`` with several set, one after the other."""
+    """``config`` with several settings, applied in order."""
     for name, value in settings.items():
         config = with_setting(config, name, value)
     return config
 
 
 def _kind(layer: Layer, key: str) -> str | None:
-    """The attribute of ``layer`` that has the name ``key``; None: neither."""
+    """The attribute of ``layer`` that contains the name ``key``; None: neither."""
     return next((one for one in ("variants", "parameters") if key in getattr(layer, one)), None)

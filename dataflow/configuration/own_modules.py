@@ -1,9 +1,9 @@
-"""Nodes of a user's own: modules that a configuration names, imported and checked as ours are.
+"""A user's own nodes: modules that a configuration names, imported and checked like ours.
 
-A function ``NODE__NAME`` is the variant ``NAME`` of a node, ours or the module's own, and a
-configuration chooses it; so nothing of ours gives way by accident, and every exchange is shown by
-the configuration, its errors, a diff and the provenance. A function with another new name is a new
-node. Only what a configuration names is imported.
+A function ``NODE__NAME`` is the variant ``NAME`` of a shipped or own node, and a configuration
+chooses it. So a shipped node is never replaced by accident, and the configuration, its errors, a
+diff and the provenance show every replacement. A function with another new name is a new node.
+Only modules that a configuration names are imported.
 """
 
 import ast
@@ -35,13 +35,13 @@ _OF_FILES = "own_nodes_"
 
 
 def own_module(name: str) -> ModuleType:
-    """The module ``name``: a dotted name, the path of a ``.py``, or one that a package registers.
+    """The module ``name``: a dotted name, a path of a ``.py``, or a name that a package registers.
 
     A file is read again when it has changed.
 
     Raises:
-        ConfigError: there is none, it does not import (says where and why), or it defines two
-            functions of one name.
+        ConfigError: there is no such module, it does not import (says where and why), or it defines
+            two functions of one name.
     """
     if name.endswith(".py") and not Path(name).is_file():
         raise ConfigError(f"modules: there is no file {name}")
@@ -66,9 +66,9 @@ def own_module(name: str) -> ModuleType:
 
 
 def variant_of(function: Any, name: str) -> tuple[str, str]:
-    """The node and the variant that a function's name says; no variant: ``""``.
+    """The node and the variant in a function's name; no variant: ``""``.
 
-    A function ``NODE__NAME`` without ``@config.when`` gets the one that its name says.
+    A function ``NODE__NAME`` without ``@config.when`` gets the one for its name.
     """
     node, _, variant = name.partition("__")
     if variant and not config_keys(function):
@@ -77,7 +77,7 @@ def variant_of(function: Any, name: str) -> tuple[str, str]:
 
 
 def config_keys(function: Any) -> set[str]:
-    """The keys that its ``@config.when`` reads; a stage may follow another stage's variant."""
+    """The keys that its ``@config.when`` reads; a stage may depend on another stage's variant."""
     resolvers = getattr(function, NodeResolver.get_lifecycle_name(), [])
     return {key for resolver in resolvers for key in resolver.optional_config() or ()}
 
@@ -88,8 +88,8 @@ def check_functions(
     """Raise unless the modules' functions fit ``ours``, the functions by node, and each other.
 
     Raises:
-        ConfigError: a function has the name of a node or a variant of ours or of another module, no
-            type, or another type than the node whose variant it is.
+        ConfigError: a function has the name of a shipped node or variant or of another module's, no
+            return type, or another type than the node whose variant it is.
     """
     homes: dict[str, str] = {}
     for module, name, function in ((m, *one) for m in modules for one in find_functions(m)):
@@ -116,7 +116,7 @@ def check_functions(
 
 
 def origin(module: ModuleType) -> str:
-    """The state of a module: the version of its distribution, else a hash of its file."""
+    """The version of a module: that of its distribution, else a hash of its file."""
     top = module.__name__.partition(".")[0]
     if not top.startswith(_OF_FILES):
         for distribution in metadata.packages_distributions().get(top, ()):
@@ -126,7 +126,7 @@ def origin(module: ModuleType) -> str:
 
 
 def shown_name(module: str) -> str:
-    """The name of a module as its user knows it: its dotted name, or that of its file."""
+    """The name of a module for its user: its dotted name, or its file name."""
     return f"{module.rpartition('.')[2]}.py" if module.startswith(_OF_FILES) else module
 
 

@@ -1,7 +1,7 @@
-"""What the values of a configuration and of a call may be: their type, and the bounds of a number.
+"""Type and bounds checks of the values of a configuration and of a call.
 
-Out of its bounds a search fails late, or misleads. Pydantic checks both in its strict mode: a bool
-is no number, ``"1"`` is none either, an int is a float.
+Without them, a search with a wrong value fails late or gives wrong results. Pydantic checks both
+in its strict mode: a bool is no number, ``"1"`` is none either, an int is a float.
 """
 
 from dataclasses import is_dataclass
@@ -31,7 +31,7 @@ _BOUNDED = {
     _Threshold: "cosine_threshold jaccard_threshold",
 }
 BOUNDS: dict[str, Any] = {name: of for of, names in _BOUNDED.items() for name in names.split()}
-"""The bounds of each parameter that is a number; without an entry it may be any that is finite."""
+"""The bounds of each numeric parameter; without an entry it may be any finite number."""
 
 _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
@@ -50,7 +50,7 @@ def fits(value: Any, annotation: Any) -> bool:
 
 
 def out_of_bounds(name: str, value: Any) -> str | None:
-    """What was expected of the parameter ``name`` instead of ``value``; None: ``value`` fits.
+    """The error text for a value outside the bounds of the parameter ``name``; None: it fits.
 
     >>> out_of_bounds("vector_weight", 7), out_of_bounds("top_k", 0)
     ('expected less than or equal to 1, got 7', None)
@@ -65,12 +65,12 @@ def out_of_bounds(name: str, value: Any) -> str | None:
 
 
 def expectation(fault: ErrorDetails) -> str:
-    """What was expected and what came instead, for an error that Pydantic found."""
+    """The expected and the actual value, for a Pydantic error."""
     return f"{fault['msg'].replace('Input should be', 'expected', 1)}, got {fault['input']!r}"
 
 
 @cache
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    if is_dataclass(annotation):  # an instance is taken as it is, whatever its fields hold
+    if is_dataclass(annotation):  # an instance is accepted without a check of its fields
         return TypeAdapter(InstanceOf[annotation])
     return TypeAdapter(annotation, config=_STRICT)

@@ -1,1 +1,1 @@
-"""What a Python user holds: the retrieval driver, and what checks its calls."""
+"""The Python API: the retrieval driver and the checks of its calls."""

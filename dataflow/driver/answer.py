@@ -1,4 +1,4 @@
-"""One question as its caller says it, and its answer as plain values."""
+"""One query with its options, and its answer as plain values."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     import pyarrow
 
 NODES = ("results", "context_window", "citations", "notes", "provenance")
-"""What an answer is made of."""
+"""The nodes that an answer is made of."""
 
 OTHER_NAMES = {"corpora": "only_corpora", "path": "path_prefix", "version": "versions"}
-"""What a caller may say -> the input of the graph that it is."""
+"""Other names of options -> the input of the graph."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """One result, as ``operators.frames.FUSED`` has it.
+    """One result, with the columns of ``operators.frames.FUSED``.
 
     Attributes:
-        rank: its place, from 0.
-        label: what it is called everywhere, such as ``[code: src/cache.py:10-42]``.
-        url: its link; None where there is none that is safe.
-        start_line: of its file, from 1; None where its text has no lines of a file.
+        rank: its rank, from 0.
+        label: its label in results, context and notes, such as ``[code: src/cache.py:10-42]``.
+        url: its link; None if there is no safe one.
+        start_line: its first line in the file, from 1; None if its text has no file lines.
     """
 
     rank: int
@@ -60,14 +60,14 @@ class Passage:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to one question: iterable and indexable as its passages, the best first.
+    """The answer to one query: iterable and indexable as its passages, the best first.
 
     Attributes:
         passages: the results.
-        context: what a model reads; it fits the budget of the configuration.
+        context: the text for a model; it fits the budget of the configuration.
         citations: a Markdown link for each passage of the context.
-        notes: what a reader must know: what failed, is missing, or was understood of versions.
-        provenance: how the answer came about.
+        notes: what failed, what is missing, and how versions were understood.
+        provenance: how the answer was computed.
         frame: the node ``results``.
     """
 
@@ -83,11 +83,11 @@ class Answer:
         return iter(self.passages)
 
     def __len__(self) -> int:
-        """How many passages."""
+        """The number of passages."""
         return len(self.passages)
 
     def __getitem__(self, place: int) -> Passage:
-        """The passage at ``place``, from 0."""
+        """The passage at index ``place``, from 0."""
         return self.passages[place]
 
     def to_arrow(self) -> "pyarrow.Table":
@@ -109,7 +109,7 @@ class Answer:
 
 
 class AnswerMethods:
-    """Asking one question; a driver has it."""
+    """Methods of a driver that answer one query."""
 
     _askers: Executor
     config: Config
@@ -120,22 +120,22 @@ class AnswerMethods:
     def question_inputs(
         self, query: str | Sequence[str], *, must_exist: bool = False, **asked: Any
     ) -> dict[str, Any]:
-        """The inputs of ``execute`` for one question, for a caller who wants other nodes.
+        """The inputs of ``execute`` for one query, for a caller who wants other nodes.
 
-        Options are read as :mod:`operators.context.asked_values` says; the notes of the answer say
-        what was left out and what was read as what. An empty list of corpora or repositories is
-        none of them.
+        Options are parsed as :mod:`operators.context.asked_values` describes; the notes of the
+        answer name options that were dropped or read as something else. An empty list of corpora
+        or repositories means no filter.
 
         Args:
-            query: one text, or several ways to put one question.
-            must_exist: a repository or a language that no visible document has is an error, and
-                not an answer without results.
-            asked: inputs of ``execute``, and parameters, by their names; None is left out,
-                but for ``principals``, where it is an error.
+            query: one text, or several phrasings of one query.
+            must_exist: raise for a repository or a language that no visible document has, instead
+                of an answer without results.
+            asked: inputs of ``execute`` and parameters, by name; None is dropped, except for
+                ``principals``, where it is an error.
                 ``corpora`` is another name of ``only_corpora``, ``path`` of ``path_prefix``, and
                 ``version`` of ``versions``, but ``version`` always names a version (``versions``
-                may also be ``newest`` or ``all``). People ask, so that the trigger is ``question``
-                where none is given and the configuration has it; ``none`` is a name too.
+                may also be ``newest`` or ``all``). The default trigger is ``question`` if the
+                configuration has it; ``none`` is a name too.
 
         Raises:
             UnknownName: ``must_exist``, and no document is of the repository or in the language.
@@ -146,14 +146,14 @@ class AnswerMethods:
                 "principals: None is nobody's name; a caller whom nobody knows has [], and the"
                 " owner asks without principals"
             )
-        given, said = read_asked(asked, empty_is_none=True)
+        given, read_as = read_asked(asked, empty_is_none=True)
         if isinstance(version := given.get("version"), str):
             given["version"] = [version]
         given["query"] = query
         if trigger := given.get("trigger") or self.config.usual_trigger:
             given["trigger"] = trigger
-        if said:
-            given["read_as"] = said
+        if read_as:
+            given["read_as"] = read_as
         for other, name in OTHER_NAMES.items():
             if {other, name} <= given.keys():
                 raise CrosscorpusError(f"{other} and {name} say the same: leave one of them out")
@@ -184,7 +184,7 @@ class AnswerMethods:
         versions: str | Sequence[str] | None = None,
         **more: Any,
     ) -> Answer:
-        """The answer to one question, put in one way or in several.
+        """The answer to one query, given as one text or as several phrasings.
 
         Arguments are those of :meth:`question_inputs`; ``more`` takes the others (``top_k=5``).
 
@@ -197,13 +197,13 @@ class AnswerMethods:
         return answer_of(self.execute(NODES, self.question_inputs(query, **asked)))
 
     async def aask(self, query: str | Sequence[str], **asked: Any) -> Answer:
-        """As :meth:`ask`, for coroutines: all share as many threads as the driver has workers."""
+        """As :meth:`ask`, for coroutines; they share as many threads as the driver has workers."""
         work = partial(copy_context().run, self.ask, query, **asked)
         return await asyncio.get_running_loop().run_in_executor(self._askers, work)
 
 
 def answer_of(out: Mapping[str, Any]) -> Answer:
-    """The answer that the values of ``NODES`` of one question make."""
+    """The answer to one query, from the values of ``NODES``."""
     results: pl.DataFrame = out["results"]
     named = results.rename({"source_label": "label", "source_url": "url"})
     wanted = [one.name for one in fields(Passage)]

@@ -1,6 +1,6 @@
-"""The graphs that configurations build: described, compared, drawn.
+"""The graphs of configurations: describe, compare, draw.
 
-No server and no model is needed: a graph is built, not run.
+They are built and not run, so no server and no model is needed.
 """
 
 from typing import Any
@@ -29,14 +29,14 @@ def diff_configs(before: Config, after: Config) -> Diff:
     return compare(first, second, _settings(before), _settings(after))
 
 
-def draw_difference(found: Diff, *, unfold: bool = False) -> Picture:
-    """The picture of both graphs of a difference; corpora that changed alike are one cluster."""
-    shown = difference_picture(*found.graphs)
+def draw_difference(diff: Diff, *, unfold: bool = False) -> Picture:
+    """The picture of both graphs of a diff; corpora with the same changes share one cluster."""
+    shown = difference_picture(*diff.graphs)
     return shown if unfold else fold(shown)
 
 
 def _settings(config: Config) -> dict[str, Any]:
-    """What no node shows as its variant or parameter."""
+    """The settings that no node shows as its variant or parameter."""
     corpora = config.corpora.items()
     flat = config.model_dump(exclude={"variants", "parameters", "corpus_defaults", "corpora"})
     return flat | {f"corpora.{name}.deadline_s": options.deadline_s for name, options in corpora}

@@ -1,4 +1,4 @@
-"""Stand-ins for searches that failed or need not run, so that the other corpora still answer."""
+"""Fallback values for searches that failed or are not needed, so that other corpora answer."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -15,19 +15,19 @@ _CHANNELS = {
     "text": (frames.TEXT_LISTS, frames.TEXT_HITS),
 }
 _SCORED = (frames.NORMALIZED, frames.MERGED, frames.UNIFIED)
-"""The frames of a corpus behind its two lists."""
+"""The frames of a corpus that follow its two ranked lists."""
 
 
 def stand_in(
     node: Node, error: Exception, seconds: float, frames_of: Mapping[str, pl.Schema]
 ) -> Any:
-    """The value of a node tagged ``fail_open`` that failed, so that the others still answer.
+    """The fallback value of a node tagged ``fail_open`` that failed.
 
-    With the tag ``none`` it is None. Else its frames, or those of its fields, are empty, and one of
-    the columns ``OUTCOMES`` says what happened.
+    It is None for the tag ``none``. Otherwise the frames of the node or of its fields are empty,
+    except the one with the columns ``OUTCOMES``, which says what happened.
 
     Args:
-        frames_of: the columns of the frames of nodes, by a node's name without its corpus.
+        frames_of: the columns of the frames of nodes, by node name without the corpus.
 
     Raises:
         Exception: ``error`` itself, if the node has no frame.
@@ -50,16 +50,15 @@ def stand_in(
 def not_searched(
     given: Mapping[str, Any], corpora: Collection[str], frames_of: Mapping[str, pl.Schema]
 ) -> dict[str, Any]:
-    """Values in place of searches whose results nothing reads, because a stage is overridden.
+    """Values in place of searches whose results no node reads, because a stage is overridden.
 
     Args:
-        given: what the caller overrides, by node.
+        given: the caller's overrides, by node.
         frames_of: the columns of the frames of a corpus's nodes, by name.
 
     Returns:
-        Values by node: the outcome ``overridden`` in place of a search, and no rows in place of
-        the stages of a corpus whose answer is given; its chunks are read only for a stage that
-        compares them.
+        Values by node: the outcome ``overridden`` for each search, and no rows for the stages of
+        a corpus whose result is overridden; its chunks are read only if a stage compares them.
     """
 
     def named(*schemas: pl.Schema) -> set[str]:

@@ -1,8 +1,8 @@
-"""The methods of Hamilton's driver, for a person who knows Hamilton and holds a RetrievalDriver.
+"""The methods of Hamilton's driver on a RetrievalDriver, for readers who know Hamilton.
 
-They have Hamilton's names and arguments and ask the Hamilton driver underneath. Names, inputs and
-overrides pass our own checks first: Hamilton ignores an override that nothing has, and its errors
-print values. The pictures are ours: Hamilton's draw every node of every corpus and need ``dot``.
+They have Hamilton's names and arguments and call the wrapped Hamilton driver. Names, inputs and
+overrides are checked first: Hamilton ignores an override of an unknown node, and its errors print
+values. The pictures are ours: Hamilton's draw every node of every corpus and need ``dot``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Given = Mapping[str, Any] | None
 
 
 def _of_nodes(ask: Callable[..., list[HamiltonNode]]) -> Callable[..., list[HamiltonNode]]:
-    """Hamilton's method ``ask`` about nodes; one that the graph lacks is an UnknownName."""
+    """Hamilton's method ``ask`` about nodes; raises UnknownName for a node that the graph lacks."""
 
     @wraps(ask)
     def checked(self: HamiltonMethods, *names: str, **named: str) -> list[HamiltonNode]:
@@ -37,23 +37,23 @@ def _of_nodes(ask: Callable[..., list[HamiltonNode]]) -> Callable[..., list[Hami
 
 
 class HamiltonMethods:
-    """What Hamilton's driver answers about its graph.
+    """Hamilton's methods to inspect and draw a graph.
 
     The methods that draw take the arguments of :func:`dataflow.driver.node_drawing.draw_nodes`,
     each as in Hamilton; ``files`` are ``output_file_path`` and the two after it. Only a file other
     than ``.dot`` needs Graphviz: without it a RenderError says what to install.
 
     Attributes:
-        hamilton: the Hamilton driver underneath.
+        hamilton: the wrapped Hamilton driver.
     """
 
     hamilton: Driver
-    _checked: Callable[[Sequence[Any], Given, Given], Checked]  # raises what is wrong with a call
+    _checked: Callable[[Sequence[Any], Given, Given], Checked]  # raises if the call is invalid
 
     def list_available_variables(
         self, *, tag_filter: dict[str, str | list[str] | None] | None = None
     ) -> list[HamiltonNode]:
-        """Every node and input, or those with these tags; a value of None means any value."""
+        """Every node and input, or those with these tags; a tag value of None matches any value."""
         return list(self.hamilton.list_available_variables(tag_filter=tag_filter))
 
     what_is_upstream_of = _of_nodes(Driver.what_is_upstream_of)
@@ -61,7 +61,7 @@ class HamiltonMethods:
     what_is_the_path_between = _of_nodes(Driver.what_is_the_path_between)
 
     def has_cycles(self, final_vars: Sequence[Any]) -> bool:
-        """Whether what ``final_vars`` are computed from goes in a circle."""
+        """Whether the dependencies of ``final_vars`` contain a cycle."""
         return bool(self.hamilton.has_cycles(self._known(final_vars)))
 
     def validate_execution(
@@ -86,12 +86,12 @@ class HamiltonMethods:
         return self._drawn(None, *files, **drawing)
 
     def display_upstream_of(self, *node_names: str, **drawing: Any) -> GraphDrawing:
-        """Draw these nodes and all that they are computed from."""
+        """Draw these nodes and their dependencies."""
         names = {node.name for node in self.what_is_upstream_of(*node_names)}
         return self._drawn(names, **drawing)
 
     def display_downstream_of(self, *node_names: str, **drawing: Any) -> GraphDrawing:
-        """Draw these nodes, all that is computed from them, and what else that reads."""
+        """Draw these nodes, the nodes that depend on them, and the other inputs of those."""
         names = _with_needs(self.what_is_downstream_of(*node_names))
         return self._drawn(names, **drawing)
 
@@ -103,11 +103,11 @@ class HamiltonMethods:
         strict_path_visualization: bool = False,
         **drawing: Any,
     ) -> GraphDrawing:
-        """Draw the ways from one node to another, and, unless strict, what else they read.
+        """Draw the paths from one node to another, and, unless strict, the other nodes they read.
 
         Raises:
             UnknownName: there is no such node.
-            GraphError: there is no way from the one to the other.
+            GraphError: there is no path between them.
         """
         path = self.what_is_the_path_between(upstream_node_name, downstream_node_name)
         if not path:
@@ -131,9 +131,9 @@ class HamiltonMethods:
         bypass_validation: bool = False,
         **look: Any,
     ) -> GraphDrawing:
-        """Draw what a call would run, with its outputs and its overrides marked.
+        """Draw what a call would run, with its outputs and overrides marked.
 
-        ``bypass_validation`` draws it although an input is missing or wrong.
+        With ``bypass_validation`` it draws a call with a missing or wrong input too.
         """
         if bypass_validation:
             wanted, given, instead = self._known(final_vars), inputs, dict(overrides or {})
@@ -146,30 +146,30 @@ class HamiltonMethods:
         return self._drawn(names, *files, marks=marks, **look)
 
     def _drawn(self, names: Collection[str] | None, *files: Any, **look: Any) -> GraphDrawing:
-        from dataflow.driver.node_drawing import draw_nodes  # a question draws nothing
+        from dataflow.driver.node_drawing import draw_nodes  # queries draw nothing
 
         return draw_nodes(self.hamilton.graph, names, *files, **look)
 
     def _known(self, names: Iterable[Any]) -> list[str]:
-        """``names`` as names, once the graph has them all."""
-        found = node_names(names)
-        check_call(self.hamilton.graph, found, {}, {}, fixed=())
-        return found
+        """The names of nodes; raises if the graph lacks one."""
+        known = node_names(names)
+        check_call(self.hamilton.graph, known, {}, {}, fixed=())
+        return known
 
     def _planned(self, final_vars: Sequence[Any], inputs: Given, overrides: Given) -> Checked:
-        """A checked call that lacks no input."""
+        """A checked call without missing inputs."""
         wanted, given, instead = self._checked(final_vars, inputs, overrides)
         make_plan(self.hamilton.graph, wanted, instead, given)
         return wanted, given, instead
 
 
 def node_names(wanted: Iterable[Any]) -> list[str]:
-    """The names of what a caller asks for; one of Hamilton's nodes stands for its name."""
+    """The names of the requested nodes; a Hamilton node is replaced by its name."""
     return [one.name if isinstance(one, HamiltonNode) else one for one in wanted]
 
 
 def _with_needs(nodes: Iterable[HamiltonNode]) -> set[str]:
-    """The names of ``nodes`` and of what they read."""
+    """The names of ``nodes`` and of their dependencies."""
     return {
         name
         for node in nodes

@@ -1,4 +1,4 @@
-"""Some nodes of a retrieval graph as a picture, with the arguments of Hamilton's drawing."""
+"""Pictures of some nodes of a retrieval graph, with the arguments of Hamilton's drawing methods."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -37,18 +37,18 @@ def draw_nodes(
 
     Args:
         graph: a retrieval graph, perhaps with more nodes than the configuration's.
-        names: nodes and run-time inputs; None: all that the configuration has.
+        names: nodes and run-time inputs; None: all of the configuration.
         output_file_path: the file to write; its suffix is the format, ``.png`` without one.
         render_kwargs: ``{"format": ...}`` beats the suffix.
-        graphviz_kwargs: ``graph_attr``, ``node_attr``, ``edge_attr``: attributes beside ours.
+        graphviz_kwargs: ``graph_attr``, ``node_attr``, ``edge_attr``: added to our attributes.
         marks: node -> ``output``, ``override`` or ``path``; an overridden node reads nothing.
-        show_legend: draw what the colours mean.
-        orient: ``TB`` (ours: from the top to the bottom), ``LR``, ``BT`` or ``RL``.
+        show_legend: draw the legend of colours.
+        orient: ``TB`` (default: top to bottom), ``LR``, ``BT`` or ``RL``.
         hide_inputs: leave out the run-time inputs.
-        deduplicate_inputs: without effect: each input stands once, in a table.
-        show_schema: without effect: the nodes carry no schema.
-        custom_style_function: called with ``node`` (a HamiltonNode) and ``node_class``; gives
-            Graphviz attributes for the node, a base class (not used) and an entry of the legend.
+        deduplicate_inputs: no effect: each input is listed once, in a table.
+        show_schema: no effect: the nodes have no schema.
+        custom_style_function: called with ``node`` (a HamiltonNode) and ``node_class``; returns
+            Graphviz attributes for the node, a base class (not used) and a legend entry.
         keep_dot: write the DOT text beside the picture.
 
     Raises:
@@ -77,7 +77,7 @@ def draw_nodes(
 
 
 def _styled(shown: Picture, graph: FunctionGraph, style_function: StyleFunction) -> Picture:
-    """The picture as the caller's function styles it, with its entries in the legend."""
+    """The picture with the caller's styles and their legend entries."""
     boxes: dict[str, Box] = {}
     legend = dict(shown.legend)
     for name, box in shown.boxes.items():

@@ -1,8 +1,7 @@
-"""The collections that a configuration names beside the driver's own, each with its model.
+"""Further collections of a configuration, besides the driver's own, each with its model.
 
-So code may have a model for code, and one question may ask the collections of several teams: a
-corpus says which collection holds it, and each stays whole by itself. The text of a question is
-embedded once for each vector space.
+For example, code can have a model for code, and one query can search the collections of several
+teams: a corpus names its collection. Query texts are embedded once per vector space.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 def open_others(
     config: Config, own: Store, embedder: Embedder, opened: ExitStack
 ) -> tuple[dict[str, Store], dict[str, Embedder]]:
-    """The other collections of ``config`` by name, and the models of other spaces by space.
+    """The other collections of ``config`` by name, and the models of other vector spaces by space.
 
     Args:
         own: the driver's collection; the others are on its server.
@@ -48,9 +47,9 @@ def open_others(
 
 
 def with_model(store: Store, embedder: Embedder) -> Store:
-    """``store`` for vectors of ``embedder``; ``ModelMismatch`` if it holds those of another.
+    """``store`` for vectors of ``embedder``; ``ModelMismatch`` if it has vectors of another model.
 
-    If the collection is on a node that is away, a search finds that out.
+    If the collection's database node is down, the search reports it.
     """
     from operators.postgres.errors import DatabaseError
     from operators.postgres.store import collection_info, mismatch
@@ -70,7 +69,7 @@ def with_model(store: Store, embedder: Embedder) -> Store:
 
 
 def homes_of(config: Config, own: Store, others: Mapping[str, Store]) -> dict[str, Home]:
-    """Where each corpus of ``config`` is, by its name.
+    """The collection of each corpus of ``config``, by corpus name.
 
     Raises:
         GraphError: a collection is not open, or two corpora are the same.

@@ -1,6 +1,6 @@
-"""A batch of questions as a frame: what a caller may leave out, and what is checked.
+"""A batch of queries as a frame: optional columns and checks.
 
-A caller overrides the node ``queries`` to run many questions in one pass.
+A caller overrides the node ``queries`` to run many queries in one pass.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,24 +20,24 @@ _IN_COLUMNS = {
     "scoped_queries": _QUESTION_INPUTS - {"query", "trigger"},
     "version_scope": frozenset({"versions"}),
 }
-"""Nodes whose frames hold for each question what these inputs hold for one."""
+"""Nodes with a frame whose columns replace these single-query inputs."""
 
 POLICIES = ("newest", "all", "pinned", "as_of")
 
 
 class BatchError(CrosscorpusError):
-    """A frame of queries that can't be run; the message names the column."""
+    """An invalid frame of queries; the message names the column."""
 
 
 def refuse_ignored(inputs: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
-    """Raise :class:`BatchError` for an input of one question: a batch has it in columns.
+    """Raise :class:`BatchError` for a single-query input in a batch: a batch has it as a column.
 
-    A list of repositories that nothing reads would let all of them answer. If it is given twice,
-    only the override would count.
+    An ignored list of repositories would let all of them through. If both are given, only the
+    override would be used.
     """
     given = {**inputs, **overrides}
-    for node, asked in _IN_COLUMNS.items():
-        ignored = [name for name in given if name in asked and given[name] is not None]
+    for node, fields in _IN_COLUMNS.items():
+        ignored = [name for name in given if name in fields and given[name] is not None]
         if node in overrides and ignored:
             column = "a column of that name" if node == "queries" else "the columns of that frame"
             raise BatchError(
@@ -55,24 +55,24 @@ def complete_queries(
     corpora: Collection[str],
     longest: int = LONGEST_TEXT,
 ) -> pl.DataFrame:
-    """Bring a frame of questions into the form of the node ``queries``.
+    """Complete a frame of queries to the schema of the node ``queries``.
 
     Args:
         frame: ``query_id`` (whole numbers, each once) and ``text`` (String) or ``texts``
             (List(String)); any other column of :data:`operators.frames.QUERIES` may be given, and
             ``only_corpora`` for ``corpora``. ``trigger`` may be a name (String; "none" is none) or
-            a mix (Struct of shares), and times may lack a zone, which then is UTC.
+            a mix (Struct of shares). Times without a zone are UTC.
         triggers: the triggers that exist.
         corpora: the corpora that exist.
-        longest: characters of one text.
+        longest: the maximum length of a text, in characters.
 
     Returns:
         A frame of :data:`operators.frames.QUERIES`, in the given order; missing columns are null.
-        ``texts`` and ``cut`` are as :func:`operators.context.question.ask` gives them.
+        ``texts`` and ``cut`` are as :func:`operators.context.question.ask` returns them.
 
     Raises:
-        BatchError: a column is missing, there in both of its forms, of another type, null or empty
-            where it may not be.
+        BatchError: a column is missing, given in both forms, of a wrong type, or null or empty
+            where that is not allowed.
         UnknownName: an unknown column, trigger or corpus.
     """
     given = frame
@@ -108,7 +108,7 @@ def complete_queries(
 
 
 def _mixes(triggers: pl.Series) -> pl.Series:
-    """A column of structs ``{trigger: share}`` as lists of shares; a null is no part of a mix."""
+    """Structs ``{trigger: share}`` as lists of shares; a null is not part of the mix."""
     mixes = [
         [{"trigger": name, "share": share} for name, share in (mix or {}).items() if share]
         for mix in triggers.to_list()
@@ -134,15 +134,15 @@ def _column(frame: pl.DataFrame, name: str, dtype: pl.DataType) -> pl.Expr:
     if name not in frame.columns:
         empty = pl.lit([], dtype=dtype) if name == "trigger" else pl.lit(None, dtype=dtype)
         return empty.alias(name)
-    column, found = pl.col(name), frame.schema[name]
-    if found == pl.Null:
+    column, actual = pl.col(name), frame.schema[name]
+    if actual == pl.Null:
         column = column.cast(dtype)
-    elif isinstance(found, pl.Datetime) and isinstance(dtype, pl.Datetime):
-        utc = column.dt.replace_time_zone("UTC") if found.time_zone is None else column
+    elif isinstance(actual, pl.Datetime) and isinstance(dtype, pl.Datetime):
+        utc = column.dt.replace_time_zone("UTC") if actual.time_zone is None else column
         column = utc.dt.convert_time_zone("UTC").dt.cast_time_unit("us")
-    elif name == "query_id" and found.is_integer():
+    elif name == "query_id" and actual.is_integer():
         column = column.cast(dtype, strict=False)
-    elif isinstance(found, pl.List) and found.inner == pl.Null:
+    elif isinstance(actual, pl.List) and actual.inner == pl.Null:
         column = column.cast(dtype)
     if name == "trigger":
         column = column.fill_null(pl.lit([], dtype=dtype))

@@ -1,8 +1,8 @@
-"""OpenTelemetry's spans of a question, made after it from the times of its nodes.
+"""OpenTelemetry spans of a query, created after the run from the times of its nodes.
 
-They are those of the GenAI conventions' ``retrieval`` operation (v0.1.0), without a text unless
-``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` asks for it. Hamilton's own tracer has a span
-for every node, which costs 268 ms a question.
+They follow the GenAI conventions' ``retrieval`` operation (v0.1.0). The query text is included only
+if ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` is set. Hamilton's own tracer makes a span
+per node, which costs 268 ms a query.
 """
 
 import os
@@ -20,19 +20,19 @@ _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
 def with_spans(run: Callable[..., Any], stages: Mapping[str, str], *call: Any) -> Any:
-    """What ``run`` gives for ``call`` (outputs, inputs, overrides); spans tell a tracer of it."""
+    """The result of ``run`` for ``call`` (outputs, inputs, overrides), reported to a tracer."""
     if "opentelemetry.trace" not in sys.modules:
         return run(*call)
     from opentelemetry import trace
 
-    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):  # nobody takes spans
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):  # no tracer is active
         return run(*call)
     _, given, instead = call
     tracer, collection = trace.get_tracer("crosscorpus"), given["store"].collection
     about = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": collection}
     about |= {"gen_ai.request.model": given["embedder"].model}
     named: dict[str, Any] = {"kind": trace.SpanKind.CLIENT, "attributes": about}
-    named |= {"record_exception": False, "set_status_on_exception": False}  # it may quote texts
+    named |= {"record_exception": False, "set_status_on_exception": False}  # may quote texts
     with tracer.start_as_current_span(f"retrieval {collection}", **named) as span:
         if not span.is_recording():
             return run(*call)
@@ -44,13 +44,13 @@ def with_spans(run: Callable[..., Any], stages: Mapping[str, str], *call: Any) -
             raise
         finally:
             how = it if isinstance(it := out.get("provenance"), dict) else {}
-            told = {"gen_ai.retrieval.top_k": {**how.get("parameters", {}), **instead}.get("top_k")}
-            told |= {"crosscorpus.corpora": list(given.get("only_corpora") or given["homes"])}
-            told |= {"crosscorpus.queries": len(instead.get("queries", (1,)))}
-            told |= {"crosscorpus.results": len(out["results"]) if "results" in out else None}
+            facts = {"gen_ai.retrieval.top_k": (how.get("parameters", {}) | instead).get("top_k")}
+            facts |= {"crosscorpus.corpora": list(given.get("only_corpora") or given["homes"])}
+            facts |= {"crosscorpus.queries": len(instead.get("queries", (1,)))}
+            facts |= {"crosscorpus.results": len(out["results"]) if "results" in out else None}
             if os.environ.get(_CAPTURE, "").lower() in ("true", "span_only", "span_and_event"):
-                told["gen_ai.retrieval.query.text"] = str(given.get("query"))
-            span.set_attributes({name: one for name, one in told.items() if one is not None})
+                facts["gen_ai.retrieval.query.text"] = str(given.get("query"))
+            span.set_attributes({name: one for name, one in facts.items() if one is not None})
             skipped = () if given.get("other_embedders") else ("other_embeddings",)
             _add_parts(tracer, [one for one in events if one[0] not in skipped], stages, how)
         return out
@@ -59,7 +59,7 @@ def with_spans(run: Callable[..., Any], stages: Mapping[str, str], *call: Any) -
 def _add_parts(
     tracer: Any, events: list[NodeEvent], stages: Mapping[str, str], how: dict[str, Any]
 ) -> None:
-    """A span of each search and stage, from its first node to its last; ``how``: provenance."""
+    """Add a span per search and stage, from its first to its last node; ``how``: provenance."""
     parts: dict[tuple[str, str, str], list[NodeEvent]] = {}
     for event in events:
         corpus, _, step = event[0].rpartition(".")

@@ -1,12 +1,12 @@
-"""What is told of a run after it: how the answer came about, and why each passage is where it is.
+"""Reports on a run: how the answer was computed, and why each passage has its rank.
 
-They are asked for by name, as nodes are, and no node computes them: they read what the run made and
-nothing reads them, so that the graph has no node with a hundred inputs.
+A caller requests them by name, like nodes, but no node computes them: they read the results of the
+run and nothing reads them, so that the graph has no node with a hundred inputs.
 
 - ``provenance``: the searches, the settings, the counts, and what failed.
 - ``explain_targets``: the chunks that a caller names (input ``explain_chunks``), found or not.
-- ``dispositions``: what became of every result and every named chunk: its places and the reason.
-- ``explain``: every number behind every result and every named chunk, one a row.
+- ``dispositions``: for every result and every named chunk, its ranks and what decided them.
+- ``explain``: every score and weight of every result and named chunk, one per row.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ _EXPLAINED = (
 
 @dataclass(frozen=True)
 class RankedLists:
-    """The ranked lists of a graph in their order, by the frames that their nodes declare.
+    """The ranked lists of a graph in order, by the frames that their nodes declare.
 
     Attributes:
         of_corpora: by corpus the nodes from the scores to the corpus's answer, without its name.
@@ -55,21 +55,21 @@ class RankedLists:
 
 
 def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
-    """The lists that the results come from.
+    """The lists that lead to the results.
 
-    Those of a corpus have the columns MERGED; those of all corpora have the frame FUSED, as the
-    shipped nodes or a node's own tag ``frame`` say.
+    Lists of one corpus have the columns MERGED; lists of all corpora have the frame FUSED, as the
+    shipped nodes or a node's own tag ``frame`` declare.
     """
     upstream = {node.name: node for node in graph.get_upstream_nodes(["results"])[0]}
     tags = {name: node_tags(node).get("frame") for name, node in upstream.items()}
 
     def in_order(names: Iterable[str]) -> list[str]:
-        found = set(names)
+        wanted = set(names)
         behind = {
-            name: len(found & {node.name for node in graph.get_upstream_nodes([name])[0]})
-            for name in found
+            name: len(wanted & {node.name for node in graph.get_upstream_nodes([name])[0]})
+            for name in wanted
         }
-        return sorted(found, key=lambda name: (behind[name], name))
+        return sorted(wanted, key=lambda name: (behind[name], name))
 
     own = {name for name, schema in catalog.corpus.frames.items() if set(MERGED) <= set(schema)}
     of_all = in_order(
@@ -89,7 +89,7 @@ def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
 
 
 def nodes_read(reports: Collection[str], lists: RankedLists) -> list[str]:
-    """The nodes whose values ``reports`` read."""
+    """The nodes whose values ``reports`` need."""
     names = [f"{corpus}.{name}" for corpus, own in lists.of_corpora.items() for name in own]
     if "provenance" in reports:
         names += [*_TOLD, *lists.counted]
@@ -101,10 +101,10 @@ def nodes_read(reports: Collection[str], lists: RankedLists) -> list[str]:
 def settings(
     config: Mapping[str, Any], given: Mapping[str, Any], instead: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The models, collections, variants, parameters and modules that a run has.
+    """The models, collections, variants, parameters and modules of a run.
 
     Args:
-        config: what the graph is built from.
+        config: the configuration of the graph.
         given, instead: the inputs and the overrides of the run.
     """
     corpora = config["corpora"]
@@ -136,7 +136,7 @@ def provenance(
     timings: Mapping[str, float],
     lists: RankedLists,
 ) -> dict[str, Any]:
-    """How the answer came about: the searches, their settings, the counts, and what failed.
+    """How the answer was computed: searches, settings, counts, and failures.
 
     Args:
         values: of the nodes that :func:`nodes_read` names.
@@ -144,7 +144,7 @@ def provenance(
         timings: the milliseconds of each node.
     """
     queries, scope, outcomes = (values[name] for name in ("queries", "version_scope", "outcomes"))
-    faults = [said for _, said in search_outcomes.faults(outcomes)]
+    faults = [fault for _, fault in search_outcomes.faults(outcomes)]
     counts = {name: values[name].height for name in (*lists.counted, "citations")}
     return {
         "searched": search_outcomes.channels(outcomes),
@@ -166,7 +166,7 @@ def provenance(
 
 
 def _heights(lists: Mapping[str, pl.DataFrame]) -> dict[str, int]:
-    """How many rows each list of a corpus has."""
+    """The number of rows of each list of a corpus."""
     both = next(iter(lists.values()))
     channels = {name: both[f"{name}_rank"].count() for name in ("vector", "text")}
     return channels | {name: of.height for name, of in lists.items()}
@@ -188,7 +188,7 @@ def explanation(
         how: from :func:`settings`.
         given: the inputs of the run.
         lists: from :func:`ranked_lists`.
-        targets: instead of the chunks that the inputs name.
+        targets: overrides the chunks that the inputs name.
     """
     corpora, parameters = graph.config["corpora"], how["parameters"]
     of_corpora = {

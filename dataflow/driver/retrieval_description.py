@@ -1,7 +1,7 @@
-"""The built retrieval graph as plain data: what its pictures and differences are made from.
+"""The built retrieval graph as plain data, for pictures and diffs.
 
-The rooms that draw and compare know no node of ours. This module tells them which configuration
-keys are no parameters, and which parameters belong to one corpus.
+The rooms that draw and compare do not know the names of our nodes. This module lists the
+configuration keys that are no parameters, and the parameters that belong to one corpus.
 """
 
 from collections.abc import Collection
@@ -13,19 +13,18 @@ from dataflow.execution.plan import node_tags
 from dataflow.visualization.graph_model import Description, describe
 
 CORPUS_IDENTITY = frozenset({"label", "link", "full_length_words"})
-"""Parameters with a value for each corpus; corpora that differ only in them are alike."""
+"""Parameters with a value per corpus; corpora that differ only in them count as alike."""
 
 
 RESULTS = frozenset({"results", "context_window", "citations", "notes"})
-"""The nodes of ours that an answer is made of; another one that none of them reads has no use in a
-variant."""
+"""The nodes of an answer. Shipped nodes that none of them reads are unused in a variant."""
 
 STRUCTURE = ("corpora", "corpus_modules", "own_modules", "chosen_variants", "top_parameters")
 """Keys of the configuration that say how the graph is built or described."""
 
 
 def describe_retrieval(graph: FunctionGraph, only: Collection[str] | None = None) -> Description:
-    """Describe a built retrieval graph, or the nodes named in ``only`` alone."""
+    """Describe a built retrieval graph, or only the nodes named in ``only``."""
     variants = {name for name in graph.config if name.endswith("_variant")}
     structure = {*STRUCTURE, *variants}
     return describe(

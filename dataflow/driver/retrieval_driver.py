@@ -1,6 +1,6 @@
-"""What a user holds: a built retrieval graph that answers questions.
+"""The main class: a built retrieval graph that answers queries.
 
-Built once for a configuration and a collection, then shared by any number of threads.
+Build it once per configuration and collection and share it between any number of threads.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def build_driver(
     modules: Sequence[str | ModuleType] = (),
     adapters: Sequence[LifecycleAdapter] = (),
 ) -> RetrievalDriver:
-    """Build the retrieval graph and open what it reads.
+    """Build the retrieval graph and open its collections and models.
 
     Args:
         config: from :func:`dataflow.load_config`, or the name, path or mapping that it takes.
@@ -80,8 +80,8 @@ def build_driver(
         adapters: Hamilton lifecycle adapters, for instance a tracer; they see every node's inputs.
 
     Returns:
-        A driver to close, or to use in a ``with`` block. When the collection gets another model
-        while it is open, its vector searches fail and say so, its text searches go on.
+        A driver; close it or use it in a ``with`` block. If the collection gets another model while
+        it is open, vector searches fail with that message and keyword searches continue.
 
     Raises:
         CrosscorpusError: the server, the collection or the model is missing, or the collection was
@@ -105,10 +105,10 @@ def build_driver(
 
 
 def build_graph(config: Config, *, adapters: Sequence[LifecycleAdapter] = ()) -> Driver:
-    """The retrieval graph alone, without a server or a model: for drawing and comparing.
+    """The retrieval graph without a server or a model, for drawing and comparing.
 
     Raises:
-        GraphError: a stage needs what no node computes.
+        GraphError: a stage needs a value that no node computes.
     """
     catalog = config.catalog
     built = build(catalog.modules, hamilton_config(config), adapters)
@@ -121,9 +121,9 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
     """A retrieval graph with its store and its model; from :func:`build_driver`.
 
     Attributes:
-        config: what it was built from.
+        config: its configuration.
         homes: the collection of each corpus, and the corpus's name in it.
-        hamilton: the Hamilton driver underneath, for Hamilton's own tools.
+        hamilton: the wrapped Hamilton driver, for Hamilton's own tools.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
             self._bound["reranker"] = load_reranker(config.reranker)
         self._owned = owned
-        self._is_lent = False  # another driver owns all of it
+        self._is_lent = False  # owned by another driver
         self._hooks = [a for a in graph.adapter.adapters if not isinstance(a, LooseInputs)]
         self._lock = threading.Lock()
         self._siblings: dict[str, RetrievalDriver] = {}
@@ -173,20 +173,20 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         Args:
             final_vars: node names, of any stage: ``results``, ``wiki.merged``, ...; and the reports
                 of :mod:`dataflow.driver.reports`: ``provenance``, ``explain``, ...
-            inputs: ``query`` (one text, or several ways to put one question), ``trigger``,
+            inputs: ``query`` (one text, or several phrasings of one query), ``trigger``,
                 ``repos``, ``path_prefix``, ``language``, ``state``, ``as_of``, ``only_corpora``,
                 ``versions`` (a version, several, or ``newest`` or ``all``), ``now``;
-                ``principals``, the users and groups that the caller is (:meth:`seen_by`); any
+                ``principals``, the caller's user and group names (:meth:`seen_by`); any
                 parameter by its name (``top_k``, ``wiki.search_depth``), for this run only; and
                 ``timings``, a dict that receives the milliseconds each node took.
-            overrides: values that stand in for nodes. ``queries`` takes a batch: a frame with at
+            overrides: values that replace nodes. ``queries`` takes a batch: a frame with at
                 least ``query_id`` and ``text``.
 
         Returns:
             The value of each name in ``final_vars``.
 
         Raises:
-            UnknownName: an output, input, override, trigger or corpus that nothing has.
+            UnknownName: an unknown output, input, override, trigger or corpus.
             SearchError: every search failed.
             NodeTimeout: a deadline passed and ``on_corpus_error`` is ``raise``.
         """
@@ -207,36 +207,36 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         memo: Memo | None = None,
     ) -> dict[str, Any]:
         """The values of the nodes, and then of the reports, that ``wanted`` names."""
-        told = {name: instead.pop(name) for name in self._reports if name in instead}
-        asked = self._reports & set(wanted) - told.keys()
+        replaced = {name: instead.pop(name) for name in self._reports if name in instead}
+        wanted_reports = self._reports & set(wanted) - replaced.keys()
         nodes = [name for name in wanted if name not in self._reports]
-        nodes = [*dict.fromkeys([*nodes, *reports.nodes_read(asked, self._lists)])]
+        nodes = [*dict.fromkeys([*nodes, *reports.nodes_read(wanted_reports, self._lists)])]
         if self._hooks and memo is None:
-            found = self.hamilton.execute(nodes, inputs=given, overrides=instead)
+            out = self.hamilton.execute(nodes, inputs=given, overrides=instead)
         else:
             run_id = str(uuid.uuid4())
-            found = self._scheduler.execute(self.graph, nodes, instead, given, run_id, memo)
-        if asked:
+            out = self._scheduler.execute(self.graph, nodes, instead, given, run_id, memo)
+        if wanted_reports:
             how = reports.settings(self.graph.config, given, instead)
-            if asked - {"provenance"}:
+            if wanted_reports - {"provenance"}:
                 began = perf_counter()
-                targets = told.get("explain_targets")
-                found |= reports.explanation(found, self.graph, how, given, self._lists, targets)
+                targets = replaced.get("explain_targets")
+                out |= reports.explanation(out, self.graph, how, given, self._lists, targets)
                 given["timings"]["explain"] = (perf_counter() - began) * 1000
-            if "provenance" in asked:
-                found["provenance"] = reports.provenance(found, how, given["timings"], self._lists)
-        return {name: {**found, **told}[name] for name in wanted}
+            if "provenance" in wanted_reports:
+                out["provenance"] = reports.provenance(out, how, given["timings"], self._lists)
+        return {name: {**out, **replaced}[name] for name in wanted}
 
     def seen_by(self, principals: Sequence[str] | str) -> RetrievalDriver:
-        """This driver for one call of a caller who is all of ``principals``, a user and his groups.
+        """This driver for one call of a caller with the names ``principals``: user and groups.
 
-        All that it gives is what a collection would give that holds only the documents that the
-        caller may see. A collection without any rights is open to everyone. Without principals he
-        sees what everyone may. It shares all with this driver and needs no closing; make it anew
-        for each call, so that a right that is taken away holds.
+        All results are those of a collection with only the documents that the caller may see. A
+        collection without any rights is open to everyone. Without principals the caller sees what
+        everyone may see. The new driver shares everything with this one and needs no closing. Make
+        one for each call, so that a revoked right takes effect.
 
         Raises:
-            CrosscorpusError: a principal is no name.
+            CrosscorpusError: a principal is not a valid name.
         """
         try:
             names = as_principals(principals)
@@ -260,7 +260,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
         Args:
             final_vars, inputs, overrides: as of :meth:`execute`.
-            before: an earlier run, whose values are taken over where they are the same.
+            before: an earlier run; unchanged values are reused.
 
         Returns:
             A mapping with the value of each name in ``final_vars``.
@@ -289,22 +289,22 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         inputs: Mapping[str, Any] | None = None,
         final_vars: Sequence[str] | None = None,
     ) -> Trace:
-        """What another configuration gives: only what differs is computed again.
+        """The result of another configuration; only changed nodes run again.
 
-        A node runs only if its function or a value that it reads differs from the earlier run; a
-        search therefore runs only if it searches otherwise (another depth, another
-        variant) or did not run then. What failed then is not tried again.
+        A node runs only if its function or an input value differs from the earlier run; a
+        search therefore runs only if its arguments differ (another depth, another
+        variant) or it did not run then. A failed node is not retried.
 
         Args:
             trace: an earlier run, of this driver or of another what-if.
             change: a configuration or its name, or changes to that of ``trace`` as for
                 :meth:`Config.with_changes`.
-            inputs: instead of those of the earlier run; what is not named stays.
-            final_vars: what to compute; None: what the earlier run was asked for.
+            inputs: override those of the earlier run; others stay.
+            final_vars: what to compute; None: the outputs of the earlier run.
 
         Returns:
-            What a driver built from that configuration gives for the same inputs and overrides;
-            ``computed`` names the nodes that ran. May be asked what-if in turn.
+            The result of a driver with that configuration for the same inputs and overrides;
+            ``computed`` names the nodes that ran. It can be the ``trace`` of a further what-if.
 
         Raises:
             GraphError: the configuration has another embedding model.
@@ -327,27 +327,27 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             return self
         key = config.model_dump_json()
         with self._lock:
-            found = self._siblings.pop(key, None)
-        if found is None:
+            driver = self._siblings.pop(key, None)
+        if driver is None:
             if config.embedding != self.config.embedding:
                 raise GraphError(
                     f"the collection is open with the model {self.config.embedding!r}: for "
                     f"{config.embedding!r} build another driver"
                 )
             graph = build_graph(config, adapters=self._hooks)
-            found = RetrievalDriver(config, graph, self._bound, self._others)
+            driver = RetrievalDriver(config, graph, self._bound, self._others)
         with self._lock:
-            self._siblings[key] = found
+            self._siblings[key] = driver
             while len(self._siblings) > _SIBLINGS:
-                # not closed: another thread may use it; its workers end when nobody does
+                # not closed: another thread may use it; its workers end when the last user is done
                 del self._siblings[next(iter(self._siblings))]
-        return found
+        return driver
 
     def _checked(self, final_vars: Sequence[Any], inputs: Given, overrides: Given) -> Checked:
-        """A call as the scheduler takes it, or an error that says what is wrong with it."""
+        """The call in the form that the scheduler takes; raises for an invalid call."""
         given, instead = dict(inputs or {}), dict(overrides or {})
         if given.get("version_policy") in ("newest", "all"):
-            # asked for in this run, it beats what the text names; the configuration's does not
+            # an explicit request beats the versions in the query's text; the configuration does not
             given.setdefault("versions", given["version_policy"])
         for name in self._parameters & given.keys():
             instead[name] = given.pop(name)
@@ -381,31 +381,31 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
     @property
     def whole_list(self) -> str:
-        """The node of the ranked list whose first places are the results."""
+        """The node of the full ranked list; the results are its first rows."""
         return self._lists.counted[1]
 
     @property
     def store(self) -> Store:
-        """The collection, as far as the driver's caller sees it."""
+        """The collection, restricted to what the driver's caller may see."""
         store: Store = self._bound["store"]
         return store
 
     @property
     def embedder(self) -> Embedder:
-        """The model that makes the vectors of the questions."""
+        """The model that embeds the queries."""
         embedder: Embedder = self._bound["embedder"]
         return embedder
 
     @cached_property
     def stages(self) -> dict[str, str]:
-        """The stage of each node that has one, and of an explanation."""
+        """The stage of each node that has one, and of the explanation."""
         tags = {name: node_tags(node).get("stage") for name, node in self.graph.nodes.items()}
         return {name: str(stage) for name, stage in tags.items() if stage} | {
             "explain": "explanation"
         }
 
     def _limit(self, node: Node, arguments: Mapping[str, Any]) -> float | None:
-        """The seconds of a node that reads the store, times the questions; None: no limit."""
+        """Timeout in seconds of a node that reads the store, times the queries. None: no limit."""
         if node_tags(node).get("io") != "postgres":
             return None
         given = {name.rpartition(".")[2]: value for name, value in arguments.items()}
@@ -438,7 +438,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         self.close()
 
     def _repr_html_(self) -> str:
-        """Its graph, for a notebook; its shape where Graphviz is missing."""
+        """Its graph, for a notebook; its type and size if Graphviz is missing."""
         from dataflow.visualization.png import RenderError
 
         try:
@@ -447,7 +447,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             return f"<code>{escape(repr(self))}</code>"
 
     def __repr__(self) -> str:
-        """Its shape, without a DSN."""
+        """Its type and size, without a DSN."""
         corpora = ", ".join(sorted(self.config.corpora))
         return f"RetrievalDriver(corpora=[{corpora}], embedding={self.config.embedding!r})"
 

@@ -1,4 +1,4 @@
-"""A run with all that it made, which answers "what if?"."""
+"""A recorded run, the base of a what-if."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from dataflow.execution.memo import Record
 
 @dataclass(frozen=True)
 class Trace(Mapping[str, Any]):
-    """The outputs of a run, by name, and how they came about.
+    """The outputs of a run, by name, and how they were computed.
 
     Attributes:
-        config: what the graph was built from.
+        config: the configuration of the graph.
         inputs: as the caller gave them.
         overrides: as the caller gave them.
-        outputs: the value of each name that was asked for.
-        records: what each node read and gave.
-        computed: the nodes that ran in this run; all others were taken over from an earlier one.
+        outputs: the value of each requested name.
+        records: the inputs and the value of each node.
+        computed: the nodes that ran in this run; all others were reused from an earlier run.
         timings: the milliseconds of each node that ran.
     """
 
@@ -44,11 +44,11 @@ class Trace(Mapping[str, Any]):
         return iter(self.outputs)
 
     def __len__(self) -> int:
-        """How many outputs there are."""
+        """The number of outputs."""
         return len(self.outputs)
 
     def __hash__(self) -> int:
-        """By identity: two runs are two things."""
+        """By identity: two runs are never equal."""
         return id(self)
 
 
@@ -60,6 +60,6 @@ def changed(config: Config, change: Config | str | Path | Mapping[str, Any] | No
 
 
 def known_to(graph: FunctionGraph, given: Mapping[str, Any]) -> dict[str, Any]:
-    """``given`` without names that ``graph`` lacks: a corpus or a parameter that is gone."""
+    """``given`` without names that ``graph`` lacks, such as a removed corpus or parameter."""
     known = graph.nodes.keys() | RUN_INPUTS | set(REPORTS)
     return {name: value for name, value in given.items() if name in known}

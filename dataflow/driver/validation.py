@@ -1,6 +1,6 @@
-"""Errors for what Hamilton ignores in a call: names that nothing has, values of another type.
+"""Errors for mistakes in a call that Hamilton ignores: unknown names, values of a wrong type.
 
-Hamilton takes an unknown override or input and does nothing with it.
+Hamilton accepts an unknown override or input and ignores it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -31,13 +31,13 @@ def check_call(
     reports: Collection[str] = (),
     frames_of: Mapping[str, pl.Schema] = {},
 ) -> None:
-    """Raise if a call names what the graph does not have, or gives a value of another type.
+    """Raise if a call has an unknown name or a value of a wrong type.
 
     Args:
-        graph: the graph that is asked.
+        graph: the graph to run.
         final_vars, inputs, overrides: the call.
         fixed: names of the configuration that one run can't change.
-        reports: names that can be asked for and overridden though no node has them.
+        reports: names that can be requested and overridden although no node has them.
         frames_of: the columns that the readers of an overridden node need, by its name without its
             corpus; ``queries`` has checks of its own.
     """
@@ -49,7 +49,7 @@ def check_call(
         check_known("output", name, shown)
     for name, value in inputs.items():
         node = nodes.get(name)
-        if node is None and name in RUN_INPUTS | {"timings"}:  # no node here has a use for it
+        if node is None and name in RUN_INPUTS | {"timings"}:  # no node here reads it
             continue
         if node is None and (of_one := next((n for n in nodes if n.endswith(f".{name}")), None)):
             raise UnknownName(f"unknown input {name!r}: each corpus has its own, such as {of_one}")
@@ -72,9 +72,9 @@ def check_call(
 def watch_own_nodes(
     graph: FunctionGraph, own: Collection[str], frames_of: Mapping[str, pl.Schema]
 ) -> None:
-    """Have each node of the modules ``own`` say whose it is, and what its frame lacks.
+    """Wrap the nodes of the modules ``own``: their errors name the module and missing columns.
 
-    It reads copies of its frames, which are free, so that no change in place reaches another node.
+    Such a node gets copies of its frames, which are free, so that it changes no other node's frame.
     """
     for node in graph.nodes.values():
         if node.tags.get("module") in own and node.callable is not None:

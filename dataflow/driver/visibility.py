@@ -1,7 +1,7 @@
-"""What the filters of a configuration let a caller of the server see: the one place that says it.
+"""The filters of a configuration as views of its collections: the only definition of visibility.
 
-A search has them from its graph. All else that tells of documents, their versions, their sources or
-their numbers reads the collection through these views.
+Searches get the filters from their graph. Everything else that reports documents, their versions,
+sources or counts reads the collection through these views.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ def visible_filters(config: Config) -> dict[str, dict[str, Any]]:
 
 
 def visible_homes(homes: Mapping[str, Home], config: Config) -> dict[str, Home]:
-    """``homes``, each with a view of its collection that ends at the filters of ``config``."""
+    """``homes``, each with a view of its collection restricted by the filters of ``config``."""
     filters, borders = visible_filters(config), dict[str, dict[str, Any]]()
     for name, (store, corpus) in homes.items():
         borders.setdefault(store.collection, {}).setdefault(corpus, filters[name])

@@ -1,6 +1,6 @@
-"""What a configuration answers to judged queries, batch by batch, so that memory stays bounded.
+"""The ranked documents of a configuration for judged queries, in batches, for bounded memory.
 
-The head of a run is exactly what the configuration gives. Where the head has too few documents of a
+The head of a run is exactly the configuration's ranking. If the head has too few documents of a
 corpus, the same configuration searches again with a greater depth, and new documents follow the
 head. Measures at depth see them; measures of the first ranks see what a user would see.
 """
@@ -36,12 +36,12 @@ from operators.evaluation.trec import numbered
 
 BATCH_SIZE = 64
 DEEPER = 4
-"""How many times the wanted documents a search returns: a document has several chunks."""
+"""A search returns so many times the wanted documents: a document has several chunks."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """One configuration's answers: its run (``RUN``) and where the time went (``TIMINGS``)."""
+    """One configuration's run (``RUN``) and its times (``TIMINGS``)."""
 
     run: pl.DataFrame
     timings: pl.DataFrame
@@ -49,24 +49,24 @@ class Answers:
 
 @dataclass(frozen=True)
 class Holdings:
-    """What the collection holds: documents and chunks by corpus."""
+    """The numbers of documents and chunks in the collection, by corpus."""
 
     documents: Mapping[str, int]
     chunks: Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Asking:
-    """How judged queries are asked.
+class RunOptions:
+    """How judged queries are run.
 
     Attributes:
         holdings: of the collection.
-        qrels: columns ``QRELS``; they say which documents, and which passages, have a name.
+        qrels: columns ``QRELS``; they decide which documents, and which passages, have a name.
         depth: documents for each query and corpus, at least, if a search can reach so many; 0:
-            what the configuration gives.
+            only the configuration's ranking.
         alternates: whether near-duplicates that dedup dropped follow their representatives.
-        unit: what takes a place in a run.
-        batch_size: queries a batch.
+        unit: what has a rank in a run.
+        batch_size: queries per batch.
         inputs: run-time inputs of the graph, such as ``reranker`` or ``now``.
     """
 
@@ -80,16 +80,16 @@ class Asking:
 
 
 def for_evaluation(config: Config) -> Config:
-    """``config`` as it is measured: a search that fails is an error, however busy the machine.
+    """``config`` for measurement: a failed search is an error, however busy the machine.
 
-    A search that fails open, as a user's may, would pass for a bad ranking.
+    With ``fail_open``, as for a user, a failed search would look like a bad ranking.
     """
     corpora = {name: {"deadline_s": None} for name in config.corpora}
     return config.with_changes({"on_corpus_error": "raise", "deadline_s": None, "corpora": corpora})
 
 
 def questions(queries: pl.DataFrame) -> pl.DataFrame:
-    """Judged queries (``JUDGED_QUERIES``) as the graph takes them: every corpus may answer."""
+    """Judged queries (``JUDGED_QUERIES``) as input of the graph: every corpus is searched."""
     everywhere = pl.lit(None, pl.List(pl.String))
     return queries.select(
         "texts", "trigger", "repos", "as_of", query_id="number", corpora=everywhere
@@ -113,28 +113,28 @@ def check_corpora(queries: pl.DataFrame, configs: Mapping[str, Config]) -> None:
         check_known("judged corpus", corpus, known)
 
 
-def answer(
+def run_queries(
     driver: RetrievalDriver,
     name: str,
     queries: pl.DataFrame,
     query_embeddings: pl.DataFrame,
-    how: Asking,
+    how: RunOptions,
     on_batch: Callable[[int], object] | None = None,
 ) -> Answers:
-    """The answers to the judged queries from every corpus, whichever they judge.
+    """The run of the judged queries over every corpus, whichever they judge.
 
     Args:
         driver: built of :func:`for_evaluation`'s configuration.
         name: the configuration's name in the run.
         queries: columns ``JUDGED_QUERIES``.
         query_embeddings: columns ``QUERY_EMBEDDINGS`` of all queries.
-        on_batch: takes the number of queries that are done.
+        on_batch: is called with the number of finished queries.
     """
     judged, clock = by_number(how.qrels, queries), dict[str, float]()
     documents = partial(_documents, driver, judged=judged, alternates=how.alternates, unit=how.unit)
     held_units = how.holdings.chunks if how.unit == "passage" else how.holdings.documents
     sizes = {c: n for c, n in held_units.items() if c in driver.config.corpora}
-    found = [pl.DataFrame(schema=DOCUMENTS)]
+    parts = [pl.DataFrame(schema=DOCUMENTS)]
     for batch in questions(queries).iter_slices(how.batch_size):
         known, took = overrides_of(driver, batch, query_embeddings), dict[str, float]()
         head, held = documents(known, {**how.inputs, "timings": took})
@@ -152,10 +152,10 @@ def answer(
             if tail.is_empty():
                 break
             head, held = continued(head, tail), pl.concat([held, more]).unique()
-        found.append(head)
+        parts.append(head)
         if on_batch:
             on_batch(batch.height)
-    return Answers(as_run(pl.concat(found), queries, name), _timings(driver, name, clock))
+    return Answers(as_run(pl.concat(parts), queries, name), _timings(driver, name, clock))
 
 
 def as_run(documents: pl.DataFrame, queries: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -170,7 +170,7 @@ def as_run(documents: pl.DataFrame, queries: pl.DataFrame, name: str) -> pl.Data
 
 
 def joined(parts: Sequence[Answers]) -> Answers:
-    """The answers to batches of queries, in their order, as one."""
+    """The runs of batches of queries, in order, as one."""
     spent = pl.concat(part.timings for part in parts)
     timings = spent.group_by("config", "stage", "node", maintain_order=True).sum()
     return Answers(pl.concat(part.run for part in parts), timings)
@@ -201,7 +201,7 @@ def _documents(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The documents, and (query_id, doc_id) of these and of all their near-duplicates.
 
-    Of a passage the second has its own name too, also where it stands under a judged one.
+    For a passage the second has its own name too, also if it has a judged one.
     """
     out = driver.execute(outputs(driver), inputs=inputs, overrides=overrides)
     documents = documents_of(out, judged, alternates, unit)
@@ -224,7 +224,7 @@ def by_number(qrels: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 def documents_of(
     out: Mapping[str, Any], judged: pl.DataFrame, alternates: Alternates, unit: Unit = "document"
 ) -> pl.DataFrame:
-    """What a run of the graph found, as columns ``DOCUMENTS``.
+    """The documents of a run of the graph, as columns ``DOCUMENTS``.
 
     ``out``: the values of :func:`outputs`; ``judged``: of ``by_number``.
     """
@@ -243,7 +243,7 @@ def documents_of(
 def overrides_of(
     driver: RetrievalDriver, asked: pl.DataFrame, query_embeddings: pl.DataFrame
 ) -> dict[str, Any]:
-    """Values for the graph's first nodes that make it answer the batch ``asked``."""
+    """Values for the graph's first nodes, to run the batch ``asked``."""
     if "query_embeddings" not in driver.graph.nodes:
         return {"queries": asked}
     vectors = query_embeddings.join(asked, on="query_id", how="semi", maintain_order="left")

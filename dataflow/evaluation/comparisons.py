@@ -1,4 +1,4 @@
-"""Nodes from runs to measures, their intervals and the comparison of the configurations."""
+"""The nodes from runs to measures, their intervals and the comparison of the configurations."""
 
 import polars as pl
 from hamilton.function_modifiers import tag
@@ -32,7 +32,7 @@ def all_corpora_scores(
     configs: dict[str, Config],
     measure_names: tuple[str, ...] = MEASURES,
 ) -> pl.DataFrame:
-    """The same measures over all corpora in one list, which a user gets who names no corpus."""
+    """The same measures over all corpora in one list, as for a user who names no corpus."""
     if judged_queries["corpora"].is_null().all():
         return empty(SCORES)
     return measures.scores(runs, qrels, list(configs), measures=measure_names)
@@ -116,7 +116,7 @@ def notes(
     judged_runs: pl.DataFrame,
     configs: dict[str, Config],
 ) -> tuple[str, ...]:
-    """What a reader of the numbers must know."""
+    """Notes for a reader of the numbers."""
     return evaluation_notes(
         given_queries, given_qrels, judged_queries, qrels, homes, judged_runs, list(configs)
     )

@@ -1,4 +1,4 @@
-"""An evaluation as files: runs for other tools, tables for people and programs, one page."""
+"""Writes an evaluation to files: runs for other tools, tables for people and programs, one page."""
 
 import importlib
 import json
@@ -25,15 +25,15 @@ from operators.report.sweep import sweep_page
 
 
 def named_configs(sources: Sequence[str]) -> dict[str, Config]:
-    """The configurations of a command line by their names: a shipped name, or a file's stem.
+    """The configurations of a command line by name: a shipped name, or a file's stem.
 
     Raises:
         CrosscorpusError: two have the same name, or a name can't be that of a file.
     """
-    found: dict[str, Config] = {}
+    configs: dict[str, Config] = {}
     for source in sources:
         name = Path(source).stem if source.endswith((".yaml", ".yml")) else Path(source).name
-        if name in found:
+        if name in configs:
             raise CrosscorpusError(
                 f"two configurations are called {name!r}: rename one of the files"
             )
@@ -42,12 +42,12 @@ def named_configs(sources: Sequence[str]) -> dict[str, Config]:
                 f"a run is named after its configuration, and {name!r} is no plain name: use "
                 "letters, digits, _, - and ."
             )
-        found[name] = load_config(source)
-    return found
+        configs[name] = load_config(source)
+    return configs
 
 
 def named_function(name: str) -> Callable[..., Any]:
-    """The function that ``MODULE:FUNCTION`` names; a module may lie in the working directory.
+    """The function ``MODULE:FUNCTION``; a module may be in the working directory.
 
     Raises:
         CrosscorpusError: there is no such module, or no such function in it.
@@ -57,12 +57,12 @@ def named_function(name: str) -> Callable[..., Any]:
     if here not in sys.path:
         sys.path.append(here)
     try:
-        found = getattr(importlib.import_module(module), function)
+        target = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         raise CrosscorpusError(f"{name!r} is no MODULE:FUNCTION: {error}") from None
-    if not callable(found):
+    if not callable(target):
         raise CrosscorpusError(f"{name!r} can't be called")
-    return cast("Callable[..., Any]", found)
+    return cast("Callable[..., Any]", target)
 
 
 def write_evaluation(
@@ -71,9 +71,9 @@ def write_evaluation(
     """Write all files of an evaluation, replacing those of an earlier one.
 
     Args:
-        evaluation: what was found.
+        evaluation: the results.
         configs: its configurations, for the pictures of their graphs.
-        directory: made if need be. Gets ``runs/NAME.trec``, ``per_query.csv``, ``tables.md``,
+        directory: created if missing. Gets ``runs/NAME.trec``, ``per_query.csv``, ``tables.md``,
             ``evaluation.json``, ``report.html``, ``runs.parquet`` and ``per_query.parquet``.
 
     Returns:
@@ -105,33 +105,33 @@ def write_evaluation(
     return [directory / name for name in files]
 
 
-def write_sweep(found: Sweep, directory: Path, *, title: str = "Sweep") -> list[Path]:
+def write_sweep(results: Sweep, directory: Path, *, title: str = "Sweep") -> list[Path]:
     """Write ``sweep.csv`` and ``sweep.html`` and return their paths.
 
     Raises:
         CrosscorpusError: the directory can't be written.
     """
     text = sweep_page(
-        found.table, found.settings, found.unchanged, queries=found.queries, title=title
+        results.table, results.settings, results.unchanged, queries=results.queries, title=title
     )
     paths = [directory / "sweep.csv", directory / "sweep.html"]
     with _writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        found.table.write_csv(paths[0])
+        results.table.write_csv(paths[0])
         paths[1].write_text(text, encoding="utf-8")
     return paths
 
 
 def _difference(before: Config, after: Config) -> GraphDifference:
-    """What differs, as text and as a picture; without Graphviz the text alone."""
-    found = diff_configs(before, after)
-    if not found:
+    """The differences, as text and as a picture; without Graphviz only the text."""
+    diff = diff_configs(before, after)
+    if not diff:
         return GraphDifference("")
     try:
-        svg = draw(to_dot(draw_difference(found), inputs=False), format="svg").decode()
+        svg = draw(to_dot(draw_difference(diff), inputs=False), format="svg").decode()
     except RenderError:
         svg = None
-    return GraphDifference(to_text(found), svg)
+    return GraphDifference(to_text(diff), svg)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A benchmark from a repository's own history, as the files that ``evaluate`` reads."""
+"""A benchmark from a repository's history, in the file formats of ``evaluate``."""
 
 import json
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ _BEYOND = "are beyond the snapshots"
 
 @dataclass(frozen=True)
 class GitBenchmark:
-    """What :func:`judge_git` wrote.
+    """The output of :func:`judge_git`.
 
     Attributes:
         queries, qrels: the files.
-        questions: how many there are.
-        commits: how many commits were read.
-        skipped: why commits that close an issue gave no question, with how many.
+        questions: the number of queries.
+        commits: the number of commits that were read.
+        skipped: why commits that close an issue gave no query, with their numbers.
         trees: what to ingest: the name of each repository, and its folder.
     """
 
@@ -51,16 +51,16 @@ def judge_git(
 
     Args:
         path: the top folder of a working tree with its history.
-        out: the folder to write to; made if need be.
-        issues: exports of issues, whose texts are the questions; none: the commits' messages are.
+        out: the folder to write to; created if missing.
+        issues: exports of issues, whose texts are the queries; none: the commits' messages are.
         repo: the name that the repository is ingested under; else ``owner/name`` of ``origin``.
         most_files: see :func:`operators.sources.git.fixed_issues.fixed_issues`.
-        snapshots: lay out at most so many trees as they were before a fix, those of the newest
-            fixes, under ``out/trees``, and ask each question of its own; 0: ask the tree as it is.
+        snapshots: write at most so many trees, each as before a fix, for the newest fixes, to
+            ``out/trees``, and run each query on its own tree; 0: run all on the current tree.
 
     Raises:
         GitError: ``path`` is no working tree, or a shallow clone.
-        CrosscorpusError: no commit gives a question, or a file can't be read or written.
+        CrosscorpusError: no commit gives a query, or a file can't be read or written.
     """
     repository = open_repository(path, repo)
     texts = issue_texts(issues) if issues else None
@@ -100,7 +100,7 @@ def _snapshot(repository: Repository, one: FixedIssue) -> str:
 
 
 def _newest(result: FixedIssues, snapshots: int) -> list[FixedIssue]:
-    """The questions of the first ``snapshots`` trees."""
+    """The queries of the first ``snapshots`` trees."""
     parents = list(dict.fromkeys(one.parent for one in result.found))[:snapshots]
     asked = [one for one in result.found if one.parent in parents]
     result.skipped[_BEYOND] += len(result.found) - len(asked)
@@ -108,7 +108,7 @@ def _newest(result: FixedIssues, snapshots: int) -> list[FixedIssue]:
 
 
 def _still_there(repository: Repository, result: FixedIssues) -> list[FixedIssue]:
-    """The questions whose files the tree still has."""
+    """The queries whose files the tree still has."""
     there = tracked_names(repository.root) or frozenset()
     asked = [one for one in result.found if there.issuperset(one.files)]
     result.skipped[_GONE] += len(result.found) - len(asked)

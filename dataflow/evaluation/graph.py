@@ -1,4 +1,4 @@
-"""The experiment graph, built and run: files and configurations in, an :class:`Evaluation` out."""
+"""The experiment graph, built and run: from files and configurations to an :class:`Evaluation`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +28,7 @@ _FIELDS = (
 
 
 def build_evaluation_graph() -> Driver:
-    """The experiment graph alone, without a server or a model."""
+    """The experiment graph without a server or a model."""
     return build(MODULES, {})
 
 
@@ -42,53 +42,53 @@ def evaluate(
     on: str | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Have every configuration answer judged queries, and compare each with the first.
+    """Run judged queries with every configuration, and compare each with the first.
 
     Args:
-        configs: by name; the first is what the others are compared with.
-        queries: see :func:`operators.evaluation.judgements.read_queries`; or what it gives.
-        qrels: see :func:`operators.evaluation.judgements.read_qrels`; or what it gives.
+        configs: by name; the first is the baseline.
+        queries: see :func:`operators.evaluation.judgements.read_queries`; or its result.
+        qrels: see :func:`operators.evaluation.judgements.read_qrels`; or its result.
         embedder: the collection's model; None: it is loaded.
-        on: the Ray cluster that asks (:func:`dataflow.evaluation.on_ray.connect`), where each
-            machine loads the configuration's own model; None: this process asks.
+        on: the Ray cluster that runs the queries (:func:`dataflow.evaluation.on_ray.connect`);
+            each machine loads the configuration's own model; None: this process runs them.
         options: any parameter of the graph's nodes (``batch_size``, ``resamples``, ``seed``, ...):
             measure_names: a tuple of names, see :func:`operators.evaluation.measures.scores`; the
                 first decides which queries changed most.
-            unit: what takes a place in a run: ``document``; ``file``: all documents of a
-                repository and path, at the best; ``passage``: every chunk.
-            depth: documents of each corpus in a run, at least; 0: what a user would get.
+            unit: what has a rank in a run: ``document``; ``file``: all documents of a
+                repository and path, at the best rank; ``passage``: every chunk.
+            depth: documents of each corpus in a run, at least; 0: a user's results.
             alternates: ``expand``: a near-duplicate that dedup dropped follows its
                 representative; ``drop``: it is left out.
-            all_corpora: judge the documents of every corpus, also where a query names its corpora.
+            all_corpora: judge the documents of every corpus, also if a query names its corpora.
             vectors_directory: keeps the vectors of the queries from one evaluation to the next.
-            on_batch: takes a configuration's name and how many more queries are done.
+            on_batch: is called with a configuration's name and the number of newly done queries.
             retrieval_inputs: a mapping of run-time inputs such as ``reranker`` or ``now``.
 
     Raises:
         JudgementError: a file can't be used.
         ModelMismatch: a configuration has another model than the collection.
-        CrosscorpusError: a search failed, or the collection is not what was judged.
+        CrosscorpusError: a search failed, or the collection is not the judged one.
     """
     built = build_evaluation_graph()
     known = {node.name for node in built.graph.nodes.values() if node.user_defined}
     if unknown := sorted(options.keys() - known):
         raise CrosscorpusError(f"unknown option {unknown[0]!r} of an evaluation")
-    if on:  # before any work, for what it says
-        from dataflow.evaluation.on_ray import answers_on_ray, connect
+    if on:  # before any work, to fail early
+        from dataflow.evaluation.on_ray import connect, runs_on_ray
 
         connect(on)
-        options["elsewhere"] = answers_on_ray
+        options["elsewhere"] = runs_on_ray
     given = options | {"store": store, "configs": dict(configs), "baseline": next(iter(configs))}
     given["embedder"] = embedder or check_models(store, configs)
     given["given_queries"] = queries if isinstance(queries, pl.DataFrame) else read_queries(queries)
     given["given_qrels"] = qrels if isinstance(qrels, pl.DataFrame) else read_qrels(qrels)
     with quiet_hamilton():
-        found = built.execute(["judged_queries", "holdings", *_FIELDS], inputs=given)
+        out = built.execute(["judged_queries", "holdings", *_FIELDS], inputs=given)
     return Evaluation(
         configs=tuple(configs),
-        queries=found["judged_queries"],
-        collection={"name": store.collection, "documents": dict(found["holdings"].documents)},
-        **{name: found[name] for name in _FIELDS},
+        queries=out["judged_queries"],
+        collection={"name": store.collection, "documents": dict(out["holdings"].documents)},
+        **{name: out[name] for name in _FIELDS},
     )
 
 

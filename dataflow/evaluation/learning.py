@@ -1,4 +1,4 @@
-"""Weights learned on half of the judged queries, tried on the other half by real runs.
+"""Learns weights on half of the judged queries, and measures them on the other half in real runs.
 
 The searches of the training half run once, in every corpus. Each query counts twice: once with the
 hits of the corpora that it judges ("asked"), once with the hits of every corpus ("all corpora").
@@ -51,10 +51,10 @@ _OF_EACH = {"convex": ("corpus_normalization", "missing_score_fraction"), "rrf":
 
 @dataclass(frozen=True)
 class FitOptions:
-    """How weights are learned, and tried.
+    """How weights are learned and measured.
 
     Attributes:
-        extends: what the experiment file calls the configuration where the fit begins.
+        extends: the name of the starting configuration in the experiment file.
         method: ``convex``: ``full_weight_terms``, ``corpus_normalization``,
             ``missing_score_fraction``, vector weights and corpus weights by trigger; ``rrf``:
             ``rrf_k``, vector weights and corpus weights.
@@ -75,14 +75,14 @@ class FitOptions:
 
 @dataclass(frozen=True)
 class FitResult:
-    """What the fit learned, where it began, and its worth on queries that it did not see."""
+    """The learned parameters, their start, and their scores on unseen queries."""
 
     options: FitOptions
     learned: weight_fitting.Learned
     base: weight_fitting.Parameters
-    experiment: dict[str, Any]  # as a configuration file; only ``extends`` where nothing gained
+    experiment: dict[str, Any]  # as a configuration file; only ``extends`` if nothing gained
     training: int  # queries
-    evaluation: Evaluation  # of the test half; the first configuration is the one learned from
+    evaluation: Evaluation  # of the test half; the first configuration is the starting one
 
     @property
     def loss(self) -> str:
@@ -107,15 +107,15 @@ def learn(
     """Fit the fusion's weights to judged queries.
 
     Args:
-        config: where the fit begins.
+        config: the start of the fit.
         queries: columns ``JUDGED_QUERIES``; those with the same ``group`` are on one side.
         qrels: columns ``QRELS``.
         options: None: the defaults of each.
         embedder, vectors_directory: see :func:`dataflow.evaluation.graph.evaluate`.
-        on_batch: takes a name and how many more queries are done.
+        on_batch: is called with a name and the number of further finished queries.
 
     Raises:
-        TooFewQueries: there are not enough to learn and to check.
+        TooFewQueries: there are not enough to learn and to validate.
         JudgementError: no query has a judgement.
         CrosscorpusError: a search failed.
     """
@@ -149,7 +149,7 @@ def learn(
 def base_parameters(
     config: Config, found: Candidates, method: str = "convex"
 ) -> weight_fitting.Parameters:
-    """What ``config`` sets, for the corpora and triggers of ``found``."""
+    """The parameters of ``config``, for the corpora and triggers of ``found``."""
     settings = hamilton_config(config)
     first = next(iter(settings["corpora"].values()))["inputs"]
     base = {name: float(settings[name]) for name in _OF_ALL[method]}
@@ -174,7 +174,7 @@ def as_experiment(
     config: Config,
     options: FitOptions,
 ) -> dict[str, Any]:
-    """The content of an experiment file with what differs from ``config``."""
+    """The content of an experiment file with the differences from ``config``."""
     experiment: dict[str, Any] = {"extends": options.extends}
     if learned.strength is None:
         return experiment
@@ -204,7 +204,7 @@ def as_experiment(
 
 
 def experiment_text(result: FitResult, *, collection: str) -> str:
-    """The experiment as a file that says how it came about."""
+    """The experiment file with comments on how it was made."""
     test = result.evaluation.queries.height
     story = (
         f"# Learned from {result.training} judged queries of collection {collection} "
@@ -233,7 +233,7 @@ def fetched(
     vectors_directory: Path | None = None,
     on_batch: Callable[[str, int], object] | None = None,
 ) -> tuple[Candidates, Candidates]:
-    """The hits of judged queries, ready for any weights: of the judged corpora, and of all corpora.
+    """The hits of judged queries, for any weights: of the judged corpora, and of all corpora.
 
     The corpora are those of ``config`` that their collections have. ``judged`` has the columns
     ``JUDGED_QUERIES``, ``qrels`` has ``QRELS``.
@@ -249,11 +249,11 @@ def fetched(
         corpora = sorted(n for n, home in driver.homes.items() if home.corpus in held[n].corpora)
         for batch in questions(judged).iter_slices(BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)
-            found = driver.execute(["aged_hits", "score_scale"], overrides=overrides)
-            hits = found["aged_hits"]
+            out = driver.execute(["aged_hits", "score_scale"], overrides=overrides)
+            hits = out["aged_hits"]
             recency = hits["recency"] * language_factors(hits, config.languages)
             parts.append(hits.select(*columns, "text_score", recency))
-            scales.append(found["score_scale"])
+            scales.append(out["score_scale"])
             if on_batch:
                 on_batch("training", batch.height)
     hits, grades = pl.concat(parts), qrels.join(judged, on="query_id", how="semi")

@@ -1,4 +1,4 @@
-"""Judged queries, asked on many machines: every actor of a Ray cluster holds a driver of its own.
+"""Runs judged queries on many machines: every actor of a Ray cluster has its own driver.
 
 Its connections are its own too. So all machines must reach the server, or a pooler before it.
 """
@@ -13,7 +13,7 @@ import polars as pl
 
 from dataflow.configuration.config_model import Config
 from dataflow.driver.retrieval_driver import build_driver
-from dataflow.evaluation.answers import Answers, Asking, answer, for_evaluation, joined
+from dataflow.evaluation.answers import Answers, RunOptions, for_evaluation, joined, run_queries
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 from operators.postgres.store import Store
@@ -26,7 +26,7 @@ except ImportError:
 
 
 def connect(address: str) -> None:
-    """Join ``ray://HOST:PORT``; for ``ray`` what RAY_ADDRESS names, else start a local cluster."""
+    """Join ``ray://HOST:PORT``; for ``ray`` the cluster of RAY_ADDRESS, else start a local one."""
     if address != "ray" and not address.startswith("ray://"):
         raise CrosscorpusError(f"{address!r} is no Ray cluster: write ray or ray://HOST:PORT")
     for talks in ("ray.client_builder", "ray._private.worker"):
@@ -39,50 +39,50 @@ def connect(address: str) -> None:
         raise CrosscorpusError(f"can't join {address}: {reason}") from None
 
 
-class Asker:
-    """An actor. Where it dies, Ray starts another, which asks the same batch again."""
+class QueryActor:
+    """An actor. If it dies, Ray starts another, which repeats the batch."""
 
-    def __init__(self, store: Mapping[str, Any], how: Asking) -> None:
+    def __init__(self, store: Mapping[str, Any], how: RunOptions) -> None:
         self.store, self.how, self.name, self.opened = store, how, "", ExitStack()
 
-    def ask(
+    def run(
         self, at: int, name: str, config: Config, queries: pl.DataFrame, vectors: pl.DataFrame
     ) -> tuple[int, Answers]:
-        """Batch ``at``, with the driver of the last one where the configuration is the same."""
+        """Batch ``at``, with the previous driver if the configuration is the same."""
         if name != self.name:
             self.opened.close()
             driver = build_driver(for_evaluation(config), **self.store)
             self.name, self.driver = name, self.opened.enter_context(driver)
-        return at, answer(self.driver, name, queries, vectors, self.how)
+        return at, run_queries(self.driver, name, queries, vectors, self.how)
 
 
-def answers_on_ray(
+def runs_on_ray(
     store: Store,
     configs: Mapping[str, Config],
     queries: pl.DataFrame,
     vectors: pl.DataFrame,
-    how: Asking,
+    how: RunOptions,
     on_batch: Callable[[str, int], object] | None = None,
 ) -> dict[str, Answers]:
-    """What each configuration finds, as one process finds it."""
+    """The runs of each configuration, equal to those of one process."""
     parts = [(n, part) for n in configs for part in queries.iter_slices(how.batch_size)]
     given = {"dsn": store.dsn, "collection": store.collection}, ray.put(how)
     actors = min(len(parts), int(ray.cluster_resources()["CPU"]))
-    asker = ray.remote(max_restarts=-1, max_task_retries=3)(Asker)
-    pool = ActorPool([asker.remote(*given) for _ in range(actors)])
+    actor = ray.remote(max_restarts=-1, max_task_retries=3)(QueryActor)
+    pool = ActorPool([actor.remote(*given) for _ in range(actors)])
 
-    def ask(actor: Any, at: int) -> Any:
+    def submit(worker: Any, at: int) -> Any:
         name, part = parts[at]
         own = vectors.join(part, left_on="query_id", right_on="number", how="semi")
-        return actor.ask.remote(at, name, configs[name], part, own)
+        return worker.run.remote(at, name, configs[name], part, own)
 
-    found: dict[int, Answers] = {}
+    done: dict[int, Answers] = {}
     try:
-        for at, one in pool.map_unordered(ask, range(len(parts))):
-            found[at] = one
+        for at, one in pool.map_unordered(submit, range(len(parts))):
+            done[at] = one
             if on_batch:
                 on_batch(parts[at][0], parts[at][1].height)
     except ray.exceptions.RayError as error:
-        said = str(getattr(error, "cause", error)).splitlines()
-        raise CrosscorpusError(f"on Ray: {said[0]}") from None
-    return {n: joined([found[at] for at, (m, _) in enumerate(parts) if m == n]) for n in configs}
+        lines = str(getattr(error, "cause", error)).splitlines()
+        raise CrosscorpusError(f"on Ray: {lines[0]}") from None
+    return {n: joined([done[at] for at, (m, _) in enumerate(parts) if m == n]) for n in configs}

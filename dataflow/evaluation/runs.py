@@ -1,4 +1,4 @@
-"""Nodes from queries and judgements to what every configuration answers."""
+"""The nodes from queries and judgements to the runs of every configuration."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -13,12 +13,12 @@ from dataflow.driver.retrieval_driver import build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
     Answers,
-    Asking,
     Holdings,
-    answer,
+    RunOptions,
     check_corpora,
     embed_judged_queries,
     for_evaluation,
+    run_queries,
 )
 from operators.embedding.protocol import Embedder
 from operators.errors import CrosscorpusError
@@ -47,28 +47,28 @@ def judged(given_queries: pl.DataFrame, given_qrels: pl.DataFrame) -> dict[str, 
 def _of_others(
     store: Store, configs: Mapping[str, Config], read: Callable[[Store], T]
 ) -> Iterator[tuple[str, str, T]]:
-    """Each corpus that is in another collection, its name there, and what ``read`` gives of it."""
+    """Each corpus in another collection, its name there, and the result of ``read`` for it."""
     for config in configs.values():
         for collection in config.other_collections:
             with open_store(store.dsn, collection, max_size=1) as other:
-                found = read(other)
+                result = read(other)
             for name, options in config.corpora.items():
                 if options.collection == collection:
-                    yield name, options.corpus or name, found
+                    yield name, options.corpus or name, result
 
 
 @tag(stage="collection", io="postgres")
 def holdings(store: Store, configs: dict[str, Config]) -> Holdings:
-    """How many documents and chunks there are of each corpus."""
+    """The numbers of documents and chunks of each corpus."""
 
     def read(one: Store) -> Holdings:
         return Holdings(count_documents(one), collection_info(one).corpora)
 
     own = read(store)
     documents, chunks = dict(own.documents), dict(own.chunks)
-    for corpus, held, found in _of_others(store, configs, read):
-        documents[corpus] = found.documents.get(held, 0)
-        chunks[corpus] = found.chunks.get(held, 0)
+    for corpus, held, other in _of_others(store, configs, read):
+        documents[corpus] = other.documents.get(held, 0)
+        chunks[corpus] = other.chunks.get(held, 0)
     return Holdings(documents, chunks)
 
 
@@ -78,16 +78,16 @@ def placed(store: Store, configs: dict[str, Config], document_qrels: pl.DataFram
     judged_ids = document_qrels["doc_id"]
     read = partial(document_homes, judged_ids=judged_ids)
     others = [
-        found.filter(corpus=held).with_columns(corpus=pl.lit(corpus))
-        for corpus, held, found in _of_others(store, configs, read)
+        documents.filter(corpus=held).with_columns(corpus=pl.lit(corpus))
+        for corpus, held, documents in _of_others(store, configs, read)
     ]
-    found = pl.concat([read(store), *others])
-    if found.is_empty():
+    documents = pl.concat([read(store), *others])
+    if documents.is_empty():
         raise CrosscorpusError(
             f"collection {store.collection!r} has none of the {judged_ids.n_unique()} judged "
             f"documents (such as {judged_ids[0]!r}): name the collection that was judged"
         )
-    return found
+    return documents
 
 
 @tag(stage="judgements")
@@ -97,13 +97,13 @@ def qrels(
     judged_queries: pl.DataFrame,
     unit: Unit = "document",
 ) -> pl.DataFrame:
-    """The judgements of what takes a place in a run: a document, a file or a passage."""
+    """The judgements of the units of a run: documents, files or passages."""
     return unit_qrels(document_qrels, placed, judged_queries, unit)
 
 
 @tag(stage="collection")
 def homes(placed: pl.DataFrame, unit: Unit = "document") -> pl.DataFrame:
-    """The corpora of what was judged."""
+    """The corpora of the judged documents."""
     return unit_homes(placed, unit)
 
 
@@ -133,22 +133,22 @@ def answers(
     on_batch: Callable[[str, int], None] | None = None,
     elsewhere: Callable[..., dict[str, Answers]] | None = None,
 ) -> dict[str, Answers]:
-    """What each configuration finds in all corpora, one after the other or ``elsewhere``."""
+    """The runs of each configuration in all corpora, one after the other or ``elsewhere``."""
     check_corpora(judged_queries, configs)
-    how = Asking(holdings, qrels, depth, alternates, unit, batch_size, retrieval_inputs or {})
+    how = RunOptions(holdings, qrels, depth, alternates, unit, batch_size, retrieval_inputs or {})
     if elsewhere:
         return elsewhere(store, configs, judged_queries, query_embeddings, how, on_batch)
-    found = {}
+    done = {}
     for name, config in configs.items():
         tell = partial(on_batch, name) if on_batch else None
         with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
-            found[name] = answer(driver, name, judged_queries, query_embeddings, how, tell)
-    return found
+            done[name] = run_queries(driver, name, judged_queries, query_embeddings, how, tell)
+    return done
 
 
 @tag(stage="runs")
 def runs(answers: dict[str, Answers]) -> pl.DataFrame:
-    """All runs, one after the other."""
+    """All runs, concatenated."""
     return pl.concat(one.run for one in answers.values())
 
 
@@ -156,11 +156,11 @@ def runs(answers: dict[str, Answers]) -> pl.DataFrame:
 def judged_runs(
     runs: pl.DataFrame, judged_queries: pl.DataFrame, all_corpora: bool = False
 ) -> pl.DataFrame:
-    """The part of the runs that counts: the corpora that a query judges, or ``all_corpora``."""
+    """The judged part of the runs: the corpora that a query judges, or ``all_corpora``."""
     return runs if all_corpora else of_judged_corpora(runs, judged_queries)
 
 
 @tag(stage="runs")
 def timings(answers: dict[str, Answers]) -> pl.DataFrame:
-    """Where the time of each configuration went."""
+    """The times of each configuration."""
     return pl.concat(one.timings for one in answers.values())

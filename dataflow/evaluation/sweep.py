@@ -1,8 +1,8 @@
-"""A measure over a grid of settings; a node that no setting reaches runs once a batch.
+"""A measure over a grid of settings; a node that no setting affects runs once per batch.
 
 The queries go through the graph batch by batch, and each batch through every combination. From one
-combination to the next only the nodes run that differ (``what_if``), so a search runs again only
-where a setting changes how it searches.
+combination to the next only the changed nodes run (``what_if``), so a search runs again only
+if a setting changes its arguments.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +45,7 @@ UNCHANGED = "as configured"
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep found: ``table`` as of :func:`operators.evaluation.grid.sweep_table`."""
+    """The results of a sweep: ``table`` as of :func:`operators.evaluation.grid.sweep_table`."""
 
     settings: tuple[str, ...]
     queries: int
@@ -70,16 +70,16 @@ def sweep(
 ) -> Sweep:
     """Measure every combination of ``settings``.
 
-    Lists are as a user gets them, without a second search at greater depth. So recall too shows
-    what a setting costs.
+    Lists are those of a user, without a second search at greater depth. So recall too shows
+    the cost of a setting.
 
     Args:
-        config: what the settings change, and what every combination is compared with.
+        config: the base of the settings, and the baseline of every combination.
         settings: values by name, as of :func:`dataflow.configuration.overrides.with_setting`.
         queries: columns ``JUDGED_QUERIES``.
         qrels: columns ``QRELS``.
         embedder, all_corpora, vectors_directory: see :func:`dataflow.evaluation.graph.evaluate`.
-        on_batch: takes how many more queries are done with all combinations.
+        on_batch: is called with the number of further queries finished with all combinations.
 
     Raises:
         UnknownName: no parameter or stage has a setting's name.
@@ -94,17 +94,17 @@ def sweep(
     model = embedder or check_models(store, {UNCHANGED: config})
     embedded = embed_judged_queries(asked, model, vectors_directory)
     names, compared = by_number(judged, asked), [UNCHANGED, *map(point_name, points)]
-    found = [pl.DataFrame(schema=SCORES)]
+    parts = [pl.DataFrame(schema=SCORES)]
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
         for batch in questions(asked).iter_slices(batch_size):
             runs = _batch_runs(driver, overrides_of(driver, batch, embedded), tried, asked, names)
             runs = runs if all_corpora else of_judged_corpora(runs, asked)
             here = asked.join(batch, left_on="number", right_on="query_id", how="semi")
             graded = judged.join(here, on="query_id", how="semi", maintain_order="left")
-            found.append(scores(runs, graded, compared, measures=measures))
+            parts.append(scores(runs, graded, compared, measures=measures))
             if on_batch:
                 on_batch(batch.height)
-    values = pl.concat(found)
+    values = pl.concat(parts)
     means = summary(values, pl.DataFrame(schema=CORPUS_SCORES), asked)
     plain = means.filter(config=UNCHANGED, slice="all")
     return Sweep(
@@ -140,16 +140,16 @@ def _slowest_first(config: Config, settings: Mapping[str, Sequence[Any]]) -> lis
 
 
 def _ranking(config: Config) -> dict[str, Any]:
-    """The nodes that the ranking comes from: their functions and parameters, by name."""
+    """The functions and parameters of the nodes that compute the ranking, by node name."""
     nodes = describe_config(config).nodes
-    found: dict[str, Any] = {}
+    ranking: dict[str, Any] = {}
     waiting = ["results"]
     while waiting:
         name = waiting.pop()
-        if name in nodes and name not in found:
-            found[name] = (nodes[name].implementation, nodes[name].parameters)
+        if name in nodes and name not in ranking:
+            ranking[name] = (nodes[name].implementation, nodes[name].parameters)
             waiting += nodes[name].needs
-    return found
+    return ranking
 
 
 def _batch_runs(

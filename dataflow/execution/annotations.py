@@ -1,4 +1,4 @@
-"""How the type of a node or an input is written in a message or a picture."""
+"""How the type of a node or an input is written in messages and pictures."""
 
 import types
 import typing

@@ -1,7 +1,7 @@
-"""Builds Hamilton graphs, with errors where Hamilton is silent: an input that nobody gives.
+"""Builds Hamilton graphs, with an error for an input that nothing provides.
 
-Hamilton turns a node that no variant provides into an input, and a caller hears of it only when a
-run fails. The check looks at the built graph.
+Hamilton turns a node that no variant provides into an input, and the error comes only when a run
+fails. The check looks at the built graph.
 """
 
 import threading
@@ -21,14 +21,14 @@ _building = threading.Lock()  # Hamilton resolves decorators in place: one build
 
 
 class GraphError(CrosscorpusError):
-    """The graph or a call does not fit together; the message names what is missing or wrong."""
+    """An invalid graph or call; the message names what is missing or wrong."""
 
 
 class LooseInputs(BaseDoValidateInput):
-    """Turns off Hamilton's own input check, whose message prints the value."""
+    """Disables Hamilton's input check, because its message prints the value."""
 
     def do_validate_input(self, *, node_type: type, input_value: Any) -> bool:
-        """Accept; whoever executes the graph checks the inputs itself."""
+        """Accept; the executor of the graph checks the inputs."""
         return True
 
 
@@ -37,7 +37,7 @@ def build(
     config: Mapping[str, Any],
     adapters: Iterable[LifecycleAdapter] = (),
 ) -> Driver:
-    """The graph of ``modules``, where a later one's node takes the place of an earlier one's.
+    """The graph of ``modules``; a node of a later module replaces an earlier one of that name.
 
     The thread that executes it computes all nodes itself.
     """
@@ -49,7 +49,7 @@ def build(
 
 
 def check_declared(graph: FunctionGraph, declared: Collection[str]) -> None:
-    """Refuse a built graph with an input that neither a node nor ``declared`` (names) provides.
+    """Raise for a built graph with an input that neither a node nor ``declared`` (names) provides.
 
     Raises:
         GraphError: names the nodes that read the input, and the nearest name.

@@ -1,8 +1,8 @@
-"""Keeps Hamilton's loggers from printing what a question said.
+"""Keeps Hamilton's loggers from printing query texts.
 
 When a node fails, Hamilton logs the node's inputs: query texts, frames, objects that hold a DSN.
-The error itself reaches the caller with the node's name; the log line is dropped. Only records of
-our own runs are dropped: another Hamilton graph in the same process logs as before.
+The error itself reaches the caller with the node's name; the log record is dropped. Only records of
+our own runs are dropped: other Hamilton graphs in the same process log as before.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
-"""Hamilton for one question: without Pandas, which its result builders use, and without extensions.
+"""Imports Hamilton without Pandas, which its result builders use, and without extensions.
 
-Both take longer than the question. A user's own nodes get them: Pandas at its first use, the
-extensions from ``own_modules``.
+Importing either takes longer than a query. A user's own nodes get them: Pandas at its first use,
+the extensions from ``own_modules``.
 """
 
 import importlib
@@ -11,7 +11,7 @@ from typing import Any, ForwardRef
 
 
 def import_hamilton() -> None:
-    """Import Hamilton's driver so, unless it or Pandas is imported already."""
+    """Import Hamilton's driver without both, unless it or Pandas is already imported."""
     if sys.modules.keys() & {"pandas", "hamilton.base"}:
         return
     later = [_Later(f"pandas{name}") for name in ("", ".core.indexes", ".core.indexes.extension")]
@@ -27,14 +27,14 @@ def import_hamilton() -> None:
         if isinstance(error.__cause__, KeyboardInterrupt):
             raise
         for name in [one for one in sys.modules if one.partition(".")[0] == "hamilton"]:
-            del sys.modules[name]  # it does more with Pandas: who imports it gets both
+            del sys.modules[name]  # with Pandas it does more: whoever imports it gets both
     finally:
         for module in later:
             del sys.modules[module.__name__]
 
 
 class _Later(ModuleType):
-    """A module that is imported at its first use; to name one of its types imports nothing."""
+    """A module that is imported at its first use; a type annotation does not import it."""
 
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is not self:

@@ -1,7 +1,7 @@
-"""The values of a run's nodes, kept so that a later run can take over those that stay the same.
+"""The values of a run's nodes, kept so that a later run can reuse the unchanged ones.
 
-A node gives the same again if it is the same function over the same values. The values themselves
-are compared: if a node upstream runs again and gives what it gave before, nothing below it runs.
+A node is unchanged if it is the same function over the same values. Values are compared, not
+versions: if a node upstream runs again with an equal result, no node below it runs.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ import polars as pl
 from hamilton.node import Node
 
 LIVE = frozenset({"timings"})
-"""Inputs that a run fills while it runs; they change no value."""
+"""Inputs that a run fills while it runs; no value depends on them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A node's code, what it read and what it gave."""
+    """A node's code, inputs and value."""
 
     code: tuple[CodeType, ...]
     arguments: Mapping[str, Any]
@@ -27,7 +27,7 @@ class Record:
 
 
 class Memo:
-    """The records of one run, by node, and ``known``: those that it may take over."""
+    """The records of one run, by node, and ``known``: the records that it may reuse."""
 
     def __init__(self, known: Mapping[str, Record] | None = None) -> None:
         self.known = known or {}
@@ -35,7 +35,7 @@ class Memo:
         self.computed: list[str] = []  # the nodes that ran, in the order in which they ended
 
     def recall(self, node: Node, arguments: Mapping[str, Any]) -> Record | None:
-        """The record of ``node`` if it was the same function over the same values."""
+        """The record of ``node`` if its function and its input values are unchanged."""
         record = self.known.get(node.name)
         if record is None or record.code != code_of(node):
             return None
@@ -48,18 +48,18 @@ class Memo:
         return record
 
     def keep(self, node: Node, arguments: Mapping[str, Any], value: Any) -> None:
-        """Remember what ``node`` gave."""
+        """Record the value of ``node``."""
         self.records[node.name] = Record(code_of(node), arguments, value)
         self.computed.append(node.name)
 
 
 def code_of(node: Node) -> tuple[CodeType, ...]:
-    """What a node executes; the same for the nodes of two graphs of the same modules."""
+    """The code of a node; equal for the nodes of two graphs of the same modules."""
     return tuple(function.__code__ for function in node.originating_functions or ())
 
 
 def same(one: Any, two: Any) -> bool:
-    """Whether two values are the same for every node that may read them.
+    """Whether two values are equal for every node that may read them.
 
     >>> same({"a": [1.0, None]}, {"a": [1.0, None]}), same(1, 1.0), same(object(), object())
     (True, False, False)

@@ -1,7 +1,7 @@
-"""Which nodes a request needs, in which order: worked out once for each set of names.
+"""The nodes that a request needs, in order: computed once for each set of names.
 
-A driver sees the same few requests again and again; the traversal, the constants that the
-configuration put into the sub-graphs and the tags need not be read again for each query.
+A driver gets the same few requests again and again. So the traversal, the constants of the
+sub-graphs and the tags are not read again for each query.
 """
 
 from collections import Counter, defaultdict
@@ -20,7 +20,7 @@ class MissingInput(CrosscorpusError, LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A node of one plan: what it reads and which steps wait for it."""
+    """A node of one plan: its inputs and the steps that wait for it."""
 
     name: str
     node: Node
@@ -33,7 +33,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How one set of outputs is computed from one set of given names."""
+    """The steps that compute one set of outputs from one set of given names."""
 
     steps: tuple[Step, ...]
     constants: dict[str, Any]
@@ -43,7 +43,7 @@ class Plan:
 def make_plan(
     graph: FunctionGraph, final_vars: list[str], overrides: dict[str, Any], inputs: dict[str, Any]
 ) -> Plan:
-    """Work out which nodes run, what each waits for, and which are mere constants.
+    """Find the nodes to run, what each waits for, and the constants.
 
     Raises:
         MissingInput: a node needs an input that was not given and has no default.
@@ -111,9 +111,9 @@ def is_field(node: Node) -> bool:
 
 
 def node_tags(node: Node) -> dict[str, Any]:
-    """The tags that its author meant for ``node``.
+    """The tags of ``node`` as its author wrote them.
 
-    Hamilton puts a tag above ``@extract_fields`` on the fields, not on the function that does the
+    Hamilton copies a tag above ``@extract_fields`` to the fields, not to the function that does the
     work. Here the function has it, and the fields lose ``io`` and ``fail_open``.
     """
     if is_field(node):

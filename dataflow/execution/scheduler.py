@@ -1,22 +1,22 @@
 """Runs a Hamilton graph: a node starts when its inputs are ready, I/O on a pool, the rest inline.
 
-Hamilton's FutureAdapter is as fast with more than two workers a branch (``benchmarks scheduler``).
-It lacks a deadline for each node, branches that fail open, and a what-if that computes again only
-what a change reaches. Its workers also block on each other's results, so that a nested call
-deadlocks. Here the order of the steps is worked out once for each set of names. The calling
-thread alone touches a run's state: it starts I/O on the pool, computes all else itself and waits
-for the next result or the next deadline.
+Hamilton's FutureAdapter is as fast with over two workers per branch (``benchmarks scheduler``).
+It lacks a deadline per node, branches that fail open, and a what-if that runs only the nodes that a
+change affects. Its workers also block on each other's results, so that a nested call deadlocks.
+Here the order of the steps is computed once for each set of names. Only the calling thread touches
+a run's state: it starts I/O on the pool, computes everything else itself and waits for the next
+result or the next deadline.
 
 It knows no node by name and runs any Hamilton driver:
-``driver.graph_executor = Scheduler(workers=6)``. A graph tells it what to do by four conventions:
+``driver.graph_executor = Scheduler(workers=6)``. A graph controls it by four conventions:
 
 - The tag ``io``, of any value: the node runs on the pool and may have a deadline.
-- The tag ``fail_open``, of any value: where the node fails or times out, ``fallback`` gives its
-  value and the run goes on. Without a fallback, or without the tag, the error ends the run.
+- The tag ``fail_open``, of any value: if the node fails or times out, ``fallback`` gives its
+  value and the run continues. Without a fallback, or without the tag, the error ends the run.
 - The run-time input ``node_events``: a list that receives a ``NodeEvent`` of each node.
-- The run-time input ``timings``: a mutable mapping that receives the milliseconds that each node
-  took, under its name. A node may read it like any other input; :mod:`dataflow.execution.memo`
-  leaves it out when it compares what a node read.
+- The run-time input ``timings``: a mutable mapping that receives the milliseconds of each node
+  by name. A node may read it like any other input; :mod:`dataflow.execution.memo` ignores it
+  when it compares the inputs of a node.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ from operators.foundation.cancellation import check
 
 Limit = Callable[[Node, Mapping[str, Any]], float | None]
 Fallback = Callable[[Node, Exception, float], Any]
-NodeEvent = tuple[str, float, float, BaseException | None]  # name; began, ended in s; error
+NodeEvent = tuple[str, float, float, BaseException | None]  # name; start, end in s; error
 
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
     "schedulers whose worker this is", default=frozenset()
@@ -52,7 +52,7 @@ _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
 
 
 class NodeTimeout(CrosscorpusError, TimeoutError):
-    """A node had no result when its deadline passed; what it returns later is ignored."""
+    """A node had no result at its deadline; a later result is ignored."""
 
 
 class Scheduler(GraphExecutor):
@@ -63,15 +63,14 @@ class Scheduler(GraphExecutor):
     Several threads may execute at the same time, and a node may execute a graph of its own.
 
     Args:
-        workers: threads for ``io`` nodes, shared by all runs; the nodes of one sub-graph, all runs
-            together, hold at most half of them (see
+        workers: threads for ``io`` nodes, shared by all runs; the nodes of one sub-graph, over all
+            runs, hold at most half of them (see
             :class:`dataflow.execution.worker_pool.Workers`). 0: the calling thread runs all.
-        limit: seconds that an ``io`` node with these arguments may take, from the moment it is
-            ready (time spent queued counts); None: no limit.
+        limit: timeout in seconds of an ``io`` node with these arguments, from the moment it is
+            ready (time in the queue counts); None: no limit.
         fallback: gives the value of a node tagged ``fail_open`` that failed or timed out, from the
-            node, the error and the seconds that passed; it may raise instead.
+            node, the error and the elapsed seconds; it may raise instead.
         adapter: Hamilton's lifecycle hooks; without any, nodes are called directly.
-
     """
 
     def __init__(
@@ -108,15 +107,15 @@ class Scheduler(GraphExecutor):
     ) -> dict[str, Any]:
         """Compute ``final_vars``; see :class:`hamilton.driver.GraphExecutor`.
 
-        With a ``memo``, every node is remembered, and one that the memo knows from an earlier
-        run, as the same function over the same values, does not run again.
+        With a ``memo``, every node is recorded, and a node that is unchanged since an earlier
+        run, the same function over the same values, does not run again.
 
         Raises:
             NodeTimeout: a node that is not ``fail_open`` passed its deadline.
-            Cancelled: nobody waits for the run any more.
-            CrosscorpusError: the scheduler is closed, or of a process that this one forked off.
+            Cancelled: the caller no longer waits for the run.
+            CrosscorpusError: the scheduler is closed, or was created before a fork of the process.
         """
-        if os.getpid() != self._process:  # the threads of the pool are not in this one
+        if os.getpid() != self._process:  # after a fork the threads of the pool are missing
             raise CrosscorpusError("the driver is of another process: build one after the fork")
         plans = self._plans.setdefault(fg, {})
         key = (tuple(final_vars), frozenset(overrides), frozenset(inputs))
@@ -133,7 +132,7 @@ class Scheduler(GraphExecutor):
 
     @contextlib.contextmanager
     def _threads(self) -> Iterator[Workers]:
-        """The shared pool; threads of its own for a run inside one of its workers.
+        """The shared pool; a separate pool for a run inside one of its workers.
 
         A nested run that waited for the shared pool could wait for its own parent.
         """
@@ -147,7 +146,7 @@ class Scheduler(GraphExecutor):
             pool.close()
 
     def close(self) -> None:
-        """Cancel what is queued and refuse further runs; what runs now ends on its own."""
+        """Cancel what is queued and refuse further runs; running nodes end on their own."""
         self._pool.close()
 
 
@@ -165,11 +164,11 @@ class _Run:
     ) -> None:
         self.scheduler, self.plan, self.values, self.run_id = scheduler, plan, values, run_id
         self.pool, self.memo = pool, memo
-        self.read: dict[int, dict[str, Any]] = {}  # what each step read, for the memo
+        self.read: dict[int, dict[str, Any]] = {}  # the inputs of each step, for the memo
         self.recalled: dict[int, Record] = {}
         record = values.get("timings")
         self.timings = record if isinstance(record, MutableMapping) else {}
-        self.told: list[NodeEvent] | None = values.get("node_events")
+        self.node_events: list[NodeEvent] | None = values.get("node_events")
         self.uses = dict(plan.uses)
         self.waits = [step.waits for step in plan.steps]
         self.left = len(plan.steps)
@@ -246,7 +245,7 @@ class _Run:
         self._settle(number, value, error, began, perf_counter())
 
     def _recall(self, number: int, arguments: dict[str, Any]) -> bool:
-        """Whether the memo knows what the step gives for ``arguments``."""
+        """Whether the memo has the value of the step for ``arguments``."""
         if self.memo is None:
             return False
         self.read[number] = arguments
@@ -256,7 +255,7 @@ class _Run:
         return record is not None
 
     def _receive(self, *, block: bool) -> None:
-        """Take the results that arrived; with ``block``, wait for one or for a deadline."""
+        """Take the results that arrived; with ``block``, wait for a result or a deadline."""
         due = min((end for _, _, end in self.running.values() if end is not None), default=None)
         try:
             while self.running:
@@ -290,8 +289,8 @@ class _Run:
     ) -> None:
         step, seconds = self.plan.steps[number], ended - began
         self.timings[step.name] = seconds * 1000
-        if self.told is not None:
-            self.told.append((step.name, began, ended, error))
+        if self.node_events is not None:
+            self.node_events.append((step.name, began, ended, error))
         if error is not None:
             fallback = self.scheduler.fallback
             if not (step.fail_open and fallback and isinstance(error, Exception)):
@@ -311,7 +310,7 @@ class _Run:
                 self._start(follower)
 
     def _arguments(self, step: Step) -> dict[str, Any]:
-        """The step's inputs; a value that nothing else waits for is let go."""
+        """The step's inputs; a value that no other step needs is released."""
         arguments = {}
         for name in step.needs:
             self.uses[name] -= 1

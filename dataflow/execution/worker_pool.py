@@ -1,7 +1,7 @@
 """The threads of a scheduler, shared so that no sub-graph can take them all.
 
-A search that hangs holds its worker until its deadline. If workers went to whoever comes first,
-a few callers would let one hung corpus hold them all, and the other corpora would time out.
+A search that hangs holds its worker until its deadline. With first come, first served, a few
+callers would let one hung corpus hold all workers, and the other corpora would time out.
 """
 
 import threading
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Task:
-    """What a worker runs; one that is ``cancelled`` before it starts never does."""
+    """A call for a worker; if it is ``cancelled`` before it starts, it never runs."""
 
     number: int
     call: Callable[[], None]
@@ -22,10 +22,10 @@ class Task:
 
 
 class Workers:
-    """``size`` threads; a sub-graph never takes more than it leaves free.
+    """``size`` threads; a sub-graph never holds more than it leaves free.
 
-    With eight, one hung corpus holds four and a second one two. What a sub-graph asks beyond that
-    waits, while later tasks of others pass it; among those that may start the oldest does.
+    With eight, one hung corpus holds four and a second one two. Further tasks of a sub-graph wait,
+    and later tasks of others overtake them; among the tasks that may start, the oldest is first.
     """
 
     def __init__(self, size: int, name: str) -> None:
@@ -38,12 +38,12 @@ class Workers:
         self._closed = False
 
     def submit(self, subgraph: str, call: Callable[[], None], refused: Callable[[], None]) -> Task:
-        """Have ``call`` run on a worker.
+        """Run ``call`` on a worker.
 
         Args:
-            subgraph: whose task it is; a task of none ("") may take the last free worker.
-            call: what runs; it must not raise.
-            refused: called instead when the workers are closed before it starts.
+            subgraph: the owner of the task; a task without one ("") may take the last free worker.
+            call: runs on the worker; it must not raise.
+            refused: called instead if the workers are closed before it starts.
 
         Raises:
             RuntimeError: the workers are closed.
@@ -54,14 +54,14 @@ class Workers:
             self._submitted += 1
             task = Task(self._submitted, call, refused)
             waiting = self._waiting.setdefault(subgraph, deque())
-            while waiting and waiting[0].cancelled:  # where all hang, nothing else takes them away
+            while waiting and waiting[0].cancelled:  # if all hang, no worker would remove it
                 waiting.popleft()
             waiting.append(task)
             self._start()
         return task
 
     def close(self) -> None:
-        """Refuse what waits and what comes; what runs now ends on its own."""
+        """Refuse waiting and new tasks; running tasks end on their own."""
         with self._lock:
             self._closed = True
             for waiting in self._waiting.values():
@@ -88,7 +88,7 @@ class Workers:
                 continue
             try:
                 self._threads.submit(self._work, subgraph, task)
-            except RuntimeError:  # the interpreter ends, and threads take nothing new
+            except RuntimeError:  # at interpreter exit the pool takes no new task
                 task.refused()
                 continue
             self._free -= 1

@@ -1,4 +1,4 @@
-"""From the ranked list to its reader: the best results, the context, citations and notes."""
+"""The output of a run: results, context, citations and notes."""
 
 from typing import Any
 
@@ -26,20 +26,20 @@ from operators.versions import version_choice
 
 @tag(stage="order", frame="FUSED")
 def results(unique: pl.DataFrame, top_k: int = 10, one_a_file: bool = True) -> pl.DataFrame:
-    """The best of the list, as many as are shown: of a file one passage, while there are others."""
+    """The ``top_k`` best hits; a second hit of a file only if there are too few files."""
     shown = one_of_each_file(unique, top_k) if one_a_file else unique
     return cut(shown.drop("part", "other_parts", strict=False), top_k)
 
 
 @tag(stage="context", frame="FUSED")
 def context_candidates(unique: pl.DataFrame, context_depth: int = 30) -> pl.DataFrame:
-    """The best of the list, as many as may fill the budget of a context."""
+    """The best ``context_depth`` hits: the candidates for the context."""
     return cut(unique.drop("part", "other_parts", strict=False), context_depth)
 
 
 @tag(stage="context", frame="FUSED")
 def context_order(context_candidates: pl.DataFrame) -> pl.DataFrame:
-    """The passages in reading order: of one passage the newest version first, each marked."""
+    """The passages in reading order; versions of one passage are marked, the newest first."""
     return passage_versions.newest_first(context_candidates)
 
 
@@ -48,7 +48,7 @@ def context_order(context_candidates: pl.DataFrame) -> pl.DataFrame:
 def surroundings(
     homes: dict[str, Home], context_order: pl.DataFrame, grown_passages: int = 3
 ) -> pl.DataFrame:
-    """The passages' chunks in their documents, and those around the best passages."""
+    """The chunks of each passage in its document, and the chunks around the best passages."""
     return around.surroundings(homes, context_order, grown=grown_passages)
 
 
@@ -62,7 +62,7 @@ def whole_passages__section(
     grown_passages: int = 3,
     grown_characters: int = 1_500,
 ) -> pl.DataFrame:
-    """The passages, neighbours as one; the best begin where their section does."""
+    """The passages with neighbours joined; the best start at the start of their section."""
     return whole_passages(
         context_order,
         surroundings,
@@ -81,7 +81,7 @@ def whole_passages__joined(
     passage_characters: int = 1_000,
     joined_passages: int = 8,
 ) -> pl.DataFrame:
-    """The passages, neighbours of one document as one."""
+    """The passages, with neighbours in one document joined into one."""
     return whole_passages(
         context_order, surroundings, longest=passage_characters, best=joined_passages
     )
@@ -90,7 +90,7 @@ def whole_passages__joined(
 @tag(stage="context", frame="FUSED")
 @config.when(whole_passages_variant="off")
 def whole_passages__off(context_order: pl.DataFrame) -> pl.DataFrame:
-    """The passages as they were found."""
+    """The passages unchanged."""
     return context_order.with_columns(parts=pl.concat_list("chunk_id"))
 
 
@@ -98,7 +98,7 @@ def whole_passages__off(context_order: pl.DataFrame) -> pl.DataFrame:
 def unmet_filters(
     homes: dict[str, Home], queries: pl.DataFrame, results: pl.DataFrame, corpora: dict[str, Any]
 ) -> pl.DataFrame:
-    """The filter values of a question without results that no visible document has."""
+    """For queries without results: the filter values that no visible document has."""
     return filter_values.unmet_filters(homes, queries, results, visible_parts(corpora))
 
 
@@ -106,13 +106,13 @@ def unmet_filters(
 def files_changed_later(
     homes: dict[str, Home], queries: pl.DataFrame, corpora: dict[str, Any]
 ) -> pl.DataFrame:
-    """The files that a question about the past leaves out, since they were changed later."""
+    """The files that a query with a past ``as_of`` leaves out because they changed later."""
     return later_files.notes(homes, queries, visible_parts(corpora))
 
 
 @tag(stage="context", io="postgres", fail_open="empty", frame="NOTES")
 def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
-    """The note that the server is a replica and lacks what was ingested last."""
+    """A note if the server is a replica: it may lack the newest documents."""
     return replication.notes(homes, queries)
 
 
@@ -121,7 +121,7 @@ def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
 def incomplete_corpora(
     held: dict[str, CollectionInfo | None], homes: dict[str, Home], queries: pl.DataFrame
 ) -> pl.DataFrame:
-    """What corpora still lack, documents or vectors, and what may be gone from its source."""
+    """Corpora with missing documents or vectors, or with documents whose source may be gone."""
     at = {corpus: (info, homes[corpus].corpus) for corpus, info in held.items() if info}
     lacks = {
         name: (info.unembedded.get(of, 0), info.corpora.get(of, 0), of in info.unfinished)
@@ -142,7 +142,7 @@ def incomplete_corpora(
 def weak_evidence(
     score_scale: pl.DataFrame, embedder: Any, weak_below: dict[str, float] = BELOW
 ) -> pl.DataFrame:
-    """A note for each question that nothing here seems to answer."""
+    """A note for each query whose best hits are too weak to answer it."""
     return weak.notes(score_scale, embedder.model, weak_below)
 
 
@@ -158,11 +158,11 @@ def context_notes(
     files_changed_later: pl.DataFrame,
     incomplete_corpora: pl.DataFrame,
 ) -> pl.DataFrame:
-    """What a reader of the context must know: what failed, was cut or is not here."""
+    """Notes for a reader of the context: what failed, was cut or is missing."""
     faults = search_outcomes.faults(outcomes)
-    said = [search_outcomes.notes(faults, reduced_queries), version_choice.notes(version_scope)]
-    said += [exact_phrase.notes(version_order, reduced_queries), unmet_filters]
-    return stacked([*said, weak_evidence, files_changed_later, replica_lag, incomplete_corpora])
+    frames = [search_outcomes.notes(faults, reduced_queries), version_choice.notes(version_scope)]
+    frames += [exact_phrase.notes(version_order, reduced_queries), unmet_filters]
+    return stacked([*frames, weak_evidence, files_changed_later, replica_lag, incomplete_corpora])
 
 
 @tag(stage="context", frame="NOTES")
@@ -172,9 +172,9 @@ def notes(
     queries: pl.DataFrame,
     read_as: list[str] | None = None,
 ) -> pl.DataFrame:
-    """What a user must know: how options were read, the context's notes, and empty corpora."""
-    said = search_outcomes.options_read(queries, read_as or [])
-    return stacked([said, context_notes, search_outcomes.not_ingested(outcomes, queries)])
+    """Notes for a user: how options were read, the context's notes, and empty corpora."""
+    options = search_outcomes.options_read(queries, read_as or [])
+    return stacked([options, context_notes, search_outcomes.not_ingested(outcomes, queries)])
 
 
 @tag(stage="context", frame="PACKED")
@@ -187,7 +187,7 @@ def packed__characters(
     context_budget: int = 12_000,
     inert_markdown: bool = False,
 ) -> pl.DataFrame:
-    """The passages and notes that fit a budget of characters."""
+    """The passages and notes that fit a budget in characters."""
     return packing.pack(
         whole_passages,
         queries,
@@ -210,7 +210,7 @@ def packed__tokens(
     inert_markdown: bool = False,
     vocabulary: str = "o200k_base",
 ) -> pl.DataFrame:
-    """The passages and notes that fit a budget of tokens."""
+    """The passages and notes that fit a budget in tokens."""
     return packing.pack(
         whole_passages,
         queries,
@@ -226,11 +226,11 @@ def packed__tokens(
 def context_window(
     packed: pl.DataFrame, queries: pl.DataFrame, context_budget: int = 12_000
 ) -> pl.DataFrame:
-    """The context of each question as one text."""
+    """The context of each query as one text."""
     return packing.compose(packed, queries, budget=context_budget)
 
 
 @tag(stage="context", frame="CITATIONS")
 def citations(packed: pl.DataFrame) -> pl.DataFrame:
-    """Every passage of the context, as a Markdown link."""
+    """A Markdown link for each passage of the context."""
     return cite(packed)

@@ -1,6 +1,6 @@
-"""One sub-graph for each corpus of the configuration, and what gathers their nodes again.
+"""One sub-graph for each configured corpus, and the decorators that collect their nodes.
 
-These are decorators that Hamilton resolves when a graph is built, not nodes.
+Hamilton resolves these decorators when it builds a graph; they are not nodes.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from dataflow.retrieval import corpus as one_corpus
 
 
 class _AsTheyAre(base.NodeDecorator):
-    """Changes no node; without it, Hamilton compares each node of all corpora with each."""
+    """Changes no node. Without it, Hamilton compares every pair of nodes of all corpora."""
 
     def __init__(self) -> None:
         super().__init__(target=())
@@ -32,7 +32,7 @@ class _AsTheyAre(base.NodeDecorator):
 
 
 def _branches(corpora: dict[str, Any], corpus_modules: Sequence[ModuleType]) -> Any:
-    """One sub-graph a corpus: ``config`` chooses its variants, ``inputs`` are its parameters."""
+    """One sub-graph per corpus: ``config`` selects its variants, ``inputs`` set its parameters."""
     return parameterized_subdag(
         one_corpus,
         *corpus_modules,
@@ -47,7 +47,7 @@ def _branches(corpora: dict[str, Any], corpus_modules: Sequence[ModuleType]) -> 
 
 
 def from_each_corpus(**arguments: str) -> Any:
-    """Feeds each argument with a node of every corpus, as a dict by the corpus's name."""
+    """Passes each argument one node of every corpus, as a dict by corpus name."""
 
     def decorate(corpora: dict[str, Any]) -> Any:
         given = {
@@ -62,5 +62,5 @@ def from_each_corpus(**arguments: str) -> Any:
 
 
 def one_branch_each(function: Any) -> Any:
-    """Makes one sub-graph a corpus, under the corpus's name."""
+    """Makes one sub-graph per corpus, under the corpus's name."""
     return _AsTheyAre()(resolve_from_config(decorate_with=_branches)(function))

@@ -1,10 +1,10 @@
-"""One corpus: searched by meaning and by words, scored, freed of near-duplicates, unified.
+"""One corpus: vector and keyword search, scores, near-duplicate removal, one common form.
 
 A hit gets its score here, once: ``normalized`` puts both lists on a scale, ``merged`` makes one
 score of them. ``score_scale`` and ``lexical_weight`` come from the lists of all corpora.
 
-The graph has these nodes once for each corpus of the configuration, under the corpus's name. If a
-node tagged ``fail_open`` fails, the other corpora still answer.
+The graph has these nodes once for each configured corpus, under the corpus's name. If a node
+tagged ``fail_open`` fails, the other corpora still answer.
 """
 
 from typing import Any, TypeAlias
@@ -37,7 +37,7 @@ Frames: TypeAlias = dict[str, pl.DataFrame]
 
 @tag(stage="search", io="postgres", fail_open="none")
 def collection(homes: dict[str, Home], corpus: str) -> CollectionInfo | None:
-    """What the corpus's collection holds; None: it could not be read, and its searches say why."""
+    """The collection's contents; None if it can't be read (the search outcomes give the error)."""
     return collection_info(homes[corpus].store)
 
 
@@ -50,7 +50,7 @@ def asked(
     filters: dict[str, Any],
     deadline_s: float | None,
 ) -> Asked:
-    """The questions that ask this corpus, narrowed to what the configuration shows of it."""
+    """The queries for this corpus, restricted to what the configuration makes visible."""
     home, queries = homes[corpus], narrowed(scoped_queries, corpus, filters)
     present = [home.corpus] if collection is None else collection.corpora
     timeout_s = None if deadline_s is None else deadline_s * max(queries.height, 1)
@@ -68,7 +68,7 @@ def vector_search(
     exact_scan_max_rows: int | None = None,
     ef_search: int | None = None,
 ) -> Frames:
-    """The nearest chunks to each query text, one list a text."""
+    """The nearest chunks to each query text, one ranked list per text."""
     vectors = other_embeddings.get(asked.home.store.space or "", query_embeddings)
     how = {"exact_scan_max_rows": exact_scan_max_rows, "ef_search": ef_search}
     return timed_search("vector", search_vectors, asked, vectors, k=search_depth, **how)
@@ -78,7 +78,7 @@ def vector_search(
 @config.when(merged_variant="text_only")
 @extract_fields({"vector_lists": pl.DataFrame, "vector_outcome": pl.DataFrame})
 def vector_search__unused() -> Frames:
-    """No list, because the merge reads the text list alone."""
+    """No list: the merge reads the keyword list only."""
     return {"vector_lists": empty(VECTOR_LISTS), "vector_outcome": empty(OUTCOMES)}
 
 
@@ -89,7 +89,7 @@ def vector_search__unused() -> Frames:
 def text_search__bm25(
     asked: Asked, search_depth: int = 50, candidate_cap: int = CANDIDATE_CAP
 ) -> Frames:
-    """The chunks with the highest BM25 score for each query text, one list a text."""
+    """The chunks with the highest BM25 score for each query text, one ranked list per text."""
     return timed_search("text", bm25_search, asked, k=search_depth, candidate_cap=candidate_cap)
 
 
@@ -98,7 +98,7 @@ def text_search__bm25(
 @config.when(text_search_variant="plain")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__plain(asked: Asked, search_depth: int = 50) -> Frames:
-    """The chunks that have all words of a query text, by Postgres's own rank."""
+    """The chunks that contain all words of a query text, ranked by Postgres (full-text search)."""
     return timed_search("text", plain_search, asked, k=search_depth)
 
 
@@ -107,7 +107,7 @@ def text_search__plain(asked: Asked, search_depth: int = 50) -> Frames:
 @config.when(text_search_variant="pg_textsearch")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__pg_textsearch(asked: Asked, search_depth: int = 50) -> Frames:
-    """The chunks with the highest score of the extension pg_textsearch."""
+    """The chunks with the highest score from the extension pg_textsearch."""
     return timed_search("text", pg_textsearch_search, asked, k=search_depth)
 
 
@@ -115,7 +115,7 @@ def text_search__pg_textsearch(asked: Asked, search_depth: int = 50) -> Frames:
 @config.when(merged_variant="vector_only")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__unused() -> Frames:
-    """No list, because the merge reads the vector list alone."""
+    """No list: the merge reads the vector list only."""
     return {"text_lists": empty(TEXT_LISTS), "text_outcome": empty(OUTCOMES)}
 
 
@@ -123,7 +123,7 @@ def text_search__unused() -> Frames:
 def vector_hits(
     vector_lists: pl.DataFrame, search_depth: int = 50, missing_score_fraction: float = 0.0
 ) -> pl.DataFrame:
-    """The vector list of each query: of its one text, or of several fused."""
+    """The vector list of each query: the lists of its texts, fused if there are several."""
     return fuse_texts(
         vector_lists, "distance", depth=search_depth, missing_score_fraction=missing_score_fraction
     )
@@ -133,7 +133,7 @@ def vector_hits(
 def text_hits(
     text_lists: pl.DataFrame, search_depth: int = 50, missing_score_fraction: float = 0.0
 ) -> pl.DataFrame:
-    """The text list of each query: of its one text, or of several fused."""
+    """The keyword list of each query: the lists of its texts, fused if there are several."""
     return fuse_texts(
         text_lists, "score", depth=search_depth, missing_score_fraction=missing_score_fraction
     )
@@ -142,7 +142,7 @@ def text_hits(
 @tag(stage="search", io="postgres", fail_open="empty", frame=["READ_CHUNKS", "OUTCOMES"])
 @extract_fields({"chunks": pl.DataFrame, "chunks_outcome": pl.DataFrame})
 def read_chunks(asked: Asked, vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> Frames:
-    """The chunks of both lists; an outcome only where the reading goes wrong."""
+    """The chunks of both lists; an outcome only if reading fails."""
     store, held_as = asked.home
     ids = pl.concat([vector_hits["chunk_id"], text_hits["chunk_id"]])
     chunks = (
@@ -158,7 +158,7 @@ def read_chunks(asked: Asked, vector_hits: pl.DataFrame, text_hits: pl.DataFrame
 def search_outcomes(
     vector_outcome: pl.DataFrame, text_outcome: pl.DataFrame, chunks_outcome: pl.DataFrame
 ) -> pl.DataFrame:
-    """What happened to the corpus's searches."""
+    """The outcome of each search of the corpus."""
     return stacked([vector_outcome, text_outcome, chunks_outcome])
 
 
@@ -170,7 +170,7 @@ def best_scores(
     corpus: str,
     other_embedders: dict[str, Any],
 ) -> pl.DataFrame:
-    """How well the best passages of the corpus match each question."""
+    """The best scores of the corpus for each query."""
     held_in = homes[corpus].store.space
     space = held_in if held_in in other_embedders else None
     return score_scale.best_scores(vector_hits, text_hits, space=space)
@@ -190,7 +190,7 @@ def normalized__common_scale(
     missing_score_fraction: float = 0.0,
     word_similarity: float = 0.9,
 ) -> pl.DataFrame:
-    """Both lists side by side, each score on a scale that all corpora share."""
+    """Both lists side by side, with scores on a scale that all corpora share."""
     scaled = normalization.common_scale(
         normalization.side_by_side(vector_hits, text_hits),
         score_scale.filter(corpus=corpus),
@@ -213,7 +213,7 @@ def normalized__by_list(
     vector_norm: str = "max",
     text_norm: str = "max",
 ) -> pl.DataFrame:
-    """Both lists side by side, each scaled by itself: min_max, max, raw or three_sigma."""
+    """Both lists side by side, each normalized by itself: min_max, max, raw or three_sigma."""
     return normalization.by_list(
         normalization.side_by_side(vector_hits, text_hits),
         vector_norm=vector_norm,
@@ -225,7 +225,7 @@ def normalized__by_list(
 @tag(stage="score", frame="MERGED")
 @config.when(merged_variant="rrf")
 def merged__rrf(normalized: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
-    """One score a hit, by reciprocal rank fusion of both lists."""
+    """One score per hit, by reciprocal rank fusion of both lists."""
     return merge.rrf(normalized, rrf_k=rrf_k)
 
 
@@ -234,7 +234,7 @@ def merged__rrf(normalized: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
 def merged__weighted_rrf(
     normalized: pl.DataFrame, rrf_k: float = 60.0, vector_weight: float = 0.5
 ) -> pl.DataFrame:
-    """One score a hit, by reciprocal rank fusion with a weight for each list."""
+    """One score per hit, by reciprocal rank fusion with a weight for each list."""
     return merge.weighted_rrf(normalized, rrf_k=rrf_k, vector_weight=vector_weight)
 
 
@@ -243,33 +243,33 @@ def merged__weighted_rrf(
 def merged__convex(
     normalized: pl.DataFrame, lexical_weight: pl.DataFrame, vector_weight: float = 0.5
 ) -> pl.DataFrame:
-    """One score a hit, by a convex combination of its values in both lists."""
+    """One score per hit, by a convex combination of its scores in both lists."""
     return merge.convex(normalized, lexical_weight, vector_weight=vector_weight)
 
 
 @tag(stage="score", frame="MERGED")
 @config.when(merged_variant="vector_only")
 def merged__vector_only(normalized: pl.DataFrame) -> pl.DataFrame:
-    """The vector list alone; the text search does not run."""
+    """The vector list only; the keyword search does not run."""
     return merge.vector_only(normalized)
 
 
 @tag(stage="score", frame="MERGED")
 @config.when(merged_variant="text_only")
 def merged__text_only(normalized: pl.DataFrame) -> pl.DataFrame:
-    """The text list alone; the vector search does not run."""
+    """The keyword list only; the vector search does not run."""
     return merge.text_only(normalized)
 
 
 @tag(stage="score")
 def token_index(chunks: pl.DataFrame) -> TokenIndex:
-    """The token set of each chunk, compared within the corpus and across."""
+    """The token set of each chunk, for comparisons within the corpus and across corpora."""
     return index_tokens(chunks)
 
 
 @tag(stage="score")
 def similarity_index(chunks: pl.DataFrame) -> SimilarityIndex:
-    """The texts, vectors and token sets of the chunks, compared within the corpus and across."""
+    """Texts, vectors and token sets of the chunks, for comparisons within and across corpora."""
     return index_similarity(chunks)
 
 
@@ -278,7 +278,7 @@ def similarity_index(chunks: pl.DataFrame) -> SimilarityIndex:
 def deduped__jaccard(
     merged: pl.DataFrame, token_index: TokenIndex, jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
-    """The merged list without copies, by tokens."""
+    """The merged list without near-duplicates, by token overlap (Jaccard)."""
     return within.jaccard(merged, token_index, threshold=jaccard_threshold)
 
 
@@ -287,7 +287,7 @@ def deduped__jaccard(
 def deduped__cosine(
     merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
-    """The merged list without copies in other documents, by embeddings."""
+    """The merged list without near-duplicates in other documents, by cosine of the embeddings."""
     return within.cosine(merged, chunks, threshold=cosine_threshold)
 
 
@@ -299,7 +299,7 @@ def deduped__guarded(
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
-    """The merged list without copies that say the same, with the same numbers and negations."""
+    """The merged list without near-duplicates that have the same numbers and negations."""
     return within.guarded(
         merged,
         similarity_index,
@@ -313,14 +313,14 @@ def deduped__guarded(
 def deduped__newest(
     merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
-    """The merged list without near-copies in other documents of a later date."""
+    """The merged list without near-duplicates of documents with a later date."""
     return within.newest(merged, chunks, threshold=cosine_threshold)
 
 
 @tag(stage="score", frame="DEDUPED")
 @config.when(deduped_variant="off")
 def deduped__off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """The merged list as it is."""
+    """The merged list unchanged."""
     return within.off(merged, chunks)
 
 
@@ -334,7 +334,7 @@ def unified(
     link: str,
     full_length_words: int = 0,
 ) -> pl.DataFrame:
-    """The corpus's answer in the form that all corpora share, with labels and links."""
+    """The corpus's ranked list in the form that all corpora share, with labels and links."""
     return unify(
         deduped,
         chunks,

@@ -1,4 +1,4 @@
-"""All corpora become one ranked list: fused, weighted by what asks, reranked, freed of copies."""
+"""All corpora as one ranked list: fused, weighted by trigger, reranked, without near-duplicates."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -27,14 +27,14 @@ from operators.ranking.weighting import weigh, weigh_languages
 
 @one_branch_each
 def corpus_branch(unified: pl.DataFrame) -> pl.DataFrame:
-    """The answer of one corpus, under the corpus's name."""
+    """The ranked list of one corpus, under the corpus's name."""
     return unified
 
 
 @tag(stage="score", frame="SCORE_SCALE")
 @from_each_corpus(best_scores="best_scores")
 def score_scale(best_scores: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """The best scores of each question, from which the scale of all corpora follows."""
+    """The best scores of each query in all corpora; they define the common scale."""
     return of_all_corpora(best_scores)
 
 
@@ -42,21 +42,21 @@ def score_scale(best_scores: dict[str, pl.DataFrame]) -> pl.DataFrame:
 def lexical_weight(
     lexical_prior: pl.DataFrame, score_scale: pl.DataFrame, lexical_margin: float = 0.27
 ) -> pl.DataFrame:
-    """How much the words of each question count beside its meaning."""
+    """The weight of keyword search against vector search, for each query."""
     return match_weights(lexical_prior, score_scale, margin=lexical_margin)
 
 
 @tag(stage="search", frame="OUTCOMES")
 @from_each_corpus(search_outcomes="search_outcomes")
 def outcomes(search_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """What happened to each search; an error if none answered."""
+    """The outcome of each search; an error if all failed."""
     return collect(list(search_outcomes.values()))
 
 
 @tag(stage="fusion", frame="UNIFIED")
 @from_each_corpus(branches="unified")
 def pooled_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl.DataFrame:
-    """The answers of all corpora, one after the other, once a search has answered."""
+    """The ranked lists of all corpora, concatenated; at least one search has succeeded."""
     return tell_corpora_apart(stacked(branch[list(UNIFIED)] for branch in branches.values()))
 
 
@@ -67,7 +67,7 @@ def passage_factor(
     version_scope: pl.DataFrame,
     superseded_weight: float = 0.7,
 ) -> pl.Series:
-    """The factor of each hit: below 1 where it is superseded for its question, or short."""
+    """The factor of each hit: below 1 if it is superseded for its query, or short."""
     superseded = recency.outdated(pooled_hits, queries, version_scope, weight=superseded_weight)
     return pl.Series(superseded) * pooled_hits["brevity"].fill_null(1.0)
 
@@ -82,7 +82,7 @@ def aged_hits__step(
     recency_days: float = 30.0,
     recency_boost: float = 1.15,
 ) -> pl.DataFrame:
-    """The hits with the factor of their age: a boost up to a number of days."""
+    """The hits with a recency factor: a constant boost up to a number of days."""
     age = recency.ages(pooled_hits, queries, now)
     factor = recency.step(age, days=recency_days, boost=recency_boost)
     return pooled_hits.hstack([pl.Series("recency", factor) * passage_factor])
@@ -98,7 +98,7 @@ def aged_hits__half_life(
     recency_days: float = 30.0,
     recency_boost: float = 1.15,
 ) -> pl.DataFrame:
-    """The hits with the factor of their age: a boost that halves with each number of days."""
+    """The hits with a recency factor: a boost that halves every ``recency_days``."""
     age = recency.ages(pooled_hits, queries, now)
     factor = recency.half_life(age, days=recency_days, boost=recency_boost)
     return pooled_hits.hstack([pl.Series("recency", factor) * passage_factor])
@@ -107,21 +107,21 @@ def aged_hits__half_life(
 @tag(stage="fusion", frame="AGED")
 @config.when(aged_hits_variant="off")
 def aged_hits__off(pooled_hits: pl.DataFrame, passage_factor: pl.Series) -> pl.DataFrame:
-    """The hits with no factor of their age."""
+    """The hits without a recency factor."""
     return pooled_hits.hstack([passage_factor.alias("recency")])
 
 
 @tag(stage="fusion", frame="FUSED")
 @config.when(fused_variant="comb_sum")
 def fused__comb_sum(aged_hits: pl.DataFrame) -> pl.DataFrame:
-    """All hits as one list, by the scores that their corpora gave them."""
+    """One list, ordered by the scores from each corpus (CombSUM)."""
     return fusion.comb_sum(aged_hits)
 
 
 @tag(stage="fusion", frame="FUSED")
 @config.when(fused_variant="rrf")
 def fused__rrf(aged_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
-    """All hits as one list, by their ranks within their corpora."""
+    """One list, by reciprocal rank fusion of the ranks within each corpus."""
     return fusion.rrf(aged_hits, rrf_k=rrf_k)
 
 
@@ -130,14 +130,14 @@ def fused__rrf(aged_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
 def weighted__by_trigger(
     fused: pl.DataFrame, trigger_weights: pl.DataFrame, languages: dict[str, float]
 ) -> pl.DataFrame:
-    """The list, weighted by corpus for the trigger of the question, and by language."""
+    """The list, weighted by corpus for the query's trigger, and by language."""
     return weigh_languages(weigh(fused, trigger_weights), languages)
 
 
 @tag(stage="fusion", frame="FUSED")
 @config.when(weighted_variant="off")
 def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFrame:
-    """The list, weighted by language alone."""
+    """The list, weighted by language only."""
     return weigh_languages(fused, languages)
 
 
@@ -150,7 +150,7 @@ def related__links(
     by_pull_request: float = 0.7,
     linked_reviews: int = 30,
 ) -> pl.DataFrame:
-    """The list where reviews lift their files, and threads of a good pull request come first."""
+    """The list where reviews raise their files, and threads of a good pull request come first."""
     return of_links(
         weighted,
         corpora=linked_corpora,
@@ -163,7 +163,7 @@ def related__links(
 @tag(stage="order", frame="FUSED")
 @config.when(related_variant="off")
 def related__off(weighted: pl.DataFrame) -> pl.DataFrame:
-    """The list as it is."""
+    """The list unchanged."""
     return weighted
 
 
@@ -179,7 +179,7 @@ def file_evidence__files(
     definition: float = 0.5,
     secondary: float = 0.7,
 ) -> pl.DataFrame:
-    """The list with the passages of code in the order that their files suggest."""
+    """The list with code passages reordered by file-level evidence."""
     return files.file_evidence(
         related,
         reduced_queries,
@@ -195,14 +195,14 @@ def file_evidence__files(
 @tag(stage="order", frame="FUSED")
 @config.when(file_evidence_variant="off")
 def file_evidence__off(related: pl.DataFrame) -> pl.DataFrame:
-    """The list as it is."""
+    """The list unchanged."""
     return related
 
 
 @tag(stage="order", frame="FUSED")
 @config.when(reranked_variant="off")
 def reranked__off(file_evidence: pl.DataFrame) -> pl.DataFrame:
-    """The list as it is."""
+    """The list unchanged."""
     return file_evidence
 
 
@@ -211,7 +211,7 @@ def reranked__off(file_evidence: pl.DataFrame) -> pl.DataFrame:
 def reranked__cross_encoder(
     file_evidence: pl.DataFrame, queries: pl.DataFrame, reranker: Any, rerank_depth: int = 50
 ) -> pl.DataFrame:
-    """The list with its head in the order of a model that reads question and passage together."""
+    """The list with its top ``rerank_depth`` hits reordered by a cross-encoder."""
     return rerank.rerank(file_evidence, queries, reranker, depth=rerank_depth)
 
 
@@ -225,7 +225,7 @@ def version_order(
 
 @tag(stage="order", frame="FUSED")
 def phrase_order(version_order: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """The list with the passages first that have a phrase of the question word for word."""
+    """The list with passages first that contain a phrase of the query word for word."""
     return phrases_first(version_order, queries)
 
 
@@ -235,7 +235,7 @@ def phrase_order(version_order: pl.DataFrame, queries: pl.DataFrame) -> pl.DataF
 def unique__jaccard(
     phrase_order: pl.DataFrame, sets: dict[str, TokenIndex], jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
-    """The list without copies across corpora, by tokens."""
+    """The list without near-duplicates across corpora, by token overlap (Jaccard)."""
     return across.jaccard(phrase_order, list(sets.values()), threshold=jaccard_threshold)
 
 
@@ -245,7 +245,7 @@ def unique__jaccard(
 def unique__cosine(
     phrase_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
-    """The list without copies in other documents, by embeddings."""
+    """The list without near-duplicates in other documents, by cosine of the embeddings."""
     return across.cosine(phrase_order, list(chunks.values()), threshold=cosine_threshold)
 
 
@@ -259,9 +259,9 @@ def unique__guarded(
     cosine_threshold: float = 0.95,
     twins: bool = True,
 ) -> pl.DataFrame:
-    """The list without copies that say the same, with the same numbers and negations.
+    """The list without near-duplicates that have the same numbers and negations.
 
-    With ``twins``, code that is there for sync and for async callers counts once too.
+    With ``twins``, the sync and the async form of the same code also count once.
     """
     return across.guarded(
         phrase_order,
@@ -278,12 +278,12 @@ def unique__guarded(
 def unique__newest(
     phrase_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
-    """The list without near-copies in other documents of a later date."""
+    """The list without near-duplicates of documents with a later date."""
     return across.newest(phrase_order, list(chunks.values()), threshold=cosine_threshold)
 
 
 @tag(stage="order", frame="FUSED")
 @config.when(unique_variant="off")
 def unique__off(phrase_order: pl.DataFrame) -> pl.DataFrame:
-    """The list as it is."""
+    """The list unchanged."""
     return phrase_order

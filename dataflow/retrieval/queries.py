@@ -1,6 +1,6 @@
-"""From what a caller asks to what the corpora can search with.
+"""From the caller's query to the query texts, vectors and weights of the searches.
 
-One question is a batch of one. Overriding ``queries`` with a frame of many rows runs a batch.
+One query is a batch of one. Override ``queries`` with a frame of many rows to run a batch.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ def question_filters(
     only_corpora: list[str] | None = None,
     versions: str | list[str] | None = None,
 ) -> dict[str, Any]:
-    """What the caller asks to see of the corpora, by name."""
+    """The caller's filters, by name."""
     return {
         **{"repos": repos, "path_prefix": path_prefix, "language": language, "state": state},
         **{"pattern": pattern, "symbol": symbol, "as_of": as_of},
@@ -45,7 +45,7 @@ def queries(
     trigger: str | Mapping[str, float] | None = None,
     max_query_characters: int = LONGEST_TEXT,
 ) -> pl.DataFrame:
-    """The questions with their filters and triggers, one row a question."""
+    """The queries with their filters and triggers, one row per query."""
     return ask(
         query,
         trigger=trigger,
@@ -58,14 +58,14 @@ def queries(
 @tag(stage="question", frame="QUERIES")
 @config.when(reduced_queries_variant="long")
 def reduced_queries__long(queries: pl.DataFrame) -> pl.DataFrame:
-    """The questions with what is searched of long texts: prose, names and the last frames."""
+    """The queries; long texts are reduced to their prose, names and last stack frames."""
     return reduced(queries)
 
 
 @tag(stage="question", frame="QUERIES")
 @config.when(reduced_queries_variant="off")
 def reduced_queries__off(queries: pl.DataFrame) -> pl.DataFrame:
-    """The questions as they are."""
+    """The queries unchanged."""
     return queries
 
 
@@ -75,19 +75,19 @@ def trigger_weights(
     source_weights: dict[str, dict[str, float]],
     reason_corpora: Sequence[str] = ("history",),
 ) -> pl.DataFrame:
-    """The weight of each corpus for the trigger of the question; asked why, commits count fully."""
+    """The weight of each corpus for the query's trigger; for a "why" query, commits count fully."""
     return weighting.trigger_weights(queries, source_weights, of_reasons=reason_corpora)
 
 
 @tag(stage="question", frame="LEXICAL_WEIGHT")
 def lexical_prior(reduced_queries: pl.DataFrame, full_weight_terms: int = 8) -> pl.DataFrame:
-    """How much the words of each question count, by its wording alone."""
+    """The weight of keyword search for each query, by its wording only."""
     return lexical_weights(reduced_queries, full_weight_terms=full_weight_terms)
 
 
 @tag(stage="question", io="embedding", frame="QUERY_EMBEDDINGS")
 def query_embeddings(reduced_queries: pl.DataFrame, embedder: Any) -> pl.DataFrame:
-    """The vector of every query text."""
+    """The vector of each query text."""
     return with_vectors(query_texts(reduced_queries), embedder)
 
 
@@ -95,6 +95,6 @@ def query_embeddings(reduced_queries: pl.DataFrame, embedder: Any) -> pl.DataFra
 def other_embeddings(
     reduced_queries: pl.DataFrame, other_embedders: dict[str, Any]
 ) -> dict[str, pl.DataFrame]:
-    """The vector of every query text in each other space that a corpus has, by the space."""
+    """The vectors of each query text in the other vector spaces of the corpora, by space."""
     texts = query_texts(reduced_queries)
     return {space: with_vectors(texts, model) for space, model in other_embedders.items()}

@@ -1,6 +1,6 @@
-"""Which versions of a topic answer: the newest by default, else what the question asks for.
+"""Which versions of a topic are searched: the newest by default, else those the query names.
 
-An explicit input (``versions``, ``as_of``) beats what the question's text names, the text beats the
+An explicit input (``versions``, ``as_of``) beats the query's text; the text beats the
 configuration's ``version_policy``.
 """
 
@@ -20,7 +20,7 @@ from operators.versions import version_choice
 def known_versions(
     homes: dict[str, Home], queries: pl.DataFrame, understand_versions: bool = True
 ) -> pl.DataFrame | None:
-    """Every version of every topic; read only if a question may ask for one."""
+    """All versions of all topics; read only if a query may name one."""
     if not version_choice.may_ask(queries, understand=understand_versions):
         return empty(stored.KNOWN_VERSIONS)
     return stacked(
@@ -39,7 +39,7 @@ def version_scope(
     version_policy: Literal["newest", "all", "pinned", "as_of"] = "newest",
     understand_versions: bool = True,
 ) -> pl.DataFrame:
-    """The policy of each question, the versions it pins, and what a reader must know of them."""
+    """The version policy of each query, the versions it pins, and notes for the reader."""
     return version_choice.version_scope(
         queries,
         known_versions,
@@ -51,5 +51,5 @@ def version_scope(
 
 @tag(stage="question", frame="SCOPED_QUERIES")
 def scoped_queries(reduced_queries: pl.DataFrame, version_scope: pl.DataFrame) -> pl.DataFrame:
-    """The questions with the versions that each may see."""
+    """The queries with the versions that each may see."""
     return version_choice.scoped(reduced_queries, version_scope)

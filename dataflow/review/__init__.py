@@ -1,1 +1,1 @@
-"""The context for a change under review: a graph around the retrieval graph."""
+"""The context for the review of a change: a graph around the retrieval graph."""

@@ -1,4 +1,4 @@
-"""The review graph, built and run: a patch or a range of commits in, a context out."""
+"""The review graph: builds it and runs it for a patch or a range of commits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Review:
-    """The context for a change under review.
+    """The context for the review of a change.
 
     Attributes:
-        context: what a reviewer, or its model, reads; it fits the budget.
+        context: the text for a reviewer or a model; it fits the budget.
         citations: a Markdown link for each entry.
         notes: what was left out of the patch, and what the collection lacks.
         changed, used: the names that the change changes, and those that its new lines use.
@@ -62,19 +62,18 @@ def review(
     as_of: datetime | None = None,
     **options: Any,
 ) -> Review:
-    """What a reviewer of a change needs to know and does not see in its diff.
+    """The context that the diff of a change does not show.
 
     Args:
-        retrieval: answers the questions; its configuration says what may be seen.
+        retrieval: the driver that searches; its configuration defines what is visible.
         patch: a unified diff or mails of ``git format-patch``; with a ``folder`` a range of commits
             ``BASE..HEAD``, as :func:`operators.sources.git.commit_range.change_between` takes it.
-        title: what the change is said to do; None: as its mails or commits say.
+        title: the title of the change; None: that of its mails or commits.
         description: likewise.
         repo: the repository of the change, as the collection names it; None: the one that was read
             from ``folder``, or the only one.
         folder: the working tree of a range of commits.
-        as_of: nothing newer is shown of reviews, history and pages; None: of a range, the moment of
-            its base.
+        as_of: hides newer reviews, history and pages; None: for a range, the time of its base.
         options: parameters of the graph's nodes (``context_budget``: tokens, 2,000).
 
     Raises:
@@ -94,8 +93,8 @@ def review(
         given["patch"] = patch.encode() if isinstance(patch, str) else patch
     else:
         given |= _of_range(root, patch if isinstance(patch, str) else patch.decode(), held, store)
-    said = {"title": title, "description": description, "as_of": as_of}
-    given |= {name: value for name, value in said.items() if value is not None}
+    stated = {"title": title, "description": description, "as_of": as_of}
+    given |= {name: value for name, value in stated.items() if value is not None}
     wanted = ["evidence", "review_context", "citations", "review_notes", "changed_names"]
     with quiet_hamilton():
         out = built.execute([*wanted, "used_names"], inputs={**given, **options})
@@ -111,22 +110,22 @@ def review(
 
 
 def _of_range(root: Path, named: str, held: Held | None, store: Store) -> dict[str, Any]:
-    """The inputs of the graph that a range of commits has."""
+    """The graph inputs for a range of commits."""
     change = change_between(root, named)
-    told = [change.note] if change.note else []
+    notes = [change.note] if change.note else []
     if held is not None and not has_seen(store, held, change.base):
         raise CrosscorpusError(
             f"the collection has not seen the commit {change.base[:12]} of {held.repo}, which the"
             f" change is based on: crosscorpus ingest git {root}"
         )
     if held is not None and held.revision != change.base:
-        told.append(
+        notes.append(
             f"code and pages are those of the commit {str(held.revision)[:12]}, not those of the"
             f" base {change.base[:12]}"
         )
     title, *more = "\n\n".join(messages(root, change.commits)).split("\n", 1)
     return {
-        **{"patch": change.patch, "own_commits": change.commits, "told": told},
+        **{"patch": change.patch, "own_commits": change.commits, "told": notes},
         **{"root": root, "base": change.base},
         **{"as_of": committed_at(root, change.base) + timedelta(seconds=1)},
         **{"title": title, "description": "".join(more).strip() or None},
@@ -136,25 +135,25 @@ def _of_range(root: Path, named: str, held: Held | None, store: Store) -> dict[s
 def _held(
     stores: Sequence[Store], repo: str | None, folder: Path | None
 ) -> tuple[Held | None, Store]:
-    """The repository of the change, and the store that holds it; None: there is no choice to make.
+    """The repository of the change and the store that holds it; None: no store holds one.
 
     Raises:
         UnknownName: ``repo`` is not held, or several are and none is named.
     """
-    found = [(held, store) for store in stores for held in held_repositories(store)]
+    repositories = [(held, store) for store in stores for held in held_repositories(store)]
     if repo is not None:
-        for held, store in found:
+        for held, store in repositories:
             if held.repo == repo:
                 return held, store
-        names = [held.repo for held, _ in found]
+        names = [held.repo for held, _ in repositories]
         raise UnknownName(f"no repository {repo!r} was read from git{suggest(repo, names)}")
     if folder is not None:
-        for held, store in found:
+        for held, store in repositories:
             if held.folder == str(folder):
                 return held, store
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    if len(repositories) == 1:
+        return repositories[0]
+    if not repositories:
         return None, stores[0]
-    names = [held.repo for held, _ in found]
+    names = [held.repo for held, _ in repositories]
     raise UnknownName(f"the collection has several repositories: say which, of {', '.join(names)}")

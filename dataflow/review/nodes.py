@@ -1,7 +1,7 @@
-"""From a change to the context of its review.
+"""The nodes of the review graph: from a change to the context of its review.
 
-The change is read into files and hunks; its names become questions; the retrieval graph answers all
-of them in one batch; what it finds is chosen, explained and packed into one budget.
+The change is parsed into files and hunks; its names become queries; the retrieval graph runs them
+in one batch; the hits are selected, labelled with their reason and packed into one budget.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def touched_lines(change: Change) -> list[tuple[str, int, int]]:
 
 @tag(stage="change")
 def touched_questions(change: Change, retrieval: Any, repo: str | None = None) -> pl.DataFrame:
-    """One question a file, for the passages around its hunks."""
+    """One query per file, for the passages around its hunks."""
     return review_questions.of_hunks(change, retrieval.config.corpora, repo)
 
 
@@ -56,25 +56,25 @@ def touched_passages(touched_questions: pl.DataFrame, retrieval: Any) -> pl.Data
 
 @tag(stage="change")
 def around(change: Change, touched_passages: pl.DataFrame) -> pl.DataFrame:
-    """What stands around the hunks and not in them."""
+    """The code around the hunks, without the hunks."""
     return around_hunks(change, touched_passages)
 
 
 @tag(stage="change")
 def changed_names(change: Change, touched_passages: pl.DataFrame) -> list[str]:
-    """What the change defines, removes or changes, the names of most lines first."""
+    """The names that the change defines, removes or changes, ordered by the number of lines."""
     return names_changed(change, touched_passages)
 
 
 @tag(stage="change")
 def used_names(change: Change, changed_names: list[str]) -> list[str]:
-    """What the new lines use, the newly used names first."""
+    """The names that the new lines use, newly used ones first."""
     return names_used(change, changed_names)
 
 
 @tag(stage="change", io="git")
 def line_commits(change: Change, root: Path | None = None, base: str | None = None) -> list[str]:
-    """The commits that made the lines which change; none without a working tree."""
+    """The commits that last changed the changed lines; none without a working tree."""
     if root is None or base is None:
         return []
     return commits_of_lines(root, base, changed_lines(change))
@@ -92,7 +92,7 @@ def questions(
     title: str | None = None,
     description: str | None = None,
 ) -> pl.DataFrame:
-    """What a reviewer looks up, one question each."""
+    """The queries of the review, one per row."""
     return review_questions.of_change(
         change,
         changed_names,
@@ -108,7 +108,7 @@ def questions(
 
 @tag(stage="search", io="postgres")
 def found(questions: pl.DataFrame, retrieval: Any) -> pl.DataFrame:
-    """The passages that answer each question: the node ``unique`` of the retrieval graph."""
+    """The passages for each query: the node ``unique`` of the retrieval graph."""
     return _found(retrieval, questions)
 
 
@@ -120,7 +120,7 @@ def evidence(
     around: pl.DataFrame,
     own_commits: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """What a reviewer needs, the most useful first; each label says why it is there."""
+    """The entries for a reviewer, the most useful first; each label gives its reason."""
     of_others = found.filter(~pl.col("document_id").is_in(own_commits))
     return chosen.evidence(of_others, questions, touched_lines, around)
 
@@ -140,31 +140,31 @@ def packed(
     context_budget: int = 2_000,
     vocabulary: str = "o200k_base",
 ) -> pl.DataFrame:
-    """The entries that fit a budget of tokens, section by section."""
+    """The entries that fit a budget in tokens, section by section."""
     measure = token_measure(retrieval.embedder.count_tokens, vocabulary)
     how: dict[str, Any] = {"budget": context_budget, "measure": measure}
     how["label_names"] = label_names(retrieval.graph.config["corpora"])
-    asked = pl.DataFrame({"query_id": [0], "texts": [["review"]]})
-    fits = packing.pack(evidence.drop("section"), asked, review_notes, **how)
-    return packing.pack(chosen.by_section(evidence, fits["chunk_id"]), asked, review_notes, **how)
+    query = pl.DataFrame({"query_id": [0], "texts": [["review"]]})
+    fits = packing.pack(evidence.drop("section"), query, review_notes, **how)
+    return packing.pack(chosen.by_section(evidence, fits["chunk_id"]), query, review_notes, **how)
 
 
 @tag(stage="context", frame="CONTEXT")
 def review_context(packed: pl.DataFrame, context_budget: int = 2_000) -> pl.DataFrame:
     """The context as one text."""
-    asked = pl.DataFrame({"query_id": [0]})
-    return packing.compose(packed, asked, budget=context_budget)
+    query = pl.DataFrame({"query_id": [0]})
+    return packing.compose(packed, query, budget=context_budget)
 
 
 @tag(stage="context", frame="CITATIONS")
 def citations(packed: pl.DataFrame) -> pl.DataFrame:
-    """Every entry of the context, as a Markdown link."""
+    """A Markdown link for each entry of the context."""
     return cite(packed)
 
 
 def _found(retrieval: Any, questions: pl.DataFrame) -> pl.DataFrame:
     if questions.is_empty():
         return empty(FUSED)
-    asked = questions.drop("purpose", "about")
-    found: pl.DataFrame = retrieval.execute(["unique"], overrides={"queries": asked})["unique"]
-    return found
+    queries = questions.drop("purpose", "about")
+    hits: pl.DataFrame = retrieval.execute(["unique"], overrides={"queries": queries})["unique"]
+    return hits

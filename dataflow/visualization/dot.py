@@ -1,7 +1,7 @@
-"""A picture in the DOT language: one cluster a sub-graph, side by side, read from the top.
+"""A picture in the DOT language: one cluster per sub-graph, side by side, read from the top.
 
-The text is our own, and not that of the package ``graphviz`` that Hamilton draws with: its picture
-of seven sub-graphs with 120 nodes and every arrow can't be read.
+We write the text without the package ``graphviz`` that Hamilton uses: Hamilton's picture of seven
+sub-graphs, with 120 nodes and every arrow, is unreadable.
 """
 
 import html
@@ -35,14 +35,14 @@ def to_dot(
     orient: str | None = None,
     attributes: Attributes | None = None,
 ) -> str:
-    """The picture as DOT text, the same bytes for the same picture.
+    """The picture as DOT text; the same picture gives the same bytes.
 
     Args:
         shown: from :func:`dataflow.visualization.picture.picture`, folded or not.
         inputs: draw the table of run-time inputs.
-        legend: draw the table of what the colours mean, but for stages, whose boxes say it.
-        orient: TB: from the top to the bottom; LR: from left to right, as stages are; BT, RL.
-        attributes: Graphviz attributes of ``graph``, ``node`` and ``edge`` beside ours.
+        legend: draw the legend of colours, without stages if their boxes name them.
+        orient: TB: top to bottom; LR: left to right, as for stages; BT, RL.
+        attributes: Graphviz attributes of ``graph``, ``node`` and ``edge``, added to ours.
     """
     orient = orient or ("LR" if shown.of_stages else "TB")
     lines = [
@@ -110,7 +110,7 @@ def _table(name: str, rows: Iterable[str]) -> str:
 
 
 def _input_table(shown: Picture) -> list[str]:
-    """One table of the run-time inputs and of what reads them."""
+    """One table of the run-time inputs and the nodes that read them."""
     rows = ['<tr><td colspan="3" align="left"><b>run-time inputs</b></td></tr>']
     for name, annotation, readers in shown.inputs:
         first = ", ".join(readers[:3]) + (", ..." if len(readers) > 3 else "")

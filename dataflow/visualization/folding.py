@@ -1,8 +1,8 @@
-"""Sub-graphs that look alike drawn as one: seven copies of a branch say no more than one.
+"""Draws sub-graphs that look alike as one cluster, so that a picture has no repeated branches.
 
-Alike means: the same boxes with the same functions, numbers and marks, the same arrows inside and
-to the same nodes outside. A sub-graph that differs keeps a cluster of its own, and the numbers by
-which it differs stand in its boxes.
+Alike means: the same boxes with the same functions, parameters and marks, the same arrows inside
+and to the same nodes outside. A sub-graph that differs has its own cluster, and its boxes show the
+differing parameters.
 """
 
 from collections.abc import Hashable
@@ -35,7 +35,7 @@ def fold(shown: Picture) -> Picture:
 
 
 def group_title(members: list[str]) -> str:
-    """The title of a cluster that stands for ``members``.
+    """The title of a cluster for the sub-graphs ``members``.
 
     >>> group_title(["left"]), group_title(["left", "middle", "right"])
     ('left', 'left, middle, ... x 3')
@@ -46,7 +46,7 @@ def group_title(members: list[str]) -> str:
 
 
 def _look(shown: Picture, subgraph: str) -> Hashable:
-    """All by which a reader could tell the sub-graph from others, without its name."""
+    """Everything visible of a sub-graph, except its name."""
     boxes = [box for box in shown.boxes.values() if box.node.subgraph == subgraph]
     own = {box.node.name for box in boxes}
 
@@ -73,7 +73,7 @@ def _seen(shown: Picture, box: Box) -> tuple[str, ...]:
 
 
 def _numbers(shown: Picture, box: Box) -> dict[str, Any]:
-    """The parameters of a box but for those that a sub-graph is known by."""
+    """The parameters of a box, except those that identify a sub-graph."""
     return {
         name: value
         for name, value in box.node.parameters.items()
@@ -82,13 +82,13 @@ def _numbers(shown: Picture, box: Box) -> dict[str, Any]:
 
 
 def _varying(shown: Picture, subgraphs: dict[str, str]) -> set[Edge]:
-    """Each (box, parameter) that has different values in the clusters."""
-    found: dict[Edge, set[str]] = {}
+    """Each (box, parameter) whose value differs between the clusters."""
+    values_of: dict[Edge, set[str]] = {}
     for box in shown.boxes.values():
         if box.node.subgraph in subgraphs:
             for name, value in _numbers(shown, box).items():
-                found.setdefault((box.node.short, name), set()).add(repr(value))
-    return {which for which, values in found.items() if len(values) > 1}
+                values_of.setdefault((box.node.short, name), set()).add(repr(value))
+    return {which for which, values in values_of.items() if len(values) > 1}
 
 
 def _own(shown: Picture, box: Box, varying: set[Edge]) -> list[str]:

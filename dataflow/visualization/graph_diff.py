@@ -1,7 +1,7 @@
-"""What differs between two graphs: nodes, arrows, variants, parameters, settings.
+"""The differences of two graphs: nodes, arrows, variants, parameters, settings.
 
-Compared are the built graphs with all their sub-graphs, so that a change that reaches a node by
-a default is seen where it takes effect.
+The built graphs are compared with all sub-graphs, so that a change that reaches a node through
+a default is reported at that node.
 """
 
 import re
@@ -26,7 +26,7 @@ from dataflow.visualization.picture import (
 
 @dataclass(frozen=True)
 class Change:
-    """A value that differs; None where one side has nothing."""
+    """A value that differs; None if one side has no value."""
 
     where: str
     before: Any
@@ -43,9 +43,9 @@ class Diff:
     edges_removed: list[Edge]  # the same, only in the first
     implementations: list[Change]  # node -> its function in the first and in the second graph
     parameters: list[Change]  # ``node.parameter`` -> its value in the first and in the second
-    settings: list[Change]  # whatever else the two are built from says differently, by name
+    settings: list[Change]  # other differing settings of the two configurations, by name
     subgraphs: list[str]  # that both graphs have
-    # the first and the second graph, for the picture; no part of the JSON
+    # the first and the second graph, for the picture; not in the JSON
     graphs: tuple[Description, ...] = field(default=(), repr=False, compare=False)
 
     def __bool__(self) -> bool:
@@ -96,41 +96,41 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change
     return [Change(*pair) for pair in pairs if pair[1] != pair[2]]
 
 
-def to_text(found: Diff) -> str:
-    """The differences as lines that a person reads: ``+`` added, ``-`` removed, ``~`` changed.
+def to_text(diff: Diff) -> str:
+    """The differences as text lines: ``+`` added, ``-`` removed, ``~`` changed.
 
-    What is the same in every sub-graph is said once, with ``*`` for its name.
+    A difference that all sub-graphs share is one line, with ``*`` for their names.
     """
-    if not found:
+    if not diff:
         return "no difference\n"
-    edges = [f"- {a} -> {b}" for a, b in found.edges_removed]
-    edges += [f"+ {a} -> {b}" for a, b in found.edges_added]
+    edges = [f"- {a} -> {b}" for a, b in diff.edges_removed]
+    edges += [f"+ {a} -> {b}" for a, b in diff.edges_added]
     blocks = [
-        ("nodes", [f"- {n}" for n in found.removed] + [f"+ {n}" for n in found.added]),
+        ("nodes", [f"- {n}" for n in diff.removed] + [f"+ {n}" for n in diff.added]),
         ("edges", edges),
-        ("variants", map(_line, found.implementations)),
-        ("parameters", map(_line, found.parameters)),
-        ("settings", map(_line, found.settings)),
+        ("variants", map(_line, diff.implementations)),
+        ("parameters", map(_line, diff.parameters)),
+        ("settings", map(_line, diff.settings)),
     ]
     lines = []
     for title, rows in blocks:
-        if said := _once(list(rows), found.subgraphs):
-            lines += [title, *(f"  {row}" for row in said)]
+        if block := _once(list(rows), diff.subgraphs):
+            lines += [title, *(f"  {row}" for row in block)]
     return "\n".join(lines) + "\n"
 
 
 def _once(rows: list[str], subgraphs: list[str]) -> list[str]:
-    """``rows``; those that every sub-graph has, with its own name, are one row."""
+    """``rows``; rows that every sub-graph has, each with its own name, become one row."""
     if len(subgraphs) < 2:
         return rows
     inside = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, subgraphs))})\.")
     general = [inside.sub("*.", row) for row in rows]
     counts = Counter(general)
-    said = [
+    merged = [
         common if counts[common] == len(subgraphs) and common != row else row
         for row, common in zip(rows, general, strict=True)
     ]
-    return list(dict.fromkeys(said))
+    return list(dict.fromkeys(merged))
 
 
 def _line(change: Change) -> str:
@@ -139,9 +139,9 @@ def _line(change: Change) -> str:
 
 
 def difference_picture(first: Description, second: Description) -> Picture:
-    """Both graphs in one picture, with what differs between them marked.
+    """Both graphs in one picture, with their differences marked.
 
-    An arrow that goes or comes is drawn where its ends stay, even if a longer path implies it.
+    An added or removed arrow is drawn if both its ends stay, even if a longer path implies it.
     """
     before, after = picture(first), picture(second)
     outputs = dict(sorted({**before.outputs, **after.outputs}.items()))
@@ -184,7 +184,7 @@ def _box(before: Described | None, after: Described | None) -> Box:
 
 
 def _note(change: Change) -> str:
-    """A changed number; of a long value only that it differs."""
+    """A changed parameter; a long value is not shown."""
     texts = spelled(change.before, 24), spelled(change.after, 24)
     if texts[0] == texts[1] or any(text.endswith("...") for text in texts):
         return f"{change.where} differs"

@@ -1,8 +1,8 @@
-"""What a drawing method of a driver returns: DOT text that a notebook shows and a file may hold.
+"""The result of a drawing method of a driver: DOT text that a notebook shows and a file can store.
 
-It answers to the names of ``graphviz.Digraph``, which Hamilton's own methods return: ``source``,
-``pipe``, ``save``, ``render``. That package needs the program ``dot``; this one is drawn by the
-wheel pygraphviz too.
+It has the methods of ``graphviz.Digraph``, which Hamilton's own methods return: ``source``,
+``pipe``, ``save``, ``render``. That package needs the program ``dot``; this class can also use the
+wheel pygraphviz.
 """
 
 from dataclasses import dataclass

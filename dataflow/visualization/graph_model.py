@@ -1,9 +1,9 @@
-"""A built graph as plain, sorted data: what pictures are drawn from and what a diff compares.
+"""A built graph as plain, sorted data, for pictures and diffs.
 
-Everything is learned from the Hamilton graph. A name with a dot whose first part is a node
+Everything is read from the Hamilton graph. A name with a dot whose first part is a node
 (``left.size`` beside ``left``) is a node of the sub-graph ``left``, made by ``@subdag`` or
 ``@parameterized_subdag``. The tag ``stage`` groups nodes by colour, and the tag ``io`` marks those
-that do I/O. Nodes that only hand a value on, into a sub-graph or out of it, are left out.
+that do I/O. Nodes that only pass a value into a sub-graph or out of it are left out.
 """
 
 from collections.abc import Callable, Collection
@@ -26,15 +26,15 @@ class Described:
     stage: str  # its tag ``stage``, or ""
     implementation: str  # module and function, for instance ``sizes.size__squared``
     io: bool  # whether it does I/O
-    field_of: str  # the node whose result it is a part of, or ""
+    field_of: str  # the node whose result contains it, or ""
     needs: tuple[str, ...]  # the nodes it reads, sorted
     inputs: tuple[str, ...]  # the run-time inputs it reads, sorted
-    parameters: dict[str, Any]  # the values that the configuration gives it, by name
-    owner: str = ""  # its tag ``owner``, or "": who brought the node
+    parameters: dict[str, Any]  # its parameter values from the configuration, by name
+    owner: str = ""  # its tag ``owner``, or "": the module that defines it
 
     @property
     def variant(self) -> str:
-        """The variant that the configuration chose, or "" for a node that has only one form."""
+        """The variant that the configuration chose, or "" for a node without variants."""
         return self.implementation.rpartition(".")[2].partition("__")[2]
 
     @property
@@ -50,7 +50,7 @@ class Description:
     nodes: dict[str, Described]  # by name, sorted
     inputs: dict[str, str]  # the type of each run-time input, sorted by name
     outputs: dict[str, str]  # sub-graph -> the node that is its result, sorted
-    # names of parameters that tell a sub-graph from others like it, such as a title
+    # parameters that identify a sub-graph among others like it, such as a title
     identity: frozenset[str] = frozenset()
 
 
@@ -62,14 +62,14 @@ def describe(
     only: Collection[str] | None = None,
     results: Callable[[Node], bool] = lambda final: True,
 ) -> Description:
-    """Describe what ``graph`` can compute: every node that some result needs.
+    """Describe ``graph``: every node that some result needs.
 
     Args:
         graph: a built Hamilton graph.
-        structure: keys of its configuration that say how it is built; no node shows them as its
-            parameter.
-        identity: parameters that tell a sub-graph from others like it; see :class:`Description`.
-        only: names of nodes; describe these alone.
+        structure: keys of its configuration that define how it is built; no node shows them as
+            its parameter.
+        identity: parameters that identify a sub-graph; see :class:`Description`.
+        only: names of nodes; describe only these.
         results: whether a final node, which no other reads, is a result.
     """
     subgraphs = {name.partition(".")[0] for name in graph.nodes if _inside(name, graph)}
@@ -101,14 +101,14 @@ def _inside(name: str, graph: FunctionGraph) -> bool:
 
 
 def _source(node: Node) -> Node:
-    """The node whose value ``node`` hands on; ``node`` itself where it computes one."""
+    """The node whose value ``node`` passes on; ``node`` itself if it computes one."""
     while _hands_on(node):
         (node,) = node.dependencies
     return node
 
 
 def _hands_on(node: Node) -> bool:
-    """Whether ``node`` only carries one value into a sub-graph or out of it."""
+    """Whether ``node`` only passes one value into a sub-graph or out of it."""
     if node.user_defined or len(node.dependencies) != 1:
         return False
     if "module" not in node.tags:  # Hamilton made it for an input of a sub-graph

@@ -1,8 +1,8 @@
-"""What a picture of a graph shows: boxes, arrows and clusters, before it is written as DOT.
+"""The content of a picture of a graph, before it is written as DOT: boxes, arrows and clusters.
 
 A picture must stay readable with six sub-graphs: an arrow that a longer path implies is pale, and
-the legend counts these. The parts of a node's result have no boxes. What a node reads from inside
-a sub-graph other than its result is one dotted arrow from the sub-graph as a whole.
+the legend counts these. The parts of a node's result have no boxes. If a node reads values inside a
+sub-graph other than its result, the picture has one dotted arrow from the whole sub-graph.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ PALETTE = (
     *("#dbe7f5", "#cfe3ff", "#d8f0dd", "#dff1f4", "#fff0c9", "#f1e2f6", "#c3e8cd", "#ffe1d1"),
     *("#fbd9e0", "#f6e3b4", "#e9e6dc", "#e4e6ea", "#e3f0c4", "#d9d6f5", "#d2efe9", "#f3e3c3"),
 )
-"""Fill colours of the stages, in the order in which the data flows through them."""
+"""Fill colours of the stages, in the order of the data flow."""
 
 MARKS = {"added": "#b7e4c0", "removed": "#f5b8b8", "changed": "#ffe08a"}
-"""Fill colours of what differs between two graphs."""
+"""Fill colours of the differences between two graphs."""
 
 IMPLIED = "implied"
-"""The mark of an arrow between nodes that a longer path connects too."""
+"""The mark of an arrow between nodes that a longer path also connects."""
 
 Edge = tuple[str, str]
 
@@ -32,7 +32,7 @@ Edge = tuple[str, str]
 class Box:
     """A drawn node."""
 
-    node: Described  # what the graph says of it
+    node: Described  # its node in the graph
     notes: tuple[str, ...] = ()  # the lines under its name
     mark: str = ""  # a key of MARKS, ``output``, ``override``, ``path`` or ""
     style: Mapping[str, str] = field(default_factory=dict)  # Graphviz attributes of its own
@@ -40,20 +40,20 @@ class Box:
 
 @dataclass(frozen=True)
 class Picture:
-    """What is drawn of a graph, or of two."""
+    """The content of a picture of one graph, or of two."""
 
     boxes: dict[str, Box]  # the drawn nodes by name, sorted
     arrows: dict[Edge, str]  # (from, to) between boxes -> its mark
     bundles: dict[Edge, str]  # (sub-graph, box that reads from inside it) -> its mark
     titles: dict[str, str]  # sub-graph -> the title of its cluster, sorted
     outputs: dict[str, str]  # sub-graph -> the node that is its result
-    inputs: tuple[tuple[str, str, tuple[str, ...]], ...]  # name, type, what reads it
+    inputs: tuple[tuple[str, str, tuple[str, ...]], ...]  # name, type, readers
     legend: dict[str, str]  # meaning -> colour
     identity: frozenset[str] = frozenset()  # as in Description
-    of_stages: bool = False  # a box a stage, which its name says
+    of_stages: bool = False  # one box per stage, named by it
 
     def fill(self, box: Box) -> str:
-        """The colour of a box: what differs is marked, else its stage is."""
+        """The colour of a box: that of its mark, else of its stage."""
         return MARKS.get(box.mark) or self.legend.get(box.node.stage, "#ffffff")
 
 
@@ -62,8 +62,8 @@ def picture(description: Description, marks: Mapping[str, str] | None = None) ->
 
     Args:
         description: from :func:`dataflow.visualization.graph_model.describe`.
-        marks: node -> ``output``, ``override`` or ``path``; the mark of a part of a result is seen
-            at the node that gives the result.
+        marks: node -> ``output``, ``override`` or ``path``; the mark of a part of a result is shown
+            on the node of that result.
     """
     arrows, bundles = drawn_edges(description)
     shown = drawn_nodes(description)
@@ -87,9 +87,9 @@ def picture(description: Description, marks: Mapping[str, str] | None = None) ->
 
 
 def overview(description: Description) -> Picture:
-    """The picture of the stages alone: a box for each, with the names of some of its nodes.
+    """The picture of the stages: a box for each, with the names of some of its nodes.
 
-    Where two stages need each other, the arrow is drawn that goes with the flow.
+    If two stages need each other, only the arrow in the direction of the flow is drawn.
     """
     nodes = [node for node in description.nodes.values() if node.stage]
     members: dict[str, list[Described]] = {}
@@ -122,7 +122,7 @@ def overview(description: Description) -> Picture:
 
 
 def _with_the_flow(needs: dict[str, set[str]]) -> dict[str, set[str]]:
-    """What each stage needs, the stages in the order of the flow, without arrows in a circle.
+    """The needs of each stage, with the stages in the order of the flow, without cycles.
 
     >>> _with_the_flow({"read": {"check"}, "check": {"read"}})
     {'read': set(), 'check': {'read'}}
@@ -137,20 +137,20 @@ def _with_the_flow(needs: dict[str, set[str]]) -> dict[str, set[str]]:
 
 
 def _needed(needs: dict[str, set[str]], stage: str) -> set[str]:
-    """All that a stage needs, over any number of steps."""
-    found: set[str] = set()
+    """All direct and indirect needs of a stage."""
+    needed: set[str] = set()
     waiting = [stage]
     while waiting:
-        new = needs[waiting.pop()] - found
-        found |= new
+        new = needs[waiting.pop()] - needed
+        needed |= new
         waiting += new
-    return found
+    return needed
 
 
 def _some(members: list[Described], lines: int = 4) -> tuple[str, ...]:
-    """The names of nodes that are no parts of others, a few, those with variants first."""
-    found = sorted((one for one in members if not one.field_of), key=lambda one: not one.variant)
-    names = list(dict.fromkeys(one.short for one in found))
+    """A few names of nodes that are not parts of others, nodes with variants first."""
+    ordered = sorted((one for one in members if not one.field_of), key=lambda one: not one.variant)
+    names = list(dict.fromkeys(one.short for one in ordered))
     return (*names[:lines], *(["..."] if len(names) > lines else []))
 
 
@@ -161,24 +161,24 @@ def _read_inputs(description: Description) -> tuple[tuple[str, str, tuple[str, .
         name: tuple(sorted({n.short for n in nodes if name in n.inputs}))
         for name in description.inputs
     }
-    return tuple((n, description.inputs[n], found) for n, found in readers.items() if found)
+    return tuple((n, description.inputs[n], reading) for n, reading in readers.items() if reading)
 
 
 def drawn_nodes(description: Description) -> dict[str, Described]:
-    """The nodes that a picture shows: no parts of results."""
+    """The nodes that a picture shows: all except parts of results."""
     nodes = description.nodes
     return {name: node for name, node in nodes.items() if node.field_of not in nodes}
 
 
 def drawn_edges(description: Description) -> tuple[dict[Edge, str], dict[Edge, str]]:
-    """The arrows of a picture, and the bundled ones from a sub-graph as a whole to a node.
+    """The arrows of a picture, and the bundled ones from a whole sub-graph to a node.
 
     Each has its mark: ``IMPLIED`` or none.
     """
     full = all_edges(description)
     behind = _descendants(full)
     inside, across, bundled = parted_edges(description)
-    readers: dict[str, set[str]] = {}  # of a node; of a sub-graph as a whole, by its name
+    readers: dict[str, set[str]] = {}  # of a node; of a whole sub-graph, by its name
     for start, end in full - inside:
         readers.setdefault(start, set()).add(end)
         if subgraph := description.nodes[start].subgraph:
@@ -222,7 +222,7 @@ def all_edges(description: Description) -> set[Edge]:
 
 
 def _descendants(edges: set[Edge]) -> dict[str, set[str]]:
-    """Every node with all that comes behind it."""
+    """Every node with all its descendants."""
     followers: dict[str, set[str]] = {name: set() for edge in edges for name in edge}
     for start, end in edges:
         followers[start].add(end)
@@ -233,22 +233,22 @@ def _descendants(edges: set[Edge]) -> dict[str, set[str]]:
 
 
 def stage_colours(description: Description) -> dict[str, str]:
-    """Stage -> fill colour, in the order in which the data flows through the stages."""
+    """Stage -> fill colour, in the order of the data flow."""
     nodes = description.nodes
     graph = {name: set(node.needs) for name, node in nodes.items()}
     depth: dict[str, int] = {}
     for name in TopologicalSorter(graph).static_order():
         depth[name] = 1 + max((depth[need] for need in graph[name]), default=0)
-    found: dict[str, list[int]] = {}
+    depths: dict[str, list[int]] = {}
     for name, node in nodes.items():
         if node.stage:
-            found.setdefault(node.stage, []).append(depth[name])
-    order = sorted(found, key=lambda stage: (fmean(found[stage]), stage))
+            depths.setdefault(node.stage, []).append(depth[name])
+    order = sorted(depths, key=lambda stage: (fmean(depths[stage]), stage))
     return {stage: PALETTE[place % len(PALETTE)] for place, stage in enumerate(order)}
 
 
 def spelled(value: Any, most: int | None = 40) -> str:
-    """A value in at most so many characters; None: in full.
+    """A value, cut to ``most`` characters; None: in full.
 
     >>> spelled(None), spelled(0.5)
     ('(none)', '0.5')

@@ -1,4 +1,4 @@
-"""Pictures as files. Nothing is run for a picture: it shows the built graph."""
+"""Pictures as files. No node runs for a picture: it shows the built graph."""
 
 import shutil
 import subprocess
@@ -29,7 +29,7 @@ def render(shown: Picture, path: Path) -> None:
 
 
 def check(path: Path, shown: Picture) -> bool:
-    """Whether the DOT text at ``path`` is this picture's; needs no Graphviz.
+    """Whether the file ``path`` contains this picture as DOT text; needs no Graphviz.
 
     Raises:
         RenderError: there is no such file.
@@ -46,10 +46,10 @@ def draw(dot: str, *, format: str = "png") -> bytes:
     Args:
         dot: the graph in the DOT language.
         format: of the picture: ``png``, ``svg`` or another that Graphviz knows; ``dot`` and ``gv``
-            are the text itself, which needs neither.
+            return the text itself, without Graphviz.
 
     Raises:
-        RenderError: neither is there, or the layout failed.
+        RenderError: Graphviz is missing, or the layout failed.
     """
     if format in ("dot", "gv"):
         return dot.encode()
@@ -71,5 +71,5 @@ def draw(dot: str, *, format: str = "png") -> bytes:
     try:
         graph = pygraphviz.AGraph(string=dot)
         return bytes(graph.draw(format=format, prog="dot", args=" ".join(options)))
-    except (TypeError, ValueError, OSError) as error:  # it says itself on stderr what is wrong
+    except (TypeError, ValueError, OSError) as error:  # dot reports its errors on stderr
         raise RenderError(f"Graphviz can't draw this as {format}: {error}") from None

@@ -1,12 +1,12 @@
-"""The options of a question as people and agents write them, read by one rule.
+"""Parses the options of a query, as people and agents write them, by one set of rules.
 
-- Blank is not given: white space, a list of blank texts, None. So is an empty list, but a caller in
-  Python may mean none by it.
-- Where a list of texts is asked for, a text is a list of one, and a list of JSON in a text is that
-  list. Blank texts in a list are left out. Commas part the names of corpora and of repositories.
-- Where one text is asked for, a list of one text is that text.
-- A number in a text is that number, and a text is a moment where one is asked for.
-- Anything else is an error, which names the option and what it takes.
+- Blank means not given: white space, a list of blank texts, None. So does an empty list, but a
+  caller in Python may mean "none of them" by it.
+- For a list of texts, a text is a list of one, and a JSON list in a text is that list. Blank texts
+  in a list are dropped. Commas separate the names of corpora and of repositories.
+- For one text, a list of one text is that text.
+- A number in a text is that number, and a text is parsed as a time for a time option.
+- Anything else is an error, which names the option and the values it takes.
 """
 
 import json
@@ -28,50 +28,50 @@ TEXT_OR_TEXTS = frozenset({"version", "versions"})
 NUMBER = frozenset({"top_k", "context_budget", "max_tokens"})
 MOMENT = frozenset({"as_of"})
 OPTIONS = TEXTS | TEXT | TEXT_OR_TEXTS | NUMBER | MOMENT
-"""The options that the rule is for."""
+"""The options that are parsed here."""
 
 SHOWN = 80
-"""Characters of a value that a sentence repeats."""
+"""Characters of a value that a message repeats."""
 
 
 def read_asked(
     given: Mapping[str, Any], *, empty_is_none: bool = False
 ) -> tuple[dict[str, Any], list[str]]:
-    """The options that ``given`` has, each in the form that it takes.
+    """The options in ``given``, each in its own type.
 
     Args:
-        given: options by their names. Those of another name stay as they are.
+        given: options by name. Options of another name are unchanged.
         empty_is_none: an empty list of names means none of them; otherwise it is blank.
 
     Returns:
-        The options without the blank ones, and a sentence for each that was left out or changed, in
-        the order of their names. A value of None is left out without one.
+        The options without the blank ones, and a sentence for each that was dropped or changed,
+        sorted by name. A value of None is dropped without a sentence.
 
     Raises:
-        CrosscorpusError: a value can't be read; names the option and what it takes.
+        CrosscorpusError: a value can't be read; names the option and the values it takes.
     """
-    asked, said = dict[str, Any](), list[str]()
+    options, changes = dict[str, Any](), list[str]()
     for name, value in given.items():
         if value is None:
             continue
         if empty_is_none and name in NAMES and _is_list(value) and not value:
-            asked[name] = []
+            options[name] = []
             continue
         read = _read(name, value)
         if read is None:
-            said.append(f"{name} {_shown(value)} was left out: blank")
+            changes.append(f"{name} {_shown(value)} was left out: blank")
             continue
-        asked[name] = read
+        options[name] = read
         if _is_changed(name, value, read):
-            said.append(f"{name} {_shown(value)} was read as {_shown(read)}")
-    return asked, sorted(said)
+            changes.append(f"{name} {_shown(value)} was read as {_shown(read)}")
+    return options, sorted(changes)
 
 
 def read_moment(text: str) -> datetime:
-    """The moment that ``text`` names: ISO 8601, a day or a time of one.
+    """The time in ``text``: ISO 8601, a date or a date with time.
 
     Raises:
-        CrosscorpusError: it names none.
+        CrosscorpusError: it is no time.
     """
     try:
         return datetime.fromisoformat(text.strip())
@@ -81,7 +81,7 @@ def read_moment(text: str) -> datetime:
 
 
 def _read(name: str, value: Any) -> Any:
-    """The value as the option takes it; None: it is blank."""
+    """The value in the option's type; None: it is blank."""
     if name in TEXTS:
         return _texts(name, value)
     if name in TEXT_OR_TEXTS:
@@ -174,15 +174,15 @@ def _is_id(value: Any) -> bool:
 
 
 def _list_in(text: str) -> list[Any] | None:
-    """The list of texts that ``text`` is in JSON; None: it is something else."""
+    """The list of texts that ``text`` contains as JSON; None: it is something else."""
     if not text.lstrip().startswith("["):
         return None
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return None
-    texts = isinstance(found, list) and all(isinstance(one, str) for one in found)
-    return found if texts else None
+    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return value if texts else None
 
 
 def _is_changed(name: str, value: Any, read: Any) -> bool:
@@ -198,7 +198,7 @@ def _unlike(name: str, takes: str, value: Any) -> CrosscorpusError:
 
 
 def _shown(value: Any) -> str:
-    """``value`` as JSON on one line; its type where it has no such form."""
+    """``value`` as JSON on one line; its type if it has no JSON form."""
     if _is_list(value):
         value = list(value)
     try:

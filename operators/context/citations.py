@@ -14,24 +14,24 @@ MOST_ALTERNATES = 5
 def cite(packed: pl.DataFrame) -> pl.DataFrame:
     """``CITATIONS``: one row for each passage of a context, none for anything outside of it.
 
-    A citation is ``[wiki: Title](url)``, or plain text where there is no safe link. It says where
-    near-duplicates were found: ``(also found in [review: PR #456](...))``.
+    A citation is ``[wiki: Title](url)``, or plain text if there is no safe link. It names the
+    sources of near-duplicates: ``(also found in [review: PR #456](...))``.
 
     Args:
         packed: columns ``PACKED``; the notes have no number and no citation.
     """
     cited = packed.drop_nulls("number")
     names = ("source_label", "source_url", "alternate_sources")
-    said = [
+    links = [
         citation(label, url, others or ())
         for label, url, others in zip(*(cited[name].to_list() for name in names), strict=True)
     ]
-    citations = pl.Series("citation", said, dtype=pl.String)
+    citations = pl.Series("citation", links, dtype=pl.String)
     return frame_of([*cited.get_columns(), citations], CITATIONS)
 
 
 def citation(label: str, url: str | None, alternates: Sequence[dict[str, Any]]) -> str:
-    """One source and the places of its near-duplicates, as Markdown; each place once.
+    """One source and the sources of its near-duplicates, as Markdown; each source once.
 
     >>> citation("[wiki: Home]", "https://example.org/Home", [])
     '[wiki: Home](https://example.org/Home)'
@@ -48,6 +48,6 @@ def citation(label: str, url: str | None, alternates: Sequence[dict[str, Any]]) 
 
 
 def link(label: str, url: str | None) -> str:
-    """``label``, which is in brackets, as a Markdown link; without a ``url`` as Markdown's text."""
+    """``label``, in brackets, as a Markdown link; without a ``url`` as escaped Markdown text."""
     shown = f"[{markdown_text(label[1:-1])}]"
     return f"{shown}({url})" if url else shown

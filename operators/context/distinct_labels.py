@@ -1,8 +1,7 @@
-"""Labels that tell the passages of one answer apart.
+"""Makes the labels of one answer distinct.
 
-A label keeps its form where it is the only one of its kind among what a question found. Passages
-that share a label get what differs, at its end: repository, path, document, place, at last the
-chunk's id.
+A label that occurs once among the hits of a query is unchanged. Passages with the same label get
+their difference at its end: repository, path, document, location, finally the chunk's id.
 """
 
 import json
@@ -15,41 +14,41 @@ from operators.arrays.rows import replaced
 from operators.context.templates import short_label
 
 Way = Callable[[int], str | None]
-"""What a row's label may get at its end; the rows count as in the labels."""
+"""Returns the addition to a row's label; rows are numbered as the labels."""
 
 ADDITIONS = r"(?:, (?:in .*|corpus \w+|line \d+|lines \d+-\d+|page \d+|passage \d+|#[0-9a-f]{16}))+"
-"""What stands at the end of a label's inside to tell it from others, as a regular expression."""
+"""Regular expression for an addition at the end of a label."""
 
 
 def tell_apart(
     query_ids: Sequence[int], labels: Sequence[str], ways: Sequence[Way]
 ) -> Sequence[str]:
-    """``labels`` with what differs at the end of those that one question has more than once.
+    """``labels`` with additions to those that one query has more than once.
 
-    ``ways`` are tried in their order; the next one is for what is still alike.
+    ``ways`` are tried in order; the next one is for labels that are still equal.
 
     >>> tell_apart([0, 0, 1], ["[wiki: A]"] * 3, [lambda row: f"passage {row + 1}"])
     ['[wiki: A, passage 1]', '[wiki: A, passage 2]', '[wiki: A]']
     """
-    told = list(labels)
+    distinct = list(labels)
     rows_of: dict[tuple[int, str], list[int]] = {}
     for row, key in enumerate(zip(query_ids, labels, strict=True)):
         rows_of.setdefault(key, []).append(row)
     for way in ways:
         differ = [
-            (key, said)
+            (key, extra)
             for key, rows in rows_of.items()
-            if len(rows) > 1 and len(set(said := [*map(way, rows)])) > 1
+            if len(rows) > 1 and len(set(extra := [*map(way, rows)])) > 1
         ]
-        for (query_id, label), rows, said in [(key, rows_of.pop(key), one) for key, one in differ]:
-            for row, more in zip(rows, said, strict=True):
-                told[row] = f"{label[:-1]}, {more}]" if more else label
-                rows_of.setdefault((query_id, told[row]), []).append(row)
-    return told
+        for (query_id, label), rows, extra in [(key, rows_of.pop(key), one) for key, one in differ]:
+            for row, more in zip(rows, extra, strict=True):
+                distinct[row] = f"{label[:-1]}, {more}]" if more else label
+                rows_of.setdefault((query_id, distinct[row]), []).append(row)
+    return distinct
 
 
 def ways_of(chunks: pl.DataFrame, rows: Sequence[int]) -> list[Way]:
-    """The ways to tell labels of ``chunks`` (``READ_CHUNKS``) apart; ``rows`` are their rows."""
+    """The additions for labels of ``chunks`` (``READ_CHUNKS``); ``rows`` are their rows."""
 
     columns = ("repo", "path", "document_id", "start_line", "end_line", "ordinal", "chunk_id")
     repos, paths, documents, firsts, lasts, ordinals, ids = (chunks[c].to_list() for c in columns)
@@ -75,7 +74,7 @@ def ways_of(chunks: pl.DataFrame, rows: Sequence[int]) -> list[Way]:
 
 
 def tell_corpora_apart(pooled: pl.DataFrame) -> pl.DataFrame:
-    """``pooled`` (``UNIFIED``) with the corpus in the labels that passages of several share."""
+    """``pooled`` (``UNIFIED``) with the corpus added to labels that several corpora share."""
     labels, corpora = pooled["source_label"].to_list(), pooled["corpus"]
-    told = tell_apart(pooled["query_id"].to_list(), labels, [lambda n: f"corpus {corpora[n]}"])
-    return replaced(pooled, pl.Series("source_label", told)) if told != labels else pooled
+    distinct = tell_apart(pooled["query_id"].to_list(), labels, [lambda n: f"corpus {corpora[n]}"])
+    return replaced(pooled, pl.Series("source_label", distinct)) if distinct != labels else pooled

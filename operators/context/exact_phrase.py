@@ -1,9 +1,9 @@
-"""A passage that has an exact phrase of the question leads: a person who quotes it looks for it.
+"""Ranks passages first that contain an exact phrase of the query: a user who quotes wants it.
 
-What stands in double quotes is a phrase. A line that is plainly an error message is one as well: as
-it stands, and up to its first quoted or listed part, which a message fills in where it is raised.
-Who asks for a name alone looks for what it is: the passage that defines it leads. A file with its
-line, a commit or an issue that the question names leads as well (see
+A text in double quotes is a phrase. A line that is clearly an error message is one as well: the
+whole line, and the line up to its first quoted or listed value, which a message fills in when it is
+raised. For a query that is only a name, the passage that defines it comes first. A file with its
+line, a commit or an issue that the query names comes first as well (see
 :mod:`operators.ranking.named_places`).
 """
 
@@ -22,13 +22,13 @@ from operators.ranking.named_places import PLACED, asks_author, is_author, leade
 from operators.ranking.total_order import ranked
 
 MOST_PHRASES = 8
-"""Phrases of one question that count."""
+"""The most phrases of one query."""
 
 LONGEST = 300
-"""Characters of a phrase."""
+"""The longest phrase, in characters."""
 
 FEWEST_WORDS = 3
-"""Of an error message; fewer stand everywhere."""
+"""The fewest words of an error message; shorter ones are too common."""
 
 _QUOTED = re.compile(rf'(?<!\S)(?:"([^"]{{1,{LONGEST}}})"|“([^”]{{1,{LONGEST}}})”)(?!\w)')
 _PREFIX = re.compile(r"^(?:[\w.]*(?:error|exception|warning|panic|fatal)(?:\[\w+\])?:\s+)+", re.I)
@@ -47,42 +47,42 @@ _CODE_BREAK = re.compile(r"""["'][ \t]*\\?\n[ \t]*\w{0,2}["']""")
 
 
 def quoted(text: str) -> list[str]:
-    """The phrases that ``text`` has in double quotes; of several lines, it is pasted and has none.
+    """The phrases in double quotes; a ``text`` of several lines is pasted and has none.
 
     >>> quoted('where is "not a number" raised?')
     ['not a number']
     """
-    found = [] if "\n" in text.strip() else map("".join, _QUOTED.findall(text))
-    return [flat for flat in map(_flat, found) if re.search(r"\w", flat)][:MOST_PHRASES]
+    phrases = [] if "\n" in text.strip() else map("".join, _QUOTED.findall(text))
+    return [flat for flat in map(_flat, phrases) if re.search(r"\w", flat)][:MOST_PHRASES]
 
 
 def message_phrases(text: str) -> list[str]:
-    """The lines of ``text`` that are plainly error messages, and what each says before its values.
+    """The lines of ``text`` that are clearly error messages, and each one's part before its values.
 
     >>> message_phrases("ValueError: No such option: --nmae"), message_phrases("parse a date")
     (['no such option: --nmae', 'no such option'], [])
     """
-    found: dict[str, None] = {}
+    phrases: dict[str, None] = {}
     lines = text.strip().splitlines()
     for line in lines:
         line = line.strip()[:LONGEST]
-        said = _PREFIX.sub("", line)
-        fixed = _FILLED.split(said, maxsplit=1)[0]
-        named = said != line or _OPENS.match(said)
-        alone = len(lines) == 1 and said[:1].isupper() and said[-1:] in ".!"  # prose has many such
-        if not _ASKS.match(said) and (named or alone):
-            fewest = FEWEST_WORDS - (said != line)  # what stands behind "Error:" is a message
-            found |= {_flat(p): None for p in (said, fixed) if len(p.split()) >= fewest}
-    return list(found)[:MOST_PHRASES]
+        body = _PREFIX.sub("", line)
+        fixed = _FILLED.split(body, maxsplit=1)[0]
+        named = body != line or _OPENS.match(body)
+        alone = len(lines) == 1 and body[:1].isupper() and body[-1:] in ".!"  # prose has many such
+        if not _ASKS.match(body) and (named or alone):
+            fewest = FEWEST_WORDS - (body != line)  # the text behind "Error:" is a message
+            phrases |= {_flat(p): None for p in (body, fixed) if len(p.split()) >= fewest}
+    return list(phrases)[:MOST_PHRASES]
 
 
 def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """``hits`` (``FUSED``) with the passages at its head that have a phrase of their question.
+    """``hits`` (``FUSED``) with passages first that contain a phrase of their query.
 
-    Where the question is a name, the passages that define it lead. A passage with more phrases
-    comes first; equal ones keep their order. Their scores are just above the best of the question.
-    A passage has a phrase if it stands there as it is, case and white space aside. The best passage
-    of each place that the question names counts as one that has a phrase.
+    If the query is a name, the passages that define it come first. A passage with more phrases
+    comes earlier; ties keep their order. Their scores are just above the best of the query.
+    A phrase must match exactly, except for case and white space. The best passage of each place
+    that the query names counts as one that has a phrase.
     """
     score, top, lead = hits["score"].to_numpy().copy(), dict[int, float](), _pointed(hits, queries)
     texts_of = queries["query_id", "texts"].iter_rows()
@@ -104,16 +104,16 @@ def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pointed(hits: pl.DataFrame, queries: pl.DataFrame) -> list[tuple[int, int, int]]:
-    """The rows that a question names: 1, the row's number negated, the query.
+    """The rows that a query names: 1, the row's number negated, the query.
 
-    The best of each place, and all of an author that it asks for.
+    The best of each place, and all of an author that the query asks for.
     """
     rows = hits.select("query_id", *PLACED, "metadata").with_row_index("row")
     lead = set()
     for query, texts in queries["query_id", "texts"].iter_rows():
-        said = [text for text in texts or () if text]
-        places = list(chain.from_iterable(map(named_places, said)))
-        of_author = [text for text in said if asks_author(text)]
+        query_texts = [text for text in texts or () if text]
+        places = list(chain.from_iterable(map(named_places, query_texts)))
+        of_author = [text for text in query_texts if asks_author(text)]
         if not places and not of_author:
             continue
         own = rows.filter(pl.col("query_id") == query)
@@ -126,12 +126,12 @@ def _pointed(hits: pl.DataFrame, queries: pl.DataFrame) -> list[tuple[int, int, 
 
 
 def notes(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """``NOTES``: the phrases in double quotes that no passage of ``hits`` has."""
+    """``NOTES``: the phrases in double quotes that no passage of ``hits`` contains."""
     rows = []
     for query, texts in queries["query_id", "texts"].iter_rows():
         phrases = [phrase for text in texts or () for phrase in quoted(text)]
-        found = hits.filter(pl.col("query_id") == query)["text"] if phrases else ()
-        passages = [_flat(_CODE_BREAK.sub("", text)) for text in found]
+        contents = hits.filter(pl.col("query_id") == query)["text"] if phrases else ()
+        passages = [_flat(_CODE_BREAK.sub("", text)) for text in contents]
         rows += [
             (query, f'no passage found has "{label_text(phrase)}" as it stands')
             for phrase in phrases
@@ -141,19 +141,19 @@ def notes(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 
 
 def _named(texts: list[str] | None) -> str | None:
-    found = _NAME.fullmatch(texts[0]) if texts and len(texts) == 1 else None
-    if not found:
+    match = _NAME.fullmatch(texts[0]) if texts and len(texts) == 1 else None
+    if not match:
         return None
-    keyword, name, call = found.groups()  # a plain word alone is a subject, not a name
+    keyword, name, call = match.groups()  # a plain word alone is a topic, not a name
     return name if keyword or call or is_name(name) or name.lower() != name else None
 
 
 def _phrases(texts: list[str] | None) -> list[str]:
-    found: list[str] = []
+    kept: list[str] = []
     for text in texts or ():
-        said = quoted(text)
-        found += [*said, *(phrase for one in (text, *said) for phrase in message_phrases(one))]
-    return list(dict.fromkeys(found))[:MOST_PHRASES]
+        quotes = quoted(text)
+        kept += [*quotes, *(phrase for one in (text, *quotes) for phrase in message_phrases(one))]
+    return list(dict.fromkeys(kept))[:MOST_PHRASES]
 
 
 def _flat(text: str) -> str:

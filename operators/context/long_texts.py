@@ -1,8 +1,8 @@
-"""What is searched of a long question: an issue's text, a pasted log, a pull request.
+"""Reduces a long query to the parts worth searching: an issue's text, a pasted log, a pull request.
 
-Title and prose say what is wanted, and the end of a traceback says where. Package lists, logs,
-console output, checklists of a template and long scripts are many words that say little: they drown
-the rest, and a model reads only the first windows of a long text.
+Title and prose describe the problem, and the end of a traceback gives the location. Package lists,
+logs, console output, checklists of a template and long scripts are many words with little
+information: they drown the rest, and a model reads only the first windows of a long text.
 """
 
 import re
@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 SHORT = 800
-"""Characters of a text that is searched as it is."""
+"""Characters of a text that is searched unchanged."""
 
 LONGEST_CODE = 12
 """Lines of a block of code that are searched."""
 
 LAST_FRAMES = 3
-"""Frames of a traceback that are searched, the innermost."""
+"""Frames of a traceback that are searched, innermost first."""
 
 _READ_OF_A_LINE = 200
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
@@ -33,7 +33,7 @@ _FRAME = re.compile(
 _DUMP = re.compile(
     r"\s*(?:"
     r"[\w.-]{1,60}[ =@:>v(]{1,60}\d+(?:\.\w+)+\S*(?: .{0,40})?$"  # name 1.2.3
-    r"|\[?\d{2,4}[-/:.]\d{2}[-/:.]\d{2}"  # a clock
+    r"|\[?\d{2,4}[-/:.]\d{2}[-/:.]\d{2}"  # a time of day
     r"|\[? ?(?:DEBUG|INFO|WARN(?:ING)?|TRACE|ERROR)\b"
     r"|[=\-_~*#+.|]{4,}"  # a ruler, a table
     r"|(?:\$|>>>|\.\.\.|C:\\[^>]*>|[\w.@~-]{1,60}[$#%]) "  # a prompt
@@ -54,11 +54,11 @@ _TEMPLATE = re.compile(
 def reduced(queries: pl.DataFrame) -> pl.DataFrame:
     """``queries`` (``QUERIES``) with the :func:`essential` part of each text.
 
-    The column ``cut`` says how much of the question is searched.
+    The column ``cut`` says how much of the query is searched.
     """
     columns = queries["texts", "cut"].rows()
     texts = [[essential(text) for text in own] for own, _ in columns]
-    cuts = [_said(own, kept, cut) for (own, cut), kept in zip(columns, texts, strict=True)]
+    cuts = [_with_note(own, kept, cut) for (own, cut), kept in zip(columns, texts, strict=True)]
     return queries.with_columns(
         pl.Series("texts", texts, dtype=pl.List(pl.String)),
         pl.Series("cut", cuts, dtype=pl.String),
@@ -66,10 +66,10 @@ def reduced(queries: pl.DataFrame) -> pl.DataFrame:
 
 
 def essential(text: str) -> str:
-    """``text`` without what is dumped into it; one of up to ``SHORT`` characters as it is.
+    """``text`` without pasted data; a text of up to ``SHORT`` characters is unchanged.
 
-    All prose stays, of a block of code its first ``LONGEST_CODE`` lines, of a traceback its last
-    ``LAST_FRAMES`` frames and the error. A text that has nothing else stays as it is.
+    It keeps all prose, the first ``LONGEST_CODE`` lines of a block of code, and the last
+    ``LAST_FRAMES`` frames and the error of a traceback. A text with nothing else is unchanged.
 
     >>> print(essential("Crash on start\\n\\nIt fails.\\n\\n" + "numpy==1.2.3\\n" * 99))
     Crash on start
@@ -93,20 +93,20 @@ def _without_comments(text: str) -> str:
     )
 
 
-def _said(texts: Sequence[str], kept: Sequence[str], cut: str | None) -> str | None:
-    """``cut`` and a sentence about what of ``texts`` is not searched."""
+def _with_note(texts: Sequence[str], kept: Sequence[str], cut: str | None) -> str | None:
+    """``cut`` and a sentence about the parts of ``texts`` that are not searched."""
     before, after = sum(map(len, texts)), sum(map(len, kept))
     if after == before:
         return cut
-    said = (
+    sentence = (
         f"{after:,} of the question's {before:,} characters are searched:"
         " not its logs, lists of packages, long code and outer frames"
     )
-    return f"{cut}; {said}" if cut else said
+    return f"{cut}; {sentence}" if cut else sentence
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """The lines in runs: what is fenced, indented code, and what stands between."""
+    """The lines in blocks: fenced code, indented code, and the text between."""
     block: list[str] = []
     fence = ""
     for line in lines:
@@ -135,7 +135,7 @@ def _indented(line: str) -> bool:
 
 
 def _kept(block: list[str]) -> list[str]:
-    """The lines of a run that say something."""
+    """The lines of a block that carry information."""
     heads = [line[:_READ_OF_A_LINE] for line in block]
     frames = [n for n, line in enumerate(heads) if _FRAME.match(line)]
     if len(frames) > LAST_FRAMES or any(_TRACEBACK.match(line) for line in heads):

@@ -1,9 +1,9 @@
-"""The text that a model reads: the best chunks that fit one shared budget.
+"""The text for a model: the best chunks that fit one shared budget.
 
-Each chunk stands under a header of one line, ``=== 5c1f09ab24d1 2 [wiki: Title]``. The hexadecimal
-number is the request's boundary. It is made from the question and the chunks, so that a rerun gives
-the same context. It is changed until no content has it, so that no content can forge a header.
-Everything counts: headers, separators, notes.
+Each chunk has a header of one line, ``=== 5c1f09ab24d1 2 [wiki: Title]``. The hexadecimal number
+is the boundary of the request. It is computed from the query and the chunks, so that a rerun gives
+the same context. It is changed until no content contains it, so that no content can forge a header.
+Headers, separators and notes count against the budget.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ def pack(
     """``PACKED``: the results that fit, top-ranked first, and the notes.
 
     A result that does not fit is skipped, and the next is tried. The notes are counted first. The
-    last notes are left out until the others fit the whole budget.
+    last notes are dropped until the others fit the whole budget.
 
     Args:
         results: columns ``FUSED``.
@@ -77,12 +77,12 @@ def pack(
         left = budget - sum(measure([SEPARATOR + block])) if block else budget
         number = 0
         for row in rows:
-            said = entry(key, number + 1, labels[row], texts[row])
-            (cost,) = measure([SEPARATOR + said if number else said])
+            text = entry(key, number + 1, labels[row], texts[row])
+            (cost,) = measure([SEPARATOR + text if number else text])
             if cost <= left:
                 left -= cost
                 number += 1
-                packed.append((query_id, number, *sources.row(row), key, said, cost))
+                packed.append((query_id, number, *sources.row(row), key, text, cost))
         if block:
             (cost,) = measure([SEPARATOR + block if number else block])
             blocks.append((query_id, None, *[None] * sources.width, key, block, cost))
@@ -90,29 +90,29 @@ def pack(
 
 
 def headers(labels: pl.Series, harmless: Callable[[pl.Series], list[str]]) -> list[str]:
-    """Labels as they stand in the headers of a context; ``harmless`` defuses texts."""
+    """Labels in the form of context headers; ``harmless`` defuses texts."""
     bare = [re.sub(r"^\[|\]$", "", label or "") for label in labels]
     return [header_label(f"[{one}]") for one in harmless(pl.Series(bare, dtype=pl.String))]
 
 
 def entry(key: str, number: int, label: str, text: str) -> str:
-    """A passage as it stands in the context, under its header."""
+    """A passage as a context entry, under its header."""
     return f"=== {key} {number} {label}\n{text}"
 
 
 def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int) -> pl.DataFrame:
-    """``CONTEXT``: the packed entries of each of ``queries`` as one text, empty where none fits."""
+    """``CONTEXT``: the packed entries of each of ``queries`` as one text, empty if none fits."""
     entries = packed["query_id", "boundary", "entry", "cost"].rows_by_key("query_id")
     rows = []
     for query_id in queries["query_id"].to_list():
         own = entries.get(query_id, [])
-        text = SEPARATOR.join(said for _, said, _ in own)
+        text = SEPARATOR.join(block for _, block, _ in own)
         rows.append((query_id, text, sum(c for *_, c in own), budget, own[-1][0] if own else None))
     return pl.DataFrame(rows, schema=CONTEXT, orient="row")
 
 
 def boundary(request: Sequence[str], contents: Sequence[str]) -> str:
-    """Twelve hexadecimal digits, made from ``request``, that occur in none of ``contents``."""
+    """Twelve hexadecimal digits, derived from ``request``, that occur in none of ``contents``."""
     tries = ("\0".join([str(attempt), *request]).encode() for attempt in itertools.count())
     keys = (hashlib.blake2b(one, digest_size=6).hexdigest() for one in tries)
     return next(key for key in keys if not any(key in content for content in contents))

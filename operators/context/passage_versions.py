@@ -1,8 +1,8 @@
-"""Several versions of one passage in one answer: the newest comes first, and labels mark each.
+"""Orders versions of one passage in an answer: the newest first, each marked in its label.
 
-Two results are versions of one passage if they are of one topic (``lineage_id``), stand under the
-same heading, and have different versions. Only such results change places, among themselves; every
-other result stays where it is.
+Two results are versions of one passage if they are of one topic (``lineage_id``), under the same
+heading, and of different versions. Only such results exchange ranks, among themselves; every
+other result keeps its rank.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ _ALWAYS = datetime.min.replace(tzinfo=UTC)
 
 
 def newest_first(results: pl.DataFrame) -> pl.DataFrame:
-    """``results`` (columns ``FUSED``) in reading order; ``rank`` is the place.
+    """``results`` (columns ``FUSED``) in reading order; ``rank`` is the position.
 
     Among versions of one passage, ``source_label`` marks the newest one here and the older ones.
     """

@@ -1,4 +1,4 @@
-"""A caller's question, checked and brought into one form."""
+"""Checks a caller's query and brings it into one form."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ LONGEST_VERSION = 100
 
 
 class EmptyQuery(CrosscorpusError, ValueError):
-    """A question without a word."""
+    """A query without a word."""
 
 
 def ask(
@@ -34,28 +34,28 @@ def ask(
     known_triggers: Sequence[str] = (),
     longest: int = LONGEST_TEXT,
 ) -> pl.DataFrame:
-    """One question as a frame of one row, ``QUERIES``, with query_id 0.
+    """One query as a frame of one row, ``QUERIES``, with query_id 0.
 
     Args:
-        query: the question, or several ways to put it. A text is cut to ``longest`` characters;
-            empty texts and repeats are left out. Here and in every filter, NUL and lone surrogates
+        query: the query, or several phrasings of it. A text is cut to ``longest`` characters;
+            empty texts and repeats are dropped. Here and in every filter, NUL and lone surrogates
             become U+FFFD, as in the stored texts.
-        trigger: what asks, a name or a mix of shares; None: nothing in particular.
+        trigger: a name or a mix of shares; None: no trigger.
         repos: the repositories that may be searched; None: every one, empty: none.
-        path_prefix: only paths that begin with it.
-        language, state: only passages that have it.
+        path_prefix: only paths with this prefix.
+        language, state: only passages with this value.
         pattern: only passages that match it, a regular expression of Postgres, where ``^`` and
             ``$`` are the ends of a line.
         symbol: only passages that define this name, such as ``Lock.release``.
-        as_of: only documents created before this moment; a naive moment is UTC.
+        as_of: only documents created before this time; a naive time is UTC.
         corpora: only these corpora; None: all.
-        versions: the versions to answer for, or a policy (``newest``, ``all``); None: those that
-            the question names, else the configured policy.
+        versions: the versions to search, or a policy (``newest``, ``all``); None: those that
+            the query names, else the configured policy.
 
     Raises:
         EmptyQuery: no text has a character other than white space.
         UnknownName: an unknown trigger.
-        CrosscorpusError: an empty version, or an ``as_of`` that no clock of UTC shows.
+        CrosscorpusError: an empty version, or an ``as_of`` outside the range of UTC.
     """
     given = [query] if isinstance(query, str) else query
     if not (isinstance(given, Sequence) and all(isinstance(text, str) for text in given)):
@@ -85,7 +85,7 @@ def ask(
 
 
 def asked_texts(given: Sequence[str], longest: int) -> list[str]:
-    """The texts of one question as they are searched, see :func:`ask`.
+    """The texts of one query in the form that is searched, see :func:`ask`.
 
     >>> asked_texts(["a question", " ", "a question", "more"], 8)
     ['a questi', 'more']
@@ -98,7 +98,7 @@ def in_utc(as_of: datetime) -> datetime:
     """``as_of`` in UTC; without a zone, it is UTC.
 
     Raises:
-        CrosscorpusError: in UTC it lies outside the years 1 to 9999.
+        CrosscorpusError: in UTC it is outside the years 1 to 9999.
     """
     try:
         return (as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)).astimezone(UTC)
@@ -109,7 +109,7 @@ def in_utc(as_of: datetime) -> datetime:
 
 
 def read_versions(versions: str | Sequence[str] | None) -> tuple[str | None, list[str] | None]:
-    """The policy and the list of versions that a caller asks for.
+    """The policy and the list of versions in a caller's ``versions``.
 
     >>> read_versions("all"), read_versions(["3.5.3"]), read_versions(None)
     (('all', None), ('pinned', ['3.5.3']), (None, None))
@@ -127,7 +127,7 @@ def read_versions(versions: str | Sequence[str] | None) -> tuple[str | None, lis
 
 
 def shortened(given: Sequence[str], longest: int) -> str | None:
-    """A sentence about the text that :func:`asked_texts` cuts off; None where it cuts nothing.
+    """A sentence about the text that :func:`asked_texts` cuts off; None if it cuts nothing.
 
     >>> shortened(["a question"], 5)
     'the question was cut to its first 5 of 10 characters'
@@ -142,7 +142,7 @@ def shortened(given: Sequence[str], longest: int) -> str | None:
 
 
 def query_texts(queries: pl.DataFrame) -> pl.DataFrame:
-    """One row a query text: query_id, text_no (its place in the question), text."""
+    """One row per query text: query_id, text_no (its position in the query), text."""
     rows = [
         (query_id, number, text)
         for query_id, texts in queries["query_id", "texts"].iter_rows()

@@ -1,8 +1,8 @@
 """The outcome of each search, and the notes about it.
 
-A search that failed or passed its deadline leaves an empty list and an outcome. So the others can
-answer, and the reader knows which did not. A corpus without a hit gets no note.
-The channels are ``vector`` and ``text``; ``chunks`` appears only where reading the chunks failed.
+A search that failed or timed out leaves an empty list and an outcome. So the others can answer, and
+the reader knows which search failed. A corpus without a hit gets no note.
+The channels are ``vector`` and ``text``; ``chunks`` appears only if reading the chunks failed.
 """
 
 import re
@@ -37,22 +37,22 @@ def outcome(
 
 
 def searched(corpus: str, channel: str, rows: int, elapsed_ms: float) -> pl.DataFrame:
-    """The outcome of a search that answered: ``ok``, or ``empty`` without a row."""
+    """The outcome of a search that succeeded: ``ok``, or ``empty`` without a row."""
     return outcome(corpus, channel, "ok" if rows else "empty", rows, elapsed_ms)
 
 
 def unsuccessful(corpus: str, channel: str, error: Exception, elapsed_ms: float) -> pl.DataFrame:
     """The outcome of a search that raised: ``timed_out`` for a TimeoutError, else ``failed``."""
     status = "timed_out" if isinstance(error, TimeoutError) else "failed"
-    said = str(error).strip() or type(error).__name__
-    return outcome(corpus, channel, status, 0, elapsed_ms, said)
+    message = str(error).strip() or type(error).__name__
+    return outcome(corpus, channel, status, 0, elapsed_ms, message)
 
 
 def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """All outcomes as one frame.
 
     Raises:
-        SearchError: there were searches, and no corpus gave an answer, not even an empty one.
+        SearchError: there were searches, and all of them failed.
     """
     everything = stacked(outcomes) if outcomes else empty(OUTCOMES)
     rows = everything.rows()
@@ -76,14 +76,14 @@ def notes(faults: Sequence[tuple[str, str]], queries: pl.DataFrame) -> pl.DataFr
     return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
 
 
-def options_read(queries: pl.DataFrame, said: Sequence[str]) -> pl.DataFrame:
-    """``NOTES``: for each query how the options of the question were read."""
-    rows = [(query_id, sentence) for query_id in queries["query_id"] for sentence in said]
+def options_read(queries: pl.DataFrame, sentences: Sequence[str]) -> pl.DataFrame:
+    """``NOTES``: for each query, how its options were read."""
+    rows = [(query_id, sentence) for query_id in queries["query_id"] for sentence in sentences]
     return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
 
 
 def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """``NOTES``: one line a query that names the corpora that it asks and that hold nothing."""
+    """``NOTES``: one line per query that names its corpora without documents."""
     absent = outcomes.filter(pl.col("status") == "absent")["corpus"].unique().sort().to_list()
     rows = []
     for query_id, asked in queries["query_id", "corpora"].iter_rows():
@@ -95,47 +95,47 @@ def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 def incomplete(
     held: Mapping[str, tuple[int, int, bool]], queries: pl.DataFrame, most: int
 ) -> pl.DataFrame:
-    """``NOTES``: what the corpora that a query asks lack yet, documents or vectors.
+    """``NOTES``: the missing documents or vectors of the corpora of each query.
 
-    ``held``: by corpus the chunks that wait for a vector, all chunks, and whether an ingestion has
-    not ended; over ``most`` chunks that wait are not counted.
+    ``held``: by corpus the chunks without a vector, all chunks, and whether an ingestion has
+    not ended; over ``most`` chunks without a vector are not counted.
     """
     rows = []
     for query_id, asked in queries["query_id", "corpora"].iter_rows():
-        found = {name: of for name, of in held.items() if asked is None or name in asked}
-        if begun := ", ".join(sorted(name for name, of in found.items() if of[2])):
-            said = f"{begun}: the last ingestion has not ended, so that documents may be missing"
-            rows.append((query_id, said))
-        waiting, chunks = (sum(of[place] for of in found.values()) for place in (0, 1))
+        searched_here = {name: of for name, of in held.items() if asked is None or name in asked}
+        if begun := ", ".join(sorted(name for name, of in searched_here.items() if of[2])):
+            note = f"{begun}: the last ingestion has not ended, so that documents may be missing"
+            rows.append((query_id, note))
+        waiting, chunks = (sum(of[place] for of in searched_here.values()) for place in (0, 1))
         if waiting:
             number = f"{waiting:,}" if waiting <= most else f"over {most:,}"
-            said = f"{number} of {chunks:,} chunks have no vector yet: only words find them"
-            rows.append((query_id, said))
+            note = f"{number} of {chunks:,} chunks have no vector yet: only words find them"
+            rows.append((query_id, note))
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 
 def faults(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
-    """A corpus and a sentence for each search that failed or came too late."""
+    """A corpus and a sentence for each search that failed or timed out."""
     columns = outcomes["corpus", "channel", "status", "elapsed_ms", "error"]
-    found = []
+    sentences = []
     for corpus, rows in columns.rows_by_key("corpus").items():
         bad = [row for row in rows if row[1] in _FAILED]
         is_read = all(row[0] != "chunks" for row in bad)
         good = [row[0] for row in rows if is_read and row[1] in ("ok", "empty")]
-        found += [(corpus, _sentence(corpus, good, *row)) for row in bad]
-    return found
+        sentences += [(corpus, _sentence(corpus, good, *row)) for row in bad]
+    return sentences
 
 
 def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
     """The status of each channel of each corpus."""
-    found: dict[str, dict[str, str]] = {}
+    statuses: dict[str, dict[str, str]] = {}
     for corpus, channel, status in outcomes["corpus", "channel", "status"].iter_rows():
-        found.setdefault(corpus, {})[channel] = status
-    return found
+        statuses.setdefault(corpus, {})[channel] = status
+    return statuses
 
 
 def answered_channels(outcomes: pl.DataFrame) -> list[str]:
-    """The searches of one corpus that gave an answer: vector, text."""
+    """The searches of one corpus that succeeded: vector, text."""
     rows = outcomes["channel", "status"].iter_rows()
     return [channel for channel, how in rows if channel != "chunks" and how in _ANSWERED]
 
@@ -145,6 +145,6 @@ def _sentence(
 ) -> str:
     what = "reading of its chunks" if channel == "chunks" else f"{channel} search"
     fault = f"timed out after {elapsed_ms / 1000:.2f} s" if status == "timed_out" else "failed"
-    said = f" ({error})" if error and status != "timed_out" else ""
+    detail = f" ({error})" if error and status != "timed_out" else ""
     rest = f"the results are of its {good[0]} search alone" if good else "it has no results here"
-    return f"{corpus}: the {what} {fault}{said}; {rest}"
+    return f"{corpus}: the {what} {fault}{detail}; {rest}"

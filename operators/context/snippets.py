@@ -1,4 +1,4 @@
-"""The part of a passage that a list of results shows: the lines that answer, as they stand."""
+"""The part of a passage in a list of results: the lines that match the query, unchanged."""
 
 from textwrap import dedent
 from typing import NamedTuple
@@ -9,21 +9,21 @@ LONGEST = 300
 """Characters of a snippet."""
 
 MOST_LINES = 5
-"""Lines of a snippet that are not blank."""
+"""Non-blank lines of a snippet."""
 
 
 class Snippet(NamedTuple):
-    """``text`` begins on the line ``line`` of its passage, counted from 0."""
+    """``text`` starts on the line ``line`` of its passage, counted from 0."""
 
     text: str
     line: int
 
 
 def snippet(text: str, asked: str) -> Snippet:
-    """The lines of ``text`` that have most of the words of ``asked``, the first ones of equals.
+    """The lines of ``text`` that have most of the words of ``asked``; of ties the first.
 
-    Blank lines are left out, and what all lines are indented by. Where something follows, the text
-    ends in an ellipsis. A long single line is shown from the beginning.
+    Blank lines and the common indentation are removed. If text follows, the snippet ends in an
+    ellipsis. A long single line is shown from the beginning.
 
     >>> snippet("#\\n" * 10 + "  def flush():\\n    go()\\n", "flush")
     Snippet(text='def flush():\\n  go()', line=10)

@@ -3,18 +3,18 @@
 - Fields: ``{path}:{start_line}-{end_line}`` takes the columns of ``READ_CHUNKS``, ``{file}`` (the
   last part of the path), ``{release}`` (the version as ``v3.5``), ``{short_title}`` (without ``PR
   #12`` before it, cut at a word), and any key of the chunk's metadata (``{pr_number}``); a list of
-  one item counts as the item. ``{doc_date}`` has no value where only the file system gives it: that
-  is the day of a copy. ``{anchor}`` in a label is with the headings that it stands under.
+  one item counts as the item. ``{doc_date}`` has no value if only the file system gives it: that
+  is the day of a copy. ``{anchor}`` in a label includes its parent headings.
 - Optional parts: ``{title}[[ ({doc_date}, {release})|| ({doc_date})]][[ > {anchor}]]``. A part in
-  double brackets vanishes when one of its fields has no value. ``||`` separates alternatives: the
-  first with all values is taken. Outside of brackets, a field without a value vanishes with the
+  double brackets is left out if one of its fields has no value. ``||`` separates alternatives: the
+  first with all values is taken. Outside of brackets, a field without a value is left out with the
   text before it.
-- Labels: the first field names the thing. Without a value there, the label is the title, the path
-  or the document_id.
+- Labels: the first field identifies the passage. If it has no value, the label is the title, the
+  path or the document_id.
 - Links: a link needs all of its fields up to a ``#``, because half a path is another page. An
   address that has a fragment keeps it. A key of the metadata is one segment of a path (its ``/``
-  becomes ``%2F``) unless its name ends with ``path``. A path that is left by a segment ``..``, or a
-  field in the host's place that is no part of a host's name, gives no link.
+  becomes ``%2F``) unless its name ends with ``path``. A path that a segment ``..`` leaves, or a
+  field in the host's position that is not a valid part of a host name, gives no link.
 """
 
 import json
@@ -36,10 +36,10 @@ SHORT = 72  # characters of a {short_title}
 FALLBACK = ("title", "path", "document_id")
 
 _COLUMNS = frozenset(READ_CHUNKS) - {"metadata", "embedding"}
-_OF_COPY = "mtime"  # the date_source of a date that no document bears
-_VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # no other version stands in a label
+_OF_COPY = "mtime"  # the date_source of a date that is not in the document
+_VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # a label has no other version
 _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
-_IN_HOST = re.compile(r"(?:[^/?#]*://)?[^/?#]*")  # text after which a URL's host goes on
+_IN_HOST = re.compile(r"(?:[^/?#]*://)?[^/?#]*")  # text after which a URL's host continues
 
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
 _FIELD = re.compile(r"\{([A-Za-z_][\w.-]*)\}")
@@ -58,14 +58,14 @@ class Field(NamedTuple):
 
 
 class Way(NamedTuple):
-    """Fields and the text after them, that stand or vanish together."""
+    """Fields and the text after them, which appear or are left out together."""
 
     fields: tuple[Field, ...]
     after: str = ""
 
 
 class Part(NamedTuple):
-    """Ways to say one thing, in the order of choice."""
+    """Alternatives, in order of choice."""
 
     ways: tuple[Way, ...]
     optional: bool = False
@@ -76,7 +76,7 @@ def parse(template: str) -> tuple[Part, ...]:
     """The parts of ``template``.
 
     Raises:
-        CrosscorpusError: braces or double brackets do not match, or a field has no proper name.
+        CrosscorpusError: braces or double brackets do not match, or a field has an invalid name.
     """
     parts: list[Part] = []
     for number, piece in enumerate(_OPTIONAL.split(template)):
@@ -105,13 +105,13 @@ def describe(
 ) -> tuple[pl.Series, pl.Series]:
     """The label and the link of each row of ``chunks`` (``READ_CHUNKS``).
 
-    With ``many_repos`` a label begins with its repository, unless the template names it:
+    With ``many_repos`` a label begins with its repository, unless the template has it:
     ``other/src/a.py``, ``other PR #12``.
 
     Returns:
         ``source_label``: ``[corpus: ...]`` on one line, plain text; a template ``[name: ...]``
         puts its own name there.
-        ``source_url``: null where there is no link or it is not safe.
+        ``source_url``: null if there is no link or it is not safe.
 
     Raises:
         CrosscorpusError: a template can't be read.
@@ -135,7 +135,7 @@ def describe(
 
 
 def label_names(corpora: Mapping[str, Any]) -> frozenset[str]:
-    """What the labels of corpora begin with, and their names; ``inputs`` have the templates."""
+    """The first words of the corpora's labels, and their names; ``inputs`` have the templates."""
     templates = (options["inputs"]["label"] for options in corpora.values())
     own = (whole[1] for whole in map(_WHOLE.fullmatch, templates) if whole)
     return frozenset([*corpora, *own])
@@ -153,7 +153,7 @@ def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
 
 
 def short_label(text: str) -> str:
-    """``text`` for a label: on one line, words cut out of its middle where it is long.
+    """``text`` for a label: on one line, shortened in the middle if it is long.
 
     >>> short_label("retry " * 40)[84:104]
     'retry retry…retry re'
@@ -169,7 +169,7 @@ def short_label(text: str) -> str:
 def _url(
     parts: tuple[Part, ...], row: Values, kept: Mapping[str, str | None], needed: list[str]
 ) -> str | None:
-    """A link; None where it lacks a field that it needs, or is not safe to follow."""
+    """A link; None if it lacks a field that it needs, or is not safe to follow."""
     if not row or any(row[name] is None for name in needed):
         return None
     quoted = {
@@ -181,11 +181,11 @@ def _url(
 
 @cache
 def _of_link(parts: tuple[Part, ...]) -> tuple[dict[str, str | None], list[str]]:
-    """The fields of a link, each with the characters that stay as they are, and those it needs.
+    """The fields of a link, each with the characters that are not escaped, and the needed fields.
 
-    All characters (None) stay in a field that is a whole URL. A key of the metadata that is no
-    path keeps no /; a field in the host's place neither, because no host has a %2F. A link needs
-    the fields before a # that are not in brackets.
+    All characters (None) are kept in a field that is a whole URL. A key of the metadata that is no
+    path keeps no /; neither does a field in the host's position, because no host has a %2F. A link
+    needs the fields before a # that are not in brackets.
     """
     kept: dict[str, str] = {}
     needed: list[str] = []
@@ -210,7 +210,7 @@ def _of_link(parts: tuple[Part, ...]) -> tuple[dict[str, str | None], list[str]]
 
 
 def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Values]:
-    """The fields ``names`` of each row as text; None where a row has none."""
+    """The fields ``names`` of each row as text; None if a row has none."""
     made = _MADE | (_MADE_FOR_LABELS if of_label else {})
     keys = {name for name in names if name not in made and name not in _COLUMNS}
     texts = chunks["metadata"].to_list() if keys or "anchor" in names else []
@@ -222,7 +222,7 @@ def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Val
         origin, make = made.get(name, (name, str))
         if origin not in chunks.columns:
             return [None] * chunks.height
-        if chunks[origin].dtype == UTC:  # by numpy: what Polars does to dates wakes threads
+        if chunks[origin].dtype == UTC:  # by numpy: Polars' date functions wake threads
             days = np.datetime_as_string(chunks[origin].to_numpy(), unit="D").tolist()
             values = [None if day == "NaT" else day for day in days]
         else:
@@ -230,11 +230,11 @@ def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Val
         if name == "doc_date":
             sources = chunks["date_source"]
             values = [None if s == _OF_COPY else v for v, s in zip(values, sources, strict=True)]
-        found = [None if v in (None, "") else make(v) or None for v in values]
+        values = [None if v in (None, "") else make(v) or None for v in values]
         if name == "anchor" and of_label:
             headings = (_text(read[text].get("heading_path")) for text in texts)
-            return [above or own for above, own in zip(headings, found, strict=True)]
-        return found
+            return [above or own for above, own in zip(headings, values, strict=True)]
+        return values
 
     columns = {name: column(name) for name in names}
     return [{name: columns[name][row] for name in names} for row in range(chunks.height)]
@@ -261,7 +261,7 @@ _MADE: dict[str, tuple[str, Callable[[str], str | None]]] = {
     "release": ("version", _release),
     "short_title": ("title", _short_title),
 }
-"""Fields that are made from a column."""
+"""Fields that are computed from a column."""
 
 _MADE_FOR_LABELS = {name: (name, _bare_version) for name in ("version", "last_version")}
 
@@ -276,7 +276,7 @@ def _text(value: Any) -> str | None:
 
 
 def _filled(parts: tuple[Part, ...], values: Values) -> str:
-    """The parts one after the other; each takes the first way whose fields all have a value."""
+    """The parts, concatenated; each takes the first alternative whose fields all have a value."""
     filled = ""
     for part in parts:
         for way in part.ways:

@@ -1,10 +1,10 @@
 """The number of tokens of a text, counted offline.
 
-``tiktoken`` counts as the models that read the context do. It needs the extra ``tokens`` and its
+``tiktoken`` counts like the models that read the context. It needs the extra ``tokens`` and its
 vocabulary on disk (``TIKTOKEN_CACHE_DIR``). Otherwise the embedding model's word-pieces count: a
-little more for prose and code. A word of over 100 characters, such as a checksum, is one
-word-piece, and up to two tokens for three characters; emoji in a row are one, and up to four
-tokens each: so they are counted.
+few more for prose and code. A word of over 100 characters, such as a checksum, is one word-piece
+but up to two tokens per three characters, and emoji in a row are one but up to four tokens each:
+these upper bounds are added.
 """
 
 import importlib
@@ -30,12 +30,12 @@ _PIECE = re.compile(
 
 
 def head(text: str, most: int) -> str:
-    """The beginning of ``text`` that has ``most`` tokens or fewer, counted without a vocabulary.
+    """The start of ``text`` with at most ``most`` tokens, estimated without a vocabulary.
 
     A byte that is not ASCII is one: no common tokenizer makes more of it. So are a digit, a sign,
-    and a word's first nine letters; then every two. A control character is three, as in JSON.
-    Four tokenizers (o200k, cl100k, Claude's of 2023, DeepSeek's) read fewer in code, prose, logs
-    and tables as JSON; up to a sixth more in base64, and half more in random words of few letters.
+    and a word's first nine letters together; then every two. A control character is three, as in
+    JSON. Four tokenizers (o200k, cl100k, Claude's of 2023, DeepSeek's) count fewer in code, prose,
+    logs and tables as JSON; up to a sixth more in base64, half more in random words of few letters.
     """
     encoded, end = text.encode(), 0
     for piece in _PIECE.finditer(encoded):
@@ -49,7 +49,7 @@ def head(text: str, most: int) -> str:
 def token_measure(
     word_pieces: Callable[[Sequence[str]], Sequence[int]], vocabulary: str = "o200k_base"
 ) -> Measure:
-    """How many tokens texts have: by ``vocabulary`` if it is on disk, else by ``word_pieces``."""
+    """Counts tokens of texts: by ``vocabulary`` if it is on disk, else by ``word_pieces``."""
     folder = os.environ.get("TIKTOKEN_CACHE_DIR")
     name = _FILES.get(vocabulary)
     if folder and name and (Path(folder) / name).is_file() and (exact := _tiktoken(vocabulary)):

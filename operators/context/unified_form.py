@@ -1,4 +1,4 @@
-"""The one form that every corpus takes before fusion."""
+"""The common form of all corpora before fusion."""
 
 import numpy as np
 import polars as pl
@@ -29,17 +29,17 @@ def unify(
     """``UNIFIED`` of one corpus.
 
     Args:
-        deduped: columns ``DEDUPED``; a row whose chunk is not in ``chunks`` is left out.
-        chunks: columns ``READ_CHUNKS``, one row a distinct chunk.
+        deduped: columns ``DEDUPED``; a row whose chunk is not in ``chunks`` is dropped.
+        chunks: columns ``READ_CHUNKS``, one row per distinct chunk.
         label: template of ``source_label``, see :mod:`operators.context.templates`.
         link: template of ``source_url``; None or empty: no links.
-        many_repos: the labels say the repository.
-        full_length_words: what a passage needs to count in full.
+        many_repos: the labels contain the repository.
+        full_length_words: the words of a passage that counts in full.
 
     Returns:
-        The rows of ``deduped`` in their order, with the texts, labels and links of the chunks;
+        The rows of ``deduped`` in order, with the texts, labels and links of the chunks;
         ``alternate_sources`` has the labels and links of the near-duplicates within the corpus. No
-        two chunks of a question have the same label.
+        two chunks of a query have the same label.
     """
     if not deduped.height or not chunks.height:
         return empty(UNIFIED)
@@ -61,17 +61,17 @@ def unify(
     of_query = np.concatenate([query_id, query_id[owner]]).tolist()
     plain = labels.to_list()
     distinct = tell_apart(of_query, [plain[n] for n in rows], ways_of(chunks, rows))
-    told = pl.Series("source_label", distinct, dtype=pl.String)
+    labels = pl.Series("source_label", distinct, dtype=pl.String)
     sources = take(frame_of(described[name] for name in ("chunk_id", "repo", "source_url")), place)
-    others = [*sources.get_columns(), told[len(row) :], _everywhere(corpus, len(place))]
-    found = frame_of(others, _SOURCE).to_struct("alternate_sources")
+    others = [*sources.get_columns(), labels[len(row) :], _everywhere(corpus, len(place))]
+    alternates = frame_of(others, _SOURCE).to_struct("alternate_sources")
     own = [
         *take(described, row).get_columns(),
-        told[: len(row)],
+        labels[: len(row)],
         _everywhere(corpus, deduped.height),
         *(deduped[name] for name in _OF_HIT),
         deduped["score"].alias("corpus_score"),
-        lists(found, owner, deduped.height),
+        lists(alternates, owner, deduped.height),
     ]
     return frame_of(own, UNIFIED)
 

@@ -1,7 +1,7 @@
-"""Passages that read whole: neighbouring hits are one, and a passage begins where its section does.
+"""Joins neighbouring hits into one passage, and starts passages where their section starts.
 
-Chunks are cut for searching. A reader needs the paragraph before the step, and a page in its order.
-The chunks of a document follow each other without a gap, so that neighbours make one text.
+Chunks are cut for searching. A reader needs the paragraph before the step, and a page in order.
+The chunks of a document have no gaps between them, so that neighbours make one text.
 """
 
 import re
@@ -24,12 +24,12 @@ class _Chunk(NamedTuple):
     anchor: str | None
     version: str | None
     text: str
-    signatures: str | None = None  # of what it begins in the middle of
+    signatures: str | None = None  # of enclosing definitions
 
 
 Document: TypeAlias = Mapping[int, _Chunk]
 Run: TypeAlias = tuple[int, int]
-"""Chunks that follow each other, by the ordinals of the first and the last."""
+"""Consecutive chunks, by the ordinals of the first and the last."""
 
 
 def whole_passages(
@@ -43,19 +43,19 @@ def whole_passages(
 ) -> pl.DataFrame:
     """``ordered`` (``FUSED``, by rank) with neighbouring hits of one document as one passage.
 
-    It stands at the place of the best of them, with that one's ids, all of their text, and their
-    lines in ``start_line``, ``end_line``, label and link. The first ``best`` hits of a question,
-    which any budget holds, are joined whatever they have; others to at most ``longest`` characters.
+    It has the rank and the ids of the best of them, all of their text, and their lines in
+    ``start_line``, ``end_line``, label and link. The first ``best`` hits of a query, which fit
+    any budget, are joined at any length; others to at most ``longest`` characters.
 
-    The first ``grown`` passages of a question grow to their section or definition, up to
-    ``longest_grown`` characters: they take in what comes before under the same heading, then what
-    comes after. The more a reader gets of each passage, the fewer there are. A passage that newer
-    versions lack does not grow: what stands around it is outdated.
+    The first ``grown`` passages of a query grow to their section or definition, up to
+    ``longest_grown`` characters: first backwards under the same heading, then forwards. The
+    longer the passages, the fewer fit a context. A passage that newer versions lack does not
+    grow: its surroundings are outdated.
 
-    A passage of code that begins in the middle of a definition has the signatures of what it stands
-    under above it, and a line ``...`` between them, if no better passage has them.
+    A passage of code that starts inside a definition has the signatures of the enclosing
+    definitions above it, and a line ``...`` between them, if no better passage has them.
 
-    ``around`` is ``SURROUNDINGS``. The column ``parts`` tells the chunks of each passage.
+    ``around`` is ``SURROUNDINGS``. The column ``parts`` contains the chunks of each passage.
     """
     ordered = by_rank(ordered)
     places: dict[tuple[str, int], tuple[tuple[str, str], int]] = {}
@@ -79,14 +79,14 @@ def whole_passages(
             inside = sorted(row for place, row in rows.items() if start <= place <= end)
             passages[inside[0]] = [documents[name][place] for place in range(start, end + 1)]
             gone.update(inside[1:])
-    return _told(ordered, passages, gone)
+    return _shown_passages(ordered, passages, gone)
 
 
 def _runs(document: Document, hits: Mapping[int, int], shown: set[int], longest: int) -> list[Run]:
-    """The passages of a document, no chunk in two.
+    """The passages of a document; no chunk is in two.
 
-    ``hits``: the ordinals of its hits, the best first, each with the characters up to which it may
-    grow to its section; 0: it does not. ``shown``: those that are shown in any case.
+    ``hits``: the ordinals of its hits, the best first, each with the maximum length of its
+    growth to its section; 0: none. ``shown``: the hits that are shown in any case.
     """
     runs: list[Run] = []
     taken: set[int] = set()
@@ -109,7 +109,7 @@ def _runs(document: Document, hits: Mapping[int, int], shown: set[int], longest:
 def _next(
     document: Document, hits: Mapping[int, int], taken: set[int], run: Run, of_section: bool
 ) -> int | None:
-    """The chunk beside a run that it takes in next: of its section first, there a hit first."""
+    """The next chunk that a run takes in: of its section first, and there a hit first."""
     first, last = run
     sides = [(first - 1, first), (last + 1, last)]
     free = [
@@ -117,7 +117,7 @@ def _next(
         for near, edge in sides
         if near in document
         and near not in taken
-        and document[near].version == document[edge].version  # the label tells one
+        and document[near].version == document[edge].version  # the label contains it
     ]
     own = [near for near, edge in free if _goes_on(document[near], document[edge])]
     of_hits = [near for near in own if near in hits]
@@ -126,18 +126,18 @@ def _next(
 
 
 def _goes_on(one: _Chunk, two: _Chunk) -> bool:
-    """Whether ``two`` is of the section or the definition that ``one`` is of."""
+    """Whether ``two`` is in the same section or definition as ``one``."""
     return one.anchor == two.anchor and (one.anchor is not None or one.start is not None)
 
 
-def _told(
+def _shown_passages(
     ordered: pl.DataFrame, passages: Mapping[int, Sequence[_Chunk]], gone: set[int]
 ) -> pl.DataFrame:
     columns = ("text", "start_line", "end_line", "source_label", "source_url")
     values: dict[str, list[Any]] = {name: ordered[name].to_list() for name in columns}
     parts = [[chunk_id] for chunk_id in ordered["chunk_id"].to_list()]
-    # the lines that a question has of a document so far
-    told: dict[tuple[int, str], set[str]] = defaultdict(set)
+    # the lines of a document that a query has so far
+    lines_seen: dict[tuple[int, str], set[str]] = defaultdict(set)
     of = list(zip(ordered["query_id"], ordered["document_id"], strict=True))
     for row, chunks in sorted(passages.items()):
         if len(chunks) > 1:
@@ -149,9 +149,9 @@ def _told(
             for name in ("source_label", "source_url"):
                 values[name][row] = with_lines(values[name][row], old, new)
         above = chunks[0].signatures
-        if above and not told[of[row]].issuperset(above.split("\n")):
+        if above and not lines_seen[of[row]].issuperset(above.split("\n")):
             values["text"][row] = f"{above}\n...\n{values['text'][row]}"
-        told[of[row]].update(values["text"][row].split("\n"))
+        lines_seen[of[row]].update(values["text"][row].split("\n"))
     whole = replaced(
         ordered,
         *(pl.Series(name, of, ordered.schema[name]) for name, of in values.items()),
@@ -167,13 +167,13 @@ def _text(parts: Sequence[str]) -> str:
 
 
 def with_lines(
-    said: str | None, old: tuple[int | None, int | None], new: tuple[int | None, int | None]
+    text: str | None, old: tuple[int | None, int | None], new: tuple[int | None, int | None]
 ) -> str | None:
-    """A label or a link with other lines, where it has lines.
+    """A label or a link with its lines replaced, if it has lines.
 
     >>> with_lines("[code: a.py:5-9]", (5, 9), (1, 12)), with_lines("x#L5-L9", (5, 9), (1, 12))
     ('[code: a.py:1-12]', 'x#L1-L12')
     """
-    if said is None or None in (*old, *new):
-        return said
-    return re.sub(rf"(?<=[:L ]){old[0]}-(L?){old[1]}(?!\d)", rf"{new[0]}-\g<1>{new[1]}", said)
+    if text is None or None in (*old, *new):
+        return text
+    return re.sub(rf"(?<=[:L ]){old[0]}-(L?){old[1]}(?!\d)", rf"{new[0]}-\g<1>{new[1]}", text)

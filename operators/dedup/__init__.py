@@ -1,1 +1,1 @@
-"""Rules that collapse near-duplicates: of each group one representative stays."""
+"""Near-duplicate removal: one representative of each group stays."""

@@ -1,8 +1,8 @@
-"""The near-duplicates across corpora, after fusion: the best-ranked stays, whatever its source.
+"""Near-duplicates across corpora, after fusion: the best-ranked stays, from whatever corpus.
 
 Documents of one change (:mod:`operators.dedup.changes`) are joined first. Every rule takes ``hits``
-(``FUSED``) and returns ``FUSED``, ranked again. A hit that stays carries the labels and links of
-those that it represents (:func:`operators.dedup.representatives.absorb`).
+(``FUSED``) and returns ``FUSED``, ranked again. A hit that stays has the labels and links of
+the hits that it represents (:func:`operators.dedup.representatives.absorb`).
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def jaccard(
 ) -> pl.DataFrame:
     """``hits`` without those whose Jaccard index with a better one reaches ``threshold``.
 
-    ``known`` are token sets that were made before; other texts are hashed here.
+    ``known`` are existing token sets; other texts are hashed here.
     """
     hits, query_id = _one_place_a_change(hits)
     sets, number = of_hits(hits, known, index_tokens)
@@ -41,7 +41,7 @@ def jaccard(
 def cosine(
     hits: pl.DataFrame, chunks: Sequence[pl.DataFrame], *, threshold: float = 0.95
 ) -> pl.DataFrame:
-    """``hits`` without those whose cosine with a better one elsewhere reaches ``threshold``.
+    """``hits`` without those with a cosine >= ``threshold`` to a better one in another document.
 
     ``chunks`` are frames of ``CHUNKS`` that have the hits' embeddings.
     """
@@ -59,7 +59,7 @@ def guarded(
     cosine_threshold: float = 0.95,
     twins: bool = True,
 ) -> pl.DataFrame:
-    """``hits`` without those that say what a better one says, by :mod:`operators.dedup.guarded`.
+    """``hits`` without near-duplicates of better ones, by :mod:`operators.dedup.guarded`.
 
     ``known`` are similarity indexes of the hits' chunks; of other hits only the texts are compared.
     With ``twins`` also without the worse form of code that is sync and async
@@ -75,10 +75,10 @@ def guarded(
 def newest(
     hits: pl.DataFrame, chunks: Sequence[pl.DataFrame], *, threshold: float = 0.95
 ) -> pl.DataFrame:
-    """``hits`` without those that a later document repeats, by :mod:`operators.dedup.newest`.
+    """``hits`` without near-duplicates of later documents, by :mod:`operators.dedup.newest`.
 
-    The others keep their places. The rule may come before reranking or after it, because no rank
-    decides what stays.
+    The others keep their ranks. The rule may come before reranking or after it, because it does
+    not depend on ranks.
     """
     hits, query_id = _one_place_a_change(hits)
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
@@ -119,16 +119,16 @@ def _unique(hits: pl.DataFrame, representative: Integers) -> pl.DataFrame:
 
 def _vectors(chunk_id: Integers, chunks: Sequence[pl.DataFrame]) -> tuple[Floats, Integers]:
     """The unit vectors of these chunks, and each one's row; a chunk without one has zeros."""
-    found = [
+    parts = [
         frame["chunk_id", "embedding"][index(np.flatnonzero(there))]
         for frame in chunks
         if (there := np.isin(frame["chunk_id"].to_numpy(), chunk_id)).any()
     ]
-    if not found:
+    if not parts:
         return np.zeros((1, 0)), np.full(len(chunk_id), -1)
-    if len({frame.schema["embedding"] for frame in found}) > 1:
-        found = [f.with_columns(pl.col("embedding").cast(pl.List(pl.Float32))) for f in found]
-    known = pl.concat(found)
+    if len({frame.schema["embedding"] for frame in parts}) > 1:
+        parts = [f.with_columns(pl.col("embedding").cast(pl.List(pl.Float32))) for f in parts]
+    known = pl.concat(parts)
     vectors = unit_vectors(known["embedding"])
     number = positions(known["chunk_id"].to_numpy(), chunk_id)
     return np.concatenate([vectors, np.zeros((1, vectors.shape[1]))]), number

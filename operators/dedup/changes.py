@@ -1,8 +1,8 @@
-"""A commit, its pull request and the issue that they close are one change: one place of an answer.
+"""Treats a commit, its pull request and the issue that they close as one change: one result.
 
-The best ranked stays and carries the others. Only the first passage of each counts: the commit's
+The best ranked stays and represents the others. Only the first passage of each counts: the commit's
 message, the request's title and description, the issue's opening. A thread, a review, a later
-comment, a diff and another commit keep their own places: a place has one document of each kind.
+comment, a diff and another commit are separate results: a change has one document of each kind.
 """
 
 import re
@@ -27,7 +27,7 @@ def change_representatives(hits: pl.DataFrame) -> Integers:
     Args:
         hits: columns ``FUSED``, sorted by query and rank.
     """
-    found: dict[tuple[object, ...], list[dict[str, int]]] = {}  # a name -> changes: kind -> row
+    known: dict[tuple[object, ...], list[dict[str, int]]] = {}  # a name -> changes: kind -> row
     columns = hits.select("query_id", "repo", "document_id", "text")
     first = hits["start_line"].eq(1).fill_null(value=False)
     representative = np.arange(hits.height)
@@ -35,11 +35,11 @@ def change_representatives(hits: pl.DataFrame) -> Integers:
         for row in np.flatnonzero((first & (hits["corpus"] == corpus)).to_numpy()).tolist():
             query_id, repo, document_id, text = columns.row(row)
             named = [(query_id, repo.lower(), *name) for name in _names(kind, document_id, text)]
-            near = [change for name in named for change in found.get(name, ())]
+            near = [change for name in named for change in known.get(name, ())]
             change = next((one for one in near if kind not in one), {})
             change[kind] = row
             for name in named:
-                found.setdefault(name, []).append(change)
+                known.setdefault(name, []).append(change)
             representative[list(change.values())] = min(change.values())
     return representative
 

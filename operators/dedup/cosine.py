@@ -1,7 +1,7 @@
-"""Near-duplicates by meaning: the cosine of two chunks' embeddings, in different documents only.
+"""Near-duplicates by vector: the cosine of two chunks' embeddings, in different documents only.
 
-Two neighbouring chunks of one document are often alike, and both are wanted. A vector that is
-missing, zero or not finite is near nothing, not even itself.
+Two neighbouring chunks of one document are often similar, and both are wanted. A vector that is
+missing, zero or not finite is similar to nothing, not even to itself.
 """
 
 from collections.abc import Iterator
@@ -13,19 +13,19 @@ import polars as pl
 from operators.arrays.segments import Column, Floats, Integers, starts
 from operators.dedup.representatives import check_threshold
 
-# One product of unit vectors is so small that numpy's library wakes no second thread for it: on a
+# One product of unit vectors is small enough that numpy's library uses no second thread: on a
 # busy machine the wait for that thread takes a thousand times as long as the product.
 _ROWS, _MULTIPLICATIONS = 16, 250_000
-ROUNDING = 1e-12  # of a product of unit vectors: two equal ones may have a cosine below 1
+ROUNDING = 1e-12  # tolerance: the cosine of two equal unit vectors may be below 1
 
 
 def cosine_representatives(
     query_id: Column, number: Integers, vectors: Floats, document: Integers, *, threshold: float
 ) -> Integers:
-    """For each row the row that represents it: itself, or the best that it nearly repeats.
+    """For each row the row that represents it: itself, or the best of its near-duplicates.
 
-    Rows of one ``document`` (a number a row) are no duplicates. ``vectors`` are unit vectors, as
-    :func:`unit_vectors` gives them.
+    Rows of one ``document`` (a number per row) are no duplicates. ``vectors`` are unit vectors, as
+    :func:`unit_vectors` returns them.
 
     Raises:
         ValueError: the threshold is out of range.
@@ -34,9 +34,9 @@ def cosine_representatives(
     representative = np.arange(len(query_id))
     for row, near in near_and_better(query_id, number, vectors, threshold):
         stays = representative[near] == near
-        found = near[stays & (document[near] != document[row])]
-        if len(found):
-            representative[row] = found[0]
+        better = near[stays & (document[near] != document[row])]
+        if len(better):
+            representative[row] = better[0]
     return representative
 
 
@@ -57,9 +57,9 @@ def near_and_better(
 
 
 def unit_vectors(embeddings: pl.Series) -> Floats:
-    """The embeddings scaled to length 1, in float64, one a row.
+    """The embeddings scaled to length 1, in float64, one per row.
 
-    A row that is null, zero, not finite or of another length than most is all zeros.
+    A row that is null, zero, not finite or of an unusual length is all zeros.
     """
     if not len(embeddings):
         return np.zeros((0, 0))
@@ -75,7 +75,7 @@ def unit_vectors(embeddings: pl.Series) -> Floats:
 
 
 def _usual(embeddings: pl.Series) -> Floats:
-    """A matrix of the embeddings that are as long as most; zeros for the others."""
+    """A matrix of the embeddings of the most common length; zeros for the others."""
     sizes = embeddings.list.len().fill_null(0).to_numpy()
     usual = int(np.bincount(sizes[sizes > 0]).argmax()) if sizes.any() else 0
     vectors = np.zeros((len(sizes), usual))

@@ -1,4 +1,4 @@
-"""Near-duplicates that say the same thing: a passage with one changed number says another.
+"""Near-duplicates with the same content: a passage with one changed number is not a duplicate.
 
 A paragraph with one number or one negation changed stays above cosine 0.95 and Jaccard 0.90. So two
 chunks are near-duplicates only if their texts are equal after white-space folding, or if cosine and
@@ -18,7 +18,7 @@ from operators.dedup.representatives import check_threshold
 from operators.dedup.similarity_index import SimilarityIndex
 
 _MANY_A_ROW = 32
-"""Shared parts a row from which on the guards of all rows cost less than the pairs they exclude."""
+"""Shared parts per row above which the guards of all rows cost less than the pairs they exclude."""
 
 _NEGATIONS = """not no never none neither nor nothing nobody nowhere without cannot except unless
                 false disabled"""
@@ -28,7 +28,7 @@ _NUMBERS = """zero one two three four five six seven eight nine ten eleven twelv
               fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy
               eighty ninety hundred thousand million billion half twice first second third"""
 _GUARDED = frozenset(f"{_NEGATIONS} {_MODALS} {_NUMBERS}".split())
-# a word, with the signs that hold an identifier, a version or a path together
+# a word, with the characters that join an identifier, a version or a path
 _WORD = re.compile(r"[+\-<>=!]*\w+(?:(?:[.:/@$#\-]|->|::|['’])\w+)*|[<>=!]=|[<>]")
 _PLAIN = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")  # prose: lower case, capitalised or all capitals
 
@@ -40,7 +40,7 @@ def guarded_representatives(
     jaccard_threshold: float,
     cosine_threshold: float,
 ) -> Integers:
-    """For each row the row that represents it: itself, or the best that says the same.
+    """For each row the row that represents it: itself, or the best near-duplicate with its guards.
 
     Raises:
         ValueError: a threshold is out of range.
@@ -58,8 +58,8 @@ def guarded_representatives(
 
     group = query_id
     if finder.shared_parts(query_id) > _MANY_A_ROW * len(entry):
-        # Rows with other guards say another thing. So they are in other groups, which costs less
-        # than to compare all that are alike.
+        # Rows with other guards differ in content. They are in other groups, which costs less
+        # than comparing all similar rows.
         known = dict[tuple[int, tuple[str, ...]], int]()
         keys = zip(query_id.tolist(), map(guards_of, entry), strict=True)
         group = np.array([known.setdefault(key, len(known)) for key in keys])
@@ -67,7 +67,7 @@ def guarded_representatives(
 
 
 def guards(text: str) -> tuple[str, ...]:
-    """The words of ``text`` that a near-duplicate must have too, in their order.
+    """The words of ``text`` that a near-duplicate must also have, in order.
 
     >>> guards("The limit must not exceed 30 MB; see max_size or HTTPServer.")
     ('must', 'not', '30', 'max_size', 'HTTPServer')

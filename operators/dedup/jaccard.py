@@ -1,4 +1,4 @@
-"""Near-duplicates by their tokens: common tokens over all tokens, the Jaccard index of two sets.
+"""Near-duplicates by tokens: common tokens over all tokens, the Jaccard index of two sets.
 
 All pairs of n chunks are n**2 / 2 comparisons of microseconds each. Here only the pairs that share
 a part (:mod:`operators.dedup.partition_join`) are compared, exactly, so that the time grows with n.
@@ -36,7 +36,7 @@ _ODD = [np.uint64(n) for n in (0x9FB21C651E98DF25, 0xA0761D6478BD642F)]
 def jaccard_representatives(
     query_id: Column, number: Integers, sets: Sequence[TokenIndex], *, threshold: float
 ) -> Integers:
-    """For each row the row that represents it: itself, or the best that it nearly repeats.
+    """For each row the row that represents it: itself, or the best of its near-duplicates.
 
     ``number`` counts through all of ``sets``. Two empty sets are equal; an empty one equals nothing
     else.
@@ -48,13 +48,13 @@ def jaccard_representatives(
     first = finder.first_of_equal(query_id)
     rows = np.flatnonzero(first == np.arange(len(first)))
     representative = finder.representatives(query_id, rows)
-    return representative[first]  # what equals a dropped chunk belongs where that one does
+    return representative[first]  # duplicates of a dropped chunk go with it
 
 
 class Finder:
     """Finds the rows of one group whose sets have a Jaccard index of at least ``threshold``.
 
-    A group is a query, or some of its rows. ``group`` has one number a row of ``number``.
+    A group is a query, or some of its rows. ``group`` has one number per row of ``number``.
     """
 
     def __init__(self, number: Integers, sets: Sequence[TokenIndex], threshold: float) -> None:
@@ -78,7 +78,7 @@ class Finder:
         return first
 
     def shared_parts(self, group: Column) -> int:
-        """How often two rows of one group share a part: what it costs to find them all."""
+        """How often two rows of one group share a part: the cost of finding them all."""
         key, _ = self._parts(group, np.arange(len(self.number)))
         rows = lengths(starts(key), len(key))
         return int((rows * (rows - 1) // 2).sum())
@@ -86,12 +86,12 @@ class Finder:
     def representatives(
         self, group: Column, rows: Integers, same: Same = lambda best, row: True
     ) -> Integers:
-        """For each row the best of ``rows`` of its group that it nearly repeats; else itself.
+        """For each row the best near-duplicate in ``rows`` of its group; else itself.
 
         Args:
-            group: the rows of a group need not stand together.
+            group: the rows of a group need not be adjacent.
             rows: the numbers of the rows that are compared, ascending.
-            same: whether of two rows, by number, the second may go for the first.
+            same: whether the first of two rows, by number, may represent the second.
         """
         representative = np.arange(len(self.number))
         if not len(rows):
@@ -107,7 +107,7 @@ class Finder:
                     gone[row] = best
             representative[list(gone)] = list(gone.values())
 
-        # What repeats a row that stays goes before the rest of its block is compared with itself,
+        # A row that repeats a representative is dropped before the rest of its block is compared,
         # so that a list of near-duplicates costs no comparison of all pairs.
         for number_of_block in range(int(block.max(initial=0)) + 1):
             active = (block <= number_of_block) & (representative[rows] == rows)
@@ -122,8 +122,8 @@ class Finder:
     def _pairs(self, group: Column, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
         """The pairs (better, worse) of ``rows`` that reach the threshold.
 
-        They come by the worse row, then by the better one. The flags say whether a row may be the
-        better or the worse one of a pair.
+        They are sorted by the worse row, then by the better one. The flags say whether a row may be
+        the better or the worse one of a pair.
         """
         better, worse = self._candidates(group, rows, may_better, may_worse)
         high = self._compare(self.number[better], self.number[worse])
@@ -149,7 +149,7 @@ class Finder:
     ) -> Pairs:
         """Pairs of rows of one group that share a part, each pair once."""
         key, owner = self._parts(group, rows)
-        found = []
+        pairs = []
         at = np.flatnonzero(key[1:] == key[:-1])
         for step in range(1, len(key)):
             if step > 1:
@@ -159,10 +159,10 @@ class Finder:
                 break
             one, two = owner[at], owner[at + step]
             some = (one != two) & may_better[one] & may_worse[two]
-            found.append(two[some] * len(rows) + one[some])
-        if not found:
+            pairs.append(two[some] * len(rows) + one[some])
+        if not pairs:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        pair = np.unique(np.concatenate(found))
+        pair = np.unique(np.concatenate(pairs))
         better, worse = rows[pair % len(rows)], rows[pair // len(rows)]
         same = group[better] == group[worse]
         return better[same], worse[same]

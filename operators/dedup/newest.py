@@ -1,11 +1,11 @@
-"""The plain rule for versions: of near-duplicates in different files the latest stays.
+"""A simple rule for versions: of near-duplicates in different files the latest stays.
 
-Near is a cosine of at least 0.95, which a changed number does not lower: this rule hides news, and
-the version that somebody asked for. It is here for comparison and is no default: ``guarded`` and
-the versions of a topic keep both.
+The threshold is a cosine of at least 0.95, and a changed number stays above it: the rule hides
+changes, and a version that a query names. It is here for comparison and is no default: ``guarded``
+and the versions of a topic keep both.
 
-The rule takes chunks from the latest date on. So their order does not decide which of them stay,
-and a chunk that goes removes no other.
+The rule takes chunks from the latest date on. So the input order does not decide which of them
+stay, and a dropped chunk removes no other.
 """
 
 import numpy as np
@@ -17,16 +17,16 @@ from operators.dedup.cosine import cosine_representatives, unit_vectors
 
 
 def deduplicate_near_duplicates(chunks: pl.DataFrame, threshold: float = 0.95) -> pl.DataFrame:
-    """``chunks`` without those that a chunk of another file and a later date nearly repeats.
+    """``chunks`` without near-duplicates of chunks in another file with a later date.
 
     Args:
         chunks: columns ``chunk_id``, ``corpus``, ``repo``, ``document_id``, ``doc_date`` (null: the
-            oldest) and ``embedding``, any others too. Of one date the smaller chunk_id stays.
-        threshold: the cosine from which on two chunks are near-duplicates, above 0 and at most 1. A
-            vector that is missing, zero or not finite is near nothing.
+            oldest) and ``embedding``, any others too. Of equal dates the smaller chunk_id stays.
+        threshold: the minimum cosine of two near-duplicates, above 0 and at most 1. A vector that
+            is missing, zero or not finite is similar to nothing.
 
     Returns:
-        The rows that stay, in the order they came.
+        The rows that stay, in input order.
 
     Raises:
         ValueError: the threshold is out of range.
@@ -57,10 +57,10 @@ def newest_representatives(
     """
     date = rows["doc_date"].cast(pl.Int64).cast(pl.Float64).fill_null(-np.inf).to_numpy()
     order = np.lexsort((rows["chunk_id"].to_numpy(), -date, query_id))
-    found = cosine_representatives(
+    chosen = cosine_representatives(
         query_id[order], number[order], vectors, documents(rows)[order], threshold=threshold
     )
-    return order[found][inverse(order)]
+    return order[chosen][inverse(order)]
 
 
 def documents(rows: pl.DataFrame) -> Integers:

@@ -1,8 +1,8 @@
-"""Finds similar sets without comparing all pairs, by the parts that they have in common.
+"""Finds similar sets without comparing all pairs, by their common parts.
 
-Two sets of a Jaccard index of 0.9 differ in few tokens. Both are split by the tokens' values into
-more parts than these: then at least one part is the same in both. So only sets that share a part
-are compared. Other sets hardly ever share one, however much their vocabulary overlaps.
+Two sets with a Jaccard index of 0.9 differ in few tokens. Both are split by token values into
+more parts than that number: then at least one part is the same in both. So only sets that share a
+part are compared. Other sets hardly ever share one, however much their vocabulary overlaps.
 (Arasu, Ganti and Kaushik, "Efficient exact set-similarity joins", VLDB 2006.)
 
 Sets of 2**(n-1) to 2**n - 1 tokens are on level n and split alike. A set that may be similar
@@ -25,7 +25,7 @@ _UPPER, _BITS = np.uint64(23), np.uint64(32)  # the upper 32 of a token's 55 bit
 
 @dataclass(frozen=True)
 class Parts:
-    """The begin of each set's parts in ``keys``, a hash of each part, and one of the ``whole``."""
+    """The start of each set's parts in ``keys``, a hash of each part, and one of the ``whole``."""
 
     begins: Integers
     keys: Words
@@ -54,7 +54,7 @@ def parts_of(sets: TokenIndex, threshold: float) -> Parts:
 def _splits(sizes: Integers, threshold: float) -> tuple[Integers, Integers]:
     """Set numbers and levels, set by set: its own level and the higher ones that it needs."""
     low = np.frexp(np.maximum(sizes, 1))[1].astype(np.int64)
-    largest = np.floor(sizes / threshold + 1e-9)  # what still may have the index with this set
+    largest = np.floor(sizes / threshold + 1e-9)  # larger sets can't have the index
     high = np.maximum(np.frexp(np.maximum(largest, 1))[1], low)
     count = high - low + 1
     return np.repeat(np.arange(len(sizes)), count), ranges(low, count)
@@ -90,5 +90,5 @@ def ranges(begins: Integers, counts: Integers) -> Integers:
     """
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    found: NDArray[np.int64] = np.arange(total) + np.repeat(begins - (ends - counts), counts)
-    return found
+    numbers: NDArray[np.int64] = np.arange(total) + np.repeat(begins - (ends - counts), counts)
+    return numbers

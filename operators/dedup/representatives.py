@@ -1,9 +1,9 @@
 """A list without its near-duplicates.
 
-Every rule of this package gives ``representative``: for each row the row that stands for it, itself
-if it stays. It takes ``query_id``, the query of each row (rows are sorted by query and rank), and
-``number``, each row's entry in the vectors, sets or index that it compares. No row is lost: its
-representative names it.
+Every rule of this package returns ``representative``: for each row the row that represents it,
+itself if it stays. It takes ``query_id``, the query of each row (rows are sorted by query and
+rank), and ``number``, each row's entry in the vectors, sets or index that it compares. No row is
+lost: its representative names it.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from operators.frames import DEDUPED, empty
 
 
 def check_threshold(measure: str, threshold: float) -> None:
-    """Raise ValueError unless ``threshold`` is a limit that makes sense for ``measure``."""
+    """Raise ValueError unless ``threshold`` is valid for ``measure``."""
     if not 0 < threshold <= 1:
         raise ValueError(f"a {measure} threshold must be above 0 and at most 1, got {threshold}")
 
@@ -39,15 +39,15 @@ def drop_duplicates(merged: pl.DataFrame, representative: Integers) -> pl.DataFr
 def absorb(hits: pl.DataFrame, representative: Integers) -> pl.DataFrame:
     """The rows of ``hits`` (``FUSED``) that represent themselves.
 
-    Each carries in ``alternate_sources`` where its duplicates were found. Order and ``rank`` stay
-    as they are.
+    Each has the sources of its duplicates in ``alternate_sources``. Order and ``rank`` are
+    unchanged.
     """
     kept, gone, owner = _split(representative)
     return with_alternates(hits, kept, gone, owner) if len(gone) else hits
 
 
 def _split(representative: Integers) -> tuple[Integers, Integers, Integers]:
-    """The rows that stay; the rows that go, by owner; and the new row of each one's owner."""
+    """The rows that stay; the rows that are dropped, by owner; and each owner's new row."""
     stays = representative == np.arange(len(representative))
     kept, gone = np.flatnonzero(stays), np.flatnonzero(~stays)
     owner = (np.cumsum(stays) - 1)[representative[gone]]

@@ -1,4 +1,4 @@
-"""The texts, unit vectors and token sets that decide whether a chunk nearly repeats another.
+"""The texts, unit vectors and token sets that decide whether two chunks are near-duplicates.
 
 A corpus's index is made once, for the near-duplicates within the corpus and across corpora.
 """
@@ -16,7 +16,7 @@ from operators.dedup.token_index import TokenIndex, index_tokens
 
 @dataclass(frozen=True)
 class SimilarityIndex:
-    """One entry a chunk."""
+    """One entry per chunk."""
 
     chunk_id: Integers
     text: list[str]  # each run of white space as one space; null is empty
@@ -36,9 +36,9 @@ def index_similarity(chunks: pl.DataFrame) -> SimilarityIndex:
 
 
 def joined(indexes: Sequence[SimilarityIndex]) -> SimilarityIndex:
-    """The entries of all ``indexes``, one index after the other.
+    """The entries of all ``indexes``, concatenated.
 
-    Vectors of another length than most have no meaning beside the others: they become zeros.
+    Vectors of an unusual length can't be compared with the others: they become zeros.
     """
     if len(indexes) == 1:
         return indexes[0]

@@ -1,7 +1,7 @@
-"""The set of a text's tokens, as numbers, by which texts are compared.
+"""The set of a text's tokens, as numbers, for comparing texts.
 
-A token is what ``text.lower().split()`` gives, as 55 bits of a hash: two different tokens of a pair
-of chunks meet by chance once in 10**12 pairs. The bytes of many texts are split and hashed at once:
+A token is an element of ``text.lower().split()``, as 55 bits of a hash: two different tokens of a
+pair of chunks collide once in 10**12 pairs. The bytes of many texts are split and hashed at once:
 3 us a chunk of 120 words, where Python's own sets of strings take 25.
 """
 
@@ -36,12 +36,12 @@ class TokenIndex:
     """The token sets of chunks."""
 
     chunk_id: Integers  # one a set, in the order of the sets
-    begins: Integers  # where each set begins in ``tokens``, and where the last one ends
+    begins: Integers  # the start of each set in ``tokens``, and the end of the last one
     tokens: Words  # the hashed tokens of all sets; each set distinct and ascending
 
     @property
     def sizes(self) -> Integers:
-        """How many distinct tokens each set has."""
+        """The number of distinct tokens of each set."""
         return self.begins[1:] - self.begins[:-1]
 
 
@@ -56,9 +56,9 @@ def hash_sets(texts: Sequence[str | None]) -> tuple[Integers, Words]:
     sizes, tokens = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
     for first in range(0, len(texts), _BLOCK):
         block = [_encoded(text) for text in texts[first : first + _BLOCK]]
-        count, found = _hash_block(block)
+        count, hashes = _hash_block(block)
         sizes.append(count)
-        tokens.append(found)
+        tokens.append(hashes)
     return offsets(np.concatenate(sizes)), np.concatenate(tokens)
 
 
@@ -70,7 +70,7 @@ def _encoded(text: str | None) -> bytes:
 
 
 def _hash_block(block: list[bytes]) -> tuple[Integers, Words]:
-    """How many distinct tokens each text has, and the tokens of one text after the other."""
+    """The number of distinct tokens of each text, and the tokens of all texts, concatenated."""
     data = b" ".join([b"", *block, b""]).translate(_FOLD)
     spaces = np.flatnonzero(np.frombuffer(data, np.uint8) == 32)
     start = spaces[:-1] + 1
@@ -90,7 +90,7 @@ def _hash_block(block: list[bytes]) -> tuple[Integers, Words]:
 
 
 def _hash_tokens(data: bytes, start: Integers, length: Integers) -> Words:
-    """A 64-bit hash of each token, eight bytes after the other: most have no more."""
+    """A 64-bit hash of each token, eight bytes at a time: most tokens have no more."""
     words = np.frombuffer(data + bytes(24 - len(data) % 8), "<u8")
     hashed = _eight_bytes(words, start, length)
     hashed *= _ODD[0]
@@ -122,5 +122,5 @@ def _eight_bytes(words: Words, start: Integers, length: Integers) -> Words:
 
 
 def _mix(value: Words) -> Words:
-    """Every bit of ``value`` in the upper bits of another number; distinct ones stay distinct."""
+    """A number whose upper bits depend on every bit of ``value``; distinct ones stay distinct."""
     return (value ^ (value >> _32)) * _ODD[1]

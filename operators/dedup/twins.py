@@ -1,15 +1,15 @@
-"""Twins of code: one definition written twice, for callers that wait and for those that do not.
+"""Twins of code: one definition in a sync and an async form.
 
-``_sync/pool.py`` and ``_async/pool.py``, ``Client`` and ``AsyncClient``, ``get`` and ``aget`` say
-the same. They differ in ``async``, ``await`` and names made of these. Two passages are twins if
+``_sync/pool.py`` and ``_async/pool.py``, ``Client`` and ``AsyncClient``, ``get`` and ``aget`` are
+alike. They differ in ``async``, ``await`` and names made of these. Two passages are twins if
 
 - both are code of one repository, and definitions begin in them,
 - without these words the definitions have the same names and parameters, and the same numbers,
 - nearly all of their other tokens are the same,
-- one passage, with its path, says these words more often than the other,
+- one passage, with its path, contains these words more often than the other,
 - and in one file the names differ by these words, because overloads have one name.
 
-``is_async_step`` is no twin of ``is_step``: it asks for something else.
+``is_async_step`` is no twin of ``is_step``: it has another meaning.
 """
 
 import json
@@ -36,7 +36,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 # of folded text: a name, and the types and parameters behind it; the bounds keep the time in
 # proportion to the length of a text that opens many brackets and closes none
 _CALL = re.compile(r"\b(\w++)(?=((?: <[^()]{0,200}>)? \( [^)]{0,1000}))")
-# it asks whether something is async, and is not the async form of another question
+# a test for async, not the async form of another test
 _PREDICATE = re.compile(r"(?:\b|_)(?:is|has)_?async", re.I)
 _SIGNS = re.compile(r"[\W_]+")
 
@@ -57,7 +57,7 @@ def twin_representatives(hits: pl.DataFrame, threshold: float) -> Integers:
 
     Args:
         hits: columns ``FUSED``, sorted by query and rank.
-        threshold: the least Jaccard index of two passages' tokens, repeated ones too, without the
+        threshold: the minimum Jaccard index of two passages' tokens, repeated ones too, without the
             words of twins; above 0 and at most 1.
 
     Raises:
@@ -75,15 +75,15 @@ def twin_representatives(hits: pl.DataFrame, threshold: float) -> Integers:
     rows, groups, passages, texts = zip(*candidates, strict=True)
     every = np.arange(len(rows))
     tokens = index_tokens(pl.DataFrame({"chunk_id": every, "text": list(map(_numbered, texts))}))
-    found = Finder(every, [tokens], threshold).representatives(
-        np.array(groups), every, lambda best, row: _are_two_forms(passages[best], passages[row])
+    stands = Finder(every, [tokens], threshold).representatives(
+        np.array(groups), every, lambda stands, row: _are_two_forms(passages[stands], passages[row])
     )
-    representative[list(rows)] = np.array(rows)[found]
+    representative[list(rows)] = np.array(rows)[stands]
     return representative
 
 
 def _candidates(hits: pl.DataFrame) -> Iterator[list[tuple[_Passage, str]]]:
-    """Groups of passages among which twins may be, each passage with its folded text."""
+    """Groups of passages that may contain twins, each passage with its folded text."""
     for (*_, names), passages in _by_definitions(hits).items():
         if len(passages) == 1 or len(set(map(_marks, passages))) == 1:
             continue
@@ -97,7 +97,7 @@ def _candidates(hits: pl.DataFrame) -> Iterator[list[tuple[_Passage, str]]]:
 
 
 def _by_definitions(hits: pl.DataFrame) -> dict[_Key, list[_Passage]]:
-    """The passages of each question and repository that begin definitions of the same names."""
+    """The passages of each query and repository that begin definitions of the same names."""
     scopes = defaultdict[_Key, list[tuple[list[str], _Passage]]](list)
     columns = hits["query_id", "repo", "corpus", "path", "text", "metadata"].rows()
     for row, (query_id, repo, corpus, path, text, metadata) in enumerate(columns):
@@ -105,16 +105,16 @@ def _by_definitions(hits: pl.DataFrame) -> dict[_Key, list[_Passage]]:
         if names and not any(map(_PREDICATE.search, names)):
             words = folded(" ".join(names))
             scopes[query_id, repo].append((words, _Passage(row, path, names, text or "")))
-    found = defaultdict[_Key, list[_Passage]](list)
+    groups = defaultdict[_Key, list[_Passage]](list)
     for scope, passages in scopes.items():
         known = {word for words, _ in passages for word in words}
         for words, passage in passages:
-            found[scope, tuple(_without_a(word, known) for word in words)].append(passage)
-    return found
+            groups[scope, tuple(_without_a(word, known) for word in words)].append(passage)
+    return groups
 
 
 def _are_two_forms(one: _Passage, two: _Passage) -> bool:
-    """Whether one of them says more words of async code; in one file its names say them too."""
+    """Whether one has more words of async code; in one file its names must have them too."""
     if one.path == two.path and _letters(one.names) == _letters(two.names):
         return False
     return _marks(one) != _marks(two)
@@ -125,7 +125,7 @@ def _letters(names: Sequence[str]) -> str:
 
 
 def _defined(metadata: str | None) -> list[str]:
-    """The names of the definitions that begin in a passage of that metadata, a JSON object."""
+    """The names of the definitions that begin in a passage with that metadata, a JSON object."""
     if f'"{DEFINES}"' not in (metadata or ""):
         return []
     names = json.loads(metadata or "{}").get(DEFINES)
@@ -133,18 +133,18 @@ def _defined(metadata: str | None) -> list[str]:
 
 
 def _marks(passage: _Passage) -> int:
-    """How often a passage, its path and the names that it defines say a word of async code."""
-    said = "\n".join((passage.path or "", *passage.names, passage.text)).lower()
-    return sum(map(said.count, _MARKS))
+    """How often a passage, its path and the names that it defines contain a word of async code."""
+    text = "\n".join((passage.path or "", *passage.names, passage.text)).lower()
+    return sum(map(text.count, _MARKS))
 
 
 def _without_a(word: str, known: Set[str]) -> str:
-    """``aget`` as ``get`` where that is ``known`` too; any other word as it is."""
+    """``aget`` as ``get`` if that is ``known`` too; any other word unchanged."""
     return word[1:] if word[0] == "a" and word[1:] in known else word
 
 
 def _guards(text: str, names: Container[str]) -> list[Any]:
-    """What folded twins have in the same order: numbers, and the parameters of ``names``.
+    """What folded twins must have in the same order: numbers, and the parameters of ``names``.
 
     >>> _guards("/ / 2 ways t get < t > ( int a ) { }", {"get"})
     ['2', ('get', ' < t > ( int a ')]
@@ -154,13 +154,13 @@ def _guards(text: str, names: Container[str]) -> list[Any]:
 
 
 def _numbered(text: str) -> str:
-    """``text`` with a number at each word that it said before, so that repetitions count.
+    """``text`` with a number at each repeated word, so that repetitions count.
 
     >>> _numbered("a b a a")
     'a b a#1 a#2'
     """
-    said = defaultdict[str, Iterator[int]](count)
-    numbers = ((word, next(said[word])) for word in text.split())
+    counters = defaultdict[str, Iterator[int]](count)
+    numbers = ((word, next(counters[word])) for word in text.split())
     return " ".join(f"{word}#{number}" if number else word for word, number in numbers)
 
 

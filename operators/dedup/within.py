@@ -1,7 +1,7 @@
-"""The near-duplicates within one corpus, dropped before fusion so that they don't inflate it.
+"""Near-duplicates within one corpus, dropped before fusion so that they don't inflate it.
 
 Every rule takes ``merged`` (``MERGED``) and its ``chunks`` (``CHUNKS``), or an index of them, and
-returns ``DEDUPED``, ranked again. A hit whose chunk is not among these (deleted meanwhile) goes.
+returns ``DEDUPED``, ranked again. A hit without a chunk (deleted meanwhile) is dropped.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def jaccard(merged: pl.DataFrame, sets: TokenIndex, *, threshold: float = 0.9) -
 
 
 def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
-    """``merged`` without hits whose cosine with a better one elsewhere reaches ``threshold``."""
+    """``merged`` without hits with a cosine >= ``threshold`` to a better hit elsewhere."""
     hits, query_id, row = _found(merged, chunks["chunk_id"].to_numpy())
     vectors, of = unit_vectors(chunks["embedding"]), documents(chunks)[row]
     representative = cosine_representatives(query_id, row, vectors, of, threshold=threshold)
@@ -43,7 +43,7 @@ def guarded(
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
-    """``merged`` without hits that say what a better one says (:mod:`operators.dedup.guarded`).
+    """``merged`` without near-duplicates of better hits (:mod:`operators.dedup.guarded`).
 
     ``known`` is the similarity index of the chunks.
     """
@@ -53,7 +53,7 @@ def guarded(
 
 
 def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
-    """``merged`` without hits that a later document repeats (:mod:`operators.dedup.newest`)."""
+    """``merged`` without near-duplicates of later documents (:mod:`operators.dedup.newest`)."""
     hits, query_id, row = _found(merged, chunks["chunk_id"].to_numpy())
     rows = chunks["chunk_id", "corpus", "repo", "document_id", "doc_date"][index(row)]
     vectors = unit_vectors(chunks["embedding"])
@@ -68,7 +68,7 @@ def off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _found(merged: pl.DataFrame, chunk_id: Integers) -> tuple[pl.DataFrame, Integers, Integers]:
-    """The hits whose chunk is there, by query and rank, and each one's query and chunk's row."""
+    """The hits whose chunk exists, by query and rank, and each one's query and chunk's row."""
     hits = by_rank(merged)
     row = positions(chunk_id, hits["chunk_id"].to_numpy())
     there = row >= 0

@@ -1,1 +1,1 @@
-"""Judged runs: read, scored, compared."""
+"""Judged queries and runs: read, measured, compared."""

@@ -1,8 +1,8 @@
-"""The hits of judged queries, with the numbers that scores come from.
+"""The hits of judged queries, with the values that scores are computed from.
 
 The searches run once. After that, the ranking by a set of weights is arithmetic on these arrays: a
-few milliseconds for hundreds of questions. Near-duplicates across corpora stay in, so that a value
-here is close to that of a run of the graph, not equal to it.
+few milliseconds for hundreds of queries. Near-duplicates across corpora are not removed, so that a
+value here is close to that of a run of the graph, not equal to it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _OF_LISTS = ["vector_rank", "text_rank", "vector_distance", "text_score"]
 MISSING = -1
 _CUT = 10
 _DISCOUNT = 1 / np.log2(np.arange(2, _CUT + 2))
-_SOFTNESS = 0.004  # of the highest score: scores so far apart mostly keep their order
+_SOFTNESS = 0.004  # of the highest score: scores that differ by more mostly keep their order
 _FARTHEST = 40.0  # beyond it the logistic function is 0 or 1 to the last bit
 
 
 @dataclass(frozen=True)
 class CorpusSearch:
-    """How a corpus was searched: its lists were cut after ``depth`` hits, in a vector ``space``."""
+    """The search of a corpus: lists were cut after ``depth`` hits, in a vector ``space``."""
 
     depth: int = 1
     space: str | None = None
@@ -39,17 +39,17 @@ class CorpusSearch:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Judged questions, and what they found.
+    """Judged queries and their hits.
 
     Attributes:
-        questions: ``query_id`` (the place in ``query_ids``), ``texts``, ``trigger`` (its place in
+        questions: ``query_id`` (the index in ``query_ids``), ``texts``, ``trigger`` (its index in
             ``triggers``; ``MISSING``: none), ``ideal`` (the best possible DCG@10) and ``match``
-            (the least weight of its words, by what they found).
-        corpora: how each corpus was searched, by its name, in the order of the names.
-        hits: ``query_id`` as above, ``corpus``, ``corpus_number`` (its place in ``corpora``),
+            (the minimum keyword weight, by its hits).
+        corpora: the search of each corpus, by its name, sorted by name.
+        hits: ``query_id`` as above, ``corpus``, ``corpus_number`` (its index in ``corpora``),
             ``document`` (a number), the ranks and scores of both lists (null: not in that list),
             ``recency``, ``gain`` (2 ** grade - 1 of the document) and ``counted`` (whether the
-            corpus counts for the question).
+            corpus counts for the query).
     """
 
     query_ids: tuple[str, ...]
@@ -89,7 +89,7 @@ class Candidates:
 
     @cached_property
     def _sides(self) -> dict[str, pl.DataFrame]:
-        """``NORMALIZED`` with the values as they are, by corpus; chunk_id is the hit's number."""
+        """``NORMALIZED`` with unscaled values, by corpus; chunk_id is the hit's number."""
         sides = self.hits.select(
             *("corpus", *_OF_LISTS),
             pl.col("query_id").cast(pl.UInt32),
@@ -112,7 +112,7 @@ class Candidates:
         return score_scale(best)
 
     def lexical_weight(self, full_weight_terms: int) -> Floats:
-        """The lexical weight of each question."""
+        """The lexical weight of each query."""
         if full_weight_terms not in self._lexical_weights:
             factors = lexical_weights(self.questions, full_weight_terms=full_weight_terms)
             prior = factors["lexical_weight"].to_numpy()
@@ -121,7 +121,7 @@ class Candidates:
         return self._lexical_weights[full_weight_terms]
 
     def part(self, numbers: Sequence[int] | Integers) -> Candidates:
-        """The questions with these numbers, in this order."""
+        """The queries with these numbers, in this order."""
         chosen = np.asarray(numbers, np.int64)
         place = np.full(len(self.query_ids), MISSING)
         place[chosen] = np.arange(len(chosen))
@@ -135,7 +135,7 @@ class Candidates:
 
     @cached_property
     def _documents(self) -> tuple[Integers, Integers, Integers, Integers]:
-        """The hits' order by document; each document's begin, question and place there."""
+        """The hits' order by document; the start, query and position of each document in it."""
         query, document = self.of_hits("query_id"), self.of_hits("document")
         order = np.lexsort((document, query))
         query, document = query[order], document[order]
@@ -146,7 +146,7 @@ class Candidates:
         return order, begins, owner, np.arange(len(owner)) - np.repeat(first, sizes)
 
     def ndcg(self, score: Floats) -> Floats:
-        """nDCG@10 of each question when hits are ranked by ``score``, a document at its best hit.
+        """nDCG@10 of each query when hits are ranked by ``score``, a document at its best hit.
 
         The gain of a document is 2 ** grade - 1 (Burges et al., ICML 2005).
         """
@@ -159,24 +159,24 @@ class Candidates:
         return self._of_ideal((gains[row, top] * _DISCOUNT).sum(axis=1))
 
     def smooth_ndcg(self, score: Floats) -> Floats:
-        """nDCG of each question with ranks that change gradually, over the whole list.
+        """nDCG of each query with ranks that change gradually, over the whole list.
 
         The rank of a document is 1 plus the sum, over all others, of a logistic function of how far
         they are above it (Qin, Liu and Li, Information Retrieval 13, 2010). So documents that
-        nearly change places count already. Multiples of ``score`` give the same value.
+        nearly exchange ranks already count. Multiples of ``score`` give the same value.
         """
         if self.hits.is_empty() or not (highest := float(np.abs(score).max())):
             return self.ndcg(score)
         table, gains = self._table(score / (highest * _SOFTNESS))
         row, column = np.nonzero((gains > 0) & np.isfinite(table))
         above = np.clip(table[row] - table[row, column][:, None], -_FARTHEST, _FARTHEST)
-        # the sum has 0.5 for the document itself
+        # the sum includes 0.5 for the document itself
         rank = 0.5 + (1 / (1 + np.exp(-above))).sum(axis=1)
-        found = gains[row, column] / np.log2(1 + rank)
-        return self._of_ideal(np.bincount(row, found, len(table)).astype(np.float64))
+        discounted = gains[row, column] / np.log2(1 + rank)
+        return self._of_ideal(np.bincount(row, discounted, len(table)).astype(np.float64))
 
     def _table(self, score: Floats) -> tuple[Floats, Floats]:
-        """The score and the gain of each question's documents, a question a row."""
+        """The score and the gain of each query's documents, a query per row."""
         order, begins, owner, place = self._documents
         shape = (len(self.query_ids), max(int(place.max()) + 1, _CUT))
         table, gains = np.full(shape, -np.inf), np.zeros(shape)
@@ -185,9 +185,9 @@ class Candidates:
         gains[owner, place] = np.maximum.reduceat(self.of_hits("gain")[order], begins)
         return table, gains
 
-    def _of_ideal(self, found: Floats) -> Floats:
+    def _of_ideal(self, dcg: Floats) -> Floats:
         ideal = self.questions["ideal"].to_numpy()
-        value: Floats = np.divide(found, ideal, out=np.zeros(len(found)), where=ideal > 0)
+        value: Floats = np.divide(dcg, ideal, out=np.zeros(len(dcg)), where=ideal > 0)
         return value
 
 
@@ -204,7 +204,7 @@ def candidates(
 
     Args:
         hits: columns ``UNIFIED`` and ``recency``, of all ``corpora``, after dedup within each.
-        match: of each of ``queries``, the least weight of its words.
+        match: for each of ``queries``, its minimum keyword weight.
         all_corpora: the hits of every corpus count; False: only hits of the judged corpora.
     """
     known = sorted(corpora)
@@ -239,24 +239,24 @@ def candidates(
 def _ideal(queries: pl.DataFrame, graded: pl.DataFrame) -> Floats:
     """The best possible DCG@10 of each query."""
     best = graded.group_by("query_id").agg(pl.col("gain").sort(descending=True).head(_CUT))
-    found = {
+    ideal = {
         query_id: (np.array(gains) * _DISCOUNT[: len(gains)]).sum()
         for query_id, gains in best.iter_rows()
     }
-    return np.array([found.get(query_id, 0.0) for query_id in queries["query_id"]], np.float64)
+    return np.array([ideal.get(query_id, 0.0) for query_id in queries["query_id"]], np.float64)
 
 
 def _gains(asked: pl.DataFrame, graded: pl.DataFrame) -> pl.Series:
-    """The gain of each hit's document; 0 where it has no judgement."""
+    """The gain of each hit's document; 0 if it has no judgement."""
     key = ["query_id", "chunk_id"]
     named = judged_names(graded, asked).join(graded, on=["query_id", "doc_id"])
     best = named.group_by(key).agg(pl.col("gain").max())
-    found = asked.select(key).join(best, on=key, how="left", maintain_order="left")
-    return found["gain"].fill_null(0.0)
+    graded_hits = asked.select(key).join(best, on=key, how="left", maintain_order="left")
+    return graded_hits["gain"].fill_null(0.0)
 
 
 def together(first: Candidates, second: Candidates) -> Candidates:
-    """The questions of both, one after the other; a question may be in both.
+    """The queries of both, concatenated; a query may be in both.
 
     Both have the same corpora and triggers.
     """

@@ -1,7 +1,7 @@
 """The schema of every frame of an evaluation, and all of them together.
 
-A *run* is a configuration's answers to the judged queries: ranked documents. A *measure* is one
-that :mod:`operators.evaluation.measures` knows, such as ``MEASURES``. A *slice* is ``all``,
+A *run* is a configuration's ranked documents for the judged queries. A *measure* is one that
+:mod:`operators.evaluation.measures` knows, such as ``MEASURES``. A *slice* is ``all``,
 ``several corpora`` (queries that judge more than one), ``kind=...`` or ``trigger=...`` (queries),
 ``corpus=...`` (documents of one), or ``all corpora`` (those of every corpus in one list, as for a
 user who names none).
@@ -19,15 +19,15 @@ MEASURES = ("nDCG@10", "R@50", "RR@10", "AP")
 JUDGED_QUERIES = pl.Schema(
     {
         "query_id": pl.String(),  # the judgements' id
-        "number": pl.UInt32(),  # query_id of the retrieval graph's frames; place in the file
-        "texts": pl.List(pl.String),  # one question, one or more ways to put it
+        "number": pl.UInt32(),  # query_id of the retrieval graph's frames; index in the file
+        "texts": pl.List(pl.String),  # one query, in one or more phrasings
         "text": pl.String(),  # the first of them
         "kind": pl.String(),  # null: none given
         "trigger": pl.String(),  # a name; null: none
         "corpora": pl.List(pl.String),  # the judged corpora; null: all
         "repos": pl.List(pl.String),  # null: every repository
         "as_of": UTC,  # null: now
-        "group": pl.String(),  # whose queries a fit keeps together; null: none given
+        "group": pl.String(),  # a fit keeps queries of one group together; null: none given
     }
 )
 
@@ -40,7 +40,7 @@ RUN = pl.Schema(
         "doc_id": pl.String(),
         "corpus": pl.String(),  # null in a run that was read from a file
         "rank": pl.UInt32(),  # 0-based
-        "score": pl.Float64(),  # falls strictly with the rank
+        "score": pl.Float64(),  # strictly decreasing with the rank
     }
 )
 
@@ -49,7 +49,7 @@ SCORES = pl.Schema(
         "config": pl.String(),
         "query_id": pl.String(),
         "measure": pl.String(),
-        "value": pl.Float64(),  # 0..1; a query without an answer has 0
+        "value": pl.Float64(),  # 0..1; a query without results has 0
     }
 )
 
@@ -115,11 +115,11 @@ class Evaluation:
     changed: pl.DataFrame  # CHANGED
     timings: pl.DataFrame  # TIMINGS; ms of the whole run
     titles: Mapping[str, str] = field(default_factory=dict)  # of the documents in ``changed``
-    notes: tuple[str, ...] = ()  # what a reader must know: unanswered searches, unjudged queries
+    notes: tuple[str, ...] = ()  # what a reader must know: failed searches, unjudged queries
     collection: Mapping[str, object] = field(default_factory=dict)  # name, documents by corpus
 
 
 def measures_of(frame: pl.DataFrame) -> list[str]:
-    """The measures that a frame has, in the order of :data:`MEASURES`, then in the frame's."""
-    found = frame["measure"].unique(maintain_order=True).to_list()
-    return [m for m in MEASURES if m in found] + [m for m in found if m not in MEASURES]
+    """The measures of a frame, in the order of :data:`MEASURES`, then in the frame's."""
+    present = frame["measure"].unique(maintain_order=True).to_list()
+    return [m for m in MEASURES if m in present] + [m for m in present if m not in MEASURES]

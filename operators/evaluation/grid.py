@@ -1,4 +1,4 @@
-"""A grid of settings: every combination of the values that a person names."""
+"""A grid of settings: every combination of the given values."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ MOST_COMBINATIONS = 500
 
 
 class GridError(CrosscorpusError):
-    """Settings that make no grid; the message names them."""
+    """Settings that define no grid; the message names them."""
 
 
 def read_settings(given: Sequence[str]) -> dict[str, list[Any]]:
-    """Settings as a command line has them.
+    """Settings in command-line form.
 
     >>> read_settings(["rrf_k=2,60", "merged=rrf,convex"])
     {'rrf_k': [2, 60], 'merged': ['rrf', 'convex']}
@@ -45,7 +45,7 @@ def _value(text: str) -> Any:
         return text.strip()
     try:
         value = yaml.safe_load(text)
-    except Exception:  # not YAML, or what PyYAML stumbles over: a number of 5,000 digits, [[[[
+    except Exception:  # not YAML, or text on which PyYAML fails: a number of 5,000 digits, [[[[
         return text.strip()
     return value if isinstance(value, int | float | str | None) else text.strip()
 
@@ -78,15 +78,15 @@ def point_name(point: Mapping[str, Any]) -> str:
 def sweep_table(
     points: Sequence[Mapping[str, Any]], summary: pl.DataFrame, comparison: pl.DataFrame
 ) -> pl.DataFrame:
-    """One row a combination and measure, with its settings and its numbers.
+    """One row per combination and measure, with its settings and its numbers.
 
     Args:
         summary: columns ``SUMMARY``; configurations are named by :func:`point_name`.
         comparison: columns ``COMPARISON``, against the configuration without changes.
 
     Returns:
-        ``point``, a column a setting, ``measure``, ``mean``, ``low``, ``high`` of the summary, and
-        ``difference``, ``difference_low``, ``difference_high``, ``p``, ``p_corrected`` of the
+        ``point``, a column per setting, ``measure``, ``mean``, ``low``, ``high`` of the summary,
+        and ``difference``, ``difference_low``, ``difference_high``, ``p``, ``p_corrected`` of the
         comparison; in the order of the points and of the measures.
     """
     names = [point_name(point) for point in points]

@@ -1,6 +1,6 @@
-"""Judged queries and relevance judgements, read from files that a person may have made by hand.
+"""Judged queries and relevance judgements, read from files that may be handmade.
 
-Queries are JSON, one a line; judgements are TREC qrels. A fault in a line is an error that names
+Queries are JSON, one per line; judgements are TREC qrels. A fault in a line is an error that names
 the line, so that no evaluation runs on half of the input.
 """
 
@@ -23,12 +23,12 @@ class JudgementError(CrosscorpusError):
 
 
 def read_queries(path: Path) -> pl.DataFrame:
-    """The queries of a file, in its order.
+    """The queries of a file, in file order.
 
     Args:
-        path: JSON, one object a line, may be gzipped: ``query_id`` (text or a whole number, each
+        path: JSON, one object per line, may be gzipped: ``query_id`` (text or a whole number, each
             once), ``text`` or ``texts``; and where known ``kind``, ``trigger`` ("none" is none),
-            ``judged_corpora``, ``repos``, ``as_of`` (ISO 8601, UTC where no zone is given) and
+            ``judged_corpora``, ``repos``, ``as_of`` (ISO 8601, UTC if no zone is given) and
             ``group``. Other fields are ignored.
 
     Returns:
@@ -111,10 +111,10 @@ def _moment(given: dict[str, Any], where: str) -> datetime | None:
 
 
 def read_qrels(path: Path) -> pl.DataFrame:
-    """The judgements of a TREC qrels file, in its order.
+    """The judgements of a TREC qrels file, in file order.
 
     Args:
-        path: ``query_id iteration doc_id grade`` a line, may be gzipped. Tabs separate the fields
+        path: ``query_id iteration doc_id grade`` per line, may be gzipped. Tabs separate the fields
             (then an id may have spaces) or, in a line without tabs, spaces. ``doc_id`` is a
             document's id, or names one repository's (``acme/api:README.md``) or lines
             (``README.md:10-42``): see :mod:`operators.evaluation.ranked_documents`. A grade is a

@@ -1,9 +1,9 @@
-"""The quality of a run, query by query, by ir-measures (MacAvaney, Macdonald, Ounis, ECIR 2022).
+"""The quality of a run, per query, by ir-measures (MacAvaney, Macdonald, Ounis, ECIR 2022).
 
 nDCG@k has the gain 2^grade - 1 (Burges et al., ICML 2005). The others count a document of grade 1
-or more as relevant: Acc@k, which is also called Success@k, is 1 where the first k documents have a
-relevant one; P@k, R@k, RR@k and AP@k are precision, recall, reciprocal rank (MRR is its mean) and
-average precision. A query with judgements and without an answer has 0.
+or more as relevant: Acc@k, also called Success@k, is 1 if one of the first k documents is
+relevant; P@k, R@k, RR@k and AP@k are precision, recall, reciprocal rank (MRR is its mean) and
+average precision. A query with judgements and without results has 0.
 """
 
 import re
@@ -41,9 +41,9 @@ def scores(
     *,
     measures: Sequence[str] = MEASURES,
 ) -> pl.DataFrame:
-    """``SCORES``: the value of every measure for every query of ``qrels``, answered or not.
+    """``SCORES``: the value of every measure for every query of ``qrels``, with results or without.
 
-    By configuration (also one without an answer), measure, both in the given order, and query.
+    By configuration (also one without results), measure, both in the given order, and query.
 
     Args:
         measures: names such as ``MEASURES``, ``Acc@1`` or ``nDCG@5``.
@@ -58,8 +58,8 @@ def scores(
     judged = _nested(grades, "grade")
     parts = [empty(SCORES)]
     for config in configs:
-        found = _scored(_nested(run.filter(config=config), "score"), judged, calculated)
-        parts.append(found.select(pl.lit(config).alias("config"), *list(SCORES)[1:]))
+        values = _scored(_nested(run.filter(config=config), "score"), judged, calculated)
+        parts.append(values.select(pl.lit(config).alias("config"), *list(SCORES)[1:]))
     return pl.concat(parts)
 
 
@@ -83,8 +83,8 @@ def corpus_scores(
     parts = [empty(CORPUS_SCORES)]
     for corpus in placed["corpus"].unique().sort():
         judged = placed.filter(corpus=corpus).select(qrels.columns)
-        found = scores(run.filter(corpus=corpus), judged, configs, measures=measures)
-        parts.append(found.with_columns(corpus=pl.lit(corpus)).select(list(CORPUS_SCORES)))
+        values = scores(run.filter(corpus=corpus), judged, configs, measures=measures)
+        parts.append(values.with_columns(corpus=pl.lit(corpus)).select(list(CORPUS_SCORES)))
     return pl.concat(parts)
 
 

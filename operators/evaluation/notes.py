@@ -14,7 +14,7 @@ def evaluation_notes(
     runs: pl.DataFrame,
     configs: Sequence[str],
 ) -> tuple[str, ...]:
-    """A sentence for each thing that a reader would not guess.
+    """A sentence for each fact about the numbers that a reader would not expect.
 
     ``queries`` are the ``given_queries`` of the file that have judgements, ``qrels`` their
     judgements; ``homes`` has the doc_id of the judged documents that the collection has.
@@ -39,7 +39,7 @@ def evaluation_notes(
 
 
 def _note(ids: pl.Series, one: str, more: str, rest: str = "") -> list[str]:
-    """The number of ``ids`` in a sentence, with the first of them; nothing where there is none."""
+    """The number of ``ids`` in a sentence, with the first of them; nothing if there are none."""
     ids = ids.unique().sort()
-    said = f"{one if len(ids) == 1 else more} {rest}".strip()
-    return [f"{len(ids)} {said}: {ids[0]}"] if len(ids) else []
+    sentence = f"{one if len(ids) == 1 else more} {rest}".strip()
+    return [f"{len(ids)} {sentence}: {ids[0]}"] if len(ids) else []

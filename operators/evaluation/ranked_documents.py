@@ -1,8 +1,8 @@
-"""From ranked chunks to ranked documents: what was judged counts once, at its best chunk.
+"""From ranked chunks to ranked documents: each judged document counts once, at its best chunk.
 
 A judged id names a document (``README.md``), that of one repository (``acme/api:README.md``), or
-lines of either (``README.md:10-42``). The unit of a ranking says what takes a place in it: a
-document; a file, which may be several documents; or a passage, which is a chunk.
+lines of either (``README.md:10-42``). The unit of a ranking is what has a rank in it: a document;
+a file, which may be several documents; or a passage, which is a chunk.
 """
 
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ DOCUMENTS = pl.Schema(
     {"query_id": pl.UInt32(), "doc_id": pl.String(), "corpus": pl.String(), "rank": pl.UInt32()}
 )
 IN_JUDGED_CORPUS = pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
-"""Whether a row's corpus is one of its query's ``corpora``; null: every one."""
+"""Whether a row's corpus is one of its query's ``corpora``; null: all."""
 PASSAGE = r"(?s)^(.+):(\d+)-(\d+)$"
 _ABOUT_FILES = "review"
-"""The corpus whose documents have the path of a file and are not the file."""
+"""The corpus whose documents have the path of a file without being the file."""
 
 
 def judged_names(qrels: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """The judged ids that name a chunk: query_id, chunk_id and doc_id, in no order.
+    """The judged ids that name a chunk: query_id, chunk_id and doc_id, unordered.
 
     ``chunks`` has chunk_id, document_id, repo, start_line and end_line.
     """
@@ -71,11 +71,11 @@ def unit_homes(placed: pl.DataFrame, unit: Unit) -> pl.DataFrame:
 def unit_qrels(
     qrels: pl.DataFrame, placed: pl.DataFrame, queries: pl.DataFrame, unit: Unit
 ) -> pl.DataFrame:
-    """The judgements (``QRELS``) of the units; a file has the best grade that it was given.
+    """The judgements (``QRELS``) of the units; a file has its highest grade.
 
-    An id that several repositories have stands for the files of those that its query
-    (``JUDGED_QUERIES``) asks. A judgement that names no document of ``placed``, as of
-    :func:`unit_homes`, stays as it is.
+    An id that several repositories have means the files of those that its query
+    (``JUDGED_QUERIES``) searches. A judgement that names no document of ``placed``, as of
+    :func:`unit_homes`, is unchanged.
     """
     if unit != "file":
         return qrels
@@ -105,16 +105,16 @@ def ranked_documents(
     names: pl.DataFrame | None = None,
     every_chunk: bool = False,
 ) -> pl.DataFrame:
-    """Chunks in ranking order as documents, each at the place of its best chunk.
+    """Chunks in ranking order as documents, each at the rank of its best chunk.
 
     Args:
-        ranked: query_id, chunk_id, rank, and ``alternate_sources`` where dedup ran.
-        chunks: chunk_id, document_id and corpus of every chunk that a list held.
+        ranked: query_id, chunk_id, rank, and ``alternate_sources`` if dedup ran.
+        chunks: chunk_id, document_id and corpus of every chunk in a list.
         alternates: ``expand``: the near-duplicates that dedup dropped follow their representative,
             in the order of its ``alternate_sources``; ``drop``: they are left out.
         names: of :func:`judged_names`. A chunk has all its judged names, one after the other; one
             without any has its document's id.
-        every_chunk: a chunk whose judged names stand above has its document's id and a place too.
+        every_chunk: a chunk whose judged names are above has its document's id and a rank too.
 
     Returns:
         Columns ``DOCUMENTS``, by query and rank; ranks are 0-based.
@@ -132,20 +132,20 @@ def ranked_documents(
             )
         )
         held = pl.concat([held, dropped.select(held.columns)])
-    found = held.join(chunks.select("chunk_id", "document_id", "corpus").unique(), on="chunk_id")
+    rows = held.join(chunks.select("chunk_id", "document_id", "corpus").unique(), on="chunk_id")
     if names is not None:
-        found = found.join(names, on=["query_id", "chunk_id"], how="left")
+        rows = rows.join(names, on=["query_id", "chunk_id"], how="left")
         if every_chunk:
-            found = _named_once(found)
-        found = found.with_columns(document_id=pl.coalesce("doc_id", "document_id")).drop("doc_id")
-    found = found.sort("query_id", "rank", "place", "chunk_id", "corpus", "document_id")
-    once = found.unique(["query_id", "document_id"], keep="first", maintain_order=True)
+            rows = _named_once(rows)
+        rows = rows.with_columns(document_id=pl.coalesce("doc_id", "document_id")).drop("doc_id")
+    rows = rows.sort("query_id", "rank", "place", "chunk_id", "corpus", "document_id")
+    once = rows.unique(["query_id", "document_id"], keep="first", maintain_order=True)
     return _ranked(once).rename({"document_id": "doc_id"}).select(list(DOCUMENTS))
 
 
-def _named_once(found: pl.DataFrame) -> pl.DataFrame:
-    """``found`` with each judged name at its first chunk only; a row without a name has a null."""
-    ordered = found.sort("query_id", "rank", "place", "chunk_id", "doc_id")
+def _named_once(rows: pl.DataFrame) -> pl.DataFrame:
+    """``rows`` with each judged name at its first chunk only; a row without a name has a null."""
+    ordered = rows.sort("query_id", "rank", "place", "chunk_id", "doc_id")
     first = pl.struct("query_id", "doc_id").is_first_distinct()
     once = ordered.with_columns(doc_id=pl.when(first).then("doc_id"))
     named = pl.col("doc_id").is_not_null().any().over("query_id", "chunk_id")
@@ -173,20 +173,20 @@ def continued(head: pl.DataFrame, tail: pl.DataFrame) -> pl.DataFrame:
 def shallow(
     documents: pl.DataFrame, asked: pl.DataFrame, sizes: Mapping[str, int], depth: int
 ) -> pl.DataFrame:
-    """The queries that have fewer than ``depth`` ``DOCUMENTS`` of a corpus that holds more.
+    """The queries that have fewer than ``depth`` ``DOCUMENTS`` of a corpus that has more.
 
-    Rows of ``asked`` (query_id, ``corpora``, any other columns) in its order, ``corpora`` narrowed
-    to those that lack documents. ``sizes``: the number of documents of each corpus.
+    Rows of ``asked`` (query_id, ``corpora``, any other columns) in its order, ``corpora``
+    restricted to those that lack documents. ``sizes``: the number of documents of each corpus.
     """
     wanted = pl.DataFrame(
         {"corpus": sorted(sizes), "wanted": [min(depth, sizes[name]) for name in sorted(sizes)]},
         schema={"corpus": pl.String, "wanted": pl.UInt32},
     )
     pairs = asked.select("query_id", "corpora").join(wanted, how="cross").filter(IN_JUDGED_CORPUS)
-    found = documents.group_by("query_id", "corpus").agg(found=pl.len())
+    counts = documents.group_by("query_id", "corpus").agg(count=pl.len())
     short = (
-        pairs.join(found, on=["query_id", "corpus"], how="left")
-        .filter(pl.col("found").fill_null(0) < pl.col("wanted"))
+        pairs.join(counts, on=["query_id", "corpus"], how="left")
+        .filter(pl.col("count").fill_null(0) < pl.col("wanted"))
         .group_by("query_id")
         .agg(corpora=pl.col("corpus").sort())
     )

@@ -23,7 +23,7 @@ def bootstrap_means(
     """The 95 % percentile interval of each column's mean (Efron, Annals of Statistics 1979).
 
     Of ``values`` (n, m) without NaN, n rows are drawn with replacement, ``resamples`` times. The
-    lower and the upper ends have (m,) each; NaN where there is no row.
+    lower and the upper ends have (m,) each; NaN if there is no row.
     """
     rows, columns = _checked(values).shape
     if not rows:
@@ -45,11 +45,11 @@ def randomisation_p(
     """The two-sided p of each column's mean being 0, by the paired randomisation test.
 
     If both systems were alike, each difference would as likely have the other sign (Fisher 1935;
-    for retrieval: Smucker, Allan, Carterette, CIKM 2007). All sign patterns are tried where there
+    for retrieval: Smucker, Allan, Carterette, CIKM 2007). All sign patterns are tried if there
     are no more than ``permutations``, so that p is exact; else as many are drawn, and p is
     (1 + as far from 0) / (1 + drawn) (Phipson, Smyth 2010), which is never 0.
 
-    ``differences`` are (n, m), without NaN. The result has (m,) numbers in (0, 1]; 1 where all
+    ``differences`` are (n, m), without NaN. The result has (m,) numbers in (0, 1]; 1 if all
     differences are 0 or there is no row.
     """
     differences = _checked(differences)

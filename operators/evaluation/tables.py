@@ -11,7 +11,7 @@ SIGNIFICANT = 0.05
 
 
 def per_query(evaluation: Evaluation) -> pl.DataFrame:
-    """One row a query and configuration: its kind, trigger and text, and a column a measure."""
+    """One row per query and configuration: its kind, trigger and text, and a column per measure."""
     about = evaluation.queries.select("query_id", "number", "kind", "trigger", "text")
     return (
         evaluation.scores.pivot("measure", index=["config", "query_id"], values="value")
@@ -64,7 +64,7 @@ def as_markdown(evaluation: Evaluation) -> str:
 
 
 def slice_rows(evaluation: Evaluation, name: str) -> list[list[str]]:
-    """One row a configuration: its name, then each measure's mean and interval."""
+    """One row per configuration: its name, then each measure's mean and interval."""
     rows = evaluation.summary.filter(slice=name)
     values = {(row["config"], row["measure"]): row for row in rows.iter_rows(named=True)}
     return [
@@ -78,7 +78,7 @@ def _mean(row: dict[str, Any] | None) -> str:
 
 
 def comparison_rows(evaluation: Evaluation) -> list[list[str]]:
-    """One row a configuration and measure; a star marks a significant difference."""
+    """One row per configuration and measure; a star marks a significant difference."""
     return [
         [
             row["config"],

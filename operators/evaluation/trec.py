@@ -9,10 +9,10 @@ from operators.evaluation.judgements import JudgementError
 
 
 def write_run(run: pl.DataFrame, path: Path, *, tag: str) -> None:
-    """Write ``query_id Q0 doc_id rank score tag`` a line, ranks from 1.
+    """Write ``query_id Q0 doc_id rank score tag`` per line, ranks from 1.
 
-    A space separates the fields. Where an id has spaces, tabs do; tools that split at any white
-    space can't read that. ``run`` (``RUN``) is of one configuration, in the order of the file.
+    A space separates the fields, or a tab if an id has spaces; tools that split at any white space
+    can't read that. ``run`` (``RUN``) is of one configuration, in the order of the file.
 
     Raises:
         JudgementError: an id is empty, has a tab or a line break, or a space at an end.
@@ -41,7 +41,7 @@ def write_run(run: pl.DataFrame, path: Path, *, tag: str) -> None:
 
 
 def numbered(documents: pl.DataFrame, config: str) -> pl.DataFrame:
-    """``documents`` (query_id, doc_id, corpus; best first) as ``RUN``, ranks and scores by place.
+    """``documents`` (query_id, doc_id, corpus; best first) as ``RUN``, ranks and scores by order.
 
     The score counts down to 1: without ties, every tool keeps the order.
     """

@@ -1,10 +1,10 @@
-"""Weights fitted to judged questions, held near their start, and checked on other questions.
+"""Fits weights to judged queries, regularized towards their start and validated on other queries.
 
 Coordinate ascent over a grid: each parameter in turn moves step by step while that raises the mean
 of a smooth nDCG less a penalty for its distance from its start, until none moves (Metzler and
-Croft, Information Retrieval 2007). nDCG@10 itself moves by jumps, and a few questions have few
-jumps: a fit to it follows chance, and holds less on other questions. Cross-validation by nDCG@10
-chooses the strength of the penalty. Where no strength gains more than its standard error on the
+Croft, Information Retrieval 2007). nDCG@10 itself moves by jumps, and a few queries have few
+jumps: a fit to it follows chance, and holds less on other queries. Cross-validation by nDCG@10
+chooses the strength of the penalty. If no strength gains more than its standard error on the
 left-out folds, nothing is changed.
 
 Parameters with ``rrf_k`` are those of the fusion of ranks, others those of the fusion of scores
@@ -46,22 +46,22 @@ _RATIO = {"weight": 1.2, "rrf_k": 3.0}
 
 
 class TooFewQueries(CrosscorpusError):
-    """There are no queries to learn from, or none to check on."""
+    """There are no queries to learn from, or none to validate on."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """Fitted parameters, and their gains in cross-validation on the training questions."""
+    """Fitted parameters, and their gains in cross-validation on the training queries."""
 
     parameters: Parameters
-    strength: float | None  # of the penalty; None: none gained enough, nothing was changed
+    strength: float | None  # of the penalty; None: no strength gained enough, nothing was changed
     gains: Mapping[float, tuple[float, float]]  # strength -> mean gain on left-out folds, its error
 
 
 def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]:
-    """The places of a training and a test half; no group is on both sides.
+    """The row numbers of a training and a test half; no group is on both sides.
 
-    ``groups`` has the group of each question, such as its pull request; else the question's id.
+    ``groups`` has the group of each query, such as its pull request; else the query's id.
 
     Raises:
         TooFewQueries: there are fewer than two groups.
@@ -81,7 +81,7 @@ def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]
 
 
 def some(numbers: Integers, groups: Sequence[str], count: int | None, *, seed: int = 0) -> Integers:
-    """``count`` of the questions with these ``numbers``, group by group; None: all."""
+    """``count`` of the queries with these ``numbers``, group by group; None: all."""
     if count is None or count >= len(numbers):
         return numbers
     names = _shuffled([groups[number] for number in numbers], seed)
@@ -90,13 +90,13 @@ def some(numbers: Integers, groups: Sequence[str], count: int | None, *, seed: i
 
 
 def _shuffled(groups: Sequence[str], seed: int) -> list[str]:
-    """The name of each group once, in an order that ``seed`` decides."""
+    """The name of each group once, in an order derived from ``seed``."""
     names = sorted(set(groups))
     return [names[at] for at in np.random.default_rng(seed).permutation(len(names))]
 
 
 def scores(candidates: Candidates, parameters: Parameters) -> Floats:
-    """The score of each hit, as the graph would give it."""
+    """The score of each hit, as the graph computes it."""
     weight = np.array([parameters[f"vector_weight.{name}"] for name in candidates.corpora])
     query, corpus = candidates.of_hits("query_id"), candidates.of_hits("corpus_number")
     share = weight[corpus] if len(weight) else np.zeros(0)
@@ -117,14 +117,14 @@ def scores(candidates: Candidates, parameters: Parameters) -> Floats:
     for row, name in enumerate(candidates.corpora):
         for column, trigger in enumerate(candidates.triggers):
             table[row, column] = parameters.get(f"weight.{name}.{trigger}", 1.0)
-    # of a question without a trigger it is MISSING, -1: the last column, all 1
+    # without a trigger the number is MISSING, -1: the last column, all 1
     trigger_number = candidates.questions["trigger"].to_numpy()[query]
-    found: Floats = fused * candidates.of_hits("recency") * table[corpus, trigger_number]
-    return found
+    values: Floats = fused * candidates.of_hits("recency") * table[corpus, trigger_number]
+    return values
 
 
 def ndcg(candidates: Candidates, parameters: Parameters) -> Floats:
-    """nDCG@10 of each question."""
+    """nDCG@10 of each query."""
     return candidates.ndcg(scores(candidates, parameters))
 
 
@@ -133,12 +133,12 @@ def fit(
 ) -> dict[str, float]:
     """The parameters with the best mean of the smooth nDCG less the penalty.
 
-    The penalty is ``strength / questions * sum of squared distances`` from ``base``, where the
+    The penalty is ``strength / queries * sum of squared distances`` from ``base``, where the
     search starts. One step of distance is 0.05 of a vector weight, a factor of 1.2 of a corpus
     weight, a word, 0.1 of the scale, 0.5 of ``missing_score_fraction``, a factor of 3 of ``rrf_k``.
     Of the ``free`` names a corpus weight of 0 does not change: no factor leads from there.
     """
-    found = dict(base)
+    fitted = dict(base)
     free = [name for name in free if base[name] or name.partition(".")[0] not in _RATIO]
     many = max(len(candidates.query_ids), 1)
 
@@ -147,22 +147,22 @@ def fit(
         smooth = candidates.smooth_ndcg(scores(candidates, parameters))
         return float(smooth.mean()) - strength / many * away
 
-    best = worth(found)
+    best = worth(fitted)
     for _ in range(_ROUNDS):
         moved = False
         for name in free:
             grid = sorted({*GRIDS[name.partition(".")[0]], base[name]})
             for step in (1, -1):
-                at = grid.index(found[name]) + step
+                at = grid.index(fitted[name]) + step
                 while 0 <= at < len(grid):
-                    tried = worth({**found, name: grid[at]})
+                    tried = worth({**fitted, name: grid[at]})
                     if tried <= best + 1e-9:
                         break
-                    best, found[name], moved = tried, grid[at], True
+                    best, fitted[name], moved = tried, grid[at], True
                     at += step
         if not moved:
             break
-    return found
+    return fitted
 
 
 def learn(
@@ -177,11 +177,11 @@ def learn(
 
     Of equal penalties, the strongest counts. As in the rule of one standard error (Breiman et al.,
     Classification and Regression Trees, 1984), the configured parameters are the simplest model:
-    they, ``base``, stay unless the gain is more than its own error. A question that is there twice
+    they, ``base``, stay unless the gain is more than its own error. A query that occurs twice
     counts by its mean; no group is in two folds.
 
     Raises:
-        TooFewQueries: all questions are of one group.
+        TooFewQueries: all queries are of one group.
     """
     fold = _folds(groups, seed)
     before = ndcg(candidates, base)

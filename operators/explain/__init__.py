@@ -1,1 +1,1 @@
-"""Why a passage is where it is: the numbers behind its place, and its disposition."""
+"""Why a passage has its rank: the scores and weights behind it, and its disposition."""

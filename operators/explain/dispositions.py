@@ -1,4 +1,4 @@
-"""The disposition of a passage: its place in every list, where it ended, and why."""
+"""The disposition of a passage: its rank in every list, where it was dropped, and why."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,10 +38,10 @@ class Run:
     """The frames of one run.
 
     Attributes:
-        of_corpora: the lists within the corpora by the names of their nodes, each of all corpora,
-            with the column ``corpus``, from the first with a score to the last, whose
+        of_corpora: the lists within the corpora by node name, each with all corpora and the
+            column ``corpus``, from the first with a score to the last, whose
             ``duplicates`` are the near-duplicates.
-        lists: the lists of all corpora by the names of their nodes, from the fused one to the
+        lists: the lists of all corpora by node name, from the fused one to the
             results; the one before the results has the near-duplicates.
         meanings: what each of ``lists`` is, in a sentence.
     """
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def scored(self) -> str:
-        """The name of the first list within a corpus, where a hit gets its score."""
+        """The name of the first list within a corpus, in which a hit gets its score."""
         return next(iter(self.of_corpora))
 
     @property
@@ -91,7 +91,7 @@ class Limits:
     top_k: int
     context_depth: int
     budget: int
-    unit: str  # of the budget: "characters" or "tokens"
+    unit: str  # the unit of the budget: "characters" or "tokens"
     label_names: frozenset[str] = frozenset()
     inert_markdown: bool = False
 
@@ -101,18 +101,18 @@ class Limits:
 
 
 def joined(of_corpora: Mapping[str, Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
-    """The lists within each corpus as one list of all corpora each, with the column ``corpus``."""
+    """Each list within the corpora as one frame of all corpora, with the column ``corpus``."""
     named: dict[str, list[pl.DataFrame]] = {}
     for corpus, lists in of_corpora.items():
         for name, frame in lists.items():
             named.setdefault(name, []).append(frame.with_columns(corpus=pl.lit(corpus)))
-    # a stage need not tell what made its scores
+    # a stage may omit the factors of its scores
     return {name: pl.concat(of, how="diagonal") for name, of in named.items()}
 
 
 def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
-    """``DISPOSITIONS``: one row a result, by rank, then one a named chunk that is no result."""
-    rows = _with_places(_asked(run), run)
+    """``DISPOSITIONS``: one row per result, by rank, then one per named chunk that is no result."""
+    rows = _with_places(_explained(run), run)
     duplicates = run.lists[run.last].select(*_KEY, near_duplicates="alternate_sources")
     rows = rows.join(_once(duplicates), on=_KEY, how="left", maintain_order="left")
     lists = ["vector", "text", *_ranked(run)]
@@ -139,7 +139,7 @@ def _ranked(run: Run) -> dict[str, pl.DataFrame]:
     return {**run.of_corpora, **run.lists}
 
 
-def _asked(run: Run) -> pl.DataFrame:
+def _explained(run: Run) -> pl.DataFrame:
     """The results by rank, then the named chunks; each chunk of a query once."""
     results = run.results.sort("query_id", "rank").select(_NAMED)
     both = _once(pl.concat([results, run.explain_targets[_NAMED]]))
@@ -147,7 +147,7 @@ def _asked(run: Run) -> pl.DataFrame:
 
 
 def _with_places(rows: pl.DataFrame, run: Run) -> pl.DataFrame:
-    """``rows`` with each chunk's rank and score in every list, and its place in the context."""
+    """``rows`` with each chunk's rank and score in every list, and its number in the context."""
     ranked = pl.col("rank", "score").name
     places = [_once(run.of_corpora[run.scored]).select(*_KEY, "vector_rank", "text_rank")]
     places += [
@@ -173,7 +173,7 @@ def _once(frame: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Lookups:
-    """The tables of a run that the reasons need; each is made at its first use."""
+    """Tables of a run for finding the reasons; each is made at its first use."""
 
     run: Run
     limits: Limits
@@ -198,7 +198,7 @@ class _Lookups:
 
     @cached_property
     def of_changes(self) -> set[tuple[int, int]]:
-        """The hits whose place a better one of the same change has."""
+        """The hits that a better hit of the same change represents."""
         lists = list(self.run.lists.values())
         whole = [one for one in lists if one.height == lists[0].height][-1]
         keys = (hits := by_rank(whole)).select(_KEY).rows()
@@ -209,15 +209,15 @@ class _Lookups:
         """The entries of each context: the passage's rank (-1: the notes), number and cost."""
         ranks = self.run.whole_passages.select(*_KEY, "rank")
         rows = self.run.packed.join(ranks, on=_KEY, how="left")
-        found: dict[int, list[tuple[int, int, int]]] = {}
+        entries: dict[int, list[tuple[int, int, int]]] = {}
         for query_id, rank, number, cost in rows["query_id", "rank", "number", "cost"].iter_rows():
             entry = (-1, 0, cost) if number is None else (rank, number, cost)
-            found.setdefault(query_id, []).append(entry)
-        return found
+            entries.setdefault(query_id, []).append(entry)
+        return entries
 
     @cached_property
     def passages(self) -> dict[tuple[int, int], tuple[int, str, str]]:
-        """For each chunk that a context might have had, its passage: rank, packed text, label."""
+        """For each candidate chunk of a context, its passage: rank, packed text, label."""
         of = self.run.whole_passages
         texts = self.limits.harmless(of["text"])
         columns = of["query_id", "parts", "rank", "source_label"].iter_rows()
@@ -240,7 +240,7 @@ class _Lookups:
 
     @cached_property
     def ends(self) -> dict[tuple[int, str], dict[str, Any]]:
-        """The length of each list of a question, and the last distance of the vector list."""
+        """The length of each list of a query, and the last distance of the vector list."""
         ends = (
             self.run.of_corpora[self.run.scored]
             .group_by("query_id", "corpus")
@@ -287,7 +287,7 @@ def _in_context(row: Mapping[str, Any], lookups: _Lookups) -> str:
 
 
 def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
-    """Why a result is not in the context; its cost is known where the unit is characters."""
+    """Why a result is not in the context; its cost is known if the unit is characters."""
     limits = lookups.limits
     passage = lookups.passages.get((row["query_id"], row["chunk_id"]))
     if passage is None:
@@ -296,22 +296,22 @@ def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
     packed = lookups.costs.get(row["query_id"], [])
     before = [one for one in packed if one[0] < rank]
     left = limits.budget - sum(cost for *_, cost in before)
-    if packed and all(rank < 0 for rank, *_ in packed):  # the notes took a separator's room
+    if packed and all(rank < 0 for rank, *_ in packed):  # the separator of the notes counts too
         left -= len(SEPARATOR)
     if limits.unit != "characters":
         return f"it did not fit into the {left:,} {limits.unit} that were left"
     number = sum(rank >= 0 for rank, *_ in before) + 1
     (label,) = headers(pl.Series([label]), limits.harmless)
-    said = entry(boundary([], []), number, label, text)  # all boundaries have one length
-    need = len(said) + (len(SEPARATOR) if number > 1 else 0)
+    own = entry(boundary([], []), number, label, text)  # all boundaries have the same length
+    need = len(own) + (len(SEPARATOR) if number > 1 else 0)
     return f"it needs {need:,} {limits.unit}, and {left:,} of {limits.budget:,} were left"
 
 
 def _unfound(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str]:
-    """Disposition and reason of a passage that no list has."""
-    found = lookups.explain_targets.get((row["query_id"], row["chunk_id"]), {})
-    if found.get("hidden"):
-        return "hidden", found["hidden"]
+    """Disposition and reason of a passage that is in no list."""
+    target = lookups.explain_targets.get((row["query_id"], row["chunk_id"]), {})
+    if target.get("hidden"):
+        return "hidden", target["hidden"]
     statuses = lookups.statuses.get(row["corpus"], {})
     wrong = [f"its {c} search {_SPELLED[s]}" for c, s in statuses.items() if s in _SPELLED]
     if statuses and len(wrong) == len(statuses):
@@ -320,12 +320,12 @@ def _unfound(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str]:
     ends = lookups.ends.get((row["query_id"], row["corpus"]), {})
     full = [channel for channel in statuses if ends.get(channel, 0) >= many]
     if "vector" in full:
-        distance = found.get("vector_distance")
+        distance = target.get("vector_distance")
         own = "" if distance is None else f" (its distance is {distance:.3f})"
         last = f", which end at {ends['last']:.3f}" if ends.get("last") is not None else ""
         wrong.append(f"further away{own} than the {many} nearest{last}")
     if "text" in full:
-        wrong.append(f"not among the {many} best by words")
+        wrong.append(f"not among the {many} best of keyword search")
     elif statuses.get("text") in ("ok", "empty"):
         wrong.append("without a word of the question")
     disposition = "below_search_depth" if full else "not_found"
@@ -341,7 +341,7 @@ _SPELLED = {
 
 
 def ordinal(rank: int) -> str:
-    """A 0-based rank as a person counts.
+    """A 0-based rank as an ordinal number.
 
     >>> [ordinal(rank) for rank in (0, 1, 2, 3, 10, 20)]
     ['1st', '2nd', '3rd', '4th', '11th', '21st']

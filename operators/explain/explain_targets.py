@@ -1,8 +1,8 @@
-"""Chunks that a caller names because they are missing: their ids, and whether a question sees them.
+"""Missing chunks that a caller asks about: their ids, and whether a query may see them.
 
-A name is a chunk's id, its label, or its document's id, path, title or link. Where nothing has that
-name, it is the end of its document's path. A document stands for the best of its chunks that a
-search found, or for the chunk nearest to the question.
+A name is a chunk's id, its label, or its document's id, path, title or link. If nothing has that
+name, it is the end of its document's path. For a document the target is the best of its chunks that
+is a hit, or the chunk nearest to the query.
 """
 
 import difflib
@@ -28,7 +28,7 @@ from operators.ranking.definitions import listed
 from operators.ranking.query_filters import narrowed, visible_parts
 
 MOST_OF_A_DOCUMENT = 3
-NEAREST = 3  # names that an error names
+NEAREST = 3  # names that an error message lists
 
 _LINES = re.compile(r"[^,]*:(\d+)(?:-(\d+))?\]?")
 _INSIDE = re.compile(r"\[\w+: (.*)\]", re.DOTALL)
@@ -46,14 +46,14 @@ def find_targets(
     *,
     names: Sequence[str | int],
 ) -> pl.DataFrame:
-    """``EXPLAIN_TARGETS``: the chunks that a caller names, for each question.
+    """``EXPLAIN_TARGETS``: the chunks that a caller names, for each query.
 
     Args:
-        homes: where each corpus is.
-        embedders: the models, which find the nearest chunk of a document: ``""`` is the driver's,
+        homes: the collection of each corpus.
+        embedders: the models, for the nearest chunk of a document: ``""`` is the driver's,
             the others are by their vector space.
         queries: columns ``SCOPED_QUERIES``.
-        hits: columns ``UNIFIED``, of all corpora; their labels name chunks too.
+        hits: columns ``UNIFIED``, of all corpora; their labels are names of chunks too.
         merged: ``MERGED`` by corpus.
         corpora: a corpus's name -> ``inputs`` with ``label``, ``link`` and ``filters``.
         names: chunk ids, labels, or names of documents.
@@ -66,7 +66,7 @@ def find_targets(
     labels = dict(hits["source_label", "chunk_id"].iter_rows())
     plain = [clean_text(name) if isinstance(name, str) else name for name in names]
     wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
-    found = pl.concat(merged.values())
+    hits_of_all = pl.concat(merged.values())
     columns = hits["query_id", "chunk_id", "source_label"]
     shown = {(query_id, chunk_id): label for query_id, chunk_id, label in columns.iter_rows()}
     rows: list[dict[str, Any]] = []
@@ -74,19 +74,19 @@ def find_targets(
         asked = queries.filter(query_id=query["query_id"])
         known = _located(homes, wanted, query["repos"], corpora)
         visible, distances = _visible(homes, embedders, asked, known, corpora)
-        ranks = dict(found.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
+        ranks = dict(hits_of_all.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
         for name in wanted:
             chunks, documents = meant(name, known, ranks, distances)
             for chunk_id in chunks:
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
-                said = {
+                facts = {
                     "source_label": shown.get((query["query_id"], chunk_id), chunk["source_label"]),
                     "query_id": query["query_id"],
                     "hidden": hidden(chunk, query, corpora, visible),
                     "vector_distance": distances.get(chunk_id),
                     "documents": documents,
                 }
-                rows.append({**chunk, **said})
+                rows.append({**chunk, **facts})
     frame = pl.DataFrame(rows, schema=EXPLAIN_TARGETS)
     return frame.unique(["query_id", "chunk_id"], keep="first", maintain_order=True)
 
@@ -101,7 +101,7 @@ def _located(
     borders = visible_parts(corpora)
     stores = [(s, of, {held: borders[c] for held, c in of.items()}) for s, of in by_store(homes)]
 
-    def found(ids: Sequence[int], names: Sequence[str], *, by_end: bool = False) -> pl.DataFrame:
+    def located(ids: Sequence[int], names: Sequence[str], *, by_end: bool = False) -> pl.DataFrame:
         parts = []
         for store, of, visible in stores:
             rows = locate(store, ids, names, repos=repos, visible=visible, by_end=by_end)
@@ -113,12 +113,12 @@ def _located(
     texts = [text for name in wanted for text in spellings(str(name))]
     # owner/name/path may be the document name/path of a repository owner, or path of owner/name
     texts += [rest for text in texts for n in (1, 2) for rest in text.split("/", n)[n:] if rest]
-    known = found(ids, texts)
+    known = located(ids, texts)
     unknown = [name for name in wanted if not called(name, known)]
     if not unknown:
         return known
     ends = [text for name in unknown for text in spellings(str(name))]
-    more = found([], ends, by_end=True)
+    more = located([], ends, by_end=True)
     for name in unknown:
         for store, _, visible in stores if not _ending(name, more) else ():
             if reason := unread_reason(store, spellings(str(name)), repos, visible):
@@ -133,7 +133,7 @@ def _visible(
     known: pl.DataFrame,
     corpora: Mapping[str, Any],
 ) -> tuple[set[int], dict[int, float]]:
-    """The known chunks that one question may see, and their distances from it."""
+    """The known chunks that one query may see, and their distances from it."""
     texts = asked["texts"].item().to_list()
     vectors = {s: np.asarray(e.embed_queries(texts), np.float64) for s, e in embedders.items()}
     distances: dict[int, float] = {}
@@ -154,7 +154,7 @@ def is_id(name: str | int) -> bool:
 
 
 def spellings(name: str) -> list[str]:
-    """Names of a document that has the name ``name``, or a chunk with the label ``name``.
+    """The names of a document called ``name``, or with a chunk whose label is ``name``.
 
     >>> spellings("[code: src/cache.py:10-42]")
     ['[code: src/cache.py:10-42]', 'src/cache.py:10-42', 'src/cache.py']
@@ -172,8 +172,8 @@ def labelled(
 ) -> pl.DataFrame:
     """``located`` (``LOCATED``) with the ``source_label`` and ``source_url`` of their corpus.
 
-    ``corpora`` gives a corpus's ``inputs`` with ``label`` and ``link``; the label of a chunk of
-    another corpus is its title.
+    ``corpora`` contains a corpus's ``inputs`` with ``label`` and ``link``; the label of a chunk
+    of another corpus is its title.
     """
     described = {"source_label": pl.String, "source_url": pl.String}
     parts = [pl.DataFrame(schema={**located.schema, **described})]
@@ -189,12 +189,12 @@ def labelled(
 def meant(
     name: str | int, known: pl.DataFrame, found: Mapping[int, int], distances: Mapping[int, float]
 ) -> tuple[list[int], int]:
-    """The chunks that ``name`` stands for in one question, and the documents that it fits.
+    """The chunks that ``name`` means in one query, and the documents that match it.
 
     Args:
         known: the result of :func:`labelled`.
-        found: the chunks that a search of the question found, with their rank in their corpus.
-        distances: of chunks to the question, where known.
+        found: the hits of the query, with their rank in their corpus.
+        distances: of chunks from the query, where known.
 
     Raises:
         UnknownName: nothing visible to the caller's repositories has that name or those lines.
@@ -202,9 +202,9 @@ def meant(
     ids = called(name, known) or _ending(name, known)
     if not ids:
         near = difflib.get_close_matches(str(name), set(known["source_label"]), NEAREST)
-        said = f", did you mean {' or '.join(map(repr, near))}?" if near else ""
+        hint = f", did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise UnknownName(
-            f"no chunk or document {str(name)!r} to explain{said}: give a chunk's id or label, or "
+            f"no chunk or document {str(name)!r} to explain{hint}: give a chunk's id or label, or "
             "its document's id, path, title or link; `crosscorpus ingest` on its source reports "
             "what it leaves out"
         )
@@ -268,13 +268,13 @@ def hidden(
     corpora: Mapping[str, Any],
     visible: Collection[int],
 ) -> str | None:
-    """Why a question can't see a chunk, as far as the chunk shows; None: it can.
+    """Why a query can't see a chunk, as far as the chunk shows; None: it can.
 
     Args:
-        chunk: a row of ``LOCATED``, of a repository that the question may see.
+        chunk: a row of ``LOCATED``, of a repository that the query may see.
         query: a row of ``QUERIES``.
         corpora: a corpus's name -> ``inputs`` with ``filters``.
-        visible: ids of the chunks that the store gives the question.
+        visible: ids of the chunks that the store shows to the query.
     """
     corpus = chunk["corpus"]
     if corpus not in corpora:

@@ -1,20 +1,19 @@
-"""Every number of every passage, one a row, from the searches to the context.
+"""All scores and weights of every passage, one per row, from the searches to the context.
 
 The numbers of a passage give its score to the last bit, by these formulas, each from left to right:
 
 - ``score`` in its corpus =
   ``vector_weight * vector_value + text_weight * (text_value * lexical_weight)``
 - ``part`` = that score; by ranks ``1 / (k + corpus rank)``
-- ``score`` of the first list of all corpora = the sum of its parts, in their order, times
-  ``recency``
-- the ``score`` of each later list = that of the list before, times the factors that this list tells
-  (``weight``, ``language_weight``); without any, a score of its own (a model's, or one just above
-  that of the place to which a version or a phrase moved it). A list may also tell what decided
-  its order, where hits exchange the scores that they had
+- ``score`` of the first list of all corpora = the sum of its parts, in order, times ``recency``
+- the ``score`` of each later list = that of the list before, times the factors in this list's
+  columns (``weight``, ``language_weight``); without any, a score of its own (a model's, or one
+  just above that of the rank to which a version or a phrase moved it). A list may also have
+  columns for what decided its order, if hits exchange their scores
 
-A stage tells the factors of its scores in columns beside them (:mod:`operators.frames`). A variant
-of somebody's own need not, and a caller may override a stage: then the factors are missing, because
-no number is shown that does not add up.
+A stage puts the factors of its scores in columns beside them (:mod:`operators.frames`). A user's
+own variant need not, and a caller may override a stage: then the factors are missing, because only
+numbers that give the score are shown.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,20 +28,20 @@ _ORDER = ["query_id", "place", "table", "rank", "other"]
 
 
 def explain(run: Run, dispositions: pl.DataFrame, *, budget: int) -> pl.DataFrame:
-    """``EXPLAIN``: every number of every chunk of ``dispositions``, in its order.
+    """``EXPLAIN``: all scores and weights of every chunk of ``dispositions``, in its order.
 
     The stages and their quantities; a chunk has no row for a stage that it never reached:
 
-    - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the place in the list, null where
+    - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the rank in the list, null if
       a named chunk is not in it
-    - the lists within a corpus by their names: ``score``. The first has the ``SCORE_FACTORS``, if
-      it tells them and they give the score; the last ``near-duplicate`` for each chunk that it
+    - the lists within a corpus by name: ``score``. The first has the ``SCORE_FACTORS``, if it
+      has such columns and they give the score; the last ``near-duplicate`` for each chunk that it
       represents, or ``near-duplicate of`` its representative (``other`` is that chunk, ``detail``
       its label)
     - the first list of all corpora: ``part`` for each corpus (``detail``) and ``recency``;
       ``score``
-    - each later list by its name: the factors that it tells; ``score``. The ``detail`` of a score
-      says what the list is; a list within a corpus has none.
+    - each later list by name: its factors; ``score``. The ``detail`` of a score says what the
+      list is; a list within a corpus has none.
     - the list before the results: ``near-duplicate``, ``near-duplicate of`` too
     - ``context``: ``number``, ``cost``, ``budget``; ``citations``: ``number``
     - ``end``: the chunk's disposition, ``detail`` the reason, ``other`` its representative
@@ -60,14 +59,14 @@ def explain(run: Run, dispositions: pl.DataFrame, *, budget: int) -> pl.DataFram
         )
         for number, (stage, quantity, frame) in enumerate(named)
     ]
-    found = pl.concat([empty(EXPLAIN), *tables], how="diagonal")
-    return found.sort(_ORDER, maintain_order=True).select(list(EXPLAIN))
+    rows = pl.concat([empty(EXPLAIN), *tables], how="diagonal")
+    return rows.sort(_ORDER, maintain_order=True).select(list(EXPLAIN))
 
 
 def _quantities(
     run: Run, dispositions: pl.DataFrame, budget: int
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """Each stage and quantity with the numbers of all chunks, as :func:`explain` lists them."""
+    """Each stage and quantity with the values of all chunks, as :func:`explain` lists them."""
     merged, packed = run.of_corpora[run.scored], run.packed.drop_nulls("number")
     further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
     near = [_of(merged, "vector_distance", "vector_rank"), _of(further, "vector_distance")]
@@ -80,15 +79,15 @@ def _quantities(
     end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
     yield run.kept, "near-duplicate", duplicates.filter("within")
     yield run.kept, "near-duplicate of", end.filter(disposition="near_duplicate_within")
-    told = set(FUSED)
+    known = set(FUSED)
     for name, of in run.lists.items():
         if name == run.first:
             own, parts = fusion_parts(of)
             yield name, "part", _of(parts, "part", "corpus_rank", detail="corpus")
             yield name, "recency", _of(own, "recency")
-        for column in (one for one in of.columns if one not in told and of[one].dtype.is_float()):
+        for column in (one for one in of.columns if one not in known and of[one].dtype.is_float()):
             yield name, column, _of(of, column)
-        told |= set(of.columns)
+        known |= set(of.columns)
         yield name, "score", _score(of).with_columns(detail=pl.lit(run.meanings.get(name, "")))
         if name == run.last:
             yield name, "near-duplicate", duplicates.filter(~pl.col("within"))
@@ -102,7 +101,7 @@ def _quantities(
 
 
 def merge_factors(merged: pl.DataFrame) -> pl.DataFrame:
-    """Query, chunk and ``SCORE_FACTORS`` of merged lists; null where they do not give the score."""
+    """Query, chunk and ``SCORE_FACTORS`` of merged lists; null if they do not give the score."""
     whole = _whole(merged, SCORE_FACTORS)
     vector = pl.col("vector_weight") * pl.col("vector_value")
     text = pl.col("text_weight") * (pl.col("text_value") * pl.col("lexical_weight"))

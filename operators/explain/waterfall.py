@@ -1,4 +1,4 @@
-"""A score, factor by factor, from 0 to the score itself."""
+"""A score, factor by factor, from 0 to the final score."""
 
 import math
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ FACTORS = {
     "weight": "the weight of its source for what asks",
     "language_weight": "the weight of its language",
 }
-"""The factors that the shipped stages tell, and their meaning, in the order in which they apply. A
-list that tells none is a factor under its own name."""
+"""The factors of the shipped stages and their meaning, in the order in which they apply. A list
+without factor columns is a factor under its own name."""
 
 _NEXT_TO_SCORES = ("score", "near-duplicate", "near-duplicate of")
 
 
 @dataclass(frozen=True)
 class Step:
-    """A factor, what it means, the score before and after it, and its ``formula`` in numbers."""
+    """A factor, its meaning, the score before and after it, and its ``formula`` in numbers."""
 
     factor: str
     before: float
@@ -36,24 +36,24 @@ class Step:
 
 
 def lists_of_all(explained: pl.DataFrame) -> list[str]:
-    """The lists of all corpora in their order: their scores say what they are."""
+    """The lists of all corpora in order, from their score rows."""
     scores = explained.filter(pl.col("detail").is_not_null(), quantity="score")
     return scores["stage"].unique(maintain_order=True).to_list()
 
 
 def waterfall(explained: pl.DataFrame) -> list[Step]:
-    """The steps from 0 to the last score that a chunk had.
+    """The steps from 0 to the last score of a chunk.
 
     Args:
-        explained: the rows of ``EXPLAIN`` of one chunk and question.
+        explained: the rows of ``EXPLAIN`` of one chunk and query.
 
     Returns:
-        Each step begins where the last one ends; the final one ends at the score, to the last bit.
+        Each step starts where the last one ends; the final one ends at the score, to the last bit.
         Factors that are unknown, because a caller overrode a stage, are one step.
     """
     rows = explained.drop_nulls("value").select("stage", "quantity", "value", "detail").rows()
     numbers = {(stage, quantity): value for stage, quantity, value, _ in rows}
-    meanings = {stage: said or "" for stage, quantity, _, said in rows if quantity == "score"}
+    meanings = {stage: detail or "" for stage, quantity, _, detail in rows if quantity == "score"}
     parts = [value for _, quantity, value, _ in rows if quantity == "part"]
     lists = lists_of_all(explained)
     steps: list[Step] = []
@@ -87,17 +87,17 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
         step("recency", fused, f"× {spell(numbers[lists[0], 'recency'])}")
     for name in lists[1:]:
         after, before = numbers.get((name, "score")), steps[-1].after
-        told = [(q, v) for s, q, v, _ in rows if s == name and q not in _NEXT_TO_SCORES]
-        told = [(q, v) for q, v in told if v != (0 if q in GAINS else 1)]
+        factors = [(q, v) for s, q, v, _ in rows if s == name and q not in _NEXT_TO_SCORES]
+        factors = [(q, v) for q, v in factors if v != (0 if q in GAINS else 1)]
         if after is None or after == before:
             continue
-        if told and math.prod((value for _, value in told), start=before) == after:
-            for factor, value in told:
+        if factors and math.prod((value for _, value in factors), start=before) == after:
+            for factor, value in factors:
                 step(factor, steps[-1].after * value, f"× {spell(value)}")
         else:
             signs = [
                 f"{f'{v:+.6g}' if q in GAINS else f'× {spell(v)}'} {q.replace('_', ' ')}"
-                for q, v in told
+                for q, v in factors
             ]
             step(name, after, ", ".join(signs) or "moved up or down", meanings[name])
     return steps

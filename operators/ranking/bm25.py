@@ -32,18 +32,18 @@ B = 0.75
 TITLE_WEIGHT = 3
 DIMENSIONS = tokenizer.TERM_ID_LIMIT
 MAX_TERMS = 16_000
-"""Distinct terms of one chunk: what a sparse vector holds. The most frequent ones are kept."""
+"""Distinct terms of one chunk (a sparse vector's limit); the most frequent ones are kept."""
 
 MAX_QUERY_TERMS = 1_024
 """Distinct terms of one query: the rarest ones are kept."""
 
 MAX_QUERY_CHARACTERS = 1_000_000
-"""A longer query is read up to here."""
+"""Characters of a query that are read; the rest is ignored."""
 
 AVERAGE_STEP = 1.05
 
 
-_term_id = lru_cache(1 << 13)(tokenizer.term_id)  # about 1 MB; a larger one hits no more
+_term_id = lru_cache(1 << 13)(tokenizer.term_id)  # about 1 MB; a larger cache hits no more
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ def analysed_text(
     document_id: str,
     metadata: str | None,
 ) -> str:
-    """What the terms of a chunk (its ``ANALYSED``) come from, the title as often as it counts.
+    """The text whose terms are counted for a chunk (its ``ANALYSED``); the title is repeated.
 
-    Its text and where it stands; the name of its document, such as a commit's id or ``pull/42``;
-    and who wrote it, which labels and results show. Anyone may ask for what is shown.
+    It contains the chunk's text and path; the name of its document, such as a commit's id or
+    ``pull/42``; and its authors, whom labels and results show. Whatever is shown can be searched.
     """
     name = None if document_id in (path, title) else document_id
     parts = (*[title] * TITLE_WEIGHT, anchor, path, name, *authors_of(metadata), text)
@@ -108,7 +108,7 @@ def weights(counts: NDArray[np.int64], length: int, average: float) -> NDArray[n
 
 
 def sparse(terms: Iterable[int], weights: Iterable[float]) -> SparseVector:
-    """The weights of ``terms`` as pgvector keeps them: it counts from 0, term ids from 1.
+    """The weights of ``terms`` as a pgvector sparse vector: it counts from 0, term ids from 1.
 
     >>> sparse([7, 1], [2.0, 0.5]).to_text()
     '{1:0.5,7:2.0}/1000000000'
@@ -125,8 +125,8 @@ def weights_bytes(counted: TermCounts, average: float) -> bytes:
 def snapped_average(total_length: int, chunks: int) -> float:
     """The corpus's average length on a grid of 5 % steps.
 
-    A grid, so that adding a chunk seldom changes the weights of all others; a function of the
-    content alone, so that a corpus grown in steps has the weights of one loaded at once.
+    The grid means that a new chunk seldom changes the weights of all others. The value depends on
+    the content only, so a corpus grown in steps has the weights of one loaded at once.
 
     >>> round(snapped_average(1000, 10), 1), round(snapped_average(1004, 10), 1)
     (98.1, 98.1)
@@ -137,20 +137,20 @@ def snapped_average(total_length: int, chunks: int) -> float:
 
 
 def query_counts(text: str) -> dict[int, int]:
-    """The term ids of a query and how often each occurs."""
+    """The term ids of a query and the count of each."""
     return dict(Counter(map(_term_id, tokenizer.tokens(text[:MAX_QUERY_CHARACTERS]))))
 
 
 FOUND_BY_ONE = 0.3
-"""The share of the candidates that one telling term finds alone; two terms find the others."""
+"""The share of the candidates found by one rare term; pairs of terms find the others."""
 
 MOST_PAIRED = 9
-"""Postings that find chunks in pairs, in candidates: the index reads them all."""
+"""The most postings that are paired, per candidate: the index reads them all."""
 
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """A query's weights by term id, and the terms that find the chunks to score.
+    """A query's weights by term id, and the terms that select the candidates.
 
     A candidate has one of ``rare_terms``, or terms of two of the three ``groups``.
     """
@@ -163,20 +163,20 @@ class QueryTerms:
 def query_terms(
     counts: Mapping[int, int], df: Mapping[int, int], chunks: int, *, cap: float, k: int
 ) -> QueryTerms:
-    """The weights of a query's terms in a corpus of ``chunks`` chunks, and what finds candidates.
+    """The weights of a query's terms in a corpus of ``chunks`` chunks, and the candidate terms.
 
-    The most telling terms find a part of the ``cap`` candidates, each alone. The next ones are
-    dealt to three groups, and chunks that have terms of two groups are the rest. So a chunk with
-    many middling terms is found, which the rarest alone would miss. If all terms stay within
-    ``cap``, or the next ones are fewer than three, the rarest find all. Terms that the corpus lacks
-    are left out.
+    The rarest terms, each alone, select a part of the ``cap`` candidates. The next terms are dealt
+    to three groups, and chunks that have terms of two groups are the rest. So a chunk with many
+    middling terms is a candidate, which the rarest alone would miss. If all terms stay within
+    ``cap``, or the next ones are fewer than three, the rarest select all. Terms that the corpus
+    lacks are left out.
     """
     known = sorted((df[term], term) for term in counts if df.get(term, 0) > 0)[:MAX_QUERY_TERMS]
     weights = {term: counts[term] * idf(frequency, chunks) for frequency, term in known}
     rarest = _leading(known, cap, k)
     if len(rarest) == len(known):
         return QueryTerms(weights, rarest)
-    # what a term says for what it costs: a repeated one may stand before a rarer one
+    # information of a term per cost: a repeated term may come before a rarer one
     known.sort(key=lambda one: (-weights[one[1]] / math.sqrt(one[0]), one))
     alone = _leading(known, FOUND_BY_ONE * cap, k)
     # n postings in three groups of c chunks: n * n / 3c chunks have terms of two groups by chance
@@ -190,7 +190,7 @@ def query_terms(
 def _leading(known: Sequence[tuple[int, int]], cap: float, k: int) -> list[int]:
     """The first terms of ``known``, pairs of a frequency and a term.
 
-    As many as keep the summed frequency within ``cap``, but at least one, and more while they could
+    As many as keep the summed frequency within ``cap``, but at least one, and more if they could
     not fill ``k`` rows.
     """
     terms: list[int] = []
@@ -204,7 +204,7 @@ def _leading(known: Sequence[tuple[int, int]], cap: float, k: int) -> list[int]:
 
 
 def ceiling(counts: Mapping[int, int], df: Mapping[int, int], chunks: int) -> float:
-    """The score that no chunk exceeds: each term of the query, saturated.
+    """The upper bound of a chunk's score: each term of the query, saturated.
 
     Terms that the corpus lacks count too: no chunk covers them.
     """

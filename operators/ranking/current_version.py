@@ -1,7 +1,7 @@
-"""The newest version stands for its topic: passages that only older ones have make room for it.
+"""Ranks the newest version of a topic above passages that exist only in older versions.
 
 A section that is edited in every version leaves passages that no newer version has word for word.
-They say nearly what the newest says. One may answer what the newest lacks, but together they push
+They nearly repeat the newest one. One may answer what the newest lacks, but together they push
 the newest down.
 """
 
@@ -17,23 +17,22 @@ from operators.foundation.tokenizer import vocabulary
 from operators.ranking.total_order import ranked
 
 HEAD = 10
-"""Documents that stand before a passage that the newest version replaces."""
+"""Documents that rank above a passage that the newest version replaces."""
 
 SHARE = 0.05
-"""The share of a question's words that an old passage alone must have: of a long question, one word
-is soon met."""
+"""The minimum share of a query's words that only the old passage has: in a long query, one such
+word is common."""
 
 
 def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
-    """``hits`` (``FUSED``) with the newest version of a topic in the place of its older ones.
+    """``hits`` (``FUSED``) with the newest version of each topic in the place of its older ones.
 
-    A passage that newer versions lack comes behind the first ``HEAD`` other documents, and the best
+    A passage that newer versions lack moves behind the first ``HEAD`` other documents, and the best
     passage of its topic's newest version takes its place, if the list has one. An old passage stays
-    if it has a word of the question that no newest version of the list has, of a long question
-    ``SHARE`` of its words; and if its topic was removed, so that nothing stands for it.
-    A question as of a moment takes the newest of that moment: what was superseded later, or nobody
-    knows when, is current. One that asks for a version (``scope``: ``VERSION_SCOPE``) keeps its
-    list.
+    if it has a word of the query that no newest version of the list has (of a long query, ``SHARE``
+    of its words); and if its topic was removed, so that nothing replaces it. A query with an
+    ``as_of`` uses the newest version of that moment: a passage superseded later, or at an unknown
+    time, is current. A query that names a version (``scope``: ``VERSION_SCOPE``) keeps its list.
     """
     if hits["last_version"].null_count() == hits.height:
         return hits
@@ -47,16 +46,16 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     document, since = hits["document_id"].to_list(), hits["superseded_at"].to_list()
     removed = hits["removed"].to_list()
     texts = pl.concat_str("title", "anchor", "path", "text", separator="\n", ignore_nulls=True)
-    said = hits.select(texts).to_series().to_list()
+    texts_of = hits.select(texts).to_series().to_list()
     words = {
         query_id: vocabulary("\n".join(asked))
         for query_id, asked in plain["query_id", "texts"].iter_rows()
     }
     any_asked = set[str]().union(*words.values())
 
-    @cache  # several questions may find a passage
-    def asked_in(text: str) -> set[str]:
-        """The words of all questions that a passage has."""
+    @cache  # several queries may hit the same passage
+    def matching(text: str) -> set[str]:
+        """The words of all queries that a passage contains."""
         return any_asked & vocabulary(text)
 
     rows_of = defaultdict[int, list[int]](list)
@@ -73,13 +72,13 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
         if not old:
             continue
         current = sorted(set(rows).difference(old))
-        only_old = asked.intersection(set[str]().union(*(asked_in(said[row]) for row in old)))
+        only_old = asked.intersection(set[str]().union(*(matching(texts_of[row]) for row in old)))
         for row in current:  # the first few have nearly all words
             if not only_old:
                 break
-            only_old.difference_update(asked_in(said[row]))
+            only_old.difference_update(matching(texts_of[row]))
         enough = max(1.0, SHARE * len(asked))
-        replaced = [row for row in old if len(only_old & asked_in(said[row])) < enough]
+        replaced = [row for row in old if len(only_old & matching(texts_of[row])) < enough]
         first = {topic[row]: row for row in reversed(current)}
         for row in replaced:
             if (newest := first.get(topic[row])) is not None:

@@ -1,7 +1,7 @@
-"""Where a name is defined: a class, a function, a type.
+"""Finds where a name is defined: a class, a function, a type.
 
-A chunk that was cut along its syntax names what it defines, in every language with a grammar. What
-was cut by lines is read for the forms that definitions have in many languages.
+A chunk that was cut along its syntax lists the names that it defines, in every language with a
+grammar. A chunk that was cut by lines is matched against definition forms of many languages.
 """
 
 import re
@@ -18,18 +18,18 @@ _KINDS = (
     "impl|interface|let|macro_rules!|mod|module|namespace|newtype|object|package|protocol|record|"
     "struct|trait|type|typedef|union|val|var|#define"
 )
-_OWNER = r"(?:[A-Za-z_]\w*(?:\.|::|:))*"  # Go's receiver stands in parentheses
+_OWNER = r"(?:[A-Za-z_]\w*(?:\.|::|:))*"  # the receiver of Go, in parentheses
 _KEYWORD = (
     rf"^[ \t]*(?:(?:{_MODIFIERS})(?:\([^)\n]*\))?[ \t]+){{0,4}}(?:{_KINDS})\s+(?:\([^)\n]*\)\s*)?"
 )
-# what C has before a function's name, on a line that is not indented, and behind it
+# for C: what precedes a function's name on an unindented line, and what follows it
 _TYPED = r"^(?:[^\W\d][\w*&:<>,]*[ \t]+[*&]*)*"
 _BODY = r"\([^;{}]{0,500}\)\s*\{"
 
 
 @lru_cache(4096)
 def definition_of(name: str) -> re.Pattern[str]:
-    """A pattern that finds the definition of ``name`` in a text.
+    """A pattern for the definition of ``name`` in a text.
 
     >>> bool(definition_of("flush").search("    async def flush(self):"))
     True
@@ -58,7 +58,7 @@ def defines(name: str, text: str | None, metadata: str | None) -> bool:
 
 @lru_cache(4096)
 def listed(name: str) -> str:
-    """The regular expression, of Python and Postgres, for metadata of chunks that define ``name``.
+    """The regular expression, for Python and Postgres, on metadata of chunks that define ``name``.
 
     >>> bool(re.search(listed("Lock::release"), '{"defines": ["redis.Lock.release"]}'))
     True
@@ -71,7 +71,7 @@ def listed(name: str) -> str:
 
 
 def qualified_parts(name: str) -> list[str]:
-    """The names of a qualified name.
+    """The parts of a qualified name.
 
     >>> qualified_parts("redis.Lock::release()")
     ['redis', 'Lock', 'release']

@@ -1,9 +1,9 @@
-"""What the file of a passage says beside the passage's own words.
+"""File-level evidence for a passage, beside its own text.
 
-A passage is ranked by what it says itself. Its file says more: several of its passages are good,
-its name has words of the question, it defines what the question names; and tests, examples and
-files that only pass names on mostly show what another file does. Each sign is small, and none is a
-gate. The sum of a file's passages is after Callan (SIGIR 1994) and the peer semble, which weighs
+A passage is ranked by its own text. Its file adds evidence: several of its passages are good, its
+name has words of the query, it defines what the query names; and tests, examples and files that
+only re-export names mostly show what another file does. Each signal is small, and none is a filter.
+The sum of a file's passages is after Callan (SIGIR 1994) and the peer semble, which weighs
 names, definitions and tests likewise; the numbers are in benchmarks/README.md.
 """
 
@@ -25,10 +25,10 @@ from operators.ranking.definitions import defines
 from operators.ranking.total_order import ranked
 
 MOST_NAMES = 16
-"""Names of one question whose definitions are looked for."""
+"""The most names of one query whose definitions are looked up."""
 
 FEW_NAMES = 8
-"""Names of a question that a file must define at most to have all of them."""
+"""A file that defines this many names of a query counts as defining all of them."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _JOINED = r"(?:::|\\|->|\.)"
@@ -62,17 +62,17 @@ def file_evidence(
     definition: float,
     secondary: float,
 ) -> pl.DataFrame:
-    """``hits`` (``FUSED``) with those of each of ``corpora`` in the order that their files suggest.
+    """``hits`` (``FUSED``) with those of each of ``corpora`` reordered by file-level evidence.
 
     With the best score of the corpus as unit, a hit gains ``file_share``, ``file_name``,
-    ``name_cover`` and ``definition`` times what :func:`shares_of_files`, :func:`shared_names` and
-    :func:`definitions` give; one of a test, an example or a file that only passes names on then
-    counts ``secondary`` of it, unless the question is about such. The hits of a corpus exchange
-    their scores: its best hit has the best score as before, so that other corpora stay where they
-    were. A hit without a path keeps its place.
+    ``name_cover`` and ``definition`` times the values of :func:`shares_of_files`,
+    :func:`shared_names` and :func:`definitions`; a hit in a test, an example or a file that only
+    re-exports names is then multiplied by ``secondary``, unless the query is about such. A
+    corpus's hits exchange their scores: its best hit has the best score as before, so that other
+    corpora keep their ranks. A hit without a path keeps its rank.
 
-    The columns ``share_of_file``, ``shared_name``, ``defines`` and ``secondary`` tell the gains and
-    the factor.
+    The columns ``share_of_file``, ``shared_name``, ``defines`` and ``secondary`` contain the gains
+    and the factor.
     """
     score = hits["score"].to_numpy().copy()
     gains = np.zeros((hits.height, 3))
@@ -98,12 +98,12 @@ def file_evidence(
         order = np.lexsort((at, -own, -(own + unit * gains[at].sum(axis=1)) * factor[at]))
         score[at[order]] = np.sort(own)[::-1]
     names = ("share_of_file", "shared_name", "defines")
-    told = [pl.Series(name, gains[:, n]) for n, name in enumerate(names)]
-    return ranked(hits.with_columns(*told, pl.Series("secondary", factor)), pl.Series(score))
+    columns = [pl.Series(name, gains[:, n]) for n, name in enumerate(names)]
+    return ranked(hits.with_columns(*columns, pl.Series("secondary", factor)), pl.Series(score))
 
 
 def shares_of_files(scores: _Scores, files: Sequence[tuple[str, str]]) -> _Scores:
-    """What the best passage of each file gains: its file's summed scores over the highest sum.
+    """The gain of each file's best passage: its file's summed scores over the highest sum.
 
     >>> shares_of_files(np.array([1.0, 0.5, 1.0]), [("", "a"), ("", "a"), ("", "b")]).round(2)
     array([1.  , 0.  , 0.67])
@@ -123,13 +123,13 @@ def shares_of_files(scores: _Scores, files: Sequence[tuple[str, str]]) -> _Score
 def shared_names(
     text: str, files: Sequence[tuple[str, str]], file_name: float, name_cover: float
 ) -> _Scores:
-    """What the names of ``files`` have of the question ``text``, each word by how rare it is there.
+    """How well the names of ``files`` match the query ``text``; rare words count more.
 
-    ``file_name`` times the share of the question's words that stand in the name of the file or its
-    folder, and ``name_cover`` times the share of the file's own name that the question says. A word
+    ``file_name`` times the share of the query's words that are in the name of the file or its
+    folder, and ``name_cover`` times the share of the file's own name that the query has. A word
     counts ``log(1 + (N - n + .5) / (n + .5))`` over its value for no file, with ``n`` of the ``N``
-    files that have it: a word that most files have chooses none. A question that is a name itself
-    is no matter of file names.
+    files that have it: a word that most files have selects none. A query that is itself a name gets
+    no gain from file names.
     """
     words = {word for one in _WORD.findall(text) if (word := one.lower()) not in STOP_WORDS}
     words = {word for word in words if len(word) > 2}
@@ -143,12 +143,12 @@ def shared_names(
     }
     distinct = dict.fromkeys(files)
     asked, known = _by_start(words), _by_start(parts)
-    said = {
+    matched = {
         file: {w for part in _around(file[1]) for w in _alike(part, asked)} for file in distinct
     }
     counts: dict[str, int] = defaultdict(int)
-    for found in said.values():
-        for word in found:
+    for common in matched.values():
+        for word in common:
             counts[word] += 1
     n = len(distinct)
     rare = {
@@ -156,12 +156,12 @@ def shared_names(
         for word, count in counts.items()
     }
     gains = {}
-    for file, found in said.items():
+    for file, common in matched.items():
         own = _parts(PurePosixPath(file[1]).stem)
         covered = sum(part in parts or any(True for _ in _alike(part, known)) for part in own)
         cover = covered / len(own) if own else 0.0
-        share = sum(rare[word] for word in found) / len(words)
-        rarest = max((rare[word] for word in found), default=0.0)
+        share = sum(rare[word] for word in common) / len(words)
+        rarest = max((rare[word] for word in common), default=0.0)
         gains[file] = file_name * share + name_cover * cover * rarest
     return np.array([gains[file] for file in files])
 
@@ -171,56 +171,56 @@ def definitions(
     files: Sequence[tuple[str, str]],
     passages: Sequence[tuple[str | None, str | None]],
 ) -> _Scores:
-    """How much of what the question ``text`` names each file defines, at one passage of it.
+    """How many of the names in the query ``text`` each file defines, at one passage of it.
 
-    ``passages`` are texts and metadata, the best first. A question that is a name gives 1 to each
-    passage that defines it, and .4 to other passages of a file so called. Else a file has the share
-    of the names (of up to ``FEW_NAMES``) that its passages define: at the one that defines one of
-    them where the question says one or two, at its best where it says more. In a file that is
-    called like one of them, all counts 1.5 times.
+    ``passages`` are texts and metadata, the best first. A query that is a name gives 1 to each
+    passage that defines it, and .4 to other passages of a file of that name. Otherwise a file gets
+    the share of the names (of up to ``FEW_NAMES``) that its passages define: at a passage that
+    defines one of them if the query has one or two names, at its best passage if it has more. In a
+    file with one of the names, all values are multiplied by 1.5.
     """
     bare = _BARE.fullmatch(text) is not None
     names = [re.split(_JOINED, text.strip())[-1]] if bare else names_said(text)
-    found = np.zeros(len(files))
+    gains = np.zeros(len(files))
     if not names:
-        return found
+        return gains
     flat = {_flat(name) for name in names}
     best: dict[tuple[str, str], int] = {}
-    said: dict[tuple[str, str], set[str]] = defaultdict(set)
+    defined: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row, (file, passage) in enumerate(zip(files, passages, strict=True)):
         so_called = _flat(PurePosixPath(file[1]).stem) in flat
         own = {name for name in names if defines(name, *passage)}
         if bare:
-            found[row] = (1.5 if so_called else 1.0) if own else 0.4 * so_called
+            gains[row] = (1.5 if so_called else 1.0) if own else 0.4 * so_called
             continue
-        if not said[file] and (own or len(names) > 2):
+        if not defined[file] and (own or len(names) > 2):
             best.setdefault(file, row)
-        said[file] |= own
+        defined[file] |= own
     for file, row in best.items():
-        share = len(said[file]) / min(len(names), FEW_NAMES)
+        share = len(defined[file]) / min(len(names), FEW_NAMES)
         so_called = _flat(PurePosixPath(file[1]).stem) in flat
-        found[row] = min(share, 1.0) * (1.5 if so_called else 1.0)
-    return found
+        gains[row] = min(share, 1.0) * (1.5 if so_called else 1.0)
+    return gains
 
 
 def names_said(text: str) -> list[str]:
-    """The names of code that ``text`` says, the first ``MOST_NAMES``.
+    """The code names in ``text``, the first ``MOST_NAMES``.
 
-    What is written like a name, stands in back-ticks, between dots or before a parenthesis.
+    A code name is written like one, or stands in back-ticks, between dots or before a parenthesis.
 
     >>> names_said("`retry` of app.Client is not called by send(), see max_size")
     ['max_size', 'retry', 'Client', 'send']
     """
-    found = [word for word in _WORD.findall(text) if _NAME.fullmatch(word)]
+    names = [word for word in _WORD.findall(text) if _NAME.fullmatch(word)]
     for marked in map("".join, _MARKED.findall(text)):
-        found += [word for word in _WORD.findall(marked) if len(word) > 3]
-    found += _CALLED.findall(text)
-    return list(dict.fromkeys(found))[:MOST_NAMES]
+        names += [word for word in _WORD.findall(marked) if len(word) > 3]
+    names += _CALLED.findall(text)
+    return list(dict.fromkeys(names))[:MOST_NAMES]
 
 
 @lru_cache(65_536)
 def is_secondary(path: str) -> bool:
-    """Whether ``path`` is of a test, an example, old code, or only passes names on.
+    """Whether ``path`` is a test, an example, old code, or a file that only re-exports names.
 
     >>> is_secondary("src/cache_test.go"), is_secondary("pkg/__init__.py"), is_secondary("a/b.py")
     (True, True, False)
@@ -229,9 +229,9 @@ def is_secondary(path: str) -> bool:
 
 
 def one_of_each_file(hits: pl.DataFrame, top_k: int) -> pl.DataFrame:
-    """The ``top_k`` best of each question: first one passage a file, then others of these files.
+    """The ``top_k`` best of each query: first one passage per file, then others of these files.
 
-    ``hits`` is ``FUSED``; a document without a path counts as a file. The order stays as it was.
+    ``hits`` is ``FUSED``; a document without a path counts as a file. The order is unchanged.
     """
     kept = by_rank(hits)
     places = kept.select("query_id", "corpus", "repo", pl.coalesce("path", "document_id")).rows()
@@ -253,7 +253,7 @@ def _parts(name: str) -> tuple[str, ...]:
 
 @lru_cache(65_536)
 def _around(path: str) -> frozenset[str]:
-    """The words of a file's own name and of the folder that it is in."""
+    """The words of a file's own name and of its folder."""
     file = PurePosixPath(path)
     names = [name for name in (file.stem, file.parent.name) if name]
     return frozenset(part for name in names for part in (name.lower(), *_parts(name)))
@@ -261,14 +261,14 @@ def _around(path: str) -> frozenset[str]:
 
 def _by_start(words: Iterable[str]) -> dict[str, list[str]]:
     """``words`` by their first three letters, for :func:`_alike`."""
-    found = defaultdict[str, list[str]](list)
+    by_start = defaultdict[str, list[str]](list)
     for word in words:
-        found[word[:3]].append(word)
-    return found
+        by_start[word[:3]].append(word)
+    return by_start
 
 
 def _alike(part: str, words: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Those of ``words`` that are ``part``, or begin with it, or it with them: by three letters."""
+    """Those of ``words`` that are a prefix of ``part`` or the reverse; ``words`` by start."""
     return (w for w in words.get(part[:3], ()) if part.startswith(w) or w.startswith(part))
 
 

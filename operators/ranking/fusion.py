@@ -1,12 +1,12 @@
-"""The lists of all corpora made one list.
+"""Fusion of the lists of all corpora into one list.
 
-``comb_sum`` adds the merged scores as they are: they stand on one scale where ``normalized`` put
-them there. ``rrf`` adds reciprocal ranks: the first hit of every corpus is worth the same, whatever
+``comb_sum`` adds the merged scores unchanged: they are on one scale if ``normalized`` put them on
+one. ``rrf`` adds reciprocal ranks: the first hit of every corpus has the same value, whatever
 its score.
 
 Each takes the ``UNIFIED`` rows of all corpora and ``recency``, the factor of a row's age, and
 returns ``FUSED``, ``part`` and ``other_parts``, which make the score. The same chunk in the lists
-of several corpora is one row, that of its best rank; its scores add up in the order of the rows,
+of several corpora becomes one row, that of its best rank; its scores are added in row order,
 and the other rows become alternates.
 """
 
@@ -54,15 +54,15 @@ def comb_sum(hits: pl.DataFrame) -> pl.DataFrame:
 
 
 def fused(hits: pl.DataFrame, part: pl.Expr) -> pl.DataFrame:
-    """One row a chunk: its score is the sum of its ``part`` in every corpus, times ``recency``.
+    """One row per chunk: its score is the sum of its ``part`` in every corpus, times ``recency``.
 
     Args:
         hits: as for the module.
         part: what a row adds to the score of its chunk.
     """
-    told = pl.struct(name for name in PART.to_schema()).alias("part")
+    info = pl.struct(name for name in PART.to_schema()).alias("part")
     parts = hits.with_row_index("row").with_columns(part=part, corpus_rank="rank", total=part)
-    parts = parts.select(*_KEY, "row", "rank", "vector_rank", "text_rank", "total", "recency", told)
+    parts = parts.select(*_KEY, "row", "rank", "vector_rank", "text_rank", "total", "recency", info)
     # few chunks, or none, are in several corpora; a running sum adds in the order of the rows
     is_shared = pl.struct(_KEY).is_duplicated()
     shared = parts.filter(is_shared).with_columns(pl.col("total").cum_sum().last().over(_KEY))

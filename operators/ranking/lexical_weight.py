@@ -1,13 +1,13 @@
-"""The weight of a question's words beside its meaning.
+"""The weight of keyword scores against vector scores.
 
-A question of a few plain words ("python convert string to date") shares them with hundreds of
-passages, and chance decides which of these has all of them: the meaning should decide. The more
-words a question has, the more it says if a passage shares many. Two kinds of short questions are
-different: one or two words, and names as code has them (``makeFile``, ``max_size``). People look
-these up to the letter, and an embedding model has never seen them.
+A query of a few plain words ("python convert string to date") shares them with hundreds of
+passages, and chance decides which has all of them: vector search should decide. The more
+words a query has, the more it means if a passage shares many. Two kinds of short queries are
+different: one or two words, and names as code has them (``makeFile``, ``max_size``). Users expect
+exact matches for these, and an embedding model has never seen them.
 
-The lists say more than the question does. The words count after all if the best passage by words
-covers a share of the question as high as the similarity of the best passage by meaning.
+The ranked lists say more than the query does. The keyword score counts if the best passage of
+keyword search covers a share of the query as high as the best similarity of vector search.
 """
 
 import polars as pl
@@ -16,20 +16,20 @@ from operators.foundation import tokenizer
 from operators.frames import LEXICAL_WEIGHT
 
 LOOKED_UP = 2
-"""People look up a question of up to so many words to the letter."""
+"""A query of up to so many words is an exact lookup."""
 
 STEEPNESS = 6
-"""The power of the share of words: at 8 words in full, 4 words count 2 %, 6 words 18 %."""
+"""The exponent of the share of words: at 8 words in full, 4 words count 2 %, 6 words 18 %."""
 
 
 def lexical_weights(queries: pl.DataFrame, *, full_weight_terms: int = 8) -> pl.DataFrame:
-    """The factor of each question's text scores, from 0 to 1.
+    """The factor of each query's keyword scores, from 0 to 1.
 
-    ``min(1, words / full_weight_terms) ** 6`` with the number of its different words, stop words
-    aside; 1 for a question of one or two words, or with a name as code has them. If a question has
-    several texts, the highest counts. With 0 all questions count in full.
+    ``min(1, words / full_weight_terms) ** 6`` with the number of its different words, without stop
+    words; 1 for a query of one or two words, or with a name as code has them. If a query has
+    several texts, the highest counts. With 0 all queries count in full.
 
-    The result is ``LEXICAL_WEIGHT``, one row a question, in the order of ``queries`` (``QUERIES``).
+    The result is ``LEXICAL_WEIGHT``, one row per query, in the order of ``queries`` (``QUERIES``).
 
     >>> round(text_weight("how to print without a new line", 8), 3), text_weight("makeFile leak", 8)
     (0.016, 1.0)
@@ -45,7 +45,7 @@ def lexical_weights(queries: pl.DataFrame, *, full_weight_terms: int = 8) -> pl.
 
 
 def text_weight(text: str, full_weight_terms: int) -> float:
-    """The factor of one text; it is read no further than it needs."""
+    """The factor of one text; reading stops once the factor is known."""
     if full_weight_terms <= 0:
         return 1.0
     words = set()
@@ -61,10 +61,10 @@ def text_weight(text: str, full_weight_terms: int) -> float:
 
 
 def match_weights(prior: pl.DataFrame, scale: pl.DataFrame, *, margin: float) -> pl.DataFrame:
-    """The lexical weight of each question, raised where the words found as good a match.
+    """The lexical weight of each query, raised if keyword search has an equally good match.
 
-    ``max(prior, min(1, 1 + (C - V) / margin))``: ``C`` is the share of the question that the best
-    passage of all corpora covers, ``V`` the similarity of the nearest one. So the words count a
+    ``max(prior, min(1, 1 + (C - V) / margin))``: ``C`` is the share of the query that the best
+    passage of all corpora covers, ``V`` the similarity of the nearest one. So keywords count a
     little as soon as ``C`` is within ``margin`` of ``V``; with 0 only ``prior`` counts. ``prior``
     and the result are ``LEXICAL_WEIGHT``, ``scale`` is ``SCORE_SCALE``.
     """

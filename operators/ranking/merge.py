@@ -1,11 +1,11 @@
-"""One score a hit: the vector list and the text list of one corpus made one list.
+"""Merges the vector list and the keyword list of one corpus: one score per hit.
 
 Reciprocal rank fusion after Cormack, Clarke and Buettcher (SIGIR 2009): the sum over the lists of
 ``1 / (k + rank)``, with rank 0-based. It needs no scores and treats both lists alike; if one
 list is much better, a convex combination of scores does better (Bruch, Gai and Ingber, TOIS 2023).
 
 Each merge takes ``NORMALIZED`` and returns ``MERGED`` and the ``SCORE_FACTORS`` that make the
-score: one row a query and chunk, in the one order, ``rank`` its place in it.
+score: one row per query and chunk, in the total order, with its ``rank``.
 """
 
 import polars as pl
@@ -49,8 +49,8 @@ def convex(
 ) -> pl.DataFrame:
     """``w * vector value + (1 - w) * (text value * words)``: a convex combination of scores.
 
-    If the corpus has only one of both lists, the score is that list's value: else all its hits
-    would lose to those of corpora that have both.
+    If the corpus has only one of both lists, the score is that list's value: otherwise all its hits
+    would rank below those of corpora that have both.
 
     Args:
         normalized: columns ``NORMALIZED``.
@@ -69,13 +69,13 @@ def convex(
 
 
 def vector_only(normalized: pl.DataFrame) -> pl.DataFrame:
-    """The vector list alone, by its values."""
+    """The vector list only, by its values."""
     hits = normalized.filter(pl.col("vector_rank").is_not_null())
     return _merged(hits, _ONE, pl.col("vector_value").fill_null(0.0), _ZERO, _ZERO, _ONE)
 
 
 def text_only(normalized: pl.DataFrame) -> pl.DataFrame:
-    """The text list alone, by its values."""
+    """The keyword list only, by its values."""
     hits = normalized.filter(pl.col("text_rank").is_not_null())
     return _merged(hits, _ZERO, _ZERO, _ONE, pl.col("text_value").fill_null(0.0), _ONE)
 
@@ -99,10 +99,10 @@ def check_share(vector_weight: float) -> float:
 
 
 def _merged(hits: pl.DataFrame, *factors: pl.Expr) -> pl.DataFrame:
-    """The merged list by its ``SCORE_FACTORS``."""
+    """The merged list, ordered by its ``SCORE_FACTORS``."""
     vector_weight, vector, text_weight, text, words = (pl.col(name) for name in SCORE_FACTORS)
-    told = hits.with_columns(
+    hits = hits.with_columns(
         one.cast(pl.Float64).alias(name) for name, one in zip(SCORE_FACTORS, factors, strict=True)
     )
-    scored = ranked(told, vector_weight * vector + text_weight * (text * words))
+    scored = ranked(hits, vector_weight * vector + text_weight * (text * words))
     return scored.select(*MERGED, *SCORE_FACTORS)

@@ -1,11 +1,11 @@
-"""Fuses the lists of several texts of one question: its intent, paths, the shape of code.
+"""Fuses the ranked lists of several texts of one query: its intent, paths, the shape of code.
 
-Before the corpus merges its two channels, the lists of a channel become one, so that a question
-asked in three ways weighs as much as one asked once.
+Before the corpus merges its two channels, the lists of a channel become one, so that a query
+with three texts weighs as much as a query with one.
 
-Scores decide, not ranks. A passage far ahead in the list of one text stays ahead, while reciprocal
-rank fusion prefers what two lists have in their middle. A title and a whole report have BM25 scores
-of different sizes, therefore each list is scaled by its own best hit.
+Fusion is by score, not by rank. A passage far ahead in the list of one text stays ahead, while
+reciprocal rank fusion prefers passages in the middle of two lists. BM25 scores of a title and of a
+whole report differ in size, therefore each list is scaled by its own best hit.
 """
 
 from typing import Literal
@@ -25,22 +25,22 @@ def fuse_texts(
     depth: int,
     missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
-    """One list a query from the lists of its texts.
+    """One list per query from the lists of its texts.
 
     ``VECTOR_LISTS`` become ``VECTOR_HITS``, ``TEXT_LISTS`` become ``TEXT_HITS``. A chunk's value is
     ``best of all texts * mean over the texts of (value / best of the text)``, where the value is
-    the text score or the similarity, ``1 - distance``. What the list of a text lacks counts there
+    the text score or the similarity, ``1 - distance``. A chunk missing in the list of a text counts
     as in :func:`~operators.ranking.normalization.common_scale`: ``missing_score_fraction`` of the
-    list's last hit, less where the list ends before the cut. So a chunk that is the best for every
-    text has the best value of all, and a chunk that one of two texts finds has about half of it.
+    list's last hit, less if the list ends before the cut. So a chunk that is the best for every
+    text has the best value of all, and a hit of only one of two texts has about half of it.
 
-    ``coverage`` is the highest of the chunk, where the lists have it. The list of a query with one
-    text stays as it is.
+    ``coverage`` is the highest of the chunk, if the lists have it. The list of a query with one
+    text is unchanged.
 
     Args:
         lists: columns ``VECTOR_LISTS`` or ``TEXT_LISTS``.
-        value: the column that says how good a hit is.
-        depth: the hits after which a list is cut.
+        value: the column of the score or distance.
+        depth: the length at which a list is cut.
         missing_score_fraction: 0 to 1.
 
     >>> rows = [(0, 1, 0, 8.0), (0, 2, 1, 6.0), (1, 2, 0, 2.0)]
@@ -61,15 +61,15 @@ def fuse_texts(
     texts = hits.group_by(_TEXT).agg(lacking=missing_score_fraction * full * pl.min("share"))
     every = hits.select(_KEY).unique().join(texts, on="query_id")
     every = every.join(hits, on=[*_TEXT, "chunk_id"], how="left").sort(*_KEY, "text_no")
-    found = every.group_by(_KEY).agg(
+    union = every.group_by(_KEY).agg(
         pl.coalesce("share", "lacking").mean(),
         pl.max("raw", *columns[4:]),
         best_rank=pl.min("rank"),
     )
     good = pl.max("raw").over("query_id").clip(0).fill_null(0.0) * pl.col("share")
-    found = found.with_columns(good=good).sort("query_id", -pl.col("good"), "best_rank", "chunk_id")
+    union = union.with_columns(good=good).sort("query_id", -pl.col("good"), "best_rank", "chunk_id")
     place = pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
-    fused = found.with_columns(
+    fused = union.with_columns(
         rank=place, **{value: 1 - pl.col("good") if value == "distance" else pl.col("good")}
     ).select(columns)
     alone = lists.filter(~several).select(columns)

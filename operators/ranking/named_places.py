@@ -1,8 +1,8 @@
-"""What a question points at by name: a file and its line, a commit, an issue, an author.
+"""Places named in a query: a file and its line, a commit, an issue, an author.
 
 Tools print these, labels show them, and people paste them: ``path/file.py:120``, the frame of a
-traceback, a link with ``#L120``, the first digits of a commit's id, ``#42``. A path may be one of
-another machine, whose first folders no collection has: the names at its end decide.
+traceback, a link with ``#L120``, the first digits of a commit's id, ``#42``. A path may be from
+another machine, with leading folders that no collection has: the last parts decide.
 """
 
 import re
@@ -12,18 +12,18 @@ from typing import NamedTuple
 import polars as pl
 
 MOST_PLACES = 12
-"""Places of one text that count, in its order; the innermost frames of a Python traceback are its
-last, so that of more the last ones count."""
+"""The most places of one text; the last ones are kept, because the innermost frames of a Python
+traceback are last."""
 
 LONGEST_TEXT = 20_000
-"""Characters of a text that are read for places, from its end."""
+"""Characters of a text that are searched for places, from its end."""
 
 LONGEST_OF_BARE = 300
-"""Characters of a text in which a file's bare name points at the file. A longer one, such as an
-issue's, tells of the reporter's own ``conf.py``."""
+"""The longest text, in characters, in which a bare file name refers to the file. In a longer one,
+such as an issue's, it may be the reporter's own ``conf.py``."""
 
 LONGEST_OF_AUTHOR = 100
-"""Characters of a question that may ask for an author."""
+"""The longest query, in characters, that may ask for an author."""
 
 _PATH = re.compile(
     r"(?<![\w.@+~$/\\-])(?P<path>(?:[A-Za-z]:)?[/\\]{0,2}(?:[\w.@+~$-]+[/\\])*[\w.@+~$-]*\w)"
@@ -60,22 +60,22 @@ def named_places(text: str) -> list[Place]:
     """
     text = text[-LONGEST_TEXT:]
     fewest = 1 if len(text) <= LONGEST_OF_BARE else 2
-    found = []
+    places = []
     for match in _PATH.finditer(text):
         line = match["a"] or match["b"] or match["c"] or match["d"]
         names = tuple(filter(None, re.split(r"[/\\]", match["path"])))
         is_path = len(names) > 1 or _ENDING.search(match["path"]) or line
         if is_path and not names[-1].isdigit() and len(names) >= fewest:
-            found.append((match.start(), Place(names, int(line) if line else None)))
-    found += [(match.start(), Place(commit=match[0])) for match in _HASH.finditer(text)]
-    found += [(match.start(), Place(number=int(match[1]))) for match in _NUMBER.finditer(text)]
-    return list(dict.fromkeys(place for _, place in sorted(found)))[-MOST_PLACES:]
+            places.append((match.start(), Place(names, int(line) if line else None)))
+    places += [(match.start(), Place(commit=match[0])) for match in _HASH.finditer(text)]
+    places += [(match.start(), Place(number=int(match[1]))) for match in _NUMBER.finditer(text)]
+    return list(dict.fromkeys(place for _, place in sorted(places)))[-MOST_PLACES:]
 
 
 def at_place(place: Place, path: str | None, document_id: str, title: str | None) -> int:
-    """How well a document fits ``place``: 0 not at all; of paths, how many names they share.
+    """How well a document fits ``place``: 0 not at all; for paths, the number of common names.
 
-    Two names, where both paths have a folder.
+    At least two names, if both paths have a folder.
 
     >>> at_place(Place(("home", "app", "io.py")), "src/app/io.py", "src/app/io.py", None)
     2
@@ -84,25 +84,25 @@ def at_place(place: Place, path: str | None, document_id: str, title: str | None
         return int(document_id.startswith(place.commit))
     if place.number is not None:
         item = re.compile(rf"(?:pull|issues)/{place.number}(?!\d)")
-        said = re.compile(rf"#{place.number}(?!\d)")
-        return int(bool(item.match(document_id) or said.search(title or "")))
+        mention = re.compile(rf"#{place.number}(?!\d)")
+        return int(bool(item.match(document_id) or mention.search(title or "")))
     shared = 0
     for ours, theirs in zip(reversed((path or "").split("/")), reversed(place.path), strict=False):
         if ours != theirs:
             break
         shared += 1
-    # of two paths with folders, a common last name alone is chance: many have a utils.py
+    # if both have folders, a common file name alone is chance: many have a utils.py
     return shared if shared > 1 or 1 in (len(place.path), (path or "").count("/") + 1) else 0
 
 
 PLACED = ("path", "document_id", "title", "start_line", "end_line")
-"""The columns that say where a passage stands."""
+"""The columns of a passage's location."""
 
 
 def leaders(place: Place, hits: pl.DataFrame) -> list[int]:
-    """The rows of ``hits`` (columns ``PLACED``) that ``place`` means.
+    """The rows of ``hits`` (columns ``PLACED``) that match ``place``.
 
-    Those of the files whose paths share the most names with it, in their order; where some of them
+    Those of the files whose paths share the most names with it, in their order; if some of them
     have the line, only these.
     """
     fits = [at_place(place, *row) for row in hits["path", "document_id", "title"].iter_rows()]
@@ -122,17 +122,17 @@ def _has(lines: tuple[int | None, int | None], line: int) -> bool:
 def asks_author(text: str) -> bool:
     """Whether ``text`` may ask for an author: it is short and has a word behind ``by`` or ``from``.
 
-    A longer text, such as an issue's, tells who said something.
+    A longer text, such as an issue's, only mentions who wrote something.
     """
     return len(text) <= LONGEST_OF_AUTHOR and _BY.search(text) is not None
 
 
 def is_author(text: str, authors: Sequence[str]) -> bool:
-    """Whether ``text`` asks for what one of ``authors`` wrote, by the whole or the first name.
+    """Whether ``text`` asks for the work of one of ``authors``, by the whole or the first name.
 
     >>> is_author("commits by Ann", ["Ann Smith"]), is_author("by annotation", ["Ann Smith"])
     (True, False)
     """
-    said = [text[match.end() :].casefold() for match in _BY.finditer(text)]
+    rests = [text[match.end() :].casefold() for match in _BY.finditer(text)]
     names = [name.casefold() for author in authors for name in {author, *author.split()[:1]}]
-    return any(re.match(rf"{re.escape(name)}(?!\w)", rest) for rest in said for name in names)
+    return any(re.match(rf"{re.escape(name)}(?!\w)", rest) for rest in rests for name in names)

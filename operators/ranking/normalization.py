@@ -1,12 +1,12 @@
-"""The scores of two lists put on a scale from 0 to 1, so that they can be added.
+"""Normalizes the scores of two ranked lists to a scale from 0 to 1, so that they can be added.
 
-``side_by_side`` puts the vector list and the text list of one corpus beside each other, one row a
-query and chunk. ``by_list`` scales each list by itself. ``common_scale`` scales all corpora
+``side_by_side`` puts the vector list and the keyword list of one corpus beside each other, one row
+per query and chunk. ``by_list`` scales each list by itself. ``common_scale`` scales all corpora
 alike, so that their hits can be compared: BM25 scores are sums of the weights of the same words,
 and one best score of all corpora scales them. Similarities are less comparable: a model puts code
-and prose at different distances from a question.
+and prose at different distances from a query.
 
-Each returns ``NORMALIZED``. ``vector_value`` and ``text_value`` are null where the corpus has no
+Each returns ``NORMALIZED``. ``vector_value`` and ``text_value`` are null if the corpus has no
 such list, because that search did not run or failed.
 """
 
@@ -22,11 +22,11 @@ _OF_CHANNELS = {"vector": "vector_value", "text": "text_value"}
 
 
 def side_by_side(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> pl.DataFrame:
-    """``NORMALIZED`` with similarities and text scores as they are; null where a list lacks a hit.
+    """``NORMALIZED`` with unscaled similarities and text scores; null if a list lacks a hit.
 
     Args:
-        vector_hits, text_hits: columns ``VECTOR_HITS`` and ``TEXT_HITS``; a chunk that a list names
-            twice counts at its best rank.
+        vector_hits, text_hits: columns ``VECTOR_HITS`` and ``TEXT_HITS``; a chunk that occurs
+            twice in a list counts at its best rank.
 
     >>> from operators.frames import TEXT_HITS, VECTOR_HITS
     >>> near = pl.DataFrame([(0, 1, 0, 0.25), (0, 2, 1, 0.5)], VECTOR_HITS, orient="row")
@@ -36,7 +36,7 @@ def side_by_side(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> pl.DataF
     [(1, 0.25, 0.75, None), (2, 0.5, 0.5, 9.0)]
     """
     if vector_hits.is_empty() and text_hits.is_empty():
-        return empty(NORMALIZED)  # most corpora of many collections hold nothing
+        return empty(NORMALIZED)  # with many collections, most corpora have no hit
     distance, score = pl.col("distance").fill_nan(None), pl.col("score").fill_nan(None)
     vector = vector_hits.select(
         *_KEY, vector_rank="rank", vector_distance=distance, vector_value=1 - distance
@@ -61,14 +61,14 @@ def by_list(
     text_norm: str = "min_max",
     channels: Collection[str] = ("vector", "text"),
 ) -> pl.DataFrame:
-    """``sides`` with the values of each query's list scaled by that list alone.
+    """``sides`` with the values of each query's list scaled by that list only.
 
-    What a list lacks has 0 there.
+    A chunk that a list lacks has the value 0.
 
     Args:
         sides: of :func:`side_by_side`.
         vector_norm, text_norm: of :data:`NORMS`.
-        channels: the searches that answered.
+        channels: the searches that succeeded.
 
     Raises:
         UnknownName: there is no such norm.
@@ -95,17 +95,17 @@ def common_scale(
     ``n`` the ``corpus_normalization``: the corpus that has the nearest passage is more likely to be
     the right one. ``text_value = score / best of all``. All bests are the query's.
 
-    What a list lacks counts there ``missing_score_fraction`` of the list's last hit: it may be no
-    worse than what came just within the cut. A list that ends before the cut lacks only what does
-    not match, so that the fraction goes down with its length.
+    A chunk that a list lacks gets ``missing_score_fraction`` of the list's last hit: it may be no
+    worse than the last hit before the cut. A list that ends before the cut lacks only chunks that
+    do not match, so the fraction decreases with its length.
 
     Args:
         sides: of :func:`side_by_side`.
         scale: ``SCORE_SCALE``, the rows of this corpus.
-        depth: the hits after which a list is cut.
+        depth: the length at which a list is cut.
         corpus_normalization: 1 scales the similarities of each corpus by itself, 0 all alike.
         missing_score_fraction: 0 to 1.
-        channels: the searches that answered.
+        channels: the searches that succeeded.
 
     >>> from operators.frames import SCORE_SCALE, TEXT_HITS, VECTOR_HITS, empty
     >>> near = pl.DataFrame([(0, 1, 0, 0.5), (0, 2, 1, 0.75)], VECTOR_HITS, orient="row")
@@ -142,10 +142,10 @@ def common_scale(
 def near_as_its_words(
     normalized: pl.DataFrame, unembedded: pl.DataFrame, *, word_similarity: float = 0.9
 ) -> pl.DataFrame:
-    """``normalized`` where a chunk without a vector is taken to be as near as its words are good.
+    """``normalized`` with similarities for chunks that have no vector yet.
 
-    ``word_similarity`` times its text value stands for its similarity, so that it neither loses to
-    its neighbours for lacking a vector nor beats them. ``unembedded`` has the column chunk_id.
+    The similarity is ``word_similarity`` times the text value, so that a chunk neither loses to its
+    neighbours for lacking a vector nor beats them. ``unembedded`` has the column chunk_id.
     """
     if not unembedded.height:
         return normalized
@@ -165,7 +165,7 @@ def _min_max(values: pl.Expr) -> pl.Expr:
 
 
 def _max_ratio(values: pl.Expr) -> pl.Expr:
-    """``x / max`` within the query's list: min-max whose minimum is the theoretical one, 0.
+    """``x / max`` within the query's list: min-max with the theoretical minimum, 0.
 
     Bruch, Gai and Ingber, TOIS 2023.
     """
@@ -185,7 +185,7 @@ def _three_sigma(values: pl.Expr) -> pl.Expr:
 def ratio(values: pl.Expr, high: pl.Expr) -> pl.Expr:
     """``values / high``; 0 for a negative or a missing value.
 
-    Polars divides by a column of one value as it multiplies by the reciprocal. To do so always
+    Polars divides by a column of one value by multiplying with the reciprocal. Doing so always
     gives a batch the same bits as its queries one by one.
     """
     scaled = (values * (1.0 / high)).clip(0)
@@ -198,11 +198,11 @@ NORMS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "raw": lambda values: values,
     "three_sigma": _three_sigma,
 }
-"""Each takes the values of many queries' lists, null where a list lacks the chunk."""
+"""Each takes the values of many queries' lists, null if a list lacks the chunk."""
 
 
 def _without_silent(normalized: pl.DataFrame, channels: Collection[str]) -> pl.DataFrame:
-    """``normalized`` with null values for a search that gave no list, where the other one did."""
+    """``normalized`` with null values for a search without a list, if the other one has a list."""
     silent = [name for channel, name in _OF_CHANNELS.items() if channel not in channels]
     if len(silent) != 1:
         return normalized

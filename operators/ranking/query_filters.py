@@ -7,7 +7,7 @@ import polars as pl
 
 
 def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> pl.DataFrame:
-    """The ``queries`` (``QUERIES``, or more) that search ``corpus``, narrowed by ``filters``.
+    """The ``queries`` (``QUERIES``, or more) for ``corpus``, restricted by ``filters``.
 
     ``filters`` may have ``repos``, ``path_prefix``, ``language`` and ``state``. A query whose own
     filter contradicts one is left out: nothing can match both. The queries lose their ``corpora``,
@@ -28,13 +28,13 @@ def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> 
 def visible_parts(corpora: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The filters of each corpus, from ``corpora`` (name -> ``inputs`` with ``filters``).
 
-    They are a border, as the caller's own list is: nothing outside is even named.
+    They restrict as strictly as the caller's own list: nothing outside is even named.
     """
     return {name: options["inputs"].get("filters") or {} for name, options in corpora.items()}
 
 
 def _both(name: str, asked: Any, allowed: Any) -> Any:
-    """The filter that satisfies both; an empty tuple or list: nothing does."""
+    """The filter that satisfies both; an empty tuple or list: no document can."""
     if asked is None or allowed is None:
         return asked if allowed is None else allowed
     if name == "repos":

@@ -1,4 +1,4 @@
-"""The factors of a chunk's age, and of a chunk that newer versions lack."""
+"""The factor for a chunk's age, and the factor for a chunk that newer versions lack."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +9,7 @@ from operators.arrays.segments import Floats, Integers, positions
 
 DAY_US = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-NO_DATE = np.iinfo(np.int64).min  # numpy writes no time so
+NO_DATE = np.iinfo(np.int64).min  # the value that numpy never uses for a time
 
 
 def step(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
@@ -44,7 +44,7 @@ def outdated(
 ) -> Floats:
     """``weight`` for a hit that the newest version of its topic lacks, else 1.
 
-    It is 1 too if the question asks for all versions, for the hit's version, or for a moment before
+    It is 1 too if the query asks for all versions, for the hit's version, or for a moment before
     a version first lacked it. ``hits`` are ``UNIFIED``, ``scope`` is ``VERSION_SCOPE``.
     """
     factor = np.ones(hits.height)

@@ -1,9 +1,9 @@
-"""What is known of a passage through others: reviews tell of files, a pull request of its threads.
+"""Evidence from linked passages: review threads for files, a pull request for its threads.
 
-A file that good remarks were made on is likely to be what they speak of, though its own words are
-other ones. A thread of a pull request that answers well is likely to answer too: it comes before
-other threads, and takes their scores. All threads together keep the scores that they have, so that
-they stand no higher among code and pages than they did.
+A file with good review comments is likely to be their subject, though its own words differ. A
+thread of a pull request that answers well is likely to answer too: it comes before other threads,
+and takes their scores. All threads together keep their set of scores, so that they rank no
+higher among code and pages than before.
 """
 
 import re
@@ -26,12 +26,12 @@ def related(
     by_pull_request: float,
     most_reviews: int,
 ) -> pl.DataFrame:
-    """``hits`` (``FUSED``) with what their links say; the columns of these names tell the gains.
+    """``hits`` (``FUSED``) with the gains from their links, in columns of these names.
 
     A hit of ``corpora`` gains ``by_reviews`` times the score of the best review thread of its
-    repository and path, of the ``most_reviews`` best of the question. The passages of pull requests
-    (``pr_number`` in their metadata) go in the order of their scores and ``by_pull_request`` times
-    what the best one of the same pull request has more: the first gets the best of their scores.
+    repository and path, of the ``most_reviews`` best of the query. The passages of pull requests
+    (``pr_number`` in their metadata) are ordered by their scores plus ``by_pull_request`` times
+    the excess of the best one of the same pull request: the first gets the best of their scores.
     """
     score = hits["score"].to_numpy()
     from_reviews, from_pull = np.zeros(hits.height), np.zeros(hits.height)
@@ -59,6 +59,6 @@ def related(
         best = sorted(reviews, key=lambda of: (-score[of[0]], of[0]))[:most_reviews]
         for row, repo, path in reversed(best):  # the best one last
             from_reviews[files.get((query_id, repo, path), [])] = by_reviews * score[row]
-    told = {"by_reviews": from_reviews, "by_pull_request": from_pull}
-    gained = hits.with_columns(*(pl.Series(name, gain) for name, gain in told.items()))
+    gains = {"by_reviews": from_reviews, "by_pull_request": from_pull}
+    gained = hits.with_columns(*(pl.Series(name, gain) for name, gain in gains.items()))
     return ranked(gained, pl.Series(score + from_reviews + from_pull))

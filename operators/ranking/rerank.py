@@ -1,4 +1,4 @@
-"""A second opinion on the best hits, by a model that reads question and passage together."""
+"""Reorders the best hits with a cross-encoder, which reads query and passage together."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,11 +11,11 @@ from operators.errors import CrosscorpusError
 from operators.ranking.total_order import ranked
 
 Reranker = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
-"""Takes pairs of a question and a passage, returns a number a pair, higher is better."""
+"""Takes pairs of a query and a passage, returns a score per pair, higher is better."""
 
 
 class RerankError(CrosscorpusError, ValueError):
-    """A reranker gave scores that make no order."""
+    """A reranker returned scores that define no order."""
 
 
 def rerank(
@@ -24,10 +24,10 @@ def rerank(
     """``hits`` with each query's first ``depth`` rows in the order of ``reranker``'s scores.
 
     The others follow in their order, with their scores. ``hits`` are ``FUSED``, ``queries``
-    ``QUERIES``; a question's texts are joined by line breaks. The reranker is called once.
+    ``QUERIES``; a query's texts are joined by line breaks. The reranker is called once.
 
     Raises:
-        RerankError: the reranker returned another number of scores than it was given pairs, or a
+        RerankError: the reranker returned another number of scores than pairs, or a
             score that is not a number (NaN).
     """
     hits = by_rank(hits)

@@ -1,4 +1,4 @@
-"""The best scores of each question, from which a scale follows that all corpora share."""
+"""The best scores of each query, from which the common scale of all corpora is computed."""
 
 from collections.abc import Mapping
 
@@ -10,11 +10,11 @@ from operators.frames import BEST_SCORES, SCORE_SCALE, empty
 def best_scores(
     vector_hits: pl.DataFrame, text_hits: pl.DataFrame, *, space: str | None = None
 ) -> pl.DataFrame:
-    """``BEST_SCORES``: how well the best passages of a corpus match each question.
+    """``BEST_SCORES``: the best scores of a corpus for each query.
 
     Args:
         vector_hits, text_hits: columns ``VECTOR_HITS`` and ``TEXT_HITS``; the latter has
-            ``coverage`` if its search knows it.
+            ``coverage`` if its search returns it.
         space: the corpus's vector space; None: that of the driver's own model.
     """
     if vector_hits.is_empty() and text_hits.is_empty():

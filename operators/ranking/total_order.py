@@ -1,4 +1,4 @@
-"""The one order of every ranked list.
+"""The total order of every ranked list.
 
 Score descending, then vector rank, then text rank (absent last), then chunk_id: a total order, so
 that a rerun gives the same list, and a batch the same list as its queries one by one.
@@ -11,11 +11,11 @@ from operators.arrays.rows import by_rank, replaced, take
 from operators.arrays.segments import places
 
 BEST_FIRST = ("query_id", -pl.col("score"), "vector_rank", "text_rank", "chunk_id")
-"""What a frame with these columns is sorted by, nulls last; a NaN score comes last too."""
+"""The sort columns, nulls last; a NaN score also comes last."""
 
 
 def ranked(frame: pl.DataFrame, score: pl.Expr | pl.Series) -> pl.DataFrame:
-    """``frame`` in the order that ``score`` gives, with new columns ``score`` and ``rank``.
+    """``frame`` ordered by ``score``, with new columns ``score`` and ``rank``.
 
     ``frame`` has query_id, vector_rank, text_rank (null: not in that list) and chunk_id.
 

@@ -1,9 +1,9 @@
-"""Whether anything that was found is likely to answer: some questions have no answer here.
+"""A threshold below which the hits are unlikely to answer the query.
 
-The best passage of a question that a collection answers is near to it, and covers its words. Of
-questions made for other projects neither holds. What lies above the border says no more: there the
-share of questions with a relevant passage among the first five is the same at every value, so that
-there is no "strong" beside it (benchmarks/README.md has the numbers).
+If a collection answers a query, its best passage is near to it, and covers its words. For queries
+made for other projects neither holds. Values above the threshold say no more: there the share of
+queries with a relevant passage among the first five is the same at every value, so there is no
+"strong" level (benchmarks/README.md has the numbers).
 """
 
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ import polars as pl
 from operators.frames import NOTES, empty
 
 BELOW: dict[str, float] = {"minilm": 0.54}
-"""For a model, the border; another model's similarities are on another scale."""
+"""Model -> threshold; similarities of another model are on another scale."""
 
 WEAK = "weak evidence"
-"""How the note begins."""
+"""The beginning of the note."""
 
 
 def evidence(scale: pl.DataFrame) -> pl.DataFrame:
-    """Columns query_id and evidence: ``V + C / 2``; null where no search by vectors answered.
+    """Columns query_id and evidence: ``V + C / 2``; null if no vector search succeeded.
 
-    ``V`` is the similarity of the nearest passage of all corpora, ``C`` the share of the question's
+    ``V`` is the similarity of the nearest passage of all corpora, ``C`` the share of the query's
     words, by their weight, that the best passage covers. ``scale`` is ``SCORE_SCALE``.
     """
     near = pl.col("similarity").filter(pl.col("space").is_null()).max()
@@ -32,16 +32,16 @@ def evidence(scale: pl.DataFrame) -> pl.DataFrame:
 
 
 def notes(scale: pl.DataFrame, model: str, below: Mapping[str, float]) -> pl.DataFrame:
-    """``NOTES``: a sentence for each question whose evidence is below the border of ``model``."""
+    """``NOTES``: a sentence for each query whose evidence is below the threshold of ``model``."""
     if model not in below:
         return empty(NOTES)
     rows = [
         (
             query_id,
-            f"{WEAK} ({found:.2f}, where answers have {below[model]} or more):"
+            f"{WEAK} ({value:.2f}, where answers have {below[model]} or more):"
             " what was found may not answer this question",
         )
-        for query_id, found in evidence(scale).drop_nulls().iter_rows()
-        if found < below[model]
+        for query_id, value in evidence(scale).drop_nulls().iter_rows()
+        if value < below[model]
     ]
     return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)

@@ -26,7 +26,7 @@ Mix = Sequence[tuple[str, float]]
 def read_trigger(
     trigger: str | Mapping[str, float] | None, known: Sequence[str]
 ) -> list[tuple[str, float]]:
-    """The pairs of trigger and share that a caller's ``trigger`` means.
+    """The pairs of trigger and share in a caller's ``trigger``.
 
     ``trigger`` is a name, a mix of shares, or None (or ``"none"``) for no trigger; ``known`` are
     the triggers of the configuration.
@@ -68,8 +68,8 @@ def trigger_weights(
 ) -> pl.DataFrame:
     """``TRIGGER_WEIGHTS``: the weight of every corpus for the triggers of each of ``QUERIES``.
 
-    A trigger that ``source_weights`` does not name weighs 1. Where a question asks why something is
-    so, or since when, the corpora ``of_reasons`` weigh 1 at least: commits give reasons.
+    A trigger that ``source_weights`` does not name has weight 1. If a query asks why something is
+    so, or since when, the corpora ``of_reasons`` have at least weight 1: commits give reasons.
     """
     why = {
         query_id
@@ -90,16 +90,16 @@ def trigger_weights(
 
 
 def weigh(hits: pl.DataFrame, weights: pl.DataFrame) -> pl.DataFrame:
-    """``hits`` (``FUSED``) with each score times ``weight``, that of its corpus for its question.
+    """``hits`` (``FUSED``) with each score times ``weight``, that of its corpus for its query.
 
-    A corpus that ``weights`` (``TRIGGER_WEIGHTS``) does not name weighs 1.
+    A corpus that ``weights`` (``TRIGGER_WEIGHTS``) does not name has weight 1.
     """
     keys = ["query_id", "corpus"]
     weight = hits[keys].join(weights, on=keys, how="left", maintain_order="left")["weight"]
-    told = hits.with_columns(weight.fill_null(1.0))
+    weighted = hits.with_columns(weight.fill_null(1.0))
     if (weights["weight"] == 1.0).all():
-        return told
-    return ranked(told, pl.col("score") * pl.col("weight"))
+        return weighted
+    return ranked(weighted, pl.col("score") * pl.col("weight"))
 
 
 def language_factors(hits: pl.DataFrame, languages: Mapping[str, float]) -> pl.Series:
@@ -114,5 +114,5 @@ def weigh_languages(hits: pl.DataFrame, languages: Mapping[str, float]) -> pl.Da
     """``hits`` (``FUSED``) with each score times ``language_weight``, that of its language."""
     if not languages:
         return hits
-    told = hits.with_columns(language_factors(hits, languages))
-    return ranked(told, pl.col("score") * pl.col("language_weight"))
+    weighted = hits.with_columns(language_factors(hits, languages))
+    return ranked(weighted, pl.col("score") * pl.col("language_weight"))

@@ -1,1 +1,1 @@
-"""Pages for a person: the results of an evaluation, the explanation of an answer; one file each."""
+"""HTML pages: the results of an evaluation, the explanation of an answer; one file each."""

@@ -1,4 +1,4 @@
-"""The queries that changed most, with the documents before and after side by side."""
+"""The queries that changed most, with both lists of documents side by side."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,9 +14,9 @@ _SUMMARY, _TEXT = 105, 700
 def changed_body(
     changed: pl.DataFrame, qrels: pl.DataFrame, baseline: str, titles: Mapping[str, str]
 ) -> Html:
-    """A fold for every query of ``changed`` (``CHANGED``); the first is open.
+    """A collapsible block for every query of ``changed`` (``CHANGED``); the first is open.
 
-    ``baseline`` gave the lists before; ``titles`` are those of documents, by id, where known.
+    ``baseline`` produced the lists before; ``titles`` are those of documents, by id, where known.
     """
     wanted = qrels.join(changed.select("query_id").unique(), on="query_id", how="semi")
     grades = {(q, d): grade for q, d, grade in wanted.iter_rows()}
@@ -81,7 +81,7 @@ def _documents(
     gone: str,
     kept: str,
 ) -> Html:
-    """One list; each document with its title, its relevance and its place in the other list."""
+    """One list; each document with its title, its relevance and its rank in the other list."""
     graded = len({grade for grade in grades.values() if grade > 0}) > 1
     places = {document: place for place, document in enumerate(others, 1)}
     items = []

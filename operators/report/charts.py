@@ -1,8 +1,8 @@
 """Altair charts inside a page: compiled with the page, drawn by one Vega runtime in it.
 
 A chart's colours are the page's CSS variables, so that a chart follows the reader's light or dark
-setting and the printer without a new drawing. Vega-Lite stays out of the page: it is compiled here,
-and the runtime alone is a third smaller.
+setting and the printer without redrawing. The page does not contain Vega-Lite: charts are compiled
+here, and the runtime alone is a third smaller.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ except ImportError as error:
     raise MissingCharts(f"charts need {error.name}: {installing('evaluate')}") from None
 
 SERIES = tuple(f"var(--s{number})" for number in range(8))
-"""The colours of configurations, corpora or other series; the first, a quiet one, is for the
+"""The colours of configurations, corpora or other series; the first, a muted one, is for the
 baseline."""
 
 GAIN, LOSS, INK, MUTED, RULE = (f"var(--{n})" for n in ("gain", "loss", "ink", "muted", "rule"))
@@ -33,7 +33,7 @@ LONG_LABEL = (
     "length(datum.label) > 25 ? slice(datum.label, 0, 10) + '…' + slice(datum.label, -12)"
     " : datum.label"
 )
-"""``labelExpr`` of an axis with names: long ones lose their middle, because their ends differ."""
+"""``labelExpr`` of an axis with names: long ones are cut in the middle, as their ends differ."""
 
 _FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif'
 _CONFIG: dict[str, Any] = {
@@ -74,7 +74,7 @@ _CONFIG: dict[str, Any] = {
 
 
 def rows(records: Iterable[Mapping[str, Any]]) -> alt.InlineData:
-    """Records as a chart's data: infinite and NaN become null, unseen characters are shown."""
+    """Records as a chart's data: infinite and NaN become null, invisible characters are shown."""
     return alt.InlineData(values=[_plain(dict(record)) for record in records])
 
 
@@ -92,10 +92,10 @@ def chart(
     meanings: Html | None = None,
     frames: Sequence[str] = (),
 ) -> Html:
-    """A figure with an Altair chart in it; ``width="container"`` makes it as wide as its place.
+    """A figure with an Altair chart in it; ``width="container"`` makes it as wide as its container.
 
     Args:
-        figure: the chart; ``title`` stands above it, ``note`` under it.
+        figure: the chart; ``title`` is above it, ``note`` under it.
         label: a description for readers who can't see it; a table should have the numbers too.
         meanings: of its colours, by :func:`.scores.colour_key`, instead of a legend.
         frames: names of the data sets of :func:`scripts` that it reads by ``alt.NamedData``.
@@ -121,10 +121,10 @@ def chart(
 
 
 def choice(label: str, signal: str, options: Iterable[tuple[object, str]]) -> Html:
-    """A list that sets the ``alt.param`` named ``signal`` in every chart that has it.
+    """A select list that sets the ``alt.param`` named ``signal`` in every chart that has it.
 
-    ``options`` are values and their texts; the first is chosen at the start. Lists of one signal on
-    a page show the same choice.
+    ``options`` are values and their texts; the first is the initial one. Lists of one signal on a
+    page show the same choice.
     """
     listed = [element("option", text, value=json.dumps(value)) for value, text in options]
     chosen = element("select", *listed, data_signal=signal, autocomplete="off")
@@ -132,7 +132,7 @@ def choice(label: str, signal: str, options: Iterable[tuple[object, str]]) -> Ht
 
 
 def scripts(frames: Mapping[str, Iterable[Mapping[str, Any]]] | None = None) -> Html:
-    """The scripts that draw the charts of a page; once a page, for ``page(..., scripts=...)``.
+    """The scripts that draw the charts of a page; once per page, for ``page(..., scripts=...)``.
 
     ``frames`` has the records, by name, that several charts share.
     """

@@ -1,4 +1,4 @@
-"""Differences from the baseline, and whether they are luck: in words, as a table, by query."""
+"""Differences from the baseline and their significance: in words, as a table, by query."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ def probability(p: float) -> str:
 
 
 def in_words(row: Mapping[str, Any]) -> str:
-    """The meaning of a row of ``COMPARISON``: luck is unlikely if the corrected p is < .05."""
+    """The meaning of a row of ``COMPARISON``; it is significant if the corrected p is < .05."""
     if row["difference"] == 0 and not row["wins"] and not row["losses"]:
         return "the same for every query"
     if not is_significant(row):
@@ -51,12 +51,12 @@ def findings(comparison: pl.DataFrame, measure: str) -> Html:
     """A sentence or two for every configuration, about one ``measure``."""
     items = []
     for row in comparison.filter(measure=measure).iter_rows(named=True):
-        name, said = element("strong", row["config"]), in_words(row)
+        name, sentence = element("strong", row["config"]), in_words(row)
         wins, ties, losses = row["wins"], row["ties"], row["losses"]
-        if said.startswith("the same"):
+        if sentence.startswith("the same"):
             items.append(element("li", name, f" gives {row['baseline']}'s {measure} everywhere."))
             continue
-        verdict = said.partition(",")[0]
+        verdict = sentence.partition(",")[0]
         kind = _KINDS.get(verdict)
         size = element("span", signed(row["difference"]), class_=kind)
         sure = f"{verdict} than {row['baseline']}, and hardly by luck"
@@ -71,7 +71,7 @@ def findings(comparison: pl.DataFrame, measure: str) -> Html:
 
 
 def comparison_body(comparison: pl.DataFrame, configs: Sequence[str]) -> Html:
-    """The differences from the first of ``configs`` with their intervals: a picture and a table."""
+    """The differences from the first of ``configs`` with their intervals: a chart and a table."""
     measures = measures_of(comparison)
     points = comparison.select("config", "low", "high", row="measure", mean="difference")
     scale = colours(configs, without_first=True)
@@ -90,8 +90,8 @@ def comparison_table(comparison: pl.DataFrame) -> Html:
     """Every configuration and measure against the baseline."""
     rows = []
     for row in comparison.iter_rows(named=True):
-        said = in_words(row)
-        kind = _KINDS.get(said.partition(",")[0], "quiet")
+        meaning = in_words(row)
+        kind = _KINDS.get(meaning.partition(",")[0], "quiet")
         rows.append(
             [
                 row["config"],
@@ -101,7 +101,7 @@ def comparison_table(comparison: pl.DataFrame) -> Html:
                 probability(row["p"]),
                 probability(row["p_corrected"]),
                 f"{row['wins']} / {row['ties']} / {row['losses']}",
-                element("span", said, class_=kind),
+                element("span", meaning, class_=kind),
             ]
         )
     head = ["configuration", "measure", "difference", "95 % interval", "p", "p, corrected"]
@@ -115,7 +115,7 @@ def comparison_table(comparison: pl.DataFrame) -> Html:
 
 
 def differences_body(scores: pl.DataFrame, configs: Sequence[str]) -> Html:
-    """A bar a query, for every configuration against the first; needs the frame ``queries``."""
+    """A bar per query, for every configuration against the first; needs the frame ``queries``."""
     measures, limits = measures_of(scores), largest_differences(scores, configs)
     pictures = [
         charts.chart(
@@ -140,7 +140,7 @@ def differences_body(scores: pl.DataFrame, configs: Sequence[str]) -> Html:
 def query_records(
     scores: pl.DataFrame, queries: pl.DataFrame, configs: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The records that :func:`difference_bars` needs, a record a query, by its id.
+    """The records that :func:`difference_bars` needs, one per query, by its id.
 
     ``q`` is its id, ``t`` its text, shortened, ``s`` its values by configuration and measure.
     """
@@ -165,8 +165,8 @@ def largest_differences(scores: pl.DataFrame, configs: Sequence[str]) -> dict[st
     first = scores.filter(config=configs[0]).drop("config")
     apart = scores.join(first, on=["query_id", "measure"], suffix="_first")
     moved = (pl.col("value") - pl.col("value_first")).abs().max()
-    found = dict(apart.group_by("measure").agg(moved).iter_rows())
-    return {measure: found.get(measure) or 1.0 for measure in measures_of(scores)}
+    largest = dict(apart.group_by("measure").agg(moved).iter_rows())
+    return {measure: largest.get(measure) or 1.0 for measure in measures_of(scores)}
 
 
 def difference_bars(place: int, configs: Sequence[str], limits: Mapping[str, float]) -> Layers:
@@ -220,7 +220,7 @@ def difference_bars(place: int, configs: Sequence[str], limits: Mapping[str, flo
 
 
 def shortened(text: str, most: int) -> str:
-    """``text`` on one line, with three dots where it is cut.
+    """``text`` on one line, with an ellipsis if it is cut.
 
     >>> shortened("a  b\\nc d", 5), shortened("a b", 5)
     ('a b …', 'a b')

@@ -1,4 +1,4 @@
-"""The report of an evaluation: one page with the changes, and whether they are luck."""
+"""The report of an evaluation: one page with the differences and their significance."""
 
 import re
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ from operators.report.timings import timings_body
 class GraphDifference:
     """The differences between a baseline's graph and another configuration's."""
 
-    text: str  # one a line; "" where nothing differs
+    text: str  # one per line; "" if nothing differs
     svg: str | None = None  # our own picture of both, unescaped in the page; None without Graphviz
 
 
 def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | None = None) -> str:
-    """The whole page as HTML; it loads nothing, and without scripts it lacks the charts only.
+    """The whole page as HTML; it loads nothing, and without scripts only the charts are missing.
 
     The first configuration is the baseline; ``graphs`` has the differences of others from its
     graph.
@@ -52,8 +52,8 @@ def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | 
         asked = evaluation.queries.height
         body = timings_body(evaluation.timings, configs, asked)
         sections.append(Section("Where the time went", body, "Time"))
-    found = [(c, graphs[c]) for c in configs[1:] if graphs and c in graphs]
-    if found:
+    shown = [(c, graphs[c]) for c in configs[1:] if graphs and c in graphs]
+    if shown:
         drawn = [
             element(
                 "details",
@@ -61,7 +61,7 @@ def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | 
                 _difference_body(config, configs[0], difference),
                 open=place == 0,
             )
-            for place, (config, difference) in enumerate(found)
+            for place, (config, difference) in enumerate(shown)
         ]
         sections.append(Section("The graphs", join(drawn), "Graphs"))
     sections.append(Section("How to read this", _method(measures), "Method"))
@@ -74,23 +74,23 @@ def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | 
     )
 
 
-def _difference_body(config: str, baseline: str, found: GraphDifference) -> Html:
+def _difference_body(config: str, baseline: str, diff: GraphDifference) -> Html:
     """One picture of both graphs, and the differences as text."""
-    if not found.text:
+    if not diff.text:
         return element("p", f"The graph of {config} is the same as that of {baseline}.")
-    listed = element("pre", element("code", found.text), tabindex=0)
-    if found.svg is None:
+    listed = element("pre", element("code", diff.text), tabindex=0)
+    if diff.svg is None:
         why = "There is no picture, for Graphviz (the extra `render`) was not installed."
         return join([element("p", why, class_="note"), listed])
     label = f"The graphs of {baseline} and {config} in one picture; what differs is listed below"
     picture = element(
-        "div", _inline(found.svg), class_="dag scroll", tabindex=0, role="img", aria_label=label
+        "div", _inline(diff.svg), class_="dag scroll", tabindex=0, role="img", aria_label=label
     )
     return join([picture, listed])
 
 
 def _inline(svg: str) -> Html:
-    """An SVG file as a part of a page: without its prolog, and without ids, which would recur."""
+    """An SVG file as part of a page: without its prolog, and without ids, which would recur."""
     return Html(re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :]))
 
 

@@ -1,4 +1,4 @@
-"""The page that explains one answer: why each passage is where it is, or why it is not there."""
+"""The page that explains one answer: why each passage has its rank, or why it is missing."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ _LONGEST = 600  # shown characters of a passage's text
 
 
 def explanation_page(answer: Mapping[str, Any]) -> str:
-    """The whole page for the first question of a run as HTML.
+    """The whole page for the first query of a run as HTML.
 
-    It loads nothing, and without scripts it lacks the charts only. ``answer`` has the outputs
+    It loads nothing, and without scripts only the charts are missing. ``answer`` has the outputs
     ``queries``, ``results``, ``explain``, ``dispositions``, ``outcomes`` and ``provenance`` of a
     run.
     """
@@ -52,16 +52,16 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
 
 
 def _passages(dispositions: pl.DataFrame, explained: pl.DataFrame) -> list[Passage]:
-    """The passages in their order: results by place, then the others asked about, A, B, ..."""
+    """The passages in order: results by rank, then the other requested ones, A, B, ..."""
     by_chunk = explained.partition_by("chunk_id", as_dict=True, maintain_order=True)
-    found: list[Passage] = []
+    passages: list[Passage] = []
     asked = itertools.count(1)
     for row in dispositions.iter_rows(named=True):
         rank = row["result_rank"]
         name = str(rank + 1) if rank is not None else _letters(next(asked))
         rows = by_chunk.get((row["chunk_id"],), explained.clear())
-        found.append(Passage(name, row, rows, waterfall(rows)))
-    return found
+        passages.append(Passage(name, row, rows, waterfall(rows)))
+    return passages
 
 
 def _letters(number: int) -> str:
@@ -85,10 +85,10 @@ def _lead(
 ) -> Html:
     used = sum(one.row["number"] is not None for one in results)
     corpora = len({one.row["corpus"] for one in results})
-    said = f"{_count(len(results), 'result')} of {_count(corpora, 'corpus', 'corpora')}, "
-    said += f"{used} in the context"
+    lead = f"{_count(len(results), 'result')} of {_count(corpora, 'corpus', 'corpora')}, "
+    lead += f"{used} in the context"
     if named:
-        said += f"; {_count(len(named), 'passage')} asked about"
+        lead += f"; {_count(len(named), 'passage')} asked about"
     facts = [f"also put as: {text}" for text in question["texts"][1:]]
     if question["trigger"]:
         mix = [f"{one['trigger']} {spell(one['share'])}" for one in question["trigger"]]
@@ -104,7 +104,7 @@ def _lead(
     if question["as_of"] is not None:
         facts.append(f"as of {question['as_of']:%Y-%m-%d %H:%M} UTC")
     facts += _few_words([*results, *named])
-    parts = [element("p", f"{said}.", class_="lead")]
+    parts = [element("p", f"{lead}.", class_="lead")]
     if facts:
         parts.append(element("p", join(facts, "; "), class_="note"))
     if provenance["degraded"]:
@@ -114,7 +114,7 @@ def _lead(
 
 
 def _few_words(passages: Sequence[Passage]) -> list[str]:
-    """What a question of few words must know: that its meaning decides nearly alone."""
+    """A note for a query of few words: vector search alone nearly decides its ranking."""
     weights = pl.col("quantity") == "lexical_weight"
     for one in passages:
         for weight in one.explained.filter(weights)["value"]:
@@ -129,7 +129,7 @@ def _few_words(passages: Sequence[Passage]) -> list[str]:
 
 def _scores(passages: Sequence[Passage]) -> Html:
     scored = [one for one in passages if one.steps]
-    meanings = "; ".join(f"{name}: {said}" for name, said in used_factors(scored).items())
+    meanings = "; ".join(f"{name}: {text}" for name, text in used_factors(scored).items())
     meanings = meanings.removesuffix(".").capitalize()
     asked = any(one.place is None for one in passages)
     pale = any(step.after < step.before for one in scored for step in one.steps)
@@ -171,10 +171,10 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
         f" {row['source_label']} ",
         element("span", score, class_="quiet"),
     ]
-    said = f"{row['reason']}."
+    sentence = f"{row['reason']}."
     if row["disposition"] != "context":
-        said = f"{DISPOSITION_MEANINGS[row['disposition']]}: {said}"
-    parts: list[Html] = [element("p", said[:1].upper() + said[1:])]
+        sentence = f"{DISPOSITION_MEANINGS[row['disposition']]}: {sentence}"
+    parts: list[Html] = [element("p", sentence[:1].upper() + sentence[1:])]
     if row["source_url"]:
         parts.append(element("p", element("a", row["source_url"], href=row["source_url"])))
     if one.steps:
@@ -197,7 +197,7 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
 
 
 def _numbers(explained: pl.DataFrame) -> Html:
-    """Every number, in full, and the place in every list."""
+    """Every score and weight, in full, and the rank in every list."""
     rows = []
     for row in explained.filter(pl.col("stage") != "end").iter_rows(named=True):
         whole = row["stage"] in ("context", "citations")

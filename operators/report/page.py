@@ -1,7 +1,7 @@
-"""One HTML file with everything inside: no request leaves a page, and no content can act in it.
+"""One self-contained HTML file: a page makes no request, and no content can run in it.
 
 A plain ``str`` is text and is escaped; only :class:`Html` is markup. So hostile queries, labels or
-names can't become markup by an oversight.
+names can't become markup by accident.
 """
 
 import re
@@ -17,7 +17,7 @@ from operators.foundation.extras import installing
 
 
 class MissingCharts(CrosscorpusError, ImportError):
-    """The libraries that make pages and draw charts are not installed."""
+    """The libraries for pages and charts are not installed."""
 
 
 try:
@@ -27,12 +27,12 @@ except ImportError as error:
     raise MissingCharts(f"charts need {error.name}: {installing('evaluate')}") from None
 
 Html = Markup
-"""Markup that stands in a page unescaped."""
+"""Markup that is not escaped in a page."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page with a heading; ``short`` is its name in the list of contents."""
+    """A part of a page with a heading; ``short`` is its name in the table of contents."""
 
     heading: str
     body: Html
@@ -40,12 +40,12 @@ class Section:
 
 
 def _shown(value: Any) -> Any:
-    """A text with unseen characters shown; markup and everything else unchanged."""
+    """A text with invisible characters shown; markup and everything else unchanged."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Html) else value
 
 
 def join(parts: Iterable[str], between: str = "") -> Html:
-    """The parts after one another, each escaped, with unseen characters shown, unless it is markup.
+    """The parts, concatenated; each escaped, with invisible characters shown, unless it is markup.
 
     >>> str(join(["a < b", Html("<b>a</b>")]))
     'a &lt; b<b>a</b>'
@@ -80,10 +80,10 @@ def table(
     *,
     numeric: Iterable[int] = (),
 ) -> Html:
-    """A table that scrolls inside itself where the page is too narrow.
+    """A table that scrolls inside itself if the page is too narrow.
 
-    ``columns`` are the headings; a row's first cell is its heading. Screen readers say the caption
-    first. The columns whose places are ``numeric`` stand flush right.
+    ``columns`` are the headings; a row's first cell is its heading. Screen readers read the caption
+    first. The columns with indices ``numeric`` are right-aligned.
     """
     right = set(numeric)
 
@@ -111,9 +111,9 @@ def page(title: str, sections: Sequence[Section], *, lead: str = "", scripts: st
 
     Args:
         title: its title and first heading.
-        sections: its parts, in order; from three on, a list of contents stands before them.
-        lead: what stands under the title; text or markup.
-        scripts: ``operators.report.charts.scripts(...)`` where the page has charts.
+        sections: its parts, in order; with three or more, a table of contents precedes them.
+        lead: the text or markup under the title.
+        scripts: ``operators.report.charts.scripts(...)`` if the page has charts.
 
     Returns:
         The text of a file in UTF-8.
@@ -144,8 +144,8 @@ def _file(name: str) -> str:
 
 
 def _anchors(sections: Sequence[Section]) -> list[str]:
-    found: list[str] = []
+    anchors: list[str] = []
     for part in sections:
         name = re.sub(r"[^a-z0-9]+", "-", (part.short or part.heading).lower()).strip("-") or "part"
-        found.append(name if name not in found else f"{name}-{len(found)}")
-    return found
+        anchors.append(name if name not in anchors else f"{name}-{len(anchors)}")
+    return anchors

@@ -1,4 +1,4 @@
-"""Charts of passages: the factors of their scores, and their places from stage to stage."""
+"""Charts of passages: the factors of their scores, and their ranks from stage to stage."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from operators.report.scores import Layers, colours
 # A score begins with one of meaning, place, corpus and fusion, so that these share a colour.
 _SHADES = {"meaning": 1, "place": 1, "corpus": 1, "words": 2, "weight": 3, "recency": 4}
 _SHADES |= {"fusion": 1, "others": 5, "language_weight": 5}
-_LATER = (6, 7)  # the shades of what later lists do, by turns
+_LATER = (6, 7)  # the shades for the effects of later lists, in turn
 _LABEL = 46  # characters
 _FROM_TO: dict[str, Any] = {
     "x": alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5)),
@@ -31,16 +31,16 @@ _OF_STEP = [
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage of an explanation, with its name there and its numbers."""
+    """A passage of an explanation, with its name and its numbers."""
 
-    name: str  # its place among the results, or a letter
+    name: str  # its rank among the results, or a letter
     row: Mapping[str, Any]  # of ``DISPOSITIONS``
     explained: pl.DataFrame  # its rows of ``EXPLAIN``
     steps: Sequence[Step]  # its waterfall
 
     @property
     def place(self) -> int | None:
-        """Its place among the results, from 1."""
+        """Its rank among the results, from 1."""
         rank = self.row["result_rank"]
         return None if rank is None else int(rank) + 1
 
@@ -54,7 +54,7 @@ class Passage:
 
 
 def used_factors(passages: Sequence[Passage]) -> dict[str, str]:
-    """The factors that some passage has, in their order, and what each means."""
+    """The factors of any of the passages, in order, with their meanings."""
     there = {step.factor: step.meaning for one in passages for step in one.steps}
     first = [factor for factor in FACTORS if factor in there]
     return {factor: there[factor] for factor in dict.fromkeys([*first, *there])}
@@ -111,7 +111,7 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
 
 
 def steps_bars(one: Passage) -> Layers:
-    """The waterfall of one passage: a row a factor; each begins where the last one ends."""
+    """The waterfall of one passage: a row per factor; each begins where the last one ends."""
     order = [step.factor for step in one.steps]
     base = alt.Chart(charts.rows(map(_record, one.steps)))
     base = base.encode(y=alt.Y("factor:N", sort=order, title=None))
@@ -145,7 +145,7 @@ def _record(step: Step) -> dict[str, Any]:
 
 
 def moves(passages: Sequence[Passage]) -> Html:
-    """A line for each passage through its places in every list, best on top."""
+    """A line for each passage through its ranks in every list, best on top."""
     places = [{one["list"]: one["rank"] for one in passage.row["ranks"]} for passage in passages]
     stages = _moving(places)
     of_all = {name for one in passages for name in lists_of_all(one.explained)}
@@ -179,7 +179,7 @@ def moves(passages: Sequence[Passage]) -> Html:
 
 
 def _moving(places: Sequence[Mapping[str, int]]) -> list[str]:
-    """The lists that some passage is in; one that changes no place is left out."""
+    """The lists that contain some passage; one that changes no rank is left out."""
     every = list(dict.fromkeys(name for ranks in places for name in ranks))
     columns = {name: [ranks.get(name) for ranks in places] for name in every}
     pairs = zip(every, [None, *every[:-1]], strict=True)
@@ -190,7 +190,7 @@ def _bumps(
     records: Sequence[Mapping[str, Any]], stages: Sequence[str], of_all: Collection[str]
 ) -> Layers:
     corpora = sorted({record["corpus"] for record in records})
-    # passages of several corpora with one place in their lists stand side by side
+    # passages of several corpora with the same rank in their lists are side by side
     middle = (len(corpora) - 1) / 2
     gap = min(0.2, 0.3 / max(middle, 0.5))
     aside = {corpus: gap * (place - middle) for place, corpus in enumerate(corpora)}

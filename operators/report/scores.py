@@ -21,7 +21,7 @@ Layers = alt.LayerChart | alt.FacetChart  # the return type of alt.layer
 
 
 def slice_name(name: str) -> str:
-    """A slice's name for a person.
+    """A readable name of a slice.
 
     >>> slice_name("kind=issue"), slice_name("corpus=docs"), slice_name("several corpora")
     ('kind: issue', 'corpus: docs', 'several corpora')
@@ -35,7 +35,7 @@ def _slice_names(summary: pl.DataFrame) -> dict[str, str]:
 
 
 def colours(configs: Sequence[str], *, without_first: bool = False) -> alt.Scale:
-    """One colour a configuration, the same in every chart; only the first has the quiet one."""
+    """One colour per configuration, the same in every chart; only the first has the muted one."""
     quiet, *others = charts.SERIES
     listed = [quiet, *(others[place % len(others)] for place in range(len(configs) - 1))]
     start = int(without_first)
@@ -43,7 +43,7 @@ def colours(configs: Sequence[str], *, without_first: bool = False) -> alt.Scale
 
 
 def colour_key(scale: alt.Scale) -> Html:
-    """The meanings of the colours of :func:`colours`: a list that wraps in a narrow page."""
+    """The legend of :func:`colours`: a list that wraps in a narrow page."""
     meanings = zip(scale.domain, scale.range, strict=True)
     items = (element("li", meaning, style=f"--swatch: {colour}") for meaning, colour in meanings)
     return element("ul", *items, class_="key")
@@ -93,7 +93,7 @@ def slices_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
 
 
 def measure_bars(summary: pl.DataFrame, configs: Sequence[str]) -> Layers:
-    """One measure: a bar a configuration with its interval, for the chosen slice."""
+    """One measure: a bar per configuration with its interval, for the chosen slice."""
     names = alt.Axis(labelExpr=charts.LONG_LABEL)
     base = (
         alt.Chart(charts.rows(summary.iter_rows(named=True)))
@@ -128,10 +128,10 @@ def measure_bars(summary: pl.DataFrame, configs: Sequence[str]) -> Layers:
 def interval_dots(
     points: pl.DataFrame, colour: alt.Scale, order: Sequence[str], *, signed: bool = False
 ) -> Layers:
-    """Dots with intervals: a row for each value of ``row``, a dot in it for each configuration.
+    """Dots with intervals: a row for each value of ``row``, with a dot for each configuration.
 
     ``points`` has ``row``, ``config``, ``mean``, ``low``, ``high`` and any other columns; ``order``
-    the values of ``row``, from the top. Of ``signed`` numbers, differences, a line marks 0.
+    the values of ``row``, from the top. For ``signed`` numbers, differences, a line marks 0.
     """
     names = alt.Axis(grid=True, labelExpr=charts.LONG_LABEL)
     base = alt.Chart(charts.rows(points.iter_rows(named=True))).encode(
@@ -157,7 +157,7 @@ def interval_dots(
 
 
 def summary_table(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
-    """Means with their intervals: a row a slice and configuration, a column a measure."""
+    """Means with their intervals: a row per slice and configuration, a column per measure."""
     measures = measures_of(summary)
     cells = {
         (row["slice"], row["config"], row["measure"]): row for row in summary.iter_rows(named=True)

@@ -1,4 +1,4 @@
-"""The time of a run: by stage as a picture, by node as a table."""
+"""The time of a run: by stage as a chart, by node as a table."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def timings_body(timings: pl.DataFrame, configs: Sequence[str], queries: int) ->
 
 
 def nodes_table(each: pl.DataFrame, configs: Sequence[str]) -> Html:
-    """The nodes that took longest in some configuration, and all others together."""
+    """The slowest nodes of any configuration, and the sum of all others."""
     wide = each.pivot("config", index=["node", "stage"], values="ms")
     absent = [config for config in configs if config not in wide.columns]
     wide = wide.with_columns(pl.lit(None, pl.Float64).alias(name) for name in absent)
@@ -73,7 +73,7 @@ def nodes_table(each: pl.DataFrame, configs: Sequence[str]) -> Html:
 
 
 def _milliseconds(value: float | None) -> str:
-    """Three digits at most; null where the node is not in the graph.
+    """At most three digits; null if the node is not in the graph.
 
     >>> _milliseconds(0.1234), _milliseconds(12.34), _milliseconds(123.4), _milliseconds(None)
     ('0.12', '12.3', '123', '–')

@@ -1,1 +1,1 @@
-"""A change that somebody reviews: its files and lines, read from a patch."""
+"""A change under review: its files and lines, read from a patch."""

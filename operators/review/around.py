@@ -1,7 +1,7 @@
-"""What stands around the hunks of a change, which a diff with three lines of context does not show.
+"""The code around the hunks of a change, which a diff with three context lines does not show.
 
-The lines are found by the text of the hunk, so that a collection of another commit shows the right
-ones, or none.
+The lines are matched by the text of the hunk, so that a collection at another commit shows the
+right ones, or none.
 """
 
 import json
@@ -23,32 +23,32 @@ from operators.review.changes import Change
 from operators.review.patch_hunks import Hunk
 
 NEAR = 6
-"""Lines before a hunk, and behind it."""
+"""Lines before and after a hunk."""
 
 LEAST = 3
-"""Lines of a hunk, with words, that tell its place where its number does not."""
+"""Lines with words of a hunk that identify its place if its line number does not."""
 
 GAP = "..."
-"""A line that stands for lines that are left out."""
+"""The line that replaces omitted lines."""
 
 _WORD = re.compile(r"\w")
 _COLUMNS = ("text", "start_line", "end_line", "source_label", "source_url")
 
 
 class _Rest(NamedTuple):
-    """What a passage has around hunks."""
+    """The lines of a passage around hunks."""
 
     size: float  # changed lines
-    head: int | None  # the line, from 0, on which the definition begins that they are in
-    head_is_shown: bool  # by the diff
+    head: int | None  # the line, from 0, on which the enclosing definition begins
+    head_is_shown: bool  # in the diff
     kept: list[int]  # the lines that the diff does not show
 
 
 def around_hunks(change: Change, passages: pl.DataFrame) -> pl.DataFrame:
-    """The passages at hunks with the lines near these that the diff does not show.
+    """The passages at hunks with the nearby lines that the diff does not show.
 
-    They end where another definition begins; what is left out becomes ``...``. The first line of
-    the definition that a hunk is in stands above them. Hunks of most lines come first, then those
+    They end where another definition begins; omitted lines become ``...``. The first line of
+    the definition that contains a hunk is above them. Hunks with most lines come first, then those
     of tests, and those in no definition (imports) last.
 
     Args:
@@ -57,7 +57,7 @@ def around_hunks(change: Change, passages: pl.DataFrame) -> pl.DataFrame:
     hunks = defaultdict[str, list[Hunk]](list)
     for path, hunk in code_hunks(change):
         hunks[path].append(hunk)
-    found: list[tuple[bool, float, int, tuple[Any, ...]]] = []
+    entries: list[tuple[bool, float, int, tuple[Any, ...]]] = []
     for row, one in enumerate(passages.iter_rows(named=True)):
         if one["start_line"] is None or one["path"] not in hunks:
             continue
@@ -67,16 +67,16 @@ def around_hunks(change: Change, passages: pl.DataFrame) -> pl.DataFrame:
         if sum(bool(_WORD.search(lines[n])) for n in rest.kept) >= LEAST:
             size = rest.size * (OF_TESTS if is_secondary(one["path"]) else 1)
             is_bare = rest.head is None and above is None
-            found.append((is_bare, -size, row, _told(one, lines, rest, above)))
-    found.sort(key=lambda of: of[:3])
-    rows = take(passages, np.array([row for *_, row, _ in found], dtype=np.int64))
-    told = list(zip(*(of for *_, of in found), strict=True)) or [()] * len(_COLUMNS)
-    values = zip(_COLUMNS, told, strict=True)
+            entries.append((is_bare, -size, row, _row(one, lines, rest, above)))
+    entries.sort(key=lambda of: of[:3])
+    rows = take(passages, np.array([row for *_, row, _ in entries], dtype=np.int64))
+    columns = list(zip(*(of for *_, of in entries), strict=True)) or [()] * len(_COLUMNS)
+    values = zip(_COLUMNS, columns, strict=True)
     return replaced(rows, *(pl.Series(name, of, rows.schema[name]) for name, of in values))
 
 
 def _rest(hunks: list[Hunk], lines: list[str], start: int, names: list[str]) -> _Rest:
-    """What a passage has around ``hunks``; ``names``: of the definitions that begin in it."""
+    """The lines around ``hunks``; ``names``: of the definitions that begin in the passage."""
     patterns = [definition_of(qualified_parts(name)[-1]) for name in names]
     heads = [n for n, line in enumerate(lines) if any(p.search(line) for p in patterns)]
     size, shown, near = 0.0, set[int](), set[int]()
@@ -101,18 +101,18 @@ def _rest(hunks: list[Hunk], lines: list[str], start: int, names: list[str]) -> 
 def _place(old: list[str], lines: list[str], likely: int) -> int | None:
     """The line of a passage, from 0, at which the old lines of a hunk begin; below 0: before it.
 
-    It may have a part of them where their number says so, and all of them elsewhere.
+    A part of them suffices at their line number, elsewhere all of them must match.
     """
     for at in chain([likely], range(len(lines) - len(old) + 1)):
         first, last = max(at, 0), min(at + len(old), len(lines))
         if all(lines[n].rstrip() == old[n - at] for n in range(first, last)):
-            said = sum(bool(_WORD.search(line)) for line in lines[first:last])
-            if said >= (1 if at == likely else LEAST):
+            matched = sum(bool(_WORD.search(line)) for line in lines[first:last])
+            if matched >= (1 if at == likely else LEAST):
                 return at
     return None
 
 
-def _told(one: dict[str, Any], lines: list[str], rest: _Rest, above: str | None) -> tuple[Any, ...]:
+def _row(one: dict[str, Any], lines: list[str], rest: _Rest, above: str | None) -> tuple[Any, ...]:
     """The values of ``_COLUMNS`` for these lines of a passage."""
     before, text = rest.kept[0] - 1, [above, GAP] if above and rest.head is None else []
     if rest.head is not None and rest.head <= before and not rest.head_is_shown:

@@ -1,8 +1,7 @@
-"""The names that a change is about: what it defines or changes, and what its new lines use.
+"""The names in a change: what it defines or changes, and what its new lines use.
 
-The lines of a hunk tell what is defined there, in the forms that definitions have in many
-languages. What is defined around a hunk stands in no line of it: the passages of the old files
-tell, by their syntax.
+Definitions in the lines of a hunk are recognized by the forms of many languages. A definition
+around a hunk is in none of its lines: the passages of the old files name it, by their syntax.
 """
 
 import re
@@ -18,16 +17,16 @@ from operators.review.changes import Change
 from operators.review.patch_hunks import Hunk
 
 MOST_LINES = 2_000
-"""Lines of a change that are read for names, those of its first files."""
+"""Lines of a change that are searched for names, those of its first files."""
 
 OF_TESTS = 0.1
-"""What a line of a test counts beside one of the code that is tested."""
+"""The weight of a line of a test; a line of tested code has 1."""
 
 PROSE = (".md", ".rst", ".txt", ".adoc", ".html", ".json", ".lock", ".yaml", ".yml", ".toml")
 """Endings of files that define no names."""
 
 SHORTEST = 3
-"""Characters of a name that says something."""
+"""The shortest name, in characters."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _CALLED = re.compile(r"([^\W\d]\w*)(?:<[^<>()]{0,60}>)?\(")
@@ -36,7 +35,7 @@ _TYPE = re.compile(
     r"|(?:[:<&|\[(=,] ?|-> |\b(?:new|extends|implements|is|as) )([A-Z][a-z]\w*)"
     r"|\b([A-Z][a-z]\w*)(?=::|[.\[<{]\w)"
 )
-"""A name that is written like a type: with two humps, or where a type stands."""
+"""A type name: with two humps, or in the position of a type."""
 _COMMON = re.compile("[a-z]+")
 _LITERALS = {"None", "True", "False"}
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
@@ -47,8 +46,7 @@ _LISTED = re.compile(rf'"{DEFINES}": \[([^]]*)\]')
 def touched_lines(change: Change) -> list[tuple[str, int, int]]:
     """The lines of the old files that each hunk shows: path, first and last line, from 1.
 
-    A hunk that only adds lines stands at the line before them. Of a file that was added there is
-    none.
+    A hunk that only adds lines has the line before them. A file that was added has none.
     """
     return [
         (file.old_path, hunk.old_start, hunk.old_start + max(hunk.old_count, 1) - 1)
@@ -59,8 +57,8 @@ def touched_lines(change: Change) -> list[tuple[str, int, int]]:
 
 
 def changed_lines(change: Change) -> list[tuple[str, int, int]]:
-    """The lines of the old files that each hunk removes, or the one that it adds lines behind."""
-    found = []
+    """The lines of the old files that each hunk removes, or the line after which it adds lines."""
+    ranges = []
     for file in change.files:
         for hunk in file.hunks if file.old_path is not None else ():
             numbers = [number for number, _ in hunk.removed]
@@ -68,15 +66,15 @@ def changed_lines(change: Change) -> list[tuple[str, int, int]]:
                 marks = [line[:1] for line in hunk.lines.split("\n")]
                 numbers = [hunk.old_start + marks.index("+") - 1] if "+" in marks else []
             if numbers:
-                found.append((file.old_path or "", min(numbers), max(numbers)))
-    return found
+                ranges.append((file.old_path or "", min(numbers), max(numbers)))
+    return ranges
 
 
 def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
-    """The names of what a change defines, removes or changes, those with most lines first.
+    """The names that a change defines, removes or changes, those with most lines first.
 
     Args:
-        change: whose hunks are read.
+        change: its hunks are read.
         passages: the passages of the old files around the hunks: path, start_line, text, metadata.
     """
     counted: defaultdict[str, float] = defaultdict(float)
@@ -84,8 +82,8 @@ def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
     for path, start, text, metadata in passages[
         "path", "start_line", "text", "metadata"
     ].iter_rows():
-        found = _LISTED.search(metadata or "")
-        names = re.findall(r'"([^"]+)"', found[1]) if found else []
+        listed = _LISTED.search(metadata or "")
+        names = re.findall(r'"([^"]+)"', listed[1]) if listed else []
         around.setdefault(path, []).append((start or 1, text, names))
     for path, hunk in code_hunks(change):
         lines = [line for _, line in (*hunk.removed, *hunk.added)]
@@ -101,9 +99,9 @@ def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
 
 
 def used_names(change: Change, changed: Iterable[str]) -> list[str]:
-    """The names that new lines call, or that are written like types, the newly used first.
+    """The names that new lines call, or that are written like types, newly used ones first.
 
-    Those that only tests use come behind, and single words in small letters, which may mean
+    Names that only tests use come after, and single lower-case words, which may mean
     anything, last. Names of ``changed``, and those that the change itself defines, are left out.
     """
     own, before, after, of_code = set(changed), Counter[str](), Counter[str](), set[str]()
@@ -124,7 +122,7 @@ def used_names(change: Change, changed: Iterable[str]) -> list[str]:
 
 
 def code_hunks(change: Change) -> Iterable[tuple[str, Hunk]]:
-    """The hunks of a change, but for prose, with the paths of their old files."""
+    """The hunks of a change, except prose, with the paths of their old files."""
     left = MOST_LINES
     for file in change.files:
         for hunk in () if file.path.endswith(PROSE) else file.hunks:
@@ -137,8 +135,8 @@ def code_hunks(change: Change) -> Iterable[tuple[str, Hunk]]:
 def _defined(line: str) -> list[str]:
     """The names that a line defines, in the forms of many languages."""
     words = dict.fromkeys(_WORD.findall(line[:400]))
-    said = [word for word in words if len(word) >= SHORTEST and not word.startswith("__")]
-    return [word for word in said if definition_of(word).search(line[:400])]
+    names = [word for word in words if len(word) >= SHORTEST and not word.startswith("__")]
+    return [word for word in names if definition_of(word).search(line[:400])]
 
 
 def _used(line: str) -> list[str]:
@@ -148,13 +146,13 @@ def _used(line: str) -> list[str]:
 
 
 def _enclosing(start: int, text: str, names: list[str], line: int) -> str | None:
-    """The last of ``names`` whose definition begins in a passage at ``line`` or before it."""
+    """The last of ``names`` whose definition begins in a passage at or before ``line``."""
     lines = text.split("\n")
     if not start <= line < start + len(lines):
         return None
     above = "\n".join(lines[: line - start + 1])
-    found = []
+    begun = []
     for name in (part for one in names for part in qualified_parts(one) if part[:2] != "__"):
         begins = [match.start() for match in definition_of(name).finditer(above)]
-        found += [(begins[-1], name)] if begins else []
-    return max(found)[1] if found else None
+        begun += [(begins[-1], name)] if begins else []
+    return max(begun)[1] if begun else None

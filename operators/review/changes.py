@@ -1,8 +1,8 @@
-"""A change to review, read from a patch: unified diffs of git or ``diff -u``, mails around them.
+"""A change to review, parsed from a patch: unified diffs of git or ``diff -u``, mails around them.
 
 Two libraries were tried on bad input. ``unidiff`` 1.0 refuses a whole patch for one wrong or cut
-hunk, raises ValueError for a long number, and leaves quoted paths as they are; ``whatthepatch`` 1.0
-raises zlib's error for a damaged binary, takes a mail's signature for a removed line, and needs
+hunk, raises ValueError for a long number, and does not unquote paths; ``whatthepatch`` 1.0
+raises zlib's error for a damaged binary, reads a mail's signature as a removed line, and needs
 quadratic time for a long header.
 """
 
@@ -44,14 +44,14 @@ _SUBMODULE = re.compile(rb"Submodule (.+) [0-9a-f]{7,64}\.{2,3}[0-9a-f]{7,64}\b.
 _BINARY = re.compile(rb"Binary files (.*) differ\r?", re.DOTALL)
 _MOVES: dict[bytes, Kind] = {b"rename": "renamed", b"copy": "copied"}
 _MODES = (b"index", b"new file mode", b"deleted file mode")
-_EPOCH = re.compile(rb"\t(?:1970-01-01|1969-12-31) ")  # GNU diff dates so what is not there
+_EPOCH = re.compile(rb"\t(?:1970-01-01|1969-12-31) ")  # the date that GNU diff gives a missing file
 
 
 class ChangedFile(NamedTuple):
     """A file of a change.
 
-    ``path``: after the change, before it where the file was deleted. ``old_path``: before it; None
-    for a file that was added. A binary file or submodule is of that ``kind``, whatever happened.
+    ``path``: after the change, before it if the file was deleted. ``old_path``: before it; None
+    for a file that was added. A binary file or submodule has that ``kind``, whatever happened.
     """
 
     path: str
@@ -61,9 +61,9 @@ class ChangedFile(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a patch changes.
+    """The content of a patch.
 
-    A series of mails may have a file several times; each states its lines after the mails before.
+    A series of mails may have a file several times; each numbers its lines after the mails before.
 
     ``notes``: what was left out or is in doubt, a sentence each. ``title``: the subjects of the
     mails, joined by ``; ``; None: there is no mail. ``description``: the mails' texts.
@@ -76,17 +76,17 @@ class Change(NamedTuple):
 
 
 def read_change(patch: str | bytes) -> Change:
-    """The change that ``patch`` describes.
+    """The change in ``patch``.
 
-    A file whose path leaves the tree is left out with a note, and so are what is over the bounds of
-    this module and a merge's combined diff. Bytes that are no UTF-8 become U+FFFD.
+    A file whose path leaves the tree is left out with a note, and so is anything over the limits
+    of this module and a merge's combined diff. Bytes that are no UTF-8 become U+FFFD.
 
     Args:
         patch: a unified diff, one or several mails of ``git format-patch``, or ``git show``; in
             UTF-8 or UTF-16.
 
     Raises:
-        CrosscorpusError: it is empty, or names no file that changed.
+        CrosscorpusError: it is empty, or names no changed file.
     """
     data = b"\n" + with_plain_bodies(_bytes(patch))
     if not data.strip():
@@ -195,9 +195,9 @@ def _plain_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
 
 
 def _binary_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
-    """A file of which ``diff`` says only that it differs."""
-    found = _BINARY.fullmatch(reader.take())
-    names = found[1].split(b" and ") if found else []
+    """A file for which ``diff`` only reports a difference."""
+    match = _BINARY.fullmatch(reader.take())
+    names = match[1].split(b" and ") if match else []
     middle = len(names) // 2
     if not names or len(names) % 2:
         return None
@@ -207,8 +207,8 @@ def _binary_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
 
 def _submodule(reader: Reader, notes: list[str]) -> ChangedFile | None:
     """A submodule as ``git diff --submodule=log`` shows it."""
-    found = _SUBMODULE.fullmatch(reader.take())
-    return _file(Sides(found[1], found[1]), "submodule", (), notes) if found else None
+    match = _SUBMODULE.fullmatch(reader.take())
+    return _file(Sides(match[1], match[1]), "submodule", (), notes) if match else None
 
 
 def _merged_file(reader: Reader, notes: list[str]) -> None:
@@ -228,7 +228,7 @@ _READERS = {
 def _file(
     sides: Sides, kind: Kind | None, hunks: tuple[Hunk, ...], notes: list[str]
 ) -> ChangedFile | None:
-    """The file; None and a note where a path leaves the tree. ``kind`` None: as the sides say."""
+    """The file; None and a note if a path leaves the tree. ``kind`` None: from the sides."""
     paths = [path for path in sides if path is not None]
     if not paths or not all(map(is_inside, paths)):
         notes.append(f"{_name(sides)} was left out: the path leads out of the tree")
@@ -239,6 +239,6 @@ def _file(
 
 
 def _name(sides: Sides) -> str:
-    """The path for a note: one that leaves the tree, else that after the change."""
+    """The path for a note: one that leaves the tree, else the path after the change."""
     paths = [path for path in (sides.new, sides.old) if path is not None]
     return shown(next((path for path in paths if not is_inside(path)), (*paths, b"")[0]))

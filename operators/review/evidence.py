@@ -1,7 +1,7 @@
-"""What of the passages found belongs into the context of a change, in which order, and why.
+"""Selects and orders the hits for the context of a change, each with its reason.
 
-A reviewer's context is small: each entry shows the lines that matter and says why it is there. What
-the diff shows itself is left out.
+A reviewer's context is small: each entry shows the relevant lines and the reason for them. Lines
+that the diff itself shows are left out.
 """
 
 import json
@@ -21,19 +21,19 @@ from operators.ranking.file_evidence import is_secondary
 from operators.review.review_questions import SECTIONS, use_of
 
 NEAR = 10
-"""Lines between a remark and a hunk that is still about the same."""
+"""The most lines between a remark and a hunk that it is about."""
 
 PER_QUESTION = 50
-"""Entries of one question."""
+"""The most entries of one query."""
 
 MOST_DEFINED = 3
-"""Passages that define a name; one that more define is said too often to tell anything."""
+"""The most passages that define a name; a name with more is too common to tell anything."""
 
 FLOOR = 0.5
-"""Least score of a passage that no name found, beside the best one of its question."""
+"""The minimum score of a hit without a name, as a share of the best one of its query."""
 
 MOST_FILES = 20
-"""Files of a commit that says something about each of them; one of more moves or formats code."""
+"""The most files of a commit that describes each of them; one with more moves or formats code."""
 
 LINES = {
     "definition": 10,
@@ -44,16 +44,16 @@ LINES = {
     "commit": 8,
     "page": 8,
 }
-"""Lines of an entry, by its section."""
+"""The lines of an entry, by section."""
 
 TURNS = (
     *(("definition",), ("caller",), ("test",), ("related",)),
     *(("around", "page"), ("remark",), ("commit",)),
 )
-"""The sections in the order of their turns; two of one turn take it by turns."""
+"""The order in which sections take turns; two of one turn alternate."""
 
 FILES = "Files:"
-"""The line of a commit's document below which its files are listed."""
+"""The line of a commit's document above its list of files."""
 
 WHY = {
     "around": "around lines that change",
@@ -61,20 +61,20 @@ WHY = {
     "related": "does the like",
     "page": "speaks of this",
 }
-"""Why a passage is there that no name found, by its section."""
+"""The reason for a hit without a name, by section."""
 
 ABOVE = 6
-"""Lines between a definition and a line in it that are shown both."""
+"""The most lines between a definition and a line in it that are shown together."""
 
 _DEFINED = re.compile(r"[^\n]*?(\w+)\s*(?:<[^<>]*>)?\s*[(:{=]")
 _Lines = Sequence[tuple[str, int, int]]
 
 
 class _Entry(NamedTuple):
-    row: int  # of the frame of found passages
+    row: int  # in the frame of hits
     section: str
     why: str
-    first: int  # the line of the passage, from 0, that the entry begins with
+    first: int  # the first line of the entry in the passage, from 0
 
 
 def evidence(
@@ -88,14 +88,14 @@ def evidence(
     The sections take turns, so that a small budget has something of each.
 
     Args:
-        found: columns ``FUSED``, of all questions.
+        found: columns ``FUSED``, of all queries.
         questions: columns ``operators.review.review_questions.QUESTIONS``.
         touched: path, first and last line of each hunk in the old files.
-        around: columns ``FUSED``, what stands around the hunks, the most important first.
+        around: columns ``FUSED``, the code around the hunks, the most important first.
 
     Returns:
-        Columns ``FUSED`` and ``section``, with the lines that are shown as text, label and lines;
-        the label says why. Each passage once. query_id is 0.
+        Columns ``FUSED`` and ``section``, with the shown lines as text, label and lines; the
+        label contains the reason. Each passage once. query_id is 0.
     """
     asked = {row["query_id"]: row for row in questions.iter_rows(named=True)}
     entries: dict[str, list[list[_Entry]]] = {name: [] for name in SECTIONS}
@@ -193,7 +193,7 @@ def _caller(row: dict[str, Any], name: str) -> _Entry | None:
 
 
 def _is_near(row: dict[str, Any], touched: _Lines) -> bool:
-    """Whether a remark stands at a hunk."""
+    """Whether a remark is at a hunk."""
     line = json.loads(row["metadata"] or "{}").get("line")
     return isinstance(line, int) and any(
         row["path"] == path and start - NEAR <= line <= end + NEAR for path, start, end in touched
@@ -207,9 +207,9 @@ def _remark(row: dict[str, Any], about: str | None, *, near: bool) -> _Entry:
     # a review service calls a remark outdated when its line was changed afterwards
     then = ", after which the line was changed" if held.get("outdated") else ""
     then += ", dismissed" if held.get("review_state") == "dismissed" else ""
-    said = [n for n, one in enumerate(row["text"].split("\n")) if one.startswith("@")]
+    marks = [n for n, one in enumerate(row["text"].split("\n")) if one.startswith("@")]
     return _Entry(
-        row["row"], "remark", f"a remark on {what}{then}", max(min(said, default=0) - 3, 0)
+        row["row"], "remark", f"a remark on {what}{then}", max(min(marks, default=0) - 3, 0)
     )
 
 
@@ -225,19 +225,19 @@ def _line(row: dict[str, Any], name: str) -> int:
 
 
 def _head(row: dict[str, Any], line: int) -> int:
-    """The line of the definition that ``line`` is in, if it is near; else two lines before it."""
+    """The first line of the definition around ``line``, if it is near; else two lines before it."""
     lines = row["text"].split("\n")
     for n in range(line, max(line - ABOVE, -1), -1):
         word = _DEFINED.match(lines[n])
         if word and definition_of(word[1]).search(lines[n]):
             return n
-    said = (n for n in range(max(line - 2, 0), line) if re.search(r"\w", lines[n]))
-    return next(said, line)
+    near = (n for n in range(max(line - 2, 0), line) if re.search(r"\w", lines[n]))
+    return next(near, line)
 
 
-def _shown(found: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:
-    """The rows of ``entries``, each with the lines that it shows."""
-    rows = take(found, np.array([one.row for one in entries], dtype=np.int64))
+def _shown(hits: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:
+    """The rows of ``entries``, each with its shown lines."""
+    rows = take(hits, np.array([one.row for one in entries], dtype=np.int64))
     columns = ("text", "start_line", "end_line", "source_label", "source_url")
     values = {name: rows[name].to_list() for name in columns}
     for place, one in enumerate(entries):
@@ -253,8 +253,8 @@ def _shown(found: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:
         if start is not None and one.section != "around":
             new = (start + first, start + first + len(shown) - 1)
         label = with_lines(label, old, new) or "[]"
-        told = ("\n".join(shown), *new, f"{label[:-1]}; {one.why}]", with_lines(url, old, new))
-        for name, value in zip(columns, told, strict=True):
+        entry = ("\n".join(shown), *new, f"{label[:-1]}; {one.why}]", with_lines(url, old, new))
+        for name, value in zip(columns, entry, strict=True):
             values[name][place] = value
     return replaced(
         rows,
@@ -266,9 +266,9 @@ def _shown(found: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:
 
 
 def by_section(entries: pl.DataFrame, chunk_ids: pl.Series) -> pl.DataFrame:
-    """The rows of ``entries`` (as :func:`evidence` gives them) with these ids, in sections.
+    """The rows of ``entries`` (of :func:`evidence`) with these ids, grouped by section.
 
-    Without the column ``section``; ranks count anew.
+    Without the column ``section``; ranks are assigned again.
     """
     order = pl.col("section").replace_strict(dict(zip(SECTIONS, range(len(SECTIONS)), strict=True)))
     kept = entries.filter(pl.col("chunk_id").is_in(chunk_ids.to_list())).sort(order, "rank")

@@ -1,7 +1,7 @@
-"""The hunks of a patch, and the reader that gives its lines within bounds.
+"""The hunks of a patch, and a reader of its lines with limits.
 
-A line in a hunk begins with one of ``+-\\`` or a space, and the header counts them. So nothing in
-a file can be taken for structure, unless the header counts wrong.
+A line in a hunk starts with one of ``+-\\`` or a space, and the header counts them. So no line of
+a file can be read as structure, unless the header's counts are wrong.
 """
 
 import re
@@ -12,10 +12,10 @@ from operators.review.patch_mails import MAIL
 from operators.review.patch_paths import shown
 
 PLAIN = rb"--- [^\n]*\n\+\+\+ [^\n]*\n@@ -"
-"""The lines that begin a file of ``diff -u``."""
+"""The first lines of a file in ``diff -u``."""
 
 MAX_TEXT = 16_000_000
-"""Bytes of a patch that are read, binary files apart; what follows is left out."""
+"""Bytes of a patch that are read, without binary files; the rest is left out."""
 
 MAX_LINES = 400_000
 """Lines of a patch that are read."""
@@ -24,7 +24,7 @@ MAX_PARTS = 20_000
 """Files and mails of a patch that are read."""
 
 MAX_FILE = 1_000_000
-"""Bytes of one file's hunks; a file with more was generated, and what follows in it is left out."""
+"""Bytes of one file's hunks; a larger file is generated, and its further hunks are left out."""
 
 _NEXT_FILE = re.compile(rb"\n(?:diff -|Index: |" + MAIL + rb")")  # in no hunk
 _PLAIN = re.compile(rb"\n" + PLAIN)
@@ -36,8 +36,8 @@ class Hunk(NamedTuple):
     """Lines of a file that changed together, and those around them.
 
     ``removed`` and ``added``: (line number from 1, the line without its newline): of the old file,
-    of the new one. A line of a file with CRLF keeps its carriage return. ``lines``: all lines as
-    they stand, with their marks. ``section``: what git takes for the definition around them.
+    of the new one. A line of a file with CRLF keeps its carriage return. ``lines``: all lines
+    unchanged, with their marks. ``section``: the enclosing definition as git gives it.
     """
 
     old_start: int
@@ -51,34 +51,34 @@ class Hunk(NamedTuple):
 
 
 class Reader:
-    """The lines of a patch one after the other, as many as the bounds allow."""
+    """The lines of a patch in order, up to the limits."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at, self.parts, self.lines, self.taken = data, 1, 0, 0, 0
 
     @property
     def is_full(self) -> bool:
-        """Whether the bounds of a patch are reached."""
+        """Whether the limits of a patch are reached."""
         over = self.parts > MAX_PARTS, self.lines >= MAX_LINES, self.taken >= MAX_TEXT
         return any(over)
 
     def next_part(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
         """Go to the next match of ``pattern``, which begins with a newline; None: none is read."""
-        found = None if self.is_full else pattern.search(self.data, self.at - 1)
-        if found is None:
+        match = None if self.is_full else pattern.search(self.data, self.at - 1)
+        if match is None:
             return None
-        self.at = found.start() + 1
+        self.at = match.start() + 1
         self.parts += 1
-        return None if self.is_full else found
+        return None if self.is_full else match
 
     def peek(self) -> bytes | None:
-        """The next line, cut after ``MAX_FILE`` bytes; None: there is none, or none is read."""
+        """The next line, cut after ``MAX_FILE`` bytes; None: no further line is read."""
         if self.at >= len(self.data) or self.is_full:
             return None
         return self.data[self.at : min(self._end(), self.at + MAX_FILE)]
 
     def take(self) -> bytes:
-        """The next line, which there is; it may be over the bounds."""
+        """The next line, which must exist; it may be over the limits."""
         start, end = self.at, self._end()
         self.at = end + 1
         self.taken += self.at - start
@@ -90,9 +90,9 @@ class Reader:
         return pattern.match(self.data, self.at - 1) is not None
 
     def skip_file(self) -> None:
-        """Go to the next place that is sure to be in no hunk."""
-        found = _NEXT_FILE.search(self.data, self.at - 1)
-        self.at = found.start() + 1 if found else len(self.data)
+        """Go to the next position that is certainly in no hunk."""
+        match = _NEXT_FILE.search(self.data, self.at - 1)
+        self.at = match.start() + 1 if match else len(self.data)
 
     def _end(self) -> int:
         end = self.data.find(b"\n", self.at)
@@ -128,9 +128,9 @@ def read_hunks(reader: Reader, name: str, crlf: bool, notes: list[str]) -> tuple
 def _hunk(
     reader: Reader, header: re.Match[bytes], crlf: bool, limit: int
 ) -> tuple[Hunk, tuple[int, int] | None]:
-    """A hunk, and how many old and new lines it lacks of those that its header counts.
+    """A hunk, and how many old and new lines are missing of those that its header counts.
 
-    Lines are taken as long as the header counts them, and further while they can be no structure.
+    Lines are read as long as the header counts them, and further while they can't be structure.
     """
     old_start, old_count, new_start, new_count = (int(one or 1) for one in header.groups()[:4])
     old_left, new_left = old_count, new_count
@@ -144,7 +144,7 @@ def _hunk(
             old_left -= 1
         elif mark == b"+":
             new_left -= 1
-        elif mark == b" " or (line in (b"", b"\r") and not is_whole):  # spaces at the end are lost
+        elif mark == b" " or (line in (b"", b"\r") and not is_whole):  # trailing spaces are lost
             old_left, new_left = old_left - 1, new_left - 1
         elif mark != b"\\":
             break

@@ -1,4 +1,4 @@
-"""The mails around patches, as ``git format-patch`` writes them: title, description, encoding."""
+"""The mails around patches in the format of ``git format-patch``: title, description, encoding."""
 
 import base64
 import binascii
@@ -11,10 +11,10 @@ from typing import NamedTuple
 from operators.foundation.sanitize import clean_text
 
 MAIL = rb"From [^\s]+ [A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\r?\n"
-"""The line that begins a mail in a mailbox."""
+"""The first line of a mail in a mailbox."""
 
 LONGEST = 20_000
-"""Bytes of a mail's text that are read; a description is written by hand."""
+"""Bytes of a mail's text that are read; a longer one is not a handwritten description."""
 
 _MAIL = re.compile(rb"\n(?=" + MAIL + rb")")
 _HEAD = re.compile(
@@ -30,7 +30,7 @@ _END = re.compile(r"^(?:---|-- ?)\s*$", re.MULTILINE)  # the statistics, the sig
 
 
 class Mail(NamedTuple):
-    """What a mail says of its patch."""
+    """The title and description in a mail."""
 
     title: str
     description: str
@@ -39,7 +39,7 @@ class Mail(NamedTuple):
 def read_mail(data: bytes, start: int, end: int) -> Mail | None:
     """The mail whose head begins at ``start`` and whose patch begins at ``end``; None: it is none.
 
-    A subject loses marks such as ``[PATCH v2 1/3]``.
+    Marks such as ``[PATCH v2 1/3]`` are removed from a subject.
     """
     head = _HEAD.match(data, start, min(end, start + LONGEST))
     subject = _SUBJECT.search(head[1]) if head else None
@@ -54,7 +54,7 @@ def read_mail(data: bytes, start: int, end: int) -> Mail | None:
 
 
 def with_plain_bodies(data: bytes) -> bytes:
-    """``data`` where the mails that say so are decoded from base64 or quoted-printable."""
+    """``data`` with base64 and quoted-printable mails decoded."""
     if b"base64" not in data and b"quoted-printable" not in data:
         return data
     return b"\n".join(map(_with_plain_body, _MAIL.split(data)))

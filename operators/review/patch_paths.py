@@ -1,4 +1,4 @@
-"""The paths that a patch names: quoted or not, with or without prefixes, below the tree or not."""
+"""The paths in a patch: quoted or not, with or without prefixes, below the tree or not."""
 
 import re
 from typing import NamedTuple
@@ -12,8 +12,8 @@ _QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
 _LETTERS = bytes.maketrans(b"abtnvfr", b"\a\b\t\n\v\f\r")
 _DATE = re.compile(rb"(?<! ) +\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\t/]{0,40}$")  # tabs became spaces
-_PREFIX = re.compile(rb"[abciow12]/")  # those that git knows, diff.mnemonicPrefix among them
-_LONGEST = 10_000  # bytes of a path; no system has so long ones
+_PREFIX = re.compile(rb"[abciow12]/")  # the prefixes of git, with diff.mnemonicPrefix
+_LONGEST = 10_000  # bytes of a path; no system has longer ones
 _DRIVE = re.compile(rb"[A-Za-z]:")
 
 
@@ -25,7 +25,7 @@ class Sides(NamedTuple):
 
 
 def unquoted(name: bytes) -> bytes:
-    r"""The path that git writes as ``name``, which is quoted where it has unusual characters.
+    r"""The path behind git's form ``name``, which is quoted if it has unusual characters.
 
     >>> unquoted(rb'"a/\303\244\t.txt"').decode()
     'a/ä\t.txt'
@@ -37,7 +37,7 @@ def unquoted(name: bytes) -> bytes:
 
 
 def line_path(line: bytes) -> bytes:
-    r"""The path in a line ``---`` or ``+++``; a date may be behind it.
+    r"""The path in a line ``---`` or ``+++``; a date may follow it.
 
     >>> line_path(b"--- src/my file.c\t2026-01-02 03:04:05 +0000")
     b'src/my file.c'
@@ -49,9 +49,9 @@ def line_path(line: bytes) -> bytes:
 
 
 def header_sides(rest: bytes) -> Sides | None:
-    """The two sides that ``diff --git`` names, from what follows; None: it does not say.
+    """The two sides in ``diff --git``, from the rest of the line; None: it is ambiguous.
 
-    The line has no border between the paths. It is clear where both sides have the same path:
+    The line has no separator between the paths. It is clear if both sides have the same path:
     without prefixes its two halves are equal, else they are so behind the prefixes.
 
     >>> header_sides(b"a/one b/two b/one b/two")
@@ -74,7 +74,7 @@ def header_sides(rest: bytes) -> Sides | None:
 
 
 def line_sides(old: bytes, new: bytes) -> Sides:
-    """The two sides that the lines ``---`` and ``+++`` name, without the folders that differ.
+    """The two sides in the lines ``---`` and ``+++``, without the folders that differ.
 
     A folder ``a`` or ``b`` beside ``/dev/null`` is a prefix.
 
@@ -108,7 +108,7 @@ def is_inside(path: bytes) -> bool:
 
 
 def text_path(path: bytes) -> str:
-    """``path`` as the documents of a working tree are named."""
+    """``path`` in the form of document paths of a working tree."""
     return clean_text(shown_path(path))
 
 

@@ -1,7 +1,7 @@
-"""What a change asks of each corpus: one question for each thing that its reviewer looks up.
+"""The queries of a review: one for each thing that its reviewer looks up.
 
-Each question is of one section of the context and about one name, file or commit. The corpora are
-asked for what stood there before the change: nothing newer than its base.
+Each query is for one section of the context and about one name, file or commit. The corpora are
+searched as of the base of the change.
 """
 
 import re
@@ -28,41 +28,41 @@ PURPOSES = {
     "commit": ("history",),
     "page": ("docs", "wiki", "issue"),
 }
-"""What is asked for, and of which corpora."""
+"""The purposes of the queries, with the corpora to search."""
 
 QUESTIONS = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "purpose": pl.String(),  # a key of PURPOSES
-        "about": pl.String(),  # the name, path or commit that is asked about; null: the change
+        "about": pl.String(),  # the name, path or commit of the query; null: the change
         "text": pl.String(),
         "corpora": pl.List(pl.String),
-        "repos": pl.List(pl.String),  # null: every one
+        "repos": pl.List(pl.String),  # null: all
         **dict.fromkeys(("path_prefix", "symbol", "pattern"), pl.String()),
         "as_of": UTC,
     }
 )
 
 MOST_FILES = 8
-"""Files of a change that are asked about, those with most changed lines."""
+"""The most files of a change with a query, those with most changed lines."""
 
 MOST_COMMITS = 6
-"""Commits that are asked for, those that made most of the changed lines."""
+"""The most commits with a query, those that made most of the changed lines."""
 
 MOST_CHANGED = 6
-"""Names that a change changes and that are asked about."""
+"""The most changed names with a query."""
 
 MOST_USED = 16
-"""Names that its new lines use and that are asked about."""
+"""The most names used by new lines with a query."""
 
 LONGEST = 2_000
-"""Characters of a question."""
+"""The longest query, in characters."""
 
 
 def use_of(name: str) -> str:
     """A regular expression of Postgres and of Python for a use of ``name``.
 
-    A single word in small letters may mean anything: it counts where it is called.
+    A single lower-case word may mean anything: only a call of it counts.
 
     >>> [bool(re.search(use_of(name), f"see {name}")) for name in ("flush_all", "index")]
     [True, False]
@@ -72,7 +72,7 @@ def use_of(name: str) -> str:
 
 
 def of_hunks(change: Change, corpora: Collection[str], repo: str | None) -> pl.DataFrame:
-    """The questions for the passages around the hunks: ``QUESTIONS`` of the purpose ``touched``."""
+    """The queries for the passages around the hunks: ``QUESTIONS`` of the purpose ``touched``."""
     rows = []
     for path in _old_files(change):
         lines = [hunk.old_start for hunk in _hunks_of(change, path)]
@@ -93,17 +93,17 @@ def of_change(
     title: str | None,
     description: str | None,
 ) -> pl.DataFrame:
-    """The questions for everything else: ``QUESTIONS``.
+    """The queries for everything else: ``QUESTIONS``.
 
     Args:
-        changed, used: names, as :mod:`operators.review.changed_names` gives them.
+        changed, used: names, as :mod:`operators.review.changed_names` returns them.
         commits: ids of those that made the touched lines, the most important first.
-        corpora: those that can be asked.
+        corpora: those that can be searched.
         repo: of the change; None: not known. Only pages may be of another repository.
-        as_of: nothing newer is asked for, but code, whose files have the date of their last commit.
-        title, description: what the change is said to do.
+        as_of: excludes newer documents, but not code: its date is that of a file's last commit.
+        title, description: of the change.
     """
-    said = " ".join(filter(None, (title, description)))
+    desc = " ".join(filter(None, (title, description)))
     rows: list[dict[str, Any]] = [
         {"purpose": "definition", "about": name, "text": name, "symbol": name}
         for name in used[:MOST_USED]
@@ -114,18 +114,18 @@ def of_change(
     names = " ".join(changed[:MOST_CHANGED])
     lines = " ".join(_new_text(change, path) for path in _old_files(change))
     for path in _old_files(change):
-        text = f"{path} {said} {_new_text(change, path)}"
+        text = f"{path} {desc} {_new_text(change, path)}"
         rows.append({"purpose": "remark", "about": path, "text": text, "path_prefix": path})
     rows += [{"purpose": "commit", "about": one, "text": one} for one in commits[:MOST_COMMITS]]
-    told = f"{said} {names} {lines}"
-    if not re.search(r"[^\W\d_]{3}", told):  # numbers alone would find anything
+    text = f"{desc} {names} {lines}"
+    if not re.search(r"[^\W\d_]{3}", text):  # numbers alone match anything
         return _frame(rows, corpora, repo, as_of)
-    rows.append({"purpose": "related", "text": told})
-    rows.append({"purpose": "test", "text": f"test {told}"})
-    rows.append({"purpose": "remark", "text": f"{said} {names}"})
-    if not commits:  # no repository tells which ones
-        rows += [{"purpose": "commit", "text": f"{path} {said}"} for path in _old_files(change)[:3]]
-    rows.append({"purpose": "page", "text": told})
+    rows.append({"purpose": "related", "text": text})
+    rows.append({"purpose": "test", "text": f"test {text}"})
+    rows.append({"purpose": "remark", "text": f"{desc} {names}"})
+    if not commits:  # without a repository it is not known which
+        rows += [{"purpose": "commit", "text": f"{path} {desc}"} for path in _old_files(change)[:3]]
+    rows.append({"purpose": "page", "text": text})
     return _frame(rows, corpora, repo, as_of)
 
 

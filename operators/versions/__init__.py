@@ -1,1 +1,1 @@
-"""Versions of a topic: which there are, what changed between them, which of them answers."""
+"""Versions of a topic: finding them, their differences, and the version to search."""

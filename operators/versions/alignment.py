@@ -1,9 +1,9 @@
-"""Pairs each passage of a document's version with the one that replaces it in the next version.
+"""Aligns each passage of a document's version with its successor in the next version.
 
-A passage is the same if its text is (white space folded), wherever it stands now; or if the new
+A passage is the same if its text is (white space folded), wherever it is now; or if the new
 version has all of its text, only cut in another way. The other passages, between those that stayed
-in place, are paired in order: the pairs with the highest total similarity count (Needleman and
-Wunsch, 1970, with a gap that costs nothing). The rest were moved and revised, or are gone.
+in place, are paired in order, with the highest total similarity (Needleman and Wunsch, 1970, with
+a gap that costs nothing). The rest were moved and revised, or are gone.
 """
 
 import re
@@ -17,22 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 RULES = 2
-"""The version of the rules: passages that others compared are compared again."""
+"""The version of these rules: passages that were aligned by another version are aligned again."""
 
 REVISED = 0.5
-"""Least share of words in common (Dice) of two passages that are one, revised."""
+"""The minimum share of common words (Dice) of a passage and its revision."""
 
 SAME_HEADING = 0.25
-"""The same where both stand under one heading, or begin their document."""
+"""The same, if both are under one heading, or begin their document."""
 
 ONLY_PASSAGE = 0.1
-"""The same where each is all there is of its document."""
+"""The same, if each is the only passage of its document."""
 
 STILL_THERE = 0.6
 """A passage is not gone if the new version has at least this share of its word triples."""
 
 BLOCK = 256
-"""Passages without a partner in a row that are compared with each other at once."""
+"""The most consecutive unpaired passages that are compared with each other at once."""
 
 Relation = Literal["same", "revised", "gone", "new"]
 
@@ -42,17 +42,17 @@ _WORD = re.compile(r"\w+")
 
 
 class Passage(NamedTuple):
-    """A piece of a document: its heading, if it stands under one, and its text."""
+    """A piece of a document: its heading, if it has one, and its text."""
 
     heading: str | None
     text: str
 
 
 class Pair(NamedTuple):
-    """The relation of two passages. A new passage may hold the text of several old ones."""
+    """The relation of two passages. A new passage may contain the text of several old ones."""
 
-    old: int | None  # place among the old passages; None: ``relation`` is new
-    new: int | None  # place among the new passages; None: ``relation`` is gone
+    old: int | None  # index among the old passages; None: ``relation`` is new
+    new: int | None  # index among the new passages; None: ``relation`` is gone
     relation: Relation
 
 
@@ -60,33 +60,33 @@ def align(old: Sequence[Passage], new: Sequence[Passage]) -> list[Pair]:
     """The relations between the passages of two versions.
 
     Returns:
-        Each old passage once, in its order (same, revised or gone); then the new passages that
-        hold nothing of the old version, in theirs. Revised pairs cross neither each other nor
+        Each old passage once, in order (same, revised or gone); then the new passages that
+        contain nothing of the old version, in order. Revised pairs cross neither each other nor
         passages that stayed in place, unless they were moved as well.
     """
     before, after = [folded(p.text) for p in old], [folded(p.text) for p in new]
-    found: dict[int, Pair] = {}
+    paired: dict[int, Pair] = {}
     used: set[int] = set()
 
     def keep(pairs: Iterable[tuple[int, int]], relation: Relation) -> None:
         for i, j in pairs:
-            found[i] = Pair(i, j, relation)
+            paired[i] = Pair(i, j, relation)
             used.add(j)
 
     equal = _equal(before, after)
     keep(equal, "same")
     text = _Joined(after)
     for i, passage in enumerate(before):
-        if i not in found and (at := text.holder(passage)) is not None:
-            found[i] = Pair(i, at, "same")
+        if i not in paired and (at := text.holder(passage)) is not None:
+            paired[i] = Pair(i, at, "same")
     anchors = [(-1, -1), *_in_order(equal), (len(old), len(new))]
     for (i0, j0), (i1, j1) in pairwise(anchors):
-        rows = [i for i in range(i0 + 1, i1) if i not in found]
+        rows = [i for i in range(i0 + 1, i1) if i not in paired]
         columns = [j for j in range(j0 + 1, j1) if j not in used]
         keep(_revised(rows, columns, old, new), "revised")
-    lost = [i for i in range(len(old)) if i not in found]
+    lost = [i for i in range(len(old)) if i not in paired]
     keep(_moved(lost, set(range(len(new))) - used, before, after), "revised")
-    result = [found.get(i, Pair(i, None, "gone")) for i in range(len(old))]
+    result = [paired.get(i, Pair(i, None, "gone")) for i in range(len(old))]
     used |= {pair.new for pair in result if pair.new is not None}
     was = _Joined(before)
     added = [j for j in range(len(new)) if j not in used and was.holder(after[j]) is None]
@@ -94,19 +94,19 @@ def align(old: Sequence[Passage], new: Sequence[Passage]) -> list[Pair]:
 
 
 def holder(passage: str, new: Sequence[Passage]) -> int | None:
-    """The first of ``new`` that has the most of ``passage``, if its whole text is in them."""
+    """The first of ``new`` that contains most of ``passage``, if its whole text is in them."""
     return _Joined([folded(p.text) for p in new]).holder(folded(passage))
 
 
 class _Joined:
-    """A version's passages as one text, so that it does not matter where they were cut."""
+    """A version's passages as one text, so that the borders of passages do not matter."""
 
     def __init__(self, passages: Sequence[str]) -> None:
         self.text = " " + " ".join(passages) + " "
         self.starts = list(accumulate((len(p) + 1 for p in passages), initial=1))
 
     def holder(self, passage: str) -> int | None:
-        """The passage that has the most of this text, if all of it is there."""
+        """The passage that contains most of this text, if all of it is there."""
         at = self.text.find(f" {passage} ")
         if at < 0 or not passage:
             return None
@@ -120,12 +120,12 @@ class _Joined:
 
 
 def folded(text: str) -> str:
-    """A passage as it is compared: white space does not count."""
+    """The comparison form of a passage: white space does not count."""
     return " ".join(text.split())
 
 
 def _equal(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
-    """Equal texts, the n-th occurrence with the n-th, by place among the old."""
+    """Equal texts, the n-th occurrence with the n-th, by index among the old."""
     places: dict[str, deque[int]] = defaultdict(deque)
     for j, text in enumerate(after):
         places[text].append(j)
@@ -184,7 +184,7 @@ def _part(places: list[int], number: int, parts: int) -> list[int]:
 
 
 def _dice(ones: Sequence[str], twos: Sequence[str]) -> NDArray[np.float64]:
-    """The words in common of each pair of texts, twice, over the words of both."""
+    """The common words of each pair of texts, twice, over the words of both."""
     sets = [set(_WORD.findall(text.lower())) for text in (*ones, *twos)]
     numbers = {word: number for number, word in enumerate(set().union(*sets))}
     flags = np.zeros((len(sets), len(numbers)))

@@ -1,4 +1,4 @@
-"""The versions of a collection that a question asks for, and a note if there are none.
+"""The versions of a collection that a query names, and a note if there are none.
 
 A name is a version itself (``1.0`` and ``v1.0.0`` are one) or the beginning of several (``0.18`` of
 ``0.18.1``): then it means the newest of these in each topic.
@@ -21,15 +21,15 @@ from operators.versions.mentions import Mention
 from operators.versions.version_key import version_key
 
 MOST_SHOWN = 8
-"""A note names so many of the versions that exist."""
+"""The most existing versions that a note names."""
 LONGEST_SHOWN = 40
 
 KEPT = 20_000
-"""So many topics and versions keep their words and order from one question to the next."""
+"""The most topics and versions whose words and order are cached from one query to the next."""
 
 _key = lru_cache(maxsize=KEPT)(version_key)
 
-# A version of one of these, in a question about something else, says what that runs on.
+# A version of one of these, in a query about something else, is only its environment.
 _PLATFORMS = words(
     """python cpython pypy java jdk jvm openjdk kotlin scala gcc g++ clang llvm msvc rust rustc
     go golang ruby php perl node npm pip ubuntu debian fedora centos rhel alpine windows macos
@@ -38,7 +38,7 @@ _PLATFORMS = words(
     postgres postgresql mysql sqlite chrome firefox safari typescript"""
 )
 _WITHIN = words("in on under before")
-"""What one of these governs is a version, whatever product is named."""
+"""A number governed by one of these is a version, whatever product is named."""
 _TOKEN = re.compile(r"[a-z0-9]+")
 
 
@@ -58,10 +58,10 @@ class KnownVersions:
         corpora: Sequence[str] | None,
         repos: Sequence[str] | None,
     ) -> KnownVersions:
-        """The versions that a question may see; it neither names nor pins another.
+        """The versions that a query may see; it neither names nor pins another one.
 
         ``allowed``: the corpora that are searched, each with its filters that are set;
-        ``corpora``, ``repos``: those that the question asks. None: every one.
+        ``corpora``, ``repos``: those of the query. None: all.
         """
         seen = _is_among("corpus", corpora) & _is_among("repo", repos)
         if allowed is not None:
@@ -69,43 +69,43 @@ class KnownVersions:
             seen &= pl.any_horizontal(pl.lit(False), *of_each)
         return KnownVersions(self._frame.filter(seen))
 
-    def asked(self, version: str, question: str) -> tuple[list[str], str]:
-        """The spellings of a ``version`` that a caller asks for, and a note.
+    def requested(self, version: str, question: str) -> tuple[list[str], str]:
+        """The spellings of a ``version`` that a caller requests, and a note.
 
         If no topic has it, there are none, and the note names versions near to ``question``.
         """
-        found = self._exact(version) or self._series(version)
-        if not found:
+        spellings = self._exact(version) or self._series(version)
+        if not spellings:
             return [], self._absent(version, question)
-        return found, _answered(version, found, "was asked for")
+        return spellings, _version_note(version, spellings, "was asked for")
 
     def understood(
         self, named: Sequence[Mention], texts: Sequence[str]
     ) -> tuple[list[list[str]], datetime | None, list[str]]:
-        """The spellings of each version that a question names, its date, and notes."""
+        """The spellings of each version that a query names, its date, and notes."""
         pinned: list[list[str]] = []
-        said: list[str] = []
+        notes: list[str] = []
         until: datetime | None = None
         last = self._frame["released_at"].max()
         for mention in named:
             if mention.until is not None:
                 if isinstance(last, datetime) and mention.until <= last:
                     until = min(until or mention.until, mention.until)
-                    said.append(self._dated(mention.written, mention.until))
+                    notes.append(self._dated(mention.written, mention.until))
                 continue
             if self._is_a_platform(mention.product):
                 continue
             is_named = self._is_named(mention)
-            if found := self._meant(mention, is_named):
-                pinned.append(found)
+            if spellings := self._meant(mention, is_named):
+                pinned.append(spellings)
                 wording = f"before {mention.written}" if mention.before else mention.written
-                said.append(_answered(wording, found, "the question names"))
+                notes.append(_version_note(wording, spellings, "the question names"))
             elif is_named and self._must_be_one(mention):
-                said.append(self._absent(mention.written, " ".join(texts)))
-        return pinned, until, said
+                notes.append(self._absent(mention.written, " ".join(texts)))
+        return pinned, until, notes
 
     def has_origins(self, of: Sequence[str]) -> bool:
-        """Whether the words ``of`` a question, which say whose version it is, may mean these."""
+        """Whether the words ``of`` a query, which say whose version it is, may mean these."""
         return not any(map(self._is_a_platform, of))
 
     def has_everywhere(self, pinned: Sequence[Sequence[str]]) -> bool:
@@ -115,7 +115,7 @@ class KnownVersions:
         return {row[:2] for row in rows} == {row[:2] for row in rows if row[2] in wanted}
 
     def _meant(self, mention: Mention, is_named: bool) -> list[str]:
-        """The spellings that ``mention`` stands for; none: no topic has such a version."""
+        """The spellings that ``mention`` matches; none: no topic has such a version."""
         version = mention.written
         if mention.before:
             place = bisect_left(self._spellings, _key(version), key=_key)
@@ -124,7 +124,7 @@ class KnownVersions:
         return exact or (self._series(version) if is_named else [])
 
     def _is_named(self, mention: Mention) -> bool:
-        """Whether the words around a number say that it is a version of what is here."""
+        """Whether the words around a number mark it as a version of a topic here."""
         of_a_topic = self._names_a_topic(mention.product)
         if mention.marked or "." not in mention.written:
             return mention.marked or (mention.named and of_a_topic)
@@ -148,12 +148,12 @@ class KnownVersions:
         return [known for known in self._spellings if _key(known) == key]
 
     def _series(self, version: str) -> list[str]:
-        """The versions that begin with ``version``, its releases where it has any."""
+        """The versions that begin with ``version``, its releases if it has any."""
         begins = _numbers(version)
         if not begins:
             return []
-        found = [v for v in self._spellings if _numbers(v)[: len(begins)] == begins]
-        return [v for v in found if not re.search("[a-z]", v.lstrip("vV").lower())] or found
+        series = [v for v in self._spellings if _numbers(v)[: len(begins)] == begins]
+        return [v for v in series if not re.search("[a-z]", v.lstrip("vV").lower())] or series
 
     def _absent(self, version: str, question: str) -> str:
         """The note that there is no ``version``; it names those of topics near to ``question``."""
@@ -186,8 +186,8 @@ class KnownVersions:
 
     @cached_property
     def _spellings(self) -> list[str]:
-        found = self._frame["version"].drop_nulls().unique().to_list()
-        return sorted(found, key=lambda version: (_key(version), version))
+        versions = self._frame["version"].drop_nulls().unique().to_list()
+        return sorted(versions, key=lambda version: (_key(version), version))
 
     @cached_property
     def _topic_words(self) -> frozenset[str]:
@@ -207,10 +207,10 @@ def _may_be_seen(filters: Mapping[str, Any]) -> pl.Expr:
     return seen & pl.col("path").str.starts_with(prefix) if prefix else seen
 
 
-def _answered(version: str, found: list[str], who: str) -> str:
-    if _key(found[-1]) == _key(version):
+def _version_note(version: str, known: list[str], who: str) -> str:
+    if _key(known[-1]) == _key(version):
         return f"answered for version {shown(version)}, which {who}"
-    return f"answered for version {shown(found[-1])}, the newest of {shown(version)}, which {who}"
+    return f"answered for version {shown(known[-1])}, the newest of {shown(version)}, which {who}"
 
 
 def _numbers(version: str) -> list[int]:
@@ -221,15 +221,15 @@ def _numbers(version: str) -> list[int]:
 def _tokens(text: str) -> frozenset[str]:
     """The words of ``text``; Node.js and nodejs are also node."""
     lower = text.lower()
-    found = set(_TOKEN.findall(lower)) | set(_TOKEN.findall(re.sub(r"(?<=\w)\.(?=\w)", "", lower)))
-    found |= {word.removesuffix("js") for word in found}
-    return frozenset(word for word in found if len(word) > 2 and not word.isdigit())
+    tokens = set(_TOKEN.findall(lower)) | set(_TOKEN.findall(re.sub(r"(?<=\w)\.(?=\w)", "", lower)))
+    tokens |= {word.removesuffix("js") for word in tokens}
+    return frozenset(word for word in tokens if len(word) > 2 and not word.isdigit())
 
 
 _topic_tokens = lru_cache(maxsize=KEPT)(_tokens)
 
 
 def shown(version: str) -> str:
-    """A version as a note says it: on one line, not for pages."""
+    """A version for a note: on one line, not for pages."""
     one_line = label_text(version)
     return one_line if len(one_line) <= LONGEST_SHOWN else one_line[: LONGEST_SHOWN - 1] + "…"

@@ -1,4 +1,4 @@
-"""The sentences of a text that ask.
+"""The sentences of a text that are questions or requests.
 
 Only a question or a request asks for a version, no statement and no code; a text of a few words
 without a verb is a search.
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 LONGEST = 2_000
-"""So many characters of a text are read: a longer question is a report."""
+"""Characters of a text that are read: a longer text is a report."""
 MOST_WORDS = 80
 KEYWORDS = 8
 """A text of so few words and without a verb is a search ("spark 3.5.3 release notes")."""
@@ -16,7 +16,7 @@ KEYWORDS = 8
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _STAGE = r"(?:[-.]?(?:rc|alpha|beta|dev|pre|a|b)[-.]?[0-9]{1,3})"
 NUMBER = rf"[0-9]{{1,4}}(?:\.[0-9]{{1,5}}){{0,4}}(?:\.x)?{_STAGE}?"
-"""A regular expression of what may be a version."""
+"""A regular expression for a possible version."""
 _CODE = re.compile(
     rf"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`(?!v?{NUMBER}`)[^`\n]*`", re.DOTALL | re.IGNORECASE
 )
@@ -24,7 +24,7 @@ _SENTENCE = re.compile(r"[^.?!\n]+(?:(?:(?<=\svs|ver)\.|[.?!](?!\s|\Z|[\"')\]]))
 
 
 def words(listed: str) -> frozenset[str]:
-    """The words of ``listed``, which white space separates."""
+    """The words of ``listed``, separated by white space."""
     return frozenset(listed.split())
 
 
@@ -32,12 +32,12 @@ ASKS = words(
     """what which how why when where who whose is are was were does do did can could should would
     will has have had may"""
 )
-"""Words with which a question begins."""
+"""Words at the beginning of a question."""
 REQUESTS = words(
     """show tell explain describe list give find compare summarize summarise name look get
     provide help define document need want please"""
 )
-"""Words with which a request begins."""
+"""Words at the beginning of a request."""
 _STATES = re.compile(
     r"""(?:re)?(?:fix|add|remov|deprecat|introduc|chang|updat|bump|drop|support|prepar|revert|mak
     |use|allow|improv|mov|renam|clean|refactor|delay|releas)\w*:?""",
@@ -50,10 +50,10 @@ _USES = re.compile(
 )
 
 
-def asking(text: str) -> Iterator[str]:
-    """The sentences that ask; beside such, also those that say what the writer uses.
+def questions_in(text: str) -> Iterator[str]:
+    """The questions and requests; beside them, also statements of what the writer uses.
 
-    They lack code. A long text is a report and asks nothing.
+    Code is removed. A long text is a report and asks nothing.
     """
     prose = _CODE.sub("§", text[:LONGEST]).replace("**", "")
     length = len(prose.split())

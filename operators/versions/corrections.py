@@ -1,4 +1,4 @@
-"""Topics that a person has put right: two that are one, or one that is two."""
+"""Manual corrections of topics: two that are one, or one that is two."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -20,9 +20,9 @@ class Correction(NamedTuple):
 def corrected(
     runs: Iterable[Sequence[Page]], corrections: Iterable[Correction]
 ) -> list[list[Page]]:
-    """``runs`` of versions, joined and then split as ``corrections`` say.
+    """``runs`` of versions, joined and then split by ``corrections``.
 
-    A correction whose documents are not there, or whose topics have one version in common, changes
+    A correction whose documents are missing, or whose topics have a version in common, changes
     nothing.
     """
     now = {number: list(run) for number, run in enumerate(runs)}

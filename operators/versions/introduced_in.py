@@ -1,8 +1,8 @@
-"""Whether a question asks in which version something came, changed or went.
+"""Detects queries for the version in which something was added, changed or removed.
 
 "Which version introduced X?" is about all versions, not about the newest: older passages answer it.
-The rule is as careful as :mod:`operators.versions.mentions`, because all versions of a passage side
-by side are a poor answer to any other question. It takes only a sentence that asks, and only where
+The rule is as strict as :mod:`operators.versions.mentions`, because all versions of a passage side
+by side are a poor answer to any other query. It accepts only a question or request, and only if
 the version is the subject ("Which release added X?") or the time ("In what version was X removed?",
 "Since when is X deprecated?", "When was X introduced?"). Not "Which version should I use to add
 ...?", not "What was added in the newest version?".
@@ -11,7 +11,7 @@ the version is the subject ("Which release added X?") or the time ("In what vers
 import functools
 import re
 
-from operators.versions.asking import LONGEST, asking
+from operators.versions.asking import LONGEST, questions_in
 
 _CAME = r"""(?:first\s+)?(?:introduc|add|deprecat|remov|chang|drop|renam|replac|fix|improv|extend
     |appear|start|stop|support|ship)"""
@@ -36,7 +36,7 @@ def _origins() -> list[re.Pattern[str]]:
         # since when is X, since which version does X
         r"\bsince\s+when\s+(?:is|are|was|were|do|does|did|has|have|can)\b",
         rf"\bsince\s+{_WHICH}",
-        # when was X added: not to something
+        # when was X added, but not "added to Y"
         rf"\bwhen\s+(?:was|were)\s+{_UP_TO}(?:introduced|added|deprecated|removed)\b"
         r"(?!\s+(?:to|from|into|in|on|by|when|if)\b)",
     )
@@ -53,7 +53,7 @@ def origin_asked(text: str) -> list[str] | None:
     """
     if not _HINT.search(text[:LONGEST]):
         return None
-    for sentence in asking(text):
+    for sentence in questions_in(text):
         for pattern in _origins():
             if match := pattern.search(sentence):
                 named = match.groupdict("")

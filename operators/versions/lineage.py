@@ -3,7 +3,7 @@
 Two documents of different versions are one topic if their paths and titles are the same without
 their own versions (:mod:`operators.versions.normalized_names`). There are two exceptions. If only
 the file names have a version, which may be a page's number, and the titles differ, then the
-contents must be alike too. If several pages share such names, then the content says which page
+contents must be alike too. If several pages share such names, then the content decides which page
 continues which.
 
 A page that ends with one version and a page that begins with a later one may be one page that was
@@ -32,7 +32,7 @@ from operators.versions.text_sketches import alike, likely
 from operators.versions.version_key import VersionKey, version_key
 
 RULES = 6
-"""The number of these rules: what other rules found in a corpus is found again."""
+"""The number of these rules: lineages of a corpus from other rules are computed again."""
 
 LINEAGE_DOCUMENTS = pl.Schema(
     {
@@ -45,7 +45,7 @@ LINEAGE_DOCUMENTS = pl.Schema(
         "doc_date": UTC,
         "date_source": pl.String(),
         "topic": pl.String(),  # as the source names it; null: it does not
-        "sketch": pl.Binary(),  # of operators.versions.text_sketches; null where none was made
+        "sketch": pl.Binary(),  # of operators.versions.text_sketches; null if there is none
     }
 )
 
@@ -63,16 +63,16 @@ LINEAGES = pl.Schema(
 )
 
 FEW_PAIRS = 2_500
-"""Pairs of documents of one path and title that are all looked at."""
+"""The most pairs of documents of one path and title that are all compared."""
 
 SAME_NAMES = 0.2
-"""Least likeness where only titles say that two pages are one."""
+"""The minimum similarity if only titles show that two pages are one."""
 
 DATED = 0.5
-"""Least likeness where names differ by a date: minutes of two meetings are not two versions."""
+"""The minimum similarity if names differ by a date: minutes of two meetings are no versions."""
 
 LONGEST_NAME = 300
-"""Characters of a lineage's name."""
+"""The longest name of a lineage, in characters."""
 
 _OF_FILE = ("pdf", "name")
 _UNTRUSTED = (None, "mtime", "unknown")
@@ -81,27 +81,27 @@ _UNTRUSTED = (None, "mtime", "unknown")
 def lineages(documents: pl.DataFrame, corrections: Sequence[Correction] = ()) -> pl.DataFrame:
     """The topics of one corpus that have two versions or more, or whose text moved or is gone.
 
-    Documents that name their topic are of it and of no other. What a person has corrected stands.
+    Documents that name their topic are of it and of no other. Manual corrections take precedence.
 
     Args:
-        documents: columns ``LINEAGE_DOCUMENTS``, a row a document. One without a version counts
-            only where others have one under the same names.
+        documents: columns ``LINEAGE_DOCUMENTS``, a row per document. One without a version counts
+            only if others have one under the same names.
         corrections: see :func:`operators.versions.corrections.corrected`.
 
     Returns:
         ``LINEAGES``, by lineage and position. A lineage is named by the path of its newest version
-        without that version, and by its title too where several have that path. The same for every
+        without that version, and by its title too if several have that path. The same for every
         order of ``documents``.
     """
     check(documents, LINEAGE_DOCUMENTS, "documents")
     pages = sorted((_page(row) for row in documents.iter_rows(named=True)), key=_total)
-    found: list[tuple[list[Page], Ends]] = []
+    topics: list[tuple[list[Page], Ends]] = []
     for _, of in groupby(sorted(pages, key=lambda p: p.repo), key=lambda p: p.repo):
-        found += _of_repo(list(of), corrections)
+        topics += _of_repo(list(of), corrections)
     rows = []
-    shared = Counter(_name(run) for run, _ in found)
+    shared = Counter(_name(run) for run, _ in topics)
     taken: Counter[str] = Counter()
-    for run, ends in sorted(found, key=lambda of: (_name(of[0]), _total(of[0][-1]))):
+    for run, ends in sorted(topics, key=lambda of: (_name(of[0]), _total(of[0][-1]))):
         name = _name(run)
         if shared[name] > 1:
             name = f"{name}#{run[-1].names.title or ''}"[:LONGEST_NAME]
@@ -121,7 +121,7 @@ def _page(row: dict[str, Any]) -> Page:
     moment = date.timestamp() if date else float("inf")
     hashes = np.frombuffer(row["sketch"] or b"", dtype="<u4")
     kind = 1 if names.version is not None else 2 if names.dated else 3
-    # A page without a version is looked at last, and finds its place by its date.
+    # A page without a version comes last, and is ordered by its date.
     order = (kind, version_key(names.version), 0.0 if kind == 1 else moment)
     return Page(
         row["document_key"] or "",
@@ -137,7 +137,7 @@ def _page(row: dict[str, Any]) -> Page:
 
 def _of_repo(pages: list[Page], corrections: Sequence[Correction]) -> list[tuple[list[Page], Ends]]:
     """The lineages among the pages of one repo, each from its oldest page on."""
-    told, pages = _told(pages)
+    named, pages = _by_topic(pages)
     pages = _by_their_headings(pages)
     groups: dict[tuple[str, str, str], list[Page]] = defaultdict(list)
     for page in pages:
@@ -152,7 +152,7 @@ def _of_repo(pages: list[Page], corrections: Sequence[Correction]) -> list[tuple
         loose += [p for p in of if p.order[0] == 3]
     runs = joined(runs)
     _settle(loose, runs)
-    runs = corrected(told + runs, corrections)
+    runs = corrected(named + runs, corrections)
     new = {of.one for of in corrections if of.kind == "split"}
     return [
         (run, ends)
@@ -161,7 +161,7 @@ def _of_repo(pages: list[Page], corrections: Sequence[Correction]) -> list[tuple
     ]
 
 
-def _told(pages: list[Page]) -> tuple[list[list[Page]], list[Page]]:
+def _by_topic(pages: list[Page]) -> tuple[list[list[Page]], list[Page]]:
     """The runs of the topics that documents name, and the documents that name none.
 
     Of two documents of one topic and version the first by key counts.
@@ -176,7 +176,7 @@ def _told(pages: list[Page]) -> tuple[list[list[Page]], list[Page]]:
 
 
 def _by_their_headings(pages: list[Page]) -> list[Page]:
-    """``pages``; of those that are sections of one file, the title is the heading, and has a place.
+    """``pages``; for sections of one file, the title is the heading, with its position.
 
     A section's ``around`` are the headings before and after it, in the order of the identifiers.
     """
@@ -184,7 +184,7 @@ def _by_their_headings(pages: list[Page]) -> list[Page]:
     for page in pages:
         if page.names.path and page.names.title and page.order[0] == 1:
             files[page.names.path, page.order].append(page)
-    told: dict[str, Page] = {}
+    retitled: dict[str, Page] = {}
     for of in files.values():
         if len(of) == 1:
             continue
@@ -193,18 +193,18 @@ def _by_their_headings(pages: list[Page]) -> list[Page]:
         for place, (page, title) in enumerate(zip(of, titles, strict=True)):
             around = (*titles[max(place - 2, 0) : place], "", *titles[place + 1 : place + 3])
             names = page.names._replace(title=title or page.names.title)
-            told[page.key] = replace(page, names=names, around=frozenset(around) - {""})
-    return [told.get(page.key, page) for page in pages]
+            retitled[page.key] = replace(page, names=names, around=frozenset(around) - {""})
+    return [retitled.get(page.key, page) for page in pages]
 
 
 def _numbers_by_value(identifier: str) -> list[tuple[int, str]]:
-    """What sorts ``section-2`` before ``section-10``."""
+    """A sort key that puts ``section-2`` before ``section-10``."""
     parts = re.findall(r"[0-9]{1,9}|[^0-9]+|[0-9]+", identifier)
     return [(int(part) if part[:1].isdecimal() else -1, part) for part in parts]
 
 
 def _runs(pages: list[Page], least: float | None = None) -> list[list[Page]]:
-    """Pages that share their names, as runs of versions; ``least``: the likeness they need."""
+    """Pages that share their names, as runs of versions; ``least``: the minimum similarity."""
     by_version = [list(of) for _, of in groupby(sorted(pages, key=_total), key=lambda p: p.order)]
     several = least is None and any(len(of) > 1 for of in by_version)
     if least is None:
@@ -222,7 +222,7 @@ def _runs(pages: list[Page], least: float | None = None) -> list[list[Page]]:
 
 
 def _continued(pages: list[Page], ends: list[Page], least: float) -> dict[int, int]:
-    """Which of ``ends`` each page of a version continues, by their places; surest pairs first."""
+    """Which of ``ends`` each page of a version continues, by index; surest pairs first."""
     if least == 0.0 and len(pages) == 1 and len(ends) == 1:
         return {0: 0}
     pairs = set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
@@ -240,8 +240,8 @@ def _continued(pages: list[Page], ends: list[Page], least: float) -> dict[int, i
 def _sections(pages: list[Page], ends: list[Page]) -> dict[int, int]:
     """As :func:`_continued`, for documents of one path and one title, several in some version.
 
-    Text, the headings around and the identifier say which goes on with which. Where few have the
-    title, those that are left over go together as well: nothing speaks against it.
+    Text, surrounding headings and identifier decide which continues which. If few have the
+    title, the remaining ones are paired as well: nothing contradicts it.
     """
     pairs = set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
     if len(pages) * len(ends) <= FEW_PAIRS:
@@ -264,7 +264,7 @@ def _of_one_identifier(pages: list[Page], ends: list[Page]) -> set[tuple[int, in
 
 
 def _surest(scored: Iterable[tuple[Any, ...]]) -> dict[int, int]:
-    """Pairs whose places are each in one pair at most, the lowest of ``scored`` first."""
+    """Pairs whose members are each in one pair at most, the lowest of ``scored`` first."""
     chosen: dict[int, int] = {}
     used: set[int] = set()
     for *_, i, j in sorted(scored):
@@ -293,14 +293,14 @@ def _settle(loose: Sequence[Page], runs: list[list[Page]]) -> None:
             continue
         date = page.released_at
         later = [n for n, p in enumerate(run) if date and p.released_at and p.released_at > date]
-        # Versions go by number, so that only what all later versions follow in time is placed.
+        # Versions are ordered by number, so a page is placed only if all later versions are newer.
         run.insert(later[0] if later and len(later) == len(run) - later[0] else len(run), page)
 
 
 def _released(run: Sequence[Page]) -> list[datetime | None]:
     """The pages' dates; dates in files count only if they grow with the versions.
 
-    A PDF that was printed today says today, whatever its version.
+    A PDF that was printed today has today's date, whatever its version.
     """
     of_files = [p.released_at for p in run if p.date_source in _OF_FILE and p.released_at]
     if all(one <= two for one, two in pairwise(of_files)):

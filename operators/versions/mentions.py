@@ -1,17 +1,17 @@
-"""The numbers and dates by which a question may ask for a version, and what its words say of them.
+"""The numbers and dates in a query that may name a version, with their context.
 
 A wrong version hides the right answer. So only a question or a request names one ("What does it
 return in 3.5.3?"), no statement ("fixed a regression in 8.0.0"), no code, no number with a unit or
 after ``since``, and no change that is planned or merely dated ("will be removed in 0.18"). Which
 of the numbers are versions is looked up by :mod:`operators.versions.asked_versions`. A date is
-never filled in from today.
+never completed from today's date.
 """
 
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from operators.versions.asking import ASKS, LONGEST, NUMBER, REQUESTS, asking, words
+from operators.versions.asking import ASKS, LONGEST, NUMBER, REQUESTS, questions_in, words
 from operators.versions.named_date import named_dates
 
 
@@ -23,12 +23,12 @@ class Mention:
     marked: bool = False  # as a version: "version 3.5.3", "v5.3"
     governor: str = ""  # the preposition that it depends on: "in 3.5.3"
     product: str = ""  # the words before it that may say whose version it is
-    before: bool = False  # the versions before it are asked for
-    until: datetime | None = None  # of a date, the first moment that is too late
+    before: bool = False  # the versions before it are meant
+    until: datetime | None = None  # of a date, the first moment after it
 
     @property
     def named(self) -> bool:
-        """Whether a name stands before the number ("Spark 3.5.3")."""
+        """Whether a name precedes the number ("Spark 3.5.3")."""
         return self.product.rpartition(" ")[2][:1].isupper()
 
 
@@ -77,14 +77,14 @@ _PARTS = words(
     """section clause paragraph chapter figure fig table step part appendix page rule item level
     point equation line port issue pr bug ticket bip rfc cve iso ieee pep jep id no nr"""
 )
-"""Before a number they say that it is no version."""
+"""Before a number, these words show that it is no version."""
 _ARTICLES = words("the a an its their this that our my your latest newest older")
 _BOUNDS = _GOVERNORS | ASKS | REQUESTS | words("and or if not")
-"""What one of these words is about ends before the next."""
+"""The phrase of one of these words ends before the next."""
 
 
 def mentions(text: str) -> list[Mention]:
-    """The dates and the possible versions that ``text`` asks for, each once.
+    """The dates and the possible versions in ``text``, each once.
 
     >>> [m.written for m in mentions("What does it return in Spark 3.5.3, and in v3.3?")]
     ['3.5.3', '3.3']
@@ -93,19 +93,19 @@ def mentions(text: str) -> list[Mention]:
     """
     if not any(character.isdigit() for character in text[:LONGEST]):
         return []
-    found: list[Mention] = []
-    for sentence in asking(text):
+    numbered: list[Mention] = []
+    for sentence in questions_in(text):
         numbers = sentence
         for match, until in named_dates(sentence):
-            found.append(Mention(" ".join(match[0].split()), until=until))
+            numbered.append(Mention(" ".join(match[0].split()), until=until))
             gap = " " * len(match[0])
             numbers = numbers[: match.start()] + gap + numbers[match.end() :]
-        found += _numbers(numbers)
-    return list(dict.fromkeys(found))
+        numbered += _numbers(numbers)
+    return list(dict.fromkeys(numbered))
 
 
 def _numbers(sentence: str) -> list[Mention]:
-    found: list[Mention] = []
+    kept: list[Mention] = []
     last: Mention | None = None
     end = 0
     for match in _VERSION.finditer(sentence):
@@ -116,13 +116,13 @@ def _numbers(sentence: str) -> list[Mention]:
         else:
             mention = _read(match)
         if mention and ("." in written or mention.marked or mention.named):
-            found.append(mention)
+            kept.append(mention)
         last, end = mention, match.end()
-    return found
+    return kept
 
 
 def _read(match: re.Match[str]) -> Mention | None:
-    """What the words before a number say of it; None: that nobody asks for it as a version."""
+    """The meaning of a number from the words before it; None: it is not requested as a version."""
     before = _CLAUSE_END.split(match.string[: match.start()])[-1]
     marked = match["mark"] is not None
     written = [word.strip("'’:.") for word in _WORD.findall(before)][-7:]
@@ -132,15 +132,15 @@ def _read(match: re.Match[str]) -> Mention | None:
     led = lower[1:at] if governor else []
     previous = led[-1] if led else ""
     earlier = governor in _EARLIER or (previous, governor) == ("prior", "to")
-    told = (
+    excluded = (
         governor in _LATER
         or (governor == "from" and not _TO_ANOTHER.match(match.string, match.end()))
         or (governor == "to" and _MOVES.search(" ".join(led)))
         or (not earlier and _CHANGED.fullmatch(previous) and not _asked_about(led[:-1]))
         or _PLANNED.search(before)
     )
-    counts = not marked and (lower[-1].removesuffix("s") in _PARTS or previous in _MEASURES)
-    if told or counts:
+    counts = not excluded and (lower[-1].removesuffix("s") in _PARTS or previous in _MEASURES)
+    if excluded or counts:
         return None
     between = written[at:] if governor else written[at:][-2:]
     product = " ".join(word for word in between if word.lower() not in _ARTICLES)
@@ -148,7 +148,7 @@ def _read(match: re.Match[str]) -> Mention | None:
 
 
 def _asked_about(words_before: list[str]) -> bool:
-    """Whether the change behind these words is what is asked about: "was it added in ..."."""
+    """Whether the question is about the change behind these words: "was it added in ..."."""
     if words_before[-1:] in (["what"], ["which"], ["who"]):
         return True
     to_be = [n for n, word in enumerate(words_before) if word in _TO_BE]

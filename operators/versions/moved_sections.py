@@ -1,7 +1,7 @@
-"""Where the text of a section went that the next version of its file lacks.
+"""Finds where the text of a section went if the next version of its file lacks the section.
 
 A section that ends was merged into another one, or is gone. A section that begins may have been
-split from another one. Their sketches say which: of two texts of different length, the share of the
+split from another one. Their sketches decide: of two texts of different length, the share of the
 shorter one that the longer one contains counts (containment, as Broder 1997).
 """
 
@@ -17,11 +17,11 @@ from operators.versions.text_sketches import FEWEST, Hashes, contained
 _Order = tuple[int, object, float]  # of a page
 
 MOVED = 0.5
-"""Least share of a section's text that another one has if the text moved there."""
+"""The minimum share of a section's text in another one to which it moved."""
 
 
 class Ends(NamedTuple):
-    """What came before and after a run of versions, as document keys."""
+    """The predecessor and successors of a run of versions, as document keys."""
 
     split_from: str | None  # the section that had most of the first version's text
     ended_in: str | None  # a section of the file's next version, which lacks this one
@@ -34,7 +34,7 @@ def run_ends(
     """The ends of each of ``runs``. Only sections of a file in several versions have any.
 
     Args:
-        pages: all that the runs are made of, with the headings around them.
+        pages: all pages of the runs, with the headings around them.
         new: the keys of sections that continue no other one, whatever their text.
     """
     files: dict[str, dict[_Order, _Edition]] = defaultdict(dict)
@@ -44,22 +44,22 @@ def run_ends(
     orders = {path: sorted(versions) for path, versions in files.items()}
 
     def beside(page: Page, step: int) -> "_Edition | None":
-        """The version of the page's file that is next to the page's."""
+        """The version of the page's file next to the page's own."""
         of = orders.get(page.names.path or "", []) if page.around else []
         at = bisect_left(of, page.order) + step
         return files[page.names.path or ""][of[at]] if 0 <= at < len(of) else None
 
-    found = []
+    ends = []
     for run in runs:
         before, after = beside(run[0], -1), beside(run[-1], +1)
-        found.append(
+        ends.append(
             Ends(
                 before.holder(run[0].hashes) if before and run[0].key not in new else None,
                 after.first if after else None,
                 after.holder(run[-1].hashes, new) if after else None,
             )
         )
-    return found
+    return ends
 
 
 class _Edition:
@@ -77,7 +77,7 @@ class _Edition:
 
     @cached_property
     def holders(self) -> dict[int, list[str]]:
-        """The sections that have a hash."""
+        """The sections that contain a hash."""
         of: dict[int, list[str]] = defaultdict(list)
         for key, hashes in self.sketches.items():
             for value in hashes.tolist():
@@ -85,9 +85,9 @@ class _Edition:
         return of
 
     def holder(self, hashes: Hashes, without: Container[str] = ()) -> str | None:
-        """The section that has the largest share of a text, if that is ``MOVED`` of it."""
+        """The section that contains the largest share of a text, if that is at least ``MOVED``."""
         votes = Counter(key for value in hashes.tolist() for key in self.holders.get(value, ()))
-        # fewer common hashes are no such share of the fewest that can be compared
+        # with fewer common hashes the share is too small for the fewest that can be compared
         enough = (key for key, common in votes.items() if common >= MOVED * FEWEST)
         shares = {
             key: contained(hashes, self.sketches[key]) for key in enough if key not in without

@@ -1,4 +1,4 @@
-"""The dates that a question names: "before 2022", "as of March 2021". Today fills in none."""
+"""The dates in a query: "before 2022", "as of March 2021". Today's date fills in nothing."""
 
 import re
 from collections.abc import Iterator
@@ -22,18 +22,18 @@ _AFTER_A_YEAR = words(
     after during since until was were is are has have had did do does could would should compared
     versus vs vs. already still"""
 )
-"""Words that may follow a year; another word is what is counted: "in 2000 requests"."""
+"""Words that may follow a year; before another word the number is a count: "in 2000 requests"."""
 
 
 def named_dates(sentence: str) -> Iterator[tuple[re.Match[str], datetime]]:
-    """Each date of ``sentence`` with its preposition, and the first moment that is too late."""
+    """Each date of ``sentence`` with its preposition, and the first moment after it."""
     for match in _DATE.finditer(sentence):
         if (until := _until(match)) is not None:
             yield match, until
 
 
 def _until(match: re.Match[str]) -> datetime | None:
-    """The first moment that is too late for what ``match`` says; None: it is no date."""
+    """The first moment after the date in ``match``; None: it is no date."""
     when, by_day = match["when"].lower(), match["d"] or match["d1"] or match["d2"]
     by_month = match["month"] or match["m"]
     if not by_month and not match["edge"]:

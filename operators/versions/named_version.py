@@ -1,4 +1,4 @@
-"""The version that a path or a file name has, and the rest of the name.
+"""The version in a path or a file name, and the rest of the name.
 
 Projects put a version into the path (``docs/v1.2/``, ``version-1.10/``) or the file name
 (``Spark_Release_3.5.3_Apache_Spark.pdf``). The rest of a path names the topic: the lineage of all
@@ -23,7 +23,7 @@ _MARKED = re.compile(rf"{_BEFORE}v\.? ?{_VERSION}{_AFTER}", _FLAGS)
 _WORDED = re.compile(rf"{_BEFORE}(?:version|ver|release|rel)[-_. ]?{_VERSION}{_AFTER}", _FLAGS)
 # 18.20.8
 _LONG = re.compile(rf"{_BEFORE}(?P<v>[0-9]{{1,9}}{_PARTS}{{2,5}}{_TAIL}?){_AFTER}", _FLAGS)
-# python-3.11: two numbers need a name before them, or to stand alone
+# python-3.11: two numbers need a name before them, or must be the whole name
 _NAMED = re.compile(
     rf"(?<=[A-Za-z][-_ ])(?P<v>[0-9]{{1,9}}{_PARTS}{{1,5}}{_TAIL}?){_AFTER}", _FLAGS
 )
@@ -43,7 +43,7 @@ _SAME_FORMAT = {".markdown": ".md", ".asciidoc": ".adoc", ".asc": ".adoc", ".htm
 
 
 def named_version(path: str | None) -> tuple[str | None, str | None]:
-    """The version that a path names, without a leading ``v``, and where: ``name`` or ``path``.
+    """The version in a path, without a leading ``v``, and where: ``name`` or ``path``.
 
     The name comes before a folder, and a folder before those above it. (None, None): no version.
 
@@ -91,7 +91,7 @@ def bare_version(version: str) -> str:
 
 
 def _version_in(text: str) -> tuple[int, int] | None:
-    """Where the version stands in a name, the surest form first; a date is not a version."""
+    """The position of the version in a name, the surest form first; a date is not a version."""
     text = text[:400]
     if match := _ALONE.fullmatch(text):
         return None if filename_date(text) else match.span("v")

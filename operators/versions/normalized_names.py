@@ -1,7 +1,7 @@
 """A document's path, title and identifier without its own version.
 
-Only a document's own version goes: a page ``migrate-from-2.7.md`` of version 3.5 is another topic
-than ``migrate-from-2.6.md`` beside it.
+Only a document's own version is removed: a page ``migrate-from-2.7.md`` of version 3.5 is another
+topic than ``migrate-from-2.6.md`` beside it.
 """
 
 import re
@@ -30,23 +30,23 @@ _DATE = re.compile(
 class NormalizedNames(NamedTuple):
     """A document's names without its version.
 
-    It is ``numbered`` if the version is two numbers in the file name and no word says that they are
-    a version: ``exercise-1.2.md`` may be the second page of the first part.
+    It is ``numbered`` if the version is two numbers in the file name and no word marks them as a
+    version: ``exercise-1.2.md`` may be the second page of the first part.
     """
 
     version: str | None
-    dated: bool  # its file name has a date, which is taken out instead
+    dated: bool  # its file name has a date, which is removed instead
     path: str | None
     title: str | None
     identifier: str  # its document_id
-    family: str  # the path before the place of the version, that all pages of its versions share
+    family: str  # the path before the version, common to all pages of its versions
     numbered: bool
 
 
 def normalize_names(
     path: str | None, title: str | None, document_id: str, version: str | None = None
 ) -> NormalizedNames:
-    """The names without the stated version, or without the one that the path has.
+    """The names without the stated version, or without the version in the path.
 
     >>> normalize_names("raw/assert_nodejs_11.15.0.md", "Node.js 11.15.0 assert", "a").path
     'raw/assert-nodejs.md'
@@ -95,16 +95,16 @@ def _without(text: str, version: str | None, *, path: bool = False) -> str:
 
 @lru_cache(maxsize=4096)
 def _draft(version: str) -> re.Pattern[str] | None:
-    """How a path says a draft's number, the end of ``version``: ``tls-05.md``, ``draft-05/tls.md``.
+    """A draft's number in a path, the end of ``version``: ``tls-05.md``, ``draft-05/tls.md``.
 
     None for a version that may be a page's number: a digit without a word.
     """
     number = re.search(r"[0-9]+\Z", version)
     if number is None or not (number.start() or len(version) > 1):
         return None
-    said = rf"(?:draft|rev|r|v)?[-_.]?{number[0]}"
+    draft = rf"(?:draft|rev|r|v)?[-_.]?{number[0]}"
     return re.compile(
-        rf"(?<=[^/\W_])[-_.]{said}(?=\.[A-Za-z]\w*\Z|/|\Z)|(?<![^/]){said}(?=/)", re.IGNORECASE
+        rf"(?<=[^/\W_])[-_.]{draft}(?=\.[A-Za-z]\w*\Z|/|\Z)|(?<![^/]){draft}(?=/)", re.IGNORECASE
     )
 
 
@@ -113,10 +113,10 @@ def _form(version: str, path: bool) -> re.Pattern[str]:
     parts = [re.escape(part) for part in _BETWEEN.split(version) if part]
     number = "[._-]".join(parts)
     if len(parts) < 2:
-        # One number is a version only where it is said to be one, or is all that a folder is.
-        said = r"(?<![^\W_])(?:version|ver|v|release|rel|r)[-_. ]?"
+        # One number is a version only if a word marks it as one, or if it is the whole folder name.
+        mark = r"(?<![^\W_])(?:version|ver|v|release|rel|r)[-_. ]?"
         alone = rf"|(?<![^/]){number}(?=/)" if path else ""
-        return re.compile(rf"{said}{number}(?![0-9A-Za-z_]|\.[0-9]){alone}", re.IGNORECASE)
+        return re.compile(rf"{mark}{number}(?![0-9A-Za-z_]|\.[0-9]){alone}", re.IGNORECASE)
     return re.compile(rf"(?<![0-9])(?<![0-9][._]){number}(?![0-9A-Za-z]|[.][0-9])", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""Joins the runs of versions of a page that was renamed or relocated between two of them."""
+"""Joins the runs of versions of a page that was renamed or relocated between two versions."""
 
 import re
 from collections import Counter, defaultdict
@@ -13,25 +13,25 @@ from operators.versions.text_sketches import Hashes, alike, likely
 from operators.versions.version_key import VersionKey
 
 RELOCATED = 0.2
-"""Least likeness of two pages with one name and one title in different folders."""
+"""The minimum similarity of two pages with one name and one title in different folders."""
 
 SAME_PLACE = 0.5
-"""Least :func:`beside` of two sections that stand at one place of a file."""
+"""The minimum :func:`beside` of two sections at the same position of a file."""
 
 RETITLED = 0.5
-"""Least likeness of two pages with one path, name or title; also of two with one path and other
-titles whose file names may have the numbers of two pages."""
+"""The minimum similarity of two pages with one path, name or title; also of two with one path and
+other titles whose file names may have the numbers of two pages."""
 
 RENAMED = 0.7
-"""Least likeness of two pages that have no name in common."""
+"""The minimum similarity of two pages that have no name in common."""
 
 SUBSTANTIAL = 40
-"""Least word pairs of pages without a common name: two short ones are soon alike."""
+"""The minimum word pairs of pages without a common name: two short ones are easily alike."""
 
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """A document as one version of something; its names are without the version."""
+    """One version of a document; its names are without the version."""
 
     key: str  # the document_key
     repo: str
@@ -122,7 +122,7 @@ def beside(a: Page, b: Page) -> float:
 
 
 def is_name(identifier: str) -> bool:
-    """Whether a section's identifier names it; a mere number is a place that another may take.
+    """Whether a section's identifier names it; a mere number is a position that another may take.
 
     >>> is_name("docs/guide.md#limits"), is_name("docs/guide.md#section-3.2")
     (True, False)
@@ -141,13 +141,13 @@ def _may_be_numbered(a: Page, b: Page) -> bool:
 
 
 def _follows(a: Page, b: Page, versions: dict[str, set[VersionKey]]) -> bool:
-    """Whether none of the versions around the two lies between them."""
+    """Whether none of the versions around the two is between them."""
     around = versions[a.names.family] | versions[b.names.family]
     return not any(a.order[1] < key < b.order[1] for key in around)
 
 
 def _alone_at_their_path(runs: Sequence[list[Page]]) -> set[str]:
-    """The paths where every version has one page at most."""
+    """The paths with at most one page in every version."""
     pages = Counter((page.names.path, page.order) for run in runs for page in run)
     shared = {path for (path, _), count in pages.items() if count > 1}
     return {path for path, _ in pages if path is not None and path not in shared}

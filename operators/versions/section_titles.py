@@ -1,8 +1,8 @@
-"""What a section is called, when a source gives one document a section of a file.
+"""The headings of sections, for sources that give one document per section of a file.
 
 A title then often has more than the heading: the name and version of the whole file, the same for
-all its sections, and the number of the section, which moves when one is put in before it. Neither
-says which section of the next version goes on with this one.
+all its sections, and the number of the section, which shifts when one is inserted before it.
+Neither helps to find the section's successor in the next version.
 """
 
 import re
@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 FEWEST = 2
-"""Titles of one file in one version that show what they share."""
+"""The minimum number of titles of one file in one version for finding their common part."""
 
 MOST = 0.8
-"""The share of them that must have it."""
+"""The share of the titles that must have it."""
 
 NUMBERED = 0.6
-"""The share of titles that must begin with a number, so that it numbers sections."""
+"""The share of titles that must begin with a number for it to be a section number."""
 
 _LONGEST = 12
 _EDGES = "-., `*'\"\u2014\u2013"
@@ -28,12 +28,12 @@ _NUMBER = re.compile(
 
 
 def section_titles(titles: Sequence[str]) -> list[str]:
-    """The ``titles`` of one file's sections in one version, without what is not the heading.
+    """The ``titles`` of one file's sections in one version, reduced to the heading.
 
     The titles are normalized: words in lower case with hyphens between them
-    (:mod:`operators.versions.normalized_names`). Numbers of sections go, and words at the beginning
-    or the end that ``MOST`` of the titles share, if a digit is among them or a section's number
-    comes after them.
+    (:mod:`operators.versions.normalized_names`). Section numbers are removed, and words at the
+    beginning or the end that ``MOST`` of the titles share, if a digit is among them or a section's
+    number comes after them.
 
     >>> section_titles(["h-05:-1.-fields", "h-05:-1.1.-order", "h-05:-2.-loss", "h-05:-a.ids"])
     ['fields', 'order', 'loss', 'ids']
@@ -63,7 +63,7 @@ def _shared(titles: Sequence[list[str]]) -> list[str]:
 def _without(words: list[str], first: list[str], last: list[str]) -> str:
     """The title of ``words`` without the beginning and the end that it shares with others.
 
-    What has nothing else stays as it is.
+    A title with nothing else is unchanged.
     """
     whole = "-".join(words)
     if first and words[: len(first)] == first and len(words) > len(first):

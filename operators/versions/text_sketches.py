@@ -1,10 +1,9 @@
-"""The likeness of two documents without their texts: bottom-k sketches of their word pairs.
+"""The similarity of two documents without their texts: bottom-k sketches of their word pairs.
 
 Of all pairs of neighbouring words, hashed, a document keeps the ``SIZE`` smallest. The share of
 common ones among the ``SIZE`` smallest of two documents together estimates the Jaccard index of
-their sets of pairs (Broder, On the resemblance and containment of documents, 1997), and gives it
-exactly where both documents are short. It takes pairs and not words: pages of one manual share
-their words.
+their sets of pairs (Broder, On the resemblance and containment of documents, 1997), and is exact
+if both documents are short. It takes pairs and not words: pages of one manual share their words.
 """
 
 import re
@@ -22,13 +21,13 @@ RULES = 1
 
 SIZE = 128
 PROBED = 48
-"""Hashes of a document that find its likely pairs."""
+"""Hashes of a document that are used to find candidate pairs."""
 
 FEWEST = 8
-"""Hashes that tell how much of a text another one has."""
+"""The fewest hashes for measuring how much of a text another one contains."""
 
 COMMON = 64
-"""A hash that more documents share finds no likely pair."""
+"""A hash that more documents share gives no candidate pair."""
 
 _WORD = re.compile(r"\w+")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -47,12 +46,12 @@ def sketch(text: str) -> Hashes:
 
 
 def alike(one: Hashes, two: Hashes) -> float:
-    """The estimated Jaccard index, 0..1, of two documents' word pairs; 0 where one has none."""
+    """The estimated Jaccard index, 0..1, of two documents' word pairs; 0 if one has none."""
     if not len(one) or not len(two):
         return 0.0
     common = np.intersect1d(one, two, assume_unique=True)
     union = np.union1d(one, two)
-    if SIZE in (len(one), len(two)):  # of such a document only what is below its largest is known
+    if SIZE in (len(one), len(two)):  # of such a document only those below its largest are known
         union = union[:SIZE]
         common = common[common <= union[-1]]
     return float(len(common) / len(union))
@@ -61,7 +60,7 @@ def alike(one: Hashes, two: Hashes) -> float:
 def contained(part: Hashes, whole: Hashes) -> float:
     """The estimated share, 0..1, of the word pairs of ``part`` that ``whole`` has too.
 
-    0 where too few of them can be compared: of a long text only the smallest hashes are known.
+    0 if too few of them can be compared: of a long text only the smallest hashes are known.
     """
     known = part[part <= whole[-1]] if len(whole) == SIZE else part
     if len(known) < FEWEST or not len(whole):
@@ -70,7 +69,7 @@ def contained(part: Hashes, whole: Hashes) -> float:
 
 
 def likely(ones: Sequence[Hashes], twos: Sequence[Hashes]) -> list[tuple[int, int]]:
-    """The pairs (place in ``ones``, place in ``twos``) that share a hash few documents have.
+    """The pairs (index in ``ones``, index in ``twos``) that share a hash few documents have.
 
     Documents that share a fifth of their word pairs are nearly always among them. The time is close
     to linear: a hash that more than ``COMMON`` documents have makes no pair.
@@ -79,13 +78,13 @@ def likely(ones: Sequence[Hashes], twos: Sequence[Hashes]) -> list[tuple[int, in
     for place, hashes in enumerate(twos):
         for value in hashes[:PROBED].tolist():
             holders.setdefault(value, []).append(place)
-    found: set[tuple[int, int]] = set()
+    pairs: set[tuple[int, int]] = set()
     for place, hashes in enumerate(ones):
         for value in hashes[:PROBED].tolist():
             of = holders.get(value, ())
             if len(of) <= COMMON:
-                found.update((place, other) for other in of)
-    return sorted(found)
+                pairs.update((place, other) for other in of)
+    return sorted(pairs)
 
 
 @lru_cache(maxsize=8_192)

@@ -1,11 +1,11 @@
-"""The versions of a topic that answer a question, and the notes about them.
+"""The versions of a topic to search for a query, and the notes about them.
 
-What a caller asks for explicitly beats what the question's text names, and that beats the default:
+An explicit input beats the version in the query's text, and that beats the default:
 
 - ``newest``: the newest version of each topic, and passages that only an older one has
 - ``pinned``: one of the named versions, if the topic has it; else as ``newest``
-- ``as_of``: the newest version of a moment
-- ``all``: every version; also if a question asks in which version something came or went
+- ``as_of``: the newest version at a given time
+- ``all``: every version; also for a query about when something was added or removed
 """
 
 from collections.abc import Mapping
@@ -24,10 +24,10 @@ from operators.versions.mentions import Mention, mentions
 _VIEW = ("corpora", "repos")
 
 MOST_MENTIONS = 8
-"""Versions that one question may name; a text with more is a table, and asks for none."""
+"""The most versions that one query may name; a text with more is a table, and asks for none."""
 
 MOST_NOTES = 8
-"""Notes of one question, at most: the context is for the passages."""
+"""The most notes of one query: the context is for the passages."""
 
 UNKNOWN = "which versions there are could not be looked up"
 
@@ -42,7 +42,7 @@ ORIGINS = "answered from all versions, because the question asks in which one so
 
 
 def may_ask(queries: pl.DataFrame, *, understand: bool) -> bool:
-    """Whether one of ``queries`` (``QUERIES``) may ask for a version: then the known ones are read.
+    """Whether one of ``queries`` (``QUERIES``) may name a version: then the known ones are read.
 
     ``understand``: whether a version in a text counts.
     """
@@ -58,19 +58,19 @@ def version_scope(
     understand: bool,
     corpora: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> pl.DataFrame:
-    """``VERSION_SCOPE``: the policy of each of ``queries``, in their order.
+    """``VERSION_SCOPE``: the policy of each of ``queries``, in order.
 
     Args:
         queries: columns ``QUERIES``.
-        known: columns ``KNOWN_VERSIONS``; empty: no version is ever pinned. None: they could not be
-            looked up; then what a caller asks for is taken to the letter.
-        default: the policy of a question that asks for none.
+        known: columns ``KNOWN_VERSIONS``; empty: no version is ever pinned. None: the lookup
+            failed; then a caller's version is taken literally.
+        default: the policy of a query that names none.
         understand: whether a version or date in the text counts.
-        corpora: those that are searched, each with the filters that say what may be seen there;
+        corpora: the corpora to search, each with the filters of what is visible there;
             None: all.
     """
     every = None if known is None else KnownVersions(known)
-    seen: dict[Any, KnownVersions] = {}  # most questions of a batch may see the same
+    seen: dict[Any, KnownVersions] = {}  # most queries of a batch may see the same
 
     def versions(row: Mapping[str, Any]) -> KnownVersions | None:
         if not every:
@@ -88,36 +88,36 @@ def version_scope(
 
 
 def scoped(queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
-    """``SCOPED_QUERIES``: ``queries`` with what ``scope`` (of the same rows) says.
+    """``SCOPED_QUERIES``: ``queries`` with the versions of ``scope`` (of the same rows).
 
     Raises:
         ValueError: the frames are not of the same queries in the same order.
     """
     if queries["query_id"].to_list() != scope["query_id"].to_list():
         raise ValueError("version_scope is not of these queries, in their order")
-    said = [scope[name] for name in ("version_policy", "pinned", "versions_as_of")]
-    return replaced(queries, *said)[list(SCOPED_QUERIES)]
+    columns = [scope[name] for name in ("version_policy", "pinned", "versions_as_of")]
+    return replaced(queries, *columns)[list(SCOPED_QUERIES)]
 
 
 def notes(scope: pl.DataFrame) -> pl.DataFrame:
     """``NOTES``: the versions that were understood, and those that do not exist."""
     rows = []
-    for query_id, said in scope["query_id", "notes"].iter_rows():
-        rows += [(query_id, note) for note in (said or ())[:MOST_NOTES]]
-        if said and len(said) > MOST_NOTES:
-            rows.append((query_id, f"and {len(said) - MOST_NOTES} more notes on versions"))
+    for query_id, texts in scope["query_id", "notes"].iter_rows():
+        rows += [(query_id, note) for note in (texts or ())[:MOST_NOTES]]
+        if texts and len(texts) > MOST_NOTES:
+            rows.append((query_id, f"and {len(texts) - MOST_NOTES} more notes on versions"))
     return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
 
 
 def degraded(scope: pl.DataFrame) -> list[str]:
     """The notes on a lookup that failed, each sentence once."""
-    said = notes(scope)["note"].to_list()
-    return list(dict.fromkeys(note for note in said if note.startswith(UNKNOWN)))
+    texts = notes(scope)["note"].to_list()
+    return list(dict.fromkeys(note for note in texts if note.startswith(UNKNOWN)))
 
 
 @lru_cache(maxsize=256)
 def _meant(texts: tuple[str, ...]) -> tuple[list[Mention], list[list[str]]]:
-    """What ``texts`` name, and for each that asks for a version the words that say whose."""
+    """The versions in ``texts``, and for each that asks for an origin the words that say whose."""
     named = [mention for text in texts for mention in mentions(text)]
     origins = [of for of in map(origin_asked, texts) if of is not None]
     return named if len(named) <= MOST_MENTIONS else [], origins
@@ -130,33 +130,33 @@ def _decide(
     texts = tuple(row["texts"] or ())
     named, origins = _meant(texts) if understand and not (policy or asked) else ([], [])
     pinned: list[list[str]] = []
-    said: list[str] = []
+    remarks: list[str] = []
     until: datetime | None = None
     basis = "input" if policy or asked or as_of else "config"
     if known is None and asked:
         pinned = [[version] for version in asked]
-        said = [f"{UNKNOWN}: {', '.join(map(shown, asked))} is taken to the letter"]
+        remarks = [f"{UNKNOWN}: {', '.join(map(shown, asked))} is taken to the letter"]
     elif known is None:
-        said = [f"{UNKNOWN}: the newest answer"] if named or origins else []
+        remarks = [f"{UNKNOWN}: the newest answer"] if named or origins else []
     elif asked:
-        found = [known.asked(version, " ".join(texts)) for version in asked]
-        pinned, said = [of for of, _ in found if of], [note for _, note in found]
+        matches = [known.requested(version, " ".join(texts)) for version in asked]
+        pinned, remarks = [of for of, _ in matches if of], [note for _, note in matches]
     elif known:
-        pinned, until, said = known.understood(named, texts)
+        pinned, until, remarks = known.understood(named, texts)
         until = until if as_of is None else None
         basis = "question" if pinned or until else basis
         if not pinned and not until and any(map(known.has_origins, origins)):
             policy, basis = "all", "question"
-            said.append(ORIGINS)
+            remarks.append(ORIGINS)
     if basis != "input" and until is None:
-        said += [NO_DATE.format(shown(m.written), m.until) for m in named if m.until is not None]
+        remarks += [NO_DATE.format(shown(m.written), m.until) for m in named if m.until is not None]
     if pinned:
         chosen = "pinned"
-        said += [ELSEWHERE] if known is not None and not known.has_everywhere(pinned) else []
+        remarks += [ELSEWHERE] if known is not None and not known.has_everywhere(pinned) else []
     elif policy in ("newest", "all"):
         chosen = policy
     elif as_of or until:
         chosen = "all" if default == "all" and not until else "as_of"
     else:
         chosen = default if default in ("newest", "all") else "newest"
-    return row["query_id"], chosen, pinned, until, basis, list(dict.fromkeys(said))
+    return row["query_id"], chosen, pinned, until, basis, list(dict.fromkeys(remarks))

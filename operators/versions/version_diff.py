@@ -1,7 +1,7 @@
-"""The changes from one version of a document to another, for a person to read.
+"""The changes from one version of a document to another, for display.
 
 Documents are compared by paragraphs, not by the passages that searches return, so that a passage
-that only ends elsewhere now is no change.
+with a new border is no change.
 """
 
 import difflib
@@ -32,10 +32,10 @@ class Span(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A paragraph that is not as it was: its text before (None: added) and now (None: removed)."""
+    """A changed paragraph: its text before (None: added) and now (None: removed)."""
 
     kind: Kind
-    heading: str | None  # of the section it is in
+    heading: str | None  # of its section
     old: str | None
     new: str | None
 
@@ -43,22 +43,22 @@ class Change(NamedTuple):
 def changes(old: Sequence[Passage], new: Sequence[Passage]) -> list[Change]:
     """The paragraphs that were added, removed or revised, in the order of the new document.
 
-    A removed one stands after the paragraph that preceded it.
+    A removed one comes after the paragraph that preceded it.
     """
     before, after = _paragraphs(old), _paragraphs(new)
-    found: list[tuple[int, int, int, Change]] = []
+    placed: list[tuple[int, int, int, Change]] = []
     at = -1
     for pair in align(before, after):
         if pair.new is not None and pair.old is not None:
             at = pair.new
         if pair.relation != "same":
             place = (at, 1) if pair.new is None else (pair.new, 0)
-            found.append((*place, pair.old or 0, _change(pair, before, after)))
-    return [change for *_, change in sorted(found, key=lambda item: item[:3])]
+            placed.append((*place, pair.old or 0, _change(pair, before, after)))
+    return [change for *_, change in sorted(placed, key=lambda item: item[:3])]
 
 
 def word_diff(old: str, new: str) -> list[Span]:
-    """The changes from ``old`` to ``new``, word by word; joined, the spans are both texts.
+    """The changes from ``old`` to ``new``, word by word; the joined spans give both texts.
 
     >>> word_diff("at most 100 entries", "at most 250 entries")[1:3]
     [Span(sign='-', text='100'), Span(sign='+', text='250')]
@@ -82,7 +82,7 @@ def word_diff(old: str, new: str) -> list[Span]:
 
 
 def shortened(spans: Sequence[Span], words: int = CONTEXT_WORDS) -> list[Span]:
-    """``spans`` with no more than ``words`` words kept around each change; ``…`` for the others."""
+    """``spans`` with at most ``words`` words around each change; ``…`` replaces the others."""
     last = len(spans) - 1
     short = []
     for place, (sign, text) in enumerate(spans):

@@ -1,4 +1,4 @@
-"""Versions in order: a key that sorts them from oldest to newest."""
+"""A sort key that orders versions from oldest to newest."""
 
 import re
 from typing import TypeAlias

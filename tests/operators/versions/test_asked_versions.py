@@ -166,18 +166,18 @@ def test_a_date_before_the_first_release_is_answered_for_and_said_to_have_none()
 
 
 def test_a_caller_gets_the_version_or_is_told_which_there_are() -> None:
-    assert known().asked("v3.5.3", "") == (
+    assert known().requested("v3.5.3", "") == (
         ["3.5.3"],
         "answered for version v3.5.3, which was asked for",
     )
-    found, said = known().asked("7", "the spark release")
+    found, said = known().requested("7", "the spark release")
     assert found == []
     assert said == "version 7 is not here; there are 2.4.7, 3.3.4, 3.5.3"
 
 
 @given(st.text(max_size=300))
 def test_no_version_forges_a_note(version: str) -> None:
-    found, said = known().asked(version, version)
+    found, said = known().requested(version, version)
     assert said is not None
     assert "\n" not in said
     assert "\u202e" not in said
@@ -196,7 +196,7 @@ def test_absurd_versions_of_documents_break_nothing(versions: list[str]) -> None
 def test_nothing_known_pins_nothing() -> None:
     empty = KnownVersions(pl.DataFrame(schema=KNOWN_VERSIONS))
     assert not empty
-    assert empty.asked("1.0", "what") == ([], "version 1.0 is not here")
+    assert empty.requested("1.0", "what") == ([], "version 1.0 is not here")
 
 
 MOMENT = datetime(2021, 6, 1, tzinfo=UTC)
