@@ -132,8 +132,8 @@ def _scores(passages: Sequence[Passage]) -> Html:
     meanings = "; ".join(f"{name}: {text}" for name, text in used_factors(scored).items())
     meanings = meanings.removesuffix(".").capitalize()
     asked = any(one.place is None for one in passages)
-    pale = any(step.after < step.before for one in scored for step in one.steps)
-    meanings += ". Pale: what a factor takes away" if pale else ""
+    hollow = any(step.after < step.before for one in scored for step in one.steps)
+    meanings += ". Hollow: what a factor takes away" if hollow else ""
     lettered = "Letters: passages that were asked about and are no results." if asked else ""
     picture = charts.chart(
         score_bars(scored),

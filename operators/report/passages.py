@@ -68,7 +68,7 @@ def _colours(factors: Iterable[str]) -> alt.Scale:
 
 
 def score_bars(passages: Sequence[Passage]) -> Layers:
-    """A bar for each passage, with a part for each factor, a pale one for a loss, and the score."""
+    """A bar for each passage, a part per factor, a hollow one for a loss, and the score."""
     records = [{"passage": one.label, **_record(step)} for one in passages for step in one.steps]
     ends = [
         {
@@ -89,23 +89,23 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
             "datum.label, 0, indexof(datum.label, ':')), '[', '')",
         ),
     )
-    bars = (
-        alt.Chart(charts.rows(records))
-        .mark_bar(height={"band": 0.66})
-        .encode(
-            y=y,
-            **_FROM_TO,
-            color=alt.Color("factor:N", scale=_colours(used_factors(passages))),
-            opacity=alt.condition("datum.after < datum.before", alt.value(0.35), alt.value(1)),
-            tooltip=[alt.Tooltip("passage:N", title=" "), *_OF_STEP],
-        )
+    base = alt.Chart(charts.rows(records)).encode(
+        y=y, **_FROM_TO, tooltip=[alt.Tooltip("passage:N", title=" "), *_OF_STEP]
     )
+    gains = (
+        base.mark_bar(height={"band": 0.66})
+        .encode(color=alt.Color("factor:N", scale=_colours(used_factors(passages))))
+        .transform_filter("datum.after >= datum.before")
+    )
+    losses = base.mark_bar(
+        height={"band": 0.6}, fill="var(--paper)", fillOpacity=0.8, stroke=charts.MUTED
+    ).transform_filter("datum.after < datum.before")
     numbers = (
         alt.Chart(charts.rows(ends))
         .mark_text(align="left", dx=6)
         .encode(y=y, x="high:Q", text=alt.Text("score:Q", format=".3r"))
     )
-    return alt.layer(bars, numbers).properties(
+    return alt.layer(gains, losses, numbers).properties(
         width="container", height=alt.Step(26), padding={"right": 40}
     )
 
