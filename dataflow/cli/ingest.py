@@ -268,6 +268,14 @@ def ingest_memory(
     ingest_source(memory_source(file, repo), options, prune=prune)
 
 
+@ingest_app.command(
+    "github", hidden=True, context_settings={"ignore_unknown_options": True}, add_help_option=False
+)
+def ingest_github(words: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """Say which command reads GitHub."""
+    raise CrosscorpusError("GitHub is read by `crosscorpus sync github OWNER/NAME`")
+
+
 @ingest_app.command("from")
 @takes_options
 def ingest_from(
