@@ -143,8 +143,8 @@ class AnswerMethods:
         """
         if "principals" in asked and asked["principals"] is None:
             raise CrosscorpusError(
-                "principals: None is nobody's name; a caller whom nobody knows has [], and the"
-                " owner asks without principals"
+                "principals can't be None: an unknown caller has [], and the owner calls without"
+                " principals"
             )
         given, read_as = read_asked(asked, empty_is_none=True)
         if isinstance(version := given.get("version"), str):
@@ -156,7 +156,7 @@ class AnswerMethods:
             given["read_as"] = read_as
         for other, name in OTHER_NAMES.items():
             if {other, name} <= given.keys():
-                raise CrosscorpusError(f"{other} and {name} say the same: leave one of them out")
+                raise CrosscorpusError(f"{other} and {name} mean the same: give only one")
         inputs = {
             OTHER_NAMES.get(name, name): list(one)
             if isinstance(one, Sequence) and not isinstance(one, str)

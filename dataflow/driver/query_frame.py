@@ -78,7 +78,7 @@ def complete_queries(
     given = frame
     for one, same in (("text", "texts"), ("only_corpora", "corpora")):
         if {one, same} <= {*given.columns}:
-            raise BatchError(f"queries: {one!r} and {same!r} say the same: leave one of them out")
+            raise BatchError(f"queries: {one!r} and {same!r} mean the same: give only one")
     if "text" in given.columns:
         given = given.with_columns(texts=pl.concat_list(pl.col("text"))).drop("text")
     if "only_corpora" in given.columns:
@@ -155,7 +155,7 @@ def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Colle
     if frame["query_id"].n_unique() != frame.height:
         raise BatchError("queries: a query_id is given more than once")
     if not frame["as_of"].drop_nulls().dt.year().is_between(1, 9999).all():
-        raise BatchError("queries: an as_of lies outside the years 1 to 9999 in UTC")
+        raise BatchError("queries: an as_of is outside the years 1 to 9999 in UTC")
     for policy in frame["version_policy"].drop_nulls().unique(maintain_order=True):
         check_known("version policy", policy, POLICIES)
     shares = frame["trigger"].explode().drop_nulls()

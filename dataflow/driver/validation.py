@@ -45,7 +45,7 @@ def check_call(
     shown = (nodes.keys() - fixed) | set(reports)
     for name in final_vars:
         if not isinstance(name, str):
-            raise GraphError(f"an output is asked for by its name, got {type(name).__name__}")
+            raise GraphError(f"an output is given by its name, got {type(name).__name__}")
         check_known("output", name, shown)
     for name, value in inputs.items():
         node = nodes.get(name)

@@ -121,7 +121,7 @@ def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
 def incomplete_corpora(
     held: dict[str, CollectionInfo | None], homes: dict[str, Home], queries: pl.DataFrame
 ) -> pl.DataFrame:
-    """Corpora with missing documents or vectors, or with documents whose source may be gone."""
+    """Corpora with missing documents or vectors, or documents that their source may lack."""
     at = {corpus: (info, homes[corpus].corpus) for corpus, info in held.items() if info}
     lacks = {
         name: (info.unembedded.get(of, 0), info.corpora.get(of, 0), of in info.unfinished)

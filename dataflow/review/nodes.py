@@ -27,7 +27,7 @@ from operators.review.changed_names import used_names as names_used
 from operators.review.changes import Change, read_change
 from operators.sources.git.range_facts import line_commits as commits_of_lines
 
-NOTHING = "the collection tells nothing about this change that its diff does not show"
+NOTHING = "the collection has nothing about this change beyond its diff"
 
 
 @tag(stage="change")

@@ -104,7 +104,7 @@ def in_utc(as_of: datetime) -> datetime:
         return (as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
         raise CrosscorpusError(
-            f"as_of lies outside the years 1 to 9999 in UTC: {as_of.isoformat()}"
+            f"as_of is outside the years 1 to 9999 in UTC: {as_of.isoformat()}"
         ) from None
 
 

@@ -109,7 +109,7 @@ def incomplete(
         waiting, chunks = (sum(of[place] for of in searched_here.values()) for place in (0, 1))
         if waiting:
             number = f"{waiting:,}" if waiting <= most else f"over {most:,}"
-            note = f"{number} of {chunks:,} chunks have no vector yet: only words find them"
+            note = f"{number} of {chunks:,} chunks have no vector yet: keyword search only"
             rows.append((query_id, note))
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 

@@ -40,8 +40,8 @@ def as_markdown(evaluation: Evaluation) -> str:
     """Means by slice, the comparison and the notes, as a page of Markdown."""
     measures = measures_of(evaluation.summary)
     about = (
-        f"{evaluation.queries.height} queries, {evaluation.qrels.height} judgements. A mean stands "
-        "with its 95 % bootstrap interval."
+        f"{evaluation.queries.height} queries, {evaluation.qrels.height} judgements. Each mean has "
+        "its 95 % bootstrap interval."
     )
     parts = [f"# {', '.join(evaluation.configs)}", about]
     for name in evaluation.summary["slice"].unique(maintain_order=True):

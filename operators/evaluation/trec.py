@@ -23,7 +23,7 @@ def write_run(run: pl.DataFrame, path: Path, *, tag: str) -> None:
     )
     if len(broken):
         raise JudgementError(
-            f"{path}: the id {broken[0]!r} can't stand in a run file: it is empty, has a tab or a "
+            f"{path}: the id {broken[0]!r} can't be in a run file: it is empty, has a tab or a "
             "line break, or begins or ends with a space"
         )
     apart = "\t" if ids.str.contains(r"[\s\x1f]").any() else " "

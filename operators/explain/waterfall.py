@@ -12,7 +12,7 @@ FACTORS = {
     "words": "the words that it shares with the question",
     "place": "its place in its corpus",
     "corpus": "its score in its corpus",
-    "fusion": "what its fusion gave it, which does not tell why",
+    "fusion": "its score from fusion; the factors are unknown",
     "others": "the same passage in other corpora",
     "recency": "how new it is, and how short",
     "weight": "the weight of its source for what asks",

@@ -26,7 +26,7 @@ def related(
     by_pull_request: float,
     most_reviews: int,
 ) -> pl.DataFrame:
-    """``hits`` (``FUSED``) with the gains from their links, in columns of these names.
+    """``hits`` (``FUSED``) with ``by_reviews`` and ``by_pull_request``, the gains from their links.
 
     A hit of ``corpora`` gains ``by_reviews`` times the score of the best review thread of its
     repository and path, of the ``most_reviews`` best of the query. The passages of pull requests

@@ -121,7 +121,7 @@ def _method(measures: list[str]) -> Html:
         "hardly luck": "The corrected p is below 0.05. A difference that may be luck can "
         "still be real: more judged queries could show it.",
         "relevant": "The judgements call it relevant; a document without a judgement counts as not "
-        "relevant. A document stands at the place of its best chunk.",
+        "relevant. A document has the rank of its best chunk.",
     }
     entries = (join([element("dt", term), element("dd", text)]) for term, text in terms.items())
     return element("dl", *entries, class_="terms")

@@ -59,7 +59,7 @@ WHY = {
     "around": "around lines that change",
     "test": "a test of the like",
     "related": "does the like",
-    "page": "speaks of this",
+    "page": "mentions this",
 }
 """The reason for a hit without a name, by section."""
 

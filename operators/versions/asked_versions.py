@@ -77,7 +77,7 @@ class KnownVersions:
         spellings = self._exact(version) or self._series(version)
         if not spellings:
             return [], self._absent(version, question)
-        return spellings, _version_note(version, spellings, "was asked for")
+        return spellings, _version_note(version, spellings, "was requested")
 
     def understood(
         self, named: Sequence[Mention], texts: Sequence[str]

@@ -135,7 +135,7 @@ def _decide(
     basis = "input" if policy or asked or as_of else "config"
     if known is None and asked:
         pinned = [[version] for version in asked]
-        remarks = [f"{UNKNOWN}: {', '.join(map(shown, asked))} is taken to the letter"]
+        remarks = [f"{UNKNOWN}: {', '.join(map(shown, asked))} is taken literally"]
     elif known is None:
         remarks = [f"{UNKNOWN}: the newest answer"] if named or origins else []
     elif asked:

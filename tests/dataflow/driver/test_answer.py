@@ -73,7 +73,7 @@ def test_what_a_caller_says_has_one_meaning_whichever_name_it_has(driver: Any) -
     assert driver.ask(QUERY, corpora=["wiki"]).frame.equals(
         driver.ask(QUERY, only_corpora=["wiki"]).frame
     )
-    with pytest.raises(CrosscorpusError, match="path and path_prefix say the same: leave one"):
+    with pytest.raises(CrosscorpusError, match="path and path_prefix mean the same: give only one"):
         driver.ask(QUERY, path="src/", path_prefix="docs/")
 
 

@@ -102,10 +102,10 @@ def test_no_questions_are_a_frame_of_no_rows():
         ({"text": ["a"]}, "the column 'query_id' is missing"),
         ({"query_id": [1]}, "the column 'texts' is missing"),
         ({"query_id": [1], "txt": ["a"]}, "unknown column 'txt', did you mean 'text'?"),
-        ({"query_id": [1], "text": ["a"], "texts": [["b"]]}, "'text' and 'texts' say the same"),
+        ({"query_id": [1], "text": ["a"], "texts": [["b"]]}, "'text' and 'texts' mean the same"),
         (
             {"query_id": [1], "text": ["a"], "only_corpora": [["wiki"]], "corpora": [["wiki"]]},
-            "'only_corpora' and 'corpora' say the same",
+            "'only_corpora' and 'corpora' mean the same",
         ),
         ({"query_id": [1, 1], "text": ["a", "b"]}, "a query_id is given more than once"),
         ({"query_id": [-1], "text": ["a"]}, "query_id must be whole numbers"),
@@ -122,7 +122,7 @@ def test_no_questions_are_a_frame_of_no_rows():
         ({"query_id": [1], "text": ["a"], "corpora": [["wki"]]}, "unknown corpus 'wki', did you"),
         (
             {"query_id": [1], "text": ["a"], "as_of": [datetime.max.replace(tzinfo=WEST)]},
-            "an as_of lies outside the years 1 to 9999 in UTC",
+            "an as_of is outside the years 1 to 9999 in UTC",
         ),
         ({"query_id": [1], "text": ["a"], "repos": ["org/app"]}, "column 'repos' is String"),
     ],

@@ -74,7 +74,7 @@ MISTAKES = [
         {"queries": pl.DataFrame({"query_id": [1], "text": ["a"]})},
         "repos: an input of one question, and the node queries is overridden: give each question",
     ),
-    ([1], ASK, {}, "an output is asked for by its name, got int"),
+    ([1], ASK, {}, "an output is given by its name, got int"),
     (
         ["results"],
         ASK,

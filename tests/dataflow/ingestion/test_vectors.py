@@ -57,7 +57,7 @@ def test_what_was_read_is_found_by_words_before_it_has_a_vector_and_the_answer_s
     driver = build_driver("default", store=store, embedder=embedder)
     answer = driver.execute(["results", "notes"], inputs={"query": "zanzibar quotient"})
     assert answer["results"]["document_id"][0] == "d009"
-    note = f"{report.chunks} of {report.chunks} chunks have no vector yet: only words find them"
+    note = f"{report.chunks} of {report.chunks} chunks have no vector yet: keyword search only"
     assert note in answer["notes"]["note"].to_list()
     assert status(store)["unembedded"].to_list() == [report.chunks]
     assert verify(store).is_empty()
@@ -110,7 +110,7 @@ def test_many_waiting_chunks_of_one_corpus_hide_none_of_another(
     for corpus in ("code", "docs"):
         inputs = {"query": "zanzibar", "only_corpora": [corpus]}
         notes = driver.execute(["notes"], inputs=inputs)["notes"]["note"].to_list()
-        assert "over 3 of 5 chunks have no vector yet: only words find them" in notes
+        assert "over 3 of 5 chunks have no vector yet: keyword search only" in notes
 
 
 def test_an_answer_from_a_source_that_is_read_in_part_says_so(

@@ -327,7 +327,7 @@ def test_a_lookup_of_versions_that_fails_is_no_version_that_does_not_exist(
     inputs = {"query": question, "versions": "1.10", "repos": [""]}
     out = shared.execute(["results", "notes", "provenance"], inputs=inputs)
     assert set(out["results"]["version"].drop_nulls()) == {"1.10"}
-    told = "which versions there are could not be looked up: 1.10 is taken to the letter"
+    told = "which versions there are could not be looked up: 1.10 is taken literally"
     assert told in out["notes"]["note"].to_list()
     assert told in out["provenance"]["degraded"]
     named = said(shared, f"{LIMITS_QUESTION} in 1.9?", repos=[""])

@@ -260,7 +260,7 @@ def test_a_change_of_which_nothing_is_known_is_told_as_such(app: App, tmp_path: 
     (tmp_path / "number.patch").write_text("\n".join(lines))
     out = app.reviewed(str(tmp_path / "number.patch"))
     assert out["entries"] == []
-    assert "tells nothing about this change" in out["context"]
+    assert "has nothing about this change" in out["context"]
 
 
 def test_a_base_that_the_collection_has_not_seen_is_refused(app: App) -> None:

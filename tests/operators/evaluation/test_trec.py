@@ -49,5 +49,5 @@ def test_a_run_that_is_written_is_read_back(tmp_path_factory, lists):
 
 @pytest.mark.parametrize("broken", ["a\tb", "a\nb", "a\u2028b", "", " a", "a\u00a0"])
 def test_an_id_that_no_line_can_hold_is_refused(tmp_path, broken):
-    with pytest.raises(JudgementError, match="can't stand in a run file"):
+    with pytest.raises(JudgementError, match="can't be in a run file"):
         write_run(run_of({"q": [broken]}), tmp_path / "x.trec", tag="x")

@@ -168,7 +168,7 @@ def test_a_date_before_the_first_release_is_answered_for_and_said_to_have_none()
 def test_a_caller_gets_the_version_or_is_told_which_there_are() -> None:
     assert known().requested("v3.5.3", "") == (
         ["3.5.3"],
-        "answered for version v3.5.3, which was asked for",
+        "answered for version v3.5.3, which was requested",
     )
     found, said = known().requested("7", "the spark release")
     assert found == []
