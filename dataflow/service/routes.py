@@ -20,7 +20,7 @@ from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_th
 from dataflow.service.protection.tokens import Callers
 from dataflow.service.tools import Service, Use, put, told
 from dataflow.service.toolset import TOOLS
-from operators.errors import CrosscorpusError, SearchError, UnknownName
+from operators.errors import CrosscorpusError, SearchError, UnknownName, check_known
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info
 
@@ -99,6 +99,11 @@ def http_app(
 
         await told(use, read, seconds)
         return {"status": "ok"}
+
+    @app.post("/api/{name}", include_in_schema=False)
+    async def unknown(name: str) -> None:
+        """404 with the nearest tool."""
+        check_known("tool", name, [tool.__name__ for tool in TOOLS] + ["batch"])
 
     return app
 

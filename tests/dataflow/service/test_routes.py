@@ -51,7 +51,8 @@ def test_an_app_asks_as_an_agent_does(client: httpx2.Client, service: Service) -
         ("fetch", {"id": f"code:-{'9' * 19}"}, 404, "no passage"),
         ("neighbours", {"id": f"code:{2**63}"}, 404, "no passage"),
         ("explain", {"query": "x", "passages": [f"code:{2**63}"]}, 404, "no chunk or document"),
-        ("nothing", {}, 404, "Not Found"),
+        ("nothing", {}, 404, "unknown tool 'nothing'"),
+        ("serach", {"query": "x"}, 404, "did you mean 'search'"),
     ],
 )
 def test_a_fault_of_the_request_has_its_status_and_its_reason(
