@@ -289,7 +289,8 @@ def searches(store: Store, texts: Sequence[str], vectors: Any) -> Figures:
         of = "all" if repo is None else repo
         if repo is None:
             found["vectors, all: exact"] = f"{spread(walls)}, CPU {cpu:.1f}"
-        for name, search in {"": by_vector, ", own": own_scan}.items():
+        both: dict[str, Search] = {"": by_vector, ", own": own_scan}
+        for name, search in both.items():
             lists, walls, cpu = asked(store, search, texts, vectors, repo)
             recall = share(exact, lists, K)
             found[f"vectors, {of}{name}"] = f"{recall:.3f}, {spread(walls)}, CPU {cpu:.1f}"

@@ -198,7 +198,7 @@ class Moves(NamedTuple):
 
 
 MOVES = Moves(0.6, 0.456, 0.063, 0.695)
-"""Of some 500 tried at random, those that come nearest to `minilm`; `benchmarks.scale` shows how."""
+"""Of some 500 tried at random, those nearest to `minilm`; `benchmarks.scale` shows how near."""
 
 
 class Made:
