@@ -78,7 +78,8 @@ _SIZES = """
         WHEN relname ~ '^(chunks|postings)_' THEN split_part(relname, '_', 1)
         WHEN relname = 'embedding_cache' THEN 'cache of vectors' ELSE 'other tables' END,
         sum(CASE WHEN relkind = 'i' THEN pg_relation_size(oid) ELSE pg_table_size(oid) END)
-    FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = to_regnamespace(%s) GROUP BY 1
+    FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = to_regnamespace(quote_ident(%s))
+    GROUP BY 1
 """
 
 
