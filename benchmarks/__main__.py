@@ -32,7 +32,7 @@ ALL = {
 ON_CLONES = {"semble": [], "swe": [], "review": [], "aacr": []}
 """Benchmarks on clones of repositories: embedding these takes hours."""
 JUDGED = {"semble", "swe", "quality", "end_to_end", "versions", "version_cost", "neardup"}
-HELPERS = {"aacr_remarks", "clones", "judged", "peers_worker", "section_history"}
+HELPERS = {"aacr_remarks", "clones", "judged", "peers_worker", "scale_source", "section_history"}
 HELPERS |= {"soak_callers", "soak_models", "soak_samples", "soak_source"}
 """Modules of this package that are no benchmarks."""
 

@@ -35,7 +35,7 @@ from operators.postgres.schema.plain_text import index_plain_text, words_of
 from operators.postgres.schema.tables import check_vectors
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.text_search import plain_search
-from operators.postgres.store import Store
+from operators.postgres.store import Connection, Store
 from operators.postgres.write.chunk_vectors import fill, unfilled
 
 SCHEMA = 'migrate "test"'
@@ -390,3 +390,26 @@ def test_vectors_of_another_model_are_refused(store: Store, filling: Any) -> Non
     begin_model_migration(store, "next", "next-space", 4)
     with pytest.raises(CrosscorpusError):
         fill(store, "other-space", unfilled(store, 10), np.ones((3, 4), np.float32))
+
+
+def test_statistics_of_a_large_table_are_made_anew_once_many_of_its_rows_have_changed(
+    store: Store,
+) -> None:
+    store.execute("CREATE TABLE large (n int) WITH (fillfactor = 10, autovacuum_enabled = off)")
+    store.execute("INSERT INTO large SELECT generate_series(1, 40000)")
+
+    def analyzed_after(changed_rows: int) -> Any:
+        def change(conn: Connection) -> None:
+            conn.execute("UPDATE large SET n = n WHERE n <= %s", (changed_rows,))
+            conn.execute("SELECT pg_stat_force_next_flush()")
+
+        store.run(change)
+        indexes.vacuum(store, ["large"])
+        return store.row(
+            "SELECT last_analyze FROM pg_stat_user_tables WHERE relid = 'large'::regclass"
+        )
+
+    first = analyzed_after(0)
+    assert first != (None,)
+    assert analyzed_after(1) == first
+    assert analyzed_after(10_000) > first
