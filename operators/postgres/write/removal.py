@@ -18,8 +18,8 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import partition
+from operators.postgres.schema.rewritten_partition import rewrite_partition
 from operators.postgres.schema.tables import ON_EVERY_NODE
-from operators.postgres.schema.written_anew import write_anew
 from operators.postgres.store import Connection, Store
 from operators.postgres.undeleted import SOURCE as UNDELETED
 from operators.postgres.write.document_writer import delete_documents
@@ -139,7 +139,7 @@ def erase(store: Store) -> list[str]:
     corpora = to_be_erased(store)
     forget_unused_vectors(store)
     both = [(table, corpus) for table in _PARTED for corpus in corpora]
-    written = [partition(*one) for one in both if write_anew(store, *one)]
+    written = [partition(*one) for one in both if rewrite_partition(store, *one)]
     parts = [partition(*one) for one in both]
     with connect(store.dsn, autocommit=True) as conn, explained(store.dsn):
         left = []
