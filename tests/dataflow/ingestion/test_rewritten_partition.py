@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from threading import Thread
 from typing import Any
 
 import psycopg
@@ -14,6 +14,7 @@ from ingesting import ingest_documents
 from dataflow import build_driver
 from operators.postgres.inspect.verify import verify
 from operators.postgres.schema import rewritten_partition
+from operators.postgres.schema.rewritten_partition import rewrite_partition
 from operators.postgres.store import Store
 
 _OF_TABLE = """
@@ -47,7 +48,7 @@ def test_a_rewritten_partition_has_the_same_rows_indexes_and_place(
         for table in ("chunks", "postings"):
             rows = filled.rows(ROWS.format(table))
             file = filled.row(f"SELECT pg_relation_filepath('{table}_docs')")
-            assert rewritten_partition.rewrite_partition(filled, table, "docs")
+            assert rewrite_partition(filled, table, "docs")
             assert filled.rows(ROWS.format(table)) == rows
             assert filled.row(f"SELECT pg_relation_filepath('{table}_docs')") != file
         assert filled.rows(_OF_TABLE) == before
@@ -64,14 +65,11 @@ def test_questions_go_on_while_a_partition_is_rewritten(
     monkeypatch.setattr(rewritten_partition, "LOCK_SECONDS", 0.1)
     read = f'SELECT count(*) FROM "{filled.schema}".chunks'
     done = list[bool]()
-    with psycopg.connect(server_dsn) as long, psycopg.connect(server_dsn, autocommit=True) as other:
+    with psycopg.connect(server_dsn) as long, psycopg.connect(server_dsn) as other:
         long.execute(read)  # and it stays open
+        other.autocommit = True
         other.execute("SET lock_timeout = '5s'")
-        work = threading.Thread(
-            target=lambda: done.append(
-                rewritten_partition.rewrite_partition(filled, "chunks", "docs")
-            )
-        )
+        work = Thread(target=lambda: done.append(rewrite_partition(filled, "chunks", "docs")))
         work.start()
         for _ in range(20):
             assert other.execute(read).fetchone() != (0,)
@@ -84,4 +82,4 @@ def test_questions_go_on_while_a_partition_is_rewritten(
 
 def test_a_partition_that_somebody_gave_rights_to_is_left_alone(filled: Store) -> None:
     filled.execute("GRANT SELECT ON chunks_docs TO PUBLIC")
-    assert not rewritten_partition.rewrite_partition(filled, "chunks", "docs")
+    assert not rewrite_partition(filled, "chunks", "docs")
