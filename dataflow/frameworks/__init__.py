@@ -1,1 +1,1 @@
-"""Retrievers in the terms of other frameworks, each thin over one driver; docs/frameworks.md."""
+"""Retrievers for other frameworks, each a thin wrapper of one driver; docs/frameworks.md."""

@@ -19,7 +19,7 @@ except ImportError:
 
 
 class CrosscorpusRetriever(dspy.Retrieve):
-    """A callable that gives what a driver finds; as ``dspy.configure(rm=...)`` it serves others."""
+    """A callable that returns a driver's passages; ``dspy.configure(rm=...)`` accepts it too."""
 
     def __init__(
         self,
@@ -30,14 +30,14 @@ class CrosscorpusRetriever(dspy.Retrieve):
         trigger: str | None = None,
         callbacks: list[Any] | None = None,
     ) -> None:
-        """Keep what each question is asked with.
+        """Store the options of every query.
 
         Args:
-            driver: from ``build_driver``; who built it closes it.
-            k: how many passages; as many come back where the collection has them.
-            filters: of every question: see :mod:`dataflow.frameworks.filters`.
-            principals: the users and groups that the caller is; None: the owner, who sees all.
-            trigger: what asks, such as ``issue``; None: a person.
+            driver: from ``build_driver``; its builder closes it.
+            k: the number of passages; fewer only if the collection has fewer.
+            filters: of every query: see :mod:`dataflow.frameworks.filters`.
+            principals: the caller's users and groups; None: the owner, who sees everything.
+            trigger: the kind of caller, such as ``issue``; None: a person.
             callbacks: of DSPy.
 
         Raises:
@@ -49,29 +49,29 @@ class CrosscorpusRetriever(dspy.Retrieve):
         self._who: dict[str, Any] = {"principals": principals, "trigger": trigger}
 
     def forward(self, query: str, k: int | None = None, **filters: Any) -> dspy.Prediction:
-        """The lists ``passages``, ``metadata`` and ``scores`` of what is found, the best first.
+        """The lists ``passages``, ``metadata`` and ``scores`` of the hits, the best first.
 
-        A filter takes the place of the retriever's own of that name.
+        A filter replaces the retriever's own filter of that name.
         """
         return _found(ask(self.driver, query, self._asked(k, filters)))
 
     async def acall(self, query: str, k: int | None = None, **filters: Any) -> dspy.Prediction:
-        """As a call, for coroutines."""
+        """The asynchronous call."""
         return _found(await aask(self.driver, query, self._asked(k, filters)))
 
     def _asked(self, k: int | None, filters: Mapping[str, Any]) -> dict[str, Any]:
         return question(self.k if k is None else k, self._own, options_of(filters), **self._who)
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
-        """What a saved program keeps; ``dspy.Retrieve`` does not take ``json_mode`` (3.4)."""
+        """The state of a saved program; ``dspy.Retrieve`` does not accept ``json_mode`` (3.4)."""
         return {"k": self.k}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "CrosscorpusRetriever":
-        """A copy over the same driver: optimizers copy the modules that have it."""
+        """A copy with the same driver: optimizers copy the modules that contain it."""
         return copy(self)
 
 
-class _Found(dspy.Prediction):
+class _Passages(dspy.Prediction):
     """A prediction, and to ``dspy.Retrieve`` an iterable of passages, each with ``long_text``."""
 
     def __iter__(self) -> Iterator[dspy.Example]:
@@ -80,7 +80,7 @@ class _Found(dspy.Prediction):
 
 def _found(answer: Answer) -> dspy.Prediction:
     found = passages_of(answer)
-    return _Found(
+    return _Passages(
         passages=[one.text for one in found],
         metadata=[one.metadata for one in found],
         scores=[one.score for one in found],

@@ -1,4 +1,4 @@
-"""Filters as other frameworks write them -> options of a question."""
+"""Converts the filters of other frameworks to options of a query."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -13,11 +13,11 @@ SEVERAL = frozenset({"corpora", "repos", "version"})
 """Options that take several values."""
 
 KNOWN = frozenset({*OPTIONS, *SEVERAL, "path", "language", "state", "pattern", "symbol", "as_of"})
-"""Filters. Who asks (``principals``) is none: a program says it, never a filter."""
+"""The filters. ``principals`` is none: the caller's program sets it, never a filter."""
 
 
 def options_of(filters: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of ``driver.ask`` that filters by their names are.
+    """The options of ``driver.ask`` for filters given by name.
 
     Raises:
         CrosscorpusError: a filter is unknown, or given under two names.
@@ -26,9 +26,9 @@ def options_of(filters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
-    """The options that conditions are which must all hold: a name, an operator and a value each.
+    """The options for conditions that must all hold: a name, an operator and a value each.
 
-    The operator is ``==`` or, where an option takes several values, ``in``.
+    The operator is ``==`` or, if an option takes several values, ``in``.
 
     Raises:
         CrosscorpusError: a filter or its operator is unknown, or a filter is given twice.
@@ -47,10 +47,10 @@ def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
 
 
 def conditions(filters: Mapping[str, Any] | None) -> Iterator[tuple[str, str, Any]]:
-    """The conditions of filters as Haystack writes them, for :func:`joined`.
+    """The conditions of Haystack's filters, for :func:`joined`.
 
     Raises:
-        CrosscorpusError: they are joined by another word than ``AND``.
+        CrosscorpusError: they are joined by another operator than ``AND``.
     """
     if not filters:
         return
@@ -72,9 +72,9 @@ def question(
     principals: Sequence[str] | None = None,
     trigger: str | None = None,
 ) -> dict[str, Any]:
-    """Keywords of ``driver.ask``; of one option in several of ``options`` the last one counts.
+    """Keywords of ``driver.ask``; the last value of an option in several of ``options`` wins.
 
-    Without ``principals`` it is the owner who asks, who sees all.
+    Without ``principals`` the caller is the owner, who sees everything.
     """
     asked: dict[str, Any] = {"top_k": top_k, "trigger": trigger}
     for more in options:

@@ -1,7 +1,7 @@
-"""Answers of as many passages as were asked for, where the collection has them.
+"""Answers with the requested number of passages, if the collection has them.
 
-A search gives as many chunks as its depth says. Where near-duplicates fill it, too few passages are
-left, so that the question is asked again, deeper.
+A search returns as many chunks as its depth. If most of them are near-duplicates, too few passages
+are left, and the search is repeated with a greater depth.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from dataflow.driver.answer import Answer
 from dataflow.driver.retrieval_driver import RetrievalDriver
 
 DEEPER = 4
-"""How many times deeper the next search is."""
+"""The factor of the depth of the next search."""
 
 DEEPEST = 3_200
-"""Chunks of one search at most."""
+"""Maximum chunks of one search."""
 
 
 def ask(driver: RetrievalDriver, query: str | Sequence[str], asked: dict[str, Any]) -> Answer:
@@ -28,7 +28,7 @@ def ask(driver: RetrievalDriver, query: str | Sequence[str], asked: dict[str, An
 async def aask(
     driver: RetrievalDriver, query: str | Sequence[str], asked: dict[str, Any]
 ) -> Answer:
-    """As :func:`ask`, for coroutines."""
+    """The asynchronous :func:`ask`."""
     answer = await driver.aask(query, **asked)
     while depths := _depths(answer, asked["top_k"]):
         answer = await driver.aask(query, **(asked | depths))
@@ -36,7 +36,7 @@ async def aask(
 
 
 def _depths(answer: Answer, top_k: int) -> dict[str, int]:
-    """The depth of each search that may have more; none if the answer is full."""
+    """The next depth of each search that may have more hits; empty if the answer is full."""
     if len(answer) >= top_k:
         return {}
     settings, counts = (answer.provenance[name] for name in ("parameters", "counts"))

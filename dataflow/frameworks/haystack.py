@@ -21,9 +21,9 @@ except ImportError:
 
 @component
 class CrosscorpusRetriever:
-    """The documents that a driver of its own finds; ``warm_up`` opens it, ``close`` closes it."""
+    """Retrieves documents with its own driver; ``warm_up`` opens it, ``close`` closes it."""
 
-    __module__ = "crosscorpus.haystack"  # as the YAML of pipelines names it
+    __module__ = "crosscorpus.haystack"  # its name in the YAML of pipelines
 
     def __init__(
         self,
@@ -35,14 +35,14 @@ class CrosscorpusRetriever:
         trigger: str | None = None,
         dsn: Secret | None = None,
     ) -> None:
-        """Keep what each question is asked with.
+        """Store the options of every query.
 
         Args:
             config, collection: as of ``build_driver``.
-            filters: Haystack's; of each name, one that ``run`` is given takes its place.
-            top_k: how many documents; as many come back where the collection has them.
-            principals: the users and groups that the caller is; None: the owner, who sees all.
-            trigger: what asks, such as ``issue``; None: a person.
+            filters: Haystack's; a filter given to ``run`` replaces the one of that name.
+            top_k: the number of documents; fewer only if the collection has fewer.
+            principals: the caller's users and groups; None: the owner, who sees everything.
+            trigger: the kind of caller, such as ``issue``; None: a person.
             dsn: the server, such as ``Secret.from_env_var("TEAM_DSN")``; None: as ``build_driver``.
         """
         self.config, self.collection, self.dsn = config, collection, dsn
@@ -61,14 +61,14 @@ class CrosscorpusRetriever:
             return self._driver
 
     def close(self) -> None:
-        """Close the driver; the next question opens another one."""
+        """Close the driver; the next query opens another one."""
         with self._lock:
             driver, self._driver = self._driver, None
         if driver:
             driver.close()
 
     def to_dict(self) -> dict[str, Any]:
-        """What a pipeline's YAML keeps: of the secret the name of its variable alone."""
+        """The state in a pipeline's YAML: of the secret, only the name of its variable."""
         given: dict[str, Any] = {"config": self.config, "collection": self.collection}
         given |= {"filters": self.filters, "top_k": self.top_k, "dsn": self.dsn, **self._who}
         return dict(default_to_dict(self, **given))
@@ -84,7 +84,7 @@ class CrosscorpusRetriever:
     async def run_async(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """As :meth:`run`, for coroutines."""
+        """The asynchronous :meth:`run`."""
         driver = await asyncio.to_thread(self.warm_up)
         return _found(await aask(driver, query, self._asked(filters, top_k)))
 

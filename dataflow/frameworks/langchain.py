@@ -24,17 +24,17 @@ except ImportError:
 
 
 class CrosscorpusRetriever(BaseRetriever):
-    """The documents that a driver finds.
+    """Retrieves documents with a driver.
 
-    ``invoke(query, k=3, repo="org/app")`` says ``k`` and filters for one question; a filter takes
-    the place of the one of that name in ``filters``.
+    ``invoke(query, k=3, repo="org/app")`` sets ``k`` and filters for one query; a filter replaces
+    the one of that name in ``filters``.
 
     Attributes:
-        driver: from ``build_driver``; who built it closes it.
-        k: how many documents; as many come back where the collection has them.
-        filters: of every question: see :mod:`dataflow.frameworks.filters`.
-        principals: the users and groups that the caller is; None: the owner, who sees all.
-        trigger: what asks, such as ``issue``; None: a person.
+        driver: from ``build_driver``; its builder closes it.
+        k: the number of documents; fewer only if the collection has fewer.
+        filters: of every query: see :mod:`dataflow.frameworks.filters`.
+        principals: the caller's users and groups; None: the owner, who sees everything.
+        trigger: the kind of caller, such as ``issue``; None: a person.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")

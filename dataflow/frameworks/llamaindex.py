@@ -8,7 +8,7 @@ from dataflow.driver.answer import Answer
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.frameworks.filters import joined, question
 from dataflow.frameworks.full_answers import aask, ask
-from dataflow.frameworks.passages import Found, passages_of
+from dataflow.frameworks.passages import Passage, passages_of
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 
@@ -21,7 +21,7 @@ except ImportError:
 
 
 class CrosscorpusRetriever(BaseRetriever):
-    """The nodes that a driver finds; a model reads the label of each beside its text."""
+    """Retrieves nodes with a driver; a language model reads each node's label with its text."""
 
     def __init__(
         self,
@@ -32,14 +32,14 @@ class CrosscorpusRetriever(BaseRetriever):
         trigger: str | None = None,
         **more: Any,
     ) -> None:
-        """Keep what each question is asked with.
+        """Store the options of every query.
 
         Args:
-            driver: from ``build_driver``; who built it closes it.
-            similarity_top_k: how many nodes; as many come back where the collection has them.
+            driver: from ``build_driver``; its builder closes it.
+            similarity_top_k: the number of nodes; fewer only if the collection has fewer.
             filters: conditions that must all hold: see :mod:`dataflow.frameworks.filters`.
-            principals: the users and groups that the caller is; None: the owner, who sees all.
-            trigger: what asks, such as ``issue``; None: a person.
+            principals: the caller's users and groups; None: the owner, who sees everything.
+            trigger: the kind of caller, such as ``issue``; None: a person.
             more: arguments of ``BaseRetriever``, such as ``callback_manager``.
 
         Raises:
@@ -59,7 +59,7 @@ class CrosscorpusRetriever(BaseRetriever):
 
 
 def _texts(query: QueryBundle) -> list[str]:
-    """The question, and the other texts that a transformation such as HyDE made of it."""
+    """The query, and the other texts that a transformation such as HyDE made from it."""
     return [*dict.fromkeys([query.query_str, *(query.custom_embedding_strs or [])])]
 
 
@@ -74,11 +74,11 @@ def _conditions(filters: MetadataFilters) -> Iterator[tuple[str, str, Any]]:
 
 
 class _Passage(TextNode):
-    """A node that is the same one for every question, though how near it is to each differs."""
+    """A node whose hash is the same for every query, although its similarity differs."""
 
     @property
     def hash(self) -> str:
-        """What fusions tell nodes apart by."""
+        """The key by which fusion distinguishes nodes."""
         return sha256(f"{self.id_} {self.text}".encode()).hexdigest()
 
 
@@ -86,7 +86,7 @@ def _nodes(answer: Answer) -> list[NodeWithScore]:
     return [NodeWithScore(node=_node(one), score=one.score) for one in passages_of(answer)]
 
 
-def _node(one: Found) -> TextNode:
+def _node(one: Passage) -> TextNode:
     unread = sorted(one.metadata.keys() - {"label"})
     more: dict[str, Any] = {f"excluded_{by}_metadata_keys": unread for by in ("llm", "embed")}
     return _Passage(id_=one.id, text=one.text, **(more | {"metadata": one.metadata}))

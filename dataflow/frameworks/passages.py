@@ -1,4 +1,4 @@
-"""The passages of an answer as other frameworks have them: a text, its metadata and its score."""
+"""The passages of an answer for other frameworks: a text, its metadata and its score."""
 
 import json
 from typing import Any, NamedTuple
@@ -10,8 +10,8 @@ from operators.ranking.weak_evidence import WEAK
 _COLUMNS = ("corpus", "repo", "title", "path", "start_line", "end_line", "language", "version")
 
 
-class Found(NamedTuple):
-    """A passage; its metadata is plain JSON, without what the passage does not have."""
+class Passage(NamedTuple):
+    """A passage; its metadata is plain JSON, without missing values."""
 
     id: str
     text: str
@@ -19,19 +19,19 @@ class Found(NamedTuple):
     score: float
 
 
-def passages_of(answer: Answer) -> list[Found]:
+def passages_of(answer: Answer) -> list[Passage]:
     """The passages of ``answer``, the best first.
 
     Metadata has ``label`` and ``url`` to cite; ``corpus``, ``repo``, ``title``, ``path``,
     ``start_line``, ``end_line``, ``language``, ``version`` and ``created_at``; ``symbol``, the
     names whose definitions begin there; ``alternates``, the label, link, corpus and repository of
-    each near-duplicate that the passage stands for; ``similarity`` to the question, 0 to 1, and
-    ``weak`` where nothing found is likely to answer; and the ``notes`` of the answer.
+    each near-duplicate that the passage represents; ``similarity`` to the query, 0 to 1, and
+    ``weak`` if no hit is likely to be relevant; and the ``notes`` of the answer.
     """
     notes = list(answer.notes)
     shared = {"weak": any(note.startswith(WEAK) for note in notes) or None, "notes": notes}
     return [
-        Found(
+        Passage(
             id=f"{row['corpus']}:{row['chunk_id']}",
             text=row["text"],
             metadata={

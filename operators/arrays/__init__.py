@@ -1,1 +1,1 @@
-"""The array kit: segments of a sorted column, rows of a frame, columns of lists."""
+"""Array functions: segments of a sorted column, rows of a frame, columns of lists."""

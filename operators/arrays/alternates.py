@@ -1,6 +1,6 @@
-"""Rows that stand for other rows: each carries where the others were found.
+"""Rows that represent other rows: each lists the sources of the others.
 
-Fusion does so with one chunk that several corpora found, deduplication with near-duplicates.
+Fusion merges the hits of one chunk in several corpora, deduplication merges near-duplicates.
 """
 
 import numpy as np
@@ -17,22 +17,22 @@ _SOURCE = [field.name for field in SOURCE.fields]
 def with_alternates(
     hits: pl.DataFrame, kept: Integers, others: Integers, owner: Integers
 ) -> pl.DataFrame:
-    """The rows ``kept`` of ``hits``, in this order; each carries where its others were found.
+    """The rows ``kept`` of ``hits``, in this order; each lists the sources of its others.
 
-    A row's ``alternate_sources`` are first its own, then each other row and after it that row's
-    own alternates.
+    A row's ``alternate_sources`` are first its own, then each other row, followed by that row's own
+    alternates.
 
     Args:
         hits: columns ``UNIFIED`` and more.
         kept: row numbers.
-        others: the row numbers of the others, by owner, in the order in which it carries them.
+        others: the row numbers of the others, by owner, in the order of its list.
         owner: the place in ``kept`` of the owner of each of ``others``, ascending.
     """
     chosen = take(hits, kept)
     if not len(others):
         return chosen
     owners = owner[changes(owner)]
-    # only the lists of these rows are taken apart; the alternates of all others stay as they are
+    # flatten only the lists of these rows; the alternates of all others stay unchanged
     touched = np.concatenate([kept[owners], others])
     place = np.concatenate([np.arange(len(owners)), np.searchsorted(owners, owner)])
     sources = hits[_SOURCE].to_struct("alternate_sources")[index(others)]
@@ -42,7 +42,7 @@ def with_alternates(
     order = np.lexsort((is_carried, row, place[row]))
     every = sources.append(carried)[index(order)]
     alternates = chosen[sources.name].append(lists(every, place[row][order], len(owners)))
-    # of the old lists and, after them, the new ones, each row takes its own
+    # each row selects its list from the old ones, followed by the new ones
     number = np.arange(len(kept))
     number[owners] = len(kept) + np.arange(len(owners))
     return replaced(chosen, alternates.rechunk()[index(number)])

@@ -1,4 +1,4 @@
-"""Columns of lists: made of values and their owners, and taken apart again."""
+"""Builds columns of lists from values and their owners, and flattens them."""
 
 from itertools import chain
 
@@ -32,9 +32,9 @@ def _few(values: pl.Series, begins: Integers) -> pl.Series:
 
 
 def _many(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
-    """The lists themselves, for any number of them, at a higher fixed price.
+    """The lists themselves, for any number of them, at a higher fixed cost.
 
-    They are made of the places of the values, which then give way to the values.
+    They are built from the values' row numbers, which are then replaced by the values.
     """
     cuts = offsets(np.bincount(owner, minlength=rows))
     filled = pl.element().map_batches(
@@ -46,7 +46,7 @@ def _many(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
 
 def flat(column: pl.Series) -> tuple[pl.Series, Integers]:
     """The values of a column of lists one after the other, and the row each comes from."""
-    if 0 < len(column) <= _FEW:  # what explodes a column wakes threads, and waits for them
+    if 0 < len(column) <= _FEW:  # exploding a column wakes threads and waits for them
         some = list(column)
         values = some[0].alias(column.name)
         for one in some[1:]:
@@ -61,7 +61,7 @@ def flat(column: pl.Series) -> tuple[pl.Series, Integers]:
 
 
 def numbers(column: pl.Series) -> tuple[Integers, Integers]:
-    """As :func:`flat`, of a column of lists of Int64 without nulls; much faster for a short one."""
+    """As :func:`flat`, for lists of Int64 without nulls; much faster for a short column."""
     if len(column) > _FEW:
         values, owner = flat(column)
         return values.to_numpy(), owner

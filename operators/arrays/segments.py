@@ -1,4 +1,4 @@
-"""Segments of a sorted column: where each begins, how long it is, a row's place in it."""
+"""Segments of a sorted column: their starts, their lengths, a row's position within one."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ Column = NDArray[Any]
 
 
 def places(query_id: Column) -> NDArray[np.uint32]:
-    """Each row's 0-based place within its query; the rows of a query stand together.
+    """Each row's 0-based position within its query; the rows of a query must be adjacent.
 
     >>> places(np.array([4, 4, 9])).tolist()
     [0, 1, 0]
@@ -23,7 +23,7 @@ def places(query_id: Column) -> NDArray[np.uint32]:
 
 
 def starts(*columns: Column) -> Integers:
-    """The row where each query begins, or each group by several columns; its rows stand together.
+    """The first row of each query, or of each group by several columns; rows must be adjacent.
 
     >>> starts(np.array([4, 4, 9]), np.array([1, 2, 2])).tolist()
     [0, 1, 2]
@@ -41,7 +41,7 @@ def lengths(begins: Integers, total: int) -> Integers:
 
 
 def changes(*columns: Column) -> Flags:
-    """Whether each row differs from the one before in any of the columns; the first does."""
+    """Whether each row differs from the previous one in any of the columns; true for the first."""
     found = np.zeros(len(columns[0]), bool)
     found[:1] = True
     for values in columns:
@@ -50,7 +50,7 @@ def changes(*columns: Column) -> Flags:
 
 
 def offsets(counts: Column) -> Integers:
-    """Where each of so many things begins when they stand one after the other, and the end.
+    """The start of each of consecutive segments with these lengths, and the end.
 
     >>> offsets(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -61,7 +61,7 @@ def offsets(counts: Column) -> Integers:
 
 
 def inverse(order: Integers) -> Integers:
-    """The place of each row in an order of row numbers.
+    """The position of each row in a permutation of row numbers.
 
     >>> inverse(np.array([2, 0, 1])).tolist()
     [1, 2, 0]
@@ -72,7 +72,7 @@ def inverse(order: Integers) -> Integers:
 
 
 def positions(keys: Column, wanted: Column) -> Integers:
-    """For each of ``wanted`` the row of ``keys`` that has it, the first one; -1 where none has.
+    """For each of ``wanted`` the first row of ``keys`` with it; -1 if there is none.
 
     >>> positions(np.array([7, 5]), np.array([5, 6, 7])).tolist()
     [1, -1, 0]

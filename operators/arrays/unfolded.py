@@ -1,7 +1,7 @@
-"""How many bytes the rows of an Arrow batch take, known before they are unfolded.
+"""The size in bytes of the rows of an Arrow batch, before they are unfolded.
 
-A few bytes of a file can stand for gigabytes: a page is compressed, and a value that repeats is
-written once. So texts are read as dictionaries, and what is unfolded has a bound in bytes.
+A few bytes of a file can unfold to gigabytes: pages are compressed, and a repeated value is stored
+once. So texts are read as dictionaries, and the unfolded size is limited.
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ MOST_UNFOLDED = 200
 FREE = 1024 * 1024 * 1024
 
 AT_ONCE = 64 * 1024 * 1024
-"""Bytes that are unfolded together."""
+"""Maximum bytes that are unfolded together."""
 
 LARGE_COLUMN = 256 * 1024 * 1024
-"""Bytes of a column in a row group, or of a batch: a larger one has a bound of its own."""
+"""Bytes of a column in a row group, or of a batch: a larger one has its own limit."""
 
 
 MOST_VALUES = 2**24
-"""In the lists of a column at once: a list of millions of values is a few bytes."""
+"""Maximum values in the lists of a column at once: a few bytes can hold a list of millions."""
 
 
 def most_unfolded(size: int) -> int:
@@ -36,7 +36,7 @@ def most_unfolded(size: int) -> int:
 def check_pages(group: pq.RowGroupMetaData) -> None:
     """Raise ValueError if the pages of one column unfold to far more than their size.
 
-    A page is in memory as a whole, and no call tells its size before that.
+    A page is loaded completely, and no call returns its size before that.
     """
     for number in range(group.num_columns):
         column = group.column(number)

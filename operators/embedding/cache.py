@@ -1,4 +1,4 @@
-"""The vectors of recent questions: what a model makes of a text never changes."""
+"""The cache of query vectors: a model always returns the same vector for a text."""
 
 import hashlib
 import threading
@@ -28,17 +28,17 @@ class QueryCache:
     """
 
     def __init__(self, capacity: int = 4096) -> None:
-        """Keep up to ``capacity`` vectors; 0 keeps none."""
+        """Cache up to ``capacity`` vectors; 0 disables the cache."""
         self._capacity = capacity
         self._lock = threading.Lock()
         self._vectors: OrderedDict[bytes, Vectors] = OrderedDict()
 
     def __len__(self) -> int:
-        """The number of kept vectors."""
+        """The number of cached vectors."""
         return len(self._vectors)
 
     def vectors(self, texts: Sequence[str], embed: Embed, dimensions: int) -> Vectors:
-        """The (n, d) array of ``texts``; calls ``embed`` once, for those not kept."""
+        """The (n, d) array of ``texts``; calls ``embed`` once, for those not in the cache."""
         if isinstance(texts, str):
             raise TypeError("a list of texts is needed, not one text")
         keys = [text_hash(text) for text in texts]

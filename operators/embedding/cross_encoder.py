@@ -1,4 +1,4 @@
-"""A reranker: a model that reads question and passage together, from a directory or of one's own.
+"""A reranker: a model that scores a query and a passage together, from a directory or your own.
 
 A directory has ``model.onnx`` (a cross-encoder with one score a pair) and ``tokenizer.json``, in
 the form that Hugging Face's exporters write. A pair runs alone, so that its score does not depend
@@ -21,7 +21,7 @@ from operators.embedding.word_pieces import read_tokenizer
 from operators.ranking.rerank import Reranker
 
 MAX_TOKENS = 512
-"""Word-pieces of question and passage together; what is longer loses the passage's end."""
+"""Maximum word-pieces of query and passage together; a longer passage is truncated."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class CrossEncoder:
         """The scores of ``pairs``, higher is better.
 
         Raises:
-            EmbeddingError: the model fails, or gives more than one number a pair.
+            EmbeddingError: the model fails, or returns more than one number a pair.
         """
         return [self._score(*readable(pair)) for pair in pairs]
 

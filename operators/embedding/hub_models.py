@@ -1,6 +1,6 @@
-"""Models of a hub, ``hf:ORG/NAME``, in the data directory, where ``models install`` puts them.
+"""Hub models ``hf:ORG/NAME`` in the data directory, where ``models install`` puts them.
 
-Nothing here reaches a network: what is not installed is an error that says the command.
+Nothing here uses the network: a missing model is an error that says which command to run.
 """
 
 import re
@@ -24,7 +24,7 @@ Kind = Literal["encoder", "static", "reranker"]
 
 
 class HubRecord(BaseModel):
-    """The contents of ``hub.json``: where a model comes from, and what lies in its folder."""
+    """The contents of ``hub.json``: a model's origin, and the files in its folder."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -32,17 +32,17 @@ class HubRecord(BaseModel):
     revision: str
     """The commit."""
     asked: str = ""
-    """The revision as it was asked for; empty: the default branch."""
+    """The requested revision; empty: the default branch."""
     kind: Kind
     made: str
-    """How the graph came to be, for people."""
+    """How the graph was made, for people."""
     licence: str = ""
     options: dict[str, str | int] = Field(default_factory=dict)
-    """What the user said beside the repository's own files."""
+    """The user's options, besides the repository's own files."""
     fetched: dict[str, str]
-    """SHA-256 of what was downloaded, by its path in the repository."""
+    """SHA-256 of the downloaded files, by path in the repository."""
     files: dict[str, str]
-    """SHA-256 of what lies here, by file name."""
+    """SHA-256 of the installed files, by file name."""
     max_tokens: int = Field(default=512, ge=8)
     """Of a reranker: word-pieces of question and passage together."""
 
@@ -65,7 +65,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def hub_directory(repository: str, *, reranker: bool = False, home: Path | None = None) -> Path:
-    """Where ``ORG/NAME`` is installed; for a GPU, an embedding model has a folder of its own."""
+    """The folder of the installed ``ORG/NAME``; an embedding model for a GPU has its own."""
     folder = "hf-rerankers" if reranker else "hf"
     gpu = "+cuda" if device() == "cuda" and not reranker else ""
     return (home or data_home()) / "models" / folder / f"{repository}{gpu}"
@@ -137,7 +137,7 @@ def read_record(directory: Path) -> HubRecord:
 
 
 def is_of(record: HubRecord, revision: str) -> bool:
-    """Whether a record answers to ``revision``: any if empty, the asked one, or its commit."""
+    """Whether a record matches ``revision``: any if empty, the requested one, or its commit."""
     commit = _COMMIT.fullmatch(revision) and record.revision.startswith(revision)
     return not revision or revision == record.asked or bool(commit)
 
@@ -156,7 +156,7 @@ def check_record(directory: Path, record: HubRecord) -> None:
 
 
 def hub_statuses(home: Path | None = None) -> Iterator[ModelStatus]:
-    """Each installed model of a hub, complete by the hashes of its files or not."""
+    """The status of each installed hub model: complete by the hashes of its files, or not."""
     models = (home or data_home()) / "models"
     for folder, note in (("hf", ""), ("hf-rerankers", " (reranker)")):
         for path in sorted(models.glob(f"{folder}/*/*/{RECORD_FILE}")):

@@ -1,8 +1,8 @@
 """The default model, all-MiniLM-L6-v2, in the data directory.
 
-The room ``model_builds`` puts it there, once a machine. It computes in integers; a GPU has files of
-its own, of the same vector space. ``minilm-fp32``, which earlier versions installed, computes in
-floating point: another vector space.
+The room ``model_builds`` installs it once on each machine. It computes in integers; a GPU has its
+own files with the same vector space. ``minilm-fp32``, which earlier versions installed, computes in
+floating point, in another vector space.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from operators.foundation.data_dir import data_home
 
 @dataclass(frozen=True)
 class ModelStatus:
-    """Whether a model can be used, and if not, why."""
+    """Whether a model is usable, and if not, why."""
 
     name: str
     state: str  # installed | missing | damaged
@@ -31,7 +31,7 @@ class ModelStatus:
 
 
 def minilm_directory(home: Path | None = None, model: str = "minilm") -> Path:
-    """Where the model is installed; ``home`` and ``model`` as :func:`load_minilm` takes them."""
+    """The model's folder; ``home`` and ``model`` as for :func:`load_minilm`."""
     integers = "minilm-cuda" if device() == "cuda" else "minilm-integers"
     place = {"minilm": integers, "minilm-fp32": "minilm"}
     return (home or data_home()) / "models" / place[model]
@@ -61,7 +61,7 @@ def load_minilm(home: Path | None = None, model: str = "minilm") -> DirectoryEmb
 
 
 def minilm_status(directory: Path) -> ModelStatus:
-    """Whether ``directory`` holds the model, complete by the hashes of its files."""
+    """Whether ``directory`` contains the model, complete by the hashes of its files."""
     if not directory.is_dir():
         return ModelStatus("minilm", "missing", directory, 0, "not installed")
     size = sum(path.stat().st_size for path in directory.glob("*") if path.is_file())

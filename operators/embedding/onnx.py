@@ -6,9 +6,9 @@
      "query_prefix": "Represent this sentence for searching relevant passages: "}
 
 The same text gets the same bits in every call (on a GPU almost the same: its sums depend on the
-batch). So the padding of a text depends on its own length alone. Texts share a batch only where the
-settings say that the graph's rows do not depend on each other (``batch_tokens``): the runtime may
-add up a batch of one and of two in another order. Long questions: see
+batch). So the padding of a text depends only on its own length. Texts share a batch only if the
+settings say that the graph's rows are independent (``batch_tokens``): the runtime may sum a batch
+of one and of two in another order. For long queries, see
 :meth:`DirectoryEmbedder.embed_queries`.
 """
 
@@ -43,12 +43,12 @@ from operators.errors import CrosscorpusError
 
 SETTINGS_FILE = "crosscorpus.json"
 QUERY_WINDOW = 128
-"""Word-pieces of a long question that share a vector. Twice as many find less (benchmarks)."""
+"""Window of a long query in word-pieces. Twice as many give lower recall (benchmarks)."""
 
 MAX_QUERY_WINDOWS = 16
 PAD_MULTIPLE = 8
 CPU_SHARE = Path("/sys/fs/cgroup/cpu.max")
-"""Microseconds of processors in a container's period, and the period: more threads only wait."""
+"""CPU microseconds in a container's period, and the period: more threads would only wait."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -61,21 +61,21 @@ class ModelSettings(BaseModel):
     name: str = ""
     """The name of the model; empty: the directory's name."""
     pooling: Literal["mean", "cls", "none"]
-    """How token vectors become one; ``none``: the graph itself gives ``sentence_embedding``."""
+    """How token vectors are pooled; ``none``: the graph itself outputs ``sentence_embedding``."""
     normalise: bool = True
     """Whether vectors are scaled to length 1."""
     query_prefix: str = ""
     document_prefix: str = ""
     max_tokens: int = Field(ge=8)
-    """The model's window in word-pieces, its markers ([CLS], [SEP]) and a prefix included."""
+    """The model's window in word-pieces, with its markers ([CLS], [SEP]) and a prefix."""
     dimensions: int = Field(ge=1)
     graph_dimensions: int = Field(default=0, ge=0)
-    """Of which the first ``dimensions`` are kept, for a model that is trained so (Kusupati et al.,
-    Matryoshka, NeurIPS 2022); 0: the graph gives ``dimensions``."""
+    """The graph's dimensions; the first ``dimensions`` are kept, for a model trained for this
+    (Kusupati et al., Matryoshka, NeurIPS 2022); 0: the graph outputs ``dimensions``."""
     batch_tokens: int = Field(default=0, ge=0)
     """Word-pieces run at once; 0: one text at a time. Only for a graph with independent rows."""
     origin: str = ""
-    """Where the weights come from, for people."""
+    """The origin of the weights, for people."""
     files: dict[str, str] = Field(default_factory=dict)
     """SHA-256 by file name; a file that differs is an error."""
     same_as: str = ""
@@ -117,12 +117,12 @@ class DirectoryEmbedder(WordPieces):
         return vectors
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Embed n questions into (n, dimensions), the last ones from memory.
+        """Embed n queries into (n, dimensions), recent ones from the cache.
 
-        A question of more than ``QUERY_WINDOW`` word-pieces is split into windows of that length:
-        at most ``MAX_QUERY_WINDOWS``, evenly spread, with the first and the last. Its vector is
-        their weighted mean, scaled to length 1 again. A window's weight is its length over the
-        square of its place from 1, because people say first what a question is about.
+        A query of more than ``QUERY_WINDOW`` word-pieces is split into windows of that length: at
+        most ``MAX_QUERY_WINDOWS``, evenly spread, with the first and the last. Its vector is their
+        weighted mean, scaled to length 1 again. A window's weight is its length over the square of
+        its position from 1, because queries usually begin with their subject.
         """
         return self._cache.vectors(texts, self._embed_questions, self.dimensions)
 
@@ -171,7 +171,7 @@ class DirectoryEmbedder(WordPieces):
         if len(batches) <= MAX_QUERY_WINDOWS:
             for rows in batches:
                 fill(rows)
-        else:  # while the threads of one batch wait for each other, other batches run
+        else:  # other batches run while the threads of one batch wait
             with ThreadPoolExecutor(cores()) as several:
                 list(several.map(fill, batches))
         return self._scaled(vectors)
@@ -303,12 +303,12 @@ def check_files(directory: Path, settings: ModelSettings) -> dict[str, str]:
 
 
 def device() -> str:
-    """What computes here, of ``CROSSCORPUS_DEVICE``: ``cpu`` or ``cuda``."""
+    """The device, from ``CROSSCORPUS_DEVICE``: ``cpu`` or ``cuda``."""
     return os.environ.get("CROSSCORPUS_DEVICE", "").strip().lower() or "cpu"
 
 
 def cores() -> int:
-    """The number of processors that this process may use, of its container's share at most."""
+    """The number of processors that this process may use, limited by its container's share."""
     affinity = hasattr(os, "sched_getaffinity")
     count = len(os.sched_getaffinity(0)) if affinity else os.cpu_count() or 1
     with suppress(OSError, ValueError):  # no such file, or "max"
@@ -322,7 +322,7 @@ def _padded(length: int) -> int:
 
 
 def _windows(ids: list[int], size: int) -> list[list[int]]:
-    """Windows of ``size``; where there are too many, an evenly spread choice."""
+    """Windows of ``size``; if there are too many, an evenly spread selection."""
     begins = list(range(0, len(ids), size))
     if (number := len(begins)) > MAX_QUERY_WINDOWS:
         chosen = np.linspace(0, number - 1, MAX_QUERY_WINDOWS).round().astype(int).tolist()
@@ -333,14 +333,14 @@ def _windows(ids: list[int], size: int) -> list[list[int]]:
 
 
 def _mean(windows: list[list[int]], vectors: Vectors) -> Vectors:
-    """The vector of a question, from those of its windows by their lengths and places."""
+    """The vector of a query, from those of its windows by their lengths and positions."""
     weights = [len(window) / place**2 for place, window in enumerate(windows, start=1)]
     mean: npt.NDArray[np.float64] = np.average(vectors, axis=0, weights=weights)
     return mean.astype(np.float32)
 
 
 def _markers(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """The ids that the model wants before and after a text."""
+    """The ids of the model's markers before and after a text."""
     encoding = tokenizer.encode("a")
     own = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]
     first, last = (own[0], own[-1] + 1) if own else (len(encoding.ids), len(encoding.ids))
@@ -354,7 +354,7 @@ def open_session(path: Path) -> Any:
 
     Raises:
         EmbeddingError: the file is no graph that the runtime takes.
-        CrosscorpusError: the device is not there.
+        CrosscorpusError: the device is not available.
     """
     import onnxruntime
 
@@ -367,12 +367,12 @@ def open_session(path: Path) -> Any:
         )
     if device() == "cuda":
         with redirect_stdout(sys.stderr):
-            onnxruntime.preload_dlls()  # what the extra brought; the loader does not look there
+            onnxruntime.preload_dlls()  # the extra's libraries, which the loader does not search
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = cores()
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Threads that spin between operators take the cores that the database needs.
+    # Threads that spin between operators occupy the cores that the database needs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         session = onnxruntime.InferenceSession(str(path), options, providers=[provider])

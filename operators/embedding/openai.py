@@ -1,7 +1,7 @@
 """Any endpoint with the OpenAI embeddings protocol: your own server, or a provider.
 
-Texts leave the machine only to the address that the name gives: ``openai:MODEL@URL``. The key comes
-from ``OPENAI_API_KEY`` and goes into the request's header only.
+Texts are sent only to the address in the name: ``openai:MODEL@URL``. The key comes from
+``OPENAI_API_KEY`` and is sent only in the request's header.
 """
 
 import datetime
@@ -34,7 +34,7 @@ BATCH = 64
 """Texts a request."""
 
 FIRST_WAIT_S = 0.5
-"""Seconds before the first repetition; doubled each time."""
+"""Seconds before the first retry; doubled each time."""
 
 _TIMEOUT_S = 60.0
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
@@ -72,7 +72,7 @@ class OpenAIEmbedder:
     _cache: QueryCache = field(default_factory=QueryCache)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Estimate each text's tokens; the estimate is rather too high."""
+        """Estimate each text's tokens; the estimate tends to be too high."""
         return [_tokens(text) for text in readable(texts)]
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -81,7 +81,7 @@ class OpenAIEmbedder:
         Raises:
             TextTooLong: a text is over ``max_tokens`` by :meth:`count_tokens`; many endpoints
                 would cut it silently.
-            EmbeddingError: the endpoint refuses, answers wrongly, or fails to answer repeatedly.
+            EmbeddingError: the endpoint refuses, replies incorrectly, or all retries fail.
         """
         for row, count in enumerate(self.count_tokens(texts)):
             if count > self.max_tokens:
@@ -92,9 +92,9 @@ class OpenAIEmbedder:
         return self._embed(texts, self.endpoint.document_prefix)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Embed n questions into (n, dimensions), the last ones from memory.
+        """Embed n queries into (n, dimensions), recent ones from the cache.
 
-        A question over ``max_tokens`` is split at white space into windows; at most 16 of them,
+        A query over ``max_tokens`` is split at white space into windows; at most 16 of them,
         evenly spread, are embedded. The vector is their mean, scaled to length 1 again.
         """
         return self._cache.vectors(texts, self._embed_questions, self.dimensions)
@@ -122,15 +122,15 @@ class OpenAIEmbedder:
 
 
 def load_openai(name: str) -> OpenAIEmbedder:
-    """A model behind an endpoint; a probe text finds its dimensions. The key is the environment's.
+    """A model behind an endpoint; a probe text gives its dimensions, the environment its key.
 
     Args:
-        name: ``MODEL@URL``, the URL up to and without ``/embeddings``. After a ``#`` may stand
+        name: ``MODEL@URL``, the URL up to and without ``/embeddings``. After a ``#`` it may have
             ``max_tokens``, ``query_prefix`` and ``document_prefix`` as in a query string:
             ``intfloat/e5-base@http://localhost:8080/v1#query_prefix=query:%20&max_tokens=512``.
 
     Raises:
-        EmbeddingError: the name is wrong, or the endpoint does not answer properly.
+        EmbeddingError: the name is wrong, or the endpoint's reply is invalid.
     """
     endpoint = parse_name(name)
     token = os.environ.get(KEY_VARIABLE, "").strip()
@@ -139,7 +139,7 @@ def load_openai(name: str) -> OpenAIEmbedder:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     client = httpx2.Client(headers=headers, timeout=_TIMEOUT_S)
     try:
-        # Fewer attempts: mostly, the server is not running.
+        # Fewer attempts, because the usual cause is a server that is not running.
         probe = _request(client, endpoint, [endpoint.document_prefix + "probe"], attempts=3)
     except BaseException:
         client.close()
@@ -180,7 +180,7 @@ def parse_name(name: str) -> Endpoint:
 
 
 def full_name(endpoint: Endpoint) -> str:
-    """The name of a model as a user gives it, with its options.
+    """The name of a model as a user writes it, with its options.
 
     >>> full_name(parse_name("e5@http://localhost:8080/v1/#query_prefix=query:%20&max_tokens=512"))
     'openai:e5@http://localhost:8080/v1#query_prefix=query:%20'
@@ -196,11 +196,11 @@ def _tokens(text: str) -> int:
 
 
 def _windows(text: str, max_tokens: int) -> list[str]:
-    """Windows of about ``max_tokens``, split at white space; an evenly spread choice."""
+    """Windows of about ``max_tokens``, split at white space; an evenly spread selection."""
     if _tokens(text) <= max_tokens:
         return [text]
     windows, size = [""], 0
-    # A word of its own may be longer than a window.
+    # A single word may be longer than a window.
     longest = max(1, max_tokens * _BYTES_A_TOKEN // 4)
     for word in re.findall(rf"\S{{1,{longest}}}\s?|\s", text):
         length = len(word.encode())
@@ -216,7 +216,7 @@ def _windows(text: str, max_tokens: int) -> list[str]:
 def _request(
     client: httpx2.Client, endpoint: Endpoint, texts: Sequence[str], attempts: int = _ATTEMPTS
 ) -> Vectors:
-    """The vectors of a few texts; repeats a request that may succeed later."""
+    """The vectors of a few texts; retries a request that may succeed later."""
     body = {"model": endpoint.model, "input": list(texts), "encoding_format": "float"}
     where = urlsplit(endpoint.url).netloc
     problem = ""
@@ -253,7 +253,7 @@ def _retry_after(header: str | None) -> float:
 
 
 def _refusal(response: httpx2.Response) -> str:
-    if response.status_code in {401, 403}:  # such an answer may repeat the key
+    if response.status_code in {401, 403}:  # such a reply may quote the key
         return f"HTTP {response.status_code}, the key is refused: set {KEY_VARIABLE}"
     try:
         said: Any = response.json()
@@ -269,7 +269,7 @@ def _refusal(response: httpx2.Response) -> str:
 
 
 def _vectors(response: httpx2.Response, wanted: int, where: str) -> Vectors:
-    """The vectors in the order of their ``index``; each must be there once."""
+    """The vectors in the order of their ``index``; each must occur once."""
     try:
         rows = response.json()["data"]
         by_index = {int(row["index"]): row["embedding"] for row in rows}

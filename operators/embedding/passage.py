@@ -11,5 +11,5 @@ def embedded_text(title: str | None, anchor: str | None, text: str) -> str:
 
 
 def chunk_heading(title: str | None, anchor: str | None) -> str:
-    """The title and section that stand before a chunk's text, cut at ``MAX_HEADING``."""
+    """The title and section before a chunk's text, truncated at ``MAX_HEADING``."""
     return " > ".join(part for part in (title, anchor) if part)[:MAX_HEADING]

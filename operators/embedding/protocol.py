@@ -1,8 +1,8 @@
 """The interface of an embedding model, and its name.
 
-A model turns texts into unit vectors. Two models' vectors must never meet in one index. So a model
-carries the fingerprint of its vector space: the hash of everything that decides a vector's bits
-(weights, tokenizer, pooling, prefixes, window). A collection stores it and compares it.
+A model turns texts into unit vectors. Two models' vectors must never be in one index. So a model
+has the fingerprint of its vector space: the hash of everything that determines a vector's bits
+(weights, tokenizer, pooling, prefixes, window). A collection stores and checks it.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ class ModelNotInstalled(EmbeddingError):
 
 
 class TextTooLong(EmbeddingError, ValueError):
-    """A document text does not fit the model's window; it would have been cut."""
+    """A document text does not fit the model's window; it would have been truncated."""
 
 
 class Embedder(Protocol):
@@ -44,7 +44,7 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """The name to show and to store: ``minilm``, ``static``, ``onnx:...``, ``openai:...``."""
+        """The displayed and stored name: ``minilm``, ``static``, ``onnx:...``, ``openai:...``."""
 
     @property
     def space(self) -> str:
@@ -56,20 +56,20 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """The most :meth:`count_tokens` tokens of a document (markers and prefix off)."""
+        """The maximum :meth:`count_tokens` of a document, without markers and prefix."""
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Count each text's word-pieces, without the markers a model adds and without a prefix."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Embed up to 1,024 texts to be found; raises :class:`TextTooLong` rather than cut one."""
+        """Embed up to 1,024 documents; raises :class:`TextTooLong` instead of truncating one."""
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Embed questions, of any length."""
+        """Embed queries of any length."""
 
 
 def as_given(model: str) -> str:
-    """``model`` as a user writes it; the name of a directory model does not give its place.
+    """``model`` as a user writes it; the name of a directory model lacks its path.
 
     >>> as_given("static"), as_given("onnx:bge")
     ('static', "onnx:DIR (the directory of 'bge')")
@@ -96,7 +96,7 @@ def file_sha256(path: Path) -> str:
 
 
 def readable(texts: Sequence[str]) -> list[str]:
-    """``texts`` with U+FFFD for each lone surrogate, which no tokenizer takes."""
+    """``texts`` with U+FFFD for each lone surrogate, which no tokenizer accepts."""
     if isinstance(texts, str):
         raise TypeError("a list of texts is needed, not one text")
     return [_SURROGATES.sub("\ufffd", text) for text in texts]

@@ -1,7 +1,7 @@
-"""Vectors of judged queries, kept in a file: an experiment asks the same questions many times.
+"""A cache file of judged queries' vectors, because an experiment runs the same queries many times.
 
-There is one file for each vector space and way of embedding. The model would give the same bits
-again, so that the file may be deleted at any time.
+There is one file for each vector space and way of embedding. It may be deleted at any time, because
+the model returns the same bits again.
 """
 
 import logging
@@ -20,7 +20,7 @@ from operators.embedding.protocol import Embedder, Vectors
 log = logging.getLogger(__name__)
 
 MOST_VECTORS = 50_000
-"""Vectors a file; the oldest go first."""
+"""Maximum vectors a file; the oldest are dropped first."""
 
 _RULES = 2  # raised when questions are embedded in another way
 
@@ -30,8 +30,8 @@ def with_vectors(
 ) -> pl.DataFrame:
     """``texts`` (column text) with the column ``embedding``, the vector of each.
 
-    ``directory`` has the files, and is made if need be; None: nothing is kept. The model embeds
-    only the texts that its file lacks. A file that can't be read or written is a warning.
+    ``directory`` has the files, and is created if needed; None: no cache. The model embeds only the
+    texts that its file lacks. An unreadable or unwritable file is a warning.
     """
     vectors = np.asarray(_vectors(embedder, texts["text"].to_list(), directory), np.float32)
     dtype = pl.Array(pl.Float32, vectors.shape[1])
@@ -65,7 +65,7 @@ def _read(path: Path, dimensions: int) -> dict[bytes, Vectors]:
 
 
 def _write(path: Path, kept: dict[bytes, Vectors]) -> None:
-    """Replace the file in one step, so that a reader sees the old or the new one."""
+    """Replace the file atomically, so that a reader sees the old or the new one."""
     last = list(kept.items())[-MOST_VECTORS:]
     hashes = np.frombuffer(b"".join(key for key, _ in last), np.uint8).reshape(len(last), -1)
     try:

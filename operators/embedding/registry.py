@@ -1,4 +1,4 @@
-"""Loading an embedding model by its name; models of a user's own, rerankers too."""
+"""Loads embedding models by name, also a user's own models and rerankers."""
 
 import inspect
 from pathlib import Path
@@ -13,7 +13,7 @@ _OURS = {
     "embedders": ("embedding model", _EMBEDDERS),
     "rerankers": ("reranker", ("onnx:DIR", "hf:ORG/NAME")),
 }
-"""What is in each group of packages' models, and the names that need no package."""
+"""What each plugin group contains, and the names that need no package."""
 
 
 def load_embedder(name: str) -> Embedder:
@@ -33,7 +33,7 @@ def load_embedder(name: str) -> Embedder:
 
     Raises:
         ModelNotInstalled: the files, the extra or the module are missing.
-        EmbeddingError: a model of your own lacks a part of its protocol; names it.
+        EmbeddingError: your own model lacks a part of its protocol; names it.
         UnknownName: no such model.
     """
     kind, _, rest = name.partition(":")
@@ -71,7 +71,7 @@ def load_embedder(name: str) -> Embedder:
 
 
 def own_model(group: str, name: str) -> Any:
-    """What the loader that ``name`` names returns.
+    """The result of the loader called ``name``.
 
     Args:
         group: ``embedders`` or ``rerankers``.
@@ -80,7 +80,7 @@ def own_model(group: str, name: str) -> Any:
 
     Raises:
         ModelNotInstalled: there is no such module or function, or it does not import.
-        UnknownName: nothing is called so.
+        UnknownName: no loader has this name.
     """
     kind, _, argument = name.partition(":")
     try:

@@ -35,8 +35,8 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 class StaticEmbedder(WordPieces):
     """Word vectors in memory; an :class:`operators.embedding.protocol.Embedder`.
 
-    There is no window: a text of any length is embedded whole. ``max_tokens`` is for the chunker:
-    the mean of a longer text is blurred.
+    There is no window: a text of any length is embedded completely. ``max_tokens`` is for the
+    chunker, because the mean of a longer text is less specific.
     """
 
     space: str
@@ -45,7 +45,7 @@ class StaticEmbedder(WordPieces):
     model: str = "static"
     max_tokens: int = 512
     _unknown: int | None = None
-    """The id of an unknown word-piece, where it does not count."""
+    """The id of an unknown word-piece, if it is left out."""
     _empty: Vectors | None = None
     """The vector of a text without word-pieces, where a blank has none."""
 
@@ -58,7 +58,7 @@ class StaticEmbedder(WordPieces):
         """Embed n texts into (n, dimensions); an empty text counts as one blank."""
         sums = np.empty((len(texts), self.dimensions), np.float32)
         for row, encoding in enumerate(self._encodings([text or " " for text in readable(texts)])):
-            # Each text on its own: its bits don't depend on the batch.
+            # Each text separately, so that its bits don't depend on the batch.
             ids = [each for each in encoding.ids if each != self._unknown]
             sums[row] = self._words[ids].sum(axis=0)
             if self._empty is not None and not sums[row].any():
@@ -66,7 +66,7 @@ class StaticEmbedder(WordPieces):
         return unit(sums, self.model)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Embed n questions into (n, dimensions), as documents are."""
+        """Embed n queries into (n, dimensions), in the same way as documents."""
         return self.embed_documents(texts)
 
 
@@ -113,7 +113,7 @@ def load_model2vec(folder: Path, *, model: str | None = None) -> StaticEmbedder:
 
     Raises:
         ModelNotInstalled: a file is missing.
-        EmbeddingError: a file is not what it should be.
+        EmbeddingError: a file is invalid.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file

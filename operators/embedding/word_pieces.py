@@ -11,7 +11,7 @@ AT_ONCE = 512
 
 
 class WordPieces:
-    """The part of an embedder that counts, without markers and prefix, by its ``_tokenizer``."""
+    """The part of an embedder that counts word-pieces, without markers and prefix."""
 
     _tokenizer: Any
 
@@ -26,7 +26,7 @@ class WordPieces:
 
 
 def read_tokenizer(path: Path) -> tuple[Any, int]:
-    """The tokenizer of a file, neither cutting nor padding, and the id that pads.
+    """The tokenizer of a file, without truncation and padding, and the id for padding.
 
     Raises:
         EmbeddingError: the file is no tokenizer.

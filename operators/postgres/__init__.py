@@ -1,1 +1,1 @@
-"""The only place with SQL: server, schema, search and store."""
+"""The only room with SQL: server, schema, search and store."""

@@ -1,4 +1,4 @@
-"""Connections: which server, a pool of them, and recovery when the server was killed."""
+"""Connections: the choice of the server, a connection pool, and recovery after a server crash."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OLDEST_PGVECTOR = (0, 8)
 class RevivingConnection(psycopg.Connection[TupleRow]):
     """A connection that restarts a dead embedded server.
 
-    Only a server that this process has joined is restarted. Any other address fails as usual.
+    It restarts only a server that this process has joined. Any other address fails as usual.
     """
 
     @classmethod
@@ -53,7 +53,7 @@ class RevivingConnection(psycopg.Connection[TupleRow]):
 
 
 class Pool(ConnectionPool[psycopg.Connection[TupleRow]]):
-    """Connections that threads share; a quarter are ``spare``, for searches that take several."""
+    """A pool for all threads; a quarter is ``spare``, for searches that use several connections."""
 
     def __init__(self, conninfo: str, **options: Any) -> None:
         super().__init__(conninfo, **options)
@@ -70,11 +70,11 @@ class VectorExtension(NamedTuple):
 def resolve_dsn(*, reading: bool = False) -> str:
     """Return CROSSCORPUS_DSN, or the address of the embedded server, started if necessary.
 
-    With ``reading``, CROSSCORPUS_READ_DSN comes first. The embedded server then counts this process
-    as a user until the process ends.
+    With ``reading``, CROSSCORPUS_READ_DSN comes first. This process stays registered as a user of
+    the embedded server until it ends.
 
     Raises:
-        DatabaseError: only CROSSCORPUS_READ_DSN is set, which names no place to write to.
+        DatabaseError: only CROSSCORPUS_READ_DSN is set, which does not allow writing.
         ServerError: the embedded server cannot run here.
     """
     dsn, replica = (os.environ.get(f"CROSSCORPUS_{of}", "").strip() for of in ("DSN", "READ_DSN"))
@@ -89,7 +89,7 @@ def resolve_dsn(*, reading: bool = False) -> str:
 
 
 def connect(dsn: str, *, autocommit: bool = False) -> RevivingConnection:
-    """Return one connection outside any pool, for few statements. It prepares none.
+    """Return one connection outside any pool, for few statements, which it does not prepare.
 
     Raises:
         DatabaseError: the connection failed; says why in one line.
@@ -99,10 +99,10 @@ def connect(dsn: str, *, autocommit: bool = False) -> RevivingConnection:
 
 
 def is_pooled(conn: psycopg.Connection[Any]) -> bool:
-    """Whether a pooler such as pgbouncer stands between: another process answers then.
+    """Whether a pooler such as pgbouncer is in between: then another process answers.
 
-    A pooler that gives each transaction another connection loses prepared statements, or finds
-    those of another client.
+    A pooler that gives each transaction another connection loses prepared statements, or has those
+    of another client.
     """
     row = conn.execute("SELECT pg_backend_pid()").fetchone()
     return row is None or row[0] != conn.info.backend_pid
@@ -111,9 +111,9 @@ def is_pooled(conn: psycopg.Connection[Any]) -> bool:
 def open_pool(dsn: str, *, pooler: bool = False, max_size: int = 8) -> Pool:
     """Return an open pool; the caller closes it.
 
-    The pool checks every connection before a caller gets it. When one is lost, the server has
-    probably crashed: the pool then replaces all of them. The pool makes no session setting, so a
-    transaction pooler may stand between; pooler=True also avoids prepared statements.
+    The pool checks every connection before a caller gets it. If one is lost, the server has
+    probably crashed: the pool then replaces all of them. The pool uses no session settings, so a
+    transaction pooler may be in between; pooler=True also avoids prepared statements.
 
     Raises:
         DatabaseError: the connection failed; says why in one line.
@@ -142,12 +142,12 @@ def open_pool(dsn: str, *, pooler: bool = False, max_size: int = 8) -> Pool:
 
 
 def retrying(work: Callable[[], T]) -> T:
-    """Return work(), which starts again after a transient error.
+    """Return work(), which is retried after a transient error.
 
-    work must own its whole transaction: it takes the connection, commits and gives it back.
+    work must own its whole transaction: it takes the connection, commits and returns it.
 
     Raises:
-        psycopg.Error: the last error, if it stays or is not transient.
+        psycopg.Error: the last error, if retries fail or it is not transient.
     """
     for attempt in range(1, ATTEMPTS):
         try:
@@ -165,38 +165,38 @@ def ensure_vector(conn: psycopg.Connection[Any]) -> VectorExtension:
     Needs its own transaction or autocommit: a refused CREATE EXTENSION is rolled back.
 
     Raises:
-        DatabaseError: it is missing, too old or in a schema that the role may not use; names the
-            one command that an administrator runs.
+        DatabaseError: it is missing, too old or in a schema that the role may not use; says which
+            command an administrator must run.
     """
-    found = _vector(conn)
-    if found is None:
+    vector = _vector(conn)
+    if vector is None:
         _create_vector(conn)
-        found = _vector(conn)
-    if found is None:
+        vector = _vector(conn)
+    if vector is None:
         raise explain(psycopg.errors.UndefinedObject('type "vector" does not exist'), conn.info.dsn)
-    if _is_old(found.version):
+    if _is_old(vector.version):
         raise DatabaseError(
             "old_extension",
-            f"database {conn.info.dbname} has pgvector {found.version} and 0.8 is needed: have an "
+            f"database {conn.info.dbname} has pgvector {vector.version} and 0.8 is needed: have an "
             "administrator run in it: ALTER EXTENSION vector UPDATE",
         )
-    usable = conn.execute("SELECT has_schema_privilege(%s, 'USAGE')", (found.schema,)).fetchone()
+    usable = conn.execute("SELECT has_schema_privilege(%s, 'USAGE')", (vector.schema,)).fetchone()
     if usable != (True,):
-        names = [sql.Identifier(n).as_string(conn) for n in (found.schema, conn.info.user)]
+        names = [sql.Identifier(n).as_string(conn) for n in (vector.schema, conn.info.user)]
         raise DatabaseError(
             "not_allowed",
             f"the extension vector of database {conn.info.dbname} is in a schema that user "
             f"{conn.info.user} may not use: have an administrator run in it: "
             f"GRANT USAGE ON SCHEMA {names[0]} TO {names[1]}",
         )
-    return found
+    return vector
 
 
 def nodes(conn: psycopg.Connection[Any]) -> dict[str, tuple[bool, str]]:
     """The workers of a cluster by ``HOST:PORT``: whether each can hold a collection, and why not.
 
-    A worker with an older pgvector would answer in part: it passes over settings it doesn't know.
-    The text of one that can is its versions. {} without a cluster.
+    A worker with an older pgvector would return partial results, as it ignores unknown settings.
+    The text of a usable worker has its versions. {} without a cluster.
     """
     if not has_extension(conn, "citus"):
         return {}
@@ -209,25 +209,25 @@ def nodes(conn: psycopg.Connection[Any]) -> dict[str, tuple[bool, str]]:
         " ORDER BY 1",
         (versions,),
     )
-    found = {}
+    states = {}
     for node, reached, result in rows:
         postgres, _, vector = result.partition(" ")
         if not reached:
-            found[node] = False, f"is away ({result.splitlines()[0]}): start it"
+            states[node] = False, f"is away ({result.splitlines()[0]}): start it"
         elif not result or _is_old(vector):
             has = f"pgvector {vector}, 0.8 is needed" if vector else "no pgvector"
             does = "ALTER EXTENSION vector UPDATE" if vector else ENABLE_VECTOR
-            found[node] = False, f"has {has}: have an administrator run in its database: {does}"
+            states[node] = False, f"has {has}: have an administrator run in its database: {does}"
         else:
-            found[node] = True, f"Postgres {postgres}, pgvector {vector}"
-    return found
+            states[node] = True, f"Postgres {postgres}, pgvector {vector}"
+    return states
 
 
 def check_nodes(conn: psycopg.Connection[Any], only: str | None = None) -> None:
-    """See that each worker of a cluster can hold a collection, or the one at ``only``.
+    """Check that each worker of a cluster can hold a collection, or the one at ``only``.
 
     Raises:
-        DatabaseError: one can't; says which, and what an administrator does.
+        DatabaseError: one can't; says which, and what an administrator must do.
     """
     for node, (fit, says) in nodes(conn).items():
         if not fit and only in (None, node):
@@ -235,9 +235,9 @@ def check_nodes(conn: psycopg.Connection[Any], only: str | None = None) -> None:
 
 
 def has_extension(conn: psycopg.Connection[Any], name: str) -> bool:
-    """Whether the database has an extension; with ``citus`` it is a cluster of nodes."""
-    found = conn.execute("SELECT 1 FROM pg_extension WHERE extname = %s", (name,))
-    return found.fetchone() is not None
+    """Whether the database has an extension; with ``citus`` it is a cluster."""
+    row = conn.execute("SELECT 1 FROM pg_extension WHERE extname = %s", (name,))
+    return row.fetchone() is not None
 
 
 def _is_old(version: str) -> bool:
@@ -248,7 +248,7 @@ def _create_vector(conn: psycopg.Connection[Any]) -> None:
     with explained(conn.info.dsn):
         try:
             with conn.transaction():
-                # Of two first users at once, the second waits here and then has nothing to do.
+                # Of two concurrent first users, the second waits here and then has nothing to do.
                 conn.execute("SELECT pg_advisory_xact_lock(hashtextextended('pgvector', 0))")
                 conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
         except psycopg.errors.InsufficientPrivilege:
@@ -268,7 +268,7 @@ def _vector(conn: psycopg.Connection[Any]) -> VectorExtension | None:
 
 
 def _options(dsn: str, prepare: bool) -> dict[str, Any]:
-    """Return the connection options that the address leaves open."""
+    """Return the connection options that the address does not set."""
     options: dict[str, Any] = {} if prepare else {"prepare_threshold": None}
     if "connect_timeout" not in psycopg.conninfo.conninfo_to_dict(dsn):
         options["connect_timeout"] = CONNECT_TIMEOUT_S

@@ -1,4 +1,4 @@
-"""What a database error means for the person who reads it: one line, no secrets."""
+"""Explains database errors to users: one line, no secrets."""
 
 import os
 import re
@@ -25,16 +25,16 @@ class DatabaseError(CrosscorpusError):
         self.kind = kind
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """How it is made again in another process."""
+        """How it is unpickled in another process."""
         return type(self), (self.kind, str(self))
 
 
 class Rule(NamedTuple):
-    """An error, recognised by its SQLSTATE or by the words of a message without one.
+    """An error, recognised by its SQLSTATE or, without one, by the text of its message.
 
     ``advice`` has the fields {to}, the address; {db}, the database; {user}, the role; {said}, the
-    server's own line; {variable}, what names the server. A ``permanent`` error of a connection
-    comes back at every attempt.
+    server's own line; {variable}, the setting with the address. A ``permanent`` connection error
+    recurs at every attempt.
     """
 
     kind: str
@@ -52,7 +52,7 @@ _DISK_FULL = (
 _LOG_FILE = 16 * 1024 * 1024  # bytes of a file of the write-ahead log
 RULES = (
     Rule(
-        # Nothing of it is repeated: after a bare / in a password, the rest counts as the port.
+        # The message is not quoted: after a bare / in a password, the rest is taken for the port.
         "bad_dsn",
         r"invalid (integer value|port number|\w+ value:)|bad value for connect_timeout"
         r"|Servname not supported|could not match \d+",
@@ -82,7 +82,7 @@ RULES = (
         r"password authentication failed|no password supplied|empty password"
         r"|role .* (does not exist|is not permitted to log in)|pg_hba\.conf"
         r"|database .* does not exist"
-        # Any other error of SSL is a lost connection.
+        # Any other SSL error is a lost connection.
         r"|certificate|private key|sslmode|not support SSL|SSL (connection )?(is|was) required"
         r"|SSL not in use|non-SSL|not compiled in|during SSL|ALPN| alert |handshake failure"
         r"|wrong version|protocol version|unsupported protocol|no protocols|no (shared )?cipher",
@@ -136,9 +136,9 @@ NO_SERVER = (
     "no Postgres answers at {to}: start it or correct {variable}; without {variable} "
     "{instead} ({said})"
 )
-# The kinds of all other errors, by the class of their SQLSTATE. The rest is of kind "other".
+# The kinds of all other errors, by the class of their SQLSTATE. The rest has the kind "other".
 CLASSES = {
-    "unfit_value": ("22", "54"),  # data exception, program limit: it can never be stored
+    "unfit_value": ("22", "54"),  # data exception, program limit: the value cannot be stored
     "away": ("08", "53300", "57"),  # connection lost, no connection left, shutdown
 }
 
@@ -190,18 +190,18 @@ def explained(dsn: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        found = explain(error, dsn)
-        # The parser's message repeats the part that it cannot read: perhaps the password.
-        hide = isinstance(found, DatabaseError) and found.kind == "bad_dsn"
-        raise found from (None if hide else error)
+        explanation = explain(error, dsn)
+        # The parser's message quotes the part that it cannot parse, which may be the password.
+        hide = isinstance(explanation, DatabaseError) and explanation.kind == "bad_dsn"
+        raise explanation from (None if hide else error)
 
 
 def is_transient(error: BaseException) -> bool:
-    """Say whether the same work may succeed if it starts again.
+    """Return whether a retry of the same work may succeed.
 
     True for an OperationalError with SQLSTATE 57P0x, 08xxx, 40001 or 40P01, or with none (a lost
-    connection). False if the server refused our identity, or the pool gave up. True as well if a
-    prepared statement has a type's old number (pgvector was created again): a rollback forgets it.
+    connection). False if authentication failed or the pool timed out. Also true if a prepared
+    statement has a type's old OID (pgvector was created again): a rollback deallocates it.
     """
     if isinstance(error, psycopg.errors.InternalError_):
         return "cache lookup failed for type" in str(error)
@@ -216,7 +216,7 @@ def is_transient(error: BaseException) -> bool:
 
 
 def is_node_away(error: BaseException) -> bool:
-    """Whether the server answers, and a node of its cluster that holds the tables does not."""
+    """Whether the server answers, but a node of its cluster that holds the tables does not."""
     rule = _rule_for(error)
     return rule is not None and rule.kind == "node_away"
 
@@ -224,7 +224,7 @@ def is_node_away(error: BaseException) -> bool:
 def _has_no_room(host: str) -> bool:
     """Whether ``host`` is the folder of a local server whose disk cannot take one more log file.
 
-    Such a server stops in the middle of a transaction, and is "in recovery" until there is room.
+    Such a server stops in the middle of a transaction and stays "in recovery" until there is room.
     """
     try:
         return host.startswith("/") and shutil.disk_usage(host).free < _LOG_FILE
@@ -244,7 +244,7 @@ def _matches(error: BaseException, rule: Rule) -> bool:
 
 
 def target(dsn: str) -> str:
-    """Where the server of ``dsn`` is: host and port, or the folder of its socket."""
+    """The address of the server of ``dsn``: host and port, or the folder of its socket."""
     parts = conninfo_to_dict(dsn)
     host = str(parts.get("host") or parts.get("hostaddr") or "the local socket")
     if host.startswith(("/", "@")) or host == "the local socket":
@@ -253,7 +253,7 @@ def target(dsn: str) -> str:
 
 
 def without_secrets(dsn: str) -> str:
-    """``dsn`` as it is if it holds no password or other secret, else without them.
+    """``dsn`` without its password and other secrets; unchanged if it has none.
 
     >>> without_secrets("host=db user=me"), without_secrets("postgresql://me:secret@db/app")
     ('host=db user=me', 'user=me dbname=app host=db')

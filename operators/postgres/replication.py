@@ -1,6 +1,6 @@
-"""How far a replica is behind its primary: no answer may lack silently what was ingested since.
+"""The lag of a replica behind its primary: answers must say that recent ingestions may be missing.
 
-Questions go to the server that ``CROSSCORPUS_READ_DSN`` names, and it may be a hot standby.
+Queries go to the server at ``CROSSCORPUS_READ_DSN``, which may be a hot standby.
 """
 
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ from operators.frames import NOTES
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import Home, Store
 
-LATE_S = 60.0  # behind the primary: from then on a reader is told
+LATE_S = 60.0  # lag behind the primary from which answers have a note
 
 # A replica that has replayed all that it received is not late, however long its primary is idle.
-# Without a receiver nobody knows what it lacks: perhaps all since the last commit or checkpoint.
+# Without a receiver the lag is unknown: assume it began at the last commit or checkpoint.
 BEHIND = """
     SELECT CASE
         WHEN NOT pg_is_in_recovery() THEN 0
@@ -27,7 +27,7 @@ BEHIND = """
 
 
 def lateness(store: Store) -> str | None:
-    """What a reader must know of a store on a replica that is ``LATE_S`` behind, else None."""
+    """The warning about a store on a replica that is ``LATE_S`` behind, else None."""
     try:
         row = store.row(BEHIND) if store.replica else None
     except DatabaseError as error:
@@ -43,7 +43,7 @@ def lateness(store: Store) -> str | None:
 
 
 def notes(homes: Mapping[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
-    """``NOTES``: one line a query if the server of all ``homes`` is a replica that is late."""
+    """``NOTES``: one line a query if the server of all ``homes`` is a late replica."""
     said = lateness(next(iter(homes.values())).store)
     rows = [(query_id, said) for query_id in queries["query_id"] if said]
     return pl.DataFrame(rows, schema=NOTES, orient="row")

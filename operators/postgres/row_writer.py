@@ -1,7 +1,7 @@
-"""Rows written many at once: by binary COPY, or by one INSERT that may meet rows of the same key.
+"""Writes many rows at once: by binary COPY, or by one INSERT with a conflict clause.
 
-psycopg writes the rows, the package pgvector the bytes of a vector. Those travel under the type
-``bytea``, so that no type must be registered with a connection, whatever schema pgvector is in.
+psycopg encodes the rows, the package pgvector the bytes of a vector. These are sent as ``bytea``,
+so that no type must be registered with a connection, whatever schema pgvector is in.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ from psycopg.rows import TupleRow
 from operators.postgres.store import Connection
 
 LARGEST_HALF = 65_504.0
-"""The largest number of half precision. Vectors are stored in it."""
+"""The largest half-precision number. Vectors are stored in half precision."""
 
 
 def vector_bytes(vectors: Iterable[Any], there: Iterable[bool]) -> list[bytes | None]:
-    """For each row that has a vector ``there`` the bytes of the next of ``vectors``, else None."""
+    """For each row with a vector (``there``) the bytes of the next of ``vectors``, else None."""
     left = iter(vectors)
     return [HalfVector(next(left)).to_binary() if one else None for one in there]
 
@@ -27,9 +27,9 @@ def vector_bytes(vectors: Iterable[Any], there: Iterable[bool]) -> list[bytes | 
 def copy_rows(
     conn: Connection, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Copy ``rows`` into ``columns`` of ``table``; their integers are Python's, not NumPy's.
+    """Copy ``rows`` into ``columns`` of ``table``; integers must be Python's, not NumPy's.
 
-    ``columns`` gives each its type as Postgres names it, ``bytea`` for a vector's bytes.
+    ``columns`` maps each to its Postgres type, ``bytea`` for a vector's bytes.
     """
     statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(
         sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
@@ -49,7 +49,7 @@ def insert_rows(
 ) -> psycopg.Cursor[TupleRow]:
     """Insert ``rows``, as :func:`copy_rows` takes them, in one statement; return its cursor.
 
-    ``then`` is the end of the statement, in SQL: what becomes of a row whose key is there already.
+    ``then`` is the end of the statement, in SQL: the clause for rows whose key exists already.
     """
     values: list[Any] = [list(each) for each in zip(*rows, strict=True)] or [[] for _ in columns]
     for at, kind in enumerate(columns.values()):

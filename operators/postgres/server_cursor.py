@@ -1,4 +1,4 @@
-"""Rows read piece by piece, so that memory does not grow with their number."""
+"""Reads rows in batches, so that memory does not grow with their number."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -15,9 +15,9 @@ T = TypeVar("T")
 def over_rows(
     store: Store, statement: str, values: Sequence[Any], work: Callable[[Iterator[TupleRow]], T]
 ) -> T:
-    """``work`` over the rows of ``statement``; ``ROWS_AT_ONCE`` of them are in memory.
+    """Run ``work`` on the rows of ``statement``; ``ROWS_AT_ONCE`` of them are in memory.
 
-    After a lost connection ``work`` starts again at the first row: it may begin several times.
+    After a lost connection ``work`` is retried from the first row.
 
     Raises:
         DatabaseError: the server's error, in one line.

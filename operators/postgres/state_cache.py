@@ -1,4 +1,4 @@
-"""Answers that were looked up in a collection and hold until it changes."""
+"""A cache of lookups in a collection, valid until the collection changes."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
@@ -7,9 +7,9 @@ T = TypeVar("T")
 
 
 class VersionedCache(Generic[T]):
-    """Answers by key, each with the state of its collection.
+    """Values by key, each with the state of its collection.
 
-    Threads may share it: two that miss the same answer both look it up.
+    It is thread-safe: two threads that miss the same value both look it up.
 
     >>> kept = VersionedCache[str]()
     >>> kept.get("a", 1, lambda: "old", most=2), kept.get("a", 1, lambda: "new", most=2)
@@ -24,10 +24,10 @@ class VersionedCache(Generic[T]):
     def get(
         self, key: Hashable, state: Hashable | None, look_up: Callable[[], T], *, most: int
     ) -> T:
-        """The answer for ``key``, looked up if none of this ``state`` is kept.
+        """The value for ``key``, looked up if none of this ``state`` is cached.
 
-        ``state`` is a stamp, None while it changes: nothing is kept then. The ``most`` (1 or more)
-        latest answers are kept.
+        ``state`` is a stamp, None while it changes: then nothing is cached. The cache keeps the
+        ``most`` (1 or more) latest values.
         """
         held = self._answers.get(key)
         if held is not None and held[0] == state:
@@ -40,5 +40,5 @@ class VersionedCache(Generic[T]):
         return answer
 
     def __len__(self) -> int:
-        """How many answers are kept."""
+        """The number of cached values."""
         return len(self._answers)

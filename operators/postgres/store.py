@@ -52,18 +52,18 @@ LONGEST_NAME = 63
 LONGEST_INLINE_DIMENSIONS = 2048
 INFO_SECONDS = 1.0
 MOST_CALLERS = 64
-"""Sets of classes of which a store remembers what they see."""
+"""Maximum number of class sets whose views a store caches."""
 COUNTED = 10_000
-"""A corpus's chunks without a vector are counted up to this number: many take long to count."""
+"""A corpus's chunks without a vector are counted up to this number, because counting is slow."""
 
 WAITS = "c.embedding IS NULL AND c.embedding_error IS NULL"
-"""The clause for chunks ``c`` that wait for their vector."""
+"""The clause for chunks ``c`` that are not embedded yet."""
 
 _COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
 
 
 class ModelMismatch(CrosscorpusError):
-    """A collection holds vectors of one model and was given another."""
+    """A collection holds vectors of another model than the given one."""
 
 
 class MissingExtension(CrosscorpusError):
@@ -71,18 +71,18 @@ class MissingExtension(CrosscorpusError):
 
 
 def _stoppable(conn: Connection) -> AbstractContextManager[None]:
-    """A block whose statements end when nobody waits for the run any more."""
+    """A context whose statements are cancelled when the run is cancelled."""
     switch = waiting.get()
     return switch.stopping_by(conn.cancel_safe) if switch else nullcontext()
 
 
 @dataclass(frozen=True)
 class CollectionInfo:
-    """What a collection holds; before a model was set, the first three are None.
+    """The contents of a collection; before a model was set, the first three are None.
 
-    ``unembedded`` counts the chunks that wait for a vector, by corpus, each up to ``COUNTED`` + 1.
+    ``unembedded`` counts the chunks without a vector, by corpus, each up to ``COUNTED`` + 1.
     ``superseded`` has the corpora whose topics have versions. ``versions_at`` is a stamp of the
-    present state of all versions, None while it changes; ``states`` are those of each corpus.
+    current state of all versions, None while it changes; ``states`` are those of each corpus.
     """
 
     model: str | None
@@ -94,8 +94,8 @@ class CollectionInfo:
     superseded: dict[str, SupersededCounts] = field(default_factory=dict)
     versions_at: tuple[TupleRow, ...] | None = None
     states: dict[str, str] = field(default_factory=dict)
-    unfinished: Set[str] = frozenset()  # corpora of an ingestion that has not ended
-    # by corpus, what may be gone from its source and still answers
+    unfinished: Set[str] = frozenset()  # corpora of an unfinished ingestion
+    # by corpus, documents that may be gone from their source but are still searchable
     undeleted: dict[str, list[Undeleted]] = field(default_factory=dict)
 
     @property
@@ -107,11 +107,11 @@ class CollectionInfo:
 
 @dataclass
 class StoreCache:
-    """The last known content of a collection, shared by the views of one store.
+    """The cached content of a collection, shared by the views of one store.
 
-    ``info`` goes with the time of its reading and the ``state`` of its store, ``superseded`` with
-    the state of all versions. The chunks that are ``pinned`` or that versions leave ``visible`` go
-    by corpus and versions.
+    ``info`` is stored with the time of its reading and the ``state`` of its store, ``superseded``
+    with the state of all versions. The chunks that are ``pinned``, or ``visible`` under versions,
+    are cached by corpus and versions.
     """
 
     info: tuple[float, str | None, CollectionInfo] | None = None
@@ -131,19 +131,19 @@ class Store(AbstractContextManager["Store"]):
     collection: str
     schema: str
     search_path: str
-    space: str | None = None  # the vector space of its user; None: the store takes any
-    clustered: bool = False  # a node of a Citus cluster holds the tables
-    replica: bool = False  # the server follows a primary, and can be behind it
+    space: str | None = None  # the vector space of its user; None: any
+    clustered: bool = False  # the tables are in a Citus cluster
+    replica: bool = False  # the server replicates a primary, and can lag behind it
     border: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see ``limited``
     access: tuple[int, ...] | None = None  # the classes that its caller sees; None: all
-    state: str | None = None  # of all counts and versions when its caller asked
+    state: str | None = None  # of all counts and versions at the caller's query
     cache: StoreCache = field(default_factory=StoreCache, repr=False)
 
     def limited(self, border: Mapping[str, Mapping[str, Any]]) -> Store:
         """A view of this store for a caller who may see only a part of some corpora.
 
-        What shows the ledger or finds a document by its name obeys it: nothing outside is given,
-        counted or named. A search has the filters of its queries.
+        Every function that shows the ledger or looks up a document by name applies it: nothing
+        outside is returned, counted or named. A search uses the filters of its queries instead.
 
         Args:
             border: a corpus's name -> its filters, as
@@ -152,11 +152,11 @@ class Store(AbstractContextManager["Store"]):
         return replace(self, border=border)
 
     def seen_by(self, access: Sequence[int], state: str | None = None) -> Store:
-        """A view of this store for a caller who may see the documents of these classes alone.
+        """A view of this store for a caller who may see only the documents of these classes.
 
-        Every statement reads views in the place of the tables
-        (:mod:`operators.postgres.schema.caller_views`), and none of them can be written to. What
-        was known of the collection in another ``state`` is read again.
+        Every statement reads views instead of the tables
+        (:mod:`operators.postgres.schema.caller_views`), and none can write to them. Cached content
+        of another ``state`` is read again.
         """
         classes = tuple(sorted(access))
         kept = self.cache.callers
@@ -172,7 +172,7 @@ class Store(AbstractContextManager["Store"]):
         """A view of this store for vectors of ``space``.
 
         A search or a write through it raises ``ModelMismatch`` as soon as the collection holds
-        vectors of another space, also if that changes while the view is open.
+        vectors of another space, even if that changes while the view is open.
         """
         return replace(self, space=space)
 
@@ -180,25 +180,25 @@ class Store(AbstractContextManager["Store"]):
     def transaction(
         self, settings: Settings | None = None, *, wait_s: float | None = None
     ) -> Iterator[Connection]:
-        """One transaction with ``settings`` (server parameters) that end with it.
+        """One transaction with ``settings`` (server parameters) for its duration.
 
         ``wait_s`` limits the wait for a free connection. If ``settings`` is a function, it is
         called after that wait.
         """
         with self.pool.connection(timeout=wait_s) as conn, _stoppable(conn), conn.transaction():
             given = settings() if callable(settings) else settings or {}
-            # West of UTC the first moments of the calendar are in a year that Python lacks.
+            # In time zones west of UTC the earliest timestamps are before Python's first year.
             values = {"search_path": self.search_path, "TimeZone": "UTC", **given}
             if self.access is not None:
                 given = {**given, SETTING: "{" + ",".join(map(str, self.access)) + "}"}
                 values |= given
             if self.clustered:
-                # One connection a node: a search need not open more, which takes longer than it
-                # does, and a statement may write after one that read every shard.
+                # One connection a node: opening more takes longer than a search, and a statement
+                # may then write after one that read every shard.
                 values["citus.multi_shard_modify_mode"] = "sequential"
             calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
             conn.execute(f"SELECT {calls}", [part for pair in values.items() for part in pair])
-            if self.clustered and given:  # what a worker runs obeys only what is set in this way
+            if self.clustered and given:  # workers apply only settings made in this way
                 local = {"citus.propagate_set_commands": "local", **given}
                 each = [(name, sql.Literal(value).as_string(conn)) for name, value in local.items()]
                 conn.execute("; ".join(f"SET LOCAL {name} = {value}" for name, value in each))
@@ -210,9 +210,9 @@ class Store(AbstractContextManager["Store"]):
         settings: Settings | None = None,
         wait: Callable[[], float | None] = lambda: None,
     ) -> T:
-        """``work`` in one transaction, which starts again after a lost connection.
+        """Run ``work`` in one transaction, which is retried after a lost connection.
 
-        ``wait`` gives the ``wait_s`` of each start.
+        ``wait`` returns the ``wait_s`` of each attempt.
 
         Raises:
             DatabaseError: the server's error, in one line.
@@ -234,7 +234,7 @@ class Store(AbstractContextManager["Store"]):
         return self.run(lambda conn: conn.execute(statement, values).fetchone())
 
     def execute(self, statement: str, values: Params | None = None) -> None:
-        """Run one statement that gives no rows, as :meth:`run` does."""
+        """Run one statement that returns no rows, as :meth:`run` does."""
         self.run(lambda conn: conn.execute(statement, values))
 
     def forget_info(self) -> None:
@@ -251,18 +251,18 @@ class Store(AbstractContextManager["Store"]):
 
 
 class Home(NamedTuple):
-    """Where a corpus of a configuration is: the collection, and the corpus's name in it."""
+    """The home of a corpus of a configuration: the collection, and the corpus's name in it."""
 
     store: Store
     corpus: str
 
 
 def by_store(homes: Mapping[str, Home]) -> list[tuple[Store, dict[str, str]]]:
-    """Each collection once, with the corpora that it holds: its name for each to the caller's."""
-    found: dict[str, tuple[Store, dict[str, str]]] = {}
+    """Each collection once, with its corpora: its name for each mapped to the caller's."""
+    stores: dict[str, tuple[Store, dict[str, str]]] = {}
     for name, home in homes.items():
-        found.setdefault(home.store.collection, (home.store, {}))[1][home.corpus] = name
-    return list(found.values())
+        stores.setdefault(home.store.collection, (home.store, {}))[1][home.corpus] = name
+    return list(stores.values())
 
 
 def open_store(
@@ -276,14 +276,14 @@ def open_store(
 ) -> Store:
     """Open ``collection`` on the server that ``dsn`` names (default: the user's own).
 
-    ``create`` makes the collection if there is none; ``max_size`` is the largest number of
-    connections. A pooler such as pgbouncer may stand between. ``schema`` is another one than the
-    collection's own, while it is made. If the node of a cluster that holds the collection is away,
-    the store opens, and what reads it fails until the node is back. ``shards`` spreads a new
-    collection over the nodes of a cluster: each has a part of the chunks, all have the rest.
+    ``create`` creates the collection if it is missing; ``max_size`` is the largest number of
+    connections. A pooler such as pgbouncer may be in between. ``schema`` replaces the collection's
+    own while an import fills it. If the node of a cluster that holds the collection is down, the
+    store opens, and reading it fails until the node is back. ``shards`` spreads a new collection
+    over the nodes of a cluster: each has a part of the chunks, all have the rest.
 
     Raises:
-        UnknownName: there is no such collection; names the nearest one.
+        UnknownName: there is no such collection; suggests the nearest one.
         CrosscorpusError: the name is invalid, pgvector is missing, the collection has lost its
             vectors, or the server does not answer.
     """
@@ -323,14 +323,14 @@ def open_store(
 
 
 def collections(dsn: str | None = None) -> list[str]:
-    """Name the collections on a server, sorted."""
+    """The names of the collections on a server, sorted."""
     dsn = dsn or resolve_dsn()
     with connect(dsn) as conn, explained(dsn):
         return _collections(conn)
 
 
 def drop_collection(dsn: str | None, name: str) -> None:
-    """Delete the collection ``name`` with its whole content.
+    """Delete the collection ``name`` with all its content.
 
     Raises:
         UnknownName: there is no such collection.
@@ -361,7 +361,7 @@ def schema_of(collection: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """``name`` if it is short enough for the server, else its beginning and a hash of it all.
+    """``name`` if it is short enough for the server, else its beginning and a hash of all of it.
 
     >>> identifier("chunks_code")
     'chunks_code'
@@ -401,7 +401,7 @@ def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
 
 
 def collection_info(store: Store) -> CollectionInfo:
-    """What the collection holds; a store reads it at most once a second, or in another state."""
+    """The contents of the collection; read at most once a second, or if the state differs."""
     cached = store.cache.info
     now = time.monotonic()
     if cached and now - cached[0] < INFO_SECONDS and cached[1] == store.state:
@@ -426,7 +426,7 @@ def check_space(store: Store, conn: Connection, *, hold: bool = False) -> None:
 def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -> ModelMismatch:
     """The error for a collection that gets another model; each is a name, space and dimensions.
 
-    The names may be equal: the name of a model directory does not show its settings.
+    The names may be equal, because the name of a model directory does not include its settings.
     """
     way = f"set embedding: {as_given(str(held[0]))} (when ingesting --model)"
     if held[0] == given[0]:
@@ -434,7 +434,7 @@ def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -
             "weights, pooling, prefixes or window differ: bring it over"
             f" (crosscorpus models migrate {as_given(str(given[0]))} -C {collection})"
         )
-        from operators.embedding.minilm import minilm_directory  # loads what few commands need
+        from operators.embedding.minilm import minilm_directory  # few commands need it
 
         if given[0] == "minilm" and minilm_directory(model="minilm-fp32").is_dir():
             way += ", and meanwhile ask with embedding: minilm-fp32"
@@ -463,39 +463,39 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
             name, sql.Literal(int(dimensions))
         )
     )
-    conn.execute(  # the queue of chunks that wait for their vector, as in migration 0072
+    conn.execute(  # the queue of chunks without a vector, as in migration 0072
         sql.SQL(
             "CREATE INDEX ON chunks (ordinal, created_at DESC NULLS LAST, chunk_id)"
             " WHERE {} IS NULL"
         ).format(name)
     )
-    # an exact scan reads it faster inside the row; Citus can't say so of its tables
+    # an exact scan reads it faster inside the row; Citus does not support the statement
     if dimensions <= LONGEST_INLINE_DIMENSIONS and not has_extension(conn, "citus"):
         conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
 
 
 def _read_info(conn: Connection, held: StoreCache) -> CollectionInfo:
-    # every change of a corpus's chunks writes its row of counts
+    # every change of a corpus's chunks updates its row of counts
     states: dict[str, str] = dict(conn.execute("SELECT corpus, xmin::text FROM corpora").fetchall())
     head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
     repos: dict[str, dict[str, int]] = {}
     counted = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0")
     for corpus, repo, chunks in sorted(counted):
         repos.setdefault(corpus, {})[repo] = chunks
-    # counted again only after the versions of a corpus were found: many rows take long to count
-    found = conn.execute("SELECT corpus, found_at FROM versioned_corpora ORDER BY 1").fetchall()
+    # counted again only after the versions of a corpus were detected: counting is slow
+    detected = conn.execute("SELECT corpus, found_at FROM versioned_corpora ORDER BY 1").fetchall()
     known, superseded = held.superseded or (None, {})
-    settled = {row[0] for row in found} if known == found else set()
+    settled = {row[0] for row in detected} if known == detected else set()
     superseded = {c: n for c, n in superseded.items() if c in settled}
     superseded |= count_superseded(conn, sorted(repos.keys() - settled))
-    held.superseded = (found, superseded)
+    held.superseded = (detected, superseded)
     corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
-    at = tuple(found) if superseded.keys() <= {row[0] for row in found} else None
+    at = tuple(detected) if superseded.keys() <= {row[0] for row in detected} else None
     model, space, dimensions = head or (None, None, None)
     unembedded: dict[str, int] = {}
     if dimensions is not None:
         some = f"SELECT 1 FROM chunks c WHERE corpus = %s AND {WAITS} LIMIT {COUNTED + 1}"
-        for corpus in corpora:  # each for itself: one that has many hides none of another's
+        for corpus in corpora:  # each with its own limit
             row = conn.execute(f"SELECT count(*) FROM ({some}) AS w", (corpus,)).fetchone()
             if row is not None and row[0]:
                 unembedded[corpus] = row[0]

@@ -1,6 +1,6 @@
-"""How many chunks of a corpus a newer version replaces: searches are planned by it.
+"""How many chunks of a corpus newer versions replace, for the planning of searches.
 
-The counts are by day. So the number at a past moment is known without a look at the chunks.
+The counts are by day, so that the number at a past time is known without reading the chunks.
 """
 
 from bisect import bisect_right
@@ -15,13 +15,13 @@ import psycopg
 
 @dataclass(frozen=True, eq=False)
 class SupersededCounts:
-    """The chunks of a corpus that a newer version replaces."""
+    """The number of chunks of a corpus that newer versions replace."""
 
     days: tuple[datetime, ...] = ()  # ends of the days on which newer versions appeared, ascending
     counts: tuple[int, ...] = ()  # how many chunks were replaced by the end of each day
 
     def by(self, moment: datetime | None) -> int:
-        """At least how many there were at ``moment``; None: how many there are."""
+        """A lower bound of the number at ``moment``; None: the current number."""
         days = len(self.days) if moment is None else bisect_right(self.days, moment)
         return self.counts[days - 1] if days else 0
 
@@ -31,7 +31,7 @@ def count_superseded(
 ) -> dict[str, SupersededCounts]:
     """The superseded chunks of each of ``corpora`` whose topics or changelogs have versions.
 
-    A chunk with an unknown moment counts as superseded from the beginning.
+    A chunk with an unknown time counts as superseded from the beginning.
     """
     if not corpora:
         return {}

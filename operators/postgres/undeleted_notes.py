@@ -24,7 +24,7 @@ def unnamed(name: str) -> list[str]:
 
 
 def notes(said: Mapping[str, Iterable[str]], queries: pl.DataFrame) -> pl.DataFrame:
-    """``NOTES``: for each query the sentences of the corpora that it asks."""
+    """``NOTES``: for each query the sentences of the corpora that it searches."""
     rows = [
         (query_id, sentence)
         for query_id, asked in queries["query_id", "corpora"].iter_rows()
@@ -42,7 +42,7 @@ def _sentence(one: Undeleted, collection: str, corpus: str) -> str:
         return f"{of} are gone from their source and still answer; to delete them, {how}"
     if one.why == "unread":
         return f"{of} may be gone: their source was read in part; to read it again, {_command(one)}"
-    # without a repository each is named: the corpus may hold what other sources brought in
+    # without a repository each document is named: the corpus may hold other sources' documents
     which = ("--repo", one.repo) if one.repo else ("--document", "ID")
     how = _shown("drop", "-C", collection, "--corpus", corpus, *which)
     return f"{of} may be gone: their source was empty; if they are, delete them: {how}"

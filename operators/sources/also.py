@@ -1,7 +1,7 @@
-"""The endings that a source reads besides the known ones, as somebody chose them.
+"""The additional endings that a user chose for a source, besides the known ones.
 
-An ending has a kind: a language or a format. It is the given one, else the one that the file's name
-tells, else the ending's own name.
+An ending has a kind: a language or a format. It is the given one, else the one of the file's name,
+else the ending's own name.
 """
 
 import re
@@ -19,13 +19,13 @@ from operators.sources.formats.languages import (
 from operators.sources.jsonl import SourceError
 
 Also = Mapping[str, str]
-"""Endings without their dots, and their kinds; empty: the name of a file tells it."""
+"""Endings without their dots, and their kinds; empty: it follows from the file's name."""
 
 _FORM = re.compile(r"\.?(?P<ending>[\w+#~-]{1,30})(?:=(?P<kind>[\w+#-]+))?")
 
 
 def also_read(chosen: Sequence[str]) -> Also:
-    """The endings of ``chosen``, each ``.ENDING`` or ``.ENDING=KIND``; of two the last counts.
+    """The endings of ``chosen``, each ``.ENDING`` or ``.ENDING=KIND``; the last of two wins.
 
     Raises:
         SourceError: one is no ending, or names files that hold no text.
@@ -54,7 +54,7 @@ def also_read(chosen: Sequence[str]) -> Also:
 
 
 def kind_of(path: str, also: Also) -> str | None:
-    """The language or format of the file at ``path``; None: nobody knows or chose one."""
+    """The language or format of the file at ``path``; None: neither known nor chosen."""
     chosen = also.get(ending(path).lower().removeprefix("."))
     return chosen or prose_format(path) or code_language(path)
 

@@ -1,8 +1,8 @@
-"""Documents in Parquet and Arrow files: a row is what a line of JSON is, a null a missing key.
+"""Documents in Parquet and Arrow files: a row is read like a line of JSON, a null as a missing key.
 
-A file is read some rows at a time, whatever the size of its row groups. A text that many rows share
-stays one text in memory. What a row takes is known before it is unfolded: a row that is too long
-costs itself, and a file that unfolds to far more than its size is refused.
+A file is read in batches of rows, whatever the size of its row groups. A text that many rows share
+is in memory once. The size of a row is known before it is decompressed: a row that is too long is
+skipped, and a file that decompresses to far more than its size is refused.
 """
 
 import json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROWS = 256
-"""Rows in memory, at most."""
+"""Maximum number of rows in memory."""
 
 _MAGIC = (b"PAR1", b"ARRO")
 _STRINGS = ("doc_id", "corpus", "text", "title", "path", "url", "repo", "project", "version")
@@ -34,15 +34,15 @@ def is_arrow(path: Path) -> bool:
 
 
 def arrow_rows(path: Path, on_read: Callable[[float], None]) -> Iterator[tuple[str, Any]]:
-    """Each row's place, and its keys and values as JSON has them, or its issue.
+    """Each row's place, and its keys and values in JSON's types, or its issue.
 
     Args:
         path: a file that :func:`is_arrow`.
-        on_read: called with the share of the file that is read.
+        on_read: called with the fraction of the file that is read.
 
     Raises:
-        CrosscorpusError: the file is damaged, unfolds to far more than its size, or a column is
-            missing, doubled or of another type.
+        CrosscorpusError: the file is damaged, decompresses to far more than its size, or a column
+            is missing, duplicated or of another type.
     """
     import pyarrow as pa
 
@@ -60,7 +60,7 @@ def arrow_rows(path: Path, on_read: Callable[[float], None]) -> Iterator[tuple[s
 
 
 def _check_unfolded(path: Path) -> None:
-    """Raise ValueError if all rows have far more bytes than the file: before one is taken."""
+    """Raise ValueError if all rows have far more bytes than the file, before any is read."""
     from operators.arrays.unfolded import most_unfolded
 
     unfolded, most = 0, most_unfolded(path.stat().st_size)
@@ -83,7 +83,7 @@ def _sizes(batch: "pa.RecordBatch") -> "NDArray[np.int64]":
 
 
 def _batches(path: Path) -> Iterator[tuple["pa.RecordBatch", "NDArray[np.int64]", float]]:
-    """Some rows after others, the bytes of each, and the share of the file that is read."""
+    """Batches of rows, the bytes of each row, and the fraction of the file that is read."""
     return _parquet_batches(path) if _first(path) == b"PAR1" else _arrow_batches(path)
 
 
@@ -117,7 +117,7 @@ def _arrow_batches(path: Path) -> Iterator[tuple["pa.RecordBatch", "NDArray[np.i
     from operators.arrays.unfolded import LARGE_COLUMN, MOST_UNFOLDED
 
     with pa.memory_map(str(path)) as mapped:
-        with pa.ipc.open_file(mapped) as file:  # what it lists at its end is what the stream has
+        with pa.ipc.open_file(mapped) as file:  # its footer must match the stream
             _check(file.schema, path)
             count = file.num_record_batches
         mapped.seek(len(MAGIC))
@@ -179,6 +179,6 @@ def _fields(columns: dict[str, Any], row: int, size: int, where: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """``value`` in JSON's types: a number of another kind or a moment as text, bytes as null."""
+    """``value`` in JSON's types: other numbers and times as text, bytes as null."""
     unknown = lambda one: None if isinstance(one, bytes) else str(one)  # noqa: E731
     return json.loads(json.dumps(value, default=unknown))

@@ -1,11 +1,11 @@
-"""What files beside a file declare for it: ``.gitattributes`` and ``.editorconfig``.
+"""The declarations about a file in ``.gitattributes`` and ``.editorconfig``.
 
-An encoding, and whether a program wrote the file (``linguist-generated``).
+They declare an encoding, and whether the file is generated (``linguist-generated``).
 
-They count from the file's folder up to the top of its source. A folder is read once a scan. A
-stranger may have written these files, so that only the matcher of
-:mod:`operators.sources.ignore_patterns` sees their patterns. One that names a folder also holds for
-all files in it.
+They apply from the file's folder up to the top of its source. A folder is read once a scan. These
+files are untrusted, so their patterns are matched only by
+:mod:`operators.sources.ignore_patterns`. A pattern that matches a folder also applies to all files
+in it.
 """
 
 import codecs
@@ -21,11 +21,11 @@ from operators.sources.files import Skipped, read_file
 from operators.sources.ignore_patterns import ignore_patterns
 
 Declared = Callable[[bytes], str | None]
-"""Gives the encoding that is declared for the file at a path within the source."""
+"""Returns the declared encoding of the file at a path within the source."""
 
-_DEEPEST = 100  # folders above a file; to look into each costs their number squared
+_DEEPEST = 100  # folders above a file; reading them takes quadratic time
 _LARGEST = 100_000  # bytes of such a file
-_MOST_ALTERNATIVES = 100  # that the braces of one pattern stand for
+_MOST_ALTERNATIVES = 100  # of the braces of one pattern
 _ENCODING = re.compile(rb"(?<!\S)[-!]?working-tree-encoding(?:=(?P<value>\S+))?(?!\S)")
 _GENERATED = re.compile(rb"(?<!\S)(?P<off>[-!])?linguist-generated(?:=(?P<value>\S+))?(?!\S)")
 _LINE = re.compile(rb'[ \t]*(?P<pattern>"(?:[^"\\]|\\.)*"|[^\s"#]\S*)[ \t]+(?P<attributes>.*)')
@@ -38,14 +38,14 @@ _Rule = tuple[Callable[[bytes], bool], str | None]
 
 
 class _Rules(NamedTuple):
-    """What one file says: for which paths below its folder, and which value; the last counts."""
+    """The rules of one file: the paths below its folder, and their value; the last match wins."""
 
     rules: Sequence[_Rule] = ()
-    is_top: bool = False  # no file above it counts
+    is_top: bool = False  # files above it are ignored
 
 
 def declared_encodings(root: bytes) -> Declared:
-    """What the files in the folder ``root`` and below it declare; each is read once."""
+    """The encodings that files in the folder ``root`` and below declare; each is read once."""
     attributes = lru_cache(1000)(
         partial(_read, root, b".gitattributes", partial(_attributes, _ENCODING, _encoding))
     )
@@ -58,7 +58,7 @@ def declared_encodings(root: bytes) -> Declared:
 
 
 def declared_generated(root: bytes) -> Callable[[bytes], bool | None]:
-    """Whether the files in ``root`` and below it say that a program wrote a file; None: neither."""
+    """Whether files in ``root`` and below declare a file as generated; None: no declaration."""
     parse = partial(_attributes, _GENERATED, _generated)
     attributes = lru_cache(1000)(partial(_read, root, b".gitattributes", parse))
 
@@ -131,14 +131,14 @@ def _settings(data: bytes) -> _Rules:
 
 
 def _rule(patterns: Sequence[bytes], value: str | None) -> Iterator[_Rule]:
-    """The rule of ``patterns``; none if gitignore has no such pattern."""
+    """The rule of ``patterns``; none if they are no valid gitignore patterns."""
     lines = (re.sub(rb"^([!#])", rb"\\\1", pattern) for pattern in patterns)
     with suppress(ValueError):
         yield ignore_patterns(b"\n".join(lines)), value
 
 
 def _alternatives(pattern: bytes) -> Iterator[bytes]:
-    """The patterns that one with braces stands for: ``*.c`` and ``*.h`` for ``*.{c,h}``."""
+    """The expansion of a pattern with braces: ``*.c`` and ``*.h`` for ``*.{c,h}``."""
     waiting = [pattern]
     while waiting:
         one = waiting.pop()

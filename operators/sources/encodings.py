@@ -1,12 +1,12 @@
-"""The bytes of a file become text here: by a mark, as UTF-8, by what is declared, else by a guess.
+"""Decodes a file's bytes: by a byte-order mark, as UTF-8, as declared, or as detected.
 
-UTF-8 comes first: text of another encoding is almost never valid UTF-8, and old declarations stay
-in files that were converted. Then a declaration in the file counts, then one beside it
-(:mod:`operators.sources.declared_encodings`). A guess is told in a note. A file that neither fits
-its declaration nor can be guessed with confidence is left out.
+UTF-8 comes first: text in another encoding is almost never valid UTF-8, and converted files often
+keep their old declarations. Then a declaration in the file counts, then one beside it
+(:mod:`operators.sources.declared_encodings`). A detected encoding is reported in a note. A file
+that neither fits its declaration nor is detected with confidence is left out.
 
-Detectors that were tried on 2,486 texts of 1 to 8 lines in 17 languages and 18 encodings, cut from
-translations of a program (right, and milliseconds a text):
+Detectors compared on 2,486 texts of 1 to 8 lines in 17 languages and 18 encodings, from the
+translations of a program (correct, and milliseconds a text):
 
 =====================================================  =====  ====
 charset-normalizer 3.5                                  58 %   2.7
@@ -16,8 +16,8 @@ chardet, lines that are not ASCII, :data:`_GUESSED`
 and without implausible readings                        97 %   2.7
 =====================================================  =====  ====
 
-With the bounds below 97 % are read, 1.4 % of these wrong: a third are read in another encoding
-of Central Europe, others are a line of two characters.
+With the thresholds below, 97 % are decoded, 1.4 % of these wrongly: a third in another encoding of
+Central Europe, others are a line of two characters.
 """
 
 import codecs
@@ -39,9 +39,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BARE_XML = ((b"<\0?\0", "utf-16-le"), (b"\0<\0?", "utf-16-be"))  # without a mark
-_SNIFFED = 8192  # bytes in which a NUL says that a file is binary
+_SNIFFED = 8192  # bytes in which a NUL means that a file is binary
 _HEAD = 2048  # bytes in which a file declares its encoding
-_SAMPLE = 16_384  # bytes that a guess looks at
+_SAMPLE = 16_384  # bytes for detection
 
 _CODING_LINE = re.compile(rb"coding[:=][ \t]*[\"']?([\w.:-]{1,40})")
 _PROLOG = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})")
@@ -78,19 +78,19 @@ _SURE = 0.04
 """The least confidence of the detector, which gives a line of eight letters about 0.1."""
 
 _AHEAD = 2.0
-"""How many times as likely as another one an East Asian encoding must be: they share most bytes."""
+"""The minimum ratio of confidences between two East Asian encodings, which share most bytes."""
 
 _TIED = 0.8
-"""The share of the best confidence from which Windows-1252 is taken for a very short text."""
+"""The share of the best confidence above which a very short text is read as Windows-1252."""
 
 _MIXED = 0.1
-"""The share of valid UTF-8 among the lines that are not ASCII, from which it is no accident."""
+"""The share of valid UTF-8 among the non-ASCII lines above which it is no coincidence."""
 
 _SHORT = 10
-"""Characters beyond ASCII; a shorter text is UTF-8 only if its damage stands apart from them."""
+"""Non-ASCII characters; a shorter text is UTF-8 only if its damage is apart from them."""
 
 _IMPLAUSIBLE = 0.05
-"""The share of odd places among the words that are not ASCII."""
+"""The maximum share of implausible places among the non-ASCII words."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _SCRIPTS = frozenset(("LATIN", "CYRILLIC", "GREEK", "HEBREW", "ARABIC", "THAI"))
@@ -105,7 +105,7 @@ _SIDE_BY_SIDE = re.compile(rb"[\x80-\xff]{2}")
 
 
 class Decoded(NamedTuple):
-    """A file's text; its encoding unless that is UTF-8; and a note if a reader must doubt it."""
+    """A file's text; its encoding unless that is UTF-8; and a note if the text may be wrong."""
 
     text: str
     encoding: str | None = None
@@ -113,12 +113,12 @@ class Decoded(NamedTuple):
 
     @property
     def how(self) -> tuple[str, ...]:
-        """What else the text depends on than the bytes; empty for UTF-8."""
+        """The inputs of the text other than the bytes; empty for UTF-8."""
         return (self.encoding,) if self.encoding else ()
 
 
 class _Reading(NamedTuple):
-    """What the start of a file's lines beyond ASCII may say."""
+    """A possible decoding of the start of a file's non-ASCII lines."""
 
     encoding: str
     confidence: float
@@ -132,12 +132,12 @@ def decode_file(
 
     Args:
         data: the whole file.
-        path: its name, which says whether it is a page with a ``meta`` element.
-        declared: gives the encoding that another file declares for this one; asked only if it is
-            not UTF-8.
+        path: its name, which shows whether it is a page with a ``meta`` element.
+        declared: returns the encoding that another file declares for this one; called only if it
+            is not UTF-8.
 
     Raises:
-        Skipped: the bytes are no text, or no encoding of them is certain; says which and why.
+        Skipped: the bytes are no text, or their encoding is uncertain; says which and why.
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
@@ -187,19 +187,19 @@ def _nearly_utf_8(data: bytes) -> str | None:
     valid, damaged = _utf_8_counts(data, text)
     if not valid or damaged > max(1, valid // 20) or REPLACEMENT * 3 in text:
         return None
-    # A short text of another encoding may have a pair of bytes that is valid by accident.
+    # A short text in another encoding may have a pair of bytes that is valid by coincidence.
     return text if valid >= _SHORT or not _BESIDE_DAMAGE.search(text) else None
 
 
 def _utf_8_counts(data: bytes, text: str) -> tuple[int, int]:
-    """The valid characters beyond ASCII and the damaged places of ``data``, read as ``text``."""
+    """The valid non-ASCII characters and the damaged places of ``data``, read as ``text``."""
     replaced = text.count(REPLACEMENT)
     valid = len(text) - len(text.encode("ascii", "ignore")) - replaced
     return valid, replaced - data.count(REPLACEMENT.encode())
 
 
 def _is_mixed(data: bytes) -> bool:
-    """Whether so many lines are UTF-8 with two or more characters that it is no accident."""
+    """Whether enough lines are UTF-8 with two or more characters to exclude coincidence."""
     lines = [line for line in data.splitlines() if not line.isascii()]
     texts = (_or_none(line, "utf-8") or "" for line in lines)
     valid = sum(len(text) - len(text.encode("ascii", "ignore")) > 1 for text in texts)
@@ -207,7 +207,7 @@ def _is_mixed(data: bytes) -> bool:
 
 
 def _guess(data: bytes) -> Decoded | None:
-    """The text in the most likely encoding; None if another one is about as likely."""
+    """The text in the most likely encoding; None if another is about as likely."""
     readings = _readings(data)
     if not readings:
         return None
@@ -233,7 +233,7 @@ def _guess(data: bytes) -> Decoded | None:
 
 
 def _readings(data: bytes) -> list[_Reading]:
-    """The plausible readings of ``data``, the most likely first."""
+    """The plausible decodings of ``data``, the most likely first."""
     import chardet  # 50 ms, for the files that need it
 
     lines = (line for line in data.splitlines(keepends=True) if not line.isascii())
@@ -255,7 +255,7 @@ def _readings(data: bytes) -> list[_Reading]:
 
 
 def _declared_inside(data: bytes, path: str) -> str:
-    """The encoding that a file states of itself; empty without one."""
+    """The encoding that a file declares in its own text; empty if none."""
     head = data[:_HEAD]
     found = _PROLOG.match(head) or _CSS.match(head)
     found = found or _CODING_LINE.search(b"\n".join(head.splitlines()[:2]))
@@ -293,7 +293,7 @@ def _or_none(data: bytes, encoding: str) -> str | None:
 
 
 def _is_plausible(text: str) -> bool:
-    """Whether no word mixes scripts or has signs within, and few signs are rare or controls."""
+    """Whether no word mixes scripts or contains signs, and few signs are rare or controls."""
     words = [word for word in _WORD.findall(text) if not word.isascii()]
     odd = sum(len({_script(character) for character in word} & _SCRIPTS) > 1 for word in words)
     odd += len(_SIGN_IN_A_WORD.findall(text))

@@ -1,8 +1,8 @@
-"""The files of a folder that somebody else fills: found, bounded and read once, as documents.
+"""Lists and reads the files of an untrusted folder, with size limits, each once, as documents.
 
-Symbolic links are never followed, so that no link leads out of the folder or round in a loop. A
-file's size is bounded before it is opened and while it is read; its hash and its text come from the
-same bytes.
+Symbolic links are never followed, so that none leads out of the folder or into a loop. A file's
+size is checked before it is opened and while it is read; its hash and its text come from the same
+bytes.
 """
 
 import codecs
@@ -33,7 +33,7 @@ class Skipped(Exception):
 
 
 class UnknownEnding(Skipped):
-    """No reader has the ending of a file; ``is_text`` says whether it holds text."""
+    """No reader supports the file's ending; ``is_text`` tells whether it contains text."""
 
     def __init__(self, ending: str, is_text: bool, what: str = "text") -> None:
         super().__init__(f"no known {what} type: {ending}")
@@ -41,18 +41,18 @@ class UnknownEnding(Skipped):
 
 
 class Generated(Skipped):
-    """A program wrote the file; says how it is known."""
+    """The file is generated; says how this was detected."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"generated: {why}")
 
 
 class Gone(Skipped):
-    """There is no such file any more."""
+    """The file no longer exists."""
 
 
 class NoDocument(Skipped):
-    """A file of this kind makes no document, whatever it holds; says why."""
+    """A file of this kind is never a document, whatever its content; says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,16 @@ class Content:
 _PACKED = (b".pdf", b".docx")
 
 Reader = Callable[[bytes, Key], Item]
-"""Makes an item of a file: of its path within the folder, and its document's key."""
+"""Makes an item from a file's path within the folder and its document's key."""
 
 
 @dataclass
 class Walk:
-    """The scans of one folder; the last has read ``done / found`` of it, by the sizes of files."""
+    """The scans of one folder; the last has read ``done / found`` of it, by file size."""
 
     root: bytes
     scope: tuple[str, str]  # corpus and repo of its documents
-    largest: int  # bytes; a larger file counts little
+    largest: int  # bytes; a larger file counts little in the progress
     done: int = 0
     found: int = 1
 
@@ -92,10 +92,10 @@ class Walk:
 
 
 def file_item(path: bytes, names: Container[bytes], scope: tuple[str, str], read: Reader) -> Item:
-    """The item that ``read`` makes of a file, or the issue that says why it makes none.
+    """The item that ``read`` makes from a file, or the issue that says why there is none.
 
-    ``read`` may raise :class:`Skipped`, OSError and ValueError. If two of ``names`` look alike when
-    shown, only one becomes a document.
+    ``read`` may raise :class:`Skipped`, OSError and ValueError. If two of ``names`` are shown
+    alike, only one becomes a document.
     """
     shown = shown_path(path)
     if shown.encode() != path and shown.encode() in names:
@@ -106,7 +106,7 @@ def file_item(path: bytes, names: Container[bytes], scope: tuple[str, str], read
     except NoDocument as reason:
         return ReadIssue(shown, str(reason), failed=False)
     except Skipped as reason:
-        gone = isinstance(reason, Generated)  # an earlier version made a flood of chunks
+        gone = isinstance(reason, Generated)  # an earlier release made too many chunks of it
         issue = ReadIssue(
             shown, str(reason), failed=False, key=key, state="left_out", withdrawn=gone
         )
@@ -118,8 +118,8 @@ def file_item(path: bytes, names: Container[bytes], scope: tuple[str, str], read
 def find_files(root: bytes) -> DiskDict[ReadIssue | None]:
     """The regular files below ``root`` by their paths relative to it, ``/`` between parts.
 
-    Links, hidden folders and special files have an issue that did not fail. A folder that cannot be
-    listed has one that failed, without a key: anything may have been in it. The caller closes it.
+    Links, hidden folders and special files yield an issue that is no failure. A folder that cannot
+    be listed yields a failure without a key, as it may contain anything. The caller closes it.
     """
     found = DiskDict[ReadIssue | None]()
     waiting = [b""]
@@ -147,7 +147,7 @@ def find_files(root: bytes) -> DiskDict[ReadIssue | None]:
 
 
 def text_size(root: bytes, path: bytes, largest: int) -> int:
-    """The characters of a file, roughly, for the progress of a scan; at least 1."""
+    """The approximate characters of a file, for the progress of a scan; at least 1."""
     try:
         size = os.lstat(os.path.join(root, path)).st_size
     except OSError:
@@ -160,9 +160,9 @@ def read_file(root: bytes, path: bytes, limit: int) -> Content:
     """The content of the file at ``path`` below ``root``, at most ``limit`` bytes.
 
     Raises:
-        Skipped: the path leads out of ``root`` or over a symbolic link, or to no regular file, or
-            the file is larger than ``limit``.
-        Gone: it is not there.
+        Skipped: the path leads out of ``root`` or through a symbolic link, or it is no regular
+            file, or the file is larger than ``limit``.
+        Gone: it does not exist.
         OSError: it cannot be read.
     """
     if os.path.isabs(path) or b".." in path.split(b"/"):
@@ -181,8 +181,8 @@ def read_file(root: bytes, path: bytes, limit: int) -> Content:
     with open(opened, "rb") as stream:
         found = os.fstat(opened)
         _check(found, limit)
-        data = stream.read(found.st_size + 1)  # a buffer of ``limit`` for each file tears the heap
-        if len(data) > found.st_size:  # it grows, or its system does not know its size
+        data = stream.read(found.st_size + 1)  # a buffer of ``limit`` a file fragments the heap
+        if len(data) > found.st_size:  # it grows, or its file system reports no size
             data += stream.read(limit + 1 - len(data))
     if len(data) > limit:
         raise Skipped(f"larger than {limit} bytes")
@@ -204,7 +204,7 @@ def holds_text(root: bytes, path: bytes) -> bool:
 
 
 def content_key(content: Content, *others: str | None) -> str:
-    """SHA-256 (hex) of all that a document is made from: bytes, time and ``others``."""
+    """SHA-256 (hex) of a document's inputs: bytes, time and ``others``."""
     digest = hashlib.sha256(content.data)
     digest.update("\0".join((repr(content.modified), *(o or "" for o in others))).encode())
     return digest.hexdigest()

@@ -3,15 +3,15 @@
 =============================  =====================================================================
 repo                           the repository, ``owner/name``; optional, else ``--repo``
 file_path, path or file        required: the file that the finding is about
-finding, finding_text or text  required: what was found
+finding, finding_text or text  required: the text of the finding
 severity category              optional strings, kept as metadata; the severity is in the label
-outcome                        optional: what became of it (``fixed``, ``rejected``); the item's
-                               state, which a search can filter by
+outcome                        optional: its result (``fixed``, ``rejected``); the item's state,
+                               which a search can filter by
 id                             optional name of the finding, else made from path, category and text
 line created_at url            optional; without ``url`` the link is that of the file, at ``line``
 =============================  =====================================================================
 
-Any other key becomes metadata. A log grows at its end: of two findings of one name the last counts.
+Any other key becomes metadata. A log grows at its end: the last of two findings with one name wins.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ _TAKEN = frozenset((*_PATH, *_TEXT, "repo", "outcome", "id", "created_at", "url"
 
 
 def memory_source(path: Path | str, repo: str | None = None) -> Source:
-    """The findings in a file, gzipped or not; ``repo`` is for findings that name none.
+    """The findings in a file, gzipped or not; ``repo`` is for findings without one.
 
     Raises:
         SourceError: ``path`` is not a readable file.
@@ -66,7 +66,7 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
 
 
 def finding_document(finding: Mapping[str, Any], repo: str | None = None) -> Document:
-    """The document of one finding; ``repo`` counts if it names none.
+    """The document of one finding; ``repo`` is used if it has none.
 
     Raises:
         BadLine: it has no file or no text, or a value has an impossible type.

@@ -1,7 +1,7 @@
 """A folder of documents: PDF, Word, notebooks, Markdown, AsciiDoc, reStructuredText, HTML, text.
 
-Every file is read once and hashed; it is parsed only if the hash is new. The scan of a folder that
-is empty or gone ends with an error: nobody deleted its documents.
+Every file is read once and hashed; it is parsed only if the hash is new. The scan of an empty or
+missing folder fails, because it is probably not mounted, and its documents must not be deleted.
 """
 
 import os
@@ -46,12 +46,12 @@ from operators.sources.protocol import (
 from operators.versions.named_version import lineage_of
 
 READER = "folder/4"
-_PDF_END, _PDF_TAIL = b"%%EOF", 2048  # bytes at its end in which a whole PDF says so
-_PDF_XREF = re.compile(rb"startxref\s+(\d{1,12})\s")  # where its table of objects stands
-_FIRST_PAGE = 1500  # characters; there a page must name the release whose day it gives
+_PDF_END, _PDF_TAIL = b"%%EOF", 2048  # last bytes, in which a complete PDF has its end mark
+_PDF_XREF = re.compile(rb"startxref\s+(\d{1,12})\s")  # the position of its cross-reference table
+_FIRST_PAGE = 1500  # characters, in which a page must name the release whose date it states
 _DAY = r"\((?P<day>[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2})\)"
 MAX_PDF = 200_000_000
-"""Bytes; a larger file is left out before it is read."""
+"""Maximum bytes; a larger file is left out without reading it."""
 
 
 class _Parsed(NamedTuple):
@@ -66,15 +66,15 @@ class _Parsed(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """What all files of a folder share."""
+    """The settings that all files of a folder share."""
 
     root: bytes
     base_url: str | None
     also: Also
     pdf: PdfReader
     declared: Declared
-    generated: Callable[[bytes], bool | None]  # what ``.gitattributes`` says
-    text_endings: dict[str, bool]  # whether the first file of an unknown ending holds text
+    generated: Callable[[bytes], bool | None]  # by ``.gitattributes``
+    text_endings: dict[str, bool]  # whether the first file of an unknown ending contains text
 
 
 def folder_source(
@@ -89,14 +89,14 @@ def folder_source(
 
     Args:
         path: a folder.
-        corpus: where they belong.
-        repo: the name to store them under; else the folder's.
+        corpus: their corpus.
+        repo: the name to store them under; default: the folder's.
         base_url: web address of the folder, if it has one; a document's address is made from it.
         also: further endings to read as texts, each ``.ENDING`` or ``.ENDING=KIND``, besides those
             of earlier runs; a single empty one drops those.
 
     Raises:
-        SourceError: ``path`` is not a folder, or no corpus may be called ``corpus``.
+        SourceError: ``path`` is not a folder, or ``corpus`` is no valid name.
         SourceError, UnknownName: as :func:`~operators.sources.also.also_read`.
     """
     if not is_corpus_name(corpus):
@@ -145,7 +145,7 @@ def document_format(path: str) -> str | None:
 
 
 def _kind(folder: _Folder, path: bytes, shown: str) -> str:
-    """The format of a document or, of a file that is read as chosen, its language."""
+    """The format of a document or, for an additional ending, its language."""
     extension = files.ending(shown)
     name = extension.lower().removeprefix(".")
     if name in folder.also and (chosen := kind_of(shown, folder.also)):
@@ -224,7 +224,7 @@ def _document(
         path=shown,
         uri=uri,
         language=kind,
-        # A clone or a copy makes every file of today: such a date must not count as recent.
+        # A clone or a copy gives every file today's date, which must not count as recent.
         created_at=None if dated.source == "mtime" else dated.value,
         doc_date=dated.value,
         date_source=dated.source if dated.value else None,
@@ -265,10 +265,10 @@ def parse_pdf(data: bytes, reader: PdfReader) -> _Parsed:
 
 
 def stated_release(text: str, version: str | None) -> str | None:
-    r"""The day as written that ``text`` gives the release of ``version``; None without one.
+    r"""The release date of ``version`` as written in ``text``; None if it states none.
 
-    A page printed to a PDF bears the day of the print, years after the release, and an old version
-    then looks like the newest. Such a page often names its release among its news, with the day.
+    A page printed to a PDF has the date of printing, years after the release, so that an old
+    version looks like the newest. Such a page often lists its release among its news, with a date.
 
     >>> news = "Foo Release 3.5.4\n...\nFoo 3.5.4 released (/news/3-5-4.html) (Dec 20, 2024)"
     >>> stated_release(news, "3.5.4"), stated_release(news, "3.5.5")
@@ -283,7 +283,7 @@ def stated_release(text: str, version: str | None) -> str | None:
 
 
 def _in_place(data: bytes) -> bool:
-    """Whether a PDF's table of objects is at its stated place; it is not if bytes are lost."""
+    """Whether a PDF's cross-reference table is at its stated position; not so if bytes are lost."""
     said = _PDF_XREF.search(data, max(0, data.rfind(b"startxref")))
     places = [] if said is None else [int(said[1]), int(said[1]) + data.find(b"%PDF-")]
     return any(re.match(rb"\s*(?:xref|\d+\s+\d+\s+obj)", data[at : at + 60]) for at in places)

@@ -1,10 +1,9 @@
-"""Whether a program wrote a file, judged by what is in the file.
+"""Detects generated files by their content.
 
-Such a file makes thousands of chunks that nobody asks for: minified code, base64, rows of data. The
-rules count characters and lines. They know nothing of a language's grammar. A file of less than
-``SMALL`` characters does no harm, and only its header is judged. Prose is judged for endless words
-alone: its paragraphs may be lines of any length, its tables may have any number of rows, and a page
-of a reference that a program wrote answers questions.
+Such a file makes thousands of useless chunks: minified code, base64, rows of data. The rules count
+characters and lines, without a language's grammar. For a file of less than ``SMALL`` characters,
+only the header is checked. Prose is checked only for very long words: its paragraphs may be lines
+of any length, its tables may have any number of rows, and generated reference pages are useful.
 """
 
 import re
@@ -12,20 +11,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 SMALL = 5_000
-"""Characters; what is in a shorter file is not judged."""
+"""Characters; only the header of a shorter file is checked."""
 
 ROWS_FROM = 10_000
-"""Characters; a shorter file may have rows of data."""
+"""Characters; a shorter file may contain rows of data."""
 
-_HEAD_LINES, _HEAD = 25, 4_000  # lines and characters in which a header stands
+_HEAD_LINES, _HEAD = 25, 4_000  # lines and characters that may contain a header
 _LONG_WORD, _LONG_LINE = 300, 1_000  # characters that nobody types
 _ONE_WORD = re.compile(r"\w{1000}")
-_LETTERS = 0.3  # of an endless word; a wall of brackets is odd, but no data
-_WRITTEN = 1_000  # characters that a person wrote between those of a program; they are kept
-_SPACES = 0.1  # of the characters; text that people read has more
+_LETTERS = 0.3  # minimum share in a very long word; a run of brackets is no data
+_WRITTEN = 1_000  # handwritten characters among generated ones that make a file worth keeping
+_SPACES = 0.1  # minimum share of spaces in text for people
 
 _COMMENT = re.compile(r"\s*(?:[#/*;%(|-]|rem\b|dnl\b|\.\.)", re.IGNORECASE)
-_FIRST_COMMENT = re.compile(r"\s*(?:<!--|<\?|[\"'{])")  # a mark of comments at the beginning alone
+_FIRST_COMMENT = re.compile(r"\s*(?:<!--|<\?|[\"'{])")  # a comment mark at the beginning only
 _HEADER = re.compile(
     r"""@generated\b | <auto-?generated\b
     | \bgenerated\b(?!\ (?:files|code\ in|sources|classes|by\ hand)).{0,150}
@@ -45,9 +44,9 @@ _DIGITS = b"0123456789"
 _JSON_KEY = re.compile(r'"((?:[^"\\\n]|\\.){1,80})"\s*:')
 _YAML_KEY = re.compile(r"^[ \t]*(?:-[ \t]+)?([\w.-]{1,80}):(?=\s)", re.MULTILINE)
 _KEYS = {"json": _JSON_KEY, "yaml": _YAML_KEY}
-_REPEATED = 100  # times that rows have each of their keys; settings have few of them so often
+_REPEATED = 100  # repetitions of each key in rows of data; settings repeat few keys as often
 _ALIKE, _ALIKE_SHARE = 400, 0.9  # lines of one form, and their share of the characters
-_SAMPLE = 40  # lines that are looked at first
+_SAMPLE = 40  # lines that are checked first
 _LITERAL = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.|'')*'|\b\d[\w.]*")
 _NAME = re.compile(r"\w+")
 
@@ -55,7 +54,7 @@ _ONE_LINE = frozenset(("javascript", "typescript", "css", "json", "sql"))  # no 
 
 
 def why_generated(text: str, language: str, *, prose: bool = False) -> str | None:
-    """Why ``text`` was written by a program, or None.
+    """The evidence that ``text`` is generated, or None.
 
     Args:
         text: the content of a file.
@@ -88,7 +87,7 @@ def why_generated(text: str, language: str, *, prose: bool = False) -> str | Non
 
 
 def _says_so(text: str) -> bool:
-    """Whether one of the first comments says that a program wrote the file."""
+    """Whether one of the first comments says that the file is generated."""
     head = text[:_HEAD]
     if "generated" not in head.lower() and "Bison" not in head:
         return False
@@ -99,20 +98,20 @@ def _says_so(text: str) -> bool:
 
 
 def _endless_words(text: str) -> list[str]:
-    """The words that nobody types; languages without spaces have others as long."""
+    """The words that are too long to be typed; in languages without spaces, only data counts."""
     words = (word for word in text.split() if len(word) >= _LONG_WORD and _has_letters(word))
     return [word for word in words if _ascii_share(word) > 0.9 or _ONE_WORD.search(word)]
 
 
 def _makes_most(text: str, parts: Iterable[str], *, prose: bool = False) -> bool:
-    """Whether ``parts`` leave little of ``text`` that somebody may have written."""
+    """Whether ``text`` without ``parts`` has few characters that may be handwritten."""
     size = sum(map(len, parts))
     rest = len(text) - size
     return size > len(text) / 2 and rest < (_WRITTEN if prose else max(_WRITTEN, size / 9))
 
 
 def _is_dense(lines: list[str]) -> bool:
-    """Whether ``lines`` have fewer spaces than sentences have, and letters."""
+    """Whether ``lines`` have letters, and fewer spaces than sentences."""
     joined = "".join(lines)
     return (
         _has_letters(joined)
@@ -136,7 +135,7 @@ def _has_numbers_alone(text: str) -> bool:
 
 
 def _has_records(text: str, language: str) -> bool:
-    """Whether the text is records which have the same keys."""
+    """Whether the text consists of records with the same keys."""
     if language not in _KEYS:
         return False
     keys = _KEYS[language].findall(text)
@@ -144,19 +143,19 @@ def _has_records(text: str, language: str) -> bool:
 
 
 def _has_lines_alike(text: str, lines: list[str], language: str) -> bool:
-    """Whether nearly all lines differ in numbers and strings alone."""
+    """Whether nearly all lines differ only in numbers and strings."""
     if len(lines) < _ALIKE or language in _KEYS:
         return False
     fewest = 1 if language == "sql" else 3
     if _most_alike(lines[:: len(lines) // _SAMPLE], fewest) < _SAMPLE / 2:
-        return False  # most files are told apart by a few lines
+        return False  # a few lines rule out most files
     return _most_alike(lines, fewest, len) > _ALIKE_SHARE * sum(map(len, lines))
 
 
 def _most_alike(
     lines: Iterable[str], fewest: int, weight: Callable[[str], int] = lambda _: 1
 ) -> int:
-    """The weight of the lines of the most frequent form, which has ``fewest`` literals or more."""
+    """The weight of the lines of the most frequent form with at least ``fewest`` literals."""
     forms = Counter[str]()
     for line in lines:
         form, literals = _LITERAL.subn("0", line.strip())

@@ -1,6 +1,6 @@
-"""``.crosscorpusignore`` at the top of a source: files that its owner wants nobody to find here.
+"""``.crosscorpusignore`` at the top of a source: files that its owner excludes from ingestion.
 
-The syntax is gitignore's. A file that it names is left out; if an earlier run took it, its document
+The syntax is gitignore's. A matching file is left out; if an earlier run ingested it, its document
 is deleted.
 """
 
@@ -24,17 +24,17 @@ _LARGEST = 100_000  # bytes
 def without_ignored(
     source: Source, root: str | os.PathLike[str], *, no_files: str | None = None
 ) -> Source:
-    """``source`` without the documents whose path the file in the folder ``root`` names.
+    """``source`` without the documents whose path matches the file in the folder ``root``.
 
-    One issue of a scan, which did not fail, says how many they were.
+    One issue of a scan, which is no failure, has their number.
 
     Args:
-        source: its documents are named by their paths.
+        source: its documents' ids are their paths.
         root: the folder.
         no_files: the corpus whose documents are not files; all of them stay.
 
     Raises:
-        SourceError: the file is too large, no text, or holds a pattern that gitignore lacks.
+        SourceError: the file is too large, no text, or has an invalid gitignore pattern.
     """
     ignored = _ignored(os.fsencode(root))
     if ignored is None:
@@ -59,7 +59,7 @@ def without_ignored(
 
 
 def _ignored(root: bytes) -> Callable[[str], bool] | None:
-    """Whether the file in ``root`` names the one at a path, as :func:`shown_path` shows it."""
+    """Whether the file in ``root`` matches a path, as :func:`shown_path` shows it."""
     try:
         data = read_file(root, NAME.encode(), _LARGEST).data.removeprefix(codecs.BOM_UTF8)
         ignored = ignore_patterns(decode_file(data).text.encode() if b"\0" in data else data)

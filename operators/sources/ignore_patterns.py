@@ -1,8 +1,8 @@
 """gitignore's patterns as one automaton: every pattern is matched in one pass over a path.
 
-Patterns come with the folder, so a stranger may have written them. A matcher that backtracks, as
-regular expressions and git's own do, needs years for a few dozen bytes of stars. Here each part of
-a pattern between two slashes is one bit, and a part of a path moves all the bits at once.
+Patterns come with the folder, so they are untrusted. A backtracking matcher, such as regular
+expressions and git's own, takes years for a few dozen bytes of stars. Here each part of a pattern
+between two slashes is one bit, and each part of a path shifts all bits at once.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache, reduce
 from operator import or_
 
-_MOST_STARS = 100  # in a line: no honest one has as many
+_MOST_STARS = 100  # in a line; real patterns have fewer
 _TOKEN = re.compile(
     r"\\(?P<plain>.)|(?P<stars>\*+)|(?P<one>\?)"
     r"|\[(?P<no>[!^]?)(?P<set>\]?(?:\[:\w*:\]|\\.|[^\]\\])*)\]|(?P<char>[^\\\[])",
@@ -27,15 +27,15 @@ _NAMED = {
 def ignore_patterns(lines: bytes) -> Callable[[bytes], bool]:
     r"""Whether the lines of a ``.gitignore`` ignore the file at a path.
 
-    As git has it: bytes are matched, not letters; the last pattern that matches decides; a file
-    below an ignored folder stays ignored, whatever names it again.
+    As in git: bytes are matched, not letters; the last matching pattern decides; a file below an
+    ignored folder stays ignored, even if a later pattern includes it.
 
     >>> ignored = ignore_patterns(b"sub/\n!sub/c.md\n*.py\n!keep.py")
     >>> [ignored(path) for path in (b"sub/c.md", b"a/b.py", b"a/keep.py", b"sub")]
     [True, True, False, False]
 
     Raises:
-        ValueError: a line is no pattern of gitignore, or has more than a hundred stars.
+        ValueError: a line is no gitignore pattern, or has more than a hundred stars.
     """
     bits = dict[re.Pattern[str], int]()
     start = many = ends = folders = again = 0
@@ -69,7 +69,7 @@ def ignore_patterns(lines: bytes) -> Callable[[bytes], bool]:
         now = start
         *above, last = path.decode("latin-1").split("/")
         for name, at_ends in (*((name, ends) for name in above), (last, ends & ~folders)):
-            now |= (now & many) << 1  # ** is no folder, too
+            now |= (now & many) << 1  # ** also matches no folder
             now = (now & fitting(name)) << 1 | now & many
             if (matched := now & at_ends) and not again >> matched.bit_length() - 1 & 1:
                 return True
@@ -85,7 +85,7 @@ def _without_spaces(line: str) -> str:
 
 
 def _parts(pattern: str) -> list[str]:
-    """The parts between the slashes; ``**`` stands for any number of folders."""
+    """The parts between the slashes; ``**`` matches any number of folders."""
     if pattern.count("*") > _MOST_STARS:
         raise ValueError("too many '*'")
     if "/" not in pattern:
@@ -101,13 +101,13 @@ def _parts(pattern: str) -> list[str]:
 
 @lru_cache(1000)
 def glob(pattern: str) -> re.Pattern[str]:
-    r"""Git's pattern without its meaning of slashes; never goes back behind a star's first match.
+    r"""Git's pattern without the special meaning of slashes; it never backtracks over a star.
 
     >>> [bool(glob(r"*[!a-c]\*.py").fullmatch(path)) for path in ("b/d*.py", "b/a*.py", "bd.py")]
     [True, False, False]
 
     Raises:
-        ValueError: a bracket or a backslash lacks its end, or no class of characters has that name.
+        ValueError: a bracket or a backslash lacks its end, or a character class is unknown.
     """
     found, at = [""], 0
     while at < len(pattern):

@@ -1,6 +1,6 @@
 """The generic reader: one document a line, as JSON, optionally gzipped.
 
-Documents that no other reader knows come in this way: an export, a judged data set.
+It is for documents without a reader of their own: an export, a judged data set.
 Keys of a line:
 
 ===============  ======================================================================
@@ -12,8 +12,8 @@ repo             optional; else ``project``; else none
 created_at       optional ISO 8601 moment, UTC where it names no zone
 version          optional string
 topic            optional string; decides which documents are versions of each other
-topic_key        optional string; a judged data set's name of the topic: it decides nothing
-language state   optional; of a code document; otherwise its path says it
+topic_key        optional string; a judged data set's name of the topic; it has no effect
+language state   optional; of a code document; otherwise it follows from its path
 metadata         optional object
 ===============  ======================================================================
 
@@ -49,29 +49,29 @@ from operators.sources.protocol import (
 
 READER = "documents/1"
 MAX_LINE = 64 * 1024 * 1024
-"""Bytes; a longer line is a :class:`ReadIssue` and is passed over without being held in memory."""
+"""Maximum bytes; a longer line is a :class:`ReadIssue` and is skipped without loading it."""
 
 _CORPUS = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _PARTIAL_DATE = re.compile(r"\d{4}(-\d{2})?")
-_TEXTS = {  # the field of a document that each is
+_TEXTS = {  # the document's field of each key
     "title": "title", "path": "path", "url": "uri", "version": "version",
     "topic_key": "lineage_id", "language": "language", "state": "state",
 }  # fmt: skip
 _MOST_NAMED = 20  # unknown fields
 _TOPIC = "topic"  # operators.versions.lineage reads it in the metadata
-_NUMBERS = ("pr_number", "issue_number")  # they stand in labels and links, and name what to remove
+_NUMBERS = ("pr_number", "issue_number")  # for labels, links and removal
 _KNOWN = frozenset((*_TEXTS, "doc_id", "corpus", "text", "repo", "created_at", "metadata"))
 
 
 FIRST_ITEMS = 20
-"""Of a file: if none of them can be read, it is of another kind."""
+"""The first items of a file: if none can be read, the file is of another kind."""
 
 OnRead = Callable[[float], None]
-"""Takes the share of a file that is read."""
+"""Takes the fraction of a file that is read."""
 
 
 class SourceError(CrosscorpusError):
-    """A source cannot be read at all; nothing was taken from it."""
+    """A source cannot be read at all; nothing was ingested from it."""
 
 
 class BadLine(ValueError):
@@ -115,9 +115,9 @@ def file_source(
     read: Callable[[Path, OnRead], Iterator[Item]],
     beginning: Callable[[Path], Iterator[Item]] | None = None,
 ) -> Source:
-    """The source of one file of ``form``, whose items ``read`` gives.
+    """The source of one file of ``form``, whose items ``read`` yields.
 
-    ``beginning`` gives its first items, where ``read`` gives none before it has read the file.
+    ``beginning`` yields its first items, if ``read`` yields none before it has read the file.
 
     Raises:
         SourceError: ``path`` is not a file; or, while scanning, it is not readable.
@@ -142,9 +142,9 @@ def file_source(
 
 
 def refuse_other_kind(items: Iterable[Any], form: str, most: int = FIRST_ITEMS) -> None:
-    """Raise :class:`SourceError` if the first ``most`` items are faults alone; names the first.
+    """Raise :class:`SourceError` if all of the first ``most`` items are faults; quotes the first.
 
-    ``form`` says what to give instead. Without an item, nothing is raised.
+    ``form`` describes the expected file. Without an item, nothing is raised.
     """
     first = list(islice(items, most))
     if first and all(isinstance(item, ReadIssue) and item.failed for item in first):
@@ -152,7 +152,7 @@ def refuse_other_kind(items: Iterable[Any], form: str, most: int = FIRST_ITEMS) 
 
 
 def given_file(path: Path | str, form: str) -> Path:
-    """The file at ``path``; without one, :class:`SourceError` asks for a file of ``form``."""
+    """The file at ``path``; raises :class:`SourceError` if it is missing: give one of ``form``."""
     file = Path(path).expanduser()
     if not file.is_file():
         what = "is not a file" if file.exists() else "does not exist"
@@ -162,7 +162,7 @@ def given_file(path: Path | str, form: str) -> Path:
 
 @contextmanager
 def readable(file: Path) -> Iterator[None]:
-    """Raise :class:`SourceError` where ``file`` cannot be read."""
+    """Raise :class:`SourceError` if ``file`` cannot be read."""
     try:
         yield
     except OSError as exc:
@@ -170,7 +170,7 @@ def readable(file: Path) -> Iterator[None]:
 
 
 def is_corpus_name(name: str) -> bool:
-    """Whether a corpus may have this name: lower-case letters, digits and ``_``, at most 40.
+    """Whether this is a valid corpus name: lower-case letters, digits and ``_``, at most 40.
 
     >>> is_corpus_name("docs"), is_corpus_name("Team docs")
     (True, False)
@@ -179,10 +179,10 @@ def is_corpus_name(name: str) -> bool:
 
 
 def documents_of(rows: Iterable[tuple[str, Any]]) -> Iterator[Document | ReadIssue]:
-    """Documents and issues of rows, in their order; of two with one name the first counts.
+    """Documents and issues of rows, in their order; the first of two with one name wins.
 
     Args:
-        rows: each row's place, and its keys and values as a line of JSON has them, or its issue.
+        rows: each row's place, and its keys and values as in a line of JSON, or its issue.
     """
     named: set[str] = set()
     with closing(DiskDict[None]()) as seen:
@@ -200,11 +200,11 @@ def documents_of(rows: Iterable[tuple[str, Any]]) -> Iterator[Document | ReadIss
 def json_rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
     """``line N`` and the value, or the issue, of each line that is not blank.
 
-    A damaged or cut gzip stream is an issue at the line where it breaks.
+    A damaged or truncated gzip stream is an issue at the line where it breaks.
     """
     number = 0
     try:
-        stream = unpacked(raw)  # in no buffer: one would lose the lines before a break in the data
+        stream = unpacked(raw)  # unbuffered: a buffer would lose the lines before damaged data
         for number, line in enumerate(bounded_lines(stream, MAX_LINE + 1), start=1):
             where = f"line {number}"
             if len(line) > MAX_LINE:
@@ -220,7 +220,7 @@ def json_rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
 
 
 def parse_moment(text: str) -> datetime:
-    """An ISO 8601 moment in UTC: without a zone it is in UTC, and a date means its start.
+    """An ISO 8601 time in UTC: a time without a zone is UTC, a date means its start.
 
     >>> parse_moment("2020-03-01T01:30:00+02:00").isoformat()
     '2020-02-29T23:30:00+00:00'
@@ -241,7 +241,7 @@ def parse_moment(text: str) -> datetime:
 
 
 def bounded_lines(stream: IO[bytes], most: int) -> Iterator[bytes]:
-    """The lines of ``stream``, each cut after ``most`` bytes."""
+    """The lines of ``stream``, each truncated after ``most`` bytes."""
     while line := stream.readline(most):
         rest = line
         while len(rest) == most and not rest.endswith(b"\n"):
@@ -262,12 +262,12 @@ def _item(where: str, fields: Any, named: set[str]) -> Document | ReadIssue:
         reason = "nested too deeply"
     except TypeError as exc:  # a value that came from no JSON
         reason = f"metadata: {exc}"
-    # its last version may be seen by those who may no more
+    # its last version may be visible to those who lost the right
     return ReadIssue(where, reason, key=key, withdrawn=key is not None and _says_who(fields))
 
 
 def _says_who(fields: Mapping[str, Any]) -> bool:
-    """Whether a document says who may see it."""
+    """Whether a document states who may see it."""
     metadata = fields.get("metadata")
     places = [fields, metadata] if isinstance(metadata, Mapping) else [fields]
     return _first_of(ALLOWED, *places) is not None
@@ -288,7 +288,7 @@ def _required(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
-    """The document; ``named`` are the unknown fields that an earlier one noted, and grows."""
+    """The document; ``named`` collects the unknown fields that documents have noted."""
     text = fields.get("text")
     if not isinstance(text, str):
         raise BadLine("text is missing" if text is None else f"text is {_kind(text)}")
@@ -341,7 +341,7 @@ def _unknown(extras: set[str], named: set[str]) -> str | None:
 
 
 def string_of(fields: Mapping[str, Any], name: str) -> str | None:
-    """The string at ``name``, cleaned; None where it is null or missing.
+    """The string at ``name``, cleaned; None if it is null or missing.
 
     Raises:
         BadLine: it is no string.
@@ -353,7 +353,7 @@ def string_of(fields: Mapping[str, Any], name: str) -> str | None:
 
 
 def created_at_of(fields: Mapping[str, Any]) -> datetime | None:
-    """The moment ``created_at``; None if it is null, missing or blank.
+    """The time ``created_at``; None if it is null, missing or blank.
 
     Raises:
         BadLine: it is no date.

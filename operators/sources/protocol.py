@@ -1,8 +1,8 @@
 """The items of every reader: documents, and issues that say why something was not read.
 
-A reader is a stream. A line or file that cannot be read is a :class:`ReadIssue` in that stream,
-never an exception, so that one bad file does not end a run. A reader cleans every text it
-gives (:func:`operators.foundation.sanitize.clean_text`): no frame can hold a lone surrogate.
+A reader is a stream. An unreadable line or file is a :class:`ReadIssue` in that stream, never an
+exception: the run continues. A reader cleans every text that it yields
+(:func:`operators.foundation.sanitize.clean_text`), because no frame can hold a lone surrogate.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from operators.foundation.sanitize import clean_text
 from operators.frames import DOCUMENTS
 
 METADATA_VALUE_LIMIT = 500
-"""Characters of JSON; a longer metadata value is left out: it is a text, not a label."""
+"""Maximum characters of JSON; a longer metadata value is left out: it is a text, not a label."""
 
 ALLOWED = "allowed"
 """In a document's metadata: who may see it (:mod:`operators.sources.rights_rules`)."""
 
 MAX_TEXT = 20_000_000
-"""Bytes of a text; a file of text, or a row of Parquet, that is larger is left out."""
+"""Maximum bytes of a text; a larger text file, or row of Parquet, is left out."""
 
 LONGEST_TITLE = 300
-"""Characters of a title or a heading: each chunk below it repeats it."""
+"""Maximum characters of a title or a heading, because each chunk below it repeats it."""
 
 APART_FROM = "apart_from"
-"""In a document's metadata: its first line, from 0, that shares no chunk with those before it."""
+"""In a document's metadata: its first line, from 0, that shares no chunk with earlier ones."""
 
 Key = tuple[str, str, str]
-"""corpus, repo, document_id: what names a document."""
+"""corpus, repo, document_id: the key of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Document:
     version: str | None = None
     lineage_id: str | None = None
     metadata: str = "{}"
-    source_hash: str | None = None  # no column: stands for all the fields, where the reader has one
+    source_hash: str | None = None  # no column: the reader's hash of all fields, if any
     note: str | None = None  # no column: how it was read, if not as usual
     part: bool = False  # no column: its source may have only some of its comments
 
@@ -81,25 +81,25 @@ class Document:
 class ReadIssue:
     """Something that was not read, and why.
 
-    ``failed`` means work was lost and the run must say so; otherwise it was left out on purpose (a
-    binary file, a lock file). ``key`` names the document if that much is known: it still exists in
-    its source, so its last good version stays. A failure without a key could be any document, so
-    that a scan with one is not complete and deletes nothing. ``content`` is the hash of a content
-    that always fails: it is not tried again before it changes. ``state`` is the document's state in
-    the ledger: ``failed``, ``no_text`` (scanned) or ``encrypted``; or ``left_out``, on purpose: a
-    complete scan then deletes its last version. ``withdrawn`` says that no version may stay in the
-    store: the document holds a secret, or a program wrote it.
+    ``failed`` means an error that the run must report; otherwise it was left out on purpose (a
+    binary file, a lock file). ``key`` identifies the document if it is known: it still exists in
+    its source, so its last good version stays. A failure without a key could be any document, so a
+    scan with one is incomplete and deletes nothing. ``content`` is the hash of a content that
+    always fails: it is not retried before it changes. ``state`` is the document's state in the
+    ledger: ``failed``, ``no_text`` (scanned) or ``encrypted``; or ``left_out``, on purpose: a
+    complete scan then deletes its last version. ``withdrawn`` means that no version may stay in the
+    store: the document contains a secret or is generated.
     """
 
     where: str
     reason: str
     failed: bool = True
-    key: Key | None = field(default=None, repr=False)  # what is withdrawn may hold a secret there
+    key: Key | None = field(default=None, repr=False)  # it may contain a secret
     content: str | None = None
     state: str = "failed"
     withdrawn: bool = False
-    ending: str | None = None  # with its dot, of a file that is left out for it
-    is_text: bool = False  # such a file holds text, so that ``--also`` reads it
+    ending: str | None = None  # with its dot, if it is the reason to leave out a file
+    is_text: bool = False  # such a file contains text, so ``--also`` can read it
 
     def __str__(self) -> str:
         """One printable line."""
@@ -109,17 +109,17 @@ class ReadIssue:
 
 @dataclass(frozen=True, slots=True)
 class LazyDocument:
-    """A document that is hashed but not parsed: if the hash is known, it never is."""
+    """A document that is hashed but not parsed; it is parsed only if the hash is new."""
 
     key: Key
-    content: str  # hash of all that it is made from
+    content: str  # hash of its inputs
     parse: Callable[[], Document | ReadIssue]  # the document's source_hash is ``content``
 
     def read(self) -> Document | ReadIssue:
-        """The parsed document, or an issue if the parser raised; called before the scan goes on."""
+        """The parsed document, or an issue if the parser raised; call it before the next item."""
         try:
             return self.parse()
-        except Exception as exc:  # whatever a parser stumbles over is this document's own
+        except Exception as exc:  # any parser error concerns this document only
             reason = f"{type(exc).__name__}: {exc}"[:300]
             return ReadIssue(self.key[2], reason, key=self.key, content=self.content)
 
@@ -136,26 +136,26 @@ class Source:
     # Name and version of the reader: part of every document's fingerprint, and the mark by which a
     # later run knows which documents in the store came from this kind of source.
     reader: str
-    scan: Callable[[], Iterator[Item]]  # starts one pass; one that raises was not complete
-    # The (corpus, repo) pairs that this source fills alone, so that a document missing from a
-    # complete scan has vanished. None: only those that the scan meets.
+    scan: Callable[[], Iterator[Item]]  # starts one scan; if it raises, the scan is incomplete
+    # The (corpus, repo) pairs that only this source fills, so that a document missing from a
+    # complete scan was deleted. None: only the pairs that the scan yields.
     scopes: tuple[tuple[str, str], ...] | None
     fraction: Callable[[], float]  # how much of the running scan is done, 0..1
-    # Where it is found, the path first; another source with its name shares none of them
-    # (operators.postgres.write.source_ownership). Empty where no address distinguishes two sources.
+    # Its addresses, the path first; another source with its name shares none of them
+    # (operators.postgres.write.source_ownership). Empty if no address distinguishes two sources.
     addresses: tuple[str, ...] = ()
-    # By the name of an option that the store keeps, what the caller chose; None: not said. Empty:
-    # nothing, whatever it was.
+    # The caller's choices of the options that the store keeps, by name; None: not given. Empty:
+    # none, whatever it was before.
     choices: Mapping[str, str | None] = field(default_factory=dict)
     choosing: Callable[[Mapping[str, str]], Source] | None = None  # the same with other choices
-    adding: frozenset[str] = frozenset()  # options whose words come to those that are kept
-    # Whether a document is not to be read, or known to be deleted: that it goes is no surprise.
+    adding: frozenset[str] = frozenset()  # options whose words are added to the stored ones
+    # Whether a document is excluded or known to be deleted, so that its deletion is expected.
     left_out: Callable[[Key], bool] = lambda _: False
-    judged: str = "secrets allowed"  # what became of secrets, by which rules; in the fingerprint
-    whole: bool = True  # a document that a complete scan lacks has vanished; else: is elsewhere
+    judged: str = "secrets allowed"  # the treatment of secrets and its rules; in the fingerprint
+    whole: bool = True  # a document missing from a complete scan was deleted; else: is elsewhere
     revision: str | None = None  # the commit that it reads, of a repository
-    command: Sequence[str] | None = None  # what reads it: a folder, and arguments for this program
-    # Reads its beginning, and raises a CrosscorpusError where nothing there is of its kind.
+    command: Sequence[str] | None = None  # reads it: a folder, this program's arguments
+    # Reads its beginning, and raises a CrosscorpusError if nothing there is of its kind.
     check: Callable[[], None] = lambda: None
 
 
@@ -163,7 +163,7 @@ def of_corpora(source: Source, corpora: Collection[str]) -> Source:
     """``source`` without the documents and issues of other corpora.
 
     Raises:
-        CrosscorpusError: the source never fills one of ``corpora``; names those that it fills.
+        CrosscorpusError: the source never fills one of ``corpora``; lists those that it fills.
     """
     filled = {corpus for corpus, _ in source.scopes or ()}
     for name in sorted(set(corpora) - filled if filled else ()):
@@ -204,7 +204,7 @@ def metadata_json(values: Mapping[str, Any] | None = None, /, **more: Any) -> st
     """``values`` and ``more`` as one JSON object with sorted keys.
 
     Nulls are left out, and so is any value whose JSON is longer than ``METADATA_VALUE_LIMIT``,
-    but for ``ALLOWED``: who may see a document is no detail.
+    except ``ALLOWED``, because rights must not be lost.
     """
     given = {str(k): v for k, v in {**(values or {}), **more}.items() if v is not None}
     text = partial(json.dumps, ensure_ascii=False)
@@ -227,7 +227,7 @@ def _clean_value(value: Any) -> Any:
 def content_hash(document: Document) -> str:
     """SHA-256 (hex) over every field of ``document``: a change of any makes a new version.
 
-    The reader's own, if it made one over all that the fields come from.
+    The reader's own hash, if it has one over the inputs of all fields.
     """
     if document.source_hash is not None:
         return document.source_hash

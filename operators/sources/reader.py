@@ -1,8 +1,8 @@
-"""A source of a user's own: any object whose ``scan()`` gives documents.
+"""A user's own reader: any object whose ``scan()`` yields documents.
 
-It becomes a source like ours: unchanged documents are neither embedded nor written, a run that was
-killed goes on, and secrets are judged. If the object says what it fills alone (``scopes``), a
-document that it lacks has vanished.
+It becomes a source like ours: unchanged documents are neither embedded nor written, an interrupted
+run resumes, and secrets are detected. If the object states the pairs that only it fills
+(``scopes``), documents missing from a scan are deleted.
 """
 
 import inspect
@@ -19,10 +19,10 @@ def reader_source(reader: Any) -> Source:
     """The source of a reader.
 
     Args:
-        reader: its ``scan()`` gives mappings with the keys that a line of ``ingest documents`` has
-            (:mod:`operators.sources.jsonl`). It may have ``name`` (else its class's, in lower
-            case), ``version`` (1; another one reads all again) and ``scopes``, the pairs of corpus
-            and repository that it fills alone.
+        reader: its ``scan()`` yields mappings with the keys of a line of ``ingest documents``
+            (:mod:`operators.sources.jsonl`). It may have ``name`` (default: its class's, in lower
+            case), ``version`` (1; a new one reads everything again) and ``scopes``, the pairs of
+            corpus and repository that only it fills.
 
     Raises:
         SourceError: it has no ``scan``, or its ``name`` or ``scopes`` have another form.
@@ -46,7 +46,7 @@ def reader_source(reader: Any) -> Source:
             yield from documents_of(rows)
         except CrosscorpusError:
             raise
-        except Exception as error:  # whatever a reader stumbles over
+        except Exception as error:  # any error of the reader
             raise SourceError(f"{name}: {type(error).__name__}: {error}") from error
 
     mark = f"own_{name}/{getattr(reader, 'version', 1)}"
@@ -54,14 +54,14 @@ def reader_source(reader: Any) -> Source:
 
 
 def named_reader(name: str, arguments: Sequence[str]) -> Source:
-    """The source of a reader that a package registers, or of a class of one's own.
+    """The source of a reader that a package registers, or of a user's own class.
 
     Args:
         name: as registered in ``crosscorpus.sources``, or ``python:MODULE:CLASS``.
-        arguments: what it is made with: ``VALUE``, or ``KEY=VALUE`` where it has such an argument.
+        arguments: of its class: ``VALUE``, or ``KEY=VALUE`` if it has such an argument.
 
     Raises:
-        UnknownName: nothing has this name.
+        UnknownName: no reader has this name.
         SourceError: it takes other arguments; the message says which.
     """
     make = own_object("sources", name)

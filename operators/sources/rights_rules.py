@@ -1,15 +1,15 @@
-"""Who may see a document: its source says it, or a rule by corpus, repository and path.
+"""Who may see a document: its source decides it, or a rule by corpus, repository and path.
 
 A file of rules:
 
-    unmarked: deny            # of what nothing is said; `everyone` opens it
-    rules:                    # of several that match, the last counts
+    unmarked: deny            # documents without rights; `everyone` opens them
+    rules:                    # the last matching rule wins
       - {allow: everyone, repo: acme/handbook}
       - {allow: [hr, ann], corpus: docs, path: "payroll/"}
 
 ``repo`` is a name, with ``*`` for any characters; ``path`` is a pattern of ``.gitignore``. A
-document of the generic form, or of Parquet, says it itself in ``allowed``: that counts before any
-rule.
+document of the generic form, or of Parquet, states it itself in ``allowed``, which overrides the
+rules.
 """
 
 import json
@@ -27,14 +27,14 @@ from operators.sources.ignore_patterns import ignore_patterns
 from operators.sources.protocol import ALLOWED
 
 LARGEST = 1_000_000
-"""Characters of a file of rules."""
+"""Maximum characters of a rules file."""
 
 _KEYS = ("allow", "corpus", "repo", "path")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Lets ``allow`` see the documents that have all that it names."""
+    """Lets ``allow`` see the documents that match all its conditions."""
 
     allow: tuple[str, ...]
     corpus: str | None = None
@@ -43,7 +43,7 @@ class Rule:
     inside: Callable[[bytes], bool] | None = None  # whether a path is one of ``path``
 
     def matches(self, corpus: str, repo: str, path: str | None) -> bool:
-        """Whether it speaks of such a document; one without a path is in no path."""
+        """Whether it applies to such a document; a document without a path matches no path."""
         return (
             self.corpus in (None, corpus)
             and (self.repo is None or fnmatchcase(repo, self.repo))
@@ -51,7 +51,7 @@ class Rule:
         )
 
     def __str__(self) -> str:
-        """The rule as one line of its file."""
+        """The rule as a line of the file."""
         named = {"allow": list(self.allow), "corpus": self.corpus, "repo": self.repo}
         said = {key: value for key, value in {**named, "path": self.path}.items() if value}
         return str(
@@ -61,14 +61,14 @@ class Rule:
 
 @dataclass(frozen=True)
 class Rights:
-    """The rules of a collection, and what holds where nothing is said."""
+    """The rules of a collection, and the default for unmarked documents."""
 
     rules: tuple[Rule, ...] = ()
     unmarked: Literal["deny", "everyone"] = "deny"
     text: str = ""  # the file
 
     def rule_of(self, corpus: str, repo: str, path: str | None) -> int | None:
-        """The place of the rule that counts for a document; None: none speaks of it."""
+        """The index of the rule that applies to a document; None: no rule matches."""
         places = reversed(range(len(self.rules)))
         return next((n for n in places if self.rules[n].matches(corpus, repo, path)), None)
 
@@ -77,7 +77,7 @@ def read_rights(text: str) -> Rights:
     """The rules in ``text``, a YAML document.
 
     Raises:
-        CrosscorpusError: says which rule is wrong, and what it may have.
+        CrosscorpusError: a rule is invalid; says which, and what is valid.
     """
     if len(text) > LARGEST:
         raise CrosscorpusError(f"a file of rights has at most {LARGEST:,} characters: name groups")
@@ -117,13 +117,13 @@ def _rule(number: int, given: Any) -> Rule:
 
 
 def with_rights(documents: pl.DataFrame, rights: Rights) -> pl.DataFrame:
-    """``documents`` (``DOCUMENTS``) with who may see each, which leaves their metadata.
+    """``documents`` (``DOCUMENTS``) with their rights, which are moved out of the metadata.
 
-    Adds ``allowed`` (List(String), null where nothing is said) and ``allowed_by`` (``source``, or
-    the number of the rule from 1).
+    Adds ``allowed`` (List(String), null if unmarked) and ``allowed_by`` (``source``, or the number
+    of the rule from 1).
 
     Raises:
-        CrosscorpusError: a source says it in a way that nobody can read.
+        CrosscorpusError: a source states the rights in an invalid form.
     """
     rows = documents.select("corpus", "repo", "path", "document_id", "metadata").iter_rows()
     allowed: list[list[str] | None] = []

@@ -1,9 +1,9 @@
 """A process that parses hostile input, and may be killed at any time.
 
-The parent asks and the child answers, one request at a time: a length (4 bytes, big-endian) and as
-many bytes; a reply is JSON. The child has bounds of memory and of CPU for one request; the parent's
-clock bounds it where an operating system does not. Pebble was tried: it breaks in a script without
-a main guard, and its child keeps the parent's secrets.
+The parent sends one request at a time: a length (4 bytes, big-endian) and as many bytes; the child
+replies in JSON. The child has limits of memory and of CPU for one request; the parent's timeout
+applies where an operating system has no limit. Pebble was tried: it breaks in a script without a
+main guard, and its child keeps the parent's secrets.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ _ROOT = Path(__file__).parents[2]
 _FROM_OUTSIDE = frozenset(
     (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM)
 )
-"""Signals that no limit of the child and no crash sends."""
+"""Signals that come neither from a limit of the child nor from a crash."""
 
 
 class Stopped(Exception):
-    """The child ended before it answered; says why."""
+    """The child ended before it replied; says why."""
 
 
 class Passing(Stopped):
-    """The request is not the reason: something killed the child, or it could not be started."""
+    """The request is not the cause: something killed the child, or it could not be started."""
 
 
 @dataclass(eq=False)
 class Sandbox:
-    """A child process: started at the first request, replaced when it died, ended by :meth:`close`.
+    """A child process: started by the first request, restarted if it dies, ended by :meth:`close`.
 
-    Threads take turns. A process that was forked from this one starts a child of its own.
+    A lock serialises threads. A process that is forked from this one starts its own child.
     """
 
-    function: str  # MODULE:NAME of what answers a request's bytes; only the child imports it
+    function: str  # MODULE:NAME of the function that handles a request; only the child imports it
     _: KW_ONLY
     memory_bytes: int  # address space of the child
     cpu_s: int  # of CPU for one request
-    wall_s: float  # by the clock for one request
-    requests_a_child: int  # then a new one takes over: what a library leaks is given back
-    # Whether a fresh child gets a request on which a used one ended, for a parser that may crash on
-    # what earlier requests left in memory.
+    wall_s: float  # timeout of one request
+    requests_a_child: int  # then a new one replaces it, which frees the memory of leaks
+    # Whether a new child retries a request on which a used one ended, for a parser that may crash
+    # on the remains of earlier requests in memory.
     retry: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False, repr=False)
@@ -68,14 +68,14 @@ class Sandbox:
             child.communicate()
 
     def ask(self, request: bytes) -> Any:
-        """The answer to a request; a fresh child gets it once more if something killed the first.
+        """The reply to a request; a new child retries it once if something killed the first.
 
         Raises:
-            Stopped: the child ended before it answered, at a limit or by a crash.
+            Stopped: the child ended before it replied, at a limit or by a crash.
             Passing: both children were killed from outside, or could not be started.
         """
         with self._lock:
-            if self._owner != os.getpid():  # after a fork the child is the parent's
+            if self._owner != os.getpid():  # after a fork, the child belongs to the parent
                 self._child, self._owner = None, os.getpid()
             if self._answered >= self.requests_a_child:
                 self.close()
@@ -104,7 +104,7 @@ class Sandbox:
         try:
             reply = _exchange(child, request)
             if reply is None:
-                child.wait()  # a signal that is sent to a dying child would hide how it died
+                child.wait()  # a signal to a dying child would hide its exit status
         except BaseException:
             self.close()
             raise
@@ -117,7 +117,7 @@ class Sandbox:
         return json.loads(reply)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        """Start a child with an environment in which a hostile file finds no password."""
+        """Start a child with an environment without passwords, because input is hostile."""
         from operators.foundation.os_user import clean_environment  # the child has no packages yet
 
         limits = (str(self.memory_bytes), str(self.cpu_s))
@@ -147,7 +147,7 @@ class Sandbox:
 
 
 def _exchange(child: subprocess.Popen[bytes], request: bytes) -> bytes | None:
-    """The child's reply; None if it ended before it gave one."""
+    """The child's reply; None if it ended before it replied."""
     assert child.stdin is not None
     assert child.stdout is not None
     try:
@@ -165,7 +165,7 @@ def _exchange(child: subprocess.Popen[bytes], request: bytes) -> bytes | None:
 
 
 def _serve(answer: Callable[[bytes], object], memory_bytes: int, cpu_s: int) -> None:
-    """Be the child: answer requests until standard input ends."""
+    """Run as the child: handle requests until standard input ends."""
     requests, replies = sys.stdin.buffer, _own_output()
     _limit_memory(memory_bytes)
     while header := requests.read(4):
@@ -180,7 +180,7 @@ def _serve(answer: Callable[[bytes], object], memory_bytes: int, cpu_s: int) -> 
 
 
 def _own_output() -> BinaryIO:
-    """Standard output for the replies alone, which no library can print to."""
+    """Standard output, reserved for replies: no library can print to it."""
     replies = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -190,19 +190,19 @@ def _own_output() -> BinaryIO:
 
 def _limit_memory(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(ValueError, OSError):  # macOS knows no such limit
+    with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
 def _limit_cpu(seconds: int) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     soft = int(used.ru_utime + used.ru_stime) + seconds + 1
-    with contextlib.suppress(ValueError, OSError):  # the bound that is in force is tighter
+    with contextlib.suppress(ValueError, OSError):  # the current limit is tighter
         resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 if __name__ == "__main__":
-    sys.path[:] = [str(_ROOT), *sys.path, *sys.argv[4:]]  # -I leaves PYTHONPATH and others out
+    sys.path[:] = [str(_ROOT), *sys.path, *sys.argv[4:]]  # -I ignores PYTHONPATH and others
     _module, _, _name = sys.argv[1].partition(":")
     _function: Callable[[bytes], object] = getattr(importlib.import_module(_module), _name)
     _serve(_function, int(sys.argv[2]), int(sys.argv[3]))

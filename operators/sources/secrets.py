@@ -1,10 +1,10 @@
-"""Secrets in documents: keys and tokens that nobody who asks a question should get.
+"""Detects secrets in documents: keys and tokens that no search may return.
 
-Only well-known forms count, each with a mark of its own (a prefix, a header), after the public
-lists of GitHub's secret scanning and of gitleaks. Entropy is no evidence for a secret: hashes, test
-vectors and identifiers of code have it too. Low entropy is evidence against one, as is a word like
-``example``: documentation shows many keys that open nothing. So a secret of an unknown form stays,
-and hardly anything else is taken for a secret.
+Only well-known forms count, each with its own mark (a prefix, a header), from the public lists of
+GitHub's secret scanning and of gitleaks. High entropy is no evidence for a secret: hashes, test
+vectors and identifiers in code have it too. Low entropy is evidence against one, as is a word like
+``example``: documentation contains many invalid keys. So a secret of an unknown form stays, and
+false positives are rare.
 """
 
 import base64
@@ -24,7 +24,7 @@ from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, 
 MODES = ("skip", "redact", "allow")
 
 VERSION = 2
-"""The number of the rules: after a change the next run judges stored documents again."""
+"""The version of the rules: after a change the next run checks stored documents again."""
 
 _KEYS = ("corpus", "repo", "document_id", "path")
 _LABELS = ("title", "uri", "language", "state", "version", "lineage_id", "metadata", "note")
@@ -92,7 +92,7 @@ TOKENS = [
     ("Supabase token", "sbp_ sb_secret_", r"[\w]{30,50}"),
     (_WEB_TOKEN, "eyJ", r"[\w-]{10,1000}\.eyJ[\w-]{10,8000}\.[\w-]{20,1000}"),
 ]
-"""Kind, the marks that it begins with, and what follows; each has a run of 16 near its mark."""
+"""Kind, its prefixes, and the pattern of the rest; each has a run of 16 near its prefix."""
 
 _AWS = r"\w{0,40}[\"']?\s{0,5}[:=]>?\s{0,5}[\"']?([\w/+]{40})(?![\w/+=])"
 _SHAPES = [
@@ -122,16 +122,16 @@ _SHAPES = [
         r"[\w-]{1,63}(?:\.[\w-]{1,63}){0,9}",
     ),
 ]
-"""Kind, what a text with one holds, and the whole form; its group is what is judged."""
+"""Kind, a string that every text with one contains, and the pattern; its group is checked."""
 
-_WRAP = r"(?:[ \t]{1,20}|[ \t]{0,20}\r?\n[ \t]{0,20})"  # what stands behind a blank line is apart
-_BASE64 = re.compile(  # in one line, but for a header of PEM
+_WRAP = r"(?:[ \t]{1,20}|[ \t]{0,20}\r?\n[ \t]{0,20})"  # a blank line ends it
+_BASE64 = re.compile(  # in one line, except a header of PEM
     rf"\b(?:LS0tLS1CRUdJTi[A-Za-z0-9+/]{{28,}}(?:{_WRAP}[A-Za-z0-9+/]{{28,}})*|[A-Za-z0-9+/]{{28,}})",
     re.ASCII,
 )
 _RUN = re.compile(r"[\w-]{16,}", re.ASCII)
 _BEFORE = 60
-"""Characters between the beginning of a token and that of its first run of 16, at most."""
+"""Maximum characters from the beginning of a token to that of its first run of 16."""
 
 _SHOWN = re.compile(
     r"(?i)example|sample|placeholder|dummy|redacted|changeme|foobar|fake|x{4}|\.{3}|john ?doe"
@@ -140,7 +140,7 @@ _SHOWN = re.compile(
     r"|k4NjIyNDgzNDcx|SyA(?:nLA7NfeLqu|dOS2zB6NCs|SWm6HmTMd)|SyCkEhVjf3pdu"
     r"|SyD(?:MAScliyLx|aGmWKa4Js)"
 )
-"""Words of a key that is there to be seen, and beginnings of those that vendors' pages show."""
+"""Words in example keys, and beginnings of the example keys in vendors' documentation."""
 
 _WEAK = re.compile(
     r"pass(?:word|wd|phrase)?|pwd|secret|token|change|example|sample|test|user(?:name)?|admin|root"
@@ -162,7 +162,7 @@ def _tokens() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
 
 
 def _any_of(marks: Iterable[str]) -> str:
-    """A pattern of ``marks`` in branches by first letter, the longest first: that is faster."""
+    """A pattern of ``marks`` in branches by first letter, the longest first, for speed."""
     branches = defaultdict(list)
     for mark in sorted(marks, key=len, reverse=True):
         branches[re.escape(mark[0])].append(re.escape(mark[1:]))
@@ -222,7 +222,7 @@ def _decoded(code: str) -> bytes:
 
 
 def _is_shown(kind: str, value: str) -> bool:
-    """Whether ``value`` only shows the form of a secret: see the module's docstring."""
+    """Whether ``value`` is an example of a secret: see the module's docstring."""
     if kind == _ADDRESS:
         user, _, value = unquote(value).partition(":")
         left = _WEAK.sub("", value.lower().replace(user.lower() or ":", "").translate(_LEET))
@@ -244,7 +244,7 @@ def _is_shown(kind: str, value: str) -> bool:
 
 
 def redacted(text: str) -> str:
-    """``text`` with ``[secret: KIND]`` in place of each secret; it keeps its number of lines."""
+    """``text`` with each secret replaced by ``[secret: KIND]``; it keeps its number of lines."""
     parts, done = [], 0
     for start, end, kind, _ in secrets_in(text):
         parts += [text[done:start], f"[secret: {kind}]", "\n" * text.count("\n", start, end)]
@@ -253,13 +253,13 @@ def redacted(text: str) -> str:
 
 
 def without_secrets(source: Source, mode: str = "skip") -> Source:
-    """``source`` without documents that hold a secret in any field.
+    """``source`` without documents that contain a secret in any field.
 
     Args:
         source: the documents.
         mode: ``skip`` leaves such a document out, and an issue of the scan says why; ``redact``
-            takes it with a mark in place of each secret, unless one is in what identifies it;
-            ``allow`` takes it as it is.
+            replaces each secret by a mark, but leaves the document out if one is in its key;
+            ``allow`` ingests it unchanged.
 
     Raises:
         UnknownName: no such mode.
@@ -299,7 +299,7 @@ def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue
         return withdrawn(f"holds a secret ({said}): left out; --secrets redact or allow takes it")
     cleaned: dict[str, Any] = {name: redacted(value) for name, value in fields.items()}
     for field in fields.keys() - {"text"}:
-        for _, secret in found:  # a field may end within one, as the subject of a commit is cut
+        for _, secret in found:  # a field may end within one, if a commit's subject is truncated
             head = re.escape(secret.value[: max(8, len(secret.value) // 3)])
             mark = f"[secret: {secret.kind}]"
             cleaned[field] = re.sub(rf"{head}[\w+/=.~-]*", mark, cleaned[field])
@@ -310,6 +310,6 @@ def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue
     note = "; ".join(filter(None, (cleaned.get("note"), f"secrets redacted: {said}")))
     try:
         json.loads(cleaned["metadata"])
-    except (KeyError, ValueError):  # the mark of a key without its end can stand for quotes
+    except (KeyError, ValueError):  # the mark of a key without its end can replace quotes
         cleaned["metadata"] = "{}"
     return replace(item, **cleaned | {"note": note})

@@ -1,7 +1,7 @@
-"""What the rows of an export must be, beyond their types: what ingestion makes and readers rely on.
+"""Validates the rows of an export beyond their types: they must be as ingestion writes them.
 
-Names and counts, JSON, keys, cached vectors. What the server checks by itself is not repeated here,
-nor what :func:`operators.postgres.inspect.verify.verify` finds between the tables.
+Names and counts, JSON, keys, cached vectors. The checks of the server are not repeated here, nor
+those between tables, which :func:`operators.postgres.inspect.verify.verify` makes.
 """
 
 import json
@@ -21,16 +21,16 @@ from operators.postgres.write.ingestion_runs import COUNTS
 Columns = Mapping[str, Sequence[Any]]
 
 ROUNDING = 0.01
-"""How far the length of a vector of half precision may be from 1."""
+"""The tolerance of the length 1 of a half-precision vector."""
 
 _NONE = object()
 
 
 def check_rows(table: str, columns: Columns, export: Manifest) -> None:
-    """Raise ValueError for the first value that no ingestion makes.
+    """Raise ValueError for the first value that no ingestion writes.
 
-    ``columns`` are values as ``copy_rows`` takes them; a column that an older export lacks is not
-    there.
+    ``columns`` are values as ``copy_rows`` takes them, without the columns that an older export
+    lacks.
     """
     for name, test in _TESTS.items():
         for value in columns.get(name, ()):
@@ -40,13 +40,13 @@ def check_rows(table: str, columns: Columns, export: Manifest) -> None:
         _check_keys(columns)
     if table == "chunks" and (raw := b"".join(filter(None, columns.get("embedding", ())))):
         numbers = np.frombuffer(raw, ">f2").reshape(-1, (export.dimensions or 0) + 2)
-        _check_unit(numbers[:, 2:])  # two numbers stand before a vector
+        _check_unit(numbers[:, 2:])  # two numbers precede a vector
     if table == "embedding_cache":
         _check_cache(columns, export)
 
 
 def unreferenced(conn: Connection) -> tuple[str, int] | None:
-    """A table with rows of no document or passage, and their number; None: there is none."""
+    """The first table with rows of no document or passage, and their number; None: no such row."""
     for table, condition in _OWNED.items():
         ((count,),) = conn.execute(
             f"SELECT count(*) FROM {table} r LEFT JOIN {condition} WHERE o.document_key IS NULL"
@@ -69,7 +69,7 @@ def _is_json(value: str) -> bool:
 
 
 def _read(value: str) -> Any:
-    """``value`` as JSON says it; ``_NONE`` if it is none, or nested too deeply to be read."""
+    """``value`` parsed as JSON; ``_NONE`` if it is invalid or nested too deeply."""
     try:
         return json.loads(value, parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -104,7 +104,7 @@ _TESTS: dict[str, Callable[[Any], bool]] = {
     **{"metadata": _is_object, "average_length": _is_average, "revision": _is_commit},
     **{"data": _is_object, "value": _is_json, "sketch": _is_sketch},
 }
-"""The test of a column, by its name, which has one meaning in all tables."""
+"""The check of each column, by name; a name means the same in all tables."""
 
 _OF_DOCUMENT = "documents o ON o.document_key = r.document_key AND o.corpus = r.corpus"
 _OWNED = {
@@ -113,7 +113,7 @@ _OWNED = {
     "document_versions": _OF_DOCUMENT,
     "document_sketches": _OF_DOCUMENT,
 }
-"""What each row ``r`` of a table belongs to."""
+"""The row that each row ``r`` of a table belongs to."""
 
 
 def _check_keys(columns: Columns) -> None:
@@ -137,7 +137,7 @@ def _check_cache(columns: Columns, export: Manifest) -> None:
 
 
 def _check_unit(vectors: NDArray[np.floating[Any]]) -> None:
-    """Raise ValueError if a row is not finite, or has not the length 1 that every model gives."""
+    """Raise ValueError if a vector is not finite or does not have length 1, as all models give."""
     lengths = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1))
     if not np.isfinite(lengths).all():
         raise ValueError("a vector is not finite")

@@ -1,6 +1,6 @@
-"""The columns of the exported tables in Arrow. The server's catalogue names them and their types.
+"""The Arrow schemas of the exported tables, from the server's catalogue.
 
-A key and BM25 weights travel as their bytes, a vector as a list of fixed size.
+Keys and BM25 weights are exported as bytes, a vector as a fixed-size list.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,16 +18,16 @@ TABLES = (
     *("document_versions", "superseded_chunks", "document_sketches", "versioned_corpora"),
     *("version_corrections", "access_classes", "access_terms", "access_repos", "rights"),
 )
-"""All tables but two, which the manifest is made from. A row refers to earlier tables alone."""
+"""All tables but two, which the manifest contains. A row refers to earlier tables only."""
 
 LEFT_BEHIND = {"runs": ("folder",)}
-"""Columns whose values an import leaves behind: a working tree belongs to the machine that has it,
-and a command of git would run in it."""
+"""Columns whose values an import drops: a working tree is on the exporting machine, and git
+commands would run in it."""
 
 LEFT_OUT = ["search_tsv", "next_embedding", "embedding_error", "command"]
-"""Words, which are read from the text again; vectors of an unfinished migration to another model;
-why a chunk has no vector, which an import tries again; the commands that read the sources, which an
-import from elsewhere must not bring."""
+"""Columns that are not exported: words, which are parsed from the text again; vectors of an
+unfinished model migration; embedding errors, because an import retries; the commands that read the
+sources, because an import must not bring foreign commands."""
 
 _ARROW = {
     "boolean": pa.bool_(),
@@ -60,15 +60,15 @@ def table_schema(conn: Connection, table: str) -> pa.Schema:
 
 
 def copied_as(fields: Iterable[pa.Field]) -> dict[str, str]:
-    """The type under which ``copy_rows`` takes each column."""
+    """The type of each column for ``copy_rows``."""
     return {field.name: _KINDS.get(field.type, "bytea") for field in fields}
 
 
 def to_arrow(values: Sequence[Any], arrow: pa.DataType) -> pa.Array:
-    """``values`` that the server gave, keys and vectors as bytes, as an array."""
+    """The server's ``values`` (keys and vectors as bytes) as an array."""
     if not pa.types.is_fixed_size_list(arrow):
         return pa.array(values, arrow)
-    width = arrow.list_size + 2  # two numbers of 16 bits stand before a vector
+    width = arrow.list_size + 2  # two 16-bit numbers precede a vector
     raw = np.frombuffer(b"".join(value or bytes(2 * width) for value in values), ">f2")
     flat = pa.array(raw.reshape(-1, width)[:, 2:].astype(np.float16).ravel())
     lacking = pa.array([value is None for value in values])
@@ -76,7 +76,7 @@ def to_arrow(values: Sequence[Any], arrow: pa.DataType) -> pa.Array:
 
 
 def from_arrow(array: pa.Array) -> list[Any]:
-    """The values of an array for ``copy_rows``; a ValueError if a vector is not finite."""
+    """The values of an array for ``copy_rows``; raises ValueError if a vector is not finite."""
     if not pa.types.is_fixed_size_list(array.type):
         return list(array.to_pylist())
     flat = array.flatten().to_numpy(zero_copy_only=False).astype(np.float32)

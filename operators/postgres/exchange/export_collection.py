@@ -1,7 +1,7 @@
-"""Writes a collection as Parquet files: one state of it, in bounded memory.
+"""Writes a collection as Parquet files: one snapshot, in bounded memory.
 
-Rows are read from the partitions. A reader of their parent would keep an ingestion from making the
-partition of a new corpus, and every search would wait behind that.
+Rows are read from the partitions. A reader of the parent table would block an ingestion that
+creates the partition of a new corpus, and every search would wait behind that.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,11 +37,11 @@ _HEAD = """SELECT name, model, space, dimensions,
 def export_collection(
     store: Store, folder: str | Path, progress: Callable[[str, int], None] = lambda *_: None
 ) -> Manifest:
-    """Write the collection into ``folder``, which is new or empty; return what it holds.
+    """Write the collection into ``folder``, which is new or empty; return the manifest.
 
-    The files are one state of the collection, also while an ingestion writes. They are made beside
-    ``folder`` and get its name when they are complete. Only the user who exports can read them.
-    ``progress`` gets each table and its rows.
+    The files are one snapshot of the collection, even while an ingestion writes. They are written
+    beside ``folder`` and moved to it when they are complete. Only the exporting user can read them.
+    ``progress`` gets each table and its row count.
 
     Raises:
         CrosscorpusError: the folder is not empty, or the server fails.
@@ -75,7 +75,7 @@ def export_collection(
 
 
 def _private(path: Path) -> Path:
-    """``path``, made as a file that its owner alone can read, whatever the umask."""
+    """Create ``path`` as a file that only its owner can read, whatever the umask; return it."""
     path.touch()
     path.chmod(0o600)
     return path
@@ -86,7 +86,7 @@ def _snapshot(store: Store) -> Iterator[Connection]:
     parts = [sql.Identifier(store.schema, part) for _, part in store.rows(_PARTS)]
     with explained(store.dsn), connect(store.dsn) as conn:
         conn.isolation_level, conn.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
-        # The snapshot comes after the locks: no column changes between the two.
+        # Take the locks before the snapshot, so that no column changes in between.
         conn.execute(sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(sql.SQL(",").join(parts)))
         conn.execute("SELECT set_config('search_path', %s, true)", (store.search_path,))
         conn.execute("SET LOCAL TimeZone = 'UTC'")

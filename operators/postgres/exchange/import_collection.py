@@ -1,11 +1,11 @@
-"""Makes a collection from an export, whole or not at all; indexes are built last.
+"""Creates a collection from an export, completely or not at all; indexes are built last.
 
-An export may be another's. So every value is checked on its way (:mod:`.read_rows`,
-:mod:`.check_rows`), and what belongs together when all rows are there; nothing that an export
-names is loaded, opened or run.
+An export may come from someone else. So every value is validated while it is read
+(:mod:`.read_rows`, :mod:`.check_rows`), and references when all rows are copied; nothing that an
+export names is loaded, opened or run.
 
-It grows in a schema that is no collection's, and gets the collection's name at the end: a killed
-import leaves no collection, and the next one, of whatever name, removes what it left.
+The rows are copied into a temporary schema, which is renamed at the end: an interrupted import
+leaves no collection, and the next import, under any name, drops the temporary schema.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +47,7 @@ _DAMAGES: tuple[type[Exception], ...] = (
     *(pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError),
     *(psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProtocolViolation),
 )
-"""What a file raises that an export does not hold."""
+"""The exceptions that an invalid file raises."""
 
 
 def import_collection(
@@ -58,10 +58,10 @@ def import_collection(
     shards: int | None = None,
     progress: Callable[[str, int], None] = lambda *_: None,
 ) -> str:
-    """Make a collection from ``folder`` on the server ``dsn`` (default: your own); return its name.
+    """Create a collection from ``folder`` on the server ``dsn`` (default: yours); return its name.
 
     ``name``: default is the exported name. ``shards``: see
-    :func:`operators.postgres.store.open_store`. ``progress`` gets each table and its rows.
+    :func:`operators.postgres.store.open_store`. ``progress`` gets each table and its row count.
 
     Raises:
         CrosscorpusError: the collection exists, or the export is incomplete, damaged, of a newer
@@ -92,9 +92,9 @@ def import_collection(
 
 
 def _claim(conn: Connection, name: str, schema: str, half: str) -> list[str]:
-    """What killed imports left; the name is held until the transaction ends.
+    """The schemas that interrupted imports left; the name is locked until the transaction ends.
 
-    Of several imports under one name, one gets it. No timeout of the server ends the transaction.
+    Of concurrent imports under one name, one gets the lock. The idle timeout is disabled for it.
     """
     conn.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
     free = conn.execute(
@@ -144,7 +144,7 @@ def _fill(
 
 
 def _copy(conn: Connection, table: str, path: Path, export: Manifest, older: bool) -> None:
-    """Copy a file into its table; a column that an ``older`` one lacks gets its default."""
+    """Copy a file into its table; columns that an ``older`` file lacks get their defaults."""
     try:
         schema, rows = file_schema(path)
         held = {field.name: field.type for field in schema}
@@ -178,23 +178,23 @@ def _checked(
 
 
 def _check_whole(store: Store, folder: Path, *, older: bool) -> None:
-    """Refuse what does not belong together.
+    """Raise an error if the tables are inconsistent.
 
-    The text index of an ``older`` export is made again where it differs: words were once read in
-    another way. Missing indexes are no fault, because they are built last.
+    The text index of an ``older`` export is rebuilt if it differs, because the tokenizer has
+    changed since. Missing indexes are no error, because they are built last.
     """
     if lost := store.run(unreferenced):
         table, count = lost
         path = folder / f"{table}.parquet"
         raise CrosscorpusError(f"{path} is damaged ({count} rows of nothing): export again")
-    found = verify(store).filter(pl.col("kind") != "unfinished")
-    if older and found["kind"].is_in(TEXT_KINDS).all():
-        for corpus in found["corpus"].unique():
+    faults = verify(store).filter(pl.col("kind") != "unfinished")
+    if older and faults["kind"].is_in(TEXT_KINDS).all():
+        for corpus in faults["corpus"].unique():
             store.run(partial(rebuild_postings, corpus=corpus))
-    elif found.height:
-        first = found.row(0, named=True)
+    elif faults.height:
+        first = faults.row(0, named=True)
         where = " ".join(filter(None, (first["corpus"], first["repo"], first["document_id"])))
-        more = f", and {found.height - 1} more" if found.height > 1 else ""
+        more = f", and {faults.height - 1} more" if faults.height > 1 else ""
         why = label_text(f"{first['kind']} in {where}: {first['says']}")[:LONGEST_REASON]
         raise CrosscorpusError(
             f"{folder} is damaged ({why}{more}): repair the collection that it is of"

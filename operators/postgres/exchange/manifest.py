@@ -1,4 +1,4 @@
-"""``collection.json``: what an export holds. It is written last: with it, an export is complete."""
+"""The manifest ``collection.json`` of an export. It is written last: it marks a complete export."""
 
 import stat
 from pathlib import Path
@@ -20,10 +20,10 @@ from operators.foundation.escape import UNSEEN_IN_A_LINE, label_text
 FORMAT = 1
 MANIFEST = "collection.json"
 LARGEST = 16_000
-"""Dimensions of a vector that a server takes."""
+"""Maximum dimensions of a vector on the server."""
 
 LONGEST_REASON = 300
-"""Characters of what an error says of a file."""
+"""Maximum characters of the reason in an error about a file."""
 
 _LONGEST = 1024 * 1024  # bytes of the manifest
 
@@ -38,7 +38,7 @@ Line = Annotated[str, StringConstraints(max_length=1000), AfterValidator(_on_one
 
 
 class Manifest(BaseModel):
-    """What an export holds; ``rows`` are those of each table, in the file ``TABLE.parquet``."""
+    """The contents of an export; ``rows`` counts each table's, in the file ``TABLE.parquet``."""
 
     format: int = Field(FORMAT, ge=1, le=FORMAT)
     name: str
@@ -50,7 +50,7 @@ class Manifest(BaseModel):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest in ``folder``; a CrosscorpusError if it is missing, damaged or newer."""
+    """The manifest in ``folder``; raises CrosscorpusError if it is missing, damaged or newer."""
     path = folder / MANIFEST
     try:
         check_regular(path)
@@ -74,5 +74,5 @@ def check_regular(path: Path) -> None:
 
 
 def newer(folder: Path, what: str) -> CrosscorpusError:
-    """The error for an export with ``what`` only a newer version makes."""
+    """The error for an export with ``what``, which only a newer version writes."""
     return CrosscorpusError(f"{folder} was made by a newer version ({what}): upgrade this one")

@@ -1,4 +1,4 @@
-"""The rows of an exported file, in bounded memory (see :mod:`operators.arrays.unfolded`)."""
+"""Reads the rows of an exported file in bounded memory (see :mod:`operators.arrays.unfolded`)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,15 +17,15 @@ from operators.postgres.server_cursor import ROWS_AT_ONCE
 from operators.ranking.bm25 import MAX_TERMS
 
 LONGEST_VALUE = 1024 * 1024
-"""Bytes of a text: a passage, a name, metadata. Ingestion makes far shorter ones."""
+"""Maximum bytes of a text: a passage, a name, metadata. Ingestion writes far shorter ones."""
 
 LONGEST_ITEM = 64 * 1024 * 1024
-"""Bytes of ``data``, which a live source has told of one item."""
+"""Maximum bytes of ``data``, a live source's record of one item."""
 
-_FEW_ROWS = 16  # are read at once of a row group with a large column
-_MOST_NUMBERS = 2**27  # of a list column in a row group
+_FEW_ROWS = 16  # rows in memory from a row group with a large column
+_MOST_NUMBERS = 2**27  # numbers of a list column in a row group
 
-# A buffer would hold the whole file.
+# A buffered reader would hold the whole file.
 _OPTIONS: dict[str, Any] = {"page_checksum_verification": True, "pre_buffer": False}
 
 
@@ -37,11 +37,11 @@ def file_schema(path: Path) -> tuple[pa.Schema, int]:
 
 
 def read_rows(path: Path, fields: Sequence[pa.Field]) -> Iterator[dict[str, list[Any]]]:
-    """Some rows after others, as columns of values that ``copy_rows`` takes.
+    """Batches of rows, as columns of values that ``copy_rows`` takes.
 
     Raises:
-        ValueError: a value is longer than ingestion makes one, the file unfolds to far more than
-            its size, or a vector is not finite.
+        ValueError: a value is longer than any that ingestion writes, the file decompresses to far
+            more than its size, or a vector is not finite.
         ArrowException: the file is damaged.
     """
     texts = [field.name for field in fields if _is_text(field.type)]
@@ -95,7 +95,7 @@ def _sizes(batch: pa.RecordBatch) -> NDArray[np.int64]:
 
 
 def _lengths(name: str, column: pa.DictionaryArray) -> NDArray[np.int64]:
-    """The bytes of each text of a column; a ValueError if one is too long."""
+    """The bytes of each text of a column; raises ValueError if one is too long."""
     sizes = text_sizes(column)
     most = LONGEST_ITEM if name == "data" else LONGEST_VALUE
     if len(sizes) and sizes.max() > most:

@@ -1,1 +1,1 @@
-"""Looking at a collection: its state, its soundness, its versions."""
+"""Inspects a collection: its state, its consistency, its versions."""

@@ -1,4 +1,4 @@
-"""The ledger's documents by id: the places and titles of judged ones, and how many there are."""
+"""The ledger's documents by id: places and titles of judged ones, and their number."""
 
 import polars as pl
 
@@ -16,7 +16,7 @@ PLACED = pl.Schema(
 
 
 def count_documents(store: Store) -> dict[str, int]:
-    """The number of documents that can be found, by corpus."""
+    """The number of searchable documents, by corpus."""
     rows = store.rows(
         "SELECT corpus, count(DISTINCT document_id) FROM documents WHERE state = 'indexed'"
         " GROUP BY corpus ORDER BY corpus"
@@ -27,7 +27,7 @@ def count_documents(store: Store) -> dict[str, int]:
 def document_homes(store: Store, judged_ids: pl.Series) -> pl.DataFrame:
     """The judged documents that the store has (columns ``PLACED``, in their order).
 
-    An id is a document's, ``REPOSITORY:ID``, or either with ``:FIRST-LAST`` (lines) behind it.
+    An id is a document's, ``REPOSITORY:ID``, or either followed by ``:FIRST-LAST`` (lines).
     """
     rows = store.rows(
         "WITH given AS (SELECT DISTINCT unnest(%s::text[]) AS id),"
@@ -42,7 +42,7 @@ def document_homes(store: Store, judged_ids: pl.Series) -> pl.DataFrame:
 
 
 def document_titles(store: Store, document_ids: pl.Series) -> dict[str, str]:
-    """The title of each document that has one of the ids and another title, by its id."""
+    """The title of each document with one of the ids, by id, if the title differs from it."""
     rows = store.rows(
         "SELECT document_id, max(title) FROM documents WHERE document_id = ANY(%s)"
         " AND title NOT IN ('', document_id) GROUP BY document_id",

@@ -14,7 +14,7 @@ def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -
     """Mean recall@``k`` of the index against an exact scan, or None for a corpus without vectors.
 
     The queries are ``samples`` of the corpus's own chunk vectors, always the same ones: chunk ids
-    are hashes, so the lowest are a random sample. A chunk as near as the last exact one counts.
+    are hashes, so the lowest are a random sample. A chunk as near as the last exact one is a hit.
     """
     rows = store.rows(
         "SELECT chunk_id FROM chunks WHERE corpus = %s AND embedding IS NOT NULL"
@@ -35,9 +35,9 @@ def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -
     )
     size = collection_info(store).corpora.get(corpus, 0)
     exact = search_vectors(store, corpus, queries, embeddings, k=k, exact_scan_max_rows=size)
-    found = search_vectors(store, corpus, queries, embeddings, k=k, exact_scan_max_rows=0)
+    hits = search_vectors(store, corpus, queries, embeddings, k=k, exact_scan_max_rows=0)
     reach = exact.group_by("query_id").agg(pl.col("distance").max().alias("reach"))
-    near = found.join(reach, on="query_id").filter(pl.col("distance") <= pl.col("reach") + 1e-6)
+    near = hits.join(reach, on="query_id").filter(pl.col("distance") <= pl.col("reach") + 1e-6)
     return near.height / exact.height if exact.height else 0.0
 
 

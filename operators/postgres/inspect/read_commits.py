@@ -1,4 +1,4 @@
-"""Which commit of a repository a collection holds, and which ones it has seen."""
+"""The commit of a repository that a collection holds, and the commits that it has read."""
 
 from typing import NamedTuple
 
@@ -10,23 +10,23 @@ class Held(NamedTuple):
     """A repository as a collection holds it."""
 
     repo: str
-    revision: str | None  # the commit that was read last; None: none was told
+    revision: str | None  # the commit that was read last; None: not recorded
     folder: str | None  # its working tree
 
 
 def held_repositories(store: Store) -> list[Held]:
-    """The repositories that were read from git working trees and may be seen, by name."""
+    """The visible repositories that were read from git working trees, by name."""
     names = set[str]().union(*repos_seen(store).values()) - {""}
-    found = {}
+    repositories = {}
     for row in sources(store).sort("read_at").iter_rows(named=True):
         if row["revision"] is not None:
             for repo in (name for name in names if names_repo(row["source"], name)):
-                found[repo] = Held(repo, row["revision"], row["folder"])
-    return [found[repo] for repo in sorted(found)]
+                repositories[repo] = Held(repo, row["revision"], row["folder"])
+    return [repositories[repo] for repo in sorted(repositories)]
 
 
 def has_seen(store: Store, held: Held, commit: str) -> bool:
-    """Whether a commit is the one that was read last, or one of the history that was read."""
+    """Whether a commit is the one that was read last, or is in the history that was read."""
     if commit == held.revision:
         return True
     return bool(

@@ -1,4 +1,4 @@
-"""What a collection holds, by corpus: shows a person whether something is wrong."""
+"""The contents of a collection, by corpus, so that a person sees whether something is wrong."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ STATUS = pl.Schema(
         "unembeddable": pl.Int64(),  # chunks that the model could not embed
         "bytes": pl.Int64(),  # tables and indexes
         "indexed_at": pl.Datetime("us", "UTC"),  # the latest write
-        "oldest": pl.Datetime("us", "UTC"),  # the documents' own dates, else when they were made
+        "oldest": pl.Datetime("us", "UTC"),  # the documents' own dates, else their creation times
         "newest": pl.Datetime("us", "UTC"),
         "last_run": pl.Datetime("us", "UTC"),  # start of the corpus's last ingestion
         "last_run_source": pl.String(),  # its reader and repositories
@@ -72,7 +72,7 @@ _WHY = "coalesce(failed_reason, CASE WHEN NOT chunks_made THEN reason END)"
 
 
 def status(store: Store) -> pl.DataFrame:
-    """One row a corpus, by name: what the ledger and the indexes hold (columns: ``STATUS``)."""
+    """One row a corpus, by name: the contents of ledger and indexes (columns: ``STATUS``)."""
     missing = missing_vectors(store)
     parameters: dict[str, Any] = {}
     seen = within_border("d", store.border, parameters)
@@ -86,8 +86,8 @@ def status(store: Store) -> pl.DataFrame:
 def sources(store: Store) -> pl.DataFrame:
     """When each source was last read, by name (columns: ``SOURCES``).
 
-    Of a source's corpora and repositories only those that may be seen are named; without any it is
-    left out.
+    A source is listed with its visible corpora and repositories only; if it has none, it is left
+    out.
     """
     rows = store.rows(
         f'SELECT DISTINCT ON (source COLLATE "C") source, corpora, started_at, {_STATE},'
@@ -108,7 +108,7 @@ def sources(store: Store) -> pl.DataFrame:
 
 
 def names_repo(source: str, repo: str) -> bool:
-    """Whether a source, as its runs call it, has this repository; a name may have spaces.
+    """Whether a source, as its runs name it, has this repository; a name may contain spaces.
 
     >>> [names_repo("folder/1 My docs", repo) for repo in ("My docs", "Your docs", "")]
     [True, False, False]
@@ -117,19 +117,19 @@ def names_repo(source: str, repo: str) -> bool:
 
 
 def repos_seen(store: Store) -> dict[str, set[str]]:
-    """The repositories of the documents that may be seen, by corpus."""
+    """The repositories of the visible documents, by corpus."""
     parameters: dict[str, Any] = {}
     seen = within_border("d", store.border, parameters)
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    repos: defaultdict[str, set[str]] = defaultdict(set)
     for corpus, repo in store.rows(
         f"SELECT DISTINCT corpus, repo FROM documents d WHERE {seen}", parameters
     ):
-        found[corpus].add(repo)
-    return dict(found)
+        repos[corpus].add(repo)
+    return dict(repos)
 
 
 def missing_vectors(store: Store) -> dict[str, tuple[int, int]]:
-    """By corpus, the chunks that wait for a vector, and those that the model could not embed."""
+    """By corpus, the number of chunks queued for embedding, and of those that failed."""
     if collection_info(store).dimensions is None:
         return {}
     parameters: dict[str, Any] = {}
@@ -192,7 +192,7 @@ def _read_status(
 def _counted(
     conn: Connection, said: str, seen: str, parameters: Mapping[str, Any]
 ) -> defaultdict[str, list[str]]:
-    """The values of ``said`` by corpus with their counts, the most frequent first."""
+    """The values of the SQL expression ``said`` by corpus, with counts, most frequent first."""
     rows = conn.execute(
         f"""
         SELECT corpus, documents, reason FROM (
@@ -208,10 +208,10 @@ def _counted(
         """,
         {**parameters, "longest": LONGEST_REASON, "top": TOP_REASONS},
     )
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    counts: defaultdict[str, list[str]] = defaultdict(list)
     for corpus, documents, reason in rows:
-        found[corpus].append(f"{documents} x {reason}")
-    return found
+        counts[corpus].append(f"{documents} x {reason}")
+    return counts
 
 
 def _sizes(cursor: psycopg.Cursor[dict[str, Any]], corpus: str) -> dict[str, Any]:

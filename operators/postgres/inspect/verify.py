@@ -1,8 +1,8 @@
-"""The comparison of a collection with its ledger, and the repair.
+"""Compares a collection with its ledger, and repairs it.
 
-The promise is about whole documents. So a document that has lost a part is removed, and its ledger
-row says so: the next ingestion of its source brings it back. A text index that differs from the
-chunks of its corpus is rebuilt from them.
+Documents must be complete. So a document that has lost a part is removed and marked in its ledger
+row: the next ingestion of its source restores it. A text index that differs from the chunks of its
+corpus is rebuilt from them.
 
 Nobody can write to a corpus during its check; searches continue.
 """
@@ -55,7 +55,7 @@ _STRANGERS = """
            AND d.repo = c.repo AND d.document_id = c.document_id)
     GROUP BY c.repo, c.document_id ORDER BY 1, 2
 """
-# A passage is seen by those who see its document.
+# A passage must have the rights of its document.
 _WRONG_RIGHTS = """
     SELECT d.repo, d.document_id, count(*) FROM chunks c JOIN documents d USING (document_key)
     WHERE c.corpus = %(corpus)s AND c.access <> d.access GROUP BY 1, 2 ORDER BY 1, 2
@@ -68,32 +68,32 @@ Finding = tuple[str, str, str | None, str | None, str, bool]
 
 
 def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
-    """What is wrong between a collection's ledger, its chunks and its text index.
+    """The inconsistencies between a collection's ledger, its chunks and its text index.
 
     Args:
-        repair: remove whole documents that have lost a part and mark them as failed, so that the
-            next ingestion of their source brings them back; rebuild wrong text indexes.
+        repair: remove documents that have lost a part and mark them as failed, so that the next
+            ingestion of their source restores them; rebuild wrong text indexes.
 
     Returns:
         One row a finding (columns: ``FINDINGS``), by corpus. Kinds: ``lost_chunks``,
         ``wrong_ordinals``, ``stray_chunks``, ``no_posting``, ``wrong_posting``, ``stray_posting``,
         ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``wrong_rights``, ``unfinished``. No rows:
         nothing is wrong.
-        A chunk without a vector is no finding: it waits for a worker, which makes one.
+        A chunk without a vector is no finding: a worker will embed it.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for (corpus,) in store.rows(_CORPORA):
-        found += store.run(partial(_look, corpus=corpus, repair=repair))
-    # A repair may change a corpus's average length: then its weights must be made again.
+        findings += store.run(partial(_look, corpus=corpus, repair=repair))
+    # A repair may change a corpus's average length: then its weights must be recomputed.
     for corpus in pending_corpora(store):
-        if not any(row[0] != "unfinished" and row[1] == corpus and row[5] for row in found):
-            found.append(
+        if not any(row[0] != "unfinished" and row[1] == corpus and row[5] for row in findings):
+            findings.append(
                 ("unfinished", corpus, None, None, "an index or weights are missing", repair)
             )
         if repair:
             make_searchable(store, [corpus])
     store.forget_info()
-    return pl.DataFrame(found, schema=FINDINGS, orient="row").sort(
+    return pl.DataFrame(findings, schema=FINDINGS, orient="row").sort(
         "corpus", "kind", "repo", "document_id", nulls_last=True, maintain_order=True
     )
 
@@ -106,7 +106,7 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
         ("wrong_rights", *of, f"{count} chunks are seen by others than their document")
         for *of, count in fetch(conn, _WRONG_RIGHTS, corpus)
     ]
-    if repair:  # first, so that a document whose only fault is strays stays
+    if repair:  # first, so that a document is kept if strays are its only fault
         conn.execute(
             "DELETE FROM chunks WHERE corpus = %s AND chunk_id = ANY(%s)",
             (corpus, [chunk_id for *_, ids in strays for chunk_id in ids]),
@@ -123,13 +123,13 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
         conn.execute(_RIGHTS_OF_DOCUMENTS, {"corpus": corpus})
         if strays or text or seen:
             rebuild_postings(conn, corpus)
-    found = [
+    findings = [
         *(("stray_chunks", *of, f"{len(ids)} chunks of no document") for *of, ids in strays),
         *(_damage(*row[1:]) for row in damaged),
         *text,
         *seen,
     ]
-    return [(kind, corpus, repo, document, says, repair) for kind, repo, document, says in found]
+    return [(kind, corpus, repo, document, says, repair) for kind, repo, document, says in findings]
 
 
 def _damage(

@@ -1,4 +1,4 @@
-"""The faults of a corpus's text index: its postings and counts, compared with its chunks."""
+"""The errors of a corpus's text index: its postings and counts, compared with its chunks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ TEXT_KINDS = (
     *("no_posting", "wrong_posting", "stray_posting"),
     *("wrong_terms", "wrong_df", "wrong_totals"),
 )
-"""The kinds of :func:`check_text`: what a corpus's text index made again mends."""
+"""The kinds of :func:`check_text`: rebuilding the corpus's text index repairs them."""
 
 Finding = tuple[str, str | None, str | None, str]  # kind, repo, document_id, says
 
@@ -66,7 +66,7 @@ _HELD = f"""
 
 def check_text(conn: Connection, corpus: str) -> Iterator[Finding]:
     """The differences between a corpus's text index and its chunks."""
-    # Each chunk has its posting, with its own values to filter by.
+    # Each chunk must have a posting with the same filter values.
     for repo, document_id, missing in fetch(conn, _NO_POSTING, corpus):
         if missing:
             yield "no_posting", repo, document_id, "a chunk that text search does not know"
@@ -75,7 +75,7 @@ def check_text(conn: Connection, corpus: str) -> Iterator[Finding]:
     ((strays,),) = fetch(conn, _NO_CHUNK, corpus)
     if strays:
         yield "stray_posting", None, None, f"text search knows {strays} chunks that are gone"
-    # Each posting has the terms, counts, length and weights that its chunk's text gives.
+    # Each posting must have the terms, counts, length and weights of its chunk's text.
     average, wrong = average_length(conn, corpus), 0
     with conn.cursor(name="held", binary=True) as cursor:
         cursor.itersize = ROWS_AT_ONCE
@@ -88,7 +88,7 @@ def check_text(conn: Connection, corpus: str) -> Iterator[Finding]:
     if wrong:
         says = f"text search knows {wrong} chunks by other terms than their text has"
         yield "wrong_terms", None, None, says
-    # The counts are those of the postings.
+    # The counts must be those of the postings.
     terms = sum(fetch(conn, of, corpus)[0][0] for of in (_WRONG_TERMS, _WRONG_OF_CLASS))
     if terms:
         yield "wrong_df", None, None, f"the counts of {terms} terms are off"

@@ -19,7 +19,7 @@ from operators.versions.version_diff import Change, changes
 from operators.versions.version_key import version_key
 
 NAMED = 12
-"""Versions that an error lists."""
+"""Maximum number of versions that an error lists."""
 
 COUNTED = ("same", "revised", "gone", "new")
 
@@ -43,7 +43,7 @@ def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.Data
         ``new``; and ``continues``, see :func:`continues`.
 
     Raises:
-        CrosscorpusError: no topic has that name, or several have.
+        CrosscorpusError: no topic has that name, or several do.
     """
     members = lineage_named(store, name, corpus)
     texts = (
@@ -53,28 +53,28 @@ def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.Data
     counts: list[Counter[str] | None] = [None]
     counts += [Counter(p.relation for p in align(one, two)) for one, two in pairwise(texts)]
     said = corrections(store, members["corpus"][0])
-    told = continues(members.to_dicts(), said, section_moves(store, members["document_key"]))
+    changed = continues(members.to_dicts(), said, section_moves(store, members["document_key"]))
     return members.with_columns(
         *(
             pl.Series(kind, [None if c is None else c[kind] for c in counts], dtype=pl.Int64)
             for kind in COUNTED
         ),
-        pl.Series("continues", told, dtype=pl.String),
+        pl.Series("continues", changed, dtype=pl.String),
     )
 
 
 def continues(
     rows: Sequence[dict[str, Any]], said: Sequence[Correction], moves: Sequence[Move] = ()
 ) -> list[str | None]:
-    """Where each version begins, goes on and ends, apart from its number; None: as the one before.
+    """How each version continues the previous one, apart from its number; None: unchanged.
 
-    Another path or title, text that moved to or from another section of the file, the file's next
-    version without the section, and what was corrected by hand.
+    It states another path or title, text that moved to or from another section of the file, a next
+    version of the file without the section, and manual corrections.
     """
     begun = {of.one for of in said if of.kind == "split"}
     joins = [{of.one, of.other} for of in said if of.kind == "join"]
     keys = [row["document_key"] for row in rows]
-    found: list[str | None] = []
+    changes: list[str | None] = []
     for place, row in enumerate(rows):
         parts = ["begins here by hand"] if row["document_key"] in begun else []
         changed = _renamed(rows[place - 1], row) if place else []
@@ -83,14 +83,14 @@ def continues(
             parts.append("joined by hand")
         before = keys[place - 1] if place else None
         parts += changed + _moved(row["document_key"], before, moves)
-        found.append("; ".join(parts) or None)
-    return found
+        changes.append("; ".join(parts) or None)
+    return changes
 
 
 def _renamed(before: dict[str, Any], row: dict[str, Any]) -> list[str]:
-    """What the path and the title of the version before were, as far as they differ.
+    """The path and the title of the previous version, if they differ.
 
-    A number of the title is a version or a section's place.
+    Numbers in a title are ignored: they are versions or section numbers.
     """
     one, two = (
         normalize_names(of["path"], of["title"], of["document_id"], of["version"])
@@ -105,22 +105,22 @@ def _renamed(before: dict[str, Any], row: dict[str, Any]) -> list[str]:
 
 
 def _moved(key: str, before: str | None, moves: Sequence[Move]) -> list[str]:
-    """What ``moves`` say of the version ``key``; ``before``: the version before it."""
+    """The phrases of ``moves`` about the version ``key``; ``before``: the previous version."""
     merged = {(move.key, move.other) for move in moves if move.kind == "moved_to"}
-    told = []
+    phrases = []
     for kind, one, other, name, other_name in moves:
         if kind == "split_from" and one == key:
             whole = (other, key) in merged
-            told.append(f"{'its text was' if whole else 'split'} from {other_name}")
+            phrases.append(f"{'its text was' if whole else 'split'} from {other_name}")
         elif kind == "split_from" and other == before:
-            told.append(f"{name} was split from it")
+            phrases.append(f"{name} was split from it")
         elif kind == "moved_to" and other == key and before is not None:
-            told.append(f"has the text of {name}")
+            phrases.append(f"has the text of {name}")
         elif kind == "moved_to" and one == key:
-            told.append(f"ends here; its text is in {other_name}")
+            phrases.append(f"ends here; its text is in {other_name}")
         elif kind == "ended_in" and one == key:
-            told.append(f"ends here; {other_name} lacks it")
-    return told
+            phrases.append(f"ends here; {other_name} lacks it")
+    return phrases
 
 
 def diff_versions(
@@ -130,7 +130,7 @@ def diff_versions(
     newer: str | None = None,
     corpus: str | None = None,
 ) -> VersionDiff:
-    """The changes of a topic from version ``older`` (None: the one before) to ``newer`` (newest).
+    """The changes of a topic from ``older`` (default: the previous) to ``newer`` (the newest).
 
     :func:`operators.postgres.inspect.version_topics.lineage_named` finds the topic by ``name``.
 
@@ -156,7 +156,7 @@ def diff_versions(
 
 
 def version_place(rows: list[dict[str, Any]], version: str) -> int:
-    """The place of ``version`` in the rows of a topic; ``UnknownName`` where it has none such."""
+    """The index of ``version`` in the rows of a topic; raises ``UnknownName`` if it is absent."""
     for place, row in enumerate(rows):
         if row["version"] is not None and version_key(row["version"]) == version_key(version):
             return place

@@ -1,4 +1,4 @@
-"""A topic's versions, found by path, title, identifier or name."""
+"""Looks up a topic's versions by path, title, identifier or name."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -36,13 +36,13 @@ MEMBERS = pl.Schema(
 )
 
 NAMED = 8
-"""Names that an error gives."""
+"""Maximum number of names that an error lists."""
 
 
 class Move(NamedTuple):
     """One of ``operators.versions.moved_sections.Ends``, with the names of both documents.
 
-    Of ``ended_in`` the other name is the version.
+    For ``ended_in`` the other name is the version.
     """
 
     kind: str
@@ -62,13 +62,13 @@ _MEMBERS = f"""
       AND {{seen}} ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position
 """
 _ENDS_SO = "right(lower(d.path), length(lower(%(name)s)) + 1) = '/' || lower(%(name)s)"
-# The first condition that finds something counts.
+# The first condition with a match is used.
 _WAYS = (
     "v.lineage_id = %(name)s OR d.document_id = %(name)s",
     "d.path = %(name)s",
     "d.title = %(name)s",
     f"{_ENDS_SO} OR lower(d.title) = lower(%(name)s)",
-    # a path as it was typed, with the folder that was ingested before it
+    # a path as typed, which begins with the ingested folder
     "right(%(name)s, length(d.path) + 1) = '/' || d.path",
     "strpos(lower(v.lineage_id), lower(%(name)s)) > 0",
 )
@@ -77,7 +77,7 @@ _WAYS = (
 def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
     """Every topic with two versions or more: columns ``TOPICS``, by corpus and name.
 
-    A section of one version that its file's next version lacks is no line of this list.
+    A section with one version that its file's next version lacks is not listed.
     """
     values: dict[str, Any] = {"corpus": corpus}
     seen = within_border("d", store.border, values)
@@ -101,18 +101,18 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
         corpus: its corpus; None: any.
 
     Raises:
-        UnknownName: no topic of several versions has that name; names the nearest.
-        CrosscorpusError: several have; names them.
+        UnknownName: no topic with several versions has that name; suggests the nearest.
+        CrosscorpusError: several topics have it; lists them.
     """
     name = name.strip()
     values: dict[str, Any] = {"name": name, "corpus": corpus}
     seen = within_border("d", store.border, values)
     members = store.run(partial(_members, values=values, seen=seen))
-    found = members.select("corpus", "lineage_id").unique(maintain_order=True)
-    if found.is_empty():
+    lineages = members.select("corpus", "lineage_id").unique(maintain_order=True)
+    if lineages.is_empty():
         raise UnknownName(store.run(partial(_unknown, name=name, values=values, seen=seen)))
-    if len(found) > 1:
-        names = found["lineage_id"].to_list()
+    if len(lineages) > 1:
+        names = lineages["lineage_id"].to_list()
         shown = ", ".join(repr(one) for one in names[:NAMED])
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         raise CrosscorpusError(f"{name!r} is in {len(names)} topics, name one: {shown}{more}")
@@ -120,7 +120,7 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
 
 
 def section_moves(store: Store, keys: Iterable[str]) -> list[Move]:
-    """Where text came from and went to that is or was in the documents ``keys``."""
+    """The moves of text into and out of the documents ``keys``."""
     values: dict[str, Any] = {"keys": list(keys)}
     seen = [within_border(alias, store.border, values) for alias in "do"]
     name = (
@@ -143,13 +143,13 @@ def section_moves(store: Store, keys: Iterable[str]) -> list[Move]:
 
 
 def document_named(store: Store, name: str, corpus: str | None = None) -> dict[str, Any]:
-    """The newest document of the topic that ``name`` names, or the lone document of that name.
+    """The newest document of the topic that ``name`` names, or the only document of that name.
 
     A row of ``MEMBERS``; ``lineage_id`` is null for a document that is no version of another.
 
     Raises:
-        UnknownName: no document has that name; names the nearest.
-        CrosscorpusError: several topics or documents have.
+        UnknownName: no document has that name; suggests the nearest.
+        CrosscorpusError: several topics or documents have it.
     """
     try:
         return lineage_named(store, name, corpus).to_dicts()[-1]

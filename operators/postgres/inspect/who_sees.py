@@ -12,14 +12,14 @@ from operators.postgres.store import Store
 SETS = pl.Schema(
     {
         "corpus": pl.String(),
-        "allowed": pl.List(pl.String()),  # null: nothing says who
+        "allowed": pl.List(pl.String()),  # null: unmarked
         "documents": pl.Int64(),
     }
 )
 
 
 class Reason(NamedTuple):
-    """Whether somebody sees a document, and what says so."""
+    """Whether a caller sees a document, and which rule or source decides it."""
 
     corpus: str
     repo: str
@@ -28,7 +28,7 @@ class Reason(NamedTuple):
     sees: bool
     allowed: list[str] | None
     allowed_by: str | None  # ``source``, or the number of a rule; None: nothing
-    opened: bool  # nothing says who, and the collection then lets everyone in
+    opened: bool  # it is unmarked, and everyone may see unmarked documents
 
 
 def sets(store: Store) -> pl.DataFrame:
@@ -42,7 +42,7 @@ def sets(store: Store) -> pl.DataFrame:
 
 
 def is_open(store: Store) -> bool:
-    """Whether everyone sees a document of which nothing says who may: without any rights, yes."""
+    """Whether everyone may see unmarked documents; true if the collection has no rights."""
     row = store.row(
         "SELECT coalesce((SELECT unmarked FROM rights), NOT EXISTS (SELECT 1 FROM access_classes))"
     )
@@ -50,10 +50,10 @@ def is_open(store: Store) -> bool:
 
 
 def reasons(store: Store, names: Sequence[str], document: str) -> list[Reason]:
-    """Of each document with that path or id, whether a caller sees it who is all of ``names``.
+    """For each document with that path or id, whether a caller with principals ``names`` sees it.
 
     Raises:
-        UnknownName: there is none; names the nearest path.
+        UnknownName: there is none; suggests the nearest path.
     """
     rows = store.rows(
         "SELECT d.corpus, d.repo, d.document_id, d.path, d.access, a.principals, d.allowed_by"
@@ -65,8 +65,8 @@ def reasons(store: Store, names: Sequence[str], document: str) -> list[Reason]:
         known = [str(path) for (path,) in store.rows("SELECT DISTINCT path FROM documents") if path]
         raise UnknownName(f"no document {document!r}{suggest(document, known)}")
     opened, own = is_open(store), {*names, EVERYONE}
-    found = []
+    listed = []
     for corpus, repo, document_id, path, access, allowed, by in rows:
         sees = opened if access == UNMARKED else bool(own & {*allowed})
-        found.append(Reason(corpus, repo, document_id, path, sees, allowed, by, opened))
-    return found
+        listed.append(Reason(corpus, repo, document_id, path, sees, allowed, by, opened))
+    return listed

@@ -1,9 +1,9 @@
-"""What a caller of a collection with rights reads: views in the place of its tables.
+"""The views that a caller of a collection with rights reads instead of its tables.
 
-Every statement names a table without its schema. For a caller the schema of the views stands first
-in ``search_path``, so that each statement there is, and each that somebody adds, sees what a
-collection with the visible documents alone would have: their rows, and counts of these. The classes
-that are visible come with the transaction, in ``crosscorpus.access``.
+Every statement names a table without its schema. For a caller, the schema of the views comes first
+in ``search_path``. So every statement, present or future, sees only the rows of the visible
+documents, and counts of these rows. The transaction sets the visible classes in
+``crosscorpus.access``.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _OF_CLASS = f"SELECT t.* FROM {{base}}.{{table}} t WHERE {_CLASS.format('t')}"
 
 
 def _counted(table: str, key: str, count: str, kind: str) -> str:
-    """The counts of what is seen; where the unmarked are, of all less what is hidden."""
+    """The counts of visible rows; if unmarked ones are visible: all rows minus the hidden ones."""
     return f"""
         SELECT corpus, {key}, sum({count})::{kind} AS {count} FROM (
             SELECT corpus, {key}, {count} FROM {{base}}.{table} WHERE {_UNMARKED}
@@ -38,7 +38,7 @@ def _counted(table: str, key: str, count: str, kind: str) -> str:
 
 _VIEWS = {
     "documents": _OF_CLASS
-    + " AND t.state IN ('indexed', 'empty')",  # of others only the name is known
+    + " AND t.state IN ('indexed', 'empty')",  # other documents have only a name
     "chunks": _OF_CLASS,
     "postings": _OF_CLASS,
     "document_versions": _OF_DOCUMENT,
@@ -63,7 +63,7 @@ _VIEWS = {
     """,
 }
 _NONE = ("runs", "sync_items", "sync_state", "embedding_cache")
-"""Tables that tell of sources and ingestions: a caller's are empty."""
+"""Tables about sources and ingestions: their views are empty."""
 
 
 def views_schema(schema: str) -> str:
@@ -72,7 +72,7 @@ def views_schema(schema: str) -> str:
 
 
 def make_views(conn: psycopg.Connection[TupleRow], schema: str) -> None:
-    """Make the views anew, for the present columns of the tables; who may read them, still may."""
+    """Recreate the views for the tables' current columns; keep the privileges to read them."""
     readers = conn.execute(
         "SELECT DISTINCT grantee::text FROM information_schema.role_table_grants"
         " WHERE table_schema = %s AND grantee <> grantor",
@@ -82,7 +82,7 @@ def make_views(conn: psycopg.Connection[TupleRow], schema: str) -> None:
     own, base = sql.Identifier(views_schema(schema)), sql.Identifier(schema)
     conn.execute(sql.SQL("CREATE SCHEMA {}").format(own))
     views = {**_VIEWS, **dict.fromkeys(_NONE, "SELECT t.* FROM {base}.{table} t WHERE false")}
-    order = sorted(views, key=lambda name: name == "corpora")  # which reads another view
+    order = sorted(views, key=lambda name: name == "corpora")  # it reads another view
     for name in order:
         made = sql.SQL("CREATE VIEW {own}.{table} AS " + views[name])
         conn.execute(made.format(own=own, base=base, table=sql.Identifier(name)))
@@ -91,7 +91,7 @@ def make_views(conn: psycopg.Connection[TupleRow], schema: str) -> None:
 
 
 def let_read(conn: psycopg.Connection[TupleRow], schema: str, role: str) -> None:
-    """Let ``role`` read the views."""
+    """Grant ``role`` the right to read the views."""
     own, to = sql.Identifier(views_schema(schema)), sql.Identifier(role)
     conn.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(own, to))
     conn.execute(sql.SQL("GRANT SELECT ON ALL TABLES IN SCHEMA {} TO {}").format(own, to))

@@ -1,7 +1,7 @@
 """The work after a load: weights by the corpus's final average length, indexes, statistics.
 
-Indexes are built after the rows are in: that is many times faster than one entry at a time. Each
-function may run again and does only what is missing.
+Indexes are built after the rows are loaded, which is many times faster than one entry at a time.
+Each function can run again; it does only what is missing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ from operators.postgres.schema.partitions import (
     lock_writers,
     partition,
 )
-from operators.postgres.schema.written_anew import write_anew
+from operators.postgres.schema.rewritten_partition import rewrite_partition
 from operators.postgres.store import Connection, Store, collection_info
 from operators.ranking import bm25
 
@@ -40,8 +40,8 @@ _COUNTED = (
     *("documents", "terms", "repos", "corpora"),
     *("access_terms", "access_repos", "document_sketches"),
 )
-"""Tables of which each change of a document updates rows. The server would count their dead rows
-itself, but it forgets the count when it is killed."""
+"""Tables whose rows every change of a document updates. The server counts their dead rows itself,
+but loses the count when it is killed."""
 
 _STATISTICS_STAY = """
     SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -50,9 +50,8 @@ _STATISTICS_STAY = """
       AND coalesce(s.last_analyze, s.last_autoanalyze) IS NOT NULL
       AND s.n_mod_since_analyze < c.reltuples / 20
 """
-"""Tables of over 8 MB of which less than a twentieth has changed since their statistics were made.
-These take half a second a table, for one changed document too. A server that was killed has
-forgotten when they were made, and makes them again."""
+"""Tables over 8 MB where less than a twentieth of the rows changed since the last ANALYZE, which
+takes half a second per table. A server that was killed has lost the time of the last one."""
 
 _SMALLEST_MEMORY_MB = 512
 _LARGEST_MEMORY_MB = 4_096
@@ -61,16 +60,16 @@ _LARGEST_MEMORY_MB = 4_096
 def make_searchable(store: Store, corpora: Iterable[str] | None = None) -> None:
     """Make ``corpora`` (default: all) fast to search, after documents were written to them.
 
-    A corpus with chunks that wait for their vectors gets its vector index after that.
+    A corpus whose chunks are not all embedded gets its vector index once they are.
     """
     held: dict[str, int] = dict(store.rows("SELECT corpus, chunks FROM corpora"))
     wanted = sorted(held if corpora is None else set(corpora) & set(held))
     waiting = collection_info(store).unembedded
     ensure_partitions(store, wanted)  # a corpus whose documents all failed has none yet
     for corpus in wanted:
-        if store.run(partial(_weigh, corpus=corpus)):  # the old weights take as much room again
-            with suppress(DatabaseError):  # of a full disk: the weights are there
-                write_anew(store, "postings", corpus, patient=False)
+        if store.run(partial(_weigh, corpus=corpus)):  # the old weights double the table's size
+            with suppress(DatabaseError):  # such as a full disk: the weights are written
+                rewrite_partition(store, "postings", corpus, patient=False)
         build_index(store, terms_index(corpus), partition("postings", corpus), "USING gin (terms)")
         if store.run(partial(has_extension, name="pg_textsearch")):
             definition = "USING bm25 (text) WITH (text_config = 'english')"
@@ -83,9 +82,9 @@ def make_searchable(store: Store, corpora: Iterable[str] | None = None) -> None:
 
 
 def pending_corpora(store: Store) -> list[str]:
-    """The corpora that still need `make_searchable`: a load may have died before its end.
+    """The corpora that still need `make_searchable`, for example after an interrupted load.
 
-    They lack an index, or their weights were made with another average length.
+    They lack an index, or their weights use another average length.
     """
     rows = store.rows(
         "SELECT corpus, chunks, total_length, average_length FROM corpora ORDER BY corpus"
@@ -104,7 +103,7 @@ def pending_corpora(store: Store) -> list[str]:
 
 
 def _weigh(conn: Connection, corpus: str) -> bool:
-    """Weigh all chunks again if the corpus's average length has moved to another step.
+    """Recompute all weights of the corpus if its average length has moved to another step.
 
     Returns whether it did.
     """
@@ -175,14 +174,14 @@ def build_index(store: Store, name: str, table: str, definition: str, *, rows: i
     statement = sql.SQL("CREATE INDEX {} ON {} {}").format(
         sql.Identifier(name), sql.Identifier(table), sql.SQL(definition)
     )
-    # With about 1.5 KB a row the graph grows in memory; with less it grows through the disk.
+    # With about 1.5 KB a row the graph is built in memory; with less it is built on disk.
     megabytes = min(max(_SMALLEST_MEMORY_MB, rows * 3 // 2048), _LARGEST_MEMORY_MB)
     memory = {"maintenance_work_mem": f"{megabytes}MB"}
 
     def build(settings: dict[str, str]) -> None:
         with store.transaction(settings) as conn:
-            # Two builders at once don't wait for each other's table lock, and IF NOT EXISTS sees
-            # only what is committed.
+            # Two concurrent builds don't wait for each other's table lock, and IF NOT EXISTS sees
+            # only committed indexes.
             lock(conn, f"index/{name}")
             if not exists(conn, name):
                 conn.execute(statement)
@@ -191,12 +190,12 @@ def build_index(store: Store, name: str, table: str, definition: str, *, rows: i
         try:
             retrying(partial(build, memory))
         except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
-            # Workers share memory, and a container may have too little: build without workers.
+            # Parallel workers need shared memory, and a container may have too little: use none.
             retrying(partial(build, {**memory, "max_parallel_maintenance_workers": "0"}))
 
 
 def vacuum(store: Store, tables: Sequence[str]) -> None:
-    """Remove the deleted rows of ``tables``, and renew the server's statistics of them.
+    """Remove the deleted rows of ``tables`` and update the server's statistics on them.
 
     A large table's statistics stay while few of its rows have changed (``_STATISTICS_STAY``).
     """

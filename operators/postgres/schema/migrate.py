@@ -1,7 +1,7 @@
 """Brings a collection's schema up to date: numbered SQL files, each applied once.
 
-A file is a transaction. Its SHA-256 is recorded: a file that is edited after it was applied raises
-an error, and servers do not differ silently.
+Each file runs in one transaction. Its SHA-256 is recorded: a file that is edited after it was
+applied raises an error, so servers do not differ silently.
 """
 
 import hashlib
@@ -18,11 +18,11 @@ from operators.postgres.schema.caller_views import drop_views, make_views, views
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 WAIT_S = 60.0
-"""For the turn of another process that migrates the same schema."""
+"""Timeout of the lock, if another process migrates the same schema."""
 
 
 class MigrationError(CrosscorpusError):
-    """The schema on the server does not follow from the migration files at hand."""
+    """The schema on the server does not match the local migration files."""
 
 
 def apply_migrations(
@@ -32,21 +32,21 @@ def apply_migrations(
     *,
     whole: bool = True,
 ) -> list[str]:
-    """Apply to ``schema`` the migrations that it lacks; return their names in order.
+    """Apply the pending migrations to ``schema``; return their names in order.
 
     ``conn`` must not be inside a transaction. The schema is created if it does not exist, ``whole``
     on one node of a cluster or not. The files run with ``search_path``, which begins with the
-    schema. Processes that migrate one schema at once take turns, and wait up to ``WAIT_S``.
+    schema. A lock serialises processes that migrate one schema; they wait up to ``WAIT_S``.
 
     Raises:
-        MigrationError: an applied file has changed or is missing, or another process has the turn.
+        MigrationError: an applied file has changed or is missing, or another process has the lock.
     """
     applied = []
     deadline = time.monotonic() + WAIT_S
     for path in sorted(MIGRATIONS.glob("[0-9]*.sql")):
         with conn.transaction():
             _take_turn(conn, schema, deadline)
-            # IF NOT EXISTS would use what this session remembers from before its turn.
+            # IF NOT EXISTS would use what this session cached before it had the lock.
             if not schema_exists(conn, schema):
                 # with Citus, a collection is whole on one of its nodes; elsewhere nothing reads it
                 sharding = f"citus.enable_schema_based_sharding = {'on' if whole else 'off'}"
@@ -70,7 +70,7 @@ def apply_migrations(
 
 
 def statements(text: str) -> list[str]:
-    """The statements of an SQL file, one by one: Citus takes no more at once.
+    """The statements of an SQL file, one by one: Citus accepts only single statements.
 
     >>> statements("CREATE TABLE a (b int); -- why; so\\nDO $$ BEGIN; END $$;")
     ['CREATE TABLE a (b int)', 'DO $$ BEGIN; END $$']
@@ -80,7 +80,7 @@ def statements(text: str) -> list[str]:
 
 
 def pending_migrations(conn: psycopg.Connection[TupleRow], schema: str) -> list[str]:
-    """Name the files that ``schema`` lacks, without writing anything.
+    """Return the names of the files that ``schema`` lacks, without writing anything.
 
     Raises:
         MigrationError: an applied file has changed or is missing.

@@ -2,10 +2,10 @@
 
 The new vectors go into their own column (``chunks.next_embedding``), which no search reads. When
 every chunk has a vector and every index is built, one transaction drops the old column, renames the
-new one and records its model: a search sees the old state or the new one. Finished work survives a
-kill, and the next run continues there.
+new one and records its model: a search sees the old state or the new one. An interrupted run
+resumes.
 
-The chunks do not change. They were cut for the old model's window, and the ledger still names its
+The chunks do not change. They were cut for the old model's window, and the ledger still records its
 space: the next ingestion of a source cuts its documents again if the new model's window differs.
 """
 
@@ -29,7 +29,7 @@ from operators.postgres.store import Connection, Store, add_vectors
 T = TypeVar("T")
 
 LOCK_SECONDS = 0.5
-"""If a search runs longer, the cut-over gives up its turn, so that no search waits behind it."""
+"""Lock timeout of the cut-over, so that no search waits longer behind it; it then retries."""
 
 TRIES = 60
 
@@ -42,7 +42,7 @@ class ModelMigrationIncomplete(CrosscorpusError):
 
 @dataclass(frozen=True)
 class ModelMigration:
-    """A migration under way: all chunks, and those that still lack a vector of the new model."""
+    """A running migration: all chunks, and those that still lack a vector of the new model."""
 
     model: str
     space: str
@@ -52,11 +52,11 @@ class ModelMigration:
 
 
 def begin_model_migration(store: Store, model: str, space: str, dimensions: int) -> ModelMigration:
-    """Make room for the vectors of a new model, or continue the migration that has begun.
+    """Add a column for the vectors of a new model, or continue the running migration.
 
     Raises:
         CrosscorpusError: the collection already has this model, has none yet, or a migration to
-            another one is under way.
+            another one is running.
     """
     named = f"collection {store.collection!r}"
 
@@ -90,7 +90,7 @@ def begin_model_migration(store: Store, model: str, space: str, dimensions: int)
 
 
 def pending_model_migration(store: Store) -> ModelMigration | None:
-    """The model migration that is under way, if there is one."""
+    """The running model migration, if there is one."""
 
     def work(conn: Connection) -> ModelMigration | None:
         head = conn.execute(
@@ -107,7 +107,7 @@ def pending_model_migration(store: Store) -> ModelMigration | None:
 
 
 def build_next_indexes(store: Store) -> None:
-    """Index the new vectors of each corpus whose chunks are too many for an exact scan."""
+    """Index the new vectors of each corpus that has too many chunks for an exact scan."""
     for corpus, chunks in store.run(_sizes):
         if chunks > indexes.EXACT_SCAN_MAX_ROWS:
             name = _next_index(corpus)
@@ -121,7 +121,7 @@ def cut_over(store: Store) -> None:
 
     Raises:
         ModelMigrationIncomplete: a vector or an index is missing; nothing has changed.
-        CrosscorpusError: no migration is under way, or searches leave no moment for it.
+        CrosscorpusError: no migration is running, or searches keep the table locked.
     """
     _soon(store, lambda conn: _cut_over(conn, store.collection, store.schema))
     store.forget_info()
@@ -142,7 +142,7 @@ def abandon_model_migration(store: Store) -> bool:
 
 
 def _soon(store: Store, work: Callable[[Connection], T]) -> T:
-    """``work``, which locks searches out, at the first moment without a long search."""
+    """Run ``work``, which locks searches out, as soon as no long search runs."""
     settings = {"lock_timeout": str(int(LOCK_SECONDS * 1000))}
     for attempt in range(TRIES):
         try:
@@ -159,7 +159,7 @@ def _soon(store: Store, work: Callable[[Connection], T]) -> T:
 
 
 def _without_views(conn: Connection, schema: str, *changes: LiteralString) -> None:
-    """Make ``changes`` to the tables, and the views of callers anew, where there are any."""
+    """Apply ``changes`` to the tables; recreate the views of callers, where they exist."""
     there = schema_exists(conn, views_schema(schema))
     drop_views(conn, schema)
     for change in changes:
@@ -169,7 +169,7 @@ def _without_views(conn: Connection, schema: str, *changes: LiteralString) -> No
 
 
 def _cut_over(conn: Connection, collection: str, schema: str) -> None:
-    # The collection's row first: writers hold it, so none is in the middle of a document.
+    # Lock the collection's row first: writers hold it until they have written their documents.
     head = conn.execute("SELECT next_model, next_space FROM collection FOR UPDATE").fetchone()
     if head is None or head[1] is None:
         raise CrosscorpusError(f"collection {collection!r} has no model migration under way")

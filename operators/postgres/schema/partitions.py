@@ -1,4 +1,4 @@
-"""One partition a corpus, made before its first document is written, and its locks."""
+"""The partition of each corpus, created before its first document is written, and its locks."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -11,11 +11,11 @@ from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.tables import shards_of
 from operators.postgres.store import Connection, Store, identifier
 
-# Every search reads the whole posting that it scores: it stays in its page while it fits.
+# A search reads the whole posting that it scores, so a posting stays in its page while it fits.
 _PARTITIONS = {"chunks": "", "postings": "WITH (toast_tuple_target = 8160)"}
 SEPARATOR = "__"
-"""Stands before the last part of an index's name, and in no corpus's name. Tables and indexes share
-one set of names, and so no name is taken twice."""
+"""Precedes the last part of an index's name; no corpus's name contains it. Tables and indexes share
+one namespace, so this keeps their names distinct."""
 
 
 def partition(table: str, corpus: str) -> str:
@@ -29,7 +29,7 @@ def index_name(table: str, corpus: str, what: str) -> str:
 
 
 def ensure_partitions(store: Store, corpora: Iterable[str]) -> None:
-    """Make the partitions that ``corpora`` lack.
+    """Create the missing partitions of ``corpora``.
 
     Raises:
         DatabaseError: a corpus's name contains the separator of index names, or a table or index
@@ -51,11 +51,11 @@ def exists(conn: Connection, name: str, kind: LiteralString = "true") -> bool:
 
 
 def lock_writers(conn: Connection, corpora: Iterable[str], *, alone: bool = False) -> None:
-    """Hold the corpora until the transaction ends: writers together, or one ``alone``.
+    """Lock the corpora until the transaction ends, shared by writers or for one ``alone``.
 
-    A transaction that weighs a whole corpus must be alone. Otherwise a chunk that is written
-    meanwhile keeps the weight of an outdated average. In a collection in shards all write alone:
-    a cluster locks the small tables whole, and two writers would wait for each other.
+    A transaction that weighs a whole corpus needs the exclusive lock. Otherwise a chunk that is
+    written meanwhile keeps a weight of an outdated average. In a sharded collection every writer
+    takes it: a cluster locks small tables completely, and two writers would deadlock.
     """
     if has_extension(conn, "citus"):
         ((schema,),) = conn.execute("SELECT current_schema()").fetchall()
@@ -66,7 +66,7 @@ def lock_writers(conn: Connection, corpora: Iterable[str], *, alone: bool = Fals
 
 
 def lock(conn: Connection, what: str, *, alone: bool = True) -> None:
-    """Hold ``what`` of this collection until the transaction ends, alone or shared."""
+    """Lock ``what`` of this collection until the transaction ends, exclusively or shared."""
     kind = sql.SQL("pg_advisory_xact_lock{}").format(sql.SQL("" if alone else "_shared"))
     conn.execute(
         sql.SQL("SELECT {}(hashtextextended(current_schema() || '/' || %s, 0))").format(kind),

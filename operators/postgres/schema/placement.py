@@ -1,4 +1,4 @@
-"""On which node of a Citus cluster a collection is that is not in shards."""
+"""The node of a Citus cluster that holds a collection without shards."""
 
 import time
 
@@ -8,17 +8,17 @@ from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.tables import shards_of
 from operators.postgres.store import Connection, Store
 
-# Longer than a question takes, or Citus's own sweep of what moves have left.
+# Longer than a query takes, and than Citus's own cleanup after moves.
 PATIENCE_S = 60
 
 
 def move_collection(store: Store, node: str) -> None:
-    """Move a collection to ``node`` (``HOST:PORT``); questions go on, an ingestion waits.
+    """Move a collection to ``node`` (``HOST:PORT``); queries continue, an ingestion waits.
 
     Raises:
-        CrosscorpusError: the server is no cluster, or has no such node; names those that it has.
-            Or the collection is in shards, on many nodes.
-        DatabaseError: the node can't hold it, or the move failed; the collection is where it was.
+        CrosscorpusError: the server is no cluster, or has no such node (lists its nodes), or the
+            collection is spread in shards over many nodes.
+        DatabaseError: the node can't hold it, or the move failed; the collection stays in place.
     """
     if not store.clustered:
         raise CrosscorpusError(
@@ -57,7 +57,7 @@ def move_collection(store: Store, node: str) -> None:
         try:
             return store.run(work)
         except DatabaseError as error:
-            # The last move left tables on this node that a question still reads.
+            # The last move left tables on this node that a query still reads.
             if "orphaned shard" not in str(error) or time.monotonic() > end:
                 raise
             time.sleep(0.5)

@@ -1,8 +1,8 @@
 """The words that Postgres's own text search reads (``text_search: plain``), and their index.
 
-Few use this search, so it costs a collection nothing: no column, and an index only where an
-ingestion's configuration asks for it. Without the index a search parses each visible chunk. A
-collection from before version 0.2 has the words in an indexed column, which searches then read.
+This search is rarely used, so there is no column for it, and an index only if the configuration of
+an ingestion sets it. Without the index a search parses each visible chunk. A collection from before
+version 0.2 has the words in an indexed column, which searches then read.
 """
 
 from collections.abc import Iterable
@@ -26,13 +26,13 @@ def words_of(conn: Connection, alias: str) -> str:
     ).fetchone()
     if column:
         return f"{alias}.{_COLUMN}"
-    # A tsvector holds at most 1 MB: a longer text is searched by its beginning.
+    # A tsvector holds at most 1 MB: only the beginning of a longer text is indexed.
     text = f"coalesce({alias}.title, '') || ' ' || {alias}.text"
     return f"to_tsvector('english', left({text}, 100000))"
 
 
 def index_plain_text(store: Store, corpora: Iterable[str]) -> None:
-    """Index the words of those ``corpora`` that the collection has, if the index is missing."""
+    """Build the missing index on the words of each of ``corpora`` that the collection has."""
     held = store.rows("SELECT corpus FROM corpora")
     for corpus in sorted(set(corpora) & {row[0] for row in held}):
         table = partition("chunks", corpus)

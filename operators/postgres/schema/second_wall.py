@@ -1,9 +1,9 @@
-"""A second wall, on a server of one's own: a role that owns nothing, for the service alone.
+"""A second line of defence on your own server: a role for the service that owns no table.
 
-Callers are answered through the views, which run with the rights of their owner. The role reads
-these. Of the tables it sees no row of a document (row-level security), so that a statement that
-forgets the views finds nothing. The owner, who ingests, is not bound. Searches cost what they cost
-without the wall, because no policy is on their way.
+The service reads the views, which run with their owner's privileges. Row-level security hides every
+row of a document in the tables from the role, so a statement that bypasses the views returns
+nothing. The policies do not apply to the owner, who ingests. Searches are as fast as without the
+role, because they read the views and no policy applies there.
 """
 
 import psycopg
@@ -21,22 +21,22 @@ POLICIES = {
     **dict.fromkeys(("documents", "chunks", "postings"), _SEEN),
     **dict.fromkeys(("document_versions", "superseded_chunks", "document_sketches"), _OF_DOCUMENT),
 }
-"""The tables with a row a document or a passage, and the rows that the role may see of each."""
+"""The tables with one row a document or passage, and the condition on rows that the role sees."""
 
 COUNTED = (
     *("collection", "migrations", "corpora", "repos", "terms", "versioned_corpora", "runs"),
     *("sync_state", "version_corrections", "access_classes", "rights"),
 )
-"""What the service reads for itself: names and numbers, and which class a caller is of."""
+"""Tables that the service itself reads: names, counts, and the classes of callers."""
 
 
 def raise_wall(conn: psycopg.Connection[TupleRow], schema: str, role: str) -> None:
-    """Let ``role`` read the views of callers, and of the tables of ``schema`` no document.
+    """Let ``role`` read the views of callers, but no document in the tables of ``schema``.
 
-    Once more for the same role changes nothing; another role may be added.
+    A second call for the same role changes nothing; other roles may be added.
 
     Raises:
-        CrosscorpusError: there is no such role, or it owns the tables or passes every policy.
+        CrosscorpusError: there is no such role, or it owns the tables or bypasses the policies.
     """
     known = conn.execute(
         "SELECT r.rolsuper OR r.rolbypassrls OR pg_has_role(r.oid, n.nspowner, 'USAGE')"
@@ -53,7 +53,7 @@ def raise_wall(conn: psycopg.Connection[TupleRow], schema: str, role: str) -> No
     base, to = sql.Identifier(schema), sql.Identifier(role)
     make_views(conn, schema)
     conn.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(base, to))
-    releases = sql.Identifier(schema, "releases")  # else it would run with its owner's rights
+    releases = sql.Identifier(schema, "releases")  # otherwise it runs with its owner's privileges
     conn.execute(sql.SQL("ALTER VIEW {} SET (security_invoker = true)").format(releases))
     for table in (*POLICIES, *COUNTED, "releases"):
         of = sql.Identifier(schema, table)

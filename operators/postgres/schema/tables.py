@@ -1,4 +1,4 @@
-"""A collection's tables: making them, bringing them up to date, checking them."""
+"""Creates, migrates and checks a collection's tables."""
 
 import time
 
@@ -28,7 +28,7 @@ ON_EVERY_NODE = (
     *("sync_items", "sync_state", "runs"),
     *("access_classes", "access_terms", "access_repos", "rights"),
 )
-"""The tables of a collection, but for those with its chunks and the cached vectors."""
+"""The tables of a collection, except those of its chunks and the cached vectors."""
 
 
 def bring_up_to_date(
@@ -38,16 +38,16 @@ def bring_up_to_date(
     search_path: str,
     shards: int | None = None,
 ) -> None:
-    """Give ``schema`` the tables of ``collection`` that it lacks, and the collection its name.
+    """Create the missing tables of ``collection`` in ``schema``, and record its name.
 
     ``search_path`` begins with ``schema`` and leads to pgvector's types; ``shards`` spreads the
     chunks of a new collection over the nodes of a Citus cluster.
 
     Raises:
         CrosscorpusError: the role may not create tables.
-        MigrationError: the schema does not follow from the migration files at hand.
+        MigrationError: the schema does not match the local migration files.
     """
-    # The name comes after the tables, and their maker may have been killed in between.
+    # The name is written after the tables; the process may have been killed in between.
     table = sql.Identifier(schema, "collection")
     named = sql.SQL("SELECT 1 FROM {}").format(table)
     if not pending_migrations(conn, schema) and conn.execute(named).fetchone() is not None:
@@ -69,7 +69,7 @@ def bring_up_to_date(
 
 
 def shards_of(conn: psycopg.Connection[TupleRow], schema: str) -> int:
-    """Over how many shards a Citus cluster spreads the chunks of ``schema``; 0: it doesn't."""
+    """The number of shards of the chunks of ``schema`` in a Citus cluster; 0: not sharded."""
     row = conn.execute(
         "SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = %s::regclass",
         (sql.Identifier(schema, "chunks").as_string(conn),),
@@ -94,11 +94,11 @@ def check_vectors(conn: psycopg.Connection[TupleRow], collection: str, schema: s
     """Check that the tables have the columns that searches read, with the recorded dimensions.
 
     Raises:
-        DatabaseError: a column is gone or has another type; says what to do.
+        DatabaseError: a column is missing or has another type; says what to do.
     """
     tables = [sql.Identifier(schema, name).as_string(conn) for name in ("chunks", "postings")]
     head = sql.SQL(_VECTORS).format(sql.Identifier(schema, "collection"))
-    for wait_s in (0.1, 0.9, 0):  # what another process just made, a cluster shows table by table
+    for wait_s in (0.1, 0.9, 0):  # a cluster shows new tables one by one
         row = conn.execute(head, tables).fetchone()
         if row is None:
             return

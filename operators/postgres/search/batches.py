@@ -1,7 +1,7 @@
-"""A batch of queries on the server: in slices, over several connections, by one deadline.
+"""Runs a batch of queries: in slices, over several connections, with one deadline.
 
-A slice is many queries in one transaction, a statement each. The statement has no lateral join, so
-that Citus can send it to every shard of a collection as it is.
+A slice is many queries in one transaction, one statement each. The statement has no lateral join,
+so that Citus can send it unchanged to every shard of a collection.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from operators.postgres.errors import DatabaseError
 from operators.postgres.store import Connection, Store
 
 SLICE = 64
-"""Queries of one transaction."""
+"""Queries a transaction."""
 
-# Each search gets a plan for its own values. Its work is small: compiling it, or sharing it among
-# processes, costs more than it saves.
+# Each search is planned for its own values. It is short: JIT compilation or parallel workers cost
+# more than they save.
 SETTINGS = {
     "plan_cache_mode": "force_custom_plan",
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
-    "work_mem": "64MB",  # a bitmap of candidates and an index scan stay in memory
+    "work_mem": "64MB",  # keeps a bitmap of candidates and an index scan in memory
 }
 
 Item = TypeVar("Item")
@@ -37,12 +37,12 @@ Row = TypeVar("Row")
 
 
 class SearchTimeout(CrosscorpusError, TimeoutError):
-    """A search did not end within its time."""
+    """A search exceeded its timeout."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """The moment at which a search must have ended; None ``seconds``: there is none."""
+    """The time at which a search must have ended; None ``seconds``: no deadline."""
 
     what: str
     seconds: float | None
@@ -50,7 +50,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None, what: str) -> Deadline:
-        """A deadline ``seconds`` from now for ``what``, a phrase for the error's text."""
+        """A deadline ``seconds`` from now; the error's text names the search as ``what``."""
         return cls(what, seconds, time.monotonic() + (seconds or 0.0))
 
     def left(self) -> float | None:
@@ -77,7 +77,7 @@ def run(
     work: Callable[[Connection], Row],
     settings: Mapping[str, str] | None = None,
 ) -> Row:
-    """``work`` in one transaction that ends by ``deadline``; retried after a lost connection.
+    """Run ``work`` in one transaction that ends by ``deadline``; retry after a lost connection.
 
     Raises:
         SearchTimeout: the deadline passed, here or on the server.
@@ -104,9 +104,9 @@ def run_slices(
     work: Callable[[Connection, Item], list[Row]],
     settings: Mapping[str, str] | None = None,
 ) -> list[Row]:
-    """The rows of ``work`` on each of ``items``, in slices, several at once with spare connections.
+    """The rows of ``work`` on each of ``items``, in slices, run in parallel on spare connections.
 
-    Few are spare. Otherwise searches that hang with many slices would hold every connection.
+    Only a few connections are spare, so that slow searches with many slices cannot hold all.
     """
     slices = [items[start : start + SLICE] for start in range(0, len(items), SLICE)]
 
@@ -130,7 +130,7 @@ def run_slices(
 
 
 def fetch(conn: Connection, statement: str, parameters: dict[str, Any]) -> list[Any]:
-    """All rows of ``statement``; they and pgvector's types travel in the binary format."""
+    """All rows of ``statement``, sent in the binary format, pgvector's types too."""
     with conn.cursor(binary=True) as cursor:
         cursor.adapters.register_dumper(HalfVector, HalfVectorBinaryDumper)
         cursor.adapters.register_dumper(SparseVector, SparseVectorBinaryDumper)

@@ -1,4 +1,4 @@
-"""The documents that a caller may see, as the view of a collection that every statement reads."""
+"""A caller's view of a collection: every statement reads only the documents that he may see."""
 
 from collections.abc import Sequence
 
@@ -16,14 +16,14 @@ _SEEN = """
 
 
 def seen_by(store: Store, names: Sequence[str]) -> Store:
-    """``store`` as a caller sees it who is all of ``names``; the whole of one without any rights.
+    """``store`` as a caller with the principals ``names`` sees it; all of it if it has no rights.
 
-    It is looked up in each call, so that a right that is taken away holds for the next; and so is
-    whether passages or versions have changed, whichever process changed them. Without names he
-    sees what everyone may.
+    Each call reads the rights again, so a revoked right takes effect at the next call. It also
+    reads whether any process has changed passages or versions. Without names the caller sees what
+    everyone may see.
 
     Raises:
-        CrosscorpusError: ``store`` is what a caller sees already.
+        CrosscorpusError: ``store`` is a caller's view already.
     """
     if store.access is not None:
         raise CrosscorpusError("this is what one caller sees: ask the owner's driver for another")

@@ -1,4 +1,4 @@
-"""Finding chunks by the names that people use, whether a search finds them or not."""
+"""Looks up chunks by the names that people use, whether or not a search returns them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,9 +41,9 @@ def locate(
     Args:
         names: each is exactly a document's id, path, title or link.
         repos: the repositories that the caller may see; None: every one, empty: none. Other filters
-            don't count here: a caller asks why they hide a chunk.
+            are ignored here: a caller wants to know why they hide a chunk.
         visible: a corpus's name -> its filters that the configuration sets; None: the store's.
-        by_end: ``names`` are the ends of paths behind a ``/`` instead, in any case.
+        by_end: ``names`` are instead the ends of paths after a ``/``; case is ignored.
 
     Returns:
         Columns ``LOCATED``, by corpus, document and ordinal, at most ``MOST`` rows.
@@ -65,10 +65,10 @@ def locate(
 def unread_reason(
     store: Store, names: Sequence[str], repos: Sequence[str] | None, visible: Mapping[str, Any]
 ) -> str | None:
-    """Why a document has no chunks: the ledger says it, or it was left out; None: none is known.
+    """Why a document has no chunks: the ledger's reason, or the scan's; None if there is none.
 
-    ``names`` are ids, or their ends behind a ``/``; ``repos`` and ``visible`` are as :func:`locate`
-    takes them. The ledger has no path of what was not read: a filter of paths hides it.
+    ``names`` are ids, or their ends after a ``/``; ``repos`` and ``visible`` are as :func:`locate`
+    takes them. The ledger has no path for an unread document: a filter on paths hides it.
     """
     parameters = _asked(names, repos)
     row = store.row(

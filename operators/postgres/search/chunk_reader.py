@@ -1,4 +1,4 @@
-"""Reading chunks: once a corpus and a batch, in binary, all vectors in one array."""
+"""Reads chunks: one query a corpus and batch, in the binary format, all vectors in one array."""
 
 import struct
 from collections import defaultdict
@@ -24,7 +24,7 @@ from operators.postgres.superseded_counts import SupersededCounts
 
 FILTERS_AT_ONCE = 50
 
-_FOREVER = datetime.max.replace(tzinfo=UTC)  # the moment of a query that has none
+_FOREVER = datetime.max.replace(tzinfo=UTC)  # the as_of of a query without one
 
 EPOCH_2000_US = 946_684_800_000_000
 """Microseconds from 1970 to 2000: the server counts from 2000."""
@@ -52,7 +52,7 @@ _INT8 = struct.Struct(">q")
 
 
 class _Microseconds(Loader):
-    """Reads a timestamptz as microseconds since 1970, without a datetime object a row."""
+    """Loads a timestamptz as microseconds since 1970, without creating a datetime for each row."""
 
     format = Format.BINARY
 
@@ -72,14 +72,14 @@ def fetch_chunks(
 
     Args:
         chunk_ids: Int64, in any order and with repeats.
-        queries: columns ``SCOPED_QUERIES``. Their filters hold; of versions, a filter lets through
-            what any moment from its earliest to its latest ``as_of`` does.
-        timeout_s: seconds for all of it.
+        queries: columns ``SCOPED_QUERIES``. Their filters apply; for versions, a filter passes the
+            chunks that any time between its earliest and latest ``as_of`` passes.
+        timeout_s: seconds for the whole call.
 
     Returns:
         Columns ``READ_CHUNKS``, each chunk once, ordered by chunk_id; ``embedding`` is
         Array(Float32, dimensions of the collection), zeros where the store lacks the vector. A
-        finding without a link has that of its file.
+        finding without a link gets the link of its file.
 
     Raises:
         SearchTimeout: ``timeout_s`` has passed.
@@ -103,7 +103,7 @@ def fetch_chunks(
 
 
 def without_vector(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Column chunk_id: the ``chunks`` (``READ_CHUNKS``) that lack a vector, which is all zeros."""
+    """Column chunk_id: the ``chunks`` (``READ_CHUNKS``) without a vector (all zeros)."""
     if not isinstance(chunks["embedding"].dtype, pl.Array):  # the empty frame has no width
         return chunks["chunk_id"].clear().to_frame()
     lacking = ~chunks["embedding"].to_numpy().any(axis=1)
@@ -113,7 +113,7 @@ def without_vector(chunks: pl.DataFrame) -> pl.DataFrame:
 def _widest(
     queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | None
 ) -> dict[Filter, tuple[str, str]]:
-    """The filters of a batch but for ``as_of``, each with the earliest and the latest of them."""
+    """The filters of a batch without ``as_of``, each with its earliest and latest ``as_of``."""
     moments: dict[Filter, list[datetime]] = defaultdict(list)
     for _, scope in scopes(queries, corpus, superseded):
         moments[replace(scope, as_of=None)].append(scope.as_of or _FOREVER)
@@ -132,7 +132,7 @@ def _read(
     visible: Sequence[tuple[Filter, tuple[str, str]]],
     columns: Mapping[str, str],
 ) -> list[tuple[Any, ...]]:
-    # one literal: thousands of single numbers would cost more than reading the rows
+    # one literal: thousands of parameters would cost more than reading the rows
     parameters: dict[str, Any] = {"corpus": corpus, "ids": "{" + ",".join(map(str, ids)) + "}"}
     clauses = []
     for number, (scope, (early, late)) in enumerate(visible):
@@ -168,11 +168,11 @@ def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
         pl.Series(name, values, dtype=READ_CHUNKS[name])
         for name, values in zip(_STORED, columns, strict=True)
     ]
-    # two half-words stand before the values of a vector: their number and a reserved one
-    if None in vectors:  # the store lacks some vectors: zeros stand for them
+    # two half-words precede the values of a vector: their number and a reserved one
+    if None in vectors:  # the store lacks some vectors: use zeros
         size = next((len(one) for one in vectors if one is not None), 4 + 2 * dimensions)
         vectors = tuple([one or bytes(size) for one in vectors])
     halves = np.frombuffer(b"".join(vectors), dtype=">f2").reshape(len(rows), -1)
-    width = pl.Array(pl.Float32, halves.shape[1] - 2)  # a new model may have just come in
+    width = pl.Array(pl.Float32, halves.shape[1] - 2)  # the model may have just changed
     embedding = pl.Series("embedding", halves[:, 2:].astype(np.float32), dtype=width)
     return frame_of([*series, embedding])

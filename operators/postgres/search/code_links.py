@@ -1,6 +1,6 @@
-"""The links of learned findings: a finding without a link of its own has that of its file.
+"""The links of learned findings: a finding without its own link gets the link of its file.
 
-It is looked up when the finding is read, because the file may be ingested later, or move.
+The link is looked up when the finding is read, because the file may be ingested later, or move.
 """
 
 from uuid import UUID
@@ -18,9 +18,9 @@ FILES = ("code", "docs")
 
 
 def link_findings(store: Store, chunks: pl.DataFrame, deadline: Deadline) -> pl.DataFrame:
-    """``chunks`` with the ``uri`` of its file for each finding that has none.
+    """``chunks`` in which each finding without a ``uri`` has the one of its file.
 
-    The file is the one of the finding's path (columns repo and path) in its own repository.
+    The file is the one at the finding's path in its own repository (columns repo and path).
     """
     named = chunks["corpus", "repo", "path", "uri"].iter_rows()
     about = {

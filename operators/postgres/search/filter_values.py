@@ -1,4 +1,4 @@
-"""The values of a question's filters that no document has, with the nearest that exist."""
+"""The filter values of a query that no document has, with the nearest existing values."""
 
 import difflib
 from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +14,7 @@ from operators.postgres.search.filters import within_border
 from operators.postgres.store import Connection, Home, Store, by_store
 
 NAMED = 8
-"""Values that a sentence names."""
+"""Maximum number of values that a sentence lists."""
 
 
 def unmet_filters(
@@ -26,7 +26,7 @@ def unmet_filters(
     """``NOTES``: for each query without a result, its filter values that no visible document has.
 
     ``queries`` has columns ``QUERIES``, ``results`` query_id; ``homes`` are read only for such a
-    query. ``visible``: what may be seen of each corpus, as :func:`absent_values` takes it.
+    query. ``visible``: the visible part of each corpus, as :func:`absent_values` takes it.
     """
     answered = set(results["query_id"])
     rows = []
@@ -43,7 +43,7 @@ def unmet_filters(
 def absent_everywhere(
     homes: Mapping[str, Home], visible: Mapping[str, Mapping[str, Any]], **filters: Any
 ) -> list[str]:
-    """The sentences of :func:`absent_values` on values that none of the collections has."""
+    """The sentences of :func:`absent_values` about values that none of the collections has."""
     found = [
         absent_values(store, {held: visible[name] for held, name in of.items()}, **filters)
         for store, of in by_store({name: homes[name] for name in visible})
@@ -56,7 +56,7 @@ def absent_everywhere(
 def check_known_values(
     homes: Mapping[str, Home], visible: Mapping[str, Mapping[str, Any]], **filters: Any
 ) -> None:
-    """Raise UnknownName for a value of ``filters`` that :func:`absent_everywhere` tells of."""
+    """Raise UnknownName for a value of ``filters`` that :func:`absent_everywhere` reports."""
     if any(filters.values()) and (absent := absent_everywhere(homes, visible, **filters)):
         raise UnknownName(absent[0])
 
@@ -73,14 +73,14 @@ def absent_values(
     """A sentence for each filter value that no visible document has.
 
     Args:
-        corpora: the searched corpora -> what may be seen of them, as
-            :func:`operators.ranking.query_filters.visible_parts` gives it. The sentences do not
-            even name other values.
-        repos: a filter. Those of them that exist limit the search for the other values.
+        corpora: the searched corpora -> their visible parts, as
+            :func:`operators.ranking.query_filters.visible_parts` gives them. The sentences never
+            name hidden values.
+        repos: a filter. The existing ones limit the lookup of the other values.
         path_prefix: a filter, as ``language`` and ``state``.
 
     Returns:
-        Nothing if the corpora are empty: then no value is wrong.
+        An empty list if the corpora are empty: then no value is wrong.
     """
 
     def read(conn: Connection) -> list[str]:
@@ -102,24 +102,24 @@ def absent_values(
 
 
 def check_pattern(store: Store, pattern: str | None) -> None:
-    """Raise DatabaseError, which says why, unless ``pattern`` is a regular expression or None."""
+    """Raise DatabaseError with the reason if ``pattern`` is not a valid regular expression."""
     store.row("SELECT regexp_match('', %(pattern)s, 'n')", {"pattern": clean_text(pattern or "")})
 
 
 def as_spelled(
     store: Store, visible: Mapping[str, Mapping[str, Any]], filters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """``filters`` as the visible documents spell them, for a person who typed them.
+    """``filters`` in the spelling of the visible documents, for a person who typed them.
 
-    A value that no document has is taken for the one that is equal but for its case, or, where it
-    is typed without an owner, for the repository of that name; with several such, it stays.
+    A value that no document has is replaced by the one that differs only in case, or, if it is a
+    repository without its owner, by the repository of that name; if several match, it stays.
 
     Args:
         visible: as for :func:`absent_values`.
-        filters: ``repos``, ``language`` and ``state``, each where it is asked for.
+        filters: ``repos``, ``language`` and ``state``, each if it is set.
 
     Returns:
-        The filters, and a sentence for each value that is taken for another.
+        The filters, and a sentence for each replaced value.
     """
     found, said = dict(filters), list[str]()
     if not any(filters.values()):
@@ -148,7 +148,7 @@ def as_spelled(
 def _values(
     conn: Connection, visible: Mapping[str, Mapping[str, Any]]
 ) -> tuple[list[TupleRow], str, dict[str, Any]]:
-    """The repos, languages and states of the documents ``d`` that may be seen, and their clause."""
+    """The repos, languages and states of the visible documents ``d``, and the clause for these."""
     parameters: dict[str, Any] = {"corpora": list(visible)}
     seen = "d.chunks > 0 AND d.corpus = ANY(%(corpora)s::text[]) AND "
     seen += within_border("d", visible, parameters)
@@ -160,7 +160,7 @@ def _values(
 
 
 def _paths(conn: Connection, prefix: str, seen: str, parameters: Mapping[str, Any]) -> set[str]:
-    """``prefix`` if a path begins so, else the start of the path that has it nearest the front."""
+    """``prefix`` if a path begins with it, else the start of a path that contains it, up to it."""
     row = conn.execute(
         f"""
         SELECT CASE place WHEN 0 THEN %(prefix)s ELSE left(path, place + length(%(short)s) - 1) END
@@ -192,7 +192,7 @@ def _sentence(what: str, value: str | None, known: Collection[str | None]) -> st
 
 
 def _nearest(value: str, known: Sequence[str]) -> Sequence[str]:
-    """The ``known`` names equal to ``value`` but for case or owner, else like it, else all."""
+    """The ``known`` names equal to ``value`` but for case or owner, or similar ones, or all."""
     cases = sorted({name.casefold() for name in known})
     folded = value.casefold()
     close = difflib.get_close_matches(folded, cases, 3)

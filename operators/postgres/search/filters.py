@@ -1,23 +1,23 @@
-"""The one query builder: which chunks a query may see.
+"""The query builder: the WHERE clause for the chunks that a query may see.
 
 Every search and every read of chunks builds its WHERE clause here, or for versions in
-:mod:`operators.postgres.search.version_filters`. No other place does, so no path leads around a
-caller's repo list. Values travel as parameters; the text of a clause is fixed.
+:mod:`operators.postgres.search.version_filters`, and nowhere else: so none bypasses a caller's repo
+list. Values are passed as parameters; the text of a clause is fixed.
 
 Meaning of a query's filter columns:
 
 - ``corpora``: a query that does not list the corpus gets nothing from it; null lists all
 - ``repos``: null is every repo, an empty list is none
-- ``path_prefix``: the path begins exactly so; a chunk without a path does not match
+- ``path_prefix``: the path begins exactly with it; a chunk without a path does not match
 - ``language``, ``state``: equal
-- ``pattern``: the chunk's text matches this regular expression somewhere, line by line
+- ``pattern``: a line of the chunk's text matches this regular expression somewhere
 - ``symbol``: a definition of this name begins in the chunk
-- ``as_of``: created strictly before. A chunk of unknown creation time stays, because it may be old
+- ``as_of``: created strictly before. A chunk of unknown creation time passes, as it may be old
 - ``versions_as_of``: likewise, but only for documents that have versions
-- ``version_policy``: which versions of a topic answer. ``newest`` (null too): all chunks but those
-  that a newer version replaces; with an ``as_of``, the newest of that time. ``pinned``: if a topic
-  has one of the versions, only those, else as ``newest``; a changelog likewise shows only those
-  releases. ``all``: all. Corpora whose topics have no versions ignore it.
+- ``version_policy``: which versions of a topic pass. ``newest`` (the default): all chunks except
+  those that a newer version replaces; with an ``as_of``, the newest of that time. ``pinned``: if a
+  topic has one of the pinned versions, only those, else as ``newest``; likewise for the releases of
+  a changelog. ``all``: every version. Corpora whose topics have no versions ignore it.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Filter:
     pattern: str | None = None
     symbol: str | None = None
     superseded: SupersededCounts | None = None  # None: versions do not count
-    pinned: tuple[tuple[str, ...], ...] = ()  # the asked versions, each with the names it may have
+    pinned: tuple[tuple[str, ...], ...] = ()  # the pinned versions, each with its possible names
     as_of: datetime | None = None
     only_versions: bool = False  # as_of chooses between versions; documents without any stay
 
@@ -58,10 +58,10 @@ class Filter:
 def within_border(
     alias: str, visible: Mapping[str, Mapping[str, Any]], parameters: dict[str, Any]
 ) -> str:
-    """The clause that keeps rows of ``alias`` (chunks or documents) out that ``visible`` hides.
+    """The clause that excludes rows of ``alias`` (chunks or documents) that ``visible`` hides.
 
     ``visible``: each corpus's filters, as :func:`operators.ranking.query_filters.visible_parts`
-    gives them; a corpus that is not named has none. The values go into ``parameters``.
+    gives them; an unlisted corpus has none. The values are added to ``parameters``.
     """
     parameters["limited"] = list(visible)
     clauses = [f"{alias}.corpus <> ALL(%(limited)s::text[])"]
@@ -78,8 +78,7 @@ def scopes(
 ) -> list[tuple[int, Filter]]:
     """The query_id and the filter of each of ``queries`` that may search ``corpus``.
 
-    A query that can see nothing there has none: it does not list the corpus, or its repo list is
-    empty.
+    A query that does not list the corpus, or whose repo list is empty, is left out.
 
     Args:
         queries: columns ``SCOPED_QUERIES``, or ``QUERIES``, whose versions then are exact names.
@@ -94,9 +93,9 @@ def scopes(
 
 
 def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: int = 0) -> str:
-    """The clause that holds for the rows of ``alias`` that ``scope`` lets through.
+    """The clause for the rows of ``alias`` that pass ``scope``.
 
-    It puts its values into ``parameters``, under names that end in ``number``.
+    Its values are added to ``parameters``, under names that end in ``number``.
     """
     clauses: list[str] = []
 
@@ -108,7 +107,7 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: 
         add("repos", list(scope.repos), "$repo = ANY(?::text[])")
     if scope.path_prefix is not None:
         add("path", scope.path_prefix, "starts_with($path, ?::text)")
-        # the same condition in the form that the index on path beginnings answers
+        # the same condition in a form that the index on path beginnings supports
         short = scope.path_prefix[:INDEXED_PATH]
         add("short_path", short, f'left($path, {INDEXED_PATH}) COLLATE "C" ^@ ?::text')
     if scope.language is not None:
@@ -120,7 +119,7 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: 
         matching = f"SELECT x.chunk_id FROM chunks x WHERE {matches}"
         add("pattern", scope.pattern, f"$chunk_id IN ({matching})")
     if scope.symbol is not None:
-        # the terms of the name, which an index finds, stand where it is defined
+        # the terms of the name, found through an index, also occur where it is defined
         parameters[f"symbol_terms_{number}"] = _terms(scope.symbol)
         defining = (
             "SELECT x.chunk_id FROM postings y JOIN chunks x"

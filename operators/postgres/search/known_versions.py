@@ -1,4 +1,4 @@
-"""The versions of topics that a question may ask for."""
+"""The versions of topics that a query may name."""
 
 import polars as pl
 
@@ -20,8 +20,8 @@ def known_versions(store: Store) -> pl.DataFrame:
     """Every version of every topic, and every release of every changelog.
 
     Columns ``KNOWN_VERSIONS``, ordered by corpus, lineage and position (0: the oldest). A changelog
-    stands for a topic of its own, and its releases have neither a position nor a date. Read again
-    only after a lineage has changed.
+    is one topic; its releases have neither a position nor a date. The result is cached until a
+    lineage changes.
     """
 
     def look_up() -> pl.DataFrame:

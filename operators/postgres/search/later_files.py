@@ -1,7 +1,7 @@
-"""The files that a question about the past cannot see, since they were changed later.
+"""The files that a query with ``as_of`` cannot see because they changed later.
 
-A collection has one state of a file, that of its last commit. Asked as of a day before, the file is
-left out, whatever it said then.
+A collection holds one state of a file, that of its last commit. A query as of an earlier day leaves
+the file out, whatever it contained then.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from operators.postgres.search.filters import within_border
 from operators.postgres.store import Home, Store, by_store
 
 NAMED = 3
-"""Paths that a note names."""
+"""Maximum number of paths that a note lists."""
 
 _LATER = """
     SELECT d.corpus, count(*), (array_agg(d.path ORDER BY d.path COLLATE "C"))[1:%(named)s]
@@ -32,10 +32,10 @@ def notes(
     queries: pl.DataFrame,
     visible: Mapping[str, Mapping[str, Any]],
 ) -> pl.DataFrame:
-    """``NOTES``: for each query with an ``as_of`` how many files it leaves out, and the first ones.
+    """``NOTES``: for each query with an ``as_of``, how many files it leaves out and the first ones.
 
-    ``queries`` has columns ``QUERIES``; ``homes`` are read only for such a query. ``visible``: what
-    may be seen of each corpus, as :func:`operators.ranking.query_filters.visible_parts` gives it.
+    ``queries`` has columns ``QUERIES``; ``homes`` are read only for such a query. ``visible``: the
+    visible part of each corpus, as :func:`operators.ranking.query_filters.visible_parts` gives it.
     """
     rows = []
     for query in queries.filter(pl.col("as_of").is_not_null()).iter_rows(named=True):

@@ -1,7 +1,7 @@
-"""The chunks of the files, commits and conversations that a question names.
+"""The chunks of the files, commits and conversations that a query names.
 
-The words of a name find them, but rank them by chance: a file has many passages, and what a tool
-prints beside its name (a line, the folders of another machine) stands in none of them.
+Keyword search returns them, but in arbitrary order: a file has many passages, and what a tool
+prints beside its name (a line, the folders of another machine) occurs in none of them.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from operators.postgres.store import Connection
 from operators.ranking.named_places import Place, leaders
 
 MOST_CHUNKS = 1_000
-"""Chunks of all places of a text that are read; a name such as ``README.md`` has many."""
+"""Maximum number of chunks read for all places of a text; ``README.md`` alone has many."""
 
 _READ = {
     "chunk_id": pl.Int64(),
@@ -37,8 +37,8 @@ def named_chunks(
 ) -> dict[int, float]:
     """The best chunk of each of ``places`` in ``corpus``, and its BM25 score by ``weights``.
 
-    Only chunks that ``scope`` lets through count. A file is the one whose path shares the most
-    names with the place, from its end.
+    Only chunks that pass ``scope`` count. A place matches the file whose path shares the most
+    names with it, from its end.
     """
     if not places:
         return {}
@@ -58,7 +58,7 @@ def named_chunks(
 
 
 def _clause(place: Place, n: int, parameters: dict[str, Any]) -> str:
-    """The condition of one place: its terms, which an index finds, and where they stand."""
+    """The condition for one place: its terms, found through an index, and the column with them."""
     parameter = f"%(name_{n})s::text"
     if place.path:
         said = name = place.path[-1]

@@ -1,4 +1,4 @@
-"""The chunks around some chunks in their documents, for a context in which passages are whole."""
+"""The neighbours of chunks in their documents, for a context with whole passages."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -11,14 +11,14 @@ from operators.postgres.search.batches import Deadline, run
 from operators.postgres.store import Connection, Home
 
 REACH = 4
-"""Chunks before and after each that are read."""
+"""Number of chunks that are read before and after each."""
 
 
 def surroundings(homes: Mapping[str, Home], hits: pl.DataFrame, *, grown: int) -> pl.DataFrame:
     """``SURROUNDINGS``: the chunks of ``hits``, and ``REACH`` before and after the first ``grown``.
 
-    ``hits`` has the columns corpus, chunk_id and rank, from 0. A corpus that cannot be read raises;
-    chunks that have been deleted since are missing.
+    ``hits`` has the columns corpus, chunk_id and rank, from 0. An unreadable corpus raises an
+    error; chunks that were deleted meanwhile are missing.
     """
     parts = []
     for (corpus,), of in hits.select("corpus", "chunk_id", "rank").group_by("corpus"):
@@ -36,7 +36,7 @@ def surroundings(homes: Mapping[str, Home], hits: pl.DataFrame, *, grown: int) -
 def _read(
     conn: Connection, *, held_as: str, ids: Sequence[int], wide: Collection[int]
 ) -> list[tuple[Any, ...]]:
-    # Two statements: chunks that are spread over the nodes of a cluster join on their ids alone.
+    # Two statements: chunks that are spread over a cluster's nodes can only be joined on their ids.
     places = conn.execute(
         "SELECT chunk_id, document_key, ordinal FROM chunks"
         " WHERE corpus = %s AND chunk_id = ANY(%s::bigint[])",

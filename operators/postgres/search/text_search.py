@@ -1,9 +1,9 @@
 """Text search: BM25 by default, Postgres's own ranking and pg_textsearch as variants.
 
-BM25 on stock Postgres: one of the query's most telling terms, or two of the next, find candidates
-through an index on term arrays. An inner product of sparse vectors then scores each with all terms
-(see :mod:`operators.ranking.bm25`). If the corpus or what the filter leaves is small, all chunks
-are scored, which is exact. What a text names, such as a file with its line, comes first (see
+BM25 on stock Postgres: an index on term arrays selects the candidates, which have one of the
+query's most selective terms or two of the next. An inner product of sparse vectors then scores each
+with all terms (see :mod:`operators.ranking.bm25`). If the corpus or the filtered set is small, all
+chunks are scored (exact). A chunk that a text names, as a file with its line, comes first (see
 :mod:`operators.postgres.search.named_chunks`).
 """
 
@@ -24,7 +24,7 @@ from operators.postgres.schema.indexes import pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.named_chunks import named_chunks
-from operators.postgres.search.ranked_list import Found, ranked_lists
+from operators.postgres.search.ranked_list import Hit, ranked_lists
 from operators.postgres.search.version_filters import SearchFilter, seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
 from operators.postgres.store import Connection, MissingExtension, Store, collection_info
@@ -33,11 +33,11 @@ from operators.ranking.named_places import Place, named_places
 
 CANDIDATE_CAP = 5_000
 ALL_BELOW = 2
-"""Up to this many times the cap, all chunks are scored: to find half of them costs more."""
+"""Up to this many times the cap, all chunks are scored: selecting half of them costs more."""
 
 BY_TERMS = {"enable_seqscan": "off", "cpu_operator_cost": "0.1"}
-"""Settings that find candidates by the index on terms. At its usual cost, a thousandth of what two
-arrays of a hundred terms take, the planner reads the whole corpus and compares row by row."""
+"""Settings that select candidates through the index on terms. At the default operator cost, 1/1000
+of that of comparing two arrays of 100 terms, the planner would scan the whole corpus."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def bm25_search(
 
     Args:
         corpus: the corpus to search; one that the collection lacks gives no rows.
-        queries: columns ``SCOPED_QUERIES``; their filters hold exactly.
+        queries: columns ``SCOPED_QUERIES``; their filters apply exactly.
         k: rows a list.
         candidate_cap: about how many chunks are scored for a query text. If the filter leaves no
             more than twice as many, or if it costs no more, all visible chunks are scored.
@@ -85,8 +85,8 @@ def bm25_search(
     counts = {text: bm25.query_counts(text) for text in {item.text for item in texts}}
     terms = sorted({term for counted in counts.values() for term in counted})
     chunks, df = run(store, deadline, partial(_statistics, corpus=corpus, terms=terms))
-    # Up to here, scoring every visible chunk costs no more than finding as many candidates as
-    # `candidate_cap` among all chunks.
+    # Up to this size, scoring every visible chunk costs no more than selecting `candidate_cap`
+    # candidates among all chunks.
     all_below = ALL_BELOW * candidate_cap
     limit = max(all_below, math.isqrt(candidate_cap * max(chunks, 1)))
     visible = visible_counts(store, deadline, corpus, {one.filter for one in texts}, limit=limit)
@@ -99,8 +99,8 @@ def bm25_search(
         if query.weights:
             (everything if size <= max(cap, all_below) else some).append((item, query))
     score = partial(_score, corpus=corpus, k=k)
-    found = run_slices(store, deadline, everything, partial(score, pick=False))
-    found += run_slices(store, deadline, some, partial(score, pick=True), BY_TERMS)
+    hits = run_slices(store, deadline, everything, partial(score, pick=False))
+    hits += run_slices(store, deadline, some, partial(score, pick=True), BY_TERMS)
     naming = [
         (item, query, places)
         for item, query in everything + some
@@ -110,7 +110,7 @@ def bm25_search(
     ceilings = {
         (item.query_id, item.text_no): bm25.ceiling(counts[item.text], df, chunks) for item in texts
     }
-    lists = ranked_lists(_named_first(found, named, k), "score")
+    lists = ranked_lists(_named_first(hits, named, k), "score")
     covered = {row[:3] for row in named}
     of = [
         score if (query_id, text_no, chunk) in covered else ceilings[query_id, text_no]
@@ -138,8 +138,8 @@ def pg_textsearch_search(
 ) -> pl.DataFrame:
     """The ``k`` chunks with the highest score of the extension pg_textsearch.
 
-    The score is the extension's BM25 of the chunk's text with its sign turned. Arguments and order
-    as in :func:`bm25_search`.
+    The score is the extension's BM25 of the chunk's text with the opposite sign. Arguments and
+    order as in :func:`bm25_search`.
 
     Raises:
         MissingExtension: the database lacks the extension, or the corpus its index.
@@ -161,7 +161,7 @@ def pg_textsearch_search(
 def _begin(
     store: Store, corpus: str, queries: pl.DataFrame, k: int, timeout_s: float | None
 ) -> tuple[Deadline, list[_Text]]:
-    """The deadline of a search and its texts: none if it can find nothing."""
+    """The deadline of a search and its texts; no texts if it cannot have hits."""
     deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
     if k < 1 or not collection_info(store).repos.get(corpus):
         return deadline, []
@@ -174,7 +174,7 @@ def _begin(
 
 
 def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, dict[int, int]]:
-    # one statement, so that both numbers are of one moment
+    # one statement, so that both numbers are from one snapshot
     rows = conn.execute(
         "SELECT 0, chunks FROM corpora WHERE corpus = %(corpus)s UNION ALL"
         " SELECT term_id, df FROM terms WHERE corpus = %(corpus)s AND term_id = ANY(%(terms)s)",
@@ -184,7 +184,7 @@ def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, d
     return df.pop(0, 0), df
 
 
-def _score(conn: Connection, asked: _Weighed, *, corpus: str, k: int, pick: bool) -> list[Found]:
+def _score(conn: Connection, asked: _Weighed, *, corpus: str, k: int, pick: bool) -> list[Hit]:
     item, query = asked
     weights = bm25.sparse(query.weights, query.weights.values())
     parameters = {"corpus": corpus, "k": k, "weights": weights}
@@ -201,7 +201,7 @@ def _score(conn: Connection, asked: _Weighed, *, corpus: str, k: int, pick: bool
 
 
 def _candidates(query: bm25.QueryTerms, parameters: dict[str, Any]) -> str:
-    """The clause for the chunks that ``query``'s terms find."""
+    """The clause for the candidates: chunks with the selective terms of ``query``."""
     parameters["rare_terms"] = list(query.rare_terms)
     clause = "p.terms && %(rare_terms)s::int[]"
     if not query.groups:
@@ -216,19 +216,19 @@ def _candidates(query: bm25.QueryTerms, parameters: dict[str, Any]) -> str:
 
 def _score_named(
     conn: Connection, asked: tuple[_Text, bm25.QueryTerms, list[Place]], *, corpus: str
-) -> list[Found]:
+) -> list[Hit]:
     item, query, places = asked
     weights = bm25.sparse(query.weights, query.weights.values())
     scores = named_chunks(conn, corpus, item.filter, places, weights)
     return [(item.query_id, item.text_no, *row) for row in scores.items()]
 
 
-def _named_first(found: list[Found], named: list[Found], k: int) -> list[Found]:
-    """``found`` with the chunks that a text names just above its best; ``k`` rows a text."""
+def _named_first(hits: list[Hit], named: list[Hit], k: int) -> list[Hit]:
+    """``hits`` with the chunks that a text names ranked above all others; ``k`` rows a text."""
     if not named:
-        return found
+        return hits
     rows: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
-    for query_id, text_no, chunk, score in [*named, *found]:
+    for query_id, text_no, chunk, score in [*named, *hits]:
         rows[query_id, text_no][chunk] = score
     for query_id, text_no, chunk, _ in named:
         scores = rows[query_id, text_no]
@@ -240,7 +240,7 @@ def _named_first(found: list[Found], named: list[Found], k: int) -> list[Found]:
     ]
 
 
-def _rank_plainly(conn: Connection, item: _Text, *, corpus: str, k: int) -> list[Found]:
+def _rank_plainly(conn: Connection, item: _Text, *, corpus: str, k: int) -> list[Hit]:
     words = words_of(conn, "c")
     text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
     parameters = {"corpus": corpus, "k": k, "text": text}
@@ -269,7 +269,7 @@ def _check_pg_textsearch(conn: Connection, corpus: str, index: str) -> None:
 
 def _rank_by_pg_textsearch(
     conn: Connection, item: _Text, *, corpus: str, index: str, k: int
-) -> list[Found]:
+) -> list[Hit]:
     text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
     parameters = {"corpus": corpus, "k": k, "text": text, "index": index}
     words = "to_bm25query(%(text)s::text, %(index)s::text)"

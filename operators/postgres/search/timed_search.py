@@ -1,4 +1,4 @@
-"""A search of one corpus for all questions, with what became of it and the time that it took."""
+"""A search of one corpus for all queries, with its outcome and duration."""
 
 from collections.abc import Callable, Container
 from time import perf_counter
@@ -12,14 +12,14 @@ from operators.postgres.store import Home
 
 
 class Asked(NamedTuple):
-    """What every search of a corpus is given."""
+    """The input of every search of a corpus."""
 
     home: Home
     """The collection that holds the corpus, and the corpus's name there."""
     corpus: str
     """Its name in the configuration."""
     queries: pl.DataFrame
-    """The questions for this corpus; without any, nothing is searched."""
+    """The queries for this corpus; if there are none, nothing is searched."""
     present: Container[str]
     """The corpora of the collection; another one is ``absent`` and is not searched."""
     timeout_s: float | None = None
@@ -28,13 +28,13 @@ class Asked(NamedTuple):
 def timed_search(
     channel: str, search: Callable[..., pl.DataFrame], asked: Asked, *vectors: Any, **options: Any
 ) -> dict[str, pl.DataFrame]:
-    """The lists that a search gives, and its outcome with the time that it took.
+    """The lists that a search returns, and its outcome with its duration.
 
     Args:
         channel: ``vector`` or ``text``.
         search: called as ``search(store, held_as, queries, *vectors, timeout_s=, **options)``.
-        asked: what it is given.
-        vectors: the questions' embeddings, for a search that takes them.
+        asked: its input.
+        vectors: the queries' embeddings, for a search that takes them.
 
     Returns:
         ``<channel>_lists`` (``VECTOR_LISTS`` or ``TEXT_LISTS``), and ``<channel>_outcome``

@@ -1,9 +1,9 @@
 """Vector search that keeps its recall under a filter.
 
-A filter on a shared HNSW index applies to the rows that the index scan delivers: if it passes 1 %
-of them, most neighbours are lost. So an exact scan searches a filtered set of up to
-``exact_scan_max_rows`` rows, which costs microseconds a row. An iterative index scan (pgvector 0.8)
-searches a larger one. If that gives fewer rows than requested, an exact scan follows.
+A filter on a shared HNSW index applies to the rows that the index scan returns: if 1 % of them
+pass, most neighbours are lost. So a filtered set of up to ``exact_scan_max_rows`` rows gets an
+exact scan, which takes microseconds a row. A larger set gets an iterative index scan (pgvector
+0.8). If that returns fewer rows than requested, an exact scan follows.
 """
 
 import math
@@ -23,7 +23,7 @@ from operators.frames import VECTOR_LISTS, empty
 from operators.postgres.row_writer import LARGEST_HALF
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
-from operators.postgres.search.ranked_list import Found, ranked_lists
+from operators.postgres.search.ranked_list import Hit, ranked_lists
 from operators.postgres.search.version_filters import SearchFilter, seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
 from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
@@ -31,18 +31,18 @@ from operators.postgres.store import Connection, Store, check_space, collection_
 LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
 MAX_SCAN_TUPLES = 100_000
 MORE_FROM_INDEX = 3
-"""An index scan gives this many times ``k`` rows, and the nearest ``k`` stay. Otherwise it would
-stop at the first ``k`` rows that pass the filter, which lie in the region that it met first."""
+"""An index scan returns this many times ``k`` rows, of which the nearest ``k`` are kept. Otherwise
+it would stop at the first ``k`` rows that pass the filter, all from the region it visits first."""
 
 EXACT_SCAN_SHARE = 2_700
-"""An exact scan of n of N rows costs as much as an index scan with that filter at n * n = 2,700 N
-(measured at 105,000): the fewer pass, the more the index scan has to read."""
+"""An exact scan of n of N rows costs as much as an index scan with that filter if n * n = 2,700 N
+(measured with N = 105,000): the fewer rows pass, the more the index scan must read."""
 
 MOST_EQUAL = 10
-"""Chunks at one distance that a list from the index may hold, such as copies and versions."""
+"""Chunks at one distance that a list from the index may have, such as copies and versions."""
 
 BREADTH_OF = 10_000
-"""Chunks that an index scan of the least breadth is for; it grows with the root of their number."""
+"""Up to this many chunks ``ef_search`` has its minimum; it grows with the root of their number."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ def search_vectors(
 
     Args:
         corpus: the corpus to search; one that the collection lacks gives no rows.
-        queries: columns ``SCOPED_QUERIES``; their filters hold exactly.
+        queries: columns ``SCOPED_QUERIES``; their filters apply exactly.
         query_embeddings: columns ``QUERY_EMBEDDINGS``.
         k: rows a list.
-        exact_scan_max_rows: filtered sets of up to this many chunks are scanned exactly (default:
-            10,000, from 37,000 chunks of the corpus on the root of 2,700 times their number).
+        exact_scan_max_rows: filtered sets of up to this many chunks get an exact scan (default:
+            10,000; in a corpus of N >= 37,000 chunks, the root of 2,700 N).
         ef_search: breadth of the index scan, at least ``k`` (default: twice ``k``, at least 100;
-            over 10,000 chunks, as many times that as the root of the tenth of their thousands).
+            in a corpus of N > 10,000 chunks, times the root of N / 10,000).
         timeout_s: seconds for the whole batch.
 
     Returns:
@@ -122,19 +122,19 @@ def search_vectors(
         far[text[0], text[1]].append(distance)
     short = [item for item in by_index if may_lack(far[item.text], k)]
     again = {item.text for item in short}
-    found = [row for row in indexed if row[:2] not in again]
-    found += run_slices(store, deadline, [*exactly, *short], partial(nearest, by_index=False))
-    if {row[:2] for row in found} != set(texts):
+    hits = [row for row in indexed if row[:2] not in again]
+    hits += run_slices(store, deadline, [*exactly, *short], partial(nearest, by_index=False))
+    if {row[:2] for row in hits} != set(texts):
         run(store, deadline, lambda conn: check_space(store, conn))
-    return ranked_lists(found, "distance")
+    return ranked_lists(hits, "distance")
 
 
 def may_lack(distances: Sequence[float], k: int) -> bool:
-    """Whether a list from an index may be wrong, so that an exact scan must follow.
+    """Whether a list from an index may be incomplete, so that an exact scan must follow.
 
-    It is short, or many of its distances are equal. Thousands of equal vectors are each other's
-    neighbours in the index, and a scan that meets them hardly leaves them. Of a few copies each
-    chunk may have its own.
+    This is so if it is short, or if many of its distances are equal. Thousands of equal vectors are
+    neighbours in the index's graph, and a scan that reaches them hardly leaves them. A few copies
+    of each chunk do no harm.
     """
     if len(distances) < k:
         return True
@@ -142,7 +142,7 @@ def may_lack(distances: Sequence[float], k: int) -> bool:
 
 
 def _breadth(k: int, chunks: int) -> int:
-    """The breadth of an index scan for ``k`` rows of a corpus of so many chunks.
+    """The breadth of an index scan for ``k`` rows of a corpus with that many chunks.
 
     >>> _breadth(50, 10_000), _breadth(50, 90_000), _breadth(50, 250_000)
     (100, 300, 500)
@@ -153,14 +153,14 @@ def _breadth(k: int, chunks: int) -> int:
 
 def _nearest(
     conn: Connection, item: _Item, *, asked: Mapping[str, Any], by_index: bool
-) -> list[Found]:
-    # `+ 0` makes an expression that no index answers. An index scan in relaxed order delivers
-    # nearly sorted rows, but the planner believes that they are sorted (pgvector issue 862): it
+) -> list[Hit]:
+    # `+ 0` makes an expression that no index supports. An index scan in relaxed order returns
+    # nearly sorted rows, but the planner takes them for sorted (pgvector issue 862): the expression
     # makes it sort them.
     distance, order = "c.embedding <=> %(vector)s::halfvec", "distance + 0, chunk_id"
     parameters = {**asked, "vector": item.vector, "wanted": asked["k"] * MORE_FROM_INDEX}
     seeing = seen(item.filter, "c", parameters, each=by_index, listed=not by_index)
-    # A statement sees one state of the collection: if it has another model, it finds nothing.
+    # A statement reads one snapshot of the collection: if its model has changed, it has no hits.
     rows = f"""SELECT c.chunk_id, {distance} AS distance FROM chunks c
         WHERE {seeing} AND c.embedding IS NOT NULL
           AND (%(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s)"""
@@ -169,20 +169,20 @@ def _nearest(
             ({rows} ORDER BY {distance} LIMIT %(wanted)s) AS nearest"""
     else:
         order = f"({distance}) + 0, c.chunk_id"
-    found = fetch(conn, f"{rows} ORDER BY {order} LIMIT %(k)s", parameters)
-    return [(*item.text, *row) for row in found]
+    hits = fetch(conn, f"{rows} ORDER BY {order} LIMIT %(k)s", parameters)
+    return [(*item.text, *row) for row in hits]
 
 
 def _matrix(
     embeddings: pl.Series, dimensions: int | None, collection: str, model: str | None
 ) -> NDArray[np.float32]:
     if isinstance(embeddings.dtype, pl.Array):
-        found = {embeddings.dtype.size}
+        sizes = {embeddings.dtype.size}
     else:
-        found = set(embeddings.list.len()) if embeddings.dtype == pl.List else set()
-    if found != {dimensions}:
+        sizes = set(embeddings.list.len()) if embeddings.dtype == pl.List else set()
+    if sizes != {dimensions}:
         raise CrosscorpusError(
-            f"the query vectors have {'/'.join(map(str, sorted(found, key=str)))} dimensions, but "
+            f"the query vectors have {'/'.join(map(str, sorted(sizes, key=str)))} dimensions, but "
             f"collection {collection!r} holds vectors of model {model!r} with {dimensions}: query "
             "with that model"
         )

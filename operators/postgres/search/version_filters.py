@@ -1,6 +1,6 @@
 """The clauses for versions: which chunks a query sees if its topics have several versions.
 
-A chunk that a newer version replaces is a row of ``superseded_chunks``, with the moment of that.
+A chunk that a newer version replaces has a row in ``superseded_chunks``, with the time of that.
 """
 
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from operators.postgres.search.filters import Filter, condition
 from operators.postgres.superseded_counts import SupersededCounts
 
 NO_CHUNKS = "{}"
-"""An array literal, as those of chunks are."""
+"""The empty array literal of chunks."""
 
 HASHED_BELOW = 20_000
-"""A search hashes up to this many superseded chunks of a corpus, which costs a quarter of a
-microsecond a chunk. If there are more, the planner decides."""
+"""A search hashes up to this many superseded chunks of a corpus, a quarter of a microsecond each.
+If there are more, the planner decides."""
 
 
 @dataclass(frozen=True)
 class SearchFilter:
-    """A filter, and the chunks that a search looks up for it; a reading does without them."""
+    """A filter with the chunk lists that a search looks up for it; reading chunks needs no list."""
 
     filter: Filter
     inside: str = NO_CHUNKS  # the chunks of the pinned versions
     outside: str = NO_CHUNKS  # the other chunks of their topics
-    visible: str | None = None  # all chunks that the versions leave; None: no faster as a list
+    visible: str | None = None  # all chunks that pass the versions; None: a list is no faster
 
     @property
     def pinned_chunks(self) -> int:
@@ -40,9 +40,9 @@ def seen(
     each: bool = False,
     listed: bool = False,
 ) -> str:
-    """The whole clause for the rows of ``alias`` that ``scope`` lets through.
+    """The complete clause for the rows of ``alias`` that pass ``scope``.
 
-    ``each``: the clause tests row by row, for scans that end early. ``listed``: it takes the list
+    ``each``: the clause tests row by row, for scans that end early. ``listed``: it uses the list
     of visible chunks, if there is one.
     """
     asked = scope.filter
@@ -92,7 +92,7 @@ OF_VERSIONS = """
 def by_documents(scope: Filter, parameters: dict[str, Any], *, moment: str, number: int = 0) -> str:
     """The clause for the versions of few chunks ``c`` with ``OF_VERSIONS``, without a cache.
 
-    It puts its values into ``parameters``, under names that end in ``number``.
+    Its values are added to ``parameters``, under names that end in ``number``.
     """
     if scope.superseded is None:
         return "true"
@@ -110,7 +110,7 @@ def by_documents(scope: Filter, parameters: dict[str, Any], *, moment: str, numb
 def pinned_documents(scope: Filter, parameters: dict[str, Any], *, number: int = 0) -> str:
     """A subquery of the documents that ``scope`` pins, and their topics.
 
-    If one name stands for several versions, the newest that the topic has counts.
+    If a name matches several versions, the newest of the topic counts.
     """
     parameters[f"pins_{number}"] = [version for of in scope.pinned for version in of]
     parameters[f"pin_groups_{number}"] = [n for n, of in enumerate(scope.pinned) for _ in of]
@@ -129,19 +129,19 @@ PINNED_CHANGELOGS = (
     "SELECT r.document_key FROM releases r"
     " WHERE r.corpus = %(corpus)s AND r.version = ANY(%(pins_{})s::text[])"
 )
-"""The changelogs with a pinned release, after :func:`pinned_documents` with the same number."""
+"""The changelogs with a pinned release; needs :func:`pinned_documents` with the same number."""
 
 _SINCE = "coalesce(s.superseded_at, '-infinity')"
 
 
 def _newest(counts: SupersededCounts, alias: str, moment: str | None, *, each: bool) -> str:
-    """The clause for chunks that no newer version replaces by then."""
+    """The clause for chunks that no newer version replaces by ``moment``."""
     by_then = "" if moment is None else f" AND {_SINCE} < {moment}"
     replaced = f"""superseded_chunks s
         WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'{by_then}"""
     if not each and counts.by(None) <= HASHED_BELOW:
         return f"{alias}.chunk_id NOT IN (SELECT s.chunk_id FROM {replaced})"
-    offset = " OFFSET 0" if each else ""  # it keeps the planner from a join
+    offset = " OFFSET 0" if each else ""  # prevents a join
     return f"NOT EXISTS (SELECT 1 FROM {replaced} AND s.chunk_id = {alias}.chunk_id{offset})"
 
 
@@ -150,6 +150,6 @@ def _or_pinned(scope: SearchFilter, alias: str, newest: str, parameters: dict[st
     if not scope.filter.pinned:
         return newest
     parameters |= {"inside": scope.inside, "outside": scope.outside}
-    # the planner would estimate each chunk of an array, but it does not look into a CASE
+    # the planner estimates each chunk of an array, except inside a CASE
     return f"""CASE WHEN {alias}.chunk_id = ANY(%(inside)s::bigint[]) THEN true
         WHEN {alias}.chunk_id <> ALL(%(outside)s::bigint[]) THEN {newest} ELSE false END"""

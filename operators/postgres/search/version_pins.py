@@ -1,8 +1,8 @@
-"""The chunks of the versions that a question pins, looked up once for all its searches.
+"""The chunks of the versions that a query pins, looked up once for all its searches.
 
-A pinned version stands for some document of each topic that has it, and leaves out the topic's
-other documents. Their chunks are kept until a lineage changes. So a search may use a state that is
-a second old; the reading of its finds looks versions up again, by
+A pinned version selects the document of each topic that has it, and excludes the topic's other
+documents. Their chunks are cached until a lineage changes. So a search may use a state that is a
+second old; when its hits are read, versions are looked up again, by
 :func:`operators.postgres.search.version_filters.by_documents`.
 """
 
@@ -12,11 +12,11 @@ from operators.postgres.search.version_filters import NO_CHUNKS, PINNED_CHANGELO
 from operators.postgres.store import Connection, Store, collection_info
 
 MOST_KEPT = 64
-"""Pins whose chunks are kept."""
+"""Maximum number of pins in the cache."""
 
 
 def pinned_chunks(store: Store, deadline: Deadline, corpus: str, scope: Filter) -> tuple[str, str]:
-    """The chunks of ``corpus`` that ``scope``'s pinned versions let in, and those they leave out.
+    """The chunks of ``corpus`` that ``scope``'s pinned versions include, and those they exclude.
 
     Without an ``as_of`` the lists lack superseded chunks of other versions.
 
@@ -37,7 +37,7 @@ def pinned_chunks(store: Store, deadline: Deadline, corpus: str, scope: Filter) 
 def _chunks(conn: Connection, corpus: str, scope: Filter, *, dated: bool) -> tuple[str, str]:
     """Array literals of the chunks of the pinned versions, and of the others of their topics.
 
-    The others of a changelog are the releases that are not pinned.
+    For a changelog, the others are the releases that are not pinned.
     """
     parameters = {"corpus": corpus, "dated": dated}
     statement = f"""

@@ -1,8 +1,8 @@
-"""How many chunks a query may see; and their ids, if they are few among many superseded ones.
+"""How many chunks a query may see, and their ids if they are few among many superseded ones.
 
-To find four thousand current chunks among fifty thousand, a search would read them all. So their
-ids are looked up once and kept until the corpus changes; a search then reads only these chunks.
-It may use a state that is a second old; the reading of its finds looks versions up again, by
+To select four thousand current chunks among fifty thousand, a search would read them all. So their
+ids are looked up once and cached until the corpus changes; a search then reads only these chunks.
+It may use a state that is a second old; when its hits are read, versions are looked up again, by
 :func:`operators.postgres.search.version_filters.by_documents`.
 """
 
@@ -18,13 +18,13 @@ from operators.postgres.search.version_pins import pinned_chunks
 from operators.postgres.store import Connection, Store, collection_info
 
 LISTED_ABOVE = 5_000
-"""Superseded chunks of a corpus. If there are fewer, a search reads all and leaves them out."""
+"""Superseded chunks of a corpus. If there are fewer, a search reads all and filters them out."""
 
 LONGEST = 20_000
-"""Ids of a list; each search sends the list."""
+"""Maximum number of ids of a list; each search sends the list."""
 
 MOST_KEPT = 16
-"""Lists that are kept."""
+"""Maximum number of lists in the cache."""
 
 
 def search_filters(
@@ -42,9 +42,9 @@ def search_filters(
 
 
 def search_filter(store: Store, deadline: Deadline, corpus: str, scope: Filter) -> SearchFilter:
-    """``scope`` with the chunks of ``corpus`` that its versions let in and leave out, for a search.
+    """``scope`` with the chunks of ``corpus`` that its versions include and exclude, for a search.
 
-    It lists all that the versions leave at present where that is faster.
+    If that is faster, it lists all chunks that its versions include at present.
     """
     inside, outside = pinned_chunks(store, deadline, corpus, scope)
     versions = Filter(superseded=scope.superseded, pinned=scope.pinned)
@@ -67,7 +67,7 @@ def search_filter(store: Store, deadline: Deadline, corpus: str, scope: Filter) 
 def is_worth_a_list(replaced: int, left: int) -> bool:
     """Whether a search with a list is faster.
 
-    To read one chunk by its id takes as long as to read four in a scan.
+    Reading one chunk by its id takes as long as reading four in a scan.
     """
     return replaced > LISTED_ABOVE and left <= min(replaced, LONGEST)
 
@@ -75,7 +75,7 @@ def is_worth_a_list(replaced: int, left: int) -> bool:
 def visible_counts(
     store: Store, deadline: Deadline, corpus: str, filters: Collection[SearchFilter], *, limit: int
 ) -> dict[SearchFilter, int]:
-    """How many chunks each of ``filters`` leaves visible, counted up to ``limit`` + 1.
+    """How many chunks pass each of ``filters``, counted up to ``limit`` + 1.
 
     Raises:
         SearchTimeout: the deadline has passed.
@@ -94,11 +94,11 @@ def visible_counts(
 def visible_at_most(
     scope: SearchFilter, repo_sizes: Mapping[str, int], *, limit: int
 ) -> int | None:
-    """How many chunks ``scope`` leaves visible, without a count.
+    """How many chunks pass ``scope``, without counting them.
 
-    The answer follows from ``repo_sizes`` and the known number of superseded chunks. It is exact if
-    only versions decide, and an upper bound with lists of repos or pinned versions. With other
-    filters it is an upper bound of at most ``limit``. Else None: :func:`count_visible` counts.
+    It is computed from ``repo_sizes`` and the known number of superseded chunks: exact if only
+    versions decide, an upper bound with lists of repos or pinned versions. With other filters it is
+    an upper bound of at most ``limit``, else None: then :func:`count_visible` counts.
     """
     asked = scope.filter
     names = repo_sizes if asked.repos is None else asked.repos
@@ -112,7 +112,7 @@ def visible_at_most(
 
 
 def count_visible(conn: Connection, corpus: str, scope: SearchFilter, *, limit: int) -> int:
-    """How many chunks of ``corpus`` ``scope`` leaves visible, up to ``limit`` + 1."""
+    """How many chunks of ``corpus`` pass ``scope``, counted up to ``limit`` + 1."""
     parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
     rows = f"SELECT 1 FROM chunks c WHERE {seen(scope, 'c', parameters)} LIMIT %(limit)s"
     ((found,),) = conn.execute(f"SELECT count(*) FROM ({rows}) AS f", parameters).fetchall()
@@ -120,7 +120,7 @@ def count_visible(conn: Connection, corpus: str, scope: SearchFilter, *, limit: 
 
 
 def _visible(conn: Connection, corpus: str, scope: SearchFilter) -> str:
-    """The array literal of the chunks that ``scope`` lets through."""
+    """The array literal of the chunks that pass ``scope``."""
     parameters: dict[str, Any] = {"corpus": corpus}
     row = conn.execute(
         "SELECT coalesce(array_agg(c.chunk_id ORDER BY c.chunk_id), '{}')::text FROM chunks c"

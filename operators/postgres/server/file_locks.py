@@ -1,4 +1,4 @@
-"""File locks that the kernel drops when their last holder ends, even by a kill."""
+"""File locks that the kernel releases when their last holder ends, even if it is killed."""
 
 import os
 import time
@@ -11,7 +11,7 @@ POLL_S = 0.02
 
 
 def hold(path: Path, *, shared: bool = False, timeout_s: float = 60.0) -> int:
-    """Take the lock on path and return its descriptor; closing that releases the lock.
+    """Acquire the lock on path and return its descriptor; closing it releases the lock.
 
     The lock belongs to the open file: a child that inherits the descriptor holds it too.
 
@@ -33,7 +33,7 @@ def hold(path: Path, *, shared: bool = False, timeout_s: float = 60.0) -> int:
 
 
 def is_held(path: Path) -> bool:
-    """Say whether any living process holds the lock on path."""
+    """Return whether any running process holds the lock on path."""
     try:
         os.close(hold(path, timeout_s=0.0))
     except TimeoutError:

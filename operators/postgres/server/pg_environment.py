@@ -1,4 +1,4 @@
-"""Addresses and connections that the caller's PG* environment variables cannot change."""
+"""Addresses and connections that ignore the caller's PG* environment variables."""
 
 import os
 import threading
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import Conninfo
 
-# All options of an address, so that no variable fills one in.
+# All options of an address, so that no variable sets one.
 FIXED = {
     "user": "postgres",
     "dbname": "postgres",
@@ -30,14 +30,14 @@ FIXED = {
     "connect_timeout": "10",
     "application_name": "crosscorpus",
 }
-# libpq obeys these whatever the address says.
+# libpq applies these whatever the address contains.
 STUBBORN = ("PGSERVICE", "PGTZ", "PGDATESTYLE", "PGGEQO")
 
 _changing = threading.Lock()
 
 
 def complete_dsn(host: str, port: int) -> str:
-    """Return an address that no environment variable completes; the client sends no password."""
+    """Return an address that sets every option, with no password to send."""
     known = {option.keyword.decode() for option in Conninfo.get_defaults()}
     fixed = {name: value for name, value in FIXED.items() if name in known}
     return make_conninfo("", **fixed, host=host, port=port)
@@ -45,7 +45,7 @@ def complete_dsn(host: str, port: int) -> str:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hide the variables that no address can override, while a connection opens."""
+    """Unset the variables that no address can override, while a connection opens."""
     if not any(name in os.environ for name in STUBBORN):
         yield
         return

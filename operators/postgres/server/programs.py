@@ -1,4 +1,4 @@
-"""Postgres's own programs: running them, and the reason when they fail."""
+"""Runs Postgres's own programs, and extracts the reason when they fail."""
 
 import subprocess
 from pathlib import Path
@@ -26,7 +26,7 @@ def run(
     The descriptors in keep_open stay open in it and in its children.
 
     Raises:
-        ServerError: it cannot be run at all.
+        ServerError: it cannot be started.
     """
     environment = clean_environment() | {"TZ": "UTC", "LC_ALL": "C"}
     try:
@@ -52,14 +52,14 @@ def run(
 
 
 def names_a_reason(output: str) -> bool:
-    """Say whether a program's output says what went wrong."""
+    """Return whether a program's output contains the reason of a failure."""
     return any(mark in output for mark in MARKS)
 
 
 def reason(output: str) -> str:
-    """Return the last line that says what went wrong, without its time; what to do on a full disk.
+    """Return the last line with an error, without its time, and the advice for a full disk.
 
-    A server that starts tells us that it does, too.
+    The messages of a server that is starting are no errors.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     said = (
@@ -68,5 +68,5 @@ def reason(output: str) -> str:
         for line in reversed(lines)
         if mark in line and "FATAL:  the database system is " not in line
     )
-    found = next(said, lines[-1] if lines else "it said nothing")
-    return found + found.endswith("No space left on device") * _MAKE_ROOM
+    message = next(said, lines[-1] if lines else "it said nothing")
+    return message + message.endswith("No space left on device") * _MAKE_ROOM

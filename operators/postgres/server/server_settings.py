@@ -14,9 +14,9 @@ LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_by
 
 
 def settings(socket_directory: Path, log_directory: Path, memory_bytes: int) -> dict[str, str]:
-    """Return the settings of a server for one user's searches on a machine of this memory.
+    """Return the settings of a server for one user's searches, for a machine with this memory.
 
-    Every commit is durable; memory stays under a quarter of the machine's.
+    Every commit is durable; the server uses less than a quarter of the memory.
     """
     buffers = _within(memory_bytes // 16, 32, 512)
     maintenance = _within(memory_bytes // 8, 64, 1024)
@@ -39,16 +39,16 @@ def settings(socket_directory: Path, log_directory: Path, memory_bytes: int) -> 
         "max_wal_senders": "0",
         "wal_compression": "on",
         "max_wal_size": "4GB",
-        # A row with a vector takes kilobytes: a fifth of them dead is much, and so are minutes.
+        # A row with a vector takes kilobytes: a fifth of dead rows is too much, minutes too long.
         "autovacuum_vacuum_scale_factor": "0.05",
         "autovacuum_naptime": "20s",
-        # Otherwise a restart after a crash opens every file of the database.
+        # The default opens every file of the database at a restart after a crash.
         "recovery_init_sync_method": "syncfs" if sys.platform == "linux" else "fsync",
         "dynamic_shared_memory_type": _shared_memory(maintenance),
         "timezone": "UTC",
         "log_timezone": "UTC",
         "lc_messages": "C",
-        # One file a weekday, emptied a week later.
+        # One log file a weekday, truncated a week later.
         "logging_collector": "on",
         "log_directory": str(log_directory),
         "log_filename": "postgres-%a.log",
@@ -56,7 +56,7 @@ def settings(socket_directory: Path, log_directory: Path, memory_bytes: int) -> 
         "log_rotation_size": "0",
         "log_truncate_on_rotation": "on",
         "log_checkpoints": "off",
-        # The text of a failing statement may hold a user's document.
+        # The text of a failing statement may contain a user's document.
         "log_min_error_statement": "panic",
         "log_error_verbosity": "terse",
     }

@@ -1,4 +1,4 @@
-"""The place of the embedded server's Unix socket: its path has at most about 100 bytes."""
+"""The path of the embedded server's Unix socket, which has at most about 100 bytes."""
 
 import contextlib
 import os
@@ -24,10 +24,10 @@ def socket_directory(directory: Path) -> Path:
 
 
 def make_socket_directory(directory: Path, account: Account | None) -> Path:
-    """Make the socket's directory, private to account, and return it.
+    """Create the socket's directory, private to account, and return it.
 
-    If its path is too long, a short one under the temporary directory takes its place. That one has
-    a random name, which is recorded in directory. It is replaced when it is gone or has another
+    If its path is too long, a short one under the temporary directory is used instead. It has a
+    random name, which is recorded in directory. It is replaced if it is missing or has another
     owner.
     """
     chosen = socket_directory(directory)

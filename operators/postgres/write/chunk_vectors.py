@@ -1,7 +1,7 @@
-"""The vectors of chunks that are stored already: searchable by words, they get theirs afterwards.
+"""Embeds chunks that are stored already; until then, they are found by keyword search only.
 
-A worker claims a few chunks with row locks, embeds them and writes their vectors, in one
-transaction. So two workers never have the same chunk, and a dead worker's chunks are free at once.
+A worker locks the rows of a few chunks, embeds them and writes their vectors, in one transaction.
+So two workers never have the same chunk, and a dead worker's chunks are unlocked at once.
 """
 
 from collections.abc import Callable
@@ -22,10 +22,10 @@ from operators.postgres.schema.tables import shards_of
 from operators.postgres.store import WAITS, Connection, Store, check_space
 
 LAST = ("history",)
-"""Corpora that get their vectors after all others: people ask them least."""
+"""Corpora that get their vectors after all others: they are searched least."""
 
 COUNTED_UP_TO = 1_000
-"""Chunks of a corpus that wait: a worker counts them for each transaction, and many take long."""
+"""A worker counts the waiting chunks of a corpus up to this, as it does so in each transaction."""
 
 UNFILLED = pl.Schema(
     {
@@ -41,27 +41,27 @@ _QUEUED = _READ.replace(" FROM", ", ordinal, created_at FROM")
 _IN_ORDER = "ORDER BY ordinal, created_at DESC NULLS LAST, chunk_id"
 
 FROM_THE_HEAD_EVERY = 50
-"""Transactions of a worker between two looks at the whole queue. Beside a long transaction its head
-is full of entries of chunks that have their vectors already, and each look reads them all."""
+"""Transactions of a worker between two scans of the queue from its head. During a long transaction
+the head is full of dead entries, of chunks with vectors, and each scan reads them all."""
 
 Embed = Callable[[pl.DataFrame], tuple[NDArray[np.float32], dict[int, str]]]
-"""Takes chunks (``UNFILLED``); returns an array (chunks, dimensions), and why a row has none."""
+"""Takes chunks (``UNFILLED``); returns an array (chunks, dimensions), and why rows failed."""
 
 
 class Place(NamedTuple):
-    """Where in the queue of ``corpus`` a worker is: its last chunk there."""
+    """A worker's position in the queue of ``corpus``: its last chunk there."""
 
     corpus: str
     ordinal: int
     created_at: datetime | None
     chunk_id: int
-    step: int  # transactions since the worker looked at the whole queue
+    step: int  # transactions since the worker scanned the queue from its head
 
 
 class Some(NamedTuple):
-    """What one transaction did: chunks of ``corpus`` that have a vector, why others have none.
+    """The result of one transaction: the chunks of ``corpus`` with a vector, and the failed ones.
 
-    ``failed`` has the document and the reason; ``place`` is where the next transaction goes on.
+    ``failed`` has the document and the reason; the next transaction continues at ``place``.
     """
 
     corpus: str
@@ -73,15 +73,15 @@ class Some(NamedTuple):
 def embed_some(
     store: Store, embed: Embed, *, limit: int, after: Place | None = None
 ) -> Some | None:
-    """Give the most wanted ``limit`` chunks without a vector theirs.
+    """Embed the first ``limit`` chunks of the queue and store their vectors.
 
-    The corpus with the fewest such chunks comes first; of those with ``COUNTED_UP_TO`` and more the
-    one that holds the fewest; those of ``LAST`` after all others. In a corpus one chunk of every
-    document comes before the second, the newest first. None: every chunk has a vector or a reason
-    why not, or another worker has it.
+    The corpus with the fewest waiting chunks comes first; of those with ``COUNTED_UP_TO`` or more,
+    the one with the fewest chunks; those of ``LAST`` after all others. In a corpus, the first
+    chunks of all documents come before the second ones, the newest first. None: every chunk has a
+    vector or a recorded error, or another worker has locked it.
 
-    ``after``, the ``place`` of the worker's last transaction, makes it go on from there. It looks
-    at the whole queue again after ``FROM_THE_HEAD_EVERY`` transactions, and at the end of a corpus.
+    ``after``, the ``place`` of the worker's last transaction: continue from there. The queue is
+    scanned from its head after ``FROM_THE_HEAD_EVERY`` transactions, and at the end of a corpus.
 
     Raises:
         ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
@@ -94,7 +94,7 @@ def _embed_some(
 ) -> Some | None:
     locked = "FOR UPDATE SKIP LOCKED"
     if store.clustered and shards_of(conn, store.schema) > 1:
-        lock(conn, "vectors")  # no cluster locks rows of several shards: workers take turns
+        lock(conn, "vectors")  # a cluster cannot lock rows of several shards: one worker at a time
         locked = ""
     if after is not None and after.step < FROM_THE_HEAD_EVERY:
         step = after.step + 1
@@ -107,7 +107,7 @@ def _embed_some(
 
 
 def _by_need(conn: Connection) -> list[str]:
-    """The corpora, those whose chunks get their vectors first before the others."""
+    """The corpora, in the order in which their chunks get vectors."""
     waiting = f"SELECT 1 FROM chunks c WHERE corpus = %s AND {WAITS} LIMIT {COUNTED_UP_TO}"
     queue = []
     for corpus, held in conn.execute("SELECT corpus, chunks FROM corpora").fetchall():
@@ -123,10 +123,10 @@ def _waiting_first(conn: Connection, corpus: str, limit: int, locked: str) -> li
 
 
 def _waiting(conn: Connection, after: Place, limit: int, locked: str) -> list[TupleRow]:
-    """Up to ``limit`` chunks behind a place, read by the index from there on.
+    """Up to ``limit`` chunks after a place, read by index scans from there on.
 
-    Each statement reads one run of the index: the rest of the same date, older ones, those without
-    a date, later chunks of a document. A single condition for all would read from the beginning.
+    Each statement scans one range of the index: the rest of the same date, older ones, those
+    without a date, later chunks of a document. One condition for all would scan from the beginning.
     """
     parameters = after._asdict()
     at = "c.ordinal = %(ordinal)s AND"
@@ -170,14 +170,14 @@ def _embed_rows(
 
 
 def try_again(store: Store) -> None:
-    """Let the chunks that no model could embed wait for a vector once more."""
+    """Queue again the chunks that the model could not embed."""
     store.execute("UPDATE chunks SET embedding_error = NULL WHERE embedding_error IS NOT NULL")
 
 
 def unfilled(store: Store, limit: int, after: tuple[str, int] | None = None) -> pl.DataFrame:
-    """Chunks that lack a vector of the model that the collection migrates to: ``UNFILLED``.
+    """Chunks without a vector of the model that the collection migrates to: ``UNFILLED``.
 
-    Sorted by corpus and chunk_id; ``after`` is the (corpus, chunk_id) that they come after.
+    Sorted by corpus and chunk_id, beginning after the (corpus, chunk_id) ``after``.
     """
     corpus, chunk_id = after or ("", -(2**63))
     rows = store.rows(
@@ -189,9 +189,9 @@ def unfilled(store: Store, limit: int, after: tuple[str, int] | None = None) -> 
 
 
 def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.float32]) -> int:
-    """Give ``chunks`` (columns ``UNFILLED``) their ``vectors`` of the new model; return how many.
+    """Store the new model's ``vectors`` of ``chunks`` (columns ``UNFILLED``); return how many.
 
-    A chunk that was written again since it was read gets none: it may have another text.
+    A chunk that was rewritten since it was read is skipped: its text may have changed.
 
     Raises:
         CrosscorpusError: the migration to ``space`` has ended meanwhile, or a vector is not finite.

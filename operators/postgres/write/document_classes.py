@@ -1,4 +1,4 @@
-"""The rules of a collection, and the classes of its documents when these change."""
+"""The rules of a collection, and the update of its documents' classes when the rules change."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -13,28 +13,28 @@ from operators.postgres.write.source_ownership import source_kind
 from operators.postgres.write.term_statistics import Deltas, apply_deltas
 
 AT_ONCE = 5_000
-"""Documents whose rights are looked at together."""
+"""Documents whose rights are decided in one batch."""
 
 Decide = Callable[[str, str, str | None], tuple[str, Sequence[str]] | None]
-"""Corpus, repo and path of a document -> by which rule who may see it; None: none says it."""
+"""Corpus, repo and path of a document -> the rule and who may see it; None: no rule applies."""
 
 
 def rules_of(store: Store) -> str:
-    """The rules that were set last, as their file; empty where none were."""
+    """The text of the current rules file; empty if no rules are set."""
     return store.run(document_writer.rules_of)
 
 
 def keep_rules(store: Store, text: str, *, unmarked: bool) -> None:
-    """Set the rules; :func:`classify` applies them to what is there.
+    """Set the rules; :func:`classify` applies them to the stored documents.
 
     Args:
-        text: their file.
-        unmarked: whether everyone may see the documents of which nothing is said.
+        text: the text of the rules file.
+        unmarked: whether everyone may see documents that no rule and no source marks.
     """
     keep_classes(store, {})
 
     def work(conn: Connection) -> None:
-        lock(conn, document_writer.RULES)  # what was decided by the old ones is written by now
+        lock(conn, document_writer.RULES)  # wait for writers that use the old rules
         conn.execute(
             "INSERT INTO rights (rules, unmarked) VALUES (%s, %s) ON CONFLICT (one)"
             " DO UPDATE SET rules = excluded.rules, unmarked = excluded.unmarked",
@@ -45,10 +45,10 @@ def keep_rules(store: Store, text: str, *, unmarked: bool) -> None:
 
 
 def classify(store: Store, decide: Decide) -> int:
-    """Give each document the class that ``decide`` says, but for those whose source said it.
+    """Give each document the class from ``decide``, except those whose source sets the rights.
 
     Returns:
-        How many documents are of another class now.
+        How many documents have changed their class.
     """
     changed: dict[str, dict[str, tuple[int, str | None]]] = {}
     classes: dict[int, Sequence[str]] = {}
@@ -80,10 +80,10 @@ def classify(store: Store, decide: Decide) -> int:
 def allow_source(
     store: Store, reader: str, scopes: Iterable[tuple[str, str]], allowed: Sequence[str]
 ) -> int:
-    """Let ``allowed`` alone see what ``reader`` read into ``scopes``, (corpus, repo) pairs.
+    """Let only ``allowed`` see what ``reader`` read into ``scopes``, (corpus, repo) pairs.
 
     Returns:
-        How many documents are of another class now.
+        How many documents have changed their class.
     """
     now, kind = access_class(allowed), f"{source_kind(reader)}/"
     keep_classes(store, {now: allowed})
@@ -107,18 +107,18 @@ def allow_document(
     store: Store, document: tuple[str, str, str], allowed: Sequence[str] | None, by: str | None,
     rules: str,
 ) -> None:  # fmt: skip
-    """Let ``allowed`` alone see the stored version of a document whose newer one was not stored.
+    """Let only ``allowed`` see the stored version of a document whose newer one was not stored.
 
-    It is stored again as soon as its source has a version that can be.
+    It is written again as soon as its source has a version that can be stored.
 
     Args:
         store: the open collection.
         document: its corpus, repo and id.
         allowed, by: as of :func:`operators.sources.rights_rules.with_rights`.
-        rules: the file that they come from.
+        rules: the text of the rules file that they come from.
 
     Raises:
-        RulesChanged: the rules are others by now; nothing is changed.
+        RulesChanged: the rules have changed meanwhile; nothing is written.
     """
     now, key = access_class(allowed), str(document_writer.document_key(*document))
     if allowed is not None:
@@ -139,9 +139,9 @@ def allow_document(
 def move_documents(
     conn: Connection, *, corpus: str, places: Mapping[str, tuple[int, str | None]]
 ) -> None:
-    """Give documents of a corpus other classes, with their passages and the counts.
+    """Change the classes of documents of a corpus, with their passages and the counts.
 
-    ``places``: a document's key -> its class, and the number of the rule that says it.
+    ``places``: a document's key -> its class, and the number of the rule that sets it.
     """
     lock_writers(conn, [corpus], alone=True)
     keys, numbers = list(places), [f"{access}" for access, _ in places.values()]

@@ -1,7 +1,7 @@
-"""Writing whole documents: a reader sees a document's old chunks or its new ones, never a mixture.
+"""Writes whole documents: a reader sees a document's old chunks or its new ones, never a mixture.
 
 One transaction a batch replaces the chunks of its documents, their ledger rows, and the counts for
-the IDF of text search. Known vectors come along, the others follow. Bulk work comes afterwards, in
+the IDF of text search. It writes cached vectors; workers add the others later. Bulk work follows in
 :func:`operators.postgres.schema.indexes.make_searchable`.
 """
 
@@ -30,10 +30,10 @@ from operators.postgres.write.term_statistics import Deltas, apply_deltas, delet
 from operators.ranking import bm25
 
 LONGEST_KEY = 512
-"""Characters of a corpus or repo name: the whole name is an index key."""
+"""Maximum characters of a corpus or repo name, because it is an index key."""
 
 RULES = "rights/rules"
-"""The lock of who reads the rules for what he writes, and of who sets them."""
+"""The lock of writers that apply the rules, and of whoever sets them."""
 
 _RENAMED = {"state": "item_state"}
 _KEY_TEXTS = ("document_id", "repo", "title", "path", "uri", "language", "item_state")
@@ -61,7 +61,7 @@ _CHUNK = {
 class Written:
     """What a batch wrote; ``replaced`` counts characters that Postgres cannot store.
 
-    ``new`` documents had no ledger row, by the server's word: another run may store them too.
+    ``new`` documents had no ledger row when they were written: another run may write them too.
     """
 
     documents: int
@@ -71,7 +71,7 @@ class Written:
 
 
 class RulesChanged(CrosscorpusError):
-    """The collection has other rules of who may see what than those that were read."""
+    """The collection's rules of who may see what have changed since they were read."""
 
 
 def write_documents(
@@ -83,15 +83,15 @@ def write_documents(
         store: the open collection; its model is set.
         documents: columns ``DOCUMENTS``, ``content_hash`` and ``fingerprint``, each document once;
             optionally ``note`` (String) on how it was read, and ``allowed`` (List(String), the
-            principals that may see it; null: nothing says who) with ``allowed_by``. A document
-            without chunks is recorded as empty.
-        chunks: columns ``CHUNKS``, of those documents only. One without an embedding waits for it,
+            principals that may see it; null: unmarked) with ``allowed_by``. A document without
+            chunks is recorded as empty.
+        chunks: columns ``CHUNKS``, of those documents only. A chunk without an embedding is queued,
             see :mod:`operators.postgres.write.chunk_vectors`.
-        rules: the file of rules that ``allowed`` comes from, empty where there was none; None:
-            whatever they are.
+        rules: the text of the rules file that ``allowed`` comes from, empty if there was none;
+            None: do not check.
 
     Raises:
-        RulesChanged: the rules are others by now; nothing is written.
+        RulesChanged: the rules have changed meanwhile; nothing is written.
         CrosscorpusError: no model is set, a vector is not finite or of another dimension, a
             document is listed twice, or a chunk belongs to none of the documents.
         FrameError: a column is missing.
@@ -138,13 +138,13 @@ def write_documents(
 
     def work(conn: Connection) -> int:
         if rules is not None:
-            lock(conn, RULES, alone=False)  # others come after this, and to its documents too
+            lock(conn, RULES, alone=False)  # new rules wait for this, and then apply to it
             if rules_of(conn) != rules:
                 raise RulesChanged("the rights of the collection have changed meanwhile")
         lock_writers(conn, corpora)
         check_space(store, conn, hold=True)
         averages = _averages(conn, own)
-        # The ledger first: its rows make two writers of one document take turns.
+        # The ledger first: its row locks serialise two writers of one document.
         new = write_ledger(conn, _LEDGER, ledger)
         deltas = {corpus: Deltas() for corpus in corpora}
         delete_chunks(conn, keys, deltas, places)
@@ -159,13 +159,13 @@ def write_documents(
 
 
 def rules_of(conn: Connection) -> str:
-    """The rules that were set last, as their file; empty where none were."""
+    """The text of the current rules file; empty if no rules are set."""
     row = conn.execute("SELECT rules FROM rights").fetchone()
     return str(row[0]) if row else ""
 
 
 def keep_classes(store: Store, classes: Mapping[int, Sequence[str]]) -> None:
-    """Record the principals of ``classes``; with the first, the views of callers are made."""
+    """Record the principals of ``classes``; the first call creates the views of callers."""
 
     def work(conn: Connection) -> None:
         lock(conn, "rights")
@@ -199,7 +199,7 @@ def delete_documents(
 
 
 def document_key(corpus: str, repo: str, document_id: str) -> UUID:
-    """The key of a document: a hash, because an identifier may be too long for an index entry."""
+    """The key of a document: a hash, because an id may be too long for an index entry."""
     parts = [clean_text(part).encode() for part in (corpus, repo, document_id)]
     return UUID(bytes=hashlib.blake2b(b"\0".join(parts), digest_size=16).digest())
 
@@ -222,7 +222,7 @@ def _averages(conn: Connection, own: dict[str, float]) -> dict[str, float]:
 def write_ledger(
     conn: Connection, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]
 ) -> int:
-    """Write rows of the ledger, first the ``document_key``; return how many documents had none."""
+    """Write rows of the ledger, ``document_key`` first; return how many documents are new."""
     changed = ", ".join(f"{name} = excluded.{name}" for name in columns)
     replaced = (
         f"ON CONFLICT (document_key) DO UPDATE SET {changed}, failed_with = NULL,"

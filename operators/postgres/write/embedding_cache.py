@@ -1,11 +1,11 @@
-"""Vectors of texts that were embedded before, by vector space and hash of the text.
+"""The cache of embeddings, by vector space and hash of the text.
 
-They are committed as soon as they are made, so that a killed ingestion embeds nothing twice. They
-have half precision, as all vectors of the store: a document written from the cache equals one
-written from the model.
+They are committed at once, so that an interrupted ingestion embeds nothing twice. They have half
+precision, like all vectors of the store: a document written from the cache equals one written from
+the model.
 
-Vectors of texts that are gone stay for a while: what goes out with a branch comes in again. Once
-they are more than those in use, they are deleted.
+Vectors of removed texts stay for a while, because a text that one branch lacks may return with the
+next. Once they outnumber the vectors in use, they are deleted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Store
 
 SPARE = 10_000
-"""Vectors that a cache of any size may have beyond twice those in use."""
+"""Vectors that the cache may always hold beyond twice those in use."""
 
 _SIZES = """
     SELECT (SELECT count(*) FROM embedding_cache), (SELECT coalesce(sum(chunks), 0) FROM corpora),
@@ -38,7 +38,7 @@ _FORGET_SPACES = """
 def cached_embeddings(
     store: Store, space: str, hashes: Sequence[str]
 ) -> dict[str, NDArray[np.float32]]:
-    """The known vectors in ``space``, by hash; unknown hashes are left out."""
+    """The cached vectors in ``space``, by hash; unknown hashes are left out."""
     rows = store.run(
         lambda conn: conn.execute(
             "SELECT text_hash, embedding FROM embedding_cache"
@@ -53,7 +53,7 @@ def cached_embeddings(
 def cache_embeddings(
     store: Store, space: str, hashes: Sequence[str], vectors: NDArray[np.float32]
 ) -> None:
-    """Store ``vectors``, shape (len(hashes), dimensions), of the texts that ``hashes`` name."""
+    """Store ``vectors``, shape (len(hashes), dimensions), of the texts with these ``hashes``."""
     known = dict(zip(hashes, vectors.astype("<f2"), strict=True))
     rows = [(space, key, known[key].tobytes()) for key in sorted(known)]
     columns = {"space": "text", "text_hash": "text", "embedding": "bytea"}
@@ -61,9 +61,9 @@ def cache_embeddings(
 
 
 def limit_cache(store: Store) -> None:
-    """Delete vectors that no passage needs, where they are more than those in use.
+    """Delete the unused vectors if they outnumber those in use.
 
-    Those of models that are no longer the collection's go first.
+    Vectors of models that the collection no longer has are deleted first.
     """
     cached, chunks, spaces = store.row(_SIZES) or (0, 0, 0)
     if cached > 2 * chunks * spaces + SPARE:
@@ -73,7 +73,7 @@ def limit_cache(store: Store) -> None:
 
 
 def forget_unused_vectors(store: Store) -> None:
-    """Delete the vectors of texts that no passage has: of deleted and of earlier ones."""
+    """Delete the vectors of texts that no passage has: of deleted and changed passages."""
 
     def hashes(rows: Iterator[TupleRow]) -> list[str]:
         return sorted({text_hash(embedded_text(*row)).hex() for row in rows})

@@ -1,4 +1,4 @@
-"""The record of ingestions: what each did, and which of them never ended."""
+"""The record of ingestion runs: what each did, and which did not end."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -6,7 +6,7 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.store import Connection, Store
 
 KEPT = 1_000
-"""Runs; older ones are deleted."""
+"""Maximum number of recorded runs; older ones are deleted."""
 
 COUNTS = (
     "documents_new",
@@ -28,9 +28,9 @@ def begin_run(
 ) -> int:
     """Record that an ingestion of ``source`` has begun, and return its number.
 
-    ``source`` is what a person reads: the reader, and the repositories that it fills. ``revision``
-    is the commit that it reads, ``folder`` its working tree; ``command`` are the folder and the
-    arguments of the command that reads it; one that is not UTF-8 is not kept.
+    ``source`` is for people: the reader, and the repositories that it fills. ``revision`` is the
+    commit that it reads, ``folder`` its working tree; ``command`` is the folder and the arguments
+    of the command that reads it; it is not kept if it is not UTF-8.
     """
     named = sorted(set(corpora))
     if command and clean_text(joined := "".join(command)) != joined:
@@ -49,7 +49,7 @@ def begin_run(
 
 
 def meet_corpus(store: Store, run: int, corpus: str) -> None:
-    """Record that a run has met ``corpus``."""
+    """Record that a run has documents of ``corpus``."""
     store.execute(
         "UPDATE runs SET corpora = array_append(corpora, %s)"
         " WHERE run_id = %s AND NOT %s = ANY(corpora)",
@@ -60,8 +60,8 @@ def meet_corpus(store: Store, run: int, corpus: str) -> None:
 def scopes_before(store: Store, run: int, kind: str) -> list[tuple[str, str]]:
     """The (corpus, repo) pairs that the last run of the same command filled, sorted.
 
-    For a run that has met none of them. With and without ``--prune`` a command reads the same.
-    Runs whose command is not known have none.
+    It is for a run that has seen none of them itself. A command is the same with and without
+    ``--prune``. A run without a recorded command gets none.
 
     Args:
         run: its number.

@@ -1,4 +1,4 @@
-"""The ledger: the record of every document that a scan has met, also without chunks."""
+"""The ledger: the record of every document that a scan has seen, with or without chunks."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -30,7 +30,7 @@ def record_failure(
     content_hash: str | None = None,
     fingerprint: str | None = None,
 ) -> None:
-    """Record that a document gave no chunks, and why; delete its earlier chunks.
+    """Record that a document has no chunks, and why; delete its earlier chunks.
 
     ``state``: ``failed``, ``no_text`` or ``encrypted``.
     """
@@ -50,9 +50,9 @@ def record_failure(
 def record_failed_version(
     store: Store, corpus: str, repo: str, document_id: str, reason: str, failed_with: str | None
 ) -> None:
-    """Record that a newer version of a document failed; searches still find the good one.
+    """Record that a newer version of a document failed; the stored one stays searchable.
 
-    ``failed_with``: its content hash and fingerprint, if it fails again until one of them changes.
+    ``failed_with``: its content hash and fingerprint, if it will fail until one of them changes.
     """
     store.execute(
         "UPDATE documents SET failed_with = %s, failed_reason = %s WHERE document_key = %s",
@@ -82,7 +82,7 @@ class Entry(NamedTuple):
 def read_entries(store: Store, corpus: str, repo: str, take: Callable[[str, Entry], None]) -> None:
     """Call ``take`` with the id and the record of each document of ``corpus`` in ``repo``.
 
-    It reads in pieces. After a lost connection, ``take`` gets some documents again.
+    It reads in batches. After a lost connection, ``take`` gets some documents again.
     """
 
     def work(rows: Iterator[TupleRow]) -> None:

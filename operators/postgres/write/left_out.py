@@ -1,6 +1,6 @@
-"""What a source has and a scan left out on purpose: ``--explain-chunk`` then says why.
+"""What a scan left out of a source on purpose, so that ``--explain-chunk`` can say why.
 
-It is no part of the ledger, whose documents are counted and deleted when they vanish.
+It is not in the ledger, because documents there are counted, and deleted when they disappear.
 """
 
 import json
@@ -15,7 +15,7 @@ LEFT_OUT = """
     SELECT (jsonb_populate_record(NULL::documents, value::jsonb)).*
     FROM sync_state WHERE starts_with(source, 'left_out:')
 """
-"""Statement: what was left out, as rows of the ledger without chunks."""
+"""SQL query: what was left out, as rows of the ledger without chunks."""
 
 
 def record_left_out(
@@ -24,7 +24,7 @@ def record_left_out(
     scopes: Collection[tuple[str, str]],
     found: Iterable[tuple[tuple[str, str, str], str]],
 ) -> None:
-    """Record what a complete scan left out, in place of what the scan before it did.
+    """Record what a complete scan left out, and delete the previous scan's record.
 
     ``scopes`` were scanned: (corpus, repo) pairs. ``found`` says why each key is left out.
     """

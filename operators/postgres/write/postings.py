@@ -1,4 +1,4 @@
-"""The text index: a posting for each chunk, and the counts that follow from the postings."""
+"""The text index: a posting for each chunk, and the counts derived from the postings."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from operators.postgres.write.term_statistics import Deltas, apply_deltas
 from operators.ranking import bm25
 
 REBUILT_AT_ONCE = 2_000
-"""How many chunks' texts and terms are in memory."""
+"""Maximum number of chunks whose texts and terms are in memory."""
 
 _FILTERED = {  # the columns of a chunk that a posting repeats, for searches to filter by
     "corpus": "text",
@@ -41,7 +41,7 @@ def write_postings(
     averages: Mapping[str, float],
     deltas: Mapping[str, Deltas],
 ) -> None:
-    """Enter chunks into the text index, and count them into ``deltas``, which the caller applies.
+    """Add chunks to the text index and to ``deltas``, which the caller applies.
 
     ``chunks`` has the columns that searches filter by, ``counts`` the terms of each chunk; the
     average length of a corpus sets its weights.
@@ -59,8 +59,8 @@ def write_postings(
 def rebuild_postings(conn: Connection, corpus: str) -> None:
     """Rebuild a corpus's text index from its chunks; nobody may write to the corpus meanwhile.
 
-    The average length stays, so the weights stay too. A corpus that has lost its row of totals gets
-    an average of 0, which :func:`operators.postgres.schema.indexes.make_searchable` replaces.
+    The average length is kept, and so are the weights. A corpus without its row of totals gets an
+    average of 0, which :func:`operators.postgres.schema.indexes.make_searchable` replaces.
     """
     for table in ("postings", "terms", "access_terms", "access_repos"):
         conn.execute(f"DELETE FROM {table} WHERE corpus = %s", (corpus,))

@@ -1,9 +1,9 @@
-"""Taking documents out for good: a secret that was ingested must not stay anywhere.
+"""Erases documents permanently: an ingested secret must not remain anywhere.
 
-To delete a row is not enough. Postgres keeps its bytes in the table until that part is written
-again, in the planner's statistics, and in the write-ahead log. :func:`delete_for_good` deletes,
-:func:`erase` makes the server write what is left into new files and drop the old log. Questions go
-on while it writes passages and postings.
+Deleting a row is not enough. Postgres keeps its bytes in the table until that part is overwritten,
+in the planner's statistics, and in the write-ahead log. :func:`delete_for_good` deletes the rows,
+:func:`erase` makes the server rewrite the tables into new files and drop the old log. Queries
+continue while it rewrites passages and postings.
 """
 
 from contextlib import suppress
@@ -18,8 +18,8 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import partition
+from operators.postgres.schema.rewritten_partition import rewrite_partition
 from operators.postgres.schema.tables import ON_EVERY_NODE
-from operators.postgres.schema.written_anew import write_anew
 from operators.postgres.store import Connection, Store
 from operators.postgres.undeleted import SOURCE as UNDELETED
 from operators.postgres.write.document_writer import delete_documents
@@ -40,7 +40,7 @@ _OTHER_LOG_FILES = """
 """
 _PARTED = ("chunks", "postings")
 _NUMBERS = ("terms", "access_terms")
-"""Tables that every question reads and that hold no text."""
+"""Tables that every query reads and that hold no text."""
 _MARK = "removal"
 """The ``source`` of marks in ``sync_state``, whose ``name`` is a corpus."""
 
@@ -82,13 +82,13 @@ _ON_GITHUB = {"review": "pr_number", "issue": "issue_number"}
 def choose_documents(
     store: Store, *, corpus: str | None = None, repo: str | None = None, document: str | None = None
 ) -> pl.DataFrame:
-    """``CHOSEN``: the documents that all given filters name, also those that could not be read.
+    """``CHOSEN``: the documents that pass all given filters, also those that could not be read.
 
     ``document`` is an id or a path.
 
     Raises:
-        CrosscorpusError: there is no filter at all.
-        UnknownName: no document passes; names the nearest corpus, repository or path.
+        CrosscorpusError: no filter is given.
+        UnknownName: no document passes; suggests the nearest corpus, repository or path.
     """
     filters = {"corpus": corpus, "repo": repo, "document": document}
     given = {name: clean_text(value) for name, value in filters.items() if value is not None}
@@ -107,9 +107,9 @@ def choose_documents(
 
 
 def delete_for_good(store: Store, chosen: pl.DataFrame) -> None:
-    """Delete ``chosen`` (``CHOSEN``), and what a sync fetched of them.
+    """Delete ``chosen`` (``CHOSEN``), and the data that a sync fetched for them.
 
-    Their corpora are marked until :func:`erase` has erased what is left: also after a kill.
+    Their corpora stay marked until :func:`erase` has erased the rest, even after an interruption.
     """
     corpora = chosen["corpus"].unique().sort().to_list()
     store.run(lambda conn: write_state(conn, [(_MARK, corpus, "{}") for corpus in corpora]))
@@ -124,33 +124,33 @@ def delete_for_good(store: Store, chosen: pl.DataFrame) -> None:
 
 
 def to_be_erased(store: Store) -> list[str]:
-    """The corpora whose documents were deleted for good and are not erased yet; sorted."""
+    """The corpora with deleted documents that are not erased yet; sorted."""
     rows = store.rows("SELECT name FROM sync_state WHERE source = %s ORDER BY 1", (_MARK,))
     return [str(corpus) for (corpus,) in rows]
 
 
 def erase(store: Store) -> list[str]:
-    """Have the server write the tables of marked corpora into new files, and drop the old log.
+    """Make the server rewrite the tables of marked corpora into new files and drop the old log.
 
     Returns:
-        What this server did not allow or cannot do, in sentences: on a server of one's own, that
-        needs a superuser; the log of a replica or of a backup is never touched.
+        A sentence for each step that the server refuses or cannot do: on your own server, erasing
+        needs a superuser; the log that a replica or a backup needs is never dropped.
     """
     corpora = to_be_erased(store)
     forget_unused_vectors(store)
     both = [(table, corpus) for table in _PARTED for corpus in corpora]
-    written = [partition(*one) for one in both if write_anew(store, *one)]
+    written = [partition(*one) for one in both if rewrite_partition(store, *one)]
     parts = [partition(*one) for one in both]
     with connect(store.dsn, autocommit=True) as conn, explained(store.dsn):
         left = []
         if conn.info.server_version >= _CLEARS_STATISTICS:
-            # of a table without rows the planner would keep what it knows of the columns
+            # for an empty table the planner would keep its column statistics
             conn.execute(_CLEAR_STATISTICS, ([*_TABLES, *_PARTED, *parts], store.schema))
         else:
             left.append("the statistics of a table that is empty now stay: Postgres 18 clears them")
         for name in [*_TABLES, *parts, *_PARTED]:
             table = sql.Identifier(store.schema, name)
-            how = "VACUUM (FULL, ANALYZE)"  # which locks out who reads
+            how = "VACUUM (FULL, ANALYZE)"  # locks out readers
             if name in _PARTED:
                 how = "ANALYZE"
             elif name in _NUMBERS or name in written:
@@ -164,9 +164,9 @@ def erase(store: Store) -> list[str]:
 
 
 def erase_log(dsn: str) -> list[str]:
-    """Drop the old log as :func:`erase` does, after a collection: its tables are gone."""
-    # Every file of the log is used up, and a checkpoint deletes it. A file that was kept for later
-    # use becomes the current one with its old text: only the one after that is made of zeros.
+    """Drop the old log as :func:`erase` does, after a whole collection was dropped."""
+    # Fill every file of the log, so that a checkpoint deletes it. A recycled file becomes the
+    # current one with its old text; only the next one is filled with zeros.
     with connect(dsn, autocommit=True) as conn, explained(dsn):
         try:
             conn.execute("VACUUM (FULL) pg_statistic")
@@ -195,10 +195,10 @@ def erase_log(dsn: str) -> list[str]:
 
 
 def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
-    """Forget how far a fetched source was, and all that is known of an emptied one.
+    """Delete the sync position of a fetched source, and all state of one without documents.
 
-    A sync then fetches everything again. Without its documents a source's place is nobody's
-    business, and its items may have been left without any document before.
+    A sync then fetches everything again. The address of a source without documents must not remain,
+    and its items may have had no documents before.
     """
     if corpus in _ON_GITHUB:
         conn.execute(_FORGET_PROGRESS, (repo,))
@@ -217,7 +217,7 @@ def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
 
 
 def _nothing(store: Store, given: dict[str, str]) -> str:
-    """The error where no document passes all filters: which of them has none, what is near."""
+    """The error if no document passes all filters: the filter without documents, a suggestion."""
     for name, value in given.items():
         column = {"document": "coalesce(path, document_id)"}.get(name, name)
         known = [str(row[0]) for row in store.rows(f"SELECT DISTINCT {column} FROM documents")]

@@ -1,7 +1,7 @@
 """The source that fills a corpus and repo: another one would delete its documents.
 
-One run at a time reads it: two would count and write the same documents. The turn is a lock that
-the server holds for an open transaction, so that it ends with the process, however that ends.
+One run at a time reads it: two would count and write the same documents. The right to read is a
+lock of an open transaction on the server, so that it is released however the process ends.
 """
 
 import json
@@ -23,7 +23,7 @@ _NAME = "addresses"
 """The name in ``sync_state``; its ``source`` is the kind of source, the corpus and the repo."""
 
 _PATIENCE_S = 2.0
-"""A server needs a moment to see that the process of a run was killed."""
+"""Wait for the server to notice that the process of a run was killed."""
 
 _HOLDER = """
     SELECT a.application_name, a.xact_start FROM pg_locks l JOIN pg_stat_activity a USING (pid)
@@ -33,7 +33,7 @@ _HOLDER = """
 
 
 def source_kind(reader: str) -> str:
-    """The kind of source that ``reader`` reads, whatever the reader's version."""
+    """The kind of source that ``reader`` reads, without the reader's version."""
     return reader.partition("/")[0]
 
 
@@ -43,7 +43,7 @@ def owner_key(reader: str, corpus: str, repo: str) -> str:
 
 
 def kept_choice(store: Store, owner: str, name: str, given: str | None) -> str | None:
-    """``given``, which the store keeps under ``name``; where it is None, what it kept before.
+    """``given``, which is stored under ``name``; if it is None, the value stored before.
 
     ``owner`` is an :func:`owner_key`.
     """
@@ -64,8 +64,8 @@ def take_ownership(
 ) -> list[str]:
     """Record that the source at ``addresses`` fills ``scopes``, (corpus, repo) pairs.
 
-    It is the same source if it shares an address with the last run, or has ``relocated``. Sources
-    of different kinds leave each other's documents alone. Without ``addresses`` nothing is checked.
+    It is the same source if it shares an address with the last run, or was ``relocated``. Sources
+    of different kinds don't affect each other's documents. No ``addresses``: no check.
 
     Returns:
         The other repos whose documents were read from one of ``addresses``.
@@ -114,13 +114,13 @@ def source_turn(
     scopes: Sequence[tuple[str, str]],
     on_wait: Callable[[str], None] | None = None,
 ) -> Iterator[None]:
-    """The right to read the source of ``scopes``, which one run at a time has.
+    """Hold the lock on the source of ``scopes``, so that one run at a time reads it.
 
-    Without ``scopes`` any number may. ``on_wait`` is called once where another run has the turn,
-    with what is known of it; this one then waits. None: it does not.
+    Without ``scopes`` there is no lock. If another run holds it, ``on_wait`` is called once with a
+    description of that run, and this one waits. None: do not wait.
 
     Raises:
-        CrosscorpusError: another run has the turn; says which, and since when.
+        CrosscorpusError: another run holds the lock; says which, and since when.
     """
     if not scopes:
         yield

@@ -1,8 +1,8 @@
 """The mirror of a live source: its items, and the position in each of its listings.
 
 A listing's position is committed together with its items, so it is never ahead of them. Every run
-builds documents from all items and compares them with the ledger. So no change is lost when a run
-ends early.
+builds documents from all items and compares them with the ledger, so an interrupted run loses no
+change.
 """
 
 import json
@@ -25,7 +25,7 @@ ItemKey = tuple[str, int]
 """kind, item_id."""
 
 State = Mapping[str, Mapping[str, Any] | None]
-"""Values to keep by name; None forgets one."""
+"""Values to store, by name; None deletes one."""
 
 _IF_NEWER = """
     ON CONFLICT (source, kind, item_id) DO UPDATE
@@ -49,18 +49,18 @@ class SyncItem:
 
     @property
     def key(self) -> ItemKey:
-        """The name of the item in its source."""
+        """The item's key in its source."""
         return (self.kind, self.item_id)
 
 
 def sync_value(store: Store, source: str, name: str) -> dict[str, Any]:
-    """The value kept under ``name``; empty if there is none."""
+    """The value stored under ``name``; empty if there is none."""
     row = store.row("SELECT value FROM sync_state WHERE source = %s AND name = %s", (source, name))
     return dict(json.loads(row[0])) if row else {}
 
 
 def sync_values(store: Store, name: str) -> dict[str, dict[str, Any]]:
-    """The values that all sources keep under ``name``, by source."""
+    """The values of all sources that are stored under ``name``, by source."""
     rows = store.rows(
         'SELECT source, value FROM sync_state WHERE name = %s ORDER BY source COLLATE "C"', (name,)
     )
@@ -77,9 +77,9 @@ def save_items(
 ) -> None:
     """Store ``items`` and ``state`` in one transaction.
 
-    A stored item with a later ``updated_at`` stays: a server may answer from an outdated copy. If
-    ``items`` has one item twice, the later ``updated_at`` counts, then the last. They come
-    ``instead`` of all others of that kind and number.
+    A stored item with a later ``updated_at`` stays: a server may return an outdated copy. If
+    ``items`` has one item twice, the later ``updated_at`` wins, then the last. ``instead``: delete
+    all other items of that kind and number.
     """
     ids = sorted(item.item_id for item in items)
     newest = {item.key: item for item in sorted(items, key=attrgetter("updated_at"))}
@@ -107,7 +107,7 @@ def save_items(
 
 
 def drop_item(store: Store, source: str, key: ItemKey) -> None:
-    """Delete the item that ``key`` names, if it is stored."""
+    """Delete the item with this ``key``, if it is stored."""
     store.execute(
         "DELETE FROM sync_items WHERE source = %s AND kind = %s AND item_id = %s", (source, *key)
     )
@@ -156,7 +156,7 @@ def latest_changes(store: Store, source: str, kinds: Sequence[str]) -> dict[int,
 
 
 def write_state(conn: Connection, rows: Sequence[tuple[str, str, str]]) -> None:
-    """Put ``rows`` (source, name, value) into ``sync_state``, in place of those there."""
+    """Insert or update ``rows`` (source, name, value) of ``sync_state``."""
     columns = dict.fromkeys(("source", "name", "value"), "text")
     replaced = "DO UPDATE SET value = excluded.value WHERE held.value <> excluded.value"
     insert_rows(conn, "sync_state AS held", columns, rows, f"ON CONFLICT (source, name) {replaced}")

@@ -1,7 +1,7 @@
 """The counts for the IDF of text search, exact at every commit.
 
-They are the chunks of a corpus and of a repo, their total length, and the chunks that have a term.
-The transaction that changes the chunks changes them too.
+They count the chunks of a corpus and of a repo, their total length, and the chunks with each term.
+The transaction that changes the chunks updates them too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Deltas:
     def count(
         self, repo: str, length: int, terms: Iterable[int], sign: int, access: int = UNMARKED
     ) -> None:
-        """Count a chunk with these distinct ``terms`` in (``sign`` 1) or out (-1)."""
+        """Add (``sign`` 1) or subtract (-1) a chunk with these distinct ``terms``."""
         self.repos[repo] += sign
         self.length += sign * length
         for term in terms:
@@ -53,10 +53,10 @@ def delete_chunks(
     deltas: dict[str, Deltas],
     written: Mapping[int, UUID] | None = None,
 ) -> None:
-    """Delete the chunks of the documents ``keys`` and count them out of their corpus's deltas.
+    """Delete the chunks of the documents ``keys`` and subtract them from their corpus's deltas.
 
-    A chunk loses its place among the versions, unless it is ``written`` (chunk_id: document) again.
-    If its document is gone from the ledger, it no longer supersedes older chunks.
+    A chunk loses its place among the versions, unless it is in ``written`` (chunk_id: document). If
+    its document is no longer in the ledger, it no longer supersedes older chunks.
     """
     _keep_places(conn, keys, list(deltas), written or {})
     rows = conn.execute(
@@ -84,9 +84,9 @@ def delete_chunks(
 def _keep_places(
     conn: Connection, keys: list[UUID], corpora: list[str], written: Mapping[int, UUID]
 ) -> None:
-    """Keep old versions superseded until the end of the run, which finds versions again.
+    """Keep old versions superseded until the end of the run, which detects versions again.
 
-    The additional chunks of a document take the place of its last chunk.
+    Additional chunks of a document get the place of its last chunk.
     """
     last = conn.execute(
         """
@@ -109,16 +109,16 @@ def _keep_places(
 
 
 def take_out(conn: Connection, corpus: str, keys: list[UUID]) -> None:
-    """Delete the chunks of the documents ``keys`` of one corpus, and change its counts."""
+    """Delete the chunks of the documents ``keys`` of one corpus, and update its counts."""
     deltas = {corpus: Deltas()}
     delete_chunks(conn, keys, deltas)
     apply_deltas(conn, deltas)
 
 
 def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:
-    """Change the counts of each corpus by its deltas."""
-    # Every transaction takes the rows in one order (terms by number, then repos, then the corpus),
-    # so that two of them never wait for each other.
+    """Add its deltas to the counts of each corpus."""
+    # Every transaction locks the rows in one order (terms by number, then repos, then the corpus),
+    # so that no two of them deadlock.
     for corpus, delta in sorted(deltas.items()):
         _add(conn, corpus, delta)
         for access, of in sorted(delta.classes.items()):

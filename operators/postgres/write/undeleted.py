@@ -1,4 +1,4 @@
-"""The records of documents that may be gone and that a run did not delete: answers say so."""
+"""Records documents that may be gone from their source and were not deleted: answers note it."""
 
 import json
 from collections.abc import Mapping
@@ -15,12 +15,12 @@ Scope = tuple[str, str]
 def record_undeleted(
     store: Store, reader: str, run: int, held: Mapping[Scope, tuple[int, int, str] | None]
 ) -> None:
-    """Record what a run of ``reader`` left in each scope, in place of what it recorded before.
+    """Record what a run of ``reader`` left in each scope, and delete the earlier record.
 
     Args:
         run: its number.
-        held: documents that it did not meet, those that it could have met, and why they stay
-            (:data:`operators.postgres.undeleted.REASONS`); None: nothing is left.
+        held: the number of documents that it did not see, of all that it could have seen, and why
+            they stay (:data:`operators.postgres.undeleted.REASONS`); None: nothing is left.
     """
     owners = {scope: owner_key(reader, *scope) for scope in held}
     rows = []

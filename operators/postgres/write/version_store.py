@@ -1,7 +1,7 @@
 """The place of each document among the versions of its topic, and the superseded chunks.
 
-Both tables follow from the ledger and the chunks. A run records their state at its very end. So the
-run after a killed one finds the versions again.
+Both tables are derived from the ledger and the chunks. A run records their state at its very end,
+so the run after an interrupted one detects the versions again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,17 +22,17 @@ from operators.versions.lineage import LINEAGE_DOCUMENTS, LINEAGES
 from operators.versions.moved_sections import Ends
 
 PLACED = pl.Schema({**LINEAGES, "compared": pl.Boolean()})
-"""``compared``: neither the document nor what it moved to has changed since its passages were
+"""``compared``: neither the document nor the one it moved to has changed since its passages were
 compared."""
 
 SEARCHED = ("document_versions", "superseded_chunks")
 """The tables that searches read."""
 
 DOCUMENTS_AT_ONCE = 200
-"""How many documents' texts are in memory for sketches."""
+"""Maximum number of documents whose texts are in memory for sketches."""
 
 NAMES_AT_ONCE = 5_000
-"""How many documents' names are in memory."""
+"""Maximum number of documents whose names are in memory."""
 
 _PLACES = {
     **{"document_key": "uuid", "lineage_id": "text", "version": "text", "position": "int4"},
@@ -63,16 +63,16 @@ _CANDIDATES = """
                                       WHERE corpus = %(corpus)s AND versioned AND path <> ''))
     ) AS candidates
 """
-"""Documents with a version or a date in the name, and those at the path of one without it."""
+"""Documents with a version or a date in the name, and those at such a path without it."""
 
 
 class Changed(NamedTuple):
-    """A corpus to look through."""
+    """A corpus whose versions must be detected again."""
 
     corpus: str
     ledger: int  # a stamp of its present documents; :func:`mark_found` takes it
-    candidates: int | None  # :func:`candidates_stamp` when its versions were found last
-    anew: bool  # other rules found the stored versions, so none of them is taken over
+    candidates: int | None  # :func:`candidates_stamp` of the last detection
+    anew: bool  # the stored versions come from other rules, so none is kept
 
 
 class SupersededChunk(NamedTuple):
@@ -87,7 +87,7 @@ class SupersededChunk(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The passages of a document, in order, and the moment from which a search may see them."""
+    """The passages of a document, in order, and the time from which a search may see them."""
 
     chunk_ids: list[int]
     passages: list[Passage]
@@ -95,14 +95,14 @@ class Stored(NamedTuple):
 
 
 def changed_corpora(store: Store, rules: int) -> list[Changed]:
-    """The corpora whose versions were found with another state of their ledger or other rules."""
+    """The corpora whose ledger or rules have changed since their versions were detected."""
     return [Changed(*row) for row in store.rows(_CHANGED, {"rules": rules})]
 
 
 def mark_found(
     store: Store, corpus: str, ledger: int, rules: int, candidates: int | None = None
 ) -> None:
-    """Record that all versions of a corpus are found, in the state ``ledger`` of its documents.
+    """Record that all versions of a corpus are detected, for the state ``ledger`` of its documents.
 
     ``candidates`` is :func:`candidates_stamp` of that state.
     """
@@ -119,7 +119,7 @@ def mark_found(
 def unnamed(
     store: Store, corpus: str, rules: int, *, stated: bool
 ) -> Iterator[list[tuple[str, datetime, str | None, str, str | None]]]:
-    """The indexed documents of a corpus whose names were not looked at since they were written.
+    """The indexed documents of a corpus whose names were not examined since they were written.
 
     Args:
         stated: only those that have a version, or had one.
@@ -144,7 +144,7 @@ def unnamed(
 def keep_names(
     store: Store, corpus: str, named: Sequence[tuple[str, datetime, str, bool]], rules: int
 ) -> None:
-    """Keep document_key, indexed_at, path without its version, whether it has one or a date."""
+    """Store document_key, indexed_at, path without version, whether it has a version or a date."""
     store.execute(
         "INSERT INTO document_sketches (document_key, corpus, indexed_at, rules, path, versioned)"
         " SELECT d.document_key, d.corpus, n.indexed_at, %s, n.path, n.versioned FROM"
@@ -159,13 +159,13 @@ def keep_names(
 
 
 def candidates_stamp(store: Store, corpus: str) -> int:
-    """A stamp of the documents that may be versions of a topic, as :class:`Changed` has of all."""
+    """A stamp of the documents that may be versions of a topic; :class:`Changed` has one of all."""
     stamp: int = store.rows(f"SELECT {_STAMP} FROM {_CANDIDATES}", {"corpus": corpus})[0][0]
     return stamp
 
 
 def unsketched(store: Store, corpus: str) -> Iterator[list[tuple[str, datetime, str]]]:
-    """The documents that may be versions of a topic and have no sketch of their present text.
+    """The documents that may be versions of a topic and have no sketch of their current text.
 
     Yields:
         Up to ``DOCUMENTS_AT_ONCE`` documents: document_key, indexed_at and text.
@@ -188,7 +188,7 @@ def unsketched(store: Store, corpus: str) -> Iterator[list[tuple[str, datetime, 
 
 
 def keep_sketches(store: Store, sketches: Sequence[tuple[str, datetime, bytes]]) -> None:
-    """Keep sketches: document_key, indexed_at of the sketched text, and the sketch."""
+    """Store sketches: document_key, indexed_at of the sketched text, and the sketch."""
     columns = list(zip(*sketches, strict=True)) or [(), (), ()]
     store.execute(
         "UPDATE document_sketches SET sketch = s.sketch FROM"
@@ -207,12 +207,12 @@ def lineage_documents(store: Store, corpus: str) -> dict[int, pl.DataFrame]:
         f" FROM {_CANDIDATES} ORDER BY document_key",
         {"corpus": corpus},
     )
-    found: dict[int, list[TupleRow]] = {}
+    by_class: dict[int, list[TupleRow]] = {}
     for access, *row in rows:
-        found.setdefault(access, []).append(tuple(row))
+        by_class.setdefault(access, []).append(tuple(row))
     return {
-        access: pl.DataFrame(found[access], schema=LINEAGE_DOCUMENTS, orient="row")
-        for access in sorted(found)
+        access: pl.DataFrame(by_class[access], schema=LINEAGE_DOCUMENTS, orient="row")
+        for access in sorted(by_class)
     }
 
 
@@ -226,7 +226,7 @@ def placed(store: Store, corpus: str) -> pl.DataFrame:
         ' WHERE v.corpus = %s ORDER BY v.lineage_id COLLATE "C", v.position',
         (corpus,),
     )
-    # a statement of its own: of chunks in shards, a cluster answers no correlated question
+    # a separate statement: a cluster supports no correlated subquery on sharded chunks
     lost = store.rows(
         "SELECT DISTINCT s.document_key::text FROM superseded_chunks s"
         " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
@@ -239,7 +239,7 @@ def placed(store: Store, corpus: str) -> pl.DataFrame:
 
 
 def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stored]:
-    """A document's indexed_at (None: it is gone) and its passages, without front matter."""
+    """A document's indexed_at (None: it is deleted) and its passages, without front matter."""
     rows = store.rows(
         "SELECT d.indexed_at, d.created_at, c.chunk_id, c.anchor, c.text FROM documents d"
         " LEFT JOIN chunks c ON c.corpus = %s AND c.document_key = d.document_key"
@@ -268,9 +268,9 @@ def write_lineages(
 
     Args:
         versions: columns of ``operators.versions.lineage.LINEAGES``, of whole lineages.
-        indexed_at: of each document, from the reading of its passages; None: it is gone.
+        indexed_at: of each document when its passages were read; None: it is deleted.
         superseded: the passages that newer versions lack or replace.
-        leaving: documents that were in lineages and now are in none.
+        leaving: documents that were in lineages and are now in none.
 
     Returns:
         False if a document has changed since its passages were read; then nothing is written.
@@ -279,7 +279,7 @@ def write_lineages(
 
     def work(conn: Connection) -> bool:
         lock(conn, f"versions/{corpus}")
-        # Held until the end: meanwhile no writer can replace the chunks of these documents.
+        # Locked until the end: meanwhile no writer can replace the chunks of these documents.
         held = conn.execute(
             "SELECT d.document_key FROM unnest(%s::uuid[], %s::timestamptz[]) AS k(key, indexed_at)"
             " JOIN documents d ON d.document_key = k.key AND d.indexed_at = k.indexed_at"
@@ -288,7 +288,7 @@ def write_lineages(
         ).fetchall()
         if len(held) < len(keys):
             return False
-        # caches of the corpus's versions see by this that they have changed
+        # invalidates caches of the corpus's versions
         conn.execute("UPDATE versioned_corpora SET found_at = now() WHERE corpus = %s", (corpus,))
         for table in SEARCHED:
             gone = f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])"
@@ -315,7 +315,7 @@ def broken(store: Store) -> list[tuple[str, int]]:
 
 
 def corrections(store: Store, corpus: str) -> list[Correction]:
-    """What was corrected by hand in a corpus."""
+    """The manual corrections of a corpus."""
     rows = store.rows(
         "SELECT kind, one::text, other::text FROM version_corrections WHERE corpus = %s"
         " ORDER BY kind, one, other",
@@ -325,7 +325,7 @@ def corrections(store: Store, corpus: str) -> list[Correction]:
 
 
 def corrections_in_words(store: Store) -> list[tuple[str, str]]:
-    """The corpus of each correction and a sentence that names its documents and its day."""
+    """The corpus of each correction, and a sentence with its documents and its day."""
     rows = store.rows(
         "SELECT c.corpus, c.kind, c.made_at, coalesce(a.document_id, c.one::text), a.version,"
         " coalesce(b.document_id, c.other::text) FROM version_corrections c"
@@ -343,7 +343,7 @@ def corrections_in_words(store: Store) -> list[tuple[str, str]]:
 def keep_correction(
     store: Store, corpus: str, made: Correction, settles: Sequence[Correction]
 ) -> None:
-    """Keep a correction instead of those that it ``settles``; the next run finds versions again."""
+    """Store a correction and delete those that it ``settles``; the next run detects versions."""
 
     def work(conn: Connection) -> None:
         gone = "DELETE FROM version_corrections WHERE (corpus, kind, one, other) = (%s, %s, %s, %s)"
@@ -360,7 +360,7 @@ def keep_correction(
 
 
 def forget_correction(store: Store, corpus: str, made: Correction) -> None:
-    """Take a correction back; the next run finds versions again."""
+    """Delete a correction; the next run detects versions again."""
     store.execute(
         "DELETE FROM version_corrections WHERE (corpus, kind, one, other) = (%s, %s, %s, %s)",
         (corpus, *made),
@@ -369,5 +369,5 @@ def forget_correction(store: Store, corpus: str, made: Correction) -> None:
 
 
 def invalidate_versions(store: Store, corpus: str) -> None:
-    """Make the next run find all versions of a corpus again."""
+    """Make the next run detect all versions of a corpus again."""
     store.execute("UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,))

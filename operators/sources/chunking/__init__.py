@@ -1,1 +1,1 @@
-"""Documents to chunks: where a text is cut, and where in it a chunk stands."""
+"""Documents to chunks: the cuts of a text, and the position of each chunk in it."""

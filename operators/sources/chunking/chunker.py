@@ -1,4 +1,4 @@
-"""Documents to chunks that fit the embedding model's window, losing no word.
+"""Cuts documents into chunks that fit the embedding model's window, without losing a word.
 
 A chunk is a run of whole lines if these fit. It ends, in order of preference, before a heading,
 after a blank line (best before a line without indentation), before a line without indentation,
@@ -49,13 +49,13 @@ from operators.sources.protocol import (
 )
 
 VERSION = "11 signatures"
-"""Part of every document's fingerprint: another chunker means that documents are cut again."""
+"""Part of every document's fingerprint: after a change of the chunker documents are cut again."""
 
 PLACED = ("docs", "wiki")
-"""The corpora whose chunks give their place in the document."""
+"""The corpora whose chunks state their position in the document."""
 
 MAX_CHARACTERS = 4000
-"""Upper bound of a chunk in characters: word-pieces say little about a wall of base64."""
+"""Upper bound of a chunk in characters, because base64 has few word-pieces."""
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _WORD = re.compile(r"\s*\S{1,100}|\s+")
@@ -64,7 +64,7 @@ CUT_BY_LINES = "cut_by_lines"
 """In the metadata of code that was not cut along its syntax: the reason."""
 
 CUT_AGAIN = "cut_again"
-"""There too, ``true`` where that reason may pass: the next ingestion cuts the document again."""
+"""There too, ``true`` if that reason is temporary: the next ingestion cuts the document again."""
 
 CountTokens = Callable[[Sequence[str]], Sequence[int]]
 
@@ -75,7 +75,7 @@ class _Unit(NamedTuple):
     text: str
     tokens: int
     line: int
-    break_before: int  # how good a place its start is to begin a chunk: 0 is worst
+    break_before: int  # the rank of its start as the beginning of a chunk: 0 is worst
     heading: int  # word-pieces of the longest heading that its chunk can get because of it
     defines_to: int = -1  # the last line of the definition that starts here
 
@@ -182,7 +182,7 @@ def _chunks_of(
 
 
 def _of_use(slugs: Sequence[str]) -> list[str]:
-    """The slugs, and none for a section whose own is too long: half of it would lead nowhere."""
+    """The slugs, but none for a section whose slug is too long: a truncated one does not work."""
     return [slug if len(slug) <= METADATA_VALUE_LIMIT else "" for slug in slugs]
 
 
@@ -250,7 +250,7 @@ def _defined(run: Sequence[_Unit], code: Breaks) -> dict[str, object]:
 
 
 def _under(run: Sequence[_Unit], code: Breaks, lines: Sequence[str]) -> dict[str, object]:
-    """The signatures of what a chunk begins in the middle of, the inner ones where all are long."""
+    """The signatures of the definitions around a chunk's start, only inner ones if all are long."""
     written = next(unit.line for unit in run if unit.text.strip())
     found = signatures_above(code.definitions, lines, written)
     while len(above := "\n".join(found)) > METADATA_VALUE_LIMIT:

@@ -1,4 +1,4 @@
-"""The places where syntax lets code be cut, and the definitions on its lines.
+"""The places where code can be cut by its syntax, and the definitions on its lines.
 
 A cut before a line goes through every piece of syntax that starts above the line and ends on it or
 below. The fewer, the better: cutting at the shallowest place that fills a chunk is split-then-merge
@@ -18,10 +18,10 @@ from operators.sources.chunking.grammars import grammar_name, installed, loaded
 from operators.sources.sandbox import Passing, Sandbox, Stopped
 
 MOST_LINES = 4
-"""Of a signature above a passage: long ones have a line a parameter."""
+"""Maximum lines of a signature above a passage: long ones have a line a parameter."""
 
 MAX_PARSED = 1_000_000
-"""Bytes; a larger text is data or generated."""
+"""Maximum bytes; a larger text is data or generated."""
 
 _PARSER = Sandbox(
     "operators.sources.chunking.syntax_tree:answer",
@@ -60,14 +60,14 @@ class Breaks(NamedTuple):
 
 
 class Unparsed(NamedTuple):
-    """A text that was not parsed, though its language is known; says why."""
+    """A text that was not parsed although its language is known, and why."""
 
     reason: str
-    passing: bool = False  # the text is not the reason: a later attempt may parse it
+    passing: bool = False  # the text is not the cause: a retry may parse it
 
 
 def breaks(text: str, language: str | None, path: str | None = None) -> Breaks | Unparsed | None:
-    r"""How well ``text`` can be cut before each of its lines, and its definitions.
+    r"""The depth of a cut before each line of ``text``, and its definitions.
 
     Args:
         text: any text; its lines end with ``\n``.
@@ -75,8 +75,8 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
         path: distinguishes dialects, where given.
 
     Returns:
-        None where the language is not known. ``Unparsed`` where it is, but the text is too large
-        or too hard to parse, its grammar is not on this machine, or something killed the parser.
+        None if the language is unknown. ``Unparsed`` if it is known, but the text is too large or
+        too hard to parse, its grammar is not installed, or something killed the parser.
 
     >>> text = "class A:\n    # f\n    def f(self):\n        pass\n"
     >>> breaks(text, "python").definitions[1]
@@ -111,7 +111,7 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
 def signatures_above(
     definitions: Sequence[Definition], lines: Sequence[str], first: int
 ) -> list[str]:
-    """The signatures, the outer first, of what the line ``first`` is in the middle of.
+    """The signatures of the definitions around the line ``first``, the outer first.
 
     Each has its first ``MOST_LINES``.
     """

@@ -39,7 +39,7 @@ Path = Sequence[str]
 
 
 def leads(node: Node, language: str, path: Path) -> bool:
-    """Whether a node says something about the code right below it: a comment, a decorator."""
+    """Whether a node belongs to the code right below it: a comment, a decorator."""
     if _LEADING.search(node.type):
         return True
     if language == "elixir" and node.type == "unary_operator":
@@ -50,7 +50,7 @@ def leads(node: Node, language: str, path: Path) -> bool:
 
 
 def definition_name(node: Node, language: str, path: Path) -> str | None:
-    """The name that a node gives, or None if it defines nothing.
+    """The name that a node defines, or None if it defines nothing.
 
     Args:
         node: of a type that the grammar's ``definitions`` list.
@@ -61,12 +61,12 @@ def definition_name(node: Node, language: str, path: Path) -> str | None:
 
 
 def is_absolute(node: Node) -> bool:
-    """Whether the name that a node gives is whole, whatever is around the node."""
+    """Whether the name that a node defines is fully qualified, whatever is around the node."""
     return node.type in _PERL_PACKAGES
 
 
 def holds_for_the_rest(node: Node) -> bool:
-    """Whether what follows the node is inside of what it defines: ``package A;`` in Perl."""
+    """Whether the code after the node is inside its definition: ``package A;`` in Perl."""
     return node.type in _PERL_PACKAGES and all(child.type != "block" for child in node.children)
 
 

@@ -1,7 +1,7 @@
 """The languages whose syntax is known: their grammars, and the nodes that define a name.
 
-Each grammar is a wheel of its own, so that nothing is fetched when it is used. A grammar that does
-not load here (no wheel for the platform) does not count: its language is cut by lines.
+Each grammar is its own wheel, so that nothing is downloaded at run time. If a grammar does not load
+(no wheel for the platform), its language is cut by lines.
 """
 
 from __future__ import annotations
@@ -191,5 +191,5 @@ def loaded(name: str) -> Language | None:
         from tree_sitter import Language
 
         return Language(getattr(import_module(grammar.module), grammar.function)())
-    except (ImportError, AttributeError, ValueError):  # no wheel here, or one of another age
+    except (ImportError, AttributeError, ValueError):  # no wheel, or an incompatible one
         return None

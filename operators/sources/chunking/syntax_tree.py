@@ -1,4 +1,4 @@
-"""The places where the syntax tree of a text lets it be cut: the parser's process runs this.
+"""The places where a text can be cut by its syntax tree; runs in the parser's process.
 
 A comment, decorator or attribute is one piece with the code right below it. Code that the parser
 did not understand adds no depth, and a definition with a broken head does not count: such lines are
@@ -71,7 +71,7 @@ def _parsed(source: bytes, language: Language | None) -> Tree | None:
     if language is None:
         return None
     allowed = min(_SECONDS + _SECONDS_A_BYTE * len(source), _MOST_SECONDS)
-    deadline = time.thread_time() + allowed  # CPU time: a busy machine cuts a text no other way
+    deadline = time.thread_time() + allowed  # CPU time, so that the cuts don't depend on the load
 
     def read(offset: int, _: Point) -> bytes:
         return source[offset : offset + _READ]
@@ -180,7 +180,7 @@ class _Walk:
     def _define(
         self, span: Span, name: str, signature: tuple[int, tuple[int, int]], level: _Level
     ) -> None:
-        """Note a definition; it goes on the one right before it if both are clauses of one."""
+        """Record a definition; extend the previous one if both are clauses of one."""
         before = level.clauses
         if self.grammar.clauses and before in self.definitions and before[1] == name:
             signature = self.definitions.pop(before)[3:]
@@ -192,9 +192,9 @@ class _Walk:
         self.definitions[level.clauses] = (*span, name, *signature)
 
     def _hand_on(self, done: _Level, level: _Level) -> None:
-        """Comments that end a node, no further right than it begins, belong to what follows.
+        """Move comments that end a node, not indented deeper than it, to the following node.
 
-        Grammars of languages that indentation structures put them there.
+        Grammars of languages with significant indentation put them at the end of the node.
         """
         beside = done.lead_column <= done.column - done.body
         if done.lead_last < 0 or not beside or done.lead <= done.row:
@@ -212,7 +212,7 @@ class _Walk:
             self.definitions[level.clauses] = (*shorter, *found[2:])
 
     def _distrust(self, levels: Sequence[_Level]) -> None:
-        """Forget the pieces whose head, not only their body, the parser did not understand."""
+        """Drop the pieces whose head, not only their body, the parser did not understand."""
         for level in reversed(levels):
             if level.body:
                 return

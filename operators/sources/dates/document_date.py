@@ -1,10 +1,10 @@
-"""The date of a document: its value, its source and how far to trust it.
+"""The date of a document: its value, its source and its trust.
 
-The sources disagree in real life: a printed PDF is dated by its print, a clone dates every file
-today, an author mistypes a year. So they are ranked, and one is believed: a date explicit in the
-file, then the commit's, the PDF's information dictionary, the file name, the file system. A source
-whose date is damaged, a placeholder or in the future is passed over for the next. Nothing is ever
-filled in from today.
+The sources often disagree: a printed PDF has the date of printing, a clone gives every file today's
+date, an author mistypes a year. So they are ranked, and the first is used: a date explicit in the
+file, then the commit's, the PDF's information dictionary, the file name, the file system. A date
+that is damaged, a placeholder or in the future is skipped for the next source. Today's date is
+never used as a default.
 """
 
 import os
@@ -46,7 +46,7 @@ TRUST = {
 """Sources, the most trusted first; a lower one never beats a higher one."""
 
 HEAD_BYTES = 128 * 1024
-"""The part of a file that is read for a date."""
+"""The number of bytes of a file that are read for a date."""
 
 # As the plain chain has it, `date` comes first; then what names a change, then a beginning.
 _KEYS = (
@@ -64,7 +64,7 @@ _RST = frozenset({".rst", ".rest"})
 _METADATA_LINE = re.compile(r"([A-Za-z][A-Za-z0-9_. -]{0,40}?)[ \t]*:[ \t]+(\S.*)")
 _RST_FIELD = re.compile(r":([A-Za-z][A-Za-z0-9_. -]{0,40}):[ \t]+(\S.*)")
 
-# What an archiver writes where it writes no time: the first day of ZIP's calendar, npm's constant.
+# Placeholders of archivers for a missing time: the first day of ZIP's calendar, npm's constant.
 _MTIME_PLACEHOLDERS = (
     (datetime(1970, 1, 1, tzinfo=UTC), datetime(1980, 1, 3, tzinfo=UTC)),
     (datetime(1985, 10, 26, 0, 0, tzinfo=UTC), datetime(1985, 10, 27, 0, 0, tzinfo=UTC)),
@@ -72,7 +72,7 @@ _MTIME_PLACEHOLDERS = (
 
 
 _Found = tuple[str, datetime]
-"""A date that was found, after its source, a key of ``TRUST``."""
+"""A source (a key of ``TRUST``) and its date."""
 
 
 class DocumentDate(NamedTuple):
@@ -153,7 +153,7 @@ def _choose(found: Iterable[_Found], now: datetime) -> DocumentDate:
 
 
 def _found(source: str, raw: Any, read: Callable[[Any], datetime] = parse_date) -> Iterator[_Found]:
-    """The date in ``raw``, after its source; nothing if it is refused."""
+    """The source and the date in ``raw``; nothing if it is refused."""
     with suppress(DateRefused):
         yield source, read(raw)
 
@@ -161,7 +161,7 @@ def _found(source: str, raw: Any, read: Callable[[Any], datetime] = parse_date) 
 def _inside(
     file: str, text: str | None, info: tuple[str | None, str | None] | None
 ) -> Iterator[_Found]:
-    """The dates that the file states of itself, the most trusted first."""
+    """The dates in the file's own content, the most trusted first."""
     if info is not None or (text is None and splitext(file)[1].lower() == ".pdf"):
         created, modified = info or read_pdf_info(file)
         for raw in filter(None, (modified, created)):
@@ -171,9 +171,9 @@ def _inside(
 
 
 def _explicit(text: str, suffix: str) -> Iterator[_Found]:
-    """The dates that a text states of itself, the most trusted first.
+    """The dates in a text's own content, the most trusted first.
 
-    ``suffix`` (``.adoc``, lower case) says what else there may be: a header, a page's ``meta``.
+    ``suffix`` (``.adoc``, lower case) tells what else it may have: a header, a page's ``meta``.
     """
     block = find_front_matter(text)
     if block is not None:

@@ -11,7 +11,7 @@ from operators.foundation.sanitize import clean_text
 from operators.sources.formats.html import feed_html
 
 HEAD = 128 * 1024
-"""Characters of a page that are looked at."""
+"""Maximum characters of a page that are read."""
 
 _LONGEST_JSON = 1 << 16
 _LONGEST_DATE = 100

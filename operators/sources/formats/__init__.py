@@ -1,1 +1,1 @@
-"""File formats: what a file's bytes say as text, with its headings."""
+"""File formats: a file's bytes to text, with its headings."""

@@ -1,7 +1,7 @@
-"""The size of what an Arrow file's messages unfold to, which pyarrow tells only afterwards.
+"""The decompressed size of an Arrow file's messages, which pyarrow reports only afterwards.
 
-Every compressed buffer begins with its length, and the message says where the buffers lie. Messages
-are FlatBuffers: a table is a place, before it stands the distance to its list of fields.
+Every compressed buffer begins with its length, and the message has the buffers' offsets. Messages
+are FlatBuffers: a table is an offset, preceded by the distance to its list of fields.
 """
 
 import struct
@@ -21,10 +21,10 @@ _BUFFERS, _COMPRESSION = 2, 3  # fields of a batch
 
 
 def message_sizes(stream: "pa.NativeFile") -> Iterator[tuple[int, int]]:
-    """The bytes of each message's body, and those to which it unfolds.
+    """The bytes of each message's body, compressed and decompressed.
 
     Args:
-        stream: stands at the first message.
+        stream: positioned at the first message.
 
     Raises:
         ValueError: a message is damaged.
@@ -69,13 +69,13 @@ def _lengths(metadata: bytes, vector: int, body: "pa.Buffer") -> Iterator[int]:
 
 
 def _table(data: bytes, at: int) -> int:
-    """The place to which the offset at ``at`` leads."""
+    """The target of the offset at ``at``."""
     offset: int = struct.unpack_from("<I", data, at)[0]
     return at + offset
 
 
 def _field(data: bytes, table: int, number: int) -> int | None:
-    """The place of a table's field; None if it is not there."""
+    """The position of a table's field; None if it is absent."""
     fields = table - struct.unpack_from("<i", data, table)[0]
     (size,) = struct.unpack_from("<H", data, fields)
     if 4 + 2 * number >= size:

@@ -21,7 +21,7 @@ from operators.sources.formats.headings import asciidoc_blocks, headings, is_und
 ASCIIDOC = frozenset({".adoc", ".asciidoc", ".asc", ".ad"})
 HEADER_LINES = 50
 MAX_VALUE = 200
-"""Characters; a longer attribute is passed over: attributes of attributes cannot grow."""
+"""Maximum characters; a longer attribute is ignored, so that nested attributes cannot explode."""
 
 _ENTRY = re.compile(r":(!?[A-Za-z0-9_][\w-]*!?):(?:[ \t]+(.*))?")
 _REFERENCE = re.compile(r"\{([A-Za-z0-9_][\w-]*)\}")
@@ -75,7 +75,7 @@ def asciidoc_header(text: str) -> AsciidocHeader:
 
 
 def header_lines(text: str) -> list[str]:
-    """The first lines of a text, where its header may stand."""
+    """The first lines of a text, which may contain its header."""
     # Only the start: splitting a whole book for its header costs more than reading it.
     return text[: HEADER_LINES * 2000].removeprefix("\ufeff").splitlines()[:HEADER_LINES]
 

@@ -40,7 +40,7 @@ class Word(NamedTuple):
     text: str
     title: str | None
     dates: tuple[str | None, str | None]
-    note: str | None = None  # why a reader must doubt the text
+    note: str | None = None  # why the text may be wrong
 
 
 def read_docx(data: bytes) -> Word:
@@ -48,7 +48,7 @@ def read_docx(data: bytes) -> Word:
 
     Raises:
         ValueError: it is no .docx, is damaged or encrypted, or goes beyond a limit.
-        ChildProcessError: something killed the reader; a later attempt may read the document.
+        ChildProcessError: something killed the reader; a retry may read the document.
     """
     try:
         reply = SANDBOX.ask(data)

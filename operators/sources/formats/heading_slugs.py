@@ -19,7 +19,7 @@ _DROPPED = re.compile(r"[^\w\- ]")
 
 
 def section_slugs(sections: Sequence[Heading], path: str) -> list[str]:
-    """A fragment of its own for each section; none for a format without fragments.
+    """A distinct fragment for each section; none for a format without fragments.
 
     >>> section_slugs([Heading(0, 1, "A b!"), Heading(2, 1, "a-b"), Heading(4, 1, "a-b")], "a.md")
     ['a-b', 'a-b-1', 'a-b-2']

@@ -37,7 +37,7 @@ _MARKDOWN = MarkdownIt("commonmark").disable("inline")  # blocks alone: linear, 
 
 
 def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
-    """The first section whose text a piece of a document has; the piece gets its name.
+    """The first section with text in a piece of a document; the piece is named after it.
 
     Args:
         starts: the lines that the document's sections start on.
@@ -64,7 +64,7 @@ def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
 
 
 def is_text(line: str) -> bool:
-    """Whether a line says something; a rule under a title does not."""
+    """Whether a line has content; a rule under a title has none."""
     return any(map(str.isalnum, line))
 
 

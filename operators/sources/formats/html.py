@@ -1,4 +1,4 @@
-"""HTML to text: the words that a reader of the page sees, line by line, with its headings.
+"""HTML to text: the visible words of the page, line by line, with its headings.
 
 libxml2's parser reports tags as they come and builds no tree: neither the depth nor the size of a
 page costs more than its length. Headings become lines ``## Title`` between blank lines, as

@@ -1,8 +1,8 @@
-r"""The objects in a file of JSON, in any form that a tool writes.
+r"""Reads the objects in a JSON file, in any form that tools write.
 
 The forms: one array, pages one after the other (``[...][...]``, as ``gh api --paginate`` writes
 them), an array of pages (``--slurp``), one object a line, objects over many lines, gzipped or not.
-Objects inside arrays alone are given, one at a time, whatever the size of the file.
+Only objects inside arrays are yielded, one at a time, whatever the size of the file.
 """
 
 import gzip
@@ -52,7 +52,7 @@ def unpacked(raw: BinaryIO) -> Any:
 
 
 class _Reader:
-    """The text that is read and not yet taken; the last object began at line ``began``."""
+    """The buffer of text that is read but not consumed; the last object began at line ``began``."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -61,7 +61,7 @@ class _Reader:
         self.line = self.began = 1
 
     def more(self) -> bool:
-        """Read on, and forget what was taken."""
+        """Read more text, and drop what was consumed."""
         kept = self.text[self.at :]
         chunk = self.stream.read(max(CHUNK, len(kept)))
         self.text, self.at = kept + chunk, 0
@@ -75,7 +75,7 @@ class _Reader:
 
 
 def _objects(reader: _Reader) -> Iterator[dict[str, Any] | str]:
-    """The objects, and for anything else the reason."""
+    """The objects, and for anything else the reason of the error."""
     open_arrays, issues = 0, 0
     while True:
         match = _BETWEEN.match(reader.text, reader.at)
@@ -139,7 +139,7 @@ def _length(reader: _Reader) -> int | str:
 
 
 def _restart(reader: _Reader) -> None:
-    """Go on at the next line that can begin something."""
+    """Skip to the next line that can begin an object or array."""
     while (match := _RESTART.search(reader.text, reader.at)) is None:
         reader.take(max(reader.at, len(reader.text) - 1))
         if not reader.more():
@@ -149,10 +149,10 @@ def _restart(reader: _Reader) -> None:
 
 
 def read_json(text: str) -> Any:
-    """The value of ``text`` in JSON: no NaN, no number that Python does not read.
+    """The value of ``text`` parsed as JSON, without NaN and numbers that Python cannot read.
 
     Raises:
-        TooDeep: it has more brackets in brackets than the stack holds.
+        TooDeep: its nesting exceeds the stack.
         ValueError: it is no JSON; says where.
     """
     try:
@@ -162,7 +162,7 @@ def read_json(text: str) -> Any:
 
 
 class TooDeep(ValueError):
-    """Brackets in brackets in brackets."""
+    """The nesting is too deep."""
 
 
 def _no_constant(name: str) -> None:

@@ -1,7 +1,7 @@
 """The kind of text in a file, by its name: code of a language, prose, or neither.
 
 A file with an unknown name is left out with a reason, because data files outnumber sources in many
-repositories and bury what people ask about. :mod:`operators.sources.formats.linguist` has the
+repositories and hide relevant hits. :mod:`operators.sources.formats.linguist` has the
 endings of the less frequent languages.
 """
 

@@ -1,8 +1,8 @@
-"""The text of a Jupyter notebook (.ipynb): its prose as it is, its code in fences, no outputs.
+"""The text of a Jupyter notebook (.ipynb): its prose unchanged, its code in fences, no outputs.
 
-An output is data, often megabytes of it; the cells have what a notebook says. nbconvert 7.17 was
-tried: it refuses a notebook in which one cell is odd, a fence in code ends the fence around it, and
-it takes 2 s to start.
+Outputs are data, often megabytes of it; the content is in the cells. nbconvert 7.17 was tried: it
+refuses a notebook with one invalid cell, a fence in code ends the fence around it, and it takes 2 s
+to start.
 """
 
 import json

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from operators.sources.sandbox import Passing, Sandbox, Stopped
 
 PAGE_BREAK = "\f"
-"""A line of its own between two pages of a text that :func:`pdf_text` made."""
+"""A separate line between two pages of a text from :func:`pdf_text`."""
 
 _MAGIC_WITHIN = 1024
 
@@ -35,7 +35,7 @@ class PdfLimits:
 
     memory_bytes: int = 1 << 30  # address space of the child
     cpu_s: int = 30
-    wall_s: float = 60.0  # by the clock
+    wall_s: float = 60.0  # timeout
     pages: int = 20_000
     page_characters: int = 200_000
     characters: int = 20_000_000  # of all pages
@@ -54,7 +54,7 @@ class PdfText:
 class PdfRefused(Exception):
     """A PDF gave no text: its ``state`` (``no_text``, ``encrypted``, ``failed``) and a line why.
 
-    ``passing`` says that the PDF is not the reason, so that a later attempt may read it.
+    ``passing`` means that the PDF is not the cause, so that a retry may read it.
     """
 
     def __init__(self, state: str, reason: str, *, passing: bool = False) -> None:

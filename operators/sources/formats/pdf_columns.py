@@ -1,8 +1,8 @@
 """Columns of text on a page, found by the clear strip between them.
 
-A page whose columns are drawn row by row would be read across. A strip counts that lines stand
-beside on both sides, if the text on either side reads on from line to line. So a table stays whole:
-its cells are short, or each begins anew.
+A page whose columns are drawn row by row would be read across. A strip counts if it has lines on
+both sides, and the text on each side continues from line to line. So a table is not split: its
+cells are short, or each begins a new text.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The process that reads PDFs runs this: hostile bytes come in, text goes out.
+"""Runs in the process that reads PDFs: hostile bytes in, text out.
 
 PDFium reads. If it refuses a file or a page, it reads the file again after a repair by qpdf: of 14
 damaged files from the wild it then reads 9, with their dates and bookmarks.
@@ -84,7 +84,7 @@ def _repaired(data: bytes, limits: dict[str, int]) -> dict[str, Any] | None:
         return _with_pdfium(mended.getvalue(), limits)
     except (_TooMuch, MemoryError):
         raise
-    except Exception:  # qpdf's own, and what a structure without sense does to its Python part
+    except Exception:  # qpdf's own, and errors of its Python part on an invalid structure
         return None
 
 

@@ -1,7 +1,7 @@
 """The releases of a changelog: the version and the day of each of its sections.
 
 A changelog is one document about all versions, and its sections are not versions of each other:
-a statement on 2.0 is as true after 3.0 as before.
+a statement about 2.0 stays true after 3.0.
 """
 
 import re

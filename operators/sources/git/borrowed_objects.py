@@ -1,8 +1,8 @@
-"""Objects that a clone borrows from another repository, where its user named that one.
+"""Objects that a clone borrows from another repository, if its user has named that one.
 
 ``git clone --shared`` and ``--reference`` leave objects out, and ``objects/info/alternates`` names
-the store that has them. A stranger's folder could name a private repository of its reader. So only
-the store that a user named for a working tree is taken; the data directory keeps its name.
+the store that has them. An untrusted folder could name a private repository of the user. So only
+the store that a user named for a working tree is used; the data directory keeps its name.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ def named_store(root: Path, given: Path | str | None) -> Path | None:
 
 
 def keep_store(root: Path, store: Path | None) -> None:
-    """Keep that ``root`` may borrow from ``store`` alone; None: from nowhere."""
+    """Record that ``root`` may borrow only from ``store``; None: from none."""
     kept = _kept(root)
     if store is None:
         kept.unlink(missing_ok=True)
@@ -71,7 +71,7 @@ def strange_stores(objects: Path, store: Path | None) -> list[str]:
 
 
 def _borrowed(objects: Path) -> list[tuple[str, Path]]:
-    """Each line of the file ``alternates`` as it stands, and where it leads."""
+    """Each line of the file ``alternates`` as written, and its path."""
     file = objects / ALTERNATES
     lines = file.read_bytes().split(b"\n") if file.exists() else []
     names = [os.fsdecode(line) for line in lines if line and not line.startswith(b"#")]

@@ -1,7 +1,7 @@
 """The changes of each commit as text: the functions of its hunks, lines removed and added.
 
-One git gives the diffs of all commits. A merge has none: its commits have theirs. A rename counts
-what it changed beside the name.
+One git process yields the diffs of all commits. A merge has none, as its commits have theirs. For a
+rename, only the changes of the content count.
 """
 
 import re
@@ -24,7 +24,7 @@ PATCH_OPTIONS = (
     "--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", "--no-relative",
     "--find-renames", "-l400", "--submodule=short",  # 400 files at most are compared for a rename
 )  # fmt: skip
-"""How git writes a patch, whatever is configured; nothing of the repository runs."""
+"""How git writes a patch, whatever is configured; no program of the repository runs."""
 
 _LOG = (
     "-c", "core.bigFileThreshold=1m",  # a larger file is binary: git compares no lines of it

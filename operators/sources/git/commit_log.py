@@ -55,7 +55,7 @@ class Commit:
     message: str
     paths: tuple[bytes, ...]  # the first ``MAX_FILES`` of them
     files: int  # how many they are
-    diff: str = ""  # of :mod:`operators.sources.git.commit_diffs`, where somebody asked for it
+    diff: str = ""  # of :mod:`operators.sources.git.commit_diffs`, if requested
 
 
 OnFile = Callable[[Commit, bytes, str], None]
@@ -106,7 +106,7 @@ def own_text(message: str) -> str:
 
 
 def each_once(commits: Iterable[Commit], merges: MutableMapping[bytes, Commit]) -> Iterator[Commit]:
-    """The commits, then the merges whose message no commit before them has.
+    """The commits, then the merges whose message no earlier commit has.
 
     A forge gives a merge the title of its pull request, often the subject of a commit in it. That
     commit then gets the merge's line too, with the request's number. A merge without a text of its
@@ -172,10 +172,10 @@ def remember_last_commit(
     *,
     cuts: Collection[str] = (),
 ) -> None:
-    """Note in ``last`` that ``commit`` is the last of the file at ``path``, if it is.
+    """Record in ``last`` that ``commit`` is the last of the file at ``path``, if it is.
 
-    Commits come newest first; ``content`` is the id of what this one left there. One of ``cuts``,
-    whose parents a shallow clone lacks, seems to add every file, so that it dates none.
+    Commits come newest first; ``content`` is the id of the content after this one. One of ``cuts``,
+    whose parents a shallow clone lacks, seems to add every file, so it dates none.
     """
     known, now = last.get(path), tracked.get(path)
     if now is None or (known is not None and known.exact):
@@ -195,7 +195,7 @@ def _commit(fields: list[bytes]) -> Commit:
 
 
 def _moment(seconds: str) -> datetime | None:
-    """The moment of a Unix time; None if it is not one, or no calendar holds it."""
+    """The datetime of a Unix time; None if it is invalid or out of range."""
     try:
         return datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError, OSError):

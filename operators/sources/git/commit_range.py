@@ -19,7 +19,7 @@ MAX_PATCH = 32_000_000
 """Bytes of a patch; what follows is left out. Of a file over 1 MB git shows no lines."""
 
 SILENCE = 60.0
-"""Seconds that git may take for the changes of one file."""
+"""Timeout in seconds of git for the changes of one file."""
 
 _LONGEST = 1000  # characters of a commit's name
 _DIFF = (

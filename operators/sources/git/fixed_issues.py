@@ -1,7 +1,7 @@
 """Questions and relevant files from a git history: commits that close an issue.
 
-The question is the issue, or what the commit says of it; relevant are the files that the commit
-changed and that its parent has (Jimenez et al., SWE-bench, ICLR 2024, judge agents so).
+The question is the issue, or the commit's text about it; the relevant files are those that the
+commit changed and that its parent has (as in Jimenez et al., SWE-bench, ICLR 2024, for agents).
 """
 
 import re
@@ -70,7 +70,7 @@ class FixedIssue:
 
 @dataclass
 class FixedIssues:
-    """The questions of a history, newest fix first, and why other commits that close gave none."""
+    """The questions of a history, newest fix first, and why other closing commits have none."""
 
     found: list[FixedIssue] = field(default_factory=list)
     commits: int = 0
@@ -161,7 +161,7 @@ def _names(repository: Repository) -> list[str]:
 
 
 def _own(issues: IssueTexts, names: Sequence[str]) -> dict[int, str]:
-    """The texts of the issues of the repository, or of one that nobody named."""
+    """The texts of the issues of the repository, or of an unnamed one."""
     own = {number: text for (name, number), text in issues.items() if name in ("", *names)}
     if not own:
         name = next(name for name, _ in issues)

@@ -47,7 +47,7 @@ CORPORA = ("code", HISTORY, "docs")
 _SHALLOW = "a shallow clone has no older commits and few dates: git fetch --unshallow brings them"
 
 _OF_A_COMMIT = 400
-"""Characters that the progress counts for a commit, about a tenth of a file's."""
+"""Characters that a commit counts in the progress, about a tenth of a file's."""
 
 
 @dataclass
@@ -107,24 +107,24 @@ def git_source(
     """The working tree at ``path``: sources as ``code``, commits as ``history``, prose as ``docs``.
 
     Commits come first, newest first, then merges that say what no commit does; other merges are
-    left out (:func:`~operators.sources.git.commit_log.each_once`). The one pass over the log also
-    finds the last commit of every file. The file bears its date, and the file's link leads to it.
-    That commit stays the same while the file does: a new commit changes only the documents that it
-    touched. Git knows what is gone: a path that its index lacks and a commit that the history lacks
-    are deleted, however many they are. A file that the index has and the folder lacks may be one of
-    a folder that is not mounted.
+    left out (:func:`~operators.sources.git.commit_log.each_once`). The same pass over the log
+    determines the last commit of every file, which gives the file its date and its link. That
+    commit stays the same while the file does: a new commit changes only the documents that it
+    touched. Git records deletions: a path that its index lacks and a commit that the history lacks
+    are deleted, however many they are. A file that the index has but the folder lacks may be in a
+    folder that is not mounted.
 
     Args:
         path: the top folder of a working tree.
         repo: the name to store it under, instead of ``owner/name`` of ``origin``.
         exclude: tracked files to leave out, each a folder, a file or a pattern in which ``*``
             matches any characters, slashes too. Commits stay, whatever they touch.
-        diffs: each commit also has what it changed, at most ``commit_diffs.MAX_DIFF`` characters;
-            None: as the last run into the same collection, at first not.
+        diffs: each commit includes its changes, at most ``commit_diffs.MAX_DIFF`` characters;
+            None: as in the last run into the same collection, at first not.
         also: further endings to read, each ``.ENDING`` or ``.ENDING=KIND``, besides those of
             earlier runs; a single empty one drops those.
         objects_from: the one repository that the clone may borrow objects from, as ``git clone
-            --shared`` has it; kept on this machine for the working tree. None: as it was kept,
+            --shared`` makes it; stored on this machine for the working tree. None: the stored one,
             empty: none.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What git knows of a change beside its patch: its beginning, its messages, whose lines it has."""
+"""A change's facts in git besides its patch: its start, its messages, the authors of its lines."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from operators.sources.git.repository import GitError, git_output
 
 MOST_PLACES = 20
-"""Hunks of a change whose lines git is asked about."""
+"""Maximum hunks of a change whose lines are blamed."""
 
 MOST_MESSAGES = 20
 """Commits of a change whose messages count, the oldest."""
@@ -31,7 +31,7 @@ def messages(root: Path, commits: Sequence[str]) -> list[str]:
 def line_commits(root: Path, base: str, places: Iterable[tuple[str, int, int]]) -> list[str]:
     """The ids of the commits that last changed lines, those that made most of them first.
 
-    A file that ``base`` lacks, or that git cannot read, counts for nothing.
+    A file that ``base`` lacks, or that git cannot read, is ignored.
 
     Args:
         root: the top folder of the working tree.

@@ -1,9 +1,9 @@
-"""Runs git on somebody else's repository, and reads what the repository says of itself.
+"""Runs git on an untrusted repository, and reads the repository's properties.
 
 A repository brings its own configuration. None of its hooks, pagers, monitors, signature checks or
 external diffs run, nothing is fetched and nothing is written; filters never run because files are
 read from the working tree, not through git. It can't name a file to read, replace a commit by
-another, or take commits from another repository. A git that falls silent is ended.
+another, or take commits from another repository. A git without output is stopped after a timeout.
 """
 
 import io
@@ -34,13 +34,13 @@ from operators.sources.git.borrowed_objects import (
 from operators.sources.protocol import printable
 
 SILENCE = 300.0
-"""Seconds; git sorts a history of a million commits before it says anything."""
+"""Timeout in seconds; git sorts a history of a million commits before its first output."""
 
 LONGEST = 1_000_000
 """Bytes of a commit's message; the rest of a longer one is left out, as a larger file is."""
 
 MOST_MEMORY = 8 << 30
-"""Bytes of one git; a folder that holds itself many times over makes it list a file without end."""
+"""Memory in bytes of one git; a folder that contains itself many times makes an endless list."""
 
 _KEPT_ENVIRONMENT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _OPTIONS = (

@@ -1,7 +1,7 @@
-"""The parts of a .docx: a ZIP of XML in which one part names the next.
+"""The parts of a .docx: a ZIP of XML whose parts refer to each other.
 
-A part is found by the relationship that leads to it, as Word finds it. A package without that
-relationship is searched for the name that Word gives such a part.
+A part is located by its relationship, as in Word. In a package without that relationship, it is
+located by the name that Word gives such a part.
 """
 
 import posixpath
@@ -36,7 +36,7 @@ _MAIN_CONTENT = re.compile(r"(?:wordprocessingml|ms-word)\.(?:document|template)
 
 
 class Target(Protocol):
-    """Takes what a parser finds. A tag is ``w:p`` in the transitional and the strict format."""
+    """Handles a parser's events. A tag is ``w:p`` in the transitional and the strict format."""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins; ``attributes`` have local names."""
@@ -112,7 +112,7 @@ class Package:
         return found
 
     def _relations(self, part: str) -> list["_Relation"]:
-        """What a part leads to within the package; ``""`` is the package itself."""
+        """The relationships of a part within the package; ``""`` is the package itself."""
         folder, name = posixpath.split(part)
         path = posixpath.join(folder, "_rels", f"{name}.rels")
         if path not in self._names:

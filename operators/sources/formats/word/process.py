@@ -1,4 +1,4 @@
-"""The process that reads Word documents runs this: hostile bytes come in, text goes out."""
+"""Runs in the process that reads Word documents: hostile bytes in, text out."""
 
 import io
 import zipfile
@@ -18,7 +18,7 @@ def answer(request: bytes) -> dict[str, Any]:
         return read(request)
     except MemoryError:
         return {"failed": "it takes more memory than allowed"}
-    except Exception as error:  # also zlib's, a codec's, and what an offset without sense does
+    except Exception as error:  # also zlib's, a codec's, and those of an invalid offset
         return {"failed": " ".join(str(error).split()) or type(error).__name__}
 
 
@@ -29,7 +29,7 @@ def read(data: bytes) -> dict[str, Any]:
 
     Raises:
         ValueError: it is no Word document, or goes beyond a limit of ``package``.
-        Exception: what a damaged archive or part makes of its parser.
+        Exception: any error of a parser on a damaged archive or part.
     """
     if data.startswith(_ENCRYPTED):
         raise ValueError("it has a password or is a .doc: save it as .docx without a password")

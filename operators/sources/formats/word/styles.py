@@ -26,14 +26,14 @@ class _Style:
 
 
 class Styles:
-    """Takes the events of the styles part; :meth:`level` then answers."""
+    """Handles the events of the styles part, for :meth:`level`."""
 
     def __init__(self) -> None:
         self._styles: dict[str, _Style] = {}
         self._style = _Style()
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Open a style, or take a property of the open one."""
+        """Open a style, or read a property of the open one."""
         value = attributes.get("val", "")
         if tag == "w:style":
             self._style = _Style()
@@ -47,7 +47,7 @@ class Styles:
             self._style.outline = value
 
     def data(self, text: str) -> None:
-        """Take no text."""
+        """Ignore text."""
 
     def end(self, tag: str) -> None:
         """Close a style."""

@@ -77,7 +77,7 @@ class _Table:
 
 
 class PartText:
-    """Takes the events of a part.
+    """Handles the events of a part.
 
     Args:
         styles: the styles of the document.
@@ -96,7 +96,7 @@ class PartText:
         self._formula: TreeBuilder | None = None
         self._formulas = 0  # elements around, from the formula on
         self._chosen = [False]  # whether each open AlternateContent has had a branch
-        self._skipped = 0  # elements around, from the one on that is passed over
+        self._skipped = 0  # elements around, from the skipped one on
         self._continued: list[str] = []  # of paragraphs whose end was deleted
 
     def blocks(self) -> list[Block]:
@@ -107,7 +107,7 @@ class PartText:
         return self._containers[0].blocks
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Open an element, or count it where it is passed over."""
+        """Open an element, or count it if it is skipped."""
         self._open.append(tag)
         self.root = self.root or tag
         if self._skipped:
@@ -129,7 +129,7 @@ class PartText:
             self._start_within(self._paragraphs[-1], tag, attributes)
 
     def data(self, text: str) -> None:
-        """Take text that an element of text holds."""
+        """Read the text of a text element."""
         if self._skipped:
             return
         if self._formula is not None:
@@ -196,7 +196,7 @@ class PartText:
             paragraph.notes.append((_REFERENCES[tag], attributes.get("id", "")))
 
     def _deleted_mark(self) -> None:
-        """See whether what was deleted is the end of a paragraph or a row of a table."""
+        """Check whether the end of a paragraph or a row of a table was deleted."""
         around = self._open[-3:]
         if around[:2] == ["w:pPr", "w:rPr"] and around[2] in _LEFT_OUT and self._paragraphs:
             self._paragraphs[-1].goes_on = True

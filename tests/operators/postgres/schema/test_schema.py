@@ -18,7 +18,7 @@ from psycopg import sql
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import status
-from operators.postgres.schema import indexes, migrate, written_anew
+from operators.postgres.schema import indexes, migrate, rewritten_partition
 from operators.postgres.schema.indexes import build_vector_index, make_searchable, pending_corpora
 from operators.postgres.schema.migrate import (
     MIGRATIONS,
@@ -342,7 +342,7 @@ def test_new_weights_take_the_space_of_the_old_ones(store: Store, filling: Any) 
 def test_new_weights_do_not_wait_for_a_question_that_runs_for_long(
     store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(written_anew, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(rewritten_partition, "LOCK_SECONDS", 0.05)
     filling.write(store, [{"text": f"word{n} other{n}"} for n in range(2_000)])
     with store.transaction() as conn:
         conn.execute("SELECT 1 FROM postings LIMIT 1").fetchall()

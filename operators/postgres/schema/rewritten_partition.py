@@ -1,7 +1,7 @@
-"""A partition that is written anew while it is read, as VACUUM FULL does while it locks all out.
+"""Rewrites a partition, as VACUUM FULL does, but without locking out its readers.
 
-The rows go into a new table, which gets the indexes and then takes the partition's place. Writers
-wait for all of it, questions for the last moment alone.
+The rows are copied into a new table, which gets the indexes and then replaces the partition.
+Writers wait for the whole rewrite, queries only for the replacement.
 """
 
 import time
@@ -15,7 +15,7 @@ from operators.postgres.schema.partitions import SEPARATOR, exists, lock_writers
 from operators.postgres.store import Connection, Store
 
 LOCK_SECONDS = 0.5
-"""How long a new question may wait behind this while older ones are answered."""
+"""How long new queries may wait for this lock, while it waits for running queries to end."""
 TRIES = 60
 FEW_TRIES = 5
 
@@ -38,27 +38,27 @@ _INDEXES = """
 
 
 class _InUse(Exception):
-    """Questions that run for long hold the table."""
+    """Long-running queries hold the table."""
 
 
-def write_anew(store: Store, table: str, corpus: str, *, patient: bool = True) -> bool:
-    """Write the partition of ``table`` that holds ``corpus`` anew, without its deleted rows.
+def rewrite_partition(store: Store, table: str, corpus: str, *, patient: bool = True) -> bool:
+    """Rewrite the partition of ``table`` that holds ``corpus``, without its deleted rows.
 
-    ``patient``: wait for questions that run for long.
+    ``patient``: wait for long-running queries.
 
     Returns:
-        False: nothing was done, because the tables are a cluster's, or somebody gave the partition
-        rights, policies or indexes that a new one would not have, or nobody is to wait.
+        False: nothing was done, because the tables are in a cluster, or the partition has rights,
+        policies or indexes that a new one would lack, or a query runs and this is not ``patient``.
     """
     memory = {"maintenance_work_mem": "512MB"}
-    work = partial(_write_anew, table=table, corpus=corpus, patient=patient)
+    work = partial(_rewrite, table=table, corpus=corpus, patient=patient)
     try:
         return store.run(work, memory)
     except _InUse:
         return False
 
 
-def _write_anew(conn: Connection, table: str, corpus: str, *, patient: bool) -> bool:
+def _rewrite(conn: Connection, table: str, corpus: str, *, patient: bool) -> bool:
     name, new = partition(table, corpus), f"new{SEPARATOR}{table}"
     if has_extension(conn, "citus") or not exists(conn, name, _PLAIN):
         return False
@@ -92,7 +92,7 @@ def _write_anew(conn: Connection, table: str, corpus: str, *, patient: bool) -> 
 
 
 def _copy(conn: Connection, name: str, new: str, corpus: str) -> None:
-    """Make the table ``new`` as ``name`` is, with its rows and no index."""
+    """Create the table ``new`` with the columns and rows of ``name``, without indexes."""
     of = (sql.Identifier(name).as_string(conn),)
     fresh, old = sql.Identifier(new), sql.Identifier(name)
     options = [
@@ -105,7 +105,7 @@ def _copy(conn: Connection, name: str, new: str, corpus: str) -> None:
             fresh, old, given
         )
     )
-    # What a partition holds is known by this, and need not be read again.
+    # With this constraint, ATTACH need not read the rows to check them.
     check = sql.SQL("ALTER TABLE {} ADD CONSTRAINT {} CHECK (corpus = {})")
     conn.execute(check.format(fresh, fresh, sql.Literal(corpus)))
     columns = [sql.Identifier(str(column)) for (column,) in conn.execute(_COLUMNS, of).fetchall()]
@@ -115,7 +115,7 @@ def _copy(conn: Connection, name: str, new: str, corpus: str) -> None:
 
 
 def _lock_readers_out(conn: Connection, table: str, *, patient: bool) -> None:
-    """Lock ``table`` at a moment without a long search; in the end, wait for one if ``patient``."""
+    """Lock ``table`` when no long search runs; finally, wait for one if ``patient``."""
     locked = sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(sql.Identifier(table))
     for attempt in range(TRIES if patient else FEW_TRIES):
         try:

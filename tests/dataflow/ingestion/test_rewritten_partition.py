@@ -1,8 +1,8 @@
-"""A partition that is written anew is the same to all who read it, and they may read meanwhile."""
+"""A rewritten partition is the same to all its readers, and they may read meanwhile."""
 
 from __future__ import annotations
 
-import threading
+from threading import Thread
 from typing import Any
 
 import psycopg
@@ -13,8 +13,8 @@ from ingesting import ingest_documents
 
 from dataflow import build_driver
 from operators.postgres.inspect.verify import verify
-from operators.postgres.schema import written_anew
-from operators.postgres.schema.written_anew import write_anew
+from operators.postgres.schema import rewritten_partition
+from operators.postgres.schema.rewritten_partition import rewrite_partition
 from operators.postgres.store import Store
 
 _OF_TABLE = """
@@ -38,7 +38,7 @@ def filled(store: Store, write_lines: Any, monkeypatch: pytest.MonkeyPatch) -> S
     return store
 
 
-def test_a_partition_that_is_written_anew_has_the_same_rows_indexes_and_place(
+def test_a_rewritten_partition_has_the_same_rows_indexes_and_place(
     filled: Store, write_lines: Any
 ) -> None:
     before = filled.rows(_OF_TABLE)
@@ -48,7 +48,7 @@ def test_a_partition_that_is_written_anew_has_the_same_rows_indexes_and_place(
         for table in ("chunks", "postings"):
             rows = filled.rows(ROWS.format(table))
             file = filled.row(f"SELECT pg_relation_filepath('{table}_docs')")
-            assert write_anew(filled, table, "docs")
+            assert rewrite_partition(filled, table, "docs")
             assert filled.rows(ROWS.format(table)) == rows
             assert filled.row(f"SELECT pg_relation_filepath('{table}_docs')") != file
         assert filled.rows(_OF_TABLE) == before
@@ -59,17 +59,17 @@ def test_a_partition_that_is_written_anew_has_the_same_rows_indexes_and_place(
     assert verify(filled).is_empty()
 
 
-def test_questions_go_on_while_a_partition_is_written_anew(
+def test_questions_go_on_while_a_partition_is_rewritten(
     filled: Store, server_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(written_anew, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(rewritten_partition, "LOCK_SECONDS", 0.1)
     read = f'SELECT count(*) FROM "{filled.schema}".chunks'
     done = list[bool]()
     with psycopg.connect(server_dsn) as long, psycopg.connect(server_dsn) as other:
         long.execute(read)  # and it stays open
         other.autocommit = True
         other.execute("SET lock_timeout = '5s'")
-        work = threading.Thread(target=lambda: done.append(write_anew(filled, "chunks", "docs")))
+        work = Thread(target=lambda: done.append(rewrite_partition(filled, "chunks", "docs")))
         work.start()
         for _ in range(20):
             assert other.execute(read).fetchone() != (0,)
@@ -82,4 +82,4 @@ def test_questions_go_on_while_a_partition_is_written_anew(
 
 def test_a_partition_that_somebody_gave_rights_to_is_left_alone(filled: Store) -> None:
     filled.execute("GRANT SELECT ON chunks_docs TO PUBLIC")
-    assert not write_anew(filled, "chunks", "docs")
+    assert not rewrite_partition(filled, "chunks", "docs")
