@@ -1,11 +1,13 @@
 """Recall of filtered vector search, where a repo holds 10 %, 1 % or 0.1 % of a corpus.
 
-    python -m benchmarks.filtered_recall --chunks 50000
+    python -m benchmarks.filtered_recall --chunks 50000 [--real 2000]
 
-Random clustered vectors; the truth is an exact scan. ``index alone`` is what a filtered query on
-the vector index gives without any care, ``iterative`` the index scan that this package uses for
-large sets, ``shipped`` what it does by default. Uses the server that CROSSCORPUS_DSN names, else
-the embedded one; the collection is dropped at the end.
+Random clustered vectors, or with ``--real`` such as lie as those of so many chunks that `minilm`
+embeds (`benchmarks.scale_source`); the truth is an exact scan. ``index alone`` is what a filtered
+query on the vector index gives without any care, ``own`` the same by pgvector's iterative scan with
+its own numbers, ``iterative`` the index scan that this package uses for large sets, ``shipped``
+what it does by default. Uses the server that CROSSCORPUS_DSN names, else the embedded one; the
+collection is dropped at the end.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -20,6 +23,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.scale_source import Made, real_vectors
+from operators.embedding.registry import load_embedder
+from operators.foundation.data_dir import data_home
 from operators.frames import CHUNKS, DOCUMENTS, QUERIES, QUERY_EMBEDDINGS, VECTOR_LISTS
 from operators.postgres.connection import resolve_dsn
 from operators.postgres.schema.indexes import make_searchable
@@ -74,11 +80,16 @@ def queries_of(repo: str | None, vectors: NDArray[np.float32]) -> tuple[pl.DataF
     return pl.DataFrame(columns, schema=QUERIES), pl.DataFrame(embeddings, schema=QUERY_EMBEDDINGS)
 
 
-def index_alone(store: Store, queries: pl.DataFrame, embeddings: pl.DataFrame) -> pl.DataFrame:
+BY_INDEX = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off"}
+OWN = {"hnsw.iterative_scan": "relaxed_order"}
+
+
+def as_it_comes(
+    store: Store, queries: pl.DataFrame, embeddings: pl.DataFrame, *, settings: dict[str, str]
+) -> pl.DataFrame:
     """The query that one writes first: filter, order by distance, limit."""
     rows = []
-    with store.transaction({"enable_seqscan": "off", "enable_bitmapscan": "off"}) as conn:
-        conn.execute("SET LOCAL enable_sort = off")
+    with store.transaction(settings) as conn:
         for query_id, _, _, vector in embeddings.iter_rows():
             repos = queries["repos"][query_id]
             found = conn.execute(
@@ -103,7 +114,17 @@ def iterative(store: Store, queries: pl.DataFrame, embeddings: pl.DataFrame) -> 
     return search_vectors(store, "code", queries, embeddings, k=K, exact_scan_max_rows=1)
 
 
-WAYS: dict[str, Search] = {"index alone": index_alone, "iterative": iterative, "shipped": shipped}
+WAYS: dict[str, Search] = {
+    "index alone": partial(as_it_comes, settings=BY_INDEX),
+    "own": partial(as_it_comes, settings=OWN),
+    "iterative": iterative,
+    "shipped": shipped,
+}
+
+
+def drawn(made: Made, random: np.random.Generator, count: int) -> NDArray[np.float32]:
+    """So many vectors of ``made``."""
+    return np.stack([made.vector(random) for _ in range(count)])
 
 
 def measure(
@@ -124,6 +145,7 @@ def main() -> None:
     options.add_argument("--chunks", type=int, default=50_000)
     options.add_argument("--queries", type=int, default=50)
     options.add_argument("--dimensions", type=int, default=384)
+    options.add_argument("--real", type=int, default=0, help="chunks that minilm embeds")
     given = options.parse_args()
     random = np.random.default_rng(42)
     centres = random.normal(size=(200, given.dimensions))
@@ -132,17 +154,24 @@ def main() -> None:
         noise = random.normal(size=(count, given.dimensions))
         return (centres[random.integers(0, len(centres), count)] + noise).astype(np.float32)
 
+    draw: Callable[[int], NDArray[np.float32]] = clustered
+    if given.real:
+        tokens = load_embedder("minilm")
+        like = real_vectors(tokens, given.real, data_home() / "scale" / f"minilm-{given.real}.npy")
+        made, given.dimensions = Made(like, tokens), like.shape[1]
+        draw = partial(drawn, made, random)
+
     repos = np.full(given.chunks, "rest", dtype="<U8")
     free = random.permutation(given.chunks)
     for name, part in SHARES.items():
         repos[free[: given.chunks // part]] = name
         free = free[given.chunks // part :]
     console, dsn = Console(), resolve_dsn()
-    vectors = clustered(given.queries)
+    vectors, stored = draw(given.queries), draw(given.chunks)
     with open_store(dsn, COLLECTION, create=True) as store:
         set_model(store, "none", "none", given.dimensions)
         start = time.perf_counter()
-        load(store, clustered(given.chunks), repos)
+        load(store, stored, repos)
         loaded = time.perf_counter() - start
         make_searchable(store)
         built = time.perf_counter() - start - loaded

@@ -23,6 +23,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -327,7 +328,7 @@ def questions(store: Store, made: Made, name: str, texts: Sequence[str]) -> Figu
     }
 
 
-def upkeep(store: Store, made: Made, path: Path, folder: Path) -> Figures:
+def upkeep(store: Store, made: Made, path: Path, folder: Path, changes: int) -> Figures:
     """The same source again, a changed document, verify and version lists."""
     start = time.perf_counter()
     documents = sum(1 for _ in documents_source(path).scan())
@@ -337,10 +338,10 @@ def upkeep(store: Store, made: Made, path: Path, folder: Path) -> Figures:
     assert report.documents_unchanged + len(report.skipped) == documents, report
     walls, versions = list[float](), list[float]()
     with step(store.dsn) as one:
-        for corpus, number in [*((corpus, 5) for corpus in CORPORA), *((c, 6) for c in CORPORA)]:
+        for corpus, number in product(CORPORA, range(5, 5 + changes)):
             walls += there_and_back(store, made, made_document(corpus, number), folder)
     with step(store.dsn) as version:
-        for number in (1, 2):
+        for number in (1, 2)[:changes]:
             versions += there_and_back(store, made, made_document("docs", number), folder)
     with step(store.dsn) as checked:
         faults = verify(store).height
@@ -378,7 +379,9 @@ def there_and_back(store: Store, made: Made, line: dict[str, Any], folder: Path)
         yield report.seconds
 
 
-def measure(dsn: str, size: int, made: Made, characters: float, texts: list[str]) -> Figures:
+def measure(
+    dsn: str, size: int, made: Made, characters: float, texts: list[str], changes: int
+) -> Figures:
     """All figures of one size; those of loading from the run that loaded."""
     name, folder = f"bench-scale-{size}", data_home() / "scale"
     path, kept = folder / f"{size}.jsonl", folder / f"{size}.json"
@@ -401,7 +404,7 @@ def measure(dsn: str, size: int, made: Made, characters: float, texts: list[str]
         found |= searches(store, texts, vectors)
     print(f"{name}: upkeep", flush=True)
     with open_store(dsn, name) as store:
-        found |= upkeep(store, made, path, folder)
+        found |= upkeep(store, made, path, folder, changes)
     found["load of the machine"] = f"{load_average:.1f} to {os.getloadavg()[1]:.1f}"
     return found
 
@@ -411,6 +414,7 @@ def main() -> None:
     options.add_argument("sizes", type=int, nargs="*", default=[10_000, 100_000], metavar="CHUNKS")
     options.add_argument("--keep", action="store_true", help="leave the collections there")
     options.add_argument("--queries", type=int, default=100)
+    options.add_argument("--changes", type=int, default=2, help="changed documents a corpus")
     options.add_argument("--real", type=int, default=2_000, help="chunks that minilm embeds")
     given = options.parse_args()
     dsn, tokens = resolve_dsn(), load_embedder("minilm")
@@ -426,7 +430,7 @@ def main() -> None:
     characters, texts = characters_a_chunk(tokens), judged_questions(given.queries)
     found = {}
     for size in given.sizes:
-        found[size] = measure(dsn, size, made, characters, texts)
+        found[size] = measure(dsn, size, made, characters, texts, given.changes)
         if not given.keep:
             drop_collection(dsn, f"bench-scale-{size}")
             for path in (data_home() / "scale").glob(f"{size}.*"):

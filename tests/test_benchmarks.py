@@ -43,7 +43,7 @@ TINY = {
     "post_search": "--hits 10 --batch 2 --pool 100",
     "quality": "{set} --channels",
     "review": "--clones {clones} --url https://github.com/org/app.git --collection bench-review",
-    "scale": "400 --queries 4 --real 60",
+    "scale": "100 --queries 2 --real 24 --changes 1",
     "scheduler": "--runs 1 --questions 2",
     "semble": "--clones {clones} --collection bench-semble",
     "served": "{set} {queries} --callers 2 --minutes 0.03 --kills 0 --alone 0.5",
