@@ -84,7 +84,7 @@ class _Graph:
         return name
 
     def round_inputs(self, states: str, by: _Rounding) -> tuple[str, str]:
-        """The rounded inputs, and what one of their steps is worth in each token: once a tensor."""
+        """The rounded inputs and the size of their step in each token, added once a tensor."""
         names = f"{states}.integers", f"{states}.step"
         if states in self.rounded:
             return names
@@ -113,7 +113,7 @@ class _Graph:
 
 
 def _rounded_weights(matrix: Array, axis: int) -> tuple[Array, Array]:
-    """Integers from -127 to 127 and, for each vector along ``axis``, the worth of one."""
+    """Integers from -127 to 127 and, for each vector along ``axis``, the size of a step."""
     reach = np.abs(matrix).max(axis=axis, keepdims=True)
     step = np.maximum(reach, np.float32(1e-12)) / np.float32(127)
     return np.clip(np.round(matrix / step), -127, 127).astype(np.int8), step
@@ -177,7 +177,7 @@ def _embeddings(graph: _Graph, encoder: Encoder) -> str:
     if graph.arithmetic == "fp32":
         graph.constant("words", words)
         graph.add("Gather", ["words", "input_ids"], "word_vectors", axis=0)
-    else:  # a quarter of the room on disk and in memory
+    else:  # a quarter of the disk space and memory
         integers, step = _rounded_weights(words, axis=1)
         for name, value in (("words.integers", integers), ("words.step", step)):
             graph.constant(name, value)
@@ -200,7 +200,7 @@ def _embeddings(graph: _Graph, encoder: Encoder) -> str:
 
 
 def _distance_bias(graph: _Graph, encoder: Encoder) -> None:
-    """Add to the mask what each head makes of the distance between two tokens."""
+    """Add each head's bias for the distance between two tokens to the mask."""
     graph.constant("distances", distance_bias(encoder))
     graph.constant("middle", np.array(encoder.positions - 1))
     graph.constant("start", np.array(0))
@@ -285,7 +285,7 @@ def _linear(
 
 
 def _sizes(tensors: dict[str, Array], norm: str) -> Array:
-    """How far each channel of a norm's outputs reaches: three deviations from 0 and its bias."""
+    """The range of each channel of a norm's outputs: three deviations from 0 and its bias."""
     gain, bias = tensors[f"{norm}.weight"], tensors[f"{norm}.bias"]
     return np.maximum(np.abs(bias) + np.float32(3) * np.abs(gain), np.float32(1e-9))
 

@@ -22,7 +22,7 @@ from operators.embedding.protocol import EmbeddingError
 Array = npt.NDArray[Any]
 
 FAMILIES = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet")
-"""The values of ``model_type`` that are read here."""
+"""The supported values of ``model_type``."""
 
 DISTANCES = "encoder.relative_attention_bias.weight"
 _AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet")
@@ -63,7 +63,7 @@ class Encoder:
 
     @property
     def positions(self) -> int:
-        """The most tokens of a text, markers included."""
+        """The maximum tokens of a text, markers included."""
         return len(self.tensors["embeddings.position_embeddings.weight"])
 
     @property
@@ -73,7 +73,7 @@ class Encoder:
 
     @property
     def types(self) -> bool:
-        """Whether question and passage have token types of their own, which count."""
+        """Whether query and passage have different token types that matter."""
         return self.has_head and len(self.tensors["embeddings.token_type_embeddings.weight"]) > 1
 
 
@@ -187,7 +187,7 @@ def _named(tensors: Mapping[str, Array], family: str, head: bool) -> dict[str, A
             name = name.replace(old, new)
         for old, new in (_HEADS[family] if head else {}).items():
             name = new + name.removeprefix(old) if name.startswith(old) else name
-        # As TensorFlow's first checkpoints call a norm's numbers.
+        # The names of a norm's parameters in TensorFlow's first checkpoints.
         name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
         name = name.replace("LayerNorm.beta", "LayerNorm.bias")
         if name.startswith(parts) and name != "embeddings.position_ids":
@@ -196,7 +196,7 @@ def _named(tensors: Mapping[str, Array], family: str, head: bool) -> dict[str, A
 
 
 def _check(encoder: Encoder, family: str, head: bool) -> None:
-    """Each tensor that the graph needs is there, in its shape, and no other."""
+    """Check that exactly the tensors that the graph needs exist, in their shapes."""
     hidden, own = encoder.hidden, encoder.tensors
     vectors = ["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"]
     matrices = []

@@ -1,9 +1,9 @@
 """Files of a model repository on a hub (huggingface.co, or what ``HF_ENDPOINT`` names), verified.
 
-The package ``huggingface_hub`` fetches, into the cache that its user has anyway (``HF_HOME``), with
-the user's token. Where a connection breaks it goes on from there; a later run fetches again only
-files that did not come whole. Each file is compared with the hash that the repository gives for the
-commit: SHA-256 of large files, git's own of the others.
+The package ``huggingface_hub`` downloads into the user's usual cache (``HF_HOME``), with the user's
+token. It resumes after a lost connection; a later run downloads only incomplete files again. Each
+file is compared with the hash that the repository states for the commit: SHA-256 of large files,
+git's own of the others.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pathlib import Path, PurePosixPath
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".ot")
-"""Ends of files that are never fetched: a pickle can run code when it is read."""
+"""Endings of files that are never downloaded: loading a pickle can run code."""
 
 _TRIES = 3
-"""Of a file whose connection breaks so that the package gives up."""
+"""Attempts to download a file when the package gives up after a lost connection."""
 
 
 @dataclass(frozen=True)
 class HubFile:
-    """What the repository says of a file; ``sha256`` is empty where git alone has it."""
+    """A repository's record of a file; ``sha256`` is empty if the file is only in git."""
 
     size: int
     sha256: str
@@ -47,7 +47,7 @@ class Published:
 
 
 def look_up(repository: str, revision: str) -> Published:
-    """The commit that ``revision`` (or the default branch, if empty) is at now, and its files.
+    """The current commit of ``revision`` (or the default branch, if empty), and its files.
 
     Raises:
         ModelNotInstalled: there is none, it is gated, or the hub cannot be reached.
@@ -77,11 +77,11 @@ def look_up(repository: str, revision: str) -> Published:
 
 
 def fetch(published: Published, names: Iterable[str]) -> dict[str, Path]:
-    """Download ``names`` of a commit, and return where each lies; a file that is there stays.
+    """Download ``names`` of a commit and return their paths; existing files are kept.
 
     Raises:
         ModelNotInstalled: the repository lacks one, it is gated, or the hub cannot be reached.
-        EmbeddingError: a file differs from its hash, also when it is fetched again.
+        EmbeddingError: a file differs from its hash, even after a second download.
     """
     found = {}
     for name in names:
@@ -141,7 +141,7 @@ def _endpoint() -> str | None:
 
 
 def _said(error: Exception, repository: str, revision: str, name: str = "") -> ModelNotInstalled:
-    """What went wrong, in a line."""
+    """The error in one line."""
     from huggingface_hub import errors
 
     place = f"{_endpoint() or 'https://huggingface.co'}/{repository}"

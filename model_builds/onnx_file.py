@@ -1,7 +1,7 @@
 """ONNX files in protocol-buffer bytes, written without the ``onnx`` package.
 
-That package and what it needs are 50 MB, to write one file once. The format is a tree of numbered
-fields: numbers and types are those of ``onnx/onnx.proto``, and the tests read what is written here
+That package and its dependencies have 50 MB, too much to write one file once. The format is a tree
+of numbered fields: numbers and types are those of ``onnx/onnx.proto``, and the tests read the files
 with the package itself.
 """
 

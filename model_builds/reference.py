@@ -11,7 +11,7 @@ from model_builds.encoder_weights import DISTANCES, Array, Encoder, distance_bia
 
 
 def score(encoder: Encoder, ids: Sequence[int], types: Sequence[int]) -> float:
-    """What a cross-encoder says of a pair."""
+    """A cross-encoder's score of a pair."""
     first = hidden_states(encoder, ids, types if encoder.types else ())[0]
     own = encoder.tensors
     dense = np.tanh(first @ own["head.dense.weight"].T + own["head.dense.bias"])

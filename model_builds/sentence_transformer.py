@@ -1,7 +1,7 @@
-"""What a repository's own files say of its model, in the layout of sentence-transformers.
+"""Reads the description of a model from its repository, in the layout of sentence-transformers.
 
 ``modules.json`` lists the parts, each with a folder; ``config_sentence_transformers.json`` has the
-prompts. What this program cannot do is refused by name.
+prompts. An unsupported part is an error that names it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROMPTS_FILE = "config_sentence_transformers.json"
 _POOLING = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 _QUERY, _DOCUMENT = ("query",), ("document", "passage", "corpus")
 _UNLIMITED = 1_000_000
-"""From here on a tokenizer's ``model_max_length`` means that it has none."""
+"""A tokenizer's ``model_max_length`` of this or more means no limit."""
 
 
 Pooling = Literal["mean", "cls"]
@@ -26,7 +26,7 @@ Pooling = Literal["mean", "cls"]
 
 @dataclass(frozen=True)
 class Description:
-    """How texts become vectors; 0 and empty: the files do not say."""
+    """How texts become vectors; 0 and empty: the files do not state it."""
 
     kind: Literal["encoder", "static"]
     folder: str = ""
@@ -41,7 +41,7 @@ class Description:
 
 
 def settings_files(names: Iterable[str]) -> list[str]:
-    """Those of a repository's files that say something of the model, all small."""
+    """The repository's files that describe the model, all small."""
     wanted = ("modules.json", "config.json", "tokenizer_config.json", PROMPTS_FILE)
     found = []
     for name in names:
@@ -102,7 +102,7 @@ def describe(files: Mapping[str, Path]) -> Description:
 
 
 def positions(config: Mapping[str, Any]) -> int:
-    """The most tokens by a config.json; 0: it does not say."""
+    """The maximum tokens of a config.json; 0: not stated."""
     most = int(config.get("max_position_embeddings") or config.get("n_positions") or 0)
     after_padding = config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet")
     return most - int(config.get("pad_token_id") or 1) - 1 if most and after_padding else most
@@ -165,7 +165,7 @@ def _prompts(settings: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _matryoshka(*settings: Mapping[str, Any]) -> tuple[int, ...]:
-    """The lengths that a vector may be cut to, as some files list them."""
+    """The lengths to which a vector may be truncated, as some files list them."""
     listed: set[int] = set()
     for each in settings:
         for name in ("matryoshka_dimensions", "matryoshka_dims"):

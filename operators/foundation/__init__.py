@@ -1,1 +1,1 @@
-"""Shared ground: storable and harmless text, dates, the tokenizer, the data directory."""
+"""Shared functions: storable and harmless text, dates, the tokenizer, the data directory."""

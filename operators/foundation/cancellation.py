@@ -1,7 +1,7 @@
-"""Stops work that nobody waits for any more, also the statements that the database runs for it.
+"""Cancels work whose caller no longer waits, with its running database statements.
 
-The one who waits sets ``waiting`` and throws the switch; what works in that context, also on other
-threads, finds it there.
+The caller sets ``waiting`` and cancels by its switch; the work in that context, also on other
+threads, reads the switch there.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,15 +13,15 @@ from time import sleep
 from operators.errors import CrosscorpusError
 
 AGAIN_S = 0.1
-"""Seconds between two stops of what has not ended."""
+"""Seconds between two attempts to stop what has not ended."""
 
 
 class Cancelled(CrosscorpusError):
-    """Whoever asked does not wait any more."""
+    """The caller no longer waits."""
 
 
 class Switch:
-    """Thrown once, by whoever waited."""
+    """The switch by which a caller cancels its work, once."""
 
     def __init__(self) -> None:
         self.thrown = False
@@ -29,10 +29,10 @@ class Switch:
         self._lock = Lock()
 
     def throw(self) -> None:
-        """Stop what runs now, and wait until it has ended; what would begin raises ``Cancelled``.
+        """Stop the running work and wait for its end; work that begins raises ``Cancelled``.
 
-        Each is stopped again until it has: a database forgets a stop that comes between two
-        statements.
+        A stop is repeated until the work has ended, because a database ignores one that arrives
+        between two statements.
         """
         self.thrown = True
         while self._stop_each():
@@ -42,18 +42,18 @@ class Switch:
         """Whether there was any."""
         with self._lock:  # so that no statement ends meanwhile and another user gets its connection
             for stop in self._stops:
-                with suppress(Exception):  # of a connection that is lost: the others must stop too
+                with suppress(Exception):  # such as a lost connection: the others must stop too
                     stop()
             return bool(self._stops)
 
     def check(self) -> None:
-        """Raise ``Cancelled`` if it is thrown."""
+        """Raise ``Cancelled`` if the work is cancelled."""
         if self.thrown:
             raise Cancelled("the question was given up: whoever asked waits no more")
 
     @contextmanager
     def stopping_by(self, stop: Callable[[], None]) -> Iterator[None]:
-        """While the block runs, ``stop`` ends it, called from another thread."""
+        """While the block runs, cancelling calls ``stop`` from another thread."""
         with self._lock:
             self.check()
             self._stops.append(stop)
@@ -68,6 +68,6 @@ waiting: ContextVar[Switch | None] = ContextVar("waiting", default=None)
 
 
 def check() -> None:
-    """Raise ``Cancelled`` if nobody waits any more."""
+    """Raise ``Cancelled`` if the caller no longer waits."""
     if switch := waiting.get():
         switch.check()

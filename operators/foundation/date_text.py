@@ -1,7 +1,7 @@
-"""Dates as people and programs write them, read without guesses.
+"""Parses dates as people and programs write them, without guessing.
 
-A date parser that fills gaps from today's date makes every undated document new. This parser reads
-the forms below and refuses the rest with a reason; a month or a year alone is its start.
+A parser that fills missing parts from today's date makes every undated document new. This parser
+accepts the forms below and refuses the rest with a reason; a month or a year alone means its start.
 
 - ISO 8601 and its looser relatives: ``2020-04-03T20:26:28.000Z``, ``2015-10-01 01:00``,
   ``2020/07/28``, ``2019.07.01``, ``20250315``, ``2026-03``, ``2025``
@@ -78,16 +78,16 @@ _TIME_ONLY = re.compile(_TIME, re.IGNORECASE | re.ASCII)
 
 
 @functools.cache
-def _forms() -> list[re.Pattern[str]]:  # compiled for the first date: a question reads none
+def _forms() -> list[re.Pattern[str]]:  # compiled for the first date: queries need none
     return [re.compile(form, re.IGNORECASE | re.ASCII) for form in _FORMS]
 
 
 class DateRefused(CrosscorpusError, ValueError):
-    """A text is no usable date; the message says why, in a few words."""
+    """A text is no usable date; the message states the reason briefly."""
 
 
 def parse_date(raw: str, *, us_order: bool = False) -> datetime:
-    """The moment in UTC that ``raw`` names; of a month or a year, its start.
+    """The time in UTC that ``raw`` names; for a month or a year, its start.
 
     Args:
         raw: one value of the file; quotes and outer space are ignored.

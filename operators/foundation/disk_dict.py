@@ -33,7 +33,7 @@ class DiskDict(MutableMapping[bytes, V]):
     """
 
     def __init__(self) -> None:
-        # Any thread may read it, one at a time.
+        # Any thread may use it, but only one at a time.
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._do(f"PRAGMA cache_size = -{CACHE_KIB}")
         self._do("PRAGMA journal_mode = OFF")
@@ -49,11 +49,11 @@ class DiskDict(MutableMapping[bytes, V]):
         return value
 
     def __setitem__(self, key: bytes, value: V) -> None:
-        """Put ``value`` at ``key``."""
+        """Store ``value`` at ``key``."""
         self._do("INSERT OR REPLACE INTO held VALUES (?, ?)", (key, pickle.dumps(value)))
 
     def __delitem__(self, key: bytes) -> None:
-        """Take ``key`` out."""
+        """Delete ``key``."""
         if self._do("DELETE FROM held WHERE key = ?", (key,)).rowcount == 0:
             raise KeyError(key)
 
@@ -80,7 +80,7 @@ class DiskDict(MutableMapping[bytes, V]):
     def _do(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         try:
             return self._file.execute(statement, values)
-        except sqlite3.DatabaseError as exc:  # after a full disk, what was held is damaged
+        except sqlite3.DatabaseError as exc:  # after a full disk, the contents are damaged
             raise NoScratch(
                 f"no scratch file: {exc}; make room in the folder for temporary files (TMPDIR)"
             ) from exc

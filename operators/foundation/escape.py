@@ -1,4 +1,4 @@
-"""Text of a corpus, made harmless for a reader and a model.
+"""Escapes a corpus's text, so that it is harmless for people and models.
 
 No content can then forge a label, a link or a boundary, or hide an instruction in unseen
 characters. A character that is invisible, changes the direction of text or controls a terminal is
@@ -50,7 +50,7 @@ def label_text(text: str) -> str:
     >>> label_text("a[0]\\n<b>")
     'a[0]\\\\u{a}<b>'
     """
-    if text.isascii() and text.isprintable():  # as most are
+    if text.isascii() and text.isprintable():  # most labels are
         return text
     return UNSEEN_IN_A_LINE.sub(_codes, text)
 
@@ -81,7 +81,7 @@ def header_label(label: str) -> str:
     return f"[{''.join(shown)}]"
 
 
-@lru_cache(4096)  # the links of an answer cost as much as its ranking
+@lru_cache(4096)  # without the cache, an answer's links cost as much as its ranking
 def safe_url(url: str) -> str | None:
     """``url`` for any link that leaves: of Markdown, HTML or JSON; None if it must not be one.
 

@@ -1,4 +1,4 @@
-"""A date in a file's name, as blogs, minutes and reports have it: ``2019-05-01-title.md``."""
+"""The date in a file's name, as in blogs, minutes and reports: ``2019-05-01-title.md``."""
 
 import re
 

@@ -1,10 +1,9 @@
 """The front matter of a text: YAML between ``---`` lines or TOML between ``+++`` lines.
 
-Anyone may have written it, so that as little machinery as possible reads it. PyYAML's
-``BaseLoader`` reads YAML: in pure Python (64,000 brackets overflow the stack of the C loader and
-end the process), and without a resolver. Every scalar stays a string, so that ``version: 1.10`` is
-not 1.1 and ``12:30:45`` not 45045. Aliases, anchors and tags are refused. Of a repeated key, the
-first counts.
+It is untrusted, so the parsers have as few features as possible. PyYAML's ``BaseLoader`` reads
+YAML: in pure Python (64,000 brackets overflow the stack of the C loader and end the process), and
+without a resolver. Every scalar stays a string, so that ``version: 1.10`` is not 1.1 and
+``12:30:45`` not 45045. Aliases, anchors and tags are refused. The first of repeated keys wins.
 """
 
 import re
@@ -18,9 +17,9 @@ from yaml import AliasEvent, BaseLoader, CollectionStartEvent, Node, ScalarNode,
 from operators.errors import CrosscorpusError
 
 MAX_SIZE = 32 * 1024
-"""Characters between the fences."""
+"""Maximum characters between the fences."""
 MAX_DEPTH = 16
-"""Collections within collections."""
+"""Maximum nesting of collections."""
 
 _TOO_DEEP = f"front matter is nested deeper than {MAX_DEPTH}"
 

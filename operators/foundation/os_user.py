@@ -1,8 +1,8 @@
-"""What a process of ours may be: the server's account is not root, a child gets no secrets.
+"""The privileges of our processes: the server's account is not root, a child gets no secrets.
 
-Nor does a folder that somebody else fills decide what a child imports. `python -m NAME` looks in
-the working folder first: in a checkout, a commit that brings `NAME/__main__.py`, or a module that
-it imports, would run as this process's user.
+Nor does an untrusted folder determine what a child imports. `python -m NAME` searches the working
+folder first: in a checkout, a commit that adds `NAME/__main__.py`, or a module that it imports,
+would run as this process's user.
 """
 
 import os
@@ -21,7 +21,7 @@ _INHERITED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEM
 
 @dataclass(frozen=True)
 class Account:
-    """An existing unprivileged account that root steps down to."""
+    """An existing unprivileged account to which root drops its privileges."""
 
     name: str
     uid: int
@@ -29,7 +29,7 @@ class Account:
 
 
 def server_account() -> Account | None:
-    """The account to step down to, or None when this process is not root.
+    """The account to switch to, or None if this process is not root.
 
     Raises:
         CrosscorpusError: this is root, and the machine has no unprivileged account.
@@ -72,7 +72,7 @@ def closed_parent(path: Path, account: Account | None) -> Path | None:
 
 
 def clean_environment() -> dict[str, str]:
-    """What a child process inherits of the environment: no token, no password, no setting."""
+    """The environment of a child process: no token, no password, no setting."""
     return {name: os.environ[name] for name in _INHERITED if name in os.environ}
 
 

@@ -1,4 +1,4 @@
-"""What other packages bring: objects that they register under a name, as Python packaging has it.
+"""Plugins of other packages: objects that they register under a name as entry points.
 
 A package names them in its ``pyproject.toml``, in a group of entry points: ``crosscorpus.nodes``,
 ``crosscorpus.sources``, ``crosscorpus.embedders`` or ``crosscorpus.rerankers``. Nothing of a
@@ -13,7 +13,7 @@ from operators.errors import CrosscorpusError
 
 
 def plugin(group: str, name: str) -> Any:
-    """The object that an installed package registers as ``name`` in ``group``; None: none does.
+    """The object that an installed package registers as ``name`` in ``group``, or None.
 
     Raises:
         CrosscorpusError: it does not import, or several packages have it; names them.
@@ -32,7 +32,7 @@ def plugin(group: str, name: str) -> Any:
 
 
 def own_object(group: str, name: str) -> Any:
-    """What ``python:MODULE:OBJECT`` names, or a package registers as ``name``; None: nothing.
+    """The object at ``python:MODULE:OBJECT``, or that a package registers as ``name``, or None.
 
     Raises:
         CrosscorpusError: there is no such module or object, or it does not import.
@@ -50,5 +50,5 @@ def own_object(group: str, name: str) -> Any:
 
 
 def plugin_names(group: str) -> list[str]:
-    """The names in a group of what installed packages bring, sorted."""
+    """The names that installed packages register in a group, sorted."""
     return sorted({one.name for one in entry_points(group=f"crosscorpus.{group}")})

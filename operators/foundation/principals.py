@@ -12,10 +12,10 @@ from typing import Any
 from operators.foundation.sanitize import clean_text
 
 EVERYONE = "everyone"
-"""A set with this principal lets everybody in who may ask the collection at all."""
+"""A set with this principal includes everybody who may search the collection."""
 
 UNMARKED = 0
-"""The class of documents of which nothing says who may see them."""
+"""The class of documents without rights."""
 
 LONGEST = 200
 MOST = 1_000
@@ -46,7 +46,7 @@ def principals(given: Any) -> list[str]:
 
 
 def access_class(allowed: Iterable[str] | None) -> int:
-    """The number of a set of principals: the same everywhere, and never ``UNMARKED``.
+    """The number of a set of principals: the same on every machine, and never ``UNMARKED``.
 
     >>> access_class(["ann", "ops"]) == access_class(["ops", "ann"]), access_class(None)
     (True, 0)

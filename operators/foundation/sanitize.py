@@ -1,8 +1,8 @@
-"""The one border that text crosses on its way to the server.
+"""Cleans all text before it is sent to the server.
 
 Postgres stores UTF-8 without U+0000, and a Python string may hold lone surrogates, which UTF-8
-cannot carry. U+FFFD replaces both, so that a hostile file is stored and found, and does not fail
-its batch. Replacements are counted, so that a run can report them.
+cannot encode. U+FFFD replaces both, so that a hostile file is stored and searchable, and does not
+fail its batch. Replacements are counted, so that a run can report them.
 """
 
 import re

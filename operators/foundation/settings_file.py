@@ -1,7 +1,7 @@
-"""The settings file of another program, read within bounds and replaced as a whole.
+"""Reads another program's settings file within limits, and replaces it atomically.
 
-Somebody else may have chosen what lies at its place, such as who wrote a checkout. So a file is
-never opened through a symbolic link, never written in place, and no file beside it is overwritten.
+The path may be in an untrusted checkout. So a file is never opened through a symbolic link, never
+written in place, and no file beside it is overwritten.
 """
 
 import json
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 LARGEST = 10_000_000
-"""Bytes; a larger file holds no settings."""
+"""Maximum bytes of a settings file."""
 
 # Windows lacks the first two, others the last.
 _PLAIN = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 
 
 def within_project(path: Path) -> Path:
-    """``path``, which is relative, if no link is on the way: a checkout may not lead out of itself.
+    """The relative ``path`` if it contains no link, because a checkout may not lead out of itself.
 
     Raises:
         ValueError: a folder on the way is a symbolic link, or no folder.
@@ -56,7 +56,7 @@ def read_settings(path: Path) -> bytes | None:
         OSError: it can't be read.
     """
     try:
-        _check(os.lstat(path))  # the opening alone may do something to a device
+        _check(os.lstat(path))  # opening a device may already have an effect
         opened = os.open(path, os.O_RDONLY | _PLAIN)
     except FileNotFoundError:
         return None
@@ -69,7 +69,7 @@ def read_settings(path: Path) -> bytes | None:
 
 
 def replace_settings(path: Path, data: bytes, old: bytes | None) -> Path | None:
-    """Replace the file at ``path``, which holds ``old``, by one with ``data``, in one step.
+    """Replace the file at ``path`` with the content ``old`` by one with ``data``, atomically.
 
     The new file has the old one's mode and owner; where there was none, the mode that the process's
     umask gives. Folders on the way are made.
@@ -95,7 +95,7 @@ def replace_settings(path: Path, data: bytes, old: bytes | None) -> Path | None:
 
 
 def read_strict_json(data: bytes) -> Any:
-    """The value of ``data``, UTF-8 of JSON, where writing it again loses nothing.
+    """The value of ``data``, JSON in UTF-8, if writing it again loses nothing.
 
     >>> read_strict_json(b'{"a": [1, null]}')
     {'a': [1, None]}
@@ -122,7 +122,7 @@ def read_strict_json(data: bytes) -> Any:
 def _backup(path: Path, old: bytes, like: os.stat_result | None) -> Path:
     for n in count():
         place = path.with_name(f"{path.name}.bak{f'.{n}' if n else ''}")
-        with suppress(FileExistsError):  # also a link that leads nowhere
+        with suppress(FileExistsError):  # also a dangling link
             _create(place, old, like)
             return place
     raise AssertionError

@@ -26,7 +26,7 @@ VERSION = "5"
 """Part of every document's fingerprint: a change of the analysis must raise it."""
 
 MAX_TOKEN_LENGTH = 64
-"""Longer words (base64, minified code) are cut here: nobody asks for them."""
+"""Longer words (base64, minified code) are truncated: nobody searches for them."""
 
 TERM_ID_LIMIT = 1_000_000_000
 """Term ids are 1..TERM_ID_LIMIT, the index range of a sparse vector."""
@@ -53,7 +53,7 @@ _MARKS = (  # accents and vowel signs, which ``\w`` leaves out
     "\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0971-\u0dff\u0f71-\u0f84\u1dc0-\u1dff\u20d0-\u20f0"
 )
 _IGNORED = dict.fromkeys(map(ord, "\xad\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff"))
-"""Signs that nobody sees in a word: soft hyphens, joiners, variation selectors."""
+"""Invisible signs in a word: soft hyphens, joiners, variation selectors."""
 
 _OPERATORS = [
     "=>",
@@ -102,7 +102,7 @@ _OPERATORS = [
     "&^",
     "..=",
 ]
-"""Without the marks of comments and markup (``//``, ``**``, ``--``, ``...``), which say nothing."""
+"""Without the marks of comments and markup (``//``, ``**``, ``--``, ``...``): they mean nothing."""
 
 _SIGNS = r"!$%&*+\-./:<=>?@\\^|~#"
 _REST = (
@@ -141,7 +141,7 @@ def vocabulary(text: str) -> set[str]:
 
 
 def words(text: str) -> Iterator[str]:
-    """The words of ``text`` in reading order, in its own case; operators are none.
+    """The words of ``text`` in reading order and original case, without operators.
 
     >>> list(words("open_file() fails in 3.12."))
     ['open_file', 'fails', 'in', '3.12']
@@ -164,7 +164,7 @@ def compatible(text: str) -> str:
 
 
 def name_parts(word: str) -> list[str]:
-    """The parts of a name in code, in its own case; of a plain word, itself.
+    """The parts of a name in code, in original case; a plain word is its only part.
 
     >>> name_parts("HTTPServer_2")
     ['HTTP', 'Server', '2']
@@ -183,7 +183,7 @@ def is_name(word: str) -> bool:
 
 
 def term_id(term: str) -> int:
-    """A term's number, 1..TERM_ID_LIMIT: a hash, so that there is no vocabulary to keep in step.
+    """A term's number, 1..TERM_ID_LIMIT: a hash, so that no vocabulary must be maintained.
 
     Among 500,000 terms, the chance of a shared number is 1 in 4,000 a term: too small to change a
     ranking.
@@ -220,7 +220,7 @@ def _pairs(run: str) -> Iterable[str]:
     return map("".join, pairwise(run)) if len(run) > 1 else (run,)
 
 
-@lru_cache(maxsize=65_536)  # as many words as a batch of judged questions finds
+@lru_cache(maxsize=65_536)  # as many words as a batch of judged queries has
 def _terms_of_word(word: str) -> tuple[str, ...]:
     if dotted := _DOTTED.search(word):
         parts_of = map(_terms_of_word, word.split("."))

@@ -1,8 +1,8 @@
-"""Reading GitHub's REST API as its documentation asks of a client.
+"""A client of GitHub's REST API, by the rules of its documentation.
 
-It sends one request at a time, and conditional ones; follows redirects and pages only on the server
-that the token is for; waits as long as a rate limit says; and tries again what may succeed later.
-The token goes into one header and nowhere else: no address, message, log or ``repr`` has it.
+It sends one request at a time, conditional if possible; follows redirects and pages only on the
+token's server; obeys rate limits; and retries requests that may succeed later. The token is only in
+one header: no address, message, log or ``repr`` contains it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOKEN_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN")
 API_VERSION = "2022-11-28"
 PER_PAGE = 100
 LONGEST_WAIT_S = 3900.0
-"""A rate limit that lasts longer is an error."""
+"""A rate limit with a longer wait is an error."""
 
 _TIMEOUT_S, _CONNECT_S = 30.0, 5.0
 _ATTEMPTS = 6
@@ -40,7 +40,7 @@ _WITHOUT_A_TIME_S = 60.0
 
 
 class GithubError(CrosscorpusError):
-    """The API refuses or does not answer; ``status`` is the HTTP status where there is one."""
+    """The API refuses or does not reply; ``status`` is the HTTP status, if any."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -49,12 +49,12 @@ class GithubError(CrosscorpusError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer."""
+    """One response."""
 
-    body: Any  # the JSON value; None where nothing has changed since the tag asked with
-    etag: str | None  # to ask with the next time
+    body: Any  # the JSON value; None if nothing has changed since the request's tag
+    etag: str | None  # for the next request
     next_url: str | None  # of the next page
-    changed: bool = True  # False for an answer 304
+    changed: bool = True  # False for status 304
 
 
 @dataclass
@@ -71,10 +71,10 @@ class GithubApi(AbstractContextManager["GithubApi"]):
     def get(
         self, path: str, params: Mapping[str, str | int] | None = None, *, etag: str | None = None
     ) -> Answer:
-        """Ask for ``path`` (or the address of a further page) until there is an answer.
+        """Request ``path`` (or the address of a further page), with retries.
 
-        A page that the server fails to make is asked for again with fewer items, where ``params``
-        has ``per_page``.
+        A page that the server fails to make is requested again with fewer items, if ``params`` has
+        ``per_page``.
 
         Raises:
             GithubError: it refuses, a rate limit lasts too long, or all attempts failed.
@@ -87,7 +87,7 @@ class GithubApi(AbstractContextManager["GithubApi"]):
             try:
                 response = self._send(url, query, etag)
             except httpx2.TransportError as exc:
-                # Not chained: the request it holds has the token in a header.
+                # Not chained: its request has the token in a header.
                 away = isinstance(exc, httpx2.ConnectError | httpx2.ConnectTimeout)
                 what = "no connection" if away else "no whole answer"
                 problem, status = f"{what} ({type(exc).__name__})", None
@@ -200,17 +200,17 @@ def open_github(
     on_wait: Callable[[float, str], None] | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> GithubApi:
-    """Open a connection; nothing is asked yet.
+    """Open a connection without sending a request.
 
     Args:
         url: the API's address; default: ``GITHUB_API_URL``, else github.com's. GitHub Enterprise
             Server has its own at ``https://HOST/api/v3``.
-        token: default: ``GITHUB_TOKEN``, else ``GH_TOKEN``; none reads public repositories, slowly.
+        token: default: ``GITHUB_TOKEN``, else ``GH_TOKEN``; without it: public ones, slowly.
         on_wait: called with seconds and reason before each wait.
         sleep: waits that many seconds.
 
     Raises:
-        GithubError: the address or the token is unfit.
+        GithubError: the address or the token is invalid.
     """
     address = (url or os.environ.get(URL_VARIABLE) or URL).strip().rstrip("/")
     parts = urlsplit(address)
@@ -238,7 +238,7 @@ def open_github(
 
 
 def _limit(response: httpx2.Response) -> float | None:
-    """Seconds that a rate limit asks to wait, 0 where it names no time; None: it is no limit."""
+    """Seconds to wait for a rate limit, 0 if it states no time; None: it is no limit."""
     if response.status_code not in (403, 429):
         return None
     now = _time_there(response)
@@ -260,7 +260,7 @@ def _limit(response: httpx2.Response) -> float | None:
 
 
 def _time_there(response: httpx2.Response) -> float:
-    """The server's clock: a reset is a moment on it, and ours may differ."""
+    """The server's time: a reset is stated in it, and our clock may differ."""
     try:
         return parsedate_to_datetime(response.headers["Date"]).timestamp()
     except (KeyError, ValueError):

@@ -2,7 +2,7 @@
 
 A document is the description and conversation of a pull request or issue; or a review thread (its
 path, the last lines of its diff hunk, then every comment as a block ``@login: text``); or a
-review's own words. Programs' comments are left out.
+review's own text. Comments of programs are left out.
 
 An export spreads the items of one number over pages and files. So they are sorted into a scratch
 file first, and documents are built number by number: memory holds the items of one number.
@@ -83,7 +83,7 @@ def reviews_source(
     Args:
         paths: the files; a thread may be spread over them.
         repo: the name to store the documents under; else the one in the items' addresses.
-        whole: the files are all there is of the repository: a comment that they lack was deleted.
+        whole: the files contain the whole repository: a comment that they lack was deleted.
             Otherwise a thread whose first comment they lack stays as it is in the store; so does
             one that has more comments there, or its pull request's title.
 
@@ -158,11 +158,11 @@ def _threads(comments: dict[int, _Data]) -> dict[int, list[int]]:
 
 
 def _thread(repo: str, number: int, title: str, root: int, thread: list[_Data]) -> Document | None:
-    """None where only programs wrote."""
+    """None if only programs wrote."""
     said = [data for data in thread if not data.get("bot")]
     if not said:
         return None
-    place = thread[0]  # where the thread stands, even if a program began it
+    place = thread[0]  # the thread's position, even if a program began it
     opening = [place["path"] or "", _hunk(place["hunk"])]
     blocks = ["\n".join(part for part in opening if part), *map(comment_block, said)]
     metadata = {"pr_number": number, "line": place["line"], "outdated": place["outdated"] or None}
@@ -290,7 +290,7 @@ def _exported(
                 yield from build(name if repo is None else repo, number, items)
 
     def beginnings() -> Iterator[ReadIssue | None]:
-        """What is wrong with the first items of each file; None for one that is as it should be."""
+        """The errors of the first items of each file; None for a valid item."""
         for file in files:
             with readable(file), file.open("rb") as raw:
                 for where, found in islice(file_objects(file, raw), FIRST_ITEMS):
@@ -306,7 +306,7 @@ def _exported(
 def _take(
     where: str, found: Any, repo: str | None, corpus: str, held: MutableMapping[bytes, _Held]
 ) -> ReadIssue | None:
-    """Sort in one item; the issue says what is wrong with it."""
+    """Sort in one item, or return its error as an issue."""
     if isinstance(found, ReadIssue):
         return found
     try:

@@ -1,14 +1,13 @@
 """A GitHub repository's reviews and issues, fetched live and kept up to date.
 
-What the API says is kept item by item in the collection
-(:mod:`operators.postgres.write.sync_state`), and documents are built from that. So a changed
-comment builds its whole thread again without asking for the others, which may be years old and on
-any page.
+The API's items are stored in the collection (:mod:`operators.postgres.write.sync_state`), and
+documents are built from them. So after a change of one comment its whole thread is rebuilt without
+requesting the others, which may be years old and on any page.
 
 A listing is read oldest change first, and each request begins where the last page's changes ended
 instead of at a page number: pages would shift while it is read, and GitHub ends them after some ten
-thousand items. A run that ends early goes on from there. No listing says what was deleted, so
-all of it is read again now and then. An item that is missing is asked for by itself before it goes.
+thousand items. An interrupted run resumes there. No listing shows deletions, so all of it is read
+again periodically. A missing item is requested individually before it is deleted.
 """
 
 import json
@@ -53,13 +52,13 @@ from operators.sources.protocol import (
 from operators.sources.secrets import VERSION as RULES
 
 SWEEP_DAYS = 7.0
-"""After so many days everything is asked for again, to find what was deleted."""
+"""After so many days everything is requested again, to detect deletions."""
 
 KEPT = "pull requests' words"
-"""The newest part of an item that is kept: after a run that kept less, all is asked for again."""
+"""The version of the stored items: after a run that stored less, everything is requested again."""
 
 _OVERLAP = timedelta(seconds=300)
-"""Changes of the last so long are asked for again: a server may show one late."""
+"""Changes of this last period are requested again, because a server may show one late."""
 
 _NAME = re.compile(r"(?!\.{1,2}/)[\w.-]{1,100}/(?!\.{1,2}$)[\w.-]{1,100}", re.ASCII)
 
@@ -83,9 +82,9 @@ class Fetched:
     """The progress of fetching: sent after each page."""
 
     listing: str  # "issues", "review comments", "issue comments", "reviews" or "deleted"
-    items: int  # met in it in this run
+    items: int  # read from it in this run
     requests: int  # made in this run
-    until: datetime | None  # time of the last changes met; None: they come in another order
+    until: datetime | None  # time of the last changes read; None: they come in another order
 
 
 OnFetched = Callable[[Fetched], None]
@@ -97,16 +96,16 @@ class Mirror:
 
     source: str  # its name in the collection's state
     repo: str  # the name its documents are stored under
-    allowed: list[str] | None = None  # who may see its documents; None: it does not say it
-    read_issues: list[ReadIssue] = field(default_factory=list)  # also what a person should know
+    allowed: list[str] | None = None  # who may see its documents; None: unmarked
+    read_issues: list[ReadIssue] = field(default_factory=list)  # also notes for the user
 
 
 class Found(NamedTuple):
-    """A repository: the number that it keeps, its name now, and who may see it."""
+    """A repository: its permanent number, its current name, and who may see it."""
 
     number: int
     name: str
-    visibility: str | None = None  # one of ``VISIBILITIES``; None: the API does not say it
+    visibility: str | None = None  # one of ``VISIBILITIES``; None: the API does not state it
 
 
 VISIBILITIES = PUBLIC, *_ = "public", "private", "internal"
@@ -117,7 +116,7 @@ def find_repository(api: GithubApi, repository: str) -> Found:
 
     Raises:
         CrosscorpusError: that is no such name.
-        GithubError: the API refuses, does not answer, or has no such repository.
+        GithubError: the API refuses, does not reply, or has no such repository.
     """
     if not _NAME.fullmatch(repository):
         raise CrosscorpusError(f"{repository!r} is not a repository: write OWNER/NAME")
@@ -129,7 +128,7 @@ def find_repository(api: GithubApi, repository: str) -> Found:
 
 
 def _visibility(about: Mapping[str, Any]) -> str | None:
-    """What the API says of a repository; None where it says nothing, or two things."""
+    """A repository's visibility by the API; None if it is missing or contradictory."""
     said, private = about.get("visibility"), about.get("private")
     if said is None and isinstance(private, bool):  # as older servers say it
         said = "private" if private else PUBLIC
@@ -138,7 +137,7 @@ def _visibility(about: Mapping[str, Any]) -> str | None:
 
 
 def who_sees(found: Found) -> list[str]:
-    """The principals that see a repository: everyone a public one, else its own, by its name now.
+    """The principals that see a repository: everyone if it is public, else its own group.
 
     >>> who_sees(Found(1, "org/app", "internal"))
     ['github:org/app']
@@ -167,29 +166,29 @@ def refresh(
     on_fetched: OnFetched | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Mirror:
-    """Fetch what has changed since the last time, or everything the first time.
+    """Fetch the changes since the last run, or everything in the first run.
 
     Args:
         api: the connection.
-        repository: ``owner/name``, or what :func:`find_repository` found under it.
-        repo: the name to store its documents under, fixed the first time; default: its name then.
-        full: ask for everything, to find what was deleted, as is done every ``SWEEP_DAYS`` days.
-        reviews: also ask each changed pull request for its reviews, which no listing has.
-        secrets: ``allow`` keeps items as they are; else a mark is kept in place of each secret.
-            None: as an earlier run had it.
-        rights: whether those may see the documents who may see the repository (:func:`who_sees`).
-            What is stored already gets it before anything is fetched. None: as an earlier run had
-            it, at first not.
-        on_fetched: called after each page with how far it is.
+        repository: ``owner/name``, or the result of :func:`find_repository` for it.
+        repo: the name to store its documents under, fixed by the first run; default: its name then.
+        full: request everything, to detect deletions, as is done every ``SWEEP_DAYS`` days.
+        reviews: also request the reviews of each changed pull request, which no listing has.
+        secrets: ``allow`` stores items unchanged; else a mark replaces each secret. None: as in an
+            earlier run.
+        rights: whether the documents get the rights of the repository (:func:`who_sees`). Stored
+            documents get them before anything is fetched. None: as in an earlier run, at first
+            not.
+        on_fetched: called after each page with the progress.
         clock: seconds since 1970.
 
     Raises:
-        GithubError: the API refuses or does not answer. What was fetched is kept.
+        GithubError: the API refuses or does not reply. Fetched items are kept.
         CrosscorpusError: the name is taken by another repository.
     """
     found = repository if isinstance(repository, Found) else find_repository(api, repository)
     if rights:
-        who_sees(found)  # or an error before anything is kept
+        who_sees(found)  # or an error before anything is stored
     mirror = _mirror(store, api, found.number, found.name, repo)
     owner = owner_key(READER, *min(_scopes(mirror)))
     given = None if rights is None else "visibility" if rights else "none"
@@ -214,7 +213,7 @@ def refresh(
     if reviews:
         run.follow_reviews()
     if run.sweep or first:
-        # The first time may have taken several runs; what was deleted meanwhile is found later.
+        # The first fetch may have taken several runs; deletions meanwhile are detected later.
         state |= {"last": began.isoformat(), "kept": kept} if run.sweep else {}
         run.save([], {"sweep": state | {"done": True}})
     return mirror
@@ -265,14 +264,14 @@ class _Run:
     allow: bool
 
     def save(self, items: Sequence[SyncItem], state: dict[str, Any], **how: Any) -> None:
-        """Keep items, and how far the run has come."""
+        """Store items and the position of the run."""
         sync_state.save_items(self.store, self.mirror.source, items, state, **how)
 
     def _left_out(self, where: str, why: str) -> None:
         self.mirror.read_issues.append(ReadIssue(where, why, failed=False))
 
     def follow(self, name: str) -> None:
-        """Read a listing from where it was left; in a sweep, all of it."""
+        """Read a listing from the stored position; in a sweep, all of it."""
         listing = _LISTINGS[name]
         source = self.mirror.source
         state = sync_state.sync_value(self.store, source, name)
@@ -308,14 +307,14 @@ class _Run:
             cursor = max(cursor, latest) if latest else cursor
             kept: dict[str, Any] = {"cursor": cursor.isoformat()} if cursor > _NEVER else {}
             if answer.next_url is None and answer.etag and since == cursor - _OVERLAP:
-                # the very request that the next run will make
+                # the same request as the next run's
                 kept |= {"etag": answer.etag, "etag_of": _stamp(since)}
             self.save(items, {name: kept})
             self._tell(name, count, latest)
             if answer.next_url is None:
                 return
             etag = None
-            # A second before: it does not matter then whether `since` takes in its own second.
+            # A second earlier, whether or not `since` includes its own second.
             before = latest - timedelta(seconds=1) if latest else None
             if before is not None and (since is None or before > since):
                 since, asked = before, None
@@ -338,7 +337,7 @@ class _Run:
         return found
 
     def _judged(self, item: SyncItem | None) -> SyncItem | None:
-        """``item`` as it may be kept."""
+        """``item`` as it may be stored."""
         clean = item if item is None or self.allow else without_secrets(item)
         if item is not None and clean != item:
             why = f"secrets redacted in its {item.kind}; --secrets allow takes them"
@@ -366,13 +365,13 @@ class _Run:
             if exc.status in (404, 410):
                 return None
             raise
-        # A transferred issue is redirected to where it is now.
+        # A transferred issue is redirected to its new address.
         here = (repository_of(value) or "").lower() == self.path.removeprefix("repos/").lower()
         same = item is not None and item.key == (kind, item_id) and item.number == number
         return item if same and here else None
 
     def follow_reviews(self) -> None:
-        """Ask for the reviews of each pull request that has changed; in a sweep, of each."""
+        """Request the reviews of each changed pull request; in a sweep, of each one."""
         source = self.mirror.source
         latest = sync_state.latest_changes(self.store, source, (PULL, COMMENT))
         count = 0
@@ -398,7 +397,7 @@ class _Run:
         if not answer.changed:
             self.save([], {name: {"as_of": as_of, "etag": etag}})
             return 0
-        # A page's tag says nothing of the pages after it.
+        # A page's tag does not cover the following pages.
         tag = answer.etag if answer.next_url is None else None
         items = self._items(answer, name, (REVIEW,))
         while answer.next_url is not None:

@@ -19,7 +19,7 @@ from operators.sources.protocol import printable
 from operators.sources.secrets import redacted
 
 READER = "github/1"
-"""Exports and live synchronisation share it, so that each goes on from the other."""
+"""Exports and live synchronisation share it, so that each can continue the other."""
 
 COMMENT, REVIEW, PULL = "comment", "review", "pull"
 ISSUE, ISSUE_COMMENT = "issue", "issue_comment"
@@ -39,9 +39,9 @@ class BadItem(ValueError):
 
 
 def sync_item(value: Any) -> SyncItem | None:
-    """The record of an item as the API gives it; its keys say its kind.
+    """The record of an item from the API; its kind follows from its keys.
 
-    None for a review that is not submitted yet: its author alone may see it.
+    None for a review that is not submitted yet: only its author may see it.
 
     Raises:
         BadItem: it is none of the five kinds, or a value in it has an impossible type.
@@ -59,7 +59,7 @@ def sync_item(value: Any) -> SyncItem | None:
 
 
 def without_secrets(item: SyncItem) -> SyncItem:
-    """``item`` with a mark in place of each secret (:mod:`operators.sources.secrets`)."""
+    """``item`` with each secret replaced by a mark (:mod:`operators.sources.secrets`)."""
     data = {k: redacted(v) if isinstance(v, str) else v for k, v in item.data.items()}
     return replace(item, data=data, content_hash=_hash(data))
 
@@ -86,7 +86,7 @@ def of_pull(items: Iterable[SyncItem]) -> bool:
 
 
 def time_at(data: Mapping[str, Any], key: str) -> datetime | None:
-    """The moment at ``key`` of a record; None: it has none."""
+    """The time at ``key`` of a record; None if it has none."""
     text = data.get(key)
     return None if text is None else parse_moment(text)
 
@@ -161,7 +161,7 @@ def _review(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _pull(value: Mapping[str, Any]) -> dict[str, Any]:
     data = _issue(value)
-    listed = value.get("pull_request")  # the listing of issues says there what that of pulls says
+    listed = value.get("pull_request")  # in a listing of issues: the fields of a pull
     merged = _moment(listed if isinstance(listed, Mapping) else value, "merged_at")
     return {**data, "state": "merged" if merged else data["state"]}
 
@@ -171,7 +171,7 @@ def _issue(value: Mapping[str, Any]) -> dict[str, Any]:
     given = labels if isinstance(labels, list) else []
     names = [label.get("name") if isinstance(label, Mapping) else label for label in given]
     data = _written(value)
-    del data["changed_at"]  # also moved by what is not part of the document, such as a mention
+    del data["changed_at"]  # also changed by events outside the document, such as a mention
     return {
         **data,
         "title": _text(value, "title"),

@@ -1,4 +1,4 @@
-"""What exported issues ask: title and description, without what others said to them."""
+"""The texts of exported issues: title and description, without comments."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,7 @@
 """A MediaWiki XML dump (``Special:Export``, ``dumpBackup.php``), read as a stream.
 
-The newest revision of each page counts. The reader obeys nothing in the file: it expands no entity,
-accepts no document type and fetches nothing, and a page beyond a bound ends the scan before it
+The newest revision of each page is used. The file is untrusted: the reader expands no entity,
+accepts no document type and fetches nothing, and a page beyond a limit ends the scan before it
 fills the memory.
 """
 
@@ -35,7 +35,7 @@ from operators.versions.named_version import lineage_of
 READER = "wiki_dump/2"
 CORPUS = "wiki"
 MAX_PAGE = 64 * 1024 * 1024
-"""Bytes of XML between two pages."""
+"""Maximum bytes of XML between two pages."""
 
 _NO_PROSE = frozenset((8, 10, 828))
 """Namespaces of interface messages, templates and Lua modules."""
@@ -53,7 +53,7 @@ class _Wiki:
 
 
 class _Bounded:
-    """The file as the parser reads it; refuses declarations and pages beyond ``MAX_PAGE``."""
+    """The parser's input; refuses declarations and pages beyond ``MAX_PAGE``."""
 
     def __init__(self, unpacked: BinaryIO) -> None:
         self.unpacked, self.since_page, self.tail = unpacked, 0, b""
@@ -121,7 +121,7 @@ def _head(file: Path) -> _Wiki:
     with file.open("rb") as raw:
         stream = _Bounded(_unpacked(raw))
         try:
-            # A dump without this head has its pages read to the end, or to the bound.
+            # If a dump lacks this head, its pages are read to the end or to the limit.
             for element in _elements(stream, "siteinfo", "page"):
                 if etree.QName(element).localname == "siteinfo":
                     wiki.name = element.findtext("{*}dbname") or element.findtext("{*}sitename")
@@ -142,7 +142,7 @@ def _head(file: Path) -> _Wiki:
 
 
 def _elements(stream: _Bounded, *names: str) -> Iterator[Any]:
-    """Elements of these names as they end; each is emptied when the next is asked for."""
+    """Elements of these names as they end; each is emptied before the next is read."""
     context = etree.iterparse(
         stream,
         events=("end",),
@@ -150,7 +150,7 @@ def _elements(stream: _Bounded, *names: str) -> Iterator[Any]:
         resolve_entities=False,
         load_dtd=False,
         no_network=True,
-        encoding="utf-8",  # whatever the file says: no declaration hides behind another encoding
+        encoding="utf-8",  # ignores the file's: another encoding could hide a declaration
         huge_tree=True,  # its bound of a text is 10 MB; ours is MAX_PAGE
     )
     for _, element in context:
@@ -193,7 +193,7 @@ def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
 
 
 def _order(revision: Any) -> tuple[str, int]:
-    """A revision's moment, then its number: within one second the higher one is later."""
+    """A revision's time, then its number: within one second the higher one is later."""
     number = revision.findtext("{*}id", "")
     known = number.isdecimal() and len(number) < 20
     return revision.findtext("{*}timestamp", ""), int(number) if known else 0

@@ -1,6 +1,6 @@
 """A wiki: a folder or a git clone of Markdown or MediaWiki pages, or a MediaWiki XML dump.
 
-A page keeps its name, its namespace and the date of its last change: the revision's in a dump, the
+A page has its name, its namespace and the date of its last change: the revision's in a dump, the
 last commit's in a clone, in a folder the date that the page states or the file's own. GitHub's and
 GitLab's wikis are git repositories; a clone's pages link to their addresses there.
 """
@@ -42,7 +42,7 @@ from operators.versions.named_version import lineage_of
 READER = "wiki/2"
 CORPUS = "wiki"
 MAX_PAGE = 5_000_000
-"""Bytes; a larger page is left out before it is read."""
+"""Maximum bytes; a larger page is left out without reading it."""
 
 _MARKDOWN = frozenset((".md", ".markdown", ".mkd"))
 _MEDIAWIKI = frozenset((".mediawiki", ".wiki"))
@@ -224,7 +224,7 @@ def wiki_address(origin: str) -> tuple[str | None, str | None]:
 
 
 def _last_commits(root: str) -> DiskDict[LastCommit]:
-    """The last commit of each tracked page; nothing for a folder that is no clone."""
+    """The last commit of each tracked page; empty for a folder that is no clone."""
     last = DiskDict[LastCommit]()
     if os.path.exists(os.path.join(root, ".git")):
         repository = open_repository(root)

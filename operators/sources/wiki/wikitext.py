@@ -1,8 +1,8 @@
 """MediaWiki's markup to text, in one pass from left to right.
 
-This is no parser: full parsers of this markup try again whenever a brace is unbalanced, and 60 kB
-of ``{{a|`` keep one busy for minutes. Here every character is read a bounded number of times. The
-values of templates, the text of links and the cells of tables stay, and so do headings
+This is no parser: full parsers of this markup backtrack at every unbalanced brace, and take minutes
+for 60 kB of ``{{a|``. Here every character is read a bounded number of times. The values of
+templates, the text of links and the cells of tables stay, and so do headings
 (``== Title ==``), which :func:`operators.sources.formats.headings.headings` finds.
 
 mwparserfromhell 0.7 was tried: on 80 kB of ``{{a|`` it had not ended after 25 s, and it drops the
@@ -68,7 +68,7 @@ def wikitext_text(source: str) -> WikiText:
     >>> wikitext_text("== A ==\\n'''b''' [[c|d]] {{Note|e}} [[Category:F]]<!-- g -->")
     WikiText(text='== A ==\\nb d e\\n', categories=['F'])
     """
-    kept: list[str] = []  # what stands as it is, put back at the end
+    kept: list[str] = []  # verbatim parts, inserted again at the end
     categories: list[str] = []
     text = _balanced(source.replace(_MARK, " "), kept, categories)
     lines = [_line(line) for line in text.split("\n")]
@@ -117,7 +117,7 @@ def _balanced(source: str, kept: list[str], categories: list[str]) -> str:
             frame = stack.pop()
             stack[-1].parts[-1].append(_closed(frame, categories))
     stack[-1].parts[-1].append(source[at:])
-    while len(stack) > 1:  # what never closed is text
+    while len(stack) > 1:  # unclosed parts are text
         frame = stack.pop()
         stack[-1].parts[-1].append("|".join("".join(part) for part in frame.parts))
     return "".join(root.parts[0])
@@ -126,7 +126,7 @@ def _balanced(source: str, kept: list[str], categories: list[str]) -> str:
 def _element(
     source: str, match: re.Match[str], kept: list[str], top: list[str], never_closed: set[str]
 ) -> int:
-    """Take a whole element; return the place after it."""
+    """Consume a whole element; return the position after it."""
     tag = match["tag"].lower()
     if match[0].endswith("/>") or tag in never_closed:
         return match.end()
