@@ -19,7 +19,7 @@ from operators.postgres.write.undeleted import record_undeleted
 from operators.sources.secrets import redacted
 
 LARGEST_VANISHED_SHARE = 0.3
-"""Of a repository's documents in one corpus; more are deleted only if the caller says so."""
+"""The share of a repository's documents in one corpus; deleting more needs the caller's consent."""
 
 _DELETED_AT_ONCE = 500
 _EMPTY = "the source is empty; none of its {} documents was deleted"
@@ -32,11 +32,11 @@ _MANY = (
 def delete_vanished(run: Run, complete: bool, allow_mass_delete: bool) -> None:
     """Delete what this kind of source brought in before and a complete scan has not met.
 
-    What the source knows to be gone is deleted, however much it is. Of the rest, a source without
-    any document may not be mounted: then nothing is deleted, whatever the caller allows. What was
-    not met and stays is on record, so that answers say it.
+    Documents that the source knows to be deleted are always deleted. Of the rest, a source without
+    any document may not be mounted: then nothing is deleted, whatever the caller allows. Missing
+    documents that stay are recorded, so that answers note them.
     """
-    if run.report.stopped_at is not None:  # the next run goes on
+    if run.report.stopped_at is not None:  # the next run resumes
         return
     empty = not run.known.scopes
     scopes = (
@@ -57,7 +57,7 @@ def delete_vanished(run: Run, complete: bool, allow_mass_delete: bool) -> None:
 def keep_left_out(run: Run) -> None:
     """Record in the store what a complete scan left out on purpose, and why.
 
-    A name that holds a secret is not kept.
+    A name that contains a secret is not stored.
     """
     found = [
         (issue.key, issue.reason)
@@ -70,7 +70,7 @@ def keep_left_out(run: Run) -> None:
 
 
 def finish(run: Run) -> IngestReport:
-    """Build the keyword indexes, also those that an earlier, killed run left undone."""
+    """Build the keyword indexes, also those that an earlier, interrupted run left unbuilt."""
     for key in sorted(run.cured):
         forget_failed_version(run.store, *key)
     corpora = run.changed_corpora | set(pending_corpora(run.store))
@@ -110,7 +110,7 @@ def embed(run: Run) -> None:
 def _delete_vanished(
     run: Run, scope: Scope, allow_mass_delete: bool, empty: bool
 ) -> tuple[int, int, str] | None:
-    """Delete what vanished from a scope; return how many of how many documents stay, and why."""
+    """Delete a scope's missing documents; return how many of how many documents stay, and why."""
     corpus, repo = scope
 
     def left_out(name: str) -> bool:

@@ -1,6 +1,6 @@
 """The ingestion graph: read -> date -> chunk -> embed -> store, for one bounded batch of documents.
 
-A batch is stored with the vectors that the cache knows, so that words find it at once. The node
+A batch is stored with its cached vectors, so that keyword search finds it at once. The node
 ``new_vectors`` runs afterwards, for stored chunks (:mod:`dataflow.ingestion.vectors`).
 
 A function here is a node, and its arguments are nodes or inputs of the graph.

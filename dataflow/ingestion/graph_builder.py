@@ -22,8 +22,8 @@ def build_ingestion_graph(
     """The ingestion graph alone, without a server or a model.
 
     Args:
-        modules: modules whose nodes take the place of those of the same name.
-        config: Hamilton configuration: parameters by name, and what ``modules`` need.
+        modules: modules whose nodes replace those of the same name.
+        config: Hamilton configuration: parameters by name, and those of ``modules``.
         adapters: Hamilton lifecycle adapters; they see every node's inputs.
 
     Raises:

@@ -21,11 +21,11 @@ Scope = tuple[str, str]
 class LedgerSnapshot:
     """The ledger's entries for the corpora and repos that one run reads. Close it.
 
-    They lie in a scratch file, so that memory does not grow with the ledger.
+    They are in a scratch file, so that memory does not grow with the ledger.
     """
 
     def __init__(self, store: Store, reader: str, run: int) -> None:
-        """Start with no corpus; ``reader`` says whose documents these are, ``run`` is a number."""
+        """Start with no corpus, for the documents of ``reader``; ``run`` is a number."""
         self.store, self.run = store, run
         self.kind = source_kind(reader) + "/"
         self._entries = DiskDict[tuple[Entry, bool]]()  # and whether the scan has met it
@@ -37,7 +37,7 @@ class LedgerSnapshot:
         return sorted(self._met)
 
     def meet(self, key: Key) -> Entry | None:
-        """The ledger's entry of a document that the scan meets, which so has not vanished."""
+        """The ledger's entry of a document, which is marked as seen by the scan."""
         scope, name = self._open(key[:2]), _name(key)
         held = self._entries.get(name)
         if held is None:

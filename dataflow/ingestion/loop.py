@@ -1,8 +1,8 @@
 """The loop around the ingestion graph: scan a source, store it by batches, finish.
 
-The graph sees a bounded batch, so that memory does not grow with a source. The store alone has what
-must survive a ``kill -9``: a document counts once its transaction is committed, vectors are kept as
-soon as they are made, and the next run takes up what the ledger and the chunks lack.
+The graph sees a bounded batch, so that memory does not grow with a source. All state that must
+survive a ``kill -9`` is in the store: a document counts once its transaction is committed, vectors
+are stored as soon as they are made, and an interrupted run resumes from the ledger and the chunks.
 """
 
 import time
@@ -55,29 +55,29 @@ def ingest(
     Args:
         embedder: the collection's model; the first run sets it.
         source: what to read.
-        prune: delete the documents that a complete scan has not met; None: if ``source`` is whole.
+        prune: delete documents missing from a complete scan; None: if ``source`` is whole.
         allow_mass_delete: even if they are more than
             :data:`dataflow.ingestion.finish.LARGEST_VANISHED_SHARE`.
         relocated: the source moved: documents read under its name at another place are its own.
-        wait: return when words find everything, or when every chunk has its vector too: the
-            vectors come last, and :func:`dataflow.ingestion.vectors.embed_missing` makes them too.
-        in_turn: while another run reads this source, wait for its end instead of raising.
-        secrets: what becomes of a document that holds one, see
-            :func:`operators.sources.secrets.without_secrets`; kept for later runs of this source.
-        corpora: take only the documents of these; what the collection has of others stays.
+        wait: ``vectors``: return when every chunk has its vector; ``words``: when keyword search
+            finds everything; :func:`dataflow.ingestion.vectors.embed_missing` embeds later.
+        in_turn: if another run reads this source, wait for its end instead of raising.
+        secrets: the treatment of a document that contains one, see
+            :func:`operators.sources.secrets.without_secrets`; stored for later runs of this source.
+        corpora: read only documents of these; stored documents of others stay.
         stop_after_s: seconds after which the run reads no more, once it has stored something, and
-            embeds no more. What it stored is whole and indexed; the next run goes on.
-        on_event: receives how far the run is, in this thread.
-        batch_documents: documents of one transaction, at most.
-        batch_characters: their text, at most, unless one document alone has more.
+            embeds no more. Stored documents are complete and indexed; the next run resumes.
+        on_event: receives the progress of the run, in this thread.
+        batch_documents: maximum documents of one transaction.
+        batch_characters: maximum characters of their text, unless one document alone has more.
         graph: arguments of :func:`dataflow.ingestion.graph_builder.build_ingestion_graph`.
 
     Returns:
-        What was done. Faults of single documents are in it, not raised.
+        The report. It contains errors of single documents, which are not raised.
 
     Raises:
-        CrosscorpusError: nothing at all can be done: another model, no server, a source that
-            cannot be opened, that another run reads, or whose name is another's.
+        CrosscorpusError: the run cannot start: another model, no server, a source that cannot be
+            opened, that another run reads, or whose name belongs to another source.
     """
     set_model(store, embedder.model, embedder.space, embedder.dimensions)
     source = source if corpora is None else of_corpora(source, corpora)
@@ -96,7 +96,7 @@ def ingest(
                 keep_left_out(run)
             if source.whole if prune is None else prune:
                 delete_vanished(run, complete, allow_mass_delete)
-            elif complete:  # such a source says of no document that it is gone
+            elif complete:  # such a source reports no deletions
                 record_undeleted(store, source.reader, run.number, dict.fromkeys(run.known.scopes))
         report = finish(run)
     if wait == "vectors":
@@ -115,7 +115,7 @@ def _owned(
     """``source`` with its options and its mode for secrets; and notes.
 
     The caller or an earlier run chose them, and the store keeps them for the next run. Without a
-    mode, secrets are skipped. A note names a collection's other copy of the source.
+    mode, documents with secrets are skipped. A note names another copy of the source.
 
     Raises:
         CrosscorpusError: another source owns its name.
@@ -139,7 +139,7 @@ def _owned(
 
 
 def _kept(store: Store, owner: str, source: Source, option: str) -> str:
-    """What the store keeps of ``option`` from now on: what the caller chose, else what it kept."""
+    """The stored value of ``option`` from now on: the caller's choice, else the earlier value."""
     given = source.choices[option]
     if given and option in source.adding:
         words = given.split()

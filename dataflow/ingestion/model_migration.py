@@ -17,21 +17,21 @@ from operators.postgres.store import Store
 from operators.postgres.write.chunk_vectors import fill, unfilled
 
 CHUNKS_AT_ONCE = 256
-"""Of one transaction."""
+"""Chunks of one transaction."""
 ROUNDS = 20
-"""Of filling: chunks that an ingestion writes meanwhile need another one."""
+"""Rounds of filling: chunks that an ingestion writes meanwhile need another round."""
 
 
 @dataclass(slots=True)
 class ModelMigrationReport:
-    """What a model migration did so far."""
+    """The progress of a model migration."""
 
     model: str  # the new one
     stage: str = "fill"  # then ``index`` and ``done``
     chunks: int = 0  # that have its vector, of ``total``
     total: int = 0
     embedded: int = 0  # vectors made by this run; the others were known
-    # chunks longer than its window: each has its parts' mean until its source is ingested again
+    # chunks longer than its window: each has the mean of its parts until its source is ingested
     cut: int = 0
     in_use: bool = False  # whether searches use it now
     seconds: float = 0.0
@@ -46,16 +46,16 @@ def migrate_model(
 ) -> ModelMigrationReport:
     """Migrate a collection to the vectors of another model while it is searched and written to.
 
-    Vectors are made for the chunks as they are. If the new model's window cuts differently, the
-    next ingestion of each source cuts it again. A run that was killed is taken up where it was.
+    Vectors are made for the existing chunks. If the new model's window differs, the next ingestion
+    of each source cuts its documents again. An interrupted run resumes.
 
     Args:
         embedder: the new model.
-        fill_only: leave the old model in place when all vectors are there.
-        on_event: receives how far it is, each time a report of its own.
+        fill_only: keep the old model in use when all vectors are made.
+        on_event: receives the progress, each time as a new report.
 
     Raises:
-        CrosscorpusError: the collection has this model, or none, or another migration is under way.
+        CrosscorpusError: the collection has this model, or none, or another migration is running.
     """
     began, graph, made = time.monotonic(), build_ingestion_graph(), _OfAnyLength(embedder)
     begun = model_migration.begin_model_migration(
@@ -102,7 +102,7 @@ def migrate_model(
 
 
 class _OfAnyLength:
-    """A model that also takes texts beyond its window: their parts' mean, of length one."""
+    """A model that also embeds texts beyond its window: the mean of their parts, of length 1."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder

@@ -1,4 +1,4 @@
-"""Taking documents out of a collection, and the versions that they were part of."""
+"""Deletes documents from a collection, and updates the versions that they were part of."""
 
 import polars as pl
 
@@ -17,11 +17,11 @@ def drop_documents(
     document: str | None = None,
     dry_run: bool = False,
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Delete documents for good: their rows, vectors, cached copies, statistics and the log.
+    """Delete documents permanently: their rows, vectors, cached copies, statistics and the log.
 
-    Their source brings them back at its next run, unless ``.crosscorpusignore`` or ``--exclude``
-    leaves them out. While the server writes tables into new files, ingestions wait; questions go
-    on, but for moments.
+    The next run of their source ingests them again, unless ``.crosscorpusignore`` or ``--exclude``
+    leaves them out. While the server rewrites tables into new files, ingestions wait; queries
+    continue, except for moments.
 
     Args:
         corpus, repo, document: as for :func:`operators.postgres.write.removal.choose_documents`.
@@ -34,7 +34,7 @@ def drop_documents(
     Raises:
         CrosscorpusError: no filter is given, or no document passes all of them.
     """
-    if not dry_run and to_be_erased(store):  # an earlier call was killed
+    if not dry_run and to_be_erased(store):  # an earlier call was interrupted
         erase(store)
     chosen = choose_documents(store, corpus=corpus, repo=repo, document=document)
     if dry_run:
@@ -47,7 +47,7 @@ def drop_documents(
 
 
 def verify_erased(store: Store, *, repair: bool = False) -> pl.DataFrame:
-    """The corpora where a killed drop deleted documents and did not yet erase them.
+    """The corpora where an interrupted drop deleted documents but did not erase them yet.
 
     Returns:
         Columns ``operators.postgres.inspect.verify.FINDINGS``; kind ``not_erased``.

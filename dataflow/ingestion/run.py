@@ -1,4 +1,4 @@
-"""What the parts of one run share: its source, the graph, the ledger, the report, its progress."""
+"""The state that the parts of a run share: its source, graph, ledger, report and progress."""
 
 import math
 import time
@@ -23,21 +23,21 @@ from operators.sources.protocol import Document, Key, ReadIssue, Source
 from operators.sources.rights_rules import Rights, read_rights
 
 EVENT_SECONDS = 0.2
-"""Between two reports of progress while no batch ends."""
+"""Seconds between two reports of progress while no batch ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: sent after each batch, during a long one, and while nothing has changed.
+    """The progress of a run: sent after each batch, during a long one, and during unchanged parts.
 
     Attributes:
-        stage: ``wait for ...``, ``scan``, ``delete``, ``finish`` (indexes), ``words`` (they find
-            everything now), ``embed``, ``done``.
+        stage: ``wait for ...``, ``scan``, ``delete``, ``finish`` (indexes), ``words`` (keyword
+            search finds everything now), ``embed``, ``done``.
         read: documents that were read to be stored.
         documents: committed in this run.
         unchanged: left as they are.
         failed: documents that were not read or not stored so far.
-        fault: the first of them, and why.
+        fault: the first of them, with its reason.
         skipped: left out on purpose so far.
         chunks: committed in this run.
         embedded: vectors made and kept in this run.
@@ -64,26 +64,26 @@ class Progress:
 
 @dataclass(slots=True)
 class IngestReport:
-    """What a run did. It succeeded if ``failed`` is empty.
+    """The report of a run. It succeeded if ``failed`` is empty.
 
     Attributes:
         documents_new: documents that the store did not have.
         documents_changed: documents stored again: their content, their reader, the chunker, the
             analyzer or the model has changed.
-        documents_unchanged: documents that were left as they are.
+        documents_unchanged: documents that were not stored again.
         documents_deleted: documents that their source no longer has.
         failed: what was not read or not stored, and why.
         skipped: what was left out on purpose, and why.
         notes: documents that were read in an unusual way, and how.
-        known_failures: unchanged documents that failed before and were not tried again.
+        known_failures: unchanged documents that failed before and were not retried.
         chunks: chunks written.
-        embedded: vectors made; those of the other chunks were known.
-        stopped_at: the share of the source that was read when the time was up; None: all of it.
+        embedded: vectors made; those of the other chunks were cached.
+        stopped_at: the fraction of the source that was read at the time limit; None: all of it.
         replaced: characters that no database can hold, read as U+FFFD.
         seconds: of the whole run.
-        words_seconds: until words found everything.
+        words_seconds: until keyword search found everything.
         embedding_seconds: making vectors, after that.
-        unembedded: chunks of the collection that still wait for a vector.
+        unembedded: chunks of the collection that have no vector yet.
         unsearched: corpora of the collection that the configuration has no entry for.
     """
 
@@ -111,7 +111,7 @@ class IngestReport:
         return not self.failed
 
     def counts(self) -> dict[str, int]:
-        """The numbers that the record of runs keeps."""
+        """The counts that are stored in the record of runs."""
         names = [name for name in COUNTS if name != "failed"]
         return {name: getattr(self, name) for name in names} | {"failed": len(self.failed)}
 
@@ -140,7 +140,7 @@ class Run:
         stop_after_s: float | None,
     ) -> None:
         """Record the run; ``graph`` is for :func:`build_ingestion_graph`."""
-        self.store = store.embedding_in(embedder.space)  # another model may come in meanwhile
+        self.store = store.embedding_in(embedder.space)  # the model may change meanwhile
         self.embedder, self.source, self.on_event = embedder, source, on_event
         self.fingerprint = fingerprint(source, embedder.space)
         self.read_rights()
@@ -149,11 +149,11 @@ class Run:
         self.waiting: list[Document] = []  # read and not yet stored
         self.waiting_characters = 0  # of their texts
         self.changed_corpora: set[str] = set()  # that this run wrote to
-        self.cured = set[Key]()  # that equal the stored version again, after one that failed
+        self.cured = set[Key]()  # equal to the stored version again, after a failed one
         self.failures_in_a_row = 0  # documents that could not be stored, since the last stored one
         self.done_before = 0.0  # the share of the source that was done when no document waited
         self.began = self.reported = time.monotonic()
-        # the clock's time after which the scan reads no more
+        # the time after which the scan reads no more
         self.stop_at = self.began + (math.inf if stop_after_s is None else stop_after_s)
         self.read = 0  # documents that were read to be stored
         self.replaced_before = replaced_characters()
@@ -252,7 +252,7 @@ class Run:
         self.changed_corpora.add(corpus)
 
     def tell(self, stage: str, vectors: Embedded | None = None) -> None:
-        """Report how far the run is: with its reading, or with its ``vectors``."""
+        """Report the progress of the run: of its reading, or of its ``vectors``."""
         self.reported = time.monotonic()
         if self.on_event is None:
             return

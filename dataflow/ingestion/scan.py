@@ -11,7 +11,7 @@ from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, 
 
 
 def scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
-    """Read the whole source; return whether every document of it was met.
+    """Read the whole source; return whether the scan is complete.
 
     Raises:
         NoScratch: the folder for temporary files is full.
@@ -47,13 +47,13 @@ def _items(run: Run) -> Iterator[Item]:
 
 
 def _take(run: Run, item: Item) -> bool:
-    """Queue a new document; return whether the scan still knows every document that it met."""
+    """Queue a new document; return whether the scan is still complete."""
     if isinstance(item, LazyDocument) and run.is_new(item.key, item.content):
         item = item.read()
     if isinstance(item, Document) and run.is_new(
         item.key, content := content_hash(item), item.part
     ):
-        item = replace(item, source_hash=content)  # it is not worked out again
+        item = replace(item, source_hash=content)  # it is not computed again
         if kept := run.known.more_than(item):
             run.report.documents_unchanged += 1
             item = kept

@@ -1,4 +1,4 @@
-"""The rules of who may see what, set on a collection and applied to what it holds."""
+"""Sets the rules of who may see what on a collection, and applies them to its documents."""
 
 from collections.abc import Sequence
 
@@ -13,18 +13,18 @@ from operators.sources.rights_rules import read_rights
 def set_rights(store: Store, text: str) -> int:
     """Set the rules of a collection (:mod:`operators.sources.rights_rules`), and apply them.
 
-    They hold for the next question, and for all that is ingested from now on. Documents whose
-    source says who may see them stay as they are.
+    They apply to the next query, and to everything that is ingested from now on. Documents whose
+    source sets their rights stay unchanged.
 
     Returns:
-        How many documents are seen by others than before.
+        The number of documents whose rights have changed.
 
     Raises:
         CrosscorpusError: the rules can't be read; nothing has changed.
     """
     rights = read_rights(text)
     opened = rights.unmarked == "everyone"
-    # what no rule spoke of is opened last: rules may speak of it now
+    # unmarked documents are opened last, because a rule may match them now
     keep_rules(store, text, unmarked=opened and is_open(store))
 
     def decide(corpus: str, repo: str, path: str | None) -> tuple[str, Sequence[str]] | None:
@@ -35,6 +35,6 @@ def set_rights(store: Store, text: str) -> int:
     if opened:
         keep_rules(store, text, unmarked=True)
     if changed:
-        find_versions(store)  # a document that is seen by others is no version of what it was
-        make_searchable(store)  # each passage of it was written again
+        find_versions(store)  # with other rights, a document belongs to other versions
+        make_searchable(store)  # each of its passages was written again
     return changed

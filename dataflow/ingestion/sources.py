@@ -1,6 +1,6 @@
-"""The sources as a user names them: ``git`` and its kin say what :func:`ingest_into` reads.
+"""Ingests the sources of :mod:`crosscorpus.sources`, such as ``git``, with :func:`ingest_into`.
 
-A sync with GitHub keeps what it fetched in the store: it has no source before the store is open.
+A sync with GitHub stores the fetched items: it has no source before the store is open.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,19 +50,19 @@ def ingest_into(
         collection: its name.
         source: from :mod:`crosscorpus.sources`, such as ``sources.git("~/src/app")``, or a reader
             of your own (:func:`operators.sources.reader.reader_source`).
-        config: says the model and the corpora.
-        model: instead of the configuration's.
+        config: states the model and the corpora.
+        model: replaces the configuration's.
         dsn: the server; None: ``CROSSCORPUS_DSN``, else the user's embedded server.
         stop_after_s: seconds after which no more is read; loading the model counts.
-        on_event: receives how far the run is.
+        on_event: receives the progress of the run.
         how: as for :func:`dataflow.ingestion.loop.ingest`: ``prune``, ``secrets``, ``wait``, ...
 
     Returns:
-        What was done. Faults of single documents are in it, not raised.
+        The report. It contains errors of single documents, which are not raised.
 
     Raises:
-        CrosscorpusError: the source can't be read (then no collection is made for it), or nothing
-            can be done: another model, no server.
+        CrosscorpusError: the source can't be read (then no collection is made for it), or the run
+            cannot start: another model, no server.
     """
     source = source if isinstance(source, Source) else reader_source(source)
     source.check()
@@ -109,19 +109,19 @@ def sync_github(
     on_fetched: OnFetched | None = None,
     **options: Any,
 ) -> IngestReport:
-    """Bring the corpora ``review`` and ``issue`` of one repository to what GitHub has of it.
+    """Update the corpora ``review`` and ``issue`` of one repository to its state on GitHub.
 
     Args:
         embedder: the collection's model.
-        repository: ``owner/name``, or what was found under it.
-        api: an open connection; None: the one that the environment names.
+        repository: ``owner/name``, or the result of its lookup.
+        api: an open connection; None: the environment's.
         repo, full, reviews, rights, on_fetched: see
             :func:`operators.sources.github.github_mirror.refresh`.
         options: as in :func:`dataflow.ingestion.loop.ingest`.
 
     Raises:
-        CrosscorpusError: GitHub refuses or does not answer. Then no document was written, the
-            store keeps what was fetched, and the next run goes on from there.
+        CrosscorpusError: GitHub refuses or does not reply. Then no document was written, the store
+            keeps the fetched items, and the next run resumes there.
     """
     fetching: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews, "rights": rights}
     fetching["secrets"] = options.get("secrets")

@@ -18,10 +18,10 @@ from operators.sources.protocol import (
 from operators.sources.rights_rules import with_rights
 
 FAILURES_IN_A_ROW = 25
-"""Documents; then not a document but the model is at fault, and the run ends."""
+"""After so many failed documents the cause is not a document but the model, and the run ends."""
 
 _OF_A_DOCUMENT = {"unfit_value", "name_taken", "other", "timed_out"}
-"""Kinds of database errors that another document may not meet; only the first never passes."""
+"""Kinds of database errors that other documents may not have; only the first is permanent."""
 
 
 class GaveUp(Exception):
@@ -32,9 +32,9 @@ def store_waiting(run: Run) -> None:
     """Store the queued documents; if the batch fails, each of them alone.
 
     Raises:
-        GaveUp: ``FAILURES_IN_A_ROW`` documents failed, one after the other.
-        ModelMismatch: the collection has another model by now.
-        DatabaseError: the server takes no document at all.
+        GaveUp: ``FAILURES_IN_A_ROW`` consecutive documents failed.
+        ModelMismatch: the collection's model has changed.
+        DatabaseError: the server accepts no document at all.
         NoScratch: the folder for temporary files is full.
     """
     if batch := run.take_waiting():
@@ -73,7 +73,7 @@ def _store(run: Run, batch: list[Document]) -> None:
 def _report_failure(run: Run, document: Document, error: Exception) -> None:
     reason = f"{type(error).__name__}: {error}"
     run.fail(document.path or document.document_id, reason, document.key)
-    # A model or a server that fails may work tomorrow; anything else fails again on the same
+    # A failed model or server may work at a later retry; anything else fails again on the same
     # content.
     passing = isinstance(error, EmbeddingError) or (
         isinstance(error, DatabaseError) and error.kind != "unfit_value"
@@ -88,7 +88,7 @@ def _report_failure(run: Run, document: Document, error: Exception) -> None:
 
 
 def _allow(run: Run, document: Document) -> None:
-    """Have the stored version of a document that failed seen by those whom it names now."""
+    """Apply a failed document's current rights to its stored version."""
     run.read_rights()
     try:
         said = with_rights(document_frame([document]), run.rights)

@@ -1,4 +1,4 @@
-"""Embedding of chunks that keyword search finds already: the last step of `ingest`, and a worker's.
+"""Embeds chunks that keyword search finds already: the last step of `ingest`, and of workers.
 
 Any number of workers share the work, on any machine that reaches the server; see
 :mod:`operators.postgres.write.chunk_vectors`.
@@ -28,23 +28,23 @@ from operators.postgres.write.embedding_cache import limit_cache
 T = TypeVar("T")
 
 CHUNKS_AT_ONCE, MOST_AT_ONCE = 32, 1_024
-"""Of one transaction, which holds these chunks while it embeds them; a fast model has more."""
+"""Chunks of one transaction, which locks them while it embeds; a fast model has more."""
 
 RECOUNT_S = 30.0
-"""Between two counts of the chunks that wait: other workers take some, and many take long."""
+"""Seconds between two counts of the queue: other workers take chunks, and counting is slow."""
 
-_AWAY = {"away", "no_server", "busy"}  # kinds of database errors that pass
+_AWAY = {"away", "no_server", "busy"}  # temporary kinds of database errors
 _PROBE = "a text that every model can embed"
 
 
 @dataclass(slots=True)
 class Embedded:
-    """What one worker did."""
+    """The report of one worker."""
 
     chunks: int = 0  # that got a vector
-    embedded: int = 0  # texts that the model read; the cache knew the others
+    embedded: int = 0  # texts that the model read; the others were cached
     failed: list[tuple[str, str]] = field(default_factory=list)  # a chunk's document, and why
-    left: int = 0  # chunks of the collection that still wait
+    left: int = 0  # chunks of the collection that are still queued
     seconds: float = 0.0  # from the start to the end
     eta_s: float | None = None  # seconds until none is left at this pace; None: unknown
 
@@ -63,22 +63,22 @@ def embed_missing(
     patience_s: float = 0.0,
     on_event: OnVectors | None = None,
 ) -> Embedded:
-    """Embed every chunk without a vector, the most wanted first; return what was done.
+    """Embed every chunk without a vector, in the order of the queue; return the report.
 
-    A chunk that the model cannot embed keeps the reason, and is tried again when its text or the
-    model changes. No worker takes a chunk that another one has.
+    For a chunk that the model cannot embed the error is stored, and it is retried when its text or
+    the model changes. Workers skip chunks that another one has locked.
 
     Args:
         embedder: the collection's model.
         graph: the ingestion graph, with the nodes of the caller.
-        stop: says before each transaction whether to take no more chunks.
-        patience_s: seconds to wait for a server that is away.
-        on_event: receives after each transaction what was done so far.
+        stop: called before each transaction; True ends the work.
+        patience_s: seconds to wait for an unreachable server.
+        on_event: receives the report so far after each transaction.
 
     Raises:
-        Exception: the model's own; it embeds nothing at all.
+        Exception: the model's own, if it embeds nothing at all.
         ModelMismatch: the collection has another model.
-        DatabaseError: the server is away for longer than ``patience_s``.
+        DatabaseError: the server is unreachable for longer than ``patience_s``.
     """
     done, began = Embedded(), time.monotonic()
     graph = graph or build_ingestion_graph()
@@ -127,12 +127,12 @@ def embed_missing(
 
 
 def count_unembedded(store: Store) -> int:
-    """How many chunks of the collection wait for a vector now."""
+    """The number of chunks of the collection that are queued for embedding."""
     return sum(waiting for waiting, _ in missing_vectors(store).values())
 
 
 def seconds_left(done: float, left: float, seconds: float) -> float | None:
-    """How long ``left`` takes if ``done`` took ``seconds``; None while that tells too little.
+    """Seconds for ``left`` if ``done`` took ``seconds``; None while ``done`` is too small.
 
     >>> seconds_left(200, 1_000, 20.0)
     100.0
@@ -141,7 +141,7 @@ def seconds_left(done: float, left: float, seconds: float) -> float | None:
 
 
 def _next_limit(limit: int, seconds: float) -> int:
-    """Twice as many chunks after a transaction of half a second, half as many after two."""
+    """The next batch: double after a transaction of half a second, half after two seconds."""
     chosen = limit * 2 if seconds < 0.5 else limit // 2 if seconds > 2 else limit
     return min(max(chosen, CHUNKS_AT_ONCE), MOST_AT_ONCE)
 
@@ -162,10 +162,10 @@ def vectors_or_reasons(
 ) -> tuple[NDArray[np.float32], dict[int, str]]:
     """The vectors of ``chunks``, shape (chunks, dimensions), and by row why one has none.
 
-    If the batch fails, each chunk is embedded alone. ``embed`` asks the model ``embedder``.
+    If the batch fails, each chunk is embedded alone. ``embed`` calls the model ``embedder``.
 
     Raises:
-        Exception: the model's own; it does not embed a plain sentence either.
+        Exception: the model's own, if it does not embed a plain sentence either.
     """
     try:
         return embed(chunks), {}
@@ -184,7 +184,7 @@ def vectors_or_reasons(
 def vectors_of(
     graph: Driver, store: Store, embedder: Any, chunks: pl.DataFrame
 ) -> tuple[NDArray[np.float32], int]:
-    """The vectors of ``chunks`` (title, anchor, text), and how many the cache did not know."""
+    """The vectors of ``chunks`` (title, anchor, text), and how many were not cached."""
     inputs = {"store": store, "embedder": embedder}
     wanted = ["embedded_texts", "known_vectors", "new_vectors"]
     with quiet_hamilton():

@@ -1,6 +1,6 @@
-"""Correct a wrong topic for good: join two, or split one.
+"""Corrects a wrong topic permanently: joins two, or splits one.
 
-A correction is kept with the collection, by its documents, and holds when they are read again.
+A correction is stored in the collection, by its documents, and stays when they are read again.
 """
 
 import polars as pl

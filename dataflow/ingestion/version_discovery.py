@@ -1,9 +1,9 @@
 """The end of a run: which documents are versions of one topic, and which passages are current.
 
-A corpus whose ledger is as it was costs one look at the ledger. Otherwise the step looks at the
-names of the documents that were written since. Where one of these may be a version of a topic, it
-finds the lineages of the corpus again from names and sketches, and compares the passages of those
-that have changed, one lineage after the other, two documents at a time.
+For a corpus with an unchanged ledger the step only reads the ledger. Otherwise it reads the names
+of the documents that were written since. If one of these may be a version of a topic, it computes
+the lineages of the corpus again from names and sketches, and compares the passages of the changed
+ones, one lineage after the other, two documents at a time.
 """
 
 from collections.abc import Callable
@@ -23,20 +23,20 @@ from operators.versions.alignment import align, folded, holder
 from operators.versions.normalized_names import normalize_names
 
 SINCE = 3
-"""Number of the rules for ``superseded_at``, the moment when a passage is superseded."""
+"""Version of the rules for ``superseded_at``, the time when a passage is superseded."""
 
 RULES = SINCE * 1_000_000 + lineage.RULES * 10_000 + alignment.RULES * 100 + text_sketches.RULES
-"""A corpus whose versions were found by other rules is compared again as a whole."""
+"""A corpus whose versions come from other rules is compared again completely."""
 
 NAMES = lineage.RULES * 100 + text_sketches.RULES
-"""Number of the rules for what is kept of a document: its names and its sketch."""
+"""Version of the rules for a document's stored names and sketch."""
 
 CODE = "code"
-"""A corpus where files have no versions: its folders v1 and v2 are interfaces, both current."""
+"""A corpus whose files have no versions: its folders v1 and v2 are interfaces, both current."""
 
 
 def find_versions(store: Store, on_compared: Callable[[], None] = lambda: None) -> dict[str, int]:
-    """Update a collection's versions where its documents have changed.
+    """Update a collection's versions for the corpora with changed documents.
 
     ``on_compared`` is called after each transaction.
 
@@ -50,7 +50,7 @@ def find_versions(store: Store, on_compared: Callable[[], None] = lambda: None) 
         if candidates is not None:
             done.append(changed._replace(candidates=candidates))
     if found:
-        # the server plans a search by the number of rows that it counted, and it counted none yet
+        # the server plans a search by its row statistics, which do not exist yet
         vacuum(store, version_store.SEARCHED)
     for changed in done:
         version_store.mark_found(store, changed.corpus, changed.ledger, RULES, changed.candidates)
@@ -58,11 +58,11 @@ def find_versions(store: Store, on_compared: Callable[[], None] = lambda: None) 
 
 
 def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
-    """The corpora whose versions are not those of their documents; ``repair`` finds them again.
+    """The corpora whose versions do not match their documents; ``repair`` detects them again.
 
     Returns:
         Columns ``operators.postgres.inspect.verify.FINDINGS``: ``stale_versions`` for a corpus that
-        has changed since its versions were found, or that an earlier release ingested; and
+        has changed since its versions were detected, or that an earlier release ingested; and
         ``wrong_versions`` for a corpus with passages that a missing chunk supersedes.
     """
     wrong = version_store.broken(store)
@@ -86,7 +86,7 @@ def _of_corpus(
 ) -> tuple[int | None, int]:
     """The stamp of the corpus's candidates, and how many lineages have changed.
 
-    No stamp where a changed lineage was not written.
+    There is no stamp if a changed lineage was not written.
     """
     corpus = of.corpus
     _look_at_names(store, corpus)
@@ -97,7 +97,7 @@ def _of_corpus(
         made = [(k, at, text_sketches.sketch(text).astype("<u4").tobytes()) for k, at, text in part]
         version_store.keep_sketches(store, made)
     corrections = version_store.corrections(store, corpus)
-    # of one class of rights: what a caller does not see is no version of what he sees
+    # within one class of rights: hidden documents are no versions of visible ones
     lineages = pl.concat(
         [lineage.LINEAGES.to_frame()]
         + [
@@ -118,7 +118,7 @@ def _of_corpus(
             read += at
             rows += old
         versions = pl.concat(parts) if parts else lineages.clear()
-        # where another run writes at the same time, it comes to this step as well
+        # another run that writes at the same time will do this step too
         whole &= version_store.write_lineages(store, corpus, versions, read, rows, leaving)
         on_compared()
     return candidates if whole else None, len(changed)
@@ -133,7 +133,7 @@ def _named_apart(lineages: pl.DataFrame, access: int) -> pl.DataFrame:
 
 
 def _look_at_names(store: Store, corpus: str) -> None:
-    """Keep the names without their versions of the documents that were written since."""
+    """Store the names, without their versions, of the documents that were written since."""
     for part in version_store.unnamed(store, corpus, NAMES, stated=corpus == CODE):
         named = [
             (key, at, *_name(corpus, path, document_id, version))
@@ -192,7 +192,7 @@ def _together(
 
 
 class _Later(NamedTuple):
-    """What comes after a version: the version after it, and the last one."""
+    """The successors of a version: the next version, and the last one."""
 
     next: Stored
     newest: Stored
@@ -214,8 +214,8 @@ def _superseded(
         read.append(at)
         own = [] if later is None else _rows(document, later, row)
         rows += own
-        # Nobody could see it before its commit, whatever date it states. A file's date may be no
-        # date of a release, but ``as_of`` still goes by it.
+        # It was not visible before its commit, whatever date it states. A file's date may be no
+        # release date, but ``as_of`` still uses it.
         since = max(filter(None, (row["released_at"], document.created_at)), default=None)
         text_since = {} if later is None else later.text_since
         if since is not None:
@@ -228,9 +228,9 @@ def _superseded(
 
 
 def _beyond(store: Store, corpus: str, versions: pl.DataFrame) -> _Later | None:
-    """What came after a section that its file's next version lacks: the one with its text, if any.
+    """The successor of a section that its file's next version lacks: the one with its text, if any.
 
-    None for a topic that goes on.
+    None for a topic that continues.
     """
     last = versions.filter(pl.col("ended_in").is_not_null())
     if last.is_empty():
@@ -250,12 +250,12 @@ def _rows(document: Stored, later: _Later, row: dict[str, str]) -> list[Supersed
         # A later version may have come out earlier: Node 22.14.0 before 18.20.8.
         dates = [later.since, later.replaced.get(by) if by is not None else None]
         if relation == "gone":
-            # A branch of older releases may lack what the newest release has.
+            # A branch of older releases may lack passages of the newest release.
             text = document.passages[pair.old].text
             back = holder(text, later.newest.passages)
             if back is not None:
                 relation, by = "same", later.newest.chunk_ids[back]
-                # Until the text comes again, no visible version replaces it.
+                # Until the text occurs again, no visible version replaces it.
                 dates = [later.text_since.get(hash(folded(text))), later.newest_since]
         rows.append(
             SupersededChunk(

@@ -1,11 +1,11 @@
-"""Watching a folder or a working tree: changes are read at once.
+"""Watches a folder or a working tree, and ingests changes at once.
 
 Every change starts a scan of the whole source, which costs only the comparison with the ledger. So
-whatever happened to the tree (a branch switch, a rebase, files that came and went while they were
-read), the collection ends as a fresh ingestion would. Vectors are made beside that.
+whatever happened to the tree (a branch switch, a rebase, files that changed while they were read),
+the result equals that of a fresh ingestion. Embedding runs in parallel.
 
-What is read is the folder that was there at the start. A link in its place, or a folder of another
-owner, may lead to what nobody asked for: nothing is read until the folder is back.
+Only the folder that existed at the start is read. A link in its place, or a folder of another
+owner, may contain foreign files: nothing is read until the folder is back.
 """
 
 import os
@@ -29,15 +29,15 @@ from operators.postgres.store import Store
 from operators.sources.protocol import Item, Source
 
 TOGETHER_MS = 200
-"""Changes so close to each other are read together."""
+"""Changes within this time are read together."""
 LONGEST_PAUSE_S = 10.0
-"""Between two scans: as long as a scan takes, so that a busy tree costs half a core at most."""
+"""Maximum pause between scans: it is as long as a scan, so a busy tree uses half a core."""
 AGAIN_S = 2.0
-"""After a failure: the server, the folder, or room on its disk may be back."""
+"""The pause after a failure: the server, the folder, or disk space may be available again."""
 LONGEST_EMBED_PAUSE_S = 60.0
-"""After failures of the model or the disk, each pause twice the one before: a model may cost."""
+"""The maximum pause after failures of the model or disk, doubled each time: models may cost."""
 
-_UNDECODED = "Unable to decode path"  # so watchfiles ends when a name that is not UTF-8 changes
+_UNDECODED = "Unable to decode path"  # watchfiles ends so if a non-UTF-8 name changes
 
 OnChange = Callable[[IngestReport | Embedded | Exception], None]
 
@@ -51,7 +51,7 @@ class WatchedFolder:
     owner: int
 
     def identity(self) -> tuple[int, int] | None:
-        """Device and inode of what is at the path, behind links; None: nothing."""
+        """Device and inode of the path's target, links resolved; None: it does not exist."""
         try:
             found = os.stat(self.path)
         except OSError:
@@ -61,10 +61,10 @@ class WatchedFolder:
     def checked(self) -> tuple[int, int]:
         """The identity of the folder that may be read.
 
-        It is the first one, or one that its owner made anew at the same place, as a new clone.
+        It is the first one, or one that its owner created again at the same path, as a new clone.
 
         Raises:
-            CrosscorpusError: nothing is there, a link leads elsewhere, or another user owns it.
+            CrosscorpusError: it does not exist, a link leads elsewhere, or another user owns it.
         """
         try:
             found = os.lstat(self.real)
@@ -87,7 +87,7 @@ class WatchedFolder:
         return found.st_dev, found.st_ino
 
     def within(self, source: Callable[[], Source]) -> Source:
-        """What ``source`` gives; its scan ends with an error once the folder is another one.
+        """The result of ``source``; its scan fails once the folder is another one.
 
         Raises:
             CrosscorpusError: as :meth:`checked`, and those of ``source``.
@@ -110,7 +110,7 @@ class WatchedFolder:
 
 
 def watched_folder(path: Path) -> WatchedFolder:
-    """What is at ``path`` now, to be watched; the path itself may be a link.
+    """The folder at ``path`` now, to be watched; the path itself may be a link.
 
     Raises:
         CrosscorpusError: there is no folder.
@@ -135,9 +135,9 @@ def watch(
     """Ingest ``source`` now and after every change below ``path``, until ``stop`` is set.
 
     Args:
-        source: gives the source as it is now.
-        on_change: receives the first report and each that changed something, what was embedded
-            after it, and what went wrong: the next change, or two seconds, start a new attempt.
+        source: returns the current source.
+        on_change: receives the first report and each with changes, the embedding reports after it,
+            and errors; a retry starts at the next change or after two seconds.
         options: as for :func:`dataflow.ingestion.loop.ingest`.
 
     Raises:
@@ -176,14 +176,14 @@ def watch(
             while not changed.wait(1.0) and not stop.is_set():
                 if failed:
                     raise CrosscorpusError(f"{path} can't be watched: {failed[0]}") from failed[0]
-    finally:  # what runs beside it ends too
+    finally:  # the parallel threads end too
         stop.set()
         changed.set()
         beside.shutdown()
 
 
 def _appeared(path: Path, on_change: OnChange, stop: threading.Event) -> WatchedFolder | None:
-    """The folder at ``path`` as soon as there is one; None: ``stop`` was set first."""
+    """The folder at ``path`` as soon as it exists; None: ``stop`` was set first."""
     said = ""
     while not stop.is_set():
         try:
@@ -201,7 +201,7 @@ def _embed(
     stop: threading.Event,
     changed: threading.Event,
 ) -> None:
-    """Embed chunks until something changes. What fails is tried again."""
+    """Embed chunks until something changes; retry after failures."""
     said, pause = "", AGAIN_S
     while True:
         try:
@@ -232,7 +232,7 @@ def _wait(
     stop: threading.Event,
     failed: list[BaseException],
 ) -> None:
-    """Set ``changed`` when it begins to look, and after every change."""
+    """Set ``changed`` when the watch begins, and after every change."""
     path = root.path
     try:
         from watchfiles import watch as changes
@@ -246,7 +246,7 @@ def _wait(
             inside = os.path.relpath(name, path).split(os.sep)
             if ".git" not in inside and not (text and Path(name).is_relative_to(own)):
                 return True
-            # the index is written by whoever looks at the tree, also by a scan
+            # the index is written by every reader of the tree, also by a scan
             return inside[-1] == "HEAD" or "refs" in inside or inside[-1] == "packed-refs"
 
         while not stop.is_set():
@@ -270,7 +270,7 @@ def _wait(
             except Exception as error:  # the watcher's errors share no base
                 if _UNDECODED not in str(error):
                     raise
-                # It ends for good, and a new one begins: seldom, where such a name changes often.
+                # The watcher ends and is restarted, less often if such a name changes often.
                 changed.set()
                 stop.wait(max(0.0, began + AGAIN_S - time.monotonic()))
     except ImportError:

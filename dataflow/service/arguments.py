@@ -1,7 +1,7 @@
 """Arguments of callers over HTTP and MCP: options are parsed by one rule, then checked.
 
-The rule is that of :mod:`operators.context.asked_values`, which Python and the command have too. So
-the doors take any value of an option, and still tell a caller the type that it should have.
+The rule is that of :mod:`operators.context.asked_values`, as in Python and on the command line. So
+both interfaces accept any value of an option, and their schemas still state its type.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @cache
 def model_of(tool: Callable[..., Any]) -> type[BaseModel]:
-    """The parameters of a tool that a caller gives; others are refused."""
+    """The parameters that a tool accepts from a caller; others are refused."""
     fields: dict[str, Any] = {
         one.name: (one.annotation, ... if one.default is Parameter.empty else one.default)
         for one in signature(tool).parameters.values()
@@ -38,9 +38,9 @@ def model_of(tool: Callable[..., Any]) -> type[BaseModel]:
 
 
 def sent_types(model: type[BaseModel]) -> dict[str, Any]:
-    """The options of ``model`` -> a type that takes any value and has the schema of the option.
+    """The options of ``model`` -> a type that accepts any value and has the schema of the option.
 
-    It is a ``str`` that nothing checks: the MCP package reads a text as JSON for any other type.
+    It is an unchecked ``str``, because the MCP package parses a text as JSON for any other type.
     """
     schemas = model.model_json_schema()["properties"]
     return {
@@ -58,7 +58,7 @@ def as_sent(model: type[BaseModel]) -> type[BaseModel]:
 
 
 def read_given(model: type[Model], given: Mapping[str, Any]) -> tuple[Model, list[str]]:
-    """The given arguments as ``model``, and notes on what was left out or read as something else.
+    """The given arguments as ``model``, and notes on values that were ignored or reinterpreted.
 
     Raises:
         CrosscorpusError: a value can't be read, or is out of its bounds.

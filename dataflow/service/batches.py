@@ -25,7 +25,7 @@ ROW |= {"notes": pl.List(pl.String), "error": pl.String}
 
 
 class Batch(BaseModel):
-    """Questions, and options for all of them."""
+    """Queries, and options for all of them."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -40,13 +40,13 @@ class Batch(BaseModel):
 def serve_batches(
     app: FastAPI, use: Use, problems: dict[int | str, dict[str, Any]], seconds: float
 ) -> None:
-    """Add ``/api/batch``: a row a question, in their order; each has ``seconds``."""
+    """Add ``/api/batch``: a row a query, in their order; ``seconds`` is the timeout of each."""
 
     async def batch(given: Any, request: Request) -> Response:
         """The results of many questions, in their order; or why one has none."""
         sent = {name: getattr(given, name) for name in given.model_fields_set}
         frames = answers(use, *read_given(Batch, sent), seconds)
-        # the first before the stream, so that a fault of the request is an error of its own
+        # the first before the stream, so that an invalid request gets an error response
         first = await while_there(request, anext(frames))
         if first is None:
             return Response()
@@ -67,14 +67,14 @@ def serve_batches(
 async def answers(
     use: Use, asked: Batch, said: Sequence[str], seconds: float
 ) -> AsyncIterator[pl.DataFrame]:
-    """Columns query_id (from 0), results, notes, and error: null where the question has an answer.
+    """Columns query_id (from 0), results, notes, and error: null if the query has an answer.
 
-    ``AT_ONCE`` questions run together. Where they take longer than ``seconds``, each runs alone.
-    Each has the notes ``said``: how the options were read.
+    ``AT_ONCE`` queries run together. If they take longer than ``seconds``, each runs alone. Each
+    has the notes ``said`` on how the options were read.
 
     Raises:
-        CrosscorpusError: a fault of the request, found before the first answer.
-        DatabaseError: the database is away.
+        CrosscorpusError: the request is invalid, which is detected before the first answer.
+        DatabaseError: the database is unreachable.
     """
     texts = asked.queries
     left = [(at, texts[at : at + AT_ONCE]) for at in reversed(range(0, len(texts), AT_ONCE))]
@@ -95,7 +95,7 @@ async def answers(
 def answers_together(
     use: Use, asked: Batch, texts: Sequence[str], said: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """A row a text: what one run of the graph finds for all; each has the notes ``said``."""
+    """A row a text: its hits from one run of the graph for all; each has the notes ``said``."""
     with of_caller(use) as service, service.metrics.question("batch", len(texts)):
         shared = {"trigger": asked.trigger, "corpora": asked.corpora, "repos": asked.repos}
         given = service.driver.question_inputs("", must_exist=True, **shared)

@@ -1,7 +1,6 @@
-"""How fresh an answer is: when each source of its passages was read, and what it has since.
+"""The freshness of an answer: when each source of its passages was read, and its changes since.
 
-An index that answers from an old state and does not say so is what users of such servers complain
-of most.
+The most frequent complaint about such servers is an outdated index that does not say so.
 """
 
 import subprocess
@@ -16,13 +15,13 @@ from operators.postgres.store import Home, by_store
 from operators.sources.git.repository import changed_since
 
 MOST = 20
-"""Sources of one answer."""
+"""Maximum number of sources of one answer."""
 
 
 def sources_of(
     homes: Mapping[str, Home], passages: Iterable[tuple[str, str | None]]
 ) -> list[models.Read]:
-    """The sources that may hold these passages, by name, ``MOST`` at most.
+    """The sources that may contain these passages, by name, at most ``MOST``.
 
     Args:
         homes: where each corpus is.
@@ -34,7 +33,7 @@ def sources_of(
     for store, corpora in by_store({name: homes[name] for name in sorted(names)}):
         held = {(home, repo) for home, name in corpora.items() for of, repo in shown if of == name}
         for row in sources(store).iter_rows(named=True):
-            any_repo = " " not in row["source"]  # it names none behind its reader
+            any_repo = " " not in row["source"]  # it has no repository after its reader
             for of, repo in held:
                 named = any_repo or repo is None or names_repo(row["source"], repo)
                 if of in row["corpora"] and named:
@@ -47,7 +46,7 @@ def read_again(homes: Mapping[str, Home]) -> None:
     """Run the ingestion of each source whose working tree has changed since its last run.
 
     It runs in the folder where a person typed it. Only ingestions run, and no code of that folder.
-    Where it fails, standard error says why, and the answers go on saying what was not read.
+    If it fails, standard error has the reason, and answers continue to note the unread changes.
     """
     for store, _ in by_store(homes):
         for row in sources(store).iter_rows(named=True):
@@ -64,7 +63,7 @@ def read_again(homes: Mapping[str, Home]) -> None:
 
 
 def read_of(row: Mapping[str, Any]) -> models.Read:
-    """A row of ``SOURCES``, with what its working tree has that the run did not read."""
+    """A row of ``SOURCES``, with the changes of its working tree since the run."""
     commit, folder = row["revision"], row["folder"]
     return models.Read(
         **{name: row[name] for name in ("source", "corpora", "read_at", "state")},

@@ -1,7 +1,7 @@
-"""Where a running server of a collection listens on this machine, and how the command asks it.
+"""The local socket of a running server of a collection, and requests of the command to it.
 
-It is a socket in the data directory, which its owner alone may use. Nothing here loads the engine:
-a question through it must cost little more than a process.
+The socket is in the data directory, and only its owner may use it. Nothing here loads the engine: a
+query through the socket must cost little more than a process.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from operators.foundation.data_dir import data_home
 
 ALIVE_S = 2.0
 ANSWER_S = 35.0
-"""Longer than a question may take by default; then the command answers itself."""
+"""Longer than the default timeout of a query; then the command answers itself."""
 
 
 def socket_path(collection: str) -> Path:
@@ -33,7 +33,7 @@ def ask_server(collection: str, path: str, asked: Any = None) -> dict[str, Any] 
 
     Args:
         path: of the request; without ``asked``, a GET.
-        asked: what to send, as JSON.
+        asked: the body to send, as JSON.
 
     Raises:
         CrosscorpusError: the server's error, in one line.
@@ -41,7 +41,7 @@ def ask_server(collection: str, path: str, asked: Any = None) -> dict[str, Any] 
     if not os.path.exists(place := str(socket_path(collection))):
         return None
     if asked is not None and _exchange(place, "/healthz", None, ALIVE_S) is None:
-        return None  # a server that stands still is not waited for
+        return None  # don't wait for a server that hangs
     answer = _exchange(place, path, asked, ANSWER_S)
     if answer is None:
         return None

@@ -47,7 +47,7 @@ def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
 
 
 class StrictTool(Tool):
-    """A tool that refuses an argument it does not have: without it, the search would be wider."""
+    """A tool that refuses unknown arguments: ignoring a filter would widen the search."""
 
     async def run(self, arguments: dict[str, Any], *how: Any, **more: Any) -> Any:
         """Run the tool; a wrong call is an error of one line."""
@@ -67,7 +67,7 @@ class StrictTool(Tool):
 
 
 def brief(schema: Any) -> Any:
-    """A JSON Schema without what an agent need not read: titles, and null defaults.
+    """A JSON Schema without the parts that an agent does not need: titles, and null defaults.
 
     >>> brief({"title": "Path", "anyOf": [{"type": "string"}, {"type": "null"}], "default": None})
     {'type': 'string'}
@@ -83,7 +83,7 @@ def brief(schema: Any) -> Any:
 
 
 def served(tool: Callable[..., Any], use: Use, seconds: float) -> Callable[..., Any]:
-    """``tool`` with the parameters that a caller gives; our errors are its own."""
+    """``tool`` with the parameters that a caller sets; our errors become tool errors."""
 
     @wraps(tool)
     async def run(**given: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Metrics for Prometheus: questions, failures, and what the collections hold.
+"""Metrics for Prometheus: queries, failures, and the contents of the collections.
 
-The text of a question is in none of it.
+No metric contains the text of a query.
 """
 
 import time
@@ -17,11 +17,11 @@ from operators.postgres.inspect.status import sources, status
 from operators.postgres.store import Home, by_store
 
 FRESH_S = 15.0
-"""What a scrape tells of the collections is so old at most."""
+"""Maximum age in seconds of a scrape's numbers about the collections."""
 
 
 class Metrics:
-    """The numbers of one server, in a registry of its own."""
+    """The metrics of one server, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = own = CollectorRegistry()
@@ -43,7 +43,7 @@ class Metrics:
 
     @contextmanager
     def question(self, tool: str, count: int = 1) -> Iterator[None]:
-        """Counts a question, or ``count`` at once, and times it; ``ok`` or an error's class."""
+        """Count a query, or ``count`` at once, and time it, by outcome: ``ok`` or error class."""
         began, outcome = time.perf_counter(), "ok"
         try:
             yield
@@ -72,7 +72,7 @@ class Metrics:
                     self._failed.labels(corpus, channel, outcome).inc()
 
     def scrape(self, homes: Mapping[str, Home]) -> bytes:
-        """All of it in Prometheus's form; the counters also while the database is away."""
+        """All metrics in Prometheus's format; the counters even if the database is unreachable."""
         with self._lock:
             if time.monotonic() - self._read_at >= FRESH_S:
                 try:

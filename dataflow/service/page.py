@@ -1,6 +1,6 @@
 """The page for people: three files without a build step, and two tools that agents lack.
 
-The page may load nothing from elsewhere and run no script but its own: its header says so.
+Its Content-Security-Policy allows nothing from other servers, and only its own script.
 """
 
 from dataclasses import replace
@@ -37,9 +37,9 @@ ALLOWED += "img-src blob: data:; base-uri 'none'; form-action 'none'; frame-ance
 
 
 def serve_page(app: FastAPI, use: Use, seconds: float) -> None:
-    """Add the page and its files to ``app``; it also opens what has no other address.
+    """Add the page and its files to ``app``; it also shows passages without another address.
 
-    ``seconds``: for the text of a passage.
+    ``seconds``: timeout for the text of a passage.
     """
     held = {name: (files(__package__) / "static" / name).read_bytes() for name in KINDS}
 

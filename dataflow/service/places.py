@@ -1,7 +1,7 @@
 """A place in a file as people and tools write it: ``src/a.py:120``, ``src/a.py#L120-L140``.
 
-The file may be named by its whole path, by its end, behind the name of its repository, or by its
-path on another machine whose end is a known path.
+The file may be named by its whole path, by the end of it, after the name of its repository, or by
+its path on another machine whose end is a known path.
 """
 
 import re
@@ -17,10 +17,10 @@ from operators.postgres.search.filter_values import absent_everywhere
 from operators.postgres.store import Home, Store, by_store
 
 NAMED = 8
-"""Documents that an error names."""
+"""Maximum number of documents that an error lists."""
 
 MOST_FOLDERS = 30
-"""Folders of a path that are tried."""
+"""Maximum number of folders of a path that are tried."""
 
 _PLACE = re.compile(
     r"(?P<path>.+?)(?::L?(?P<first>[0-9]{1,9})(?:-L?(?P<last>[0-9]{1,9})|:[0-9]+)?:?"
@@ -32,14 +32,14 @@ _LABEL = re.compile(r"\[\w+: (.*)\]", re.DOTALL)
 
 @dataclass(frozen=True)
 class Place:
-    """A passage that a place in a file is in, and the lines that were asked for.
+    """The passage at a place in a file, and the requested lines.
 
     Attributes:
         corpus: its name in the configuration.
         row: the passage, with the columns ``LOCATED``.
         lines: of its document, such as ``10-42``; None: the passage, or the document.
-        whole: no line was named: the document is meant.
-        note: what the place was read as.
+        whole: no line was given, so the document is requested.
+        note: how the place was interpreted.
     """
 
     store: Store
@@ -56,13 +56,13 @@ def place_named(
     """The passage at the place ``name``, in the one document that it fits.
 
     Args:
-        homes: the corpora that may be seen.
-        visible: what may be seen of them, for the names in an error.
+        homes: the visible corpora.
+        visible: their visible parts, for the names in an error.
 
     Raises:
-        UnknownName: no document has that path, or none of its passages that line; names the nearest
-            path.
-        CrosscorpusError: several documents have it; names them.
+        UnknownName: no document has that path, or none of its passages that line; suggests the
+            nearest path.
+        CrosscorpusError: several documents have it; lists them.
     """
     path, first, last = read_place(name)
     rows = _located(homes, name)  # a name may end like a line
@@ -114,7 +114,7 @@ def read_place(name: str) -> tuple[str, int | None, int | None]:
 
 
 def _as_named(homes: Mapping[str, Home], path: str) -> pl.DataFrame:
-    """The passages of the documents that ``path`` names in the most exact way that any is named."""
+    """The passages of the documents that match ``path`` in the most exact way."""
     found = _located(homes, path)
     if found.is_empty() and path:
         found = _located(homes, path, by_end=True)
@@ -127,7 +127,7 @@ def _as_named(homes: Mapping[str, Home], path: str) -> pl.DataFrame:
 
 
 def _of_repo(rows: pl.DataFrame, before: list[str]) -> pl.DataFrame:
-    """Those of ``rows`` whose repository the folders before their path name; else all."""
+    """The ``rows`` whose repository matches the folders before their path; else all."""
     folders = "/" + "/".join(before)
     for repo in (pl.col("repo"), pl.col("repo").str.split("/").list.last()):
         named = rows.filter((repo != "") & pl.lit(folders).str.ends_with(pl.lit("/") + repo))
@@ -139,7 +139,7 @@ def _of_repo(rows: pl.DataFrame, before: list[str]) -> pl.DataFrame:
 def _located(homes: Mapping[str, Home], path: str, *, by_end: bool = False) -> pl.DataFrame:
     """The passages of files at ``path``, with the ``name`` of their corpus.
 
-    Where a file is here, other documents about it, such as its reviews, don't count.
+    If the file itself is stored, other documents about it, such as its reviews, are ignored.
     """
     parts = []
     for store, names in by_store(homes):
@@ -153,5 +153,5 @@ def _located(homes: Mapping[str, Home], path: str, *, by_end: bool = False) -> p
 
 
 def _file(row: Mapping[str, Any]) -> str:
-    """The path of a document behind its repository."""
+    """The path of a document after its repository."""
     return "/".join(part for part in (row["repo"], row["path"] or row["document_id"]) if part)

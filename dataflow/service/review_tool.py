@@ -1,4 +1,4 @@
-"""The tool that gives the context of a change under review."""
+"""The tool that returns the context of a change under review."""
 
 from typing import Annotated
 

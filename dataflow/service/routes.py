@@ -31,13 +31,13 @@ def http_app(
 ) -> FastAPI:  # fmt: skip
     """The application of one collection; ``options`` are FastAPI's.
 
-    It is asked by a name of this machine (``here``) or one of ``hosts``, and by no page of another
-    server (:mod:`dataflow.service.protection.gate`). Bodies have no unknown fields. A name that
-    does not exist is 404 with the nearest names, another fault of the request 422. A database that
-    is away is 503, and so are searches that all fail; no answer within ``seconds`` is 504, and so
-    is a search past its own deadline where that is an error; 429 where too many questions wait.
+    Requests must use a name of this machine (``here``) or one of ``hosts``; pages of other servers
+    are refused (:mod:`dataflow.service.protection.gate`). Bodies have no unknown fields. An unknown
+    name is 404 with the nearest names, another invalid request 422. An unreachable database is 503,
+    and so are searches that all fail; no answer within ``seconds`` is 504, and so is a search past
+    its own deadline if that is an error; 429 if too many questions wait.
     """
-    options |= {"telemetry": {"tracing": False}}  # its spans have the page's address: the question
+    options |= {"telemetry": {"tracing": False}}  # its spans contain the page's address: the query
     app = FastAPI(  # without FastAPI's pages of documentation, which load scripts from elsewhere
         title="crosscorpus", version=version, docs_url=None, redoc_url=None, **options
     )
@@ -77,7 +77,7 @@ def http_app(
 
     @app.get(f"{WELL_KNOWN}/{{path:path}}", include_in_schema=False)
     async def protected(path: str, request: Request) -> dict[str, Any]:
-        """What a client of OAuth reads of a resource (RFC 9728): how it is asked."""
+        """The metadata of a protected resource for OAuth clients (RFC 9728)."""
         return {
             "resource": f"{request.base_url}{path}",
             "bearer_methods_supported": ["header"],

@@ -40,7 +40,7 @@ except ImportError as missing:
     raise CrosscorpusError(f"a server needs {missing.name}: {installing('serve')}") from None
 
 Reply = Callable[[Service, Mapping[str, Any]], Mapping[str, Any]]
-"""Answers what a command asks."""
+"""Answers the request of a command."""
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def opened(
 
 def run_stdio(collection: str, config: str, *, refresh: bool) -> None:
     """Serve the process that started this one, until it closes standard input."""
-    answers = os.dup(1)  # nothing but the protocol may be written where the agent reads
+    answers = os.dup(1)  # only the protocol may be written to the agent's pipe
     os.dup2(2, 1)
     sys.stdout = os.fdopen(answers, "w", encoding="utf-8")
     from crosscorpus import __version__
@@ -80,15 +80,15 @@ def run_http(
     callers: Callers | None = None,
     open_to_all: bool = False,
 ) -> None:
-    """Serve ``host:port`` until the process is told to end; answers under way are finished.
+    """Serve ``host:port`` until the process receives a signal; running answers are finished.
 
-    A command on this machine asks over a socket in the data directory, and ``reply`` answers it.
-    ``names``: of this server, beside ``host`` and those of this machine. ``callers`` knows them by
-    their tokens; without it a caller is nobody. ``open_to_all``: whoever reaches it may ask without
-    a token, from other machines too.
+    A command on this machine uses a socket in the data directory, and ``reply`` answers it.
+    ``names``: of this server, besides ``host`` and those of this machine. ``callers`` identifies
+    callers by their tokens; without it they are anonymous. ``open_to_all``: everybody may search
+    without a token, from other machines too.
 
     Raises:
-        CrosscorpusError: one of ``names`` is no name, or other machines could ask without a token.
+        CrosscorpusError: one of ``names`` is invalid, or other machines need no token.
     """
     if not (callers or open_to_all or _is_loopback(host)):
         raise CrosscorpusError(
@@ -111,7 +111,7 @@ def run_http(
         _exporting(),
     ):
         server = mcp_server(use, __version__, seconds)
-        # the gate before it checks who asks, by the names that this server has
+        # the gate before it checks the caller, by this server's names
         mcp = server.streamable_http_app(
             stateless_http=True,
             json_response=True,
@@ -135,7 +135,7 @@ def run_http(
 
         @app.post("/local/query", include_in_schema=False)
         async def query(asked: dict[str, Any], request: Request) -> Any:
-            if not of_owner(request.scope):  # not by the socket that its owner alone may use:
+            if not of_owner(request.scope):  # not by the owner's socket:
                 raise UnknownName("a command asks by its socket")  # a change may name code to load
 
             def work(service: Service) -> Any:
@@ -144,10 +144,10 @@ def run_http(
             return await while_there(request, told(use, work, seconds))
 
         for route in mcp.routes:
-            if isinstance(route, Route):  # a GET would wait for ever: nothing is told unasked
+            if isinstance(route, Route):  # a GET would wait forever: the server sends no events
                 route.methods = {"POST"}
         app.router.routes += mcp.routes
-        if callers and not AUDIT.handlers:  # a program around this may have said where it goes
+        if callers and not AUDIT.handlers:  # a surrounding program may have configured it
             AUDIT.addHandler(logging.StreamHandler())
             AUDIT.setLevel(logging.INFO)
             AUDIT.propagate = False
@@ -160,14 +160,14 @@ def _is_loopback(host: str) -> bool:
         return True
     try:
         return ip_address(host).is_loopback
-    except ValueError:  # a name, that may lead anywhere
+    except ValueError:  # a name, which may resolve to any address
         return False
 
 
 def configured(app: FastAPI, **options: Any) -> uvicorn.Config:
-    """How ``app`` is served; ``options`` are uvicorn's.
+    """The configuration of ``app``'s server; ``options`` are uvicorn's.
 
-    An address is the connection's: a header that names another can be made up.
+    A caller's address is the connection's, because a header with another one can be forged.
     """
     usual: dict[str, Any] = {"log_level": "warning", "timeout_graceful_shutdown": 30}
     return uvicorn.Config(app, http=Connection, proxy_headers=False, **usual | options)
@@ -175,7 +175,7 @@ def configured(app: FastAPI, **options: Any) -> uvicorn.Config:
 
 @contextmanager
 def _exporting() -> Iterator[None]:
-    """Spans go where the variables of OpenTelemetry say, until the end of the block."""
+    """Export spans as OpenTelemetry's variables configure, until the end of the block."""
     places = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
     usual = "otlp" if any(map(os.environ.get, places)) else "none"
     asked = set((os.environ.get("OTEL_TRACES_EXPORTER") or usual).split(",")) - {"none"}
@@ -204,7 +204,7 @@ def _exporting() -> Iterator[None]:
         yield
     finally:
         (last := Thread(target=provider.shutdown, daemon=True)).start()
-        last.join(5)  # SDK: 30 s for a receiver that is away
+        last.join(5)  # the SDK waits 30 s for an unreachable receiver
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -220,7 +220,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 @contextmanager
 def _listening_here(collection: str) -> Iterator[list[socket.socket]]:
-    """The socket of this machine's commands; none where another server has it."""
+    """The socket for this machine's commands; None if another server has it."""
     path = socket_path(collection)
     if ask_server(collection, "/healthz") or len(os.fsencode(path)) > 100:
         yield []

@@ -1,6 +1,6 @@
-"""MCP over standard input and output, where a line that is no message gets an answer too.
+"""MCP over standard input and output, which also answers a line that is no message.
 
-The package ``mcp`` drops such a line without a word, and its caller would wait for ever.
+The package ``mcp`` drops such a line silently, and its caller would wait forever.
 """
 
 import json
@@ -39,7 +39,7 @@ class StdioServer(MCPServer):
 def refusal(error: Exception) -> JSONRPCError | None:
     """The error reply to a line that is no message; None: the line is empty.
 
-    It names the request where that can be read, so that its sender does not wait for it.
+    It has the request's id if that can be parsed, so that its sender does not wait.
     """
     given = [one["input"] for one in error.errors()] if isinstance(error, ValidationError) else []
     line = given[0] if given else None
@@ -56,7 +56,7 @@ def refusal(error: Exception) -> JSONRPCError | None:
 
 
 def _loosely(line: str) -> Any:
-    """What Python reads of ``line``, also where half a character is in it; None: nothing."""
+    """``line`` parsed as JSON, even with half a character in it; None: not parsable."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):

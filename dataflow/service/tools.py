@@ -1,7 +1,7 @@
 """The tools, each a function over a warm driver: MCP and HTTP serve the same ones.
 
-All only read. An answer stays under 10,000 tokens, and its text under ``LONGEST`` characters; what
-is left has a cursor. What names something unknown is an error with the nearest names.
+They only read. An answer stays under 10,000 tokens, and its text under ``LONGEST`` characters; a
+cursor returns the rest. An unknown name is an error with the nearest names.
 """
 
 import json
@@ -69,33 +69,33 @@ Id = Annotated[Value, Field(description="of a search result")]
 
 
 AUDIT = logging.getLogger("crosscorpus.audit")
-"""Has a line of JSON for each answer to a caller with a token."""
+"""The audit log: a line of JSON for each answer to a caller with a token."""
 
 
 @dataclass(frozen=True)
 class Service:
-    """What the tools read."""
+    """The state that the tools read."""
 
     driver: RetrievalDriver  # warm; it answers many callers at once
     store: Store  # the driver's collection
     page: str | None = None  # address of the pages of passages that have none on the web
     source: str = ""  # the name or the file of the configuration
-    settings: Config | None = None  # as the configuration says; None: the driver's own
+    settings: Config | None = None  # of the configuration; None: the driver's own
     metrics: Metrics = field(default_factory=Metrics)  # of its questions
 
     @property
     def homes(self) -> dict[str, Home]:
-        """Where each corpus is, as far as a caller may see it."""
+        """The home of each corpus that a caller may see."""
         return visible_homes(self.driver.homes, self.driver.config)
 
     def seen_by(self, principals: Sequence[str]) -> "Service":
-        """The same for a caller who is all of ``principals``, for one question."""
+        """The same for a caller with ``principals``, for one query."""
         driver = self.driver.seen_by(principals)
         return replace(self, driver=driver, store=driver.store)
 
 
 Use = Callable[[], AbstractContextManager[Service]]
-"""Gives the service for one question; it stays open to the end of the block."""
+"""Returns the service for one query; it stays open to the end of the block."""
 
 
 def search(
@@ -317,7 +317,7 @@ def status(service: Service, cursor: Cursor = None) -> models.Status:
 
 @contextmanager
 def of_caller(use: Use) -> Iterator[Service]:
-    """The service, as far as the caller of the request under way may see the collection."""
+    """The service for the caller of the current request: what he may see of the collection."""
     who = asker.get()
     with use() as service:
         if who is None or who.principals is None:
@@ -327,14 +327,14 @@ def of_caller(use: Use) -> Iterator[Service]:
 
 
 def told_to_caller(tool: str, answer: Any) -> None:
-    """Audit who was answered: never the question or the results."""
+    """Log who was answered, but never the query or the results."""
     lists = ("results", "passages", "versions", "corpora")
     found = next((len(getattr(answer, name)) for name in lists if hasattr(answer, name)), None)
     put_on_record(tool, found)
 
 
 def put_on_record(tool: str, found: int | None) -> None:
-    """Audit who was answered by ``tool``, and with how many results, if he has a token."""
+    """Log a caller with a token who was answered by ``tool``, and the number of results."""
     who = asker.get()
     if who is None or not who.principals:
         return
@@ -368,7 +368,7 @@ async def told(use: Use, work: Callable[[Service], T], seconds: float) -> T:
 
 
 def _ask(service: Service, query: str, **asked: Any) -> Answer:
-    """The answer to a question about what exists, counted."""
+    """The answer to a query whose names must exist, counted."""
     answer = service.driver.ask(query, must_exist=True, **asked)
     service.metrics.run(answer.provenance, service.driver.stages)
     return answer
@@ -382,7 +382,7 @@ def _steps(explained: pl.DataFrame) -> list[models.Step]:
 
 
 def found(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
-    """The passage as its collection has it, and that collection."""
+    """The stored passage, and its collection."""
     known = _numbered(id)
     if known is None or known[0] not in service.driver.config.corpora:
         raise UnknownName(f"no passage {id!r}: give the id of a search result")
@@ -394,7 +394,7 @@ def found(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
 
 
 def _numbered(id: str) -> tuple[str, int] | None:
-    """The corpus and the number in the id of a passage; None: it is none."""
+    """The corpus and the number in a passage's id; None: it is invalid."""
     known = _ID.fullmatch(id)
     if known is None or not -(2**63) <= (number := int(known[2])) < 2**63:
         return None
@@ -429,7 +429,7 @@ def _url(service: Service, url: str | None, id: str, path: str | None) -> str:
         return safe
     if service.page:
         return f"{service.page}/{quote(id)}"
-    # a Chinese letter stays: quoted it is six tokens
+    # Chinese letters stay: quoted, one has six tokens
     return "file:" + re.sub(r"[\0-\x7f]+", lambda part: quote(part[0]), path or id)
 
 
@@ -440,7 +440,7 @@ def document(store: Store, row: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _lines(passages: pl.DataFrame, wanted: str | None) -> str:
-    """These lines of a document, or all that its passages have."""
+    """The lines ``wanted`` of a document; None: all that its passages have."""
     span = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", wanted or "0-999999999")
     if span is None:
         raise CrosscorpusError(f"lines {wanted!r}: write them as 10-42")
@@ -460,10 +460,10 @@ def _lines(passages: pl.DataFrame, wanted: str | None) -> str:
 
 
 def _first(service: Service, read: Callable[[Store], T]) -> tuple[T, dict[str, str]]:
-    """What the first collection gives that knows the name, and the names of its corpora.
+    """The result of the first collection that knows the name, and the names of its corpora.
 
     Raises:
-        UnknownName: none does.
+        UnknownName: no collection knows it.
     """
     errors = []
     for store, names in by_store(service.homes):

@@ -1,7 +1,7 @@
-"""A driver that stays warm and follows what it was built from.
+"""A warm driver that is rebuilt when its inputs change.
 
-When its configuration changes, or the collection's model, the next question gets a new driver;
-questions under way finish on the old one. A configuration that does not load changes nothing.
+When its configuration changes, or the collection's model, the next query gets a new driver; running
+queries finish on the old one. A configuration that does not load changes nothing.
 """
 
 import sys
@@ -22,7 +22,7 @@ from operators.errors import CrosscorpusError
 from operators.postgres.store import Store, collection_info
 
 SECONDS = 1.0
-"""Between two looks at the configuration."""
+"""Seconds between two checks of the configuration."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Warm:
         store: the collection.
         config: a shipped name, or a YAML file.
         page: as of ``Service``.
-        refresh: whether what changed in the sources is read before a question is answered.
+        refresh: whether changes of the sources are ingested before a query is answered.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Warm:
     @contextmanager
     def __call__(self) -> Iterator[Service]:
         """The service; it stays open to the end of the block."""
-        Context().run(self._look)  # a new one: what one caller starts, others need too
+        Context().run(self._look)  # a new context: other callers need the result too
         with self._lock:
             held = self._held
             held.users += 1
@@ -68,11 +68,11 @@ class Warm:
                 held.service.driver.close()
 
     def close(self) -> None:
-        """Close the driver; nobody asks it any more."""
+        """Close the driver, which is no longer used."""
         self._held.service.driver.close()
 
     def _built(self, settings: Config) -> _Held:
-        """A driver whose contexts have a budget in tokens: what reads them is a model."""
+        """A driver whose contexts have a budget in tokens, because a language model reads them."""
         counted = settings.with_changes({"variants": {"packed": "tokens"}})
         driver = build_driver(counted, store=self._store)
         driver.execute(["results"], {"query": "warm up"})

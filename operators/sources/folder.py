@@ -115,8 +115,8 @@ def folder_source(
     def scan() -> Iterator[Item]:
         with closing(PdfReader()) as pdf:
             root = walk.root
-            told = declared_encodings(root), declared_generated(root)
-            folder = _Folder(root, base_url or None, endings, pdf, *told, {})
+            declared = declared_encodings(root), declared_generated(root)
+            folder = _Folder(root, base_url or None, endings, pdf, *declared, {})
             yield from walk.items(partial(_item, folder))
 
     source = Source(

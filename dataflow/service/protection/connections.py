@@ -1,7 +1,7 @@
 """Limits on connections: a number per address, and none may idle.
 
-uvicorn ends a connection that is idle after an answer. One whose request never arrives, or whose
-answer nobody reads, would stay as long as its caller likes.
+uvicorn closes a connection that is idle after a response. A connection whose request never arrives,
+or whose response nobody reads, would stay open without limit.
 """
 
 import asyncio
@@ -11,9 +11,9 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST = 256
-"""Connections of one address."""
+"""Maximum connections of one address."""
 STILL_S = 20.0
-"""For the head of a request to arrive, and for ``PART`` of an answer to be read."""
+"""Timeout in seconds for a request's head, and for reading ``PART`` of a response."""
 PART = 65_536
 """Bytes."""
 
@@ -21,7 +21,7 @@ _numbers = itertools.count()
 
 
 class Connection(H11Protocol):
-    """One connection. Where its address has too many, the oldest without a question ends."""
+    """One connection. If its address has too many, the oldest one without a request is closed."""
 
     most, still_s = MOST, STILL_S
 
@@ -38,7 +38,7 @@ class Connection(H11Protocol):
         if self.client is None:
             if self.server is not None and self.server[1] is not None:  # its caller has gone
                 transport.abort()
-            return  # else the socket that its owner alone may use
+            return  # else the owner's socket
         same = [
             one
             for one in self.connections
@@ -76,7 +76,7 @@ class Connection(H11Protocol):
         self.unread = self._abort_later()
 
     def resume_writing(self) -> None:
-        """Go on: the caller has read."""
+        """Continue: the caller has read."""
         super().resume_writing()
         _cancel(self.unread)
 
@@ -87,7 +87,7 @@ class Connection(H11Protocol):
         _cancel(self.unread)
 
     def _abort_later(self) -> asyncio.TimerHandle:
-        """End this, but not while its caller reads what is left of an answer."""
+        """Close this, but not while its caller reads the rest of a response."""
         return self.loop.call_later(self.still_s, self._look, self._left())
 
     def _look(self, before: int) -> None:

@@ -1,8 +1,8 @@
 """The first layer of every request: the caller is checked, and the whole request is read.
 
-A browser sends what any page tells it to. A page of elsewhere reaches a server on this machine by
-its own name, which it lets resolve to this machine (DNS rebinding), or by an address of this
-machine. The first shows in the header Host, the second in Origin.
+A browser sends requests for any page. A foreign page reaches a server on this machine by its own
+name, which it lets resolve to this machine (DNS rebinding), or by an address of this machine. The
+header Host shows the first, Origin the second.
 """
 
 import re
@@ -22,15 +22,15 @@ from dataflow.service.protection.tokens import Callers
 
 LONGEST_BODY = 1_000_000
 BODY_S = 20.0
-"""For the body of a request to arrive."""
+"""Timeout in seconds for the body of a request."""
 LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
-"""Names of this machine: a page of such a name is of another server where its port differs."""
+"""Names of this machine: a page with such a name and another port is of another server."""
 
 OPEN = frozenset({"/healthz", "/readyz"})
-"""What is told without a token: that the server is there."""
+"""Paths that need no token: the health of the server."""
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 METRICS = "metrics"
-"""The principal that reads the server's numbers, which count what all callers do."""
+"""The principal that may read the server's metrics, which cover all callers."""
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 
@@ -39,15 +39,15 @@ class Gate:
     """Passes requests to ``app`` that name this server as host, from a page of its own or none.
 
     A caller is the header ``x-caller``, else its program; callers of one address share its turns. A
-    body is at most ``LONGEST_BODY`` bytes, says its length, and arrives within ``seconds``. The
-    header ``traceparent`` names its trace.
+    body has at most ``LONGEST_BODY`` bytes, states its length, and arrives within ``seconds``. The
+    header ``traceparent`` identifies its trace.
 
     Args:
-        hosts: names of this server alone; a page of such a name is its own.
+        hosts: names of only this server; a page with such a name is its own.
         here: names of this machine.
         turns: those that :func:`dataflow.service.protection.limits.answered` takes.
-        tokens: who callers are; None: a caller is nobody, and sees what everyone may.
-        seconds: for a body to arrive.
+        tokens: identify callers; None: a caller is anonymous, and sees what everyone may.
+        seconds: timeout for a body.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Gate:
                     scope, receive, safely
                 )
                 return
-            if whole is None:  # its caller has gone: it costs nothing more
+            if whole is None:  # its caller has disconnected: stop
                 return
             receive = whole
         address = (scope.get("client") or ("",))[0]
@@ -98,7 +98,7 @@ class Gate:
             await self.app(scope, receive, safely)
 
     async def _principals(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
-        """Who asks; None: nobody whom the tokens know, or the owner by the socket of his own."""
+        """The caller; None: unknown to the tokens, or the owner by his own socket."""
         if of_owner(scope):
             return None
         path = scope.get("path", "")
@@ -108,20 +108,20 @@ class Gate:
         given = token.strip() if kind.lower() == "bearer" else ""
         if not given:
             return None
-        # on a thread: a file is read, or a provider asked for its keys
+        # on a thread, because it reads a file, or fetches a provider's keys
         return await anyio.to_thread.run_sync(self.tokens.caller, given)
 
 
 def of_owner(scope: Scope) -> bool:
     """Whether a request came by the socket of the server's owner, which has no port.
 
-    A caller that went at once has no address either, and is not the owner.
+    A caller that disconnected at once has no address either, and is not the owner.
     """
     return not scope.get("client") and (scope.get("server") or ("", None))[1] is None
 
 
 def _unknown(scope: Scope, headers: Headers) -> JSONResponse:
-    """401: says where a client learns what kind of token is asked for."""
+    """401, with the address where a client learns which kind of token it needs."""
     where = f"{scope.get('scheme', 'http')}://{headers.get('host')}{WELL_KNOWN}/mcp"
     said = f'Bearer resource_metadata="{where}"'
     if headers.get("authorization"):
@@ -147,7 +147,7 @@ def foreign(headers: Headers, hosts: frozenset[str], here: frozenset[str]) -> JS
 
 
 def host_name(host: str) -> str | None:
-    """The name in a header Host, in small letters and without its port; None: it is none.
+    """The name in a header Host, in lower case and without its port; None: it is invalid.
 
     >>> host_name("LocalHost:8765"), host_name("[::1]:80"), host_name("localhost@evil.example")
     ('localhost', '[::1]', None)
@@ -157,9 +157,9 @@ def host_name(host: str) -> str | None:
 
 
 def unmeasured(method: str, headers: Headers) -> JSONResponse | None:
-    """Why a body is too long, or does not say its length; None: it is short enough.
+    """The error of a body that is too long or does not state its length; None: it is short enough.
 
-    A body in chunks has any length, whatever the other header says.
+    A chunked body can have any length, whatever the other header states.
     """
     length = headers.get("content-length", "" if method == "POST" else "0")
     if "transfer-encoding" in headers:
@@ -171,9 +171,9 @@ def unmeasured(method: str, headers: Headers) -> JSONResponse | None:
 
 
 async def _read(receive: Receive) -> Receive | None:
-    """Read a request to its end; what gives it at once, and then whether its caller has gone.
+    """Read a request to its end; a ``receive`` that returns it, then its caller's disconnection.
 
-    None: its caller has gone already.
+    None: its caller has disconnected already.
     """
     body, message = bytearray(), await receive()
     while message["type"] == "http.request":
@@ -192,7 +192,7 @@ async def _read(receive: Receive) -> Receive | None:
 
 
 def _headed(send: Send) -> Send:
-    """``send`` with the headers that every answer has: no browser guesses, no other page embeds."""
+    """``send`` with the headers of every response, against content sniffing and embedding."""
 
     async def headed(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -206,7 +206,7 @@ def _headed(send: Send) -> Send:
 
 @contextmanager
 def _traced(headers: Headers) -> Iterator[None]:
-    """The trace that the headers name, or that of a program around this."""
+    """The trace of the headers, or that of a surrounding program."""
     around = trace.get_current_span() is not trace.INVALID_SPAN
     token = attach(get_current() if around else propagate.extract(headers))
     try:

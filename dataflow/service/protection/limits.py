@@ -1,9 +1,9 @@
 """Limits that keep one caller, or too many, from blocking the others.
 
 A few questions run at once; others wait, and callers take turns. A question has a place only while
-it is worked on: not while its request arrives, nor while its answer is read. Where too many wait,
-a question of the caller with the most is refused. A question has a deadline, and stops when its
-caller goes.
+it is processed: not while its request arrives, nor while its answer is read. If too many wait, a
+question of the caller with the most is refused. A question has a deadline, and is cancelled when
+its caller disconnects.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class Busy(CrosscorpusError):
 class Turns:
     """Runs ``running`` questions at a time; up to ``most`` more may wait.
 
-    By default two a processor run: one computes while the other waits for the database. Addresses
+    The default is two a processor: one computes while the other waits for the database. Addresses
     take turns, and within an address its callers.
     """
 
@@ -71,7 +71,7 @@ class Turns:
         try:
             await mine
         except asyncio.CancelledError:
-            if not mine.cancelled():  # the place came at the same moment
+            if not mine.cancelled():  # it got the place at the same time
                 self._next()
             raise
 
@@ -91,11 +91,11 @@ class Turns:
         last.set_exception(busy)
 
     def _next(self) -> None:
-        """Give the place that became free to the caller whose turn it is."""
+        """Give a free place to the caller whose turn it is."""
         while self._queues:
             address, callers = next(iter(self._queues.items()))
             caller, queue = next(iter(callers.items()))
-            while queue and queue[0].done():  # its caller has gone, or was refused
+            while queue and queue[0].done():  # its caller has disconnected or was refused
                 queue.popleft()
             mine = queue.popleft() if queue else None
             del self._queues[address], callers[caller]
@@ -119,26 +119,26 @@ def _open(queue: deque[asyncio.Future[None]]) -> int:
 
 @dataclass(frozen=True)
 class Asker:
-    """Who asks: an address, and the caller that it names."""
+    """The caller: an address, and the name that it states."""
 
     turns: Turns
     address: str
     caller: str
     principals: tuple[str, ...] | None = None
-    """The user and his groups, who may see only what they may; None: the owner of the machine."""
+    """The user and his groups, which limit what he sees; None: the owner of the machine."""
 
 
 asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
-"""Of the request under way; None: an agent alone, which needs no turns."""
+"""The caller of the current request; None: a single agent, which needs no turns."""
 
 
 async def answered(work: Callable[[], T], seconds: float) -> T:
     """The result of ``work``, run on a thread when it is the caller's turn.
 
-    It stops where this is cancelled, or ``seconds`` pass with the wait for the turn.
+    It is cancelled with this, or after ``seconds``, which include the wait for the turn.
 
     Raises:
-        Late: they passed.
+        Late: the timeout has passed.
         Busy: too many wait.
     """
     with anyio.move_on_after(seconds):
@@ -155,11 +155,11 @@ async def _on_a_thread(work: Callable[[], T]) -> T:
     try:
         return await anyio.to_thread.run_sync(context.run, work, abandon_on_cancel=True)
     finally:
-        Thread(target=switch.throw).start()  # it may ask the database to stop, and wait for that
+        Thread(target=switch.throw).start()  # it may cancel a statement and wait for it
 
 
 async def while_there(request: Request, answer: Awaitable[T]) -> T | None:
-    """``answer``, given up when the caller of ``request`` has gone; then None."""
+    """``answer``, or None if the caller of ``request`` disconnects, which cancels it."""
 
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":

@@ -1,7 +1,7 @@
-"""Who a caller is, by a token that an identity provider has signed (OpenID Connect, JWT).
+"""Identifies a caller by a token that an identity provider has signed (OpenID Connect, JWT).
 
-The provider's keys are at its ``jwks_uri``, or in a file. Only signatures of key pairs count: a
-token without one, or with one by a shared secret, is nobody's. PyJWT checks what the provider says.
+The provider's keys are at its ``jwks_uri``, or in a file. Only signatures of key pairs are valid: a
+token without one, or signed with a shared secret, is refused. PyJWT verifies the claims.
 """
 
 import json
@@ -25,11 +25,11 @@ NEEDED = ("exp", "aud", "iss")
 LEEWAY_S = 30
 """Seconds that the clocks of two machines may differ."""
 TIMEOUT_S = 5
-"""For the provider to give its keys."""
+"""Timeout in seconds for fetching the provider's keys."""
 KEPT_S = 300
-"""For keys to be asked for again; those of the last answer count for twice as long."""
+"""Seconds after which keys are fetched again; old keys stay valid for twice as long."""
 AGAIN_S = 10
-"""Between two questions for the keys, whatever tokens name: anybody may send one."""
+"""Minimum seconds between two fetches of keys, because anybody may send a token."""
 
 
 class SignedTokens:
@@ -37,8 +37,8 @@ class SignedTokens:
 
     Args:
         keys: the address of the provider's keys, by https (http of this machine), or a file.
-        issuer: the provider, as its tokens name it.
-        audience: this server, as the tokens for it name it.
+        issuer: the provider's name in its tokens.
+        audience: this server's name in its tokens.
         user, groups: the claims that name the user, and his groups; without groups he has none.
 
     Raises:
@@ -53,7 +53,7 @@ class SignedTokens:
 
     def caller(self, token: str) -> tuple[str, ...] | None:
         """The user and his groups; None: the token is not the provider's, not for this server, or
-        over."""
+        expired."""
         try:
             claims = jwt.decode(
                 token,
@@ -75,7 +75,7 @@ class SignedTokens:
 
 
 def _keys(keys: str) -> Callable[[str], Any]:
-    """What gives the key that signed a token."""
+    """The interface that returns the key that signed a token."""
     address = urllib.parse.urlsplit(keys)
     if address.scheme in ("http", "https"):
         if address.scheme == "http" and address.hostname not in ("localhost", "127.0.0.1", "::1"):
@@ -90,9 +90,9 @@ def _keys(keys: str) -> Callable[[str], Any]:
 
 
 class _Provider:
-    """Gives the key that signed a token, of those at an address.
+    """Returns the key that signed a token, from those at an address.
 
-    A provider that does not answer keeps one caller waiting now and then, and nobody else.
+    A provider that does not answer delays one caller occasionally, and nobody else.
     """
 
     def __init__(self, address: str) -> None:

@@ -1,7 +1,7 @@
-"""Who a caller is: a token of the file that the server was started with.
+"""Identifies a caller by a token from the server's token file.
 
-The file has hashes alone. A token has 256 random bits, so that one round of a hash protects it.
-Each entry is a mapping: ``sha256``, ``principals`` (a user and his groups), perhaps ``expires``.
+The file has only hashes. A token has 256 random bits, so that one round of a hash is enough. Each
+entry is a mapping: ``sha256``, ``principals`` (a user and his groups), optionally ``expires``.
 """
 
 import hashlib
@@ -20,13 +20,13 @@ from operators.foundation.principals import principals
 
 PREFIX = "cc_"
 LARGEST = 1_000_000
-"""Bytes of a file of tokens."""
+"""Maximum bytes of a token file."""
 
 _KEYS = ("sha256", "principals", "expires")
 
 
 class Callers(Protocol):
-    """What knows callers by their tokens."""
+    """The interface that identifies callers by their tokens."""
 
     def caller(self, token: str) -> tuple[str, ...] | None:
         """The user and groups of the bearer of ``token``; None: it is unknown."""
@@ -34,19 +34,19 @@ class Callers(Protocol):
 
 @dataclass(frozen=True)
 class Known:
-    """A token that is known by its hash."""
+    """A known token, by its hash."""
 
     sha256: bytes
     principals: tuple[str, ...]  # the user first
-    expires: date | None = None  # no more from this day on (UTC)
+    expires: date | None = None  # invalid from this day on (UTC)
 
 
 class Tokens:
-    """The tokens of a file, read again where it has changed.
+    """The tokens of a file, read again if it has changed.
 
     Raises:
-        CrosscorpusError: the file can't be read; names the line that is wrong. A file that becomes
-            wrong later lets nobody in.
+        CrosscorpusError: the file can't be read; names the wrong line. If the file becomes invalid
+            later, every token is refused.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +61,7 @@ class Tokens:
         except CrosscorpusError:
             return None
         digest, found = hashlib.sha256(token.encode()).digest(), None
-        for one in self._known:  # all of them, in a time that tells nothing
+        for one in self._known:  # compare all, in constant time
             if hmac.compare_digest(one.sha256, digest):
                 found = one
         today = (now or datetime.now(UTC)).date()
@@ -119,7 +119,7 @@ def token_line(token: str, names: Sequence[str], expires: str | None = None) -> 
     """The line of ``token`` in a file.
 
     Raises:
-        CrosscorpusError: a name, or the day, is none.
+        CrosscorpusError: a name or the day is invalid.
     """
     try:
         given = [*dict.fromkeys(name for name in names if principals(name))]

@@ -100,12 +100,12 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
         if loaded(name) is None:
             return Unparsed(f"the grammar of {name} does not load on this machine")
         return Unparsed(f"the grammar of {name} gave up")
-    depths, definitions = reply
-    told = [
+    depths, rows = reply
+    definitions = [
         Definition(first, last, called, begins, (row, column))
-        for first, last, called, begins, (row, column) in definitions
+        for first, last, called, begins, (row, column) in rows
     ]
-    return Breaks(depths, told)
+    return Breaks(depths, definitions)
 
 
 def signatures_above(

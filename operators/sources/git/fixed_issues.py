@@ -112,8 +112,8 @@ def what_it_says(commit: Commit) -> str:
     Empty where nothing is left.
     """
     message = own_text(commit.message) if len(commit.parents) > 1 else commit.message
-    told = _EMPTY.sub("", _OTHER_NUMBER.sub("", _REFERENCE.sub("", message)))
-    lines = (line.strip() for line in told.splitlines() if not _TRAILER.match(line))
+    cleaned = _EMPTY.sub("", _OTHER_NUMBER.sub("", _REFERENCE.sub("", message)))
+    lines = (line.strip() for line in cleaned.splitlines() if not _TRAILER.match(line))
     kept = (line.rstrip(" ,;:-(") for line in lines if re.search(r"\w", line))
     return "\n".join(kept).lstrip(" ,;:.-")
 
@@ -229,7 +229,7 @@ def _counts(change: Change) -> bool:
 
 
 def _nothing(repository: Repository, result: FixedIssues) -> str:
-    why = f"; {told}" if (told := told_skips(result.skipped)) else ""
+    why = f"; {skips}" if (skips := told_skips(result.skipped)) else ""
     return (
         f"no commit of {repository.root} gives a question ({result.commits} commits read{why}): "
         "give a repository with commits that say `fixes #12` and change a few files"
