@@ -79,4 +79,6 @@ def question(
     asked: dict[str, Any] = {"top_k": top_k, "trigger": trigger}
     for more in options:
         asked |= more
-    return asked | ({} if principals is None else {"principals": list(principals)})
+    if principals is None:
+        return asked
+    return asked | {"principals": [principals] if isinstance(principals, str) else [*principals]}

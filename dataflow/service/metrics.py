@@ -40,6 +40,7 @@ class Metrics:
             f"{name}source_age_seconds", "Since it was read", ["source"], registry=own
         )
         self._lock, self._read_at = Lock(), -FRESH_S
+        self._seen: dict[str, tuple[int, ...] | None] = {}  # the classes that the last caller saw
 
     @contextmanager
     def question(self, tool: str, count: int = 1) -> Iterator[None]:
@@ -74,13 +75,14 @@ class Metrics:
     def scrape(self, homes: Mapping[str, Home]) -> bytes:
         """All metrics in Prometheus's format; the counters even if the database is unreachable."""
         with self._lock:
-            if time.monotonic() - self._read_at >= FRESH_S:
+            seen = {name: home.store.access for name, home in homes.items()}
+            if time.monotonic() - self._read_at >= FRESH_S or seen != self._seen:
                 try:
                     self._read(homes)
                     self._up.set(1)
                 except CrosscorpusError:
                     self._up.set(0)
-                self._read_at = time.monotonic()
+                self._read_at, self._seen = time.monotonic(), seen
         return generate_latest(self.registry)
 
     def _read(self, homes: Mapping[str, Home]) -> None:

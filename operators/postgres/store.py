@@ -400,6 +400,12 @@ def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
     store.forget_info()
 
 
+def versions_state(store: Store) -> tuple[Any, str | None] | None:
+    """The stamp of the versions that a caller sees; rights change it. None while they change."""
+    at = collection_info(store).versions_at
+    return None if at is None else (at, store.state)
+
+
 def collection_info(store: Store) -> CollectionInfo:
     """The contents of the collection; read at most once a second, or if the state differs."""
     cached = store.cache.info

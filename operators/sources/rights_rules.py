@@ -82,6 +82,8 @@ def read_rights(text: str) -> Rights:
     if len(text) > LARGEST:
         raise CrosscorpusError(f"a file of rights has at most {LARGEST:,} characters: name groups")
     try:
+        if double := _doubled(yaml.compose(text, yaml.SafeLoader)):
+            raise CrosscorpusError(f"the rights have the key {double!r} twice in one mapping")
         given = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CrosscorpusError(f"the rights are no YAML: {' '.join(str(error).split())}") from error
@@ -97,13 +99,24 @@ def read_rights(text: str) -> Rights:
     )
 
 
+def _doubled(node: yaml.Node | None) -> str | None:
+    """A key that a mapping in ``node`` has twice; of two, the last would silently count."""
+    if isinstance(node, yaml.MappingNode):
+        keys = [str(key.value) for key, _ in node.value]
+        below = [_doubled(value) for _, value in node.value]
+        return next((key for key in keys if keys.count(key) > 1), next(filter(None, below), None))
+    if isinstance(node, yaml.SequenceNode):
+        return next(filter(None, map(_doubled, node.value)), None)
+    return None
+
+
 def _rule(number: int, given: Any) -> Rule:
     try:
         if not isinstance(given, Mapping) or "allow" not in given:
             raise ValueError("it needs `allow`: everyone, or a list of users and groups")
         for name in given:
             check_known("part of a rule", str(name), _KEYS)
-        texts = {key: given[key] for key in _KEYS[1:] if given.get(key) is not None}
+        texts = {key: given[key] for key in _KEYS[1:] if key in given}
         for key, value in texts.items():
             if not isinstance(value, str) or not value.strip():
                 raise ValueError(f"{key} is a text, not {value!r}")

@@ -104,6 +104,8 @@ class Gate:
         path = scope.get("path", "")
         if self.tokens is None or path in OPEN or path.startswith(f"{WELL_KNOWN}/"):
             return ()
+        if len(headers.getlist("authorization")) > 1:  # which one counts is nobody's guess
+            return None
         kind, _, token = headers.get("authorization", "").partition(" ")
         given = token.strip() if kind.lower() == "bearer" else ""
         if not given:

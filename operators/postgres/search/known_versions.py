@@ -3,7 +3,7 @@
 import polars as pl
 
 from operators.frames import UTC
-from operators.postgres.store import Store, collection_info
+from operators.postgres.store import Store, versions_state
 
 KNOWN_VERSIONS = pl.Schema(
     {
@@ -35,4 +35,4 @@ def known_versions(store: Store) -> pl.DataFrame:
         )
         return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
 
-    return store.cache.versions.get("all", collection_info(store).versions_at, look_up, most=1)
+    return store.cache.versions.get("all", versions_state(store), look_up, most=1)

@@ -9,7 +9,7 @@ second old; when its hits are read, versions are looked up again, by
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.version_filters import NO_CHUNKS, PINNED_CHANGELOGS, pinned_documents
-from operators.postgres.store import Connection, Store, collection_info
+from operators.postgres.store import Connection, Store, versions_state
 
 MOST_KEPT = 64
 """Maximum number of pins in the cache."""
@@ -28,7 +28,7 @@ def pinned_chunks(store: Store, deadline: Deadline, corpus: str, scope: Filter) 
     dated = scope.as_of is not None
     return store.cache.pinned.get(
         (corpus, scope.pinned, dated),
-        collection_info(store).versions_at,
+        versions_state(store),
         lambda: run(store, deadline, lambda conn: _chunks(conn, corpus, scope, dated=dated)),
         most=MOST_KEPT,
     )

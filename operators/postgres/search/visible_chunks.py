@@ -57,7 +57,7 @@ def search_filter(store: Store, deadline: Deadline, corpus: str, scope: Filter) 
         if info.versions_at is not None and state and is_worth_a_list(replaced, left):
             listed = store.cache.visible.get(
                 (corpus, scope.pinned),
-                (info.versions_at, state),
+                (info.versions_at, state, store.state),
                 lambda: run(store, deadline, lambda conn: _visible(conn, corpus, current)),
                 most=MOST_KEPT,
             )

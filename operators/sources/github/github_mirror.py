@@ -212,6 +212,9 @@ def refresh(
         run.follow(listing)
     if reviews:
         run.follow_reviews()
+    if mirror.allowed is not None:  # it may have turned private while it was fetched
+        mirror.allowed = who_sees(find_repository(api, found.name))
+        allow_source(store, READER, _scopes(mirror), mirror.allowed)
     if run.sweep or first:
         # The first fetch may have taken several runs; deletions meanwhile are detected later.
         state |= {"last": began.isoformat(), "kept": kept} if run.sweep else {}

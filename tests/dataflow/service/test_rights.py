@@ -41,7 +41,10 @@ from dataflow.service.batches import AT_ONCE, Batch, answers
 from dataflow.service.protection.limits import Asker, Turns, asker
 from dataflow.service.tools import Service
 from operators.errors import UnknownName
+from operators.foundation.principals import access_class
 from operators.postgres.store import Store, drop_collection, open_store
+from operators.postgres.write.document_classes import move_documents
+from operators.postgres.write.document_writer import keep_classes
 from operators.sources.folder import folder_source
 
 NAME, ALONE = "rights", "rights-alone"
@@ -461,3 +464,44 @@ def test_callers_at_once_never_mix(many: Store, served: Service) -> None:
         asked = ["ann", "bob", "bob"] * 6
         for who, found in zip(asked, threads.map(answer, asked), strict=True):
             assert found == alone[who], who
+
+
+def test_a_pattern_is_never_run_on_what_a_caller_may_not_see(store: Store, tmp_path: Path) -> None:
+    def code(name: str, language: str, allowed: list[str]) -> dict[str, Any]:
+        of = {"doc_id": name, "corpus": "code", "path": name, "repo": "org/r0", "text": "cache x"}
+        return of | {"language": language, "allowed": allowed}
+
+    ingest(store, tmp_path, [code("a.go", "go", ["bob"]), code("b.py", "python", ["ops"])])
+    with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
+        asked = {"pattern": "[", "language": "python", "corpora": ["code"]}
+        notes = driver.ask("cache", principals=["bob"], **asked).notes
+        found = {
+            who: driver.ask("cache", principals=[who], pattern="cache") for who in ("bob", "ops")
+        }
+    assert not any("regular expression" in note for note in notes), notes
+    assert {who: [one.path for one in of] for who, of in found.items()} == {
+        "bob": ["a.go"],
+        "ops": ["b.py"],
+    }
+
+
+def test_names_of_versions_go_with_the_right_to_see_them(store: Store, tmp_path: Path) -> None:
+    def page(version: str) -> dict[str, Any]:
+        path = {"path": f"{version}/limits.md", "title": "limits", "topic": "limits"}
+        of = {"doc_id": f"docs-{version}", "corpus": "docs", "version": version, "repo": "org/r0"}
+        return of | path | {"text": f"# limits\n\ncache {version} words\n", "allowed": ["bob"]}
+
+    ingest(store, tmp_path, [page("1.0"), page("2.0"), page("9.0")])
+    with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
+
+        def said() -> str:
+            return "".join(driver.ask("cache limits", version="7.7", principals=["bob"]).notes)
+
+        assert "9.0" in said()
+        ((key,),) = store.rows("SELECT document_key::text FROM documents WHERE version = '9.0'")
+        narrowed = access_class(["ops"])
+        with open_store(store.dsn, store.collection) as other:  # a process that is killed then
+            keep_classes(other, {narrowed: ["ops"]})
+            places = {key: (narrowed, "source")}
+            other.run(partial(move_documents, corpus="docs", places=places))
+        assert "9.0" not in said()

@@ -324,6 +324,8 @@ def test_weights_of_an_old_average_length_are_unfinished(store: Store, filling: 
 
 def reweighed(store: Store) -> tuple[int, int]:
     """The bytes of the postings before and after all have a new weight."""
+    if store.clustered:
+        pytest.skip("a partition of a cluster keeps the space of the old weights")
     size = "SELECT pg_relation_size('postings_code')"
     make_searchable(store)
     ((before,),) = store.rows(size)

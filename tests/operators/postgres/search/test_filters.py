@@ -17,14 +17,16 @@ from hypothesis import strategies as st
 from vector_indexes import build_vector_indexes
 
 from operators.frames import NOTES, QUERIES, check
+from operators.postgres.errors import DatabaseError
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.search.filter_values import NAMED, absent_values, as_spelled, unmet_filters
-from operators.postgres.search.filters import Filter
+from operators.postgres.search.filters import Filter, condition
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.search.version_filters import SearchFilter
 from operators.postgres.search.visible_chunks import count_visible, visible_at_most
 from operators.postgres.store import Home, Store, collection_info
+from operators.postgres.write.document_writer import keep_classes
 
 Make = Callable[..., Store]
 
@@ -333,3 +335,19 @@ def test_only_a_query_without_results_hears_which_filter_nothing_has(
     assert check(found, NOTES, "unmet_filters").rows() == [
         (1, "no document of repo 'cc/x' here; there is 'cc'"),
     ]
+
+
+def test_an_expression_is_evaluated_on_no_chunk_that_the_caller_may_not_see(
+    store: Store, filling: Any
+) -> None:
+    filling.write(store, [{"text": "cache"}])
+    keep_classes(store, {1: ["ann"]})
+    parameters: dict[str, Any] = {"corpus": "code"}
+    where = condition(Filter(pattern="["), "c", parameters)
+    statement = f"SELECT chunk_id FROM chunks c WHERE c.corpus = %(corpus)s AND {where}"
+    caller = store.seen_by([1])
+    assert caller.rows(statement, parameters) == []
+    with pytest.raises(DatabaseError, match="regular expression"):
+        store.rows(statement, parameters)
+    plan = "".join(str(line) for (line,) in caller.rows(f"EXPLAIN {statement}", parameters))
+    assert plan.count("regexp_match") == plan.count("THEN (regexp_match") > 0, plan
