@@ -833,6 +833,16 @@ def test_a_visibility_that_changed_holds_for_documents_that_did_not(
     assert verify(store).is_empty()
 
 
+def test_a_repository_that_becomes_private_while_it_is_fetched_opens_nothing(
+    store: Store, embedder: Any, server: Any, api: GithubApi
+) -> None:
+    def turn_private(*_: Any) -> None:
+        server.seen = PRIVATE
+
+    assert sync_github(store, embedder, "org/app", api=api, rights=True, on_fetched=turn_private).ok
+    assert (seen_of(store), seen_of(store, "github:org/app")) == (0, 7)
+
+
 def test_a_repository_that_became_private_is_closed_before_anything_is_fetched(
     store: Store, embedder: Any, server: Any, api: GithubApi
 ) -> None:
