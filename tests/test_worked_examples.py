@@ -257,4 +257,6 @@ def test_the_plain_graph_prints_the_three_best_for_any_question(question: str) -
     assert (done.returncode, done.stderr) == (0, "")
     assert [line[:3] for line in done.stdout.splitlines()] == ["1. ", "2. ", "3. "]
     if question.startswith("why"):
-        assert "README.md: ## From Python\n" in done.stdout  # one of those that quote the question
+        assert (
+            "ask.md: ## Several texts for one question\n" in done.stdout
+        )  # it quotes the question

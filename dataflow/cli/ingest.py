@@ -271,8 +271,13 @@ def ingest_memory(
 @ingest_app.command(
     "github", hidden=True, context_settings={"ignore_unknown_options": True}, add_help_option=False
 )
-def ingest_github(words: Annotated[list[str] | None, typer.Argument()] = None) -> None:
-    """Say which command reads GitHub."""
+def ingest_github(
+    words: Annotated[list[str] | None, typer.Argument(help="Ignored.")] = None,
+) -> None:
+    """Say which command reads GitHub.
+
+    Example: crosscorpus sync github org/app
+    """
     raise CrosscorpusError("GitHub is read by `crosscorpus sync github OWNER/NAME`")
 
 
