@@ -268,9 +268,7 @@ def ingest_memory(
     ingest_source(memory_source(file, repo), options, prune=prune)
 
 
-@ingest_app.command(
-    "github", hidden=True, context_settings={"ignore_unknown_options": True}, add_help_option=False
-)
+@ingest_app.command("github", hidden=True, context_settings={"ignore_unknown_options": True})
 def ingest_github(
     words: Annotated[list[str] | None, typer.Argument(help="Ignored.")] = None,
 ) -> None:
