@@ -207,7 +207,7 @@ def pack(
         budget: in the unit of ``measure``, headers and blank lines included.
         question: the headers' boundary is made from it and the hits, so that a rerun gives the
             same context.
-        measure: takes texts and returns the cost of each; None: characters.
+        measure: takes texts and returns the cost of each; default: characters.
 
     Raises:
         CrosscorpusError: a hit has no ``id`` or no ``text``.
