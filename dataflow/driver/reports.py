@@ -18,21 +18,19 @@ from hamilton.graph import FunctionGraph
 
 from dataflow.configuration.catalog import Catalog
 from dataflow.execution.plan import node_tags
+from operators import frames
 from operators.context import search_outcomes
 from operators.context.templates import label_names
 from operators.explain import dispositions, steps
 from operators.explain.explain_targets import find_targets
-from operators.frames import DISPOSITIONS, EXPLAIN, EXPLAIN_TARGETS, FUSED, MERGED
+from operators.frames import DISPOSITIONS, EXPLAIN, EXPLAIN_TARGETS, MERGED
 from operators.versions import version_choice
 
 REPORTS = ("provenance", "explain_targets", "dispositions", "explain")
 FRAMES = {"explain_targets": EXPLAIN_TARGETS, "dispositions": DISPOSITIONS, "explain": EXPLAIN}
 
 _TOLD = ("queries", "outcomes", "version_scope", "citations", "context_window")
-_EXPLAINED = (
-    *("queries", "outcomes", "scoped_queries", "pooled_hits", "whole_passages", "packed"),
-    "citations",
-)
+_EXPLAINED = ("queries", "outcomes", "scoped_queries", "citations")
 
 
 @dataclass(frozen=True)
@@ -42,10 +40,16 @@ class RankedLists:
     Attributes:
         of_corpora: by corpus the nodes from the scores to the corpus's answer, without its name.
         of_all: the nodes from the fused list to the results, and what each list is.
+        pooled: the node with the hits of all corpora, before they are one list.
+        passages: the node with the list that the context is packed from.
+        packed: the node with the passages that the context has room for; "" without a context.
     """
 
     of_corpora: Mapping[str, Sequence[str]]
     of_all: Mapping[str, str]
+    pooled: str
+    passages: str
+    packed: str
 
     @property
     def counted(self) -> tuple[str, str, str]:
@@ -55,37 +59,60 @@ class RankedLists:
 
 
 def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
-    """The lists that lead to the results.
+    """The lists that lead to the results and to the context.
 
     Lists of one corpus have the columns MERGED; lists of all corpora have the frame FUSED, as the
     shipped nodes or a node's own tag ``frame`` declare.
     """
-    upstream = {node.name: node for node in graph.get_upstream_nodes(["results"])[0]}
-    tags = {name: node_tags(node).get("frame") for name, node in upstream.items()}
-
-    def in_order(names: Iterable[str]) -> list[str]:
-        wanted = set(names)
-        behind = {
-            name: len(wanted & {node.name for node in graph.get_upstream_nodes([name])[0]})
-            for name in wanted
-        }
-        return sorted(wanted, key=lambda name: (behind[name], name))
-
-    own = {name for name, schema in catalog.corpus.frames.items() if set(MERGED) <= set(schema)}
-    of_all = in_order(
-        name
-        for name in upstream
-        if catalog.top.frames.get(name) == FUSED or (tags[name] == "FUSED" and "." not in name)
-    )
+    results = {node.name: node for node in graph.get_upstream_nodes(["results"])[0]}
+    scored = {name for name, schema in catalog.corpus.frames.items() if set(MERGED) <= set(schema)}
     of_corpora = {
         corpus: [
             name.partition(".")[2]
-            for name in in_order({f"{corpus}.{one}" for one in own} & upstream.keys())
+            for name in _in_order(graph, {f"{corpus}.{one}" for one in scored} & results.keys())
         ]
         for corpus in graph.config["corpora"]
     }
-    meanings = {name: (upstream[name].documentation or "").partition("\n")[0] for name in of_all}
-    return RankedLists(of_corpora, meanings)
+    of_all = nodes_with(graph, catalog, "FUSED")
+    packed = nodes_with(graph, catalog, "PACKED", "context_window")
+    return RankedLists(
+        of_corpora,
+        {name: (results[name].documentation or "").partition("\n")[0] for name in of_all},
+        pooled=[*nodes_with(graph, catalog, "UNIFIED"), ""][0],
+        passages=["", *nodes_with(graph, catalog, "FUSED", *packed[-1:])][-1],
+        packed=["", *packed][-1],
+    )
+
+
+def nodes_with(
+    graph: FunctionGraph, catalog: Catalog, frame: str, result: str = "results"
+) -> list[str]:
+    """The nodes around the corpora with a frame that ``result`` needs, in the order they run.
+
+    ``frame`` is its name in :mod:`operators.frames`. A graph without ``result`` has none: one for
+    judged queries has no context.
+    """
+    if result not in graph.nodes:
+        return []
+    schema = getattr(frames, frame)
+    return _in_order(
+        graph,
+        (
+            node.name
+            for node in graph.get_upstream_nodes([result])[0]
+            if catalog.top.frames.get(node.name) == schema
+            or ("." not in node.name and node_tags(node).get("frame") == frame)
+        ),
+    )
+
+
+def _in_order(graph: FunctionGraph, names: Iterable[str]) -> list[str]:
+    wanted = set(names)
+    behind = {
+        name: len(wanted & {node.name for node in graph.get_upstream_nodes([name])[0]})
+        for name in wanted
+    }
+    return sorted(wanted, key=lambda name: (behind[name], name))
 
 
 def nodes_read(reports: Collection[str], lists: RankedLists) -> list[str]:
@@ -94,7 +121,7 @@ def nodes_read(reports: Collection[str], lists: RankedLists) -> list[str]:
     if "provenance" in reports:
         names += [*_TOLD, *lists.counted]
     if set(reports) - {"provenance"}:
-        names += [*_EXPLAINED, *lists.of_all]
+        names += [*_EXPLAINED, *lists.of_all, lists.pooled, lists.passages, lists.packed]
     return [*dict.fromkeys(names)] if reports else []
 
 
@@ -200,14 +227,18 @@ def explanation(
             given["homes"],
             {**given["other_embedders"], "": given["embedder"]},
             values["scoped_queries"],
-            values["pooled_hits"],
+            values[lists.pooled],
             {corpus: next(iter(own.values())) for corpus, own in of_corpora.items()},
             corpora,
             names=given.get("explain_chunks") or (),
         )
-    read = ("queries", "outcomes", "pooled_hits", "whole_passages", "packed", "citations")
     run = dispositions.Run(
-        **{name: values[name] for name in read},
+        queries=values["queries"],
+        outcomes=values["outcomes"],
+        citations=values["citations"],
+        pooled=values[lists.pooled],
+        passages=values[lists.passages],
+        packed=values[lists.packed],
         of_corpora=dispositions.joined(of_corpora),
         lists={name: values[name] for name in lists.of_all},
         meanings=lists.of_all,

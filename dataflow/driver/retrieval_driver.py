@@ -139,6 +139,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         self.hamilton = graph
         self._others = others or {}
         self.homes = homes = homes_of(config, bound["store"], self._others)
+        self._catalog = config.catalog
         self._frames_of = config.catalog.frames
         self._bound = {"other_embedders": {}, **bound, "homes": homes}
         if config.reranker:
@@ -383,6 +384,10 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
     def whole_list(self) -> str:
         """The node of the full ranked list; the results are its first rows."""
         return self._lists.counted[1]
+
+    def node_with(self, frame: str) -> str:
+        """The first node around the corpora with this frame (its name in `operators.frames`)."""
+        return reports.nodes_with(self.graph, self._catalog, frame)[0]
 
     @property
     def store(self) -> Store:

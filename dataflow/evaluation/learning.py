@@ -247,13 +247,14 @@ def fetched(
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
         held = {name: collection_info(home.store) for name, home in driver.homes.items()}
         corpora = sorted(n for n, home in driver.homes.items() if home.corpus in held[n].corpora)
+        aged, scale = driver.node_with("AGED"), driver.node_with("SCORE_SCALE")
         for batch in questions(judged).iter_slices(BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)
-            out = driver.execute(["aged_hits", "score_scale"], overrides=overrides)
-            hits = out["aged_hits"]
+            out = driver.execute([aged, scale], overrides=overrides)
+            hits = out[aged]
             recency = hits["recency"] * language_factors(hits, config.languages)
             parts.append(hits.select(*columns, "text_score", recency))
-            scales.append(out["score_scale"])
+            scales.append(out[scale])
             if on_batch:
                 on_batch("training", batch.height)
     hits, grades = pl.concat(parts), qrels.join(judged, on="query_id", how="semi")

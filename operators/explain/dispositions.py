@@ -43,15 +43,18 @@ class Run:
             ``duplicates`` are the near-duplicates.
         lists: the lists of all corpora by node name, from the fused one to the
             results; the one before the results has the near-duplicates.
+        pooled: the hits of all corpora before they are one list.
+        passages: the list that the context is packed from.
+        packed: the passages that the context has room for.
         meanings: what each of ``lists`` is, in a sentence.
     """
 
     queries: pl.DataFrame
     outcomes: pl.DataFrame
     of_corpora: Mapping[str, pl.DataFrame]
-    pooled_hits: pl.DataFrame
+    pooled: pl.DataFrame
     lists: Mapping[str, pl.DataFrame]
-    whole_passages: pl.DataFrame
+    passages: pl.DataFrame
     packed: pl.DataFrame
     citations: pl.DataFrame
     explain_targets: pl.DataFrame
@@ -153,7 +156,7 @@ def _with_places(rows: pl.DataFrame, run: Run) -> pl.DataFrame:
     places += [
         _once(of).select(*_KEY, ranked.prefix(f"{name}_")) for name, of in _ranked(run).items()
     ]
-    parts = run.whole_passages.select(*_KEY, "parts")
+    parts = run.passages.select(*_KEY, "parts")
     for cited in (
         run.packed.drop_nulls("number").select(*_KEY, "number"),
         run.citations.select(*_KEY, citation="number"),
@@ -183,7 +186,7 @@ class _Lookups:
         """For each near-duplicate within a corpus, the representative and its label."""
         kept = self.run.of_corpora[self.run.kept]
         pairs = kept.filter(pl.col("duplicates").list.len() > 0).explode("duplicates")
-        labels = _once(self.run.pooled_hits.select(*_KEY, "source_label"))
+        labels = _once(self.run.pooled.select(*_KEY, "source_label"))
         pairs = pairs.select(*_KEY, "duplicates").join(labels, on=_KEY, maintain_order="left")
         return {(query, gone): (other, label) for query, other, gone, label in pairs.iter_rows()}
 
@@ -207,7 +210,7 @@ class _Lookups:
     @cached_property
     def costs(self) -> dict[int, list[tuple[int, int, int]]]:
         """The entries of each context: the passage's rank (-1: the notes), number and cost."""
-        ranks = self.run.whole_passages.select(*_KEY, "rank")
+        ranks = self.run.passages.select(*_KEY, "rank")
         rows = self.run.packed.join(ranks, on=_KEY, how="left")
         entries: dict[int, list[tuple[int, int, int]]] = {}
         for query_id, rank, number, cost in rows["query_id", "rank", "number", "cost"].iter_rows():
@@ -218,7 +221,7 @@ class _Lookups:
     @cached_property
     def passages(self) -> dict[tuple[int, int], tuple[int, str, str]]:
         """For each candidate chunk of a context, its passage: rank, packed text, label."""
-        of = self.run.whole_passages
+        of = self.run.passages
         texts = self.limits.harmless(of["text"])
         columns = of["query_id", "parts", "rank", "source_label"].iter_rows()
         return {

@@ -26,12 +26,12 @@ def run(explain_targets: pl.DataFrame) -> Run:
             "merged": frames.empty(frames.MERGED).with_columns(corpus=pl.lit("")),
             "deduped": frames.empty(frames.DEDUPED).with_columns(corpus=pl.lit("")),
         },
-        pooled_hits=frames.empty(frames.UNIFIED),
+        pooled=frames.empty(frames.UNIFIED),
         packed=frames.empty(frames.PACKED),
         citations=frames.empty(frames.CITATIONS),
         explain_targets=explain_targets,
         lists=dict.fromkeys(("fused", "weighted", "unique", "results"), nothing),
-        whole_passages=nothing.with_columns(parts=pl.lit([], pl.List(pl.Int64))),
+        passages=nothing.with_columns(parts=pl.lit([], pl.List(pl.Int64))),
     )
 
 
