@@ -5,7 +5,6 @@ those between tables, which :func:`operators.postgres.inspect.verify.verify` mak
 """
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -84,10 +83,6 @@ def _is_count(value: int) -> bool:
     return value >= 0
 
 
-def _is_average(value: float) -> bool:
-    return math.isfinite(value) and value >= 0
-
-
 def _is_commit(value: str) -> bool:
     return len(value) in (40, 64) and not value.strip("0123456789abcdef")
 
@@ -101,7 +96,7 @@ _TESTS: dict[str, Callable[[Any], bool]] = {
     **{"corpus": lambda name: name != "" and _is_name(name), "repo": _is_name},
     "corpora": lambda names: all(map(_is_name, names)),
     **dict.fromkeys(_COUNTS, _is_count),
-    **{"metadata": _is_object, "average_length": _is_average, "revision": _is_commit},
+    **{"metadata": _is_object, "revision": _is_commit},
     **{"data": _is_object, "value": _is_json, "sketch": _is_sketch},
 }
 """The check of each column, by name; a name means the same in all tables."""

@@ -144,7 +144,10 @@ def _fill(
 
 
 def _copy(conn: Connection, table: str, path: Path, export: Manifest, older: bool) -> None:
-    """Copy a file into its table; columns that an ``older`` file lacks get their defaults."""
+    """Copy a file into its table.
+
+    Columns that an ``older`` file lacks get their defaults; those that only it has are ignored.
+    """
     try:
         schema, rows = file_schema(path)
         held = {field.name: field.type for field in schema}
@@ -154,6 +157,8 @@ def _copy(conn: Connection, table: str, path: Path, export: Manifest, older: boo
             if name not in held:
                 raise ValueError(f"it has no column {name}")
             if name not in needed:
+                if older:
+                    continue
                 raise ValueError(f"the collection has no column {name}")
             if held[name] != needed[name]:
                 raise ValueError(f"{name} is {held[name]} instead of {needed[name]}")

@@ -84,12 +84,9 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
     findings: list[Finding] = []
     for (corpus,) in store.rows(_CORPORA):
         findings += store.run(partial(_look, corpus=corpus, repair=repair))
-    # A repair may change a corpus's average length: then its weights must be recomputed.
     for corpus in pending_corpora(store):
         if not any(row[0] != "unfinished" and row[1] == corpus and row[5] for row in findings):
-            findings.append(
-                ("unfinished", corpus, None, None, "an index or weights are missing", repair)
-            )
+            findings.append(("unfinished", corpus, None, None, "an index is missing", repair))
         if repair:
             make_searchable(store, [corpus])
     store.forget_info()

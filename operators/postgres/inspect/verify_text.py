@@ -5,7 +5,6 @@ from typing import Any
 
 from operators.postgres.server_cursor import ROWS_AT_ONCE
 from operators.postgres.store import Connection
-from operators.postgres.write.postings import average_length
 from operators.ranking import bm25
 
 TEXT_KINDS = (
@@ -76,14 +75,14 @@ def check_text(conn: Connection, corpus: str) -> Iterator[Finding]:
     if strays:
         yield "stray_posting", None, None, f"text search knows {strays} chunks that are gone"
     # Each posting must have the terms, counts, length and weights of its chunk's text.
-    average, wrong = average_length(conn, corpus), 0
+    wrong = 0
     with conn.cursor(name="held", binary=True) as cursor:
         cursor.itersize = ROWS_AT_ONCE
         cursor.execute(_HELD, {"corpus": corpus})
         for *text, length, terms, counts, weights in cursor:
             made = bm25.term_counts(bm25.analysed_text(*text))
             same = (made.length, made.terms.tolist(), made.counts.tolist())
-            weighed = bm25.weights_bytes(made, average)
+            weighed = bm25.weights_bytes(made)
             wrong += (*same, weighed) != (length, terms, counts, weights)
     if wrong:
         says = f"text search knows {wrong} chunks by other terms than their text has"

@@ -56,7 +56,7 @@ _VIEWS = {
     "terms": _counted("terms", "term_id", "df", "int"),
     "repos": _counted("repos", "repo", "chunks", "bigint"),
     "corpora": """
-        SELECT t.xmin AS xmin, t.corpus, r.chunks, 0::bigint AS total_length, t.average_length
+        SELECT t.xmin AS xmin, t.corpus, r.chunks, 0::bigint AS total_length
         FROM {base}.corpora t JOIN (
             SELECT corpus, sum(chunks)::bigint AS chunks FROM {own}.repos GROUP BY corpus
         ) AS r USING (corpus)

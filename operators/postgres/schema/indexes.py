@@ -1,32 +1,25 @@
-"""The work after a load: weights by the corpus's final average length, indexes, statistics.
+"""The work after a load: indexes and statistics.
 
 Indexes are built after the rows are loaded, which is many times faster than one entry at a time.
 Each function can run again; it does only what is missing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from functools import partial
 
-import numpy as np
 import psycopg
 from psycopg import sql
-from psycopg.rows import TupleRow
 
 from operators.postgres.connection import has_extension, retrying
-from operators.postgres.errors import DatabaseError, explained
-from operators.postgres.row_writer import copy_rows
+from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import (
     ensure_partitions,
     exists,
     index_name,
     lock,
-    lock_writers,
     partition,
 )
-from operators.postgres.schema.rewritten_partition import rewrite_partition
-from operators.postgres.store import Connection, Store, collection_info
-from operators.ranking import bm25
+from operators.postgres.store import Store, collection_info
 
 EXACT_SCAN_MAX_ROWS = 10_000
 """Up to this many rows, vectors are scanned exactly and have no index: an index scan takes a few
@@ -34,7 +27,6 @@ milliseconds, an exact one takes a microsecond or more a row."""
 
 HNSW_M = 16
 HNSW_EF_CONSTRUCTION = 100
-WEIGHED_AT_ONCE = 1_000
 
 _COUNTED = (
     *("documents", "terms", "repos", "corpora"),
@@ -67,9 +59,6 @@ def make_searchable(store: Store, corpora: Iterable[str] | None = None) -> None:
     waiting = collection_info(store).unembedded
     ensure_partitions(store, wanted)  # a corpus whose documents all failed has none yet
     for corpus in wanted:
-        if store.run(partial(_weigh, corpus=corpus)):  # the old weights double the table's size
-            with suppress(DatabaseError):  # such as a full disk: the weights are written
-                rewrite_partition(store, "postings", corpus, patient=False)
         build_index(store, terms_index(corpus), partition("postings", corpus), "USING gin (terms)")
         if store.run(partial(has_extension, name="pg_textsearch")):
             definition = "USING bm25 (text) WITH (text_config = 'english')"
@@ -82,62 +71,22 @@ def make_searchable(store: Store, corpora: Iterable[str] | None = None) -> None:
 
 
 def pending_corpora(store: Store) -> list[str]:
-    """The corpora that still need `make_searchable`, for example after an interrupted load.
+    """The corpora that lack an index, for example after an interrupted load.
 
-    They lack an index, or their weights use another average length.
+    `make_searchable` builds it.
     """
-    rows = store.rows(
-        "SELECT corpus, chunks, total_length, average_length FROM corpora ORDER BY corpus"
-    )
+    rows = store.rows("SELECT corpus, chunks FROM corpora ORDER BY corpus")
     named = store.rows("SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()")
     indexes = {str(row[0]) for row in named}
     found = []
     waiting = collection_info(store).unembedded
-    for corpus, chunks, length, average in rows:
+    for corpus, chunks in rows:
         needed = {terms_index(corpus)}
         if chunks > EXACT_SCAN_MAX_ROWS and corpus not in waiting:
             needed.add(vector_index(corpus))
-        if not needed <= indexes or average != bm25.snapped_average(int(length), int(chunks)):
+        if not needed <= indexes:
             found.append(str(corpus))
     return found
-
-
-def _weigh(conn: Connection, corpus: str) -> bool:
-    """Recompute all weights of the corpus if its average length has moved to another step.
-
-    Returns whether it did.
-    """
-    lock_writers(conn, [corpus], alone=True)
-    row = conn.execute(
-        "SELECT chunks, total_length, average_length FROM corpora WHERE corpus = %s", (corpus,)
-    ).fetchone()
-    if row is None:
-        return False
-    average = bm25.snapped_average(int(row[1]), int(row[0]))
-    if average == row[2]:
-        return False
-    conn.execute(
-        "CREATE TEMP TABLE weighed (chunk_id bigint, bm25 sparsevec(1000000000)) ON COMMIT DROP"
-    )
-
-    def weighed(rows: Iterable[TupleRow]) -> Iterator[tuple[int, bytes]]:
-        for chunk_id, terms, counts, length in rows:
-            counted = bm25.TermCounts(np.array(terms), np.array(counts), length)
-            yield chunk_id, bm25.weights_bytes(counted, average)
-
-    with conn.cursor(name="postings", binary=True) as cursor:
-        cursor.execute(
-            "SELECT chunk_id, terms, counts, length FROM postings WHERE corpus = %s", (corpus,)
-        )
-        while rows := cursor.fetchmany(WEIGHED_AT_ONCE):
-            copy_rows(conn, "weighed", {"chunk_id": "int8", "bm25": "bytea"}, weighed(rows))
-    conn.execute(
-        "UPDATE postings p SET bm25 = w.bm25 FROM weighed w"
-        " WHERE p.corpus = %s AND p.chunk_id = w.chunk_id",
-        (corpus,),
-    )
-    conn.execute("UPDATE corpora SET average_length = %s WHERE corpus = %s", (average, corpus))
-    return True
 
 
 def vector_index(corpus: str) -> str:

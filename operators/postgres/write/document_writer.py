@@ -27,7 +27,6 @@ from operators.postgres.schema.partitions import ensure_partitions, lock, lock_w
 from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
 from operators.postgres.write.postings import count_terms, write_postings
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks, take_out
-from operators.ranking import bm25
 
 LONGEST_KEY = 512
 """Maximum characters of a corpus or repo name, because it is an index key."""
@@ -123,10 +122,6 @@ def write_documents(
     if classes:
         keep_classes(store, classes)
     ensure_partitions(store, corpora)
-    lengths: dict[str, list[int]] = {corpus: [] for corpus in corpora}
-    for corpus, counted in zip(texts["corpus"], counts, strict=True):
-        lengths[corpus].append(counted.length)
-    own = {corpus: bm25.snapped_average(sum(of), len(of)) for corpus, of in lengths.items()}
     held = Counter(chunk_keys)
     ledger = [
         (key, held[key], "indexed" if held[key] else "empty", *row)
@@ -143,13 +138,14 @@ def write_documents(
                 raise RulesChanged("the rights of the collection have changed meanwhile")
         lock_writers(conn, corpora)
         check_space(store, conn, hold=True)
-        averages = _averages(conn, own)
+        totals = {"corpus": "text", "chunks": "int8", "total_length": "int8"}
+        insert_rows(conn, "corpora", totals, [(corpus, 0, 0) for corpus in corpora])
         # The ledger first: its row locks serialise two writers of one document.
         new = write_ledger(conn, _LEDGER, ledger)
         deltas = {corpus: Deltas() for corpus in corpora}
         delete_chunks(conn, keys, deltas, places)
         copy_rows(conn, "chunks", _CHUNK, rows)
-        write_postings(conn, texts, counts, averages, deltas)
+        write_postings(conn, texts, counts, deltas)
         apply_deltas(conn, deltas)
         return new
 
@@ -207,16 +203,6 @@ def document_key(corpus: str, repo: str, document_id: str) -> UUID:
 def document_keys(frame: pl.DataFrame) -> list[UUID]:
     """The key of each row's document, from its columns corpus, repo and document_id."""
     return [document_key(*row) for row in frame.select("corpus", "repo", "document_id").iter_rows()]
-
-
-def _averages(conn: Connection, own: dict[str, float]) -> dict[str, float]:
-    counts = {"chunks": "int8", "total_length": "int8", "average_length": "float8"}
-    rows = [(corpus, 0, 0, average) for corpus, average in own.items()]
-    insert_rows(conn, "corpora", {"corpus": "text", **counts}, rows)
-    held = conn.execute(
-        "SELECT corpus, average_length FROM corpora WHERE corpus = ANY(%s)", (list(own),)
-    )
-    return {str(corpus): float(average) for corpus, average in held}
 
 
 def write_ledger(

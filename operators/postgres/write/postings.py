@@ -38,39 +38,31 @@ def write_postings(
     conn: Connection,
     chunks: pl.DataFrame,
     counts: Sequence[bm25.TermCounts],
-    averages: Mapping[str, float],
     deltas: Mapping[str, Deltas],
 ) -> None:
     """Add chunks to the text index and to ``deltas``, which the caller applies.
 
-    ``chunks`` has the columns that searches filter by, ``counts`` the terms of each chunk; the
-    average length of a corpus sets its weights.
+    ``chunks`` has the columns that searches filter by, ``counts`` the terms of each chunk.
     """
     rows = []
     for row, counted in zip(chunks.select(list(_FILTERED)).iter_rows(), counts, strict=True):
         corpus, _, repo = row[:3]
         terms, numbers = counted.terms.tolist(), counted.counts.tolist()
-        weights = bm25.weights_bytes(counted, averages[corpus])
-        rows.append((*row, counted.length, terms, numbers, weights))
+        rows.append((*row, counted.length, terms, numbers, bm25.weights_bytes(counted)))
         deltas[corpus].count(repo, counted.length, terms, 1, row[-1])
     copy_rows(conn, "postings", _POSTING, rows)
 
 
 def rebuild_postings(conn: Connection, corpus: str) -> None:
-    """Rebuild a corpus's text index from its chunks; nobody may write to the corpus meanwhile.
-
-    The average length is kept, and so are the weights. A corpus without its row of totals gets an
-    average of 0, which :func:`operators.postgres.schema.indexes.make_searchable` replaces.
-    """
+    """Rebuild a corpus's text index from its chunks; nobody may write to the corpus meanwhile."""
     for table in ("postings", "terms", "access_terms", "access_repos"):
         conn.execute(f"DELETE FROM {table} WHERE corpus = %s", (corpus,))
     conn.execute("UPDATE repos SET chunks = 0 WHERE corpus = %s", (corpus,))
     conn.execute(
-        "INSERT INTO corpora (corpus, chunks, total_length, average_length) VALUES (%s, 0, 0, 0)"
+        "INSERT INTO corpora (corpus, chunks, total_length) VALUES (%s, 0, 0)"
         " ON CONFLICT (corpus) DO UPDATE SET chunks = 0, total_length = 0",
         (corpus,),
     )
-    averages = {corpus: average_length(conn, corpus)}
     deltas = {corpus: Deltas()}
     with conn.cursor(name="chunks") as cursor:
         cursor.execute(
@@ -79,11 +71,5 @@ def rebuild_postings(conn: Connection, corpus: str) -> None:
         while rows := cursor.fetchmany(REBUILT_AT_ONCE):
             columns = dict(zip(_READ, map(list, zip(*rows, strict=True)), strict=True))
             chunks = pl.DataFrame(columns, strict=False)
-            write_postings(conn, chunks, count_terms(chunks), averages, deltas)
+            write_postings(conn, chunks, count_terms(chunks), deltas)
     apply_deltas(conn, deltas)
-
-
-def average_length(conn: Connection, corpus: str) -> float:
-    """The average length for a corpus's weights; 1 if none is known."""
-    row = conn.execute("SELECT average_length FROM corpora WHERE corpus = %s", (corpus,)).fetchone()
-    return float(row[0]) or 1.0 if row else 1.0

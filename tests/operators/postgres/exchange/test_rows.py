@@ -182,7 +182,7 @@ def chunk(*, key: bytes | None = None, vector: list[float] | None = None) -> dic
 @pytest.mark.parametrize(
     ("table", "columns"),
     [
-        ("corpora", {"corpus": ["docs"], "chunks": [0], "average_length": [1.0]}),
+        ("corpora", {"corpus": ["docs"], "chunks": [0], "total_length": [1]}),
         ("documents", chunk() | {"metadata": ['{"a": [1, {"b": null}]}'], "chunks": [None]}),
         ("chunks", chunk(vector=[0.5, -0.5, 0.5, 0.5]) | {"metadata": [None]}),
         ("chunks", chunk()),
@@ -201,7 +201,6 @@ def test_what_ingestion_makes_is_taken(table: str, columns: dict[str, list[Any]]
     ("table", "columns", "said"),
     [
         ("corpora", {"corpus": [""]}, "corpus can't be ''"),
-        ("corpora", {"average_length": [float("inf")]}, "average_length can't be inf"),
         ("corpora", {"total_length": [-1]}, "total_length can't be -1"),
         ("repos", {"repo": ["r" * 513]}, "repo can't be 'rrr"),
         ("documents", {"metadata": ["1"]}, "metadata can't be '1'"),

@@ -49,7 +49,7 @@ def held(store: Store) -> dict[str, Any]:
                 "chunks": "corpus, chunk_id, text, embedding::text",
                 "postings": "corpus, chunk_id, repo, coalesce(language, ''), bm25::text",
                 "terms": "corpus, term_id, df",
-                "corpora": "corpus, chunks, total_length, average_length",
+                "corpora": "corpus, chunks, total_length",
             }.items()
         } | {
             "repos": sorted(conn.execute("SELECT * FROM repos WHERE chunks > 0").fetchall()),

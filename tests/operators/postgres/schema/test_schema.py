@@ -18,7 +18,7 @@ from psycopg import sql
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import status
-from operators.postgres.schema import indexes, migrate, rewritten_partition
+from operators.postgres.schema import indexes, migrate
 from operators.postgres.schema.indexes import build_vector_index, make_searchable, pending_corpora
 from operators.postgres.schema.migrate import (
     MIGRATIONS,
@@ -313,44 +313,16 @@ def test_a_corpus_is_unfinished_until_its_load_is_finished(store: Store, filling
     assert pending_corpora(store) == []
 
 
-def test_weights_of_an_old_average_length_are_unfinished(store: Store, filling: Any) -> None:
-    filling.write(store, [{"text": "two words"}])
-    make_searchable(store)
-    filling.write(store, [{"text": "many more words than two " * 9} for _ in range(9)])
-    assert pending_corpora(store) == ["code"]
-    make_searchable(store)
-    assert pending_corpora(store) == []
-
-
-def reweighed(store: Store) -> tuple[int, int]:
-    """The bytes of the postings before and after all have a new weight."""
-    if store.clustered:
-        pytest.skip("a partition of a cluster keeps the space of the old weights")
-    size = "SELECT pg_relation_size('postings_code')"
-    make_searchable(store)
-    ((before,),) = store.rows(size)
-    store.execute("UPDATE corpora SET average_length = 2 * average_length")
-    make_searchable(store)
-    ((after,),) = store.rows(size)
-    return before, after
-
-
-def test_new_weights_take_the_space_of_the_old_ones(store: Store, filling: Any) -> None:
-    filling.write(store, [{"text": f"word{n} other{n}"} for n in range(2_000)])
-    before, after = reweighed(store)
-    assert after < 1.1 * before
-
-
-def test_new_weights_do_not_wait_for_a_question_that_runs_for_long(
-    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
+def test_weights_of_an_older_version_become_those_of_new_passages(
+    store: Store, filling: Any
 ) -> None:
-    monkeypatch.setattr(rewritten_partition, "LOCK_SECONDS", 0.05)
-    filling.write(store, [{"text": f"word{n} other{n}"} for n in range(2_000)])
-    with store.transaction() as conn:
-        conn.execute("SELECT 1 FROM postings LIMIT 1").fetchall()
-        before, after = reweighed(store)
-    assert after > 1.5 * before
-    assert pending_corpora(store) == []
+    filling.write(store, [{"text": "word " * n + "other"} for n in range(1, 60)] + [{"text": ""}])
+    weights = "SELECT chunk_id, bm25::text FROM postings ORDER BY chunk_id"
+    written = store.rows(weights)
+    store.execute("UPDATE postings SET bm25 = '{1:1}/1000000000'")
+    (migration,) = migrate.MIGRATIONS.glob("*_one_average_length.sql")
+    store.execute(migrate.statements(migration.read_text())[0])
+    assert store.rows(weights) == written
 
 
 def test_a_corpus_that_outgrew_the_exact_scan_lacks_its_vector_index(

@@ -24,12 +24,12 @@ from operators.postgres.search.visible_chunks import search_filter
 from operators.postgres.store import MissingExtension, Store, collection_info
 from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.version_store import mark_found
-from operators.ranking import bm25
+from operators.ranking.bm25 import AVERAGE_LENGTH
 
 Make = Callable[..., Store]
 
 WORDS = [f"wort{chr(97 + n // 10)}{chr(97 + n % 10)}" for n in range(100)]
-K1, B = 1.5, 0.75
+K1, B = 2.0, 0.75
 Held = tuple[Store, list[str]]
 
 
@@ -57,10 +57,9 @@ def held(make_store: Make, filling: Any) -> Held:
 
 
 def oracle(texts: list[str], query: str, k: int) -> list[tuple[int, float]]:
-    """BM25 in plain Python, with the average length as the store has it."""
+    """BM25 in plain Python."""
     bags = [Counter(tokens(f"{text} d{n}")) for n, text in enumerate(texts)]  # and its id
     lengths = [sum(bag.values()) for bag in bags]
-    average = bm25.snapped_average(sum(lengths), len(lengths))
     scores = [0.0] * len(texts)
     for term, times in Counter(tokens(query)).items():
         df = sum(term in bag for bag in bags)
@@ -70,7 +69,7 @@ def oracle(texts: list[str], query: str, k: int) -> list[tuple[int, float]]:
         for n, bag in enumerate(bags):
             f = bag[term]
             if f:
-                scores[n] += times * idf * f / (f + K1 * (1 - B + B * lengths[n] / average))
+                scores[n] += times * idf * f / (f + K1 * (1 - B + B * lengths[n] / AVERAGE_LENGTH))
     ranked = sorted((-score, n) for n, score in enumerate(scores) if score > 0)
     return [(n, -score) for score, n in ranked[:k]]
 

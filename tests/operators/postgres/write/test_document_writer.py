@@ -25,7 +25,7 @@ from operators.postgres.write import chunk_vectors
 from operators.postgres.write.chunk_vectors import Some, embed_some, try_again
 from operators.postgres.write.document_writer import delete_documents, write_documents
 from operators.postgres.write.embedding_cache import cache_embeddings, cached_embeddings
-from operators.postgres.write.postings import average_length, count_terms, rebuild_postings
+from operators.postgres.write.postings import count_terms, rebuild_postings
 from operators.postgres.write.term_statistics import Deltas
 from operators.ranking import bm25
 
@@ -267,8 +267,6 @@ def test_weights_of_a_corpus_grown_in_steps_equal_those_of_one_loaded_at_once(
             weights.append(
                 conn.execute("SELECT chunk_id, bm25::text FROM postings ORDER BY 1").fetchall()
             )
-            averages = conn.execute("SELECT average_length FROM corpora").fetchall()
-            weights[-1].append(averages[0])
     assert weights[0] == weights[1]
 
 
@@ -303,10 +301,6 @@ def test_the_terms_of_a_chunk_are_those_of_all_that_is_shown_of_it(filling: Any)
     (counted,) = count_terms(filling.chunks([chunk | named]))
     shown = tokens("Cache a flush py Sizes x1 pull 42 Ann Bob")
     assert set(counted.terms.tolist()) == {term_id(term) for term in shown}
-
-
-def test_a_corpus_without_totals_has_the_average_length_one(store: Store) -> None:
-    assert store.run(lambda conn: average_length(conn, "nowhere")) == 1
 
 
 COUNTED = """SELECT (SELECT sum(df) FROM terms WHERE corpus = 'code'),
