@@ -7,12 +7,21 @@ from collections.abc import Iterator
 from operators.foundation.disk_dict import DiskDict
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import meet_corpus
-from operators.postgres.write.ledger import Entry, read_entries, stored_heading
+from operators.postgres.write.ledger import (
+    Entry,
+    read_entries,
+    read_entry,
+    stored_heading,
+)
 from operators.postgres.write.source_ownership import source_kind
 from operators.sources.protocol import Document, Key, ReadIssue, content_hash
 
 GOOD = frozenset(("indexed", "empty"))
 """States of documents that were read."""
+
+LOOKED_UP = 100
+"""Documents of a corpus and repo that are looked up one by one, before all of them are read: a few
+changed documents cost the same in a large collection as in a small one."""
 
 Scope = tuple[str, str]
 """corpus, repo"""
@@ -30,6 +39,8 @@ class LedgerSnapshot:
         self.kind = source_kind(reader) + "/"
         self._entries = DiskDict[tuple[Entry, bool]]()  # and whether the scan has met it
         self._met: Counter[Scope] = Counter()  # documents of this kind, by scope
+        self._looked_up: Counter[Scope] = Counter()
+        self._whole = set[Scope]()  # of which all entries are read
 
     @property
     def scopes(self) -> list[Scope]:
@@ -38,8 +49,16 @@ class LedgerSnapshot:
 
     def meet(self, key: Key) -> Entry | None:
         """The ledger's entry of a document, which is marked as seen by the scan."""
-        scope, name = self._open(key[:2]), _name(key)
+        scope, name = key[:2], _name(key)
+        self._enter(scope)
         held = self._entries.get(name)
+        if held is None and scope not in self._whole:
+            self._looked_up[scope] += 1
+            if self._looked_up[scope] > LOOKED_UP:
+                self._read(scope)
+                held = self._entries.get(name)
+            elif found := read_entry(self.store, *key):
+                held = found, False
         if held is None:
             return None
         entry, met = held
@@ -73,29 +92,38 @@ class LedgerSnapshot:
 
     def vanished(self, scope: Scope) -> Iterator[str]:
         """The documents of this kind of source that the scan has not met, sorted."""
-        prefix = _name((*self._open(scope), ""))
+        self._read(scope)
+        prefix = _name((*scope, ""))
         for name, (entry, met) in self._entries.starting(prefix):
             if not met and self._of_this_kind(entry):
                 yield name[len(prefix) :].decode()
 
     def before(self, scope: Scope) -> int:
         """How many documents this kind of source had brought in when the run began."""
-        return self._met[self._open(scope)] + sum(1 for _ in self.vanished(scope))
+        vanished = sum(1 for _ in self.vanished(scope))
+        return self._met[scope] + vanished
 
     def close(self) -> None:
         """Close and delete the scratch file."""
         self._entries.close()
 
-    def _open(self, scope: Scope) -> Scope:
+    def _enter(self, scope: Scope) -> None:
         if scope not in self._met:
-
-            def take(document_id: str, entry: Entry) -> None:
-                self._entries[_name((*scope, document_id))] = (entry, False)
-
-            read_entries(self.store, *scope, take)
             meet_corpus(self.store, self.run, scope[0])
             self._met[scope] = 0
-        return scope
+
+    def _read(self, scope: Scope) -> None:
+        self._enter(scope)
+        if scope in self._whole:
+            return
+
+        def take(document_id: str, entry: Entry) -> None:
+            name = _name((*scope, document_id))
+            if self._entries.get(name) is None:  # else the scan has met it
+                self._entries[name] = (entry, False)
+
+        read_entries(self.store, *scope, take)
+        self._whole.add(scope)
 
     def _of_this_kind(self, entry: Entry) -> bool:
         return entry.fingerprint is not None and entry.fingerprint.startswith(self.kind)

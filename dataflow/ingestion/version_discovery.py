@@ -1,13 +1,14 @@
 """The end of a run: which documents are versions of one topic, and which passages are current.
 
-For a corpus with an unchanged ledger the step only reads the ledger. Otherwise it reads the names
-of the documents that were written since. If one of these may be a version of a topic, it computes
-the lineages of the corpus again from names and sketches, and compares the passages of the changed
-ones, one lineage after the other, two documents at a time.
+For a corpus with an unchanged ledger the step only reads the ledger. The names of documents are
+stored when they are written. If one of those that may be versions of a topic has changed, the step
+computes the lineages of the corpus again from names and sketches, and compares the passages of the
+changed ones, one lineage after the other, two documents at a time.
 """
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 import polars as pl
@@ -20,19 +21,12 @@ from operators.postgres.write import version_store
 from operators.postgres.write.version_store import Changed, Stored, SupersededChunk
 from operators.versions import alignment, lineage, text_sketches
 from operators.versions.alignment import align, folded, holder
-from operators.versions.normalized_names import normalize_names
 
 SINCE = 3
 """Version of the rules for ``superseded_at``, the time when a passage is superseded."""
 
 RULES = SINCE * 1_000_000 + lineage.RULES * 10_000 + alignment.RULES * 100 + text_sketches.RULES
 """A corpus whose versions come from other rules is compared again completely."""
-
-NAMES = lineage.RULES * 100 + text_sketches.RULES
-"""Version of the rules for a document's stored names and sketch."""
-
-CODE = "code"
-"""A corpus whose files have no versions: its folders v1 and v2 are interfaces, both current."""
 
 
 def find_versions(store: Store, on_compared: Callable[[], None] = lambda: None) -> dict[str, int]:
@@ -89,7 +83,9 @@ def _of_corpus(
     There is no stamp if a changed lineage was not written.
     """
     corpus = of.corpus
-    _look_at_names(store, corpus)
+    if of.anew:
+        for part in version_store.unnamed(store, corpus):
+            store.run(partial(version_store.keep_names, documents=part))
     candidates = version_store.candidates_stamp(store, corpus)
     if candidates == of.candidates and not of.anew:
         return candidates, 0
@@ -130,24 +126,6 @@ def _named_apart(lineages: pl.DataFrame, access: int) -> pl.DataFrame:
         return lineages
     name = pl.col("lineage_id").str.slice(0, lineage.LONGEST_NAME) + f" [{access:x}]"
     return lineages.with_columns(lineage_id=name)
-
-
-def _look_at_names(store: Store, corpus: str) -> None:
-    """Store the names, without their versions, of the documents that were written since."""
-    for part in version_store.unnamed(store, corpus, NAMES, stated=corpus == CODE):
-        named = [
-            (key, at, *_name(corpus, path, document_id, version))
-            for key, at, path, document_id, version in part
-        ]
-        version_store.keep_names(store, corpus, named, NAMES)
-
-
-def _name(corpus: str, path: str | None, document_id: str, version: str | None) -> tuple[str, bool]:
-    """A document's path without its version or date, and whether it has one of them."""
-    if corpus == CODE and version is None:
-        return "", False
-    names = normalize_names(path, None, document_id, version)
-    return names.path or "", names.version is not None or names.dated
 
 
 def _changed(lineages: pl.DataFrame, before: pl.DataFrame) -> list[str]:

@@ -19,7 +19,14 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from operators.errors import check_known
-from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, Source
+from operators.sources.protocol import (
+    Document,
+    Item,
+    LazyDocument,
+    ReadIssue,
+    Source,
+    content_hash,
+)
 
 MODES = ("skip", "redact", "allow")
 
@@ -270,9 +277,13 @@ def without_secrets(source: Source, mode: str = "skip") -> Source:
     judge = partial(_judged, redact=mode == "redact")
 
     def judged(item: Item) -> Item:
+        if isinstance(item, ReadIssue):
+            return judge(item)
         if isinstance(item, LazyDocument):
             return replace(item, parse=lambda: judge(item.read()))
-        return judge(item)
+        # hashed first: an unchanged document is not searched for secrets again
+        hashed = replace(item, source_hash=content_hash(item))
+        return LazyDocument(item.key, content_hash(hashed), lambda: judge(hashed))
 
     def scan() -> Iterator[Item]:
         yield from map(judged, source.scan())

@@ -15,6 +15,9 @@ from operators.versions.named_version import named_version
 MOVING = frozenset({"latest", "stable", "current"})
 """Folders whose content moves on from version to version."""
 
+CODE = "code"
+"""A corpus whose files have no versions: its folders v1 and v2 are interfaces, both current."""
+
 _HOLE = "\0"
 _BETWEEN = re.compile(r"[._-]")
 _NOISE = re.compile(rf"(?:(?<![^\W_])(?:version|ver|v)[-_. ]*)?{_HOLE}", re.IGNORECASE)
@@ -41,6 +44,22 @@ class NormalizedNames(NamedTuple):
     identifier: str  # its document_id
     family: str  # the path before the version, common to all pages of its versions
     numbered: bool
+
+
+def versionless_path(
+    corpus: str, path: str | None, document_id: str, version: str | None
+) -> tuple[str, bool] | None:
+    """A document's path without its version or date ("": none), and whether it has one of them.
+
+    None for code without a stated version, which is no version of anything.
+
+    >>> versionless_path("docs", "docs/2.1/limits.md", "a", None)
+    ('docs/limits.md', True)
+    """
+    if corpus == CODE and version is None:
+        return None
+    names = normalize_names(path, None, document_id, version)
+    return names.path or "", names.version is not None or names.dated
 
 
 def normalize_names(

@@ -27,6 +27,7 @@ from operators.postgres.schema.partitions import ensure_partitions, lock, lock_w
 from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
 from operators.postgres.write.postings import count_terms, write_postings
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks, take_out
+from operators.postgres.write.version_store import keep_names
 
 LONGEST_KEY = 512
 """Maximum characters of a corpus or repo name, because it is an index key."""
@@ -127,6 +128,8 @@ def write_documents(
         (key, held[key], "indexed" if held[key] else "empty", *row)
         for key, row in zip(keys, documents.select(list(_LEDGER)[3:]).rows(), strict=True)
     ]
+    named = documents.select("corpus", "path", "document_id", "version").rows()
+    names = [(key, None, *row) for key, row in zip(keys, named, strict=True)]
     plain = texts.select(list(_CHUNK)[2:]).rows()
     rows = [(*both, *row) for *both, row in zip(chunk_keys, vectors, plain, strict=True)]
     places = dict(zip(texts["chunk_id"].to_list(), chunk_keys, strict=True))
@@ -142,6 +145,7 @@ def write_documents(
         insert_rows(conn, "corpora", totals, [(corpus, 0, 0) for corpus in corpora])
         # The ledger first: its row locks serialise two writers of one document.
         new = write_ledger(conn, _LEDGER, ledger)
+        keep_names(conn, names)
         deltas = {corpus: Deltas() for corpus in corpora}
         delete_chunks(conn, keys, deltas, places)
         copy_rows(conn, "chunks", _CHUNK, rows)

@@ -16,10 +16,12 @@ from operators.postgres.row_writer import insert_rows
 from operators.postgres.schema.partitions import lock
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.term_statistics import SUPERSEDED
+from operators.versions import lineage, text_sketches
 from operators.versions.alignment import Passage
 from operators.versions.corrections import Correction
 from operators.versions.lineage import LINEAGE_DOCUMENTS, LINEAGES
 from operators.versions.moved_sections import Ends
+from operators.versions.normalized_names import versionless_path
 
 PLACED = pl.Schema({**LINEAGES, "compared": pl.Boolean()})
 """``compared``: neither the document nor the one it moved to has changed since its passages were
@@ -27,6 +29,9 @@ compared."""
 
 SEARCHED = ("document_versions", "superseded_chunks")
 """The tables that searches read."""
+
+NAMES = lineage.RULES * 100 + text_sketches.RULES
+"""Version of the rules for a document's stored names and sketch."""
 
 DOCUMENTS_AT_ONCE = 200
 """Maximum number of documents whose texts are in memory for sketches."""
@@ -41,13 +46,13 @@ _PLACES = {
 }
 
 _STAMP = """
-    coalesce(sum(hashint8extended((extract(epoch FROM indexed_at) * 1000000)::bigint,
-                                  uuid_hash_extended(document_key, 0))::numeric)
+    coalesce(sum(hashfloat8extended(date_part('epoch', indexed_at),
+                                    uuid_hash_extended(document_key, 0)))
              %% 4611686018427387904, 0)::bigint
 """
 
 _CHANGED = f"""
-    SELECT corpus, coalesce(ledger, 0), v.versioned, coalesce(v.rules <> %(rules)s, false)
+    SELECT corpus, coalesce(ledger, 0), v.versioned, v.rules IS DISTINCT FROM %(rules)s
     FROM (SELECT corpus, {_STAMP} AS ledger
           FROM documents WHERE state = 'indexed' GROUP BY corpus) AS now
     FULL JOIN versioned_corpora v USING (corpus)
@@ -58,9 +63,13 @@ _CHANGED = f"""
 
 _CANDIDATES = """
     (SELECT d.*, s.sketch FROM document_sketches s JOIN documents d USING (document_key)
-     WHERE s.corpus = %(corpus)s AND d.state = 'indexed'
-       AND (s.versioned OR s.path IN (SELECT path FROM document_sketches
-                                      WHERE corpus = %(corpus)s AND versioned AND path <> ''))
+     WHERE d.state = 'indexed' AND s.document_key IN (
+         SELECT document_key FROM document_sketches WHERE corpus = %(corpus)s AND versioned
+         UNION
+         SELECT p.document_key FROM document_sketches v JOIN document_sketches p
+             ON p.corpus = v.corpus AND p.path = v.path
+            AND hashtextextended(p.path, 0) = hashtextextended(v.path, 0)
+         WHERE v.corpus = %(corpus)s AND v.versioned AND v.path <> '')
     ) AS candidates
 """
 """Documents with a version or a date in the name, and those at such a path without it."""
@@ -72,7 +81,7 @@ class Changed(NamedTuple):
     corpus: str
     ledger: int  # a stamp of its present documents; :func:`mark_found` takes it
     candidates: int | None  # :func:`candidates_stamp` of the last detection
-    anew: bool  # the stored versions come from other rules, so none is kept
+    anew: bool  # the stored versions come from other rules or none, so none is kept
 
 
 class SupersededChunk(NamedTuple):
@@ -116,45 +125,54 @@ def mark_found(
     store.forget_info()
 
 
-def unnamed(
-    store: Store, corpus: str, rules: int, *, stated: bool
-) -> Iterator[list[tuple[str, datetime, str | None, str, str | None]]]:
-    """The indexed documents of a corpus whose names were not examined since they were written.
-
-    Args:
-        stated: only those that have a version, or had one.
+def unnamed(store: Store, corpus: str) -> Iterator[list[TupleRow]]:
+    """The indexed documents of a corpus whose names are not stored, or under other rules.
 
     Yields:
-        Up to ``NAMES_AT_ONCE`` documents: document_key, indexed_at, path, document_id, version.
+        Up to ``NAMES_AT_ONCE`` documents, as :func:`keep_names` takes them.
     """
     after = "00000000-0000-0000-0000-000000000000"
     while rows := store.rows(
-        "SELECT d.document_key::text, d.indexed_at, d.path, d.document_id, d.version"
+        "SELECT d.document_key::text, d.indexed_at, d.corpus, d.path, d.document_id, d.version"
         " FROM documents d LEFT JOIN document_sketches s USING (document_key)"
         " WHERE d.corpus = %s AND d.state = 'indexed' AND d.document_key > %s"
-        " AND CASE WHEN s.document_key IS NULL THEN d.version IS NOT NULL OR NOT %s"
-        " ELSE s.indexed_at <> d.indexed_at OR s.rules <> %s END"
+        " AND (d.indexed_at, %s) IS DISTINCT FROM (s.indexed_at, s.rules)"
         " ORDER BY d.document_key LIMIT %s",
-        (corpus, after, stated, rules, NAMES_AT_ONCE),
+        (corpus, after, NAMES, NAMES_AT_ONCE),
     ):
-        yield [(*row,) for row in rows]
+        yield rows
         after = rows[-1][0]
 
 
-def keep_names(
-    store: Store, corpus: str, named: Sequence[tuple[str, datetime, str, bool]], rules: int
-) -> None:
-    """Store document_key, indexed_at, path without version, whether it has a version or a date."""
-    store.execute(
+def keep_names(conn: Connection, documents: Sequence[TupleRow]) -> None:
+    """Store the names of documents without their versions, and forget their sketches.
+
+    Args:
+        documents: document_key, indexed_at (None: that of the ledger), corpus, path, document_id
+            and version. One that was written again meanwhile keeps its new names.
+    """
+    named = [
+        (key, at, *name)
+        for key, at, *names in documents
+        if (name := versionless_path(*names)) is not None
+    ]
+    conn.execute(
+        "DELETE FROM document_sketches s USING unnest(%s::uuid[], %s::timestamptz[])"
+        " AS n(key, indexed_at) WHERE s.document_key = n.key"
+        " AND s.indexed_at <= coalesce(n.indexed_at, s.indexed_at)",
+        ([row[0] for row in documents], [row[1] for row in documents]),
+    )
+    if not named:
+        return
+    conn.execute(
         "INSERT INTO document_sketches (document_key, corpus, indexed_at, rules, path, versioned)"
-        " SELECT d.document_key, d.corpus, n.indexed_at, %s, n.path, n.versioned FROM"
+        " SELECT d.document_key, d.corpus, d.indexed_at, %s, n.path, n.versioned FROM"
         " unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::bool[])"
         " AS n(key, indexed_at, path, versioned)"
-        " JOIN documents d ON d.document_key = n.key AND d.corpus = %s"
-        " ON CONFLICT (document_key) DO UPDATE SET indexed_at = excluded.indexed_at,"
-        " rules = excluded.rules, path = excluded.path, versioned = excluded.versioned,"
-        " sketch = NULL",
-        (rules, *map(list, zip(*named, strict=True)), corpus),
+        " JOIN documents d ON d.document_key = n.key"
+        " AND d.indexed_at = coalesce(n.indexed_at, d.indexed_at)"
+        " ON CONFLICT (document_key) DO NOTHING",
+        (NAMES, *map(list, zip(*named, strict=True))),
     )
 
 

@@ -19,6 +19,7 @@ from operators.frames import SCOPED_QUERIES
 from operators.postgres.search.known_versions import known_versions
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.store import Store, open_store
+from operators.postgres.write import version_store
 
 INTRO = "The cache keeps whatever was asked for lately, and forgets the rest when memory is short."
 
@@ -124,9 +125,11 @@ def test_only_the_names_of_documents_written_since_are_looked_at(
     plain = {"doc_id": "faq", "corpus": "docs", "path": "manual/faq.md", "text": FILLER}
     ingest_documents(store, small, write_lines(OLD, NEW, plain))
     looked_at: list[Any] = []
-    original = step.normalize_names
+    original = version_store.versionless_path
     monkeypatch.setattr(
-        step, "normalize_names", lambda path, *of: looked_at.append(path) or original(path, *of)
+        version_store,
+        "versionless_path",
+        lambda corpus, path, *of: looked_at.append(path) or original(corpus, path, *of),
     )
     found_again: list[Any] = []
     monkeypatch.setattr(step.lineage, "lineages", lambda *of: found_again.append(of))
@@ -134,6 +137,20 @@ def test_only_the_names_of_documents_written_since_are_looked_at(
     assert looked_at == ["manual/faq.md"]
     assert found_again == []
     assert known_versions(store).height == 2
+
+
+def test_documents_that_a_release_without_stored_names_wrote_are_named_once(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    plain = {k: v for k, v in NEW.items() if k not in ("version", "created_at")}
+    plain |= {"doc_id": "latest", "path": "manual/latest/cache.md"}
+    ingest_documents(store, small, write_lines(OLD, NEW, plain))
+    before = known_versions(store)
+    for table in ("document_sketches", "document_versions", "versioned_corpora"):
+        store.execute(f"DELETE FROM {table}")
+    assert find_versions(store) == {"docs": 1}
+    assert known_versions(store).equals(before)
+    assert find_versions(store) == {}
 
 
 def test_a_document_whose_path_is_that_of_versions_joins_them_later(

@@ -28,7 +28,7 @@ REST = """
         VALUES ('git', array['docs', 'wi"k,i'], now(), true, 3);
     INSERT INTO document_versions VALUES (%(key)s, 'docs', 'guide', '1.9', 0, false, NULL, now());
     INSERT INTO superseded_chunks VALUES ('docs', -2, %(key)s, 'same', 9, now(), NULL);
-    INSERT INTO document_sketches VALUES (%(key)s, 'docs', now(), 3, '\\xdeadbeef');
+    UPDATE document_sketches SET sketch = '\\xdeadbeef' WHERE document_key = %(key)s;
     INSERT INTO versioned_corpora VALUES ('docs', 3, 2, clock_timestamp());
     INSERT INTO version_corrections VALUES ('docs', 'join', %(key)s, %(key)s, now());
     INSERT INTO rights VALUES (true, 'rules: []', false);
