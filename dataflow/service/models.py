@@ -14,6 +14,10 @@ class Problem(BaseModel):
     detail: str
 
 
+UNKNOWN_ARGUMENT = "unknown_argument"
+"""The type of a validation error whose text names the argument itself."""
+
+
 def faults(errors: Sequence[Any]) -> str:
     """Pydantic's validation errors in one line.
 
@@ -22,9 +26,14 @@ def faults(errors: Sequence[Any]) -> str:
     >>> faults([{"loc": ("repos", 1), "msg": "String should have at most 10000 characters"}])
     'repos: String should have at most 10000 characters'
     """
-    named = [[part for part in one["loc"] if isinstance(part, str)] for one in errors]
-    told = zip(errors, named, strict=True)
-    return "; ".join(f"{(names or one['loc'])[-1]}: {one['msg']}" for one, names in told)
+    return "; ".join(
+        one["msg"] if one.get("type") == UNKNOWN_ARGUMENT else f"{_name(one['loc'])}: {one['msg']}"
+        for one in errors
+    )
+
+
+def _name(place: Sequence[str | int]) -> str | int:
+    return ([part for part in place if isinstance(part, str)] or place)[-1]
 
 
 def without_nul(text: str) -> str:
