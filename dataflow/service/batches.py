@@ -41,7 +41,7 @@ def serve_batches(
     """Add ``/api/batch``: a row a query, in their order; ``seconds`` is the timeout of each."""
 
     async def batch(given: Any, request: Request) -> Response:
-        """The results of many questions, in their order; or why one has none."""
+        """The results of many queries, in their order; one that failed has its error."""
         sent = {name: getattr(given, name) for name in given.model_fields_set}
         frames = answers(use, *read_given(Batch, sent), seconds)
         # the first before the stream, so that an invalid request gets an error response

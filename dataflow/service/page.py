@@ -81,7 +81,7 @@ def neighbours(service: Service, id: Id) -> models.Place:
 
 
 def graph(service: Service, query: Query, **asked: Any) -> models.GraphTimes:
-    """What each node of the graph takes for a question."""
+    """The time that each node of the graph takes for a query."""
     took: dict[str, float] = {}
     began = perf_counter()
     service.driver.ask(query, must_exist=True, timings=took, **asked)

@@ -59,13 +59,13 @@ Values = Annotated[list[Value], Field(max_length=100)]
 Corpora = Annotated[Values | None, Field(description="only these corpora")]
 Repos = Annotated[Values | None, Field(description="only these repositories")]
 Language = Annotated[Value | None, Field(description="only this programming language")]
-Symbol = Annotated[Value | None, Field(description="only where this name is defined")]
-Path = Annotated[Value | None, Field(description="only paths that begin so")]
-AsOf = Annotated[datetime | None, Field(description="nothing created at or after this")]
+Symbol = Annotated[Value | None, Field(description="only passages that define this name")]
+Path = Annotated[Value | None, Field(description="only paths with this prefix")]
+AsOf = Annotated[datetime | None, Field(description="no documents created at or after this")]
 VersionName = Annotated[Value | None, Field(description="answer for this version; default: newest")]
-Trigger = Annotated[Value | None, Field(description="what asks, such as pr_review")]
-Cursor = Annotated[Value | None, Field(description="next_cursor of the answer before")]
-Id = Annotated[Value, Field(description="of a search result")]
+Trigger = Annotated[Value | None, Field(description="what prompts the query, such as pr_review")]
+Cursor = Annotated[Value | None, Field(description="next_cursor of the previous answer")]
+Id = Annotated[Value, Field(description="id of a search result")]
 
 
 AUDIT = logging.getLogger("crosscorpus.audit")
@@ -148,20 +148,21 @@ def fetch(
     service: Service,
     id: Annotated[
         Value,
-        Field(description="of a search result; or a path, its line too: src/a.py:120, a.py#L7-L9"),
+        Field(description="id of a search result; or a path: src/a.py, src/a.py:120, a.py#L7-L9"),
     ],
     lines: Annotated[
-        Value | None, Field(description="10-42: these lines of its document instead")
+        Value | None, Field(description="lines of its document instead, such as 10-42")
     ] = None,
     version: Annotated[
-        Value | None, Field(description="its document in this version instead, or lines of that")
+        Value | None,
+        Field(description="this version of its document instead, or lines of that version"),
     ] = None,
     cursor: Cursor = None,
 ) -> models.Text:
     """The exact text of a passage, or lines or a version of its document.
 
-    A path with a line (also of another machine: /home/ann/app/src/a.py:120:5) gives the passage
-    with that line, with several lines these, alone its document.
+    A path with a line (also of another machine: /home/ann/app/src/a.py:120:5) returns the passage
+    with that line, a path with a range those lines, and a path without lines its document.
     """
     whole, notes = False, list[str]()
     if (known := _numbered(id)) and known[0] in service.driver.config.corpora:
@@ -192,7 +193,7 @@ def get_context(
     trigger: Trigger = None,
     max_tokens: Annotated[int, Field(ge=100, le=MOST_TOKENS)] = 4_000,
 ) -> models.Context:
-    """Passages packed into a budget of tokens, with citations, to answer a question from."""
+    """The context for an answer: passages that fit a token budget, with citations."""
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "as_of": as_of}
     asked |= {"version": version, "trigger": trigger, "context_budget": max_tokens}
     answer = _ask(service, query, **asked)
@@ -214,14 +215,14 @@ def explain(
     service: Service,
     query: Annotated[Query, Field(description="the question")],
     passages: Annotated[
-        Values | None, Field(description="ids, labels, paths or titles that you miss")
+        Values | None, Field(description="ids, labels, paths or titles of missing passages")
     ] = None,
     corpora: Corpora = None,
     repos: Repos = None,
     version: VersionName = None,
     trigger: Trigger = None,
 ) -> models.Reasons:
-    """Why passages are in the results, or why one that you expect is not."""
+    """Why passages are in the results, or why an expected one is not."""
     wanted = [one[1] if (one := _numbered(part)) else part for part in passages or ()]
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
     asked |= {"trigger": trigger, "explain_chunks": wanted or None}
@@ -249,13 +250,13 @@ def explain(
 def versions(
     service: Service,
     document: Annotated[
-        Value | None, Field(description="its path, id or title; default: every topic's newest")
+        Value | None, Field(description="its path, id or title; default: the newest of each topic")
     ] = None,
-    older: Annotated[Value | None, Field(description="tell the changes since this one")] = None,
-    newer: Annotated[Value | None, Field(description="up to this one; default: newest")] = None,
+    older: Annotated[Value | None, Field(description="show the changes since this version")] = None,
+    newer: Annotated[Value | None, Field(description="up to this version; default: newest")] = None,
     cursor: Cursor = None,
 ) -> models.Versions:
-    """The versions of a document, or what changed from one to another."""
+    """The versions of a document, or the changes from one to another."""
     start, changes = _place(cursor), list[str]()
     if document is None:
         rows = [
@@ -290,7 +291,7 @@ def versions(
 
 
 def status(service: Service, cursor: Cursor = None) -> models.Status:
-    """What the collection holds, and when each source was read."""
+    """The contents of the collection, and when each source was last read."""
     start, info = _place(cursor), collection_info(service.store)
     homes, corpora, read, repos = service.homes, [], [], set[str]()
     for store, names in by_store(homes):
