@@ -15,7 +15,7 @@ from dataflow.service.arguments import check_names, model_of, sent_types
 from dataflow.service.models import faults
 from dataflow.service.protection.limits import answered
 from dataflow.service.stdio import StdioServer
-from dataflow.service.tools import Use, put, status, told, told_to_caller
+from dataflow.service.tools import Use, audit_answer, put, status, with_service
 from dataflow.service.toolset import TOOLS
 from operators.errors import CrosscorpusError, UnknownName
 
@@ -39,8 +39,8 @@ def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
     @server.resource("crosscorpus://corpora", mime_type="application/json")
     async def corpora() -> str:
         """The corpora, how much they hold and when they were read."""
-        answer = await told(use, status, seconds)
-        told_to_caller("corpora", answer)
+        answer = await with_service(use, status, seconds)
+        audit_answer("corpora", answer)
         return str(answer.model_dump_json())
 
     return server

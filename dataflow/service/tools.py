@@ -114,15 +114,15 @@ def search(
 ) -> models.Hits:
     """Search the team's code, history, reviews, wiki and documents at once."""
     start = _place(cursor)
-    asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "language": language}
-    asked |= {
+    options: dict[str, Any] = {"corpora": corpora, "repos": repos, "language": language}
+    options |= {
         "path": path,
         "symbol": symbol,
         "as_of": as_of,
         "version": version,
         "trigger": trigger,
     }
-    answer = _ask(service, query, **asked, top_k=top_k)
+    answer = _ask(service, query, **options, top_k=top_k)
     passages = answer.passages[start : start + PAGE]
     return models.Hits(
         results=[_hit(service, one, query) for one in passages],
@@ -166,7 +166,7 @@ def fetch(
     """
     whole, notes = False, list[str]()
     if (known := _numbered(id)) and known[0] in service.driver.config.corpora:
-        store, row = found(service, id)
+        store, row = stored_passage(service, id)
     else:
         place = place_named(service.homes, visible_filters(service.driver.config), id)
         store, row, whole, notes = place.store, place.row, place.whole, [place.note]
@@ -194,9 +194,9 @@ def get_context(
     max_tokens: Annotated[int, Field(ge=100, le=MOST_TOKENS)] = 4_000,
 ) -> models.Context:
     """The context for an answer: passages that fit a token budget, with citations."""
-    asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "as_of": as_of}
-    asked |= {"version": version, "trigger": trigger, "context_budget": max_tokens}
-    answer = _ask(service, query, **asked)
+    options: dict[str, Any] = {"corpora": corpora, "repos": repos, "as_of": as_of}
+    options |= {"version": version, "trigger": trigger, "context_budget": max_tokens}
+    answer = _ask(service, query, **options)
     links, notes = list(answer.citations), list(answer.notes)
     whole = "\n".join(links)
     if (kept := head(whole, PAGE_TOKENS + 500 - max_tokens)) != whole:
@@ -224,11 +224,11 @@ def explain(
 ) -> models.Reasons:
     """Why passages are in the results, or why an expected one is not."""
     wanted = [one[1] if (one := _numbered(part)) else part for part in passages or ()]
-    asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
-    asked |= {"trigger": trigger, "explain_chunks": wanted or None}
+    options: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
+    options |= {"trigger": trigger, "explain_chunks": wanted or None}
     wished = ("results", "dispositions", "notes", "explain", "provenance")
     driver = service.driver
-    out = driver.execute(wished, driver.question_inputs(query, must_exist=True, **asked))
+    out = driver.execute(wished, driver.question_inputs(query, must_exist=True, **options))
     service.metrics.run(out["provenance"], driver.stages)
     return models.Reasons(
         passages=[
@@ -327,20 +327,20 @@ def of_caller(use: Use) -> Iterator[Service]:
             yield service.seen_by(who.principals)
 
 
-def told_to_caller(tool: str, answer: Any) -> None:
+def audit_answer(tool: str, answer: Any) -> None:
     """Log who was answered, but never the query or the results."""
     lists = ("results", "passages", "versions", "corpora")
-    found = next((len(getattr(answer, name)) for name in lists if hasattr(answer, name)), None)
-    put_on_record(tool, found)
+    counts = (len(getattr(answer, name)) for name in lists if hasattr(answer, name))
+    put_on_record(tool, next(counts, None))
 
 
-def put_on_record(tool: str, found: int | None) -> None:
+def put_on_record(tool: str, results: int | None) -> None:
     """Log a caller with a token who was answered by ``tool``, and the number of results."""
     who = asker.get()
     if who is None or not who.principals:
         return
-    said = {"caller": who.principals[0], "address": who.address, "tool": tool, "results": found}
-    AUDIT.info(json.dumps({"at": datetime.now(UTC).isoformat(), **said}))
+    entry = {"caller": who.principals[0], "address": who.address, "tool": tool, "results": results}
+    AUDIT.info(json.dumps({"at": datetime.now(UTC).isoformat(), **entry}))
 
 
 def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -349,16 +349,17 @@ def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     Raises:
         CrosscorpusError: an argument can't be read, and those of the tool.
     """
-    asked, said = read_given(model_of(tool), given)
+    options, remarks = read_given(model_of(tool), given)
     with of_caller(use) as service, service.metrics.question(tool.__name__):
-        answer = tool(service, **{name: getattr(asked, name) for name in asked.model_fields_set})
-    told_to_caller(tool.__name__, answer)
-    if said and "notes" in type(answer).model_fields:
-        answer.notes = [*said, *answer.notes]
+        sent = {name: getattr(options, name) for name in options.model_fields_set}
+        answer = tool(service, **sent)
+    audit_answer(tool.__name__, answer)
+    if remarks and "notes" in type(answer).model_fields:
+        answer.notes = [*remarks, *answer.notes]
     return answer
 
 
-async def told(use: Use, work: Callable[[Service], T], seconds: float) -> T:
+async def with_service(use: Use, work: Callable[[Service], T], seconds: float) -> T:
     """What ``work`` returns of the service, as :func:`answered` gives it."""
 
     def put_to_it() -> T:
@@ -368,9 +369,9 @@ async def told(use: Use, work: Callable[[Service], T], seconds: float) -> T:
     return await answered(put_to_it, seconds)
 
 
-def _ask(service: Service, query: str, **asked: Any) -> Answer:
+def _ask(service: Service, query: str, **options: Any) -> Answer:
     """The answer to a query whose names must exist, counted."""
-    answer = service.driver.ask(query, must_exist=True, **asked)
+    answer = service.driver.ask(query, must_exist=True, **options)
     service.metrics.run(answer.provenance, service.driver.stages)
     return answer
 
@@ -382,16 +383,16 @@ def _steps(explained: pl.DataFrame) -> list[models.Step]:
     ]
 
 
-def found(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
+def stored_passage(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
     """The stored passage, and its collection."""
     known = _numbered(id)
     if known is None or known[0] not in service.driver.config.corpora:
         raise UnknownName(f"no passage {id!r}: give the id of a search result")
     home = service.homes[known[0]]
-    found = locate(home.store, [known[1]], []).filter(corpus=home.corpus).to_dicts()
-    if not found:
+    rows = locate(home.store, [known[1]], []).filter(corpus=home.corpus).to_dicts()
+    if not rows:
         raise UnknownName(f"no passage {id!r}: it has changed since; search again")
-    return home.store, found[0]
+    return home.store, rows[0]
 
 
 def _numbered(id: str) -> tuple[str, int] | None:
@@ -453,11 +454,11 @@ def _lines(passages: pl.DataFrame, wanted: str | None) -> str:
     if wanted is None and not known:
         return "\n\n".join(passages["text"])
     first, last = int(span[1]), int(span[2] or span[1])
-    found = [text for n, text in sorted(known.items()) if first <= n <= last]
-    if not found:
+    texts = [text for n, text in sorted(known.items()) if first <= n <= last]
+    if not texts:
         name = passages["document_id"][0]
         raise CrosscorpusError(f"{name} has no text of lines {wanted} here")
-    return "\n".join(found)
+    return "\n".join(texts)
 
 
 def _first(service: Service, read: Callable[[Store], T]) -> tuple[T, dict[str, str]]:
