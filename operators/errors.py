@@ -16,17 +16,21 @@ class SearchError(CrosscorpusError):
     """Every search of a question failed, so that there is no answer, not even an empty one."""
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """The end of an error message: the known name nearest to ``name``, or all known names.
+def suggest(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
+    """The end of an error message: the nearest known name, else ``otherwise`` or all known names.
 
     >>> suggest("wki", ["wiki", "code"])
     ", did you mean 'wiki'?"
     >>> suggest("zebra", ["wiki", "code"])
     '; known: code, wiki'
+    >>> suggest("zebra", ["wiki", "code"], "; give one of 200 corpora")
+    '; give one of 200 corpora'
     """
     names = sorted(set(known))
     if near := difflib.get_close_matches(name, names, 1):
         return f", did you mean {near[0]!r}?"
+    if otherwise is not None:
+        return otherwise
     return f"; known: {', '.join(names)}" if names else ""
 
 

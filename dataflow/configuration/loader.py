@@ -87,7 +87,7 @@ def find(source: str | Path, folder: Path = Path()) -> Path:
         return path.resolve()
     raise UnknownName(
         f"no configuration {str(source)!r}: give a path to a YAML file or a shipped name"
-        f"{suggest(str(source), named)}"
+        f"{suggest(path.stem, named)}"
     )
 
 

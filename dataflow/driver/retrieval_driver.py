@@ -35,7 +35,7 @@ from dataflow.driver.other_collections import homes_of, open_others, with_model
 from dataflow.driver.query_frame import complete_queries, refuse_ignored
 from dataflow.driver.question_spans import with_spans
 from dataflow.driver.trace import Trace, changed, known_to
-from dataflow.driver.validation import check_call, watch_own_nodes
+from dataflow.driver.validation import check_call, place_of, watch_own_nodes
 from dataflow.execution.built_graph import GraphError, LooseInputs, build, check_declared
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.memo import Memo
@@ -112,7 +112,8 @@ def build_graph(config: Config, *, adapters: Sequence[LifecycleAdapter] = ()) ->
     """
     catalog = config.catalog
     built = build(catalog.modules, hamilton_config(config), adapters)
-    check_declared(built.graph, DRIVER_INPUTS | RUN_INPUTS)
+    place = partial(place_of, own=catalog.own)
+    check_declared(built.graph, DRIVER_INPUTS | RUN_INPUTS, place)
     watch_own_nodes(built.graph, catalog.own, catalog.frames)
     return built
 

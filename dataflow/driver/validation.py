@@ -78,11 +78,17 @@ def watch_own_nodes(
     """
     for node in graph.nodes.values():
         if node.tags.get("module") in own and node.callable is not None:
-            function = (node.originating_functions or (node.callable,))[0]
-            node.tags["owner"] = owner = shown_name(str(node.tags["module"]))
-            where = f"{owner}: {function.__code__.co_name}"
+            node.tags["owner"] = shown_name(str(node.tags["module"]))
             schema = frames_of.get(node.name.rpartition(".")[2])
-            node._callable = partial(_watched, node.callable, where, schema)
+            node._callable = partial(_watched, node.callable, place_of(node, own), schema)
+
+
+def place_of(node: Node, own: Collection[str]) -> str:
+    """The module and function of a node of the modules ``own``; another node's name."""
+    if node.tags.get("module") not in own or node.callable is None:
+        return str(node.name)
+    function = (node.originating_functions or (node.callable,))[0]
+    return f"{shown_name(str(node.tags['module']))}: {function.__code__.co_name}"
 
 
 def _watched(

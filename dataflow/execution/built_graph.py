@@ -5,13 +5,15 @@ fails. The check looks at the built graph.
 """
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
 from hamilton.driver import Builder, Driver
 from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import BaseDoValidateInput, LifecycleAdapter
+from hamilton.node import Node
 
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.scheduler import Scheduler
@@ -48,14 +50,26 @@ def build(
     return built
 
 
-def check_declared(graph: FunctionGraph, declared: Collection[str]) -> None:
+def check_declared(
+    graph: FunctionGraph,
+    declared: Collection[str],
+    shown: Callable[[Node], str] = attrgetter("name"),
+) -> None:
     """Raise for a built graph with an input that neither a node nor ``declared`` (names) provides.
+
+    Args:
+        graph: the graph.
+        declared: names of inputs that a run provides.
+        shown: the name of a node in the error.
 
     Raises:
         GraphError: names the nodes that read the input, and the nearest name.
     """
     for node in sorted(graph.nodes.values(), key=lambda n: str(n.name)):
         if node.user_defined and node.name not in declared and node.name not in graph.config:
-            readers = ", ".join(sorted(n.name for n in node.depended_on_by))
-            hint = suggest(node.name, [n for n in graph.nodes if n != node.name])
+            readers = ", ".join(sorted({shown(reader) for reader in node.depended_on_by}))
+            branches = {reader.name.rpartition(".")[0] + "." for reader in node.depended_on_by}
+            known = {name.removeprefix(of) for name in graph.nodes for of in branches}
+            advice = "; an argument with a default is a parameter"
+            hint = suggest(node.name, known - {node.name}, advice)
             raise GraphError(f"{readers} needs {node.name!r}, which no node computes{hint}")

@@ -4,7 +4,7 @@ The rule is that of :mod:`operators.context.asked_values`, as in Python and on t
 both interfaces accept any value of an option, and their schemas still state its type.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from inspect import Parameter, signature
 from typing import Annotated, Any, TypeVar
@@ -16,13 +16,41 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
     create_model,
+    model_validator,
 )
+from pydantic_core import PydanticCustomError
 
-from dataflow.service.models import faults
+from dataflow.service.models import UNKNOWN_ARGUMENT, faults
 from operators.context.asked_values import OPTIONS, read_asked
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, UnknownName, check_known
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+class Arguments(BaseModel):
+    """Arguments of a caller. An unknown name is an error: ignoring a filter would widen the search.
+
+    >>> read_given(create_model("Request", __base__=Arguments, query=(str, ...)), {"qurey": "x"})
+    Traceback (most recent call last):
+    operators.errors.CrosscorpusError: unknown argument 'qurey', did you mean 'query'?
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, given: Any) -> Any:
+        try:
+            check_names(given if isinstance(given, Mapping) else (), cls.model_fields)
+        except UnknownName as error:  # pydantic would let it pass as an error of ours
+            raise PydanticCustomError(UNKNOWN_ARGUMENT, "{why}", {"why": str(error)}) from None
+        return given
+
+
+def check_names(given: Iterable[str], known: Collection[str]) -> None:
+    """Raise :class:`UnknownName` for the first given argument that is not known."""
+    for name in given:
+        check_known("argument", name, known)
 
 
 @cache
@@ -33,8 +61,7 @@ def model_of(tool: Callable[..., Any]) -> type[BaseModel]:
         for one in signature(tool).parameters.values()
         if one.name != "service"
     }
-    strict = ConfigDict(extra="forbid")
-    return create_model(f"{tool.__name__.title()}Request", __config__=strict, **fields)
+    return create_model(f"{tool.__name__.title()}Request", __base__=Arguments, **fields)
 
 
 def sent_types(model: type[BaseModel]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import polars as pl
 import pyarrow as pa
 from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from dataflow.service.arguments import as_sent, read_given
+from dataflow.service.arguments import Arguments, as_sent, read_given
 from dataflow.service.protection.limits import answered, while_there
 from dataflow.service.tools import Corpora, Query, Repos, Trigger, Use, of_caller, put_on_record
 from operators.errors import CrosscorpusError
@@ -24,10 +24,8 @@ ROW: dict[str, Any] = {"query_id": pl.UInt32, "results": pl.List(pl.Struct(HIT))
 ROW |= {"notes": pl.List(pl.String), "error": pl.String}
 
 
-class Batch(BaseModel):
+class Batch(Arguments):
     """Queries, and options for all of them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     queries: Annotated[list[Query], Field(min_length=1, max_length=1_000)]
     corpora: Corpora = None
@@ -43,7 +41,7 @@ def serve_batches(
     """Add ``/api/batch``: a row a query, in their order; ``seconds`` is the timeout of each."""
 
     async def batch(given: Any, request: Request) -> Response:
-        """The results of many questions, in their order; or why one has none."""
+        """The results of many queries, in their order; one that failed has its error."""
         sent = {name: getattr(given, name) for name in given.model_fields_set}
         frames = answers(use, *read_given(Batch, sent), seconds)
         # the first before the stream, so that an invalid request gets an error response

@@ -11,13 +11,13 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 from pydantic import ValidationError
 
-from dataflow.service.arguments import model_of, sent_types
+from dataflow.service.arguments import check_names, model_of, sent_types
 from dataflow.service.models import faults
 from dataflow.service.protection.limits import answered
 from dataflow.service.stdio import StdioServer
-from dataflow.service.tools import Use, put, status, told, told_to_caller
+from dataflow.service.tools import Use, audit_answer, put, status, with_service
 from dataflow.service.toolset import TOOLS
-from operators.errors import CrosscorpusError, UnknownName, check_known
+from operators.errors import CrosscorpusError, UnknownName
 
 INSTRUCTIONS = (
     "Search what a software team knows: code, history, reviews, wiki, documents. Use get_context "
@@ -39,21 +39,20 @@ def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
     @server.resource("crosscorpus://corpora", mime_type="application/json")
     async def corpora() -> str:
         """The corpora, how much they hold and when they were read."""
-        answer = await told(use, status, seconds)
-        told_to_caller("corpora", answer)
+        answer = await with_service(use, status, seconds)
+        audit_answer("corpora", answer)
         return str(answer.model_dump_json())
 
     return server
 
 
 class StrictTool(Tool):
-    """A tool that refuses unknown arguments: ignoring a filter would widen the search."""
+    """A tool that refuses unknown arguments; the MCP package ignores them."""
 
     async def run(self, arguments: dict[str, Any], *how: Any, **more: Any) -> Any:
         """Run the tool; a wrong call is an error of one line."""
         try:
-            for name in arguments:
-                check_known("argument", name, self.parameters["properties"])
+            check_names(arguments, self.parameters["properties"])
             return await super().run(arguments, *how, **more)
         except UnknownName as error:
             raise ToolError(str(error)) from None

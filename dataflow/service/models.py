@@ -9,9 +9,13 @@ from pydantic_core import PydanticCustomError
 
 
 class Problem(BaseModel):
-    """Why there is no answer, in one line."""
+    """The error of a request, in one line."""
 
     detail: str
+
+
+UNKNOWN_ARGUMENT = "unknown_argument"
+"""The type of a validation error whose text names the argument itself."""
 
 
 def faults(errors: Sequence[Any]) -> str:
@@ -22,9 +26,14 @@ def faults(errors: Sequence[Any]) -> str:
     >>> faults([{"loc": ("repos", 1), "msg": "String should have at most 10000 characters"}])
     'repos: String should have at most 10000 characters'
     """
-    named = [[part for part in one["loc"] if isinstance(part, str)] for one in errors]
-    told = zip(errors, named, strict=True)
-    return "; ".join(f"{(names or one['loc'])[-1]}: {one['msg']}" for one, names in told)
+    return "; ".join(
+        one["msg"] if one.get("type") == UNKNOWN_ARGUMENT else f"{_name(one['loc'])}: {one['msg']}"
+        for one in errors
+    )
+
+
+def _name(place: Sequence[str | int]) -> str | int:
+    return ([part for part in place if isinstance(part, str)] or place)[-1]
 
 
 def without_nul(text: str) -> str:
@@ -39,13 +48,13 @@ def without_nul(text: str) -> str:
 
 
 class Hit(BaseModel):
-    """A passage that a search found."""
+    """A passage in the results of a search."""
 
-    id: str = Field(description="for fetch")
+    id: str = Field(description="the id to pass to fetch")
     title: str = Field(description="the label to cite")
     url: str
-    snippet: str = Field(description="the lines that answer best")
-    line: int | None = Field(None, description="of its file, where the snippet begins")
+    snippet: str = Field(description="the lines that match the query best")
+    line: int | None = Field(None, description="line of its file at which the snippet begins")
 
 
 class Read(BaseModel):
@@ -56,20 +65,20 @@ class Read(BaseModel):
     read_at: datetime
     state: str = Field(description="ok, failed (in part), or unfinished")
     commit: str | None = None
-    since: str | None = Field(None, description="what its working tree has that was not read")
+    since: str | None = Field(None, description="changes of its working tree since then")
 
 
 class Hits(BaseModel):
-    """The results of a search, the best first."""
+    """The results of a search, best first."""
 
     results: list[Hit]
-    notes: list[str] = Field(description="what the reader must know")
+    notes: list[str] = Field(description="what the reader must know about the results")
     sources: list[Read]
     next_cursor: str | None = None
 
 
 class Text(BaseModel):
-    """A passage, or lines of its document, exactly."""
+    """The exact text of a passage, or of lines of its document."""
 
     id: str
     title: str
@@ -82,17 +91,17 @@ class Text(BaseModel):
 
 
 class Context(BaseModel):
-    """Passages that fit a budget, to answer from."""
+    """Passages that fit a token budget: the context for an answer."""
 
     text: str
     citations: list[str] = Field(description="Markdown links, in the order of the text")
-    instruction: str = Field(description="what the model that answers must be told")
+    instruction: str = Field(description="system prompt for the model that answers")
     notes: list[str]
     sources: list[Read]
 
 
 class Step(BaseModel):
-    """A factor of a score: what it does in numbers, and the score after it."""
+    """A factor of a score: its formula with numbers, and the score after it."""
 
     factor: str
     meaning: str
@@ -101,18 +110,18 @@ class Step(BaseModel):
 
 
 class Reason(BaseModel):
-    """What became of a passage, and why."""
+    """The rank or the exclusion of a passage, and the reason."""
 
     id: str
     title: str
-    rank: int | None = Field(description="from 1; null: it is no result")
+    rank: int | None = Field(description="from 1; null if it is not in the results")
     disposition: str
     reason: str
-    score: list[Step] = Field(description="from 0 to its score, factor by factor")
+    score: list[Step] = Field(description="how its score is computed from 0, factor by factor")
 
 
 class Reasons(BaseModel):
-    """The passages of a question, results first."""
+    """The passages of a query, results first."""
 
     passages: list[Reason]
     notes: list[str]
@@ -120,13 +129,13 @@ class Reasons(BaseModel):
 
 
 class Place(BaseModel):
-    """A passage between its neighbours, in the order of their document."""
+    """A passage and its neighbours, in the order of their document."""
 
     passages: list[Text]
 
 
 class NodeTime(BaseModel):
-    """What a node of the graph took."""
+    """The time that a node of the graph took."""
 
     node: str
     stage: str
@@ -134,7 +143,7 @@ class NodeTime(BaseModel):
 
 
 class GraphTimes(BaseModel):
-    """A question's graph with the time of each node that ran, the slowest first."""
+    """The graph of a query with the time of each node that ran, slowest first."""
 
     ms: float
     times: list[NodeTime]
@@ -143,7 +152,7 @@ class GraphTimes(BaseModel):
 
 
 class Version(BaseModel):
-    """A version of a document, or the newest of a topic where no document was named."""
+    """A version of a document; if no document was named, the newest one of a topic."""
 
     topic: str
     version: str | None
@@ -151,7 +160,7 @@ class Version(BaseModel):
     title: str | None
     path: str | None
     continues: str | None = Field(
-        default=None, description="where its text was before or is now, if it moved"
+        default=None, description="how it continues the previous one: moves, renames, corrections"
     )
 
 
@@ -166,22 +175,24 @@ class Versions(BaseModel):
 
 
 class Corpus(BaseModel):
-    """What a corpus holds."""
+    """The size of a corpus."""
 
     corpus: str
     documents: int
     failed: int
     chunks: int
-    unembedded: int = Field(description="chunks that only words find yet: they have no vector")
+    unembedded: int = Field(
+        description="chunks without a vector yet: only keyword search finds them"
+    )
 
 
 class Status(BaseModel):
-    """What a collection holds."""
+    """The contents of a collection."""
 
     collection: str
     model: str | None
     corpora: list[Corpus]
     sources: list[Read]
-    repos: list[str] = Field(description="the first hundred")
+    repos: list[str] = Field(description="the first 100 repositories")
     triggers: list[str]
     next_cursor: str | None = Field(None, description="for more sources")

@@ -21,11 +21,11 @@ from dataflow.service.tools import (
     Service,
     Use,
     document,
-    found,
     put_on_record,
     search,
+    stored_passage,
     text_of,
-    told,
+    with_service,
 )
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture
@@ -64,14 +64,14 @@ def serve_page(app: FastAPI, use: Use, seconds: float) -> None:
         """The text of a passage, and in a browser the page that shows it."""
         if "text/html" in request.headers.get("accept", ""):
             return file("index.html")
-        _, row = await told(use, lambda service: found(service, id), seconds)
+        _, row = await with_service(use, lambda service: stored_passage(service, id), seconds)
         put_on_record("passage", 1)
         return PlainTextResponse(row["text"])
 
 
 def neighbours(service: Service, id: Id) -> models.Place:
     """A passage with the two before and the two after it in its document."""
-    store, row = found(service, id)
+    store, row = stored_passage(service, id)
     near = pl.col("ordinal").is_between(row["ordinal"] - 2, row["ordinal"] + 2)
     rows = document(store, row).filter(near).iter_rows(named=True)
     corpus = id.partition(":")[0]
@@ -81,7 +81,7 @@ def neighbours(service: Service, id: Id) -> models.Place:
 
 
 def graph(service: Service, query: Query, **asked: Any) -> models.GraphTimes:
-    """What each node of the graph takes for a question."""
+    """The time that each node of the graph takes for a query."""
     took: dict[str, float] = {}
     began = perf_counter()
     service.driver.ask(query, must_exist=True, timings=took, **asked)

@@ -11,19 +11,19 @@ from dataflow.service.tools import MOST_TOKENS, Service, Value
 from operators.context.prompt import REVIEW_PROMPT
 
 Diff = Annotated[
-    str, Field(max_length=200_000, description="unified"), AfterValidator(models.without_nul)
+    str, Field(max_length=200_000, description="a unified diff"), AfterValidator(models.without_nul)
 ]
 
 
 def review_context(
     service: Service,
     diff: Diff,
-    title: Annotated[Value | None, Field(description="what it is said to do")] = None,
+    title: Annotated[Value | None, Field(description="title of the change")] = None,
     description: Value | None = None,
-    repo: Annotated[Value | None, Field(description="its repository")] = None,
+    repo: Annotated[Value | None, Field(description="repository of the change")] = None,
     max_tokens: Annotated[int, Field(ge=200, le=MOST_TOKENS)] = 2_000,
 ) -> models.Context:
-    """What a reviewer of a diff does not see in it: definitions, uses, tests, remarks, commits."""
+    """Context that a diff lacks: definitions, uses, tests, review comments, commits."""
     found = review(
         service.driver,
         diff,

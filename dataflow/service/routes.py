@@ -18,7 +18,7 @@ from dataflow.service.page import graph, neighbours, serve_page
 from dataflow.service.protection.gate import LOCAL, WELL_KNOWN, Gate
 from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
 from dataflow.service.protection.tokens import Callers
-from dataflow.service.tools import Service, Use, put, told
+from dataflow.service.tools import Service, Use, put, with_service
 from dataflow.service.toolset import TOOLS
 from operators.errors import CrosscorpusError, SearchError, UnknownName, check_known
 from operators.postgres.errors import DatabaseError
@@ -72,7 +72,9 @@ def http_app(
     @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> Response:
         """For Prometheus."""
-        text = await told(use, lambda service: service.metrics.scrape(service.homes), seconds)
+        text = await with_service(
+            use, lambda service: service.metrics.scrape(service.homes), seconds
+        )
         return Response(text, media_type=CONTENT_TYPE_LATEST)
 
     @app.get(f"{WELL_KNOWN}/{{path:path}}", include_in_schema=False)
@@ -97,7 +99,7 @@ def http_app(
             service.store.forget_info()
             collection_info(service.store)
 
-        await told(use, read, seconds)
+        await with_service(use, read, seconds)
         return {"status": "ok"}
 
     @app.post("/api/{name}", include_in_schema=False)

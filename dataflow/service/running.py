@@ -34,7 +34,7 @@ try:
     from dataflow.service.protection.limits import while_there
     from dataflow.service.protection.tokens import Callers
     from dataflow.service.routes import http_app
-    from dataflow.service.tools import AUDIT, Service, told
+    from dataflow.service.tools import AUDIT, Service, with_service
     from dataflow.service.warm import Warm
 except ImportError as missing:
     raise CrosscorpusError(f"a server needs {missing.name}: {installing('serve')}") from None
@@ -141,7 +141,7 @@ def run_http(
             def work(service: Service) -> Any:
                 return reply(service, asked) if asked["config"] == service.source else None
 
-            return await while_there(request, told(use, work, seconds))
+            return await while_there(request, with_service(use, work, seconds))
 
         for route in mcp.routes:
             if isinstance(route, Route):  # a GET would wait forever: the server sends no events

@@ -59,13 +59,13 @@ Values = Annotated[list[Value], Field(max_length=100)]
 Corpora = Annotated[Values | None, Field(description="only these corpora")]
 Repos = Annotated[Values | None, Field(description="only these repositories")]
 Language = Annotated[Value | None, Field(description="only this programming language")]
-Symbol = Annotated[Value | None, Field(description="only where this name is defined")]
-Path = Annotated[Value | None, Field(description="only paths that begin so")]
-AsOf = Annotated[datetime | None, Field(description="nothing created at or after this")]
+Symbol = Annotated[Value | None, Field(description="only passages that define this name")]
+Path = Annotated[Value | None, Field(description="only paths with this prefix")]
+AsOf = Annotated[datetime | None, Field(description="no documents created at or after this")]
 VersionName = Annotated[Value | None, Field(description="answer for this version; default: newest")]
-Trigger = Annotated[Value | None, Field(description="what asks, such as pr_review")]
-Cursor = Annotated[Value | None, Field(description="next_cursor of the answer before")]
-Id = Annotated[Value, Field(description="of a search result")]
+Trigger = Annotated[Value | None, Field(description="what prompts the query, such as pr_review")]
+Cursor = Annotated[Value | None, Field(description="next_cursor of the previous answer")]
+Id = Annotated[Value, Field(description="id of a search result")]
 
 
 AUDIT = logging.getLogger("crosscorpus.audit")
@@ -114,15 +114,15 @@ def search(
 ) -> models.Hits:
     """Search the team's code, history, reviews, wiki and documents at once."""
     start = _place(cursor)
-    asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "language": language}
-    asked |= {
+    options: dict[str, Any] = {"corpora": corpora, "repos": repos, "language": language}
+    options |= {
         "path": path,
         "symbol": symbol,
         "as_of": as_of,
         "version": version,
         "trigger": trigger,
     }
-    answer = _ask(service, query, **asked, top_k=top_k)
+    answer = _ask(service, query, **options, top_k=top_k)
     passages = answer.passages[start : start + PAGE]
     return models.Hits(
         results=[_hit(service, one, query) for one in passages],
@@ -148,24 +148,25 @@ def fetch(
     service: Service,
     id: Annotated[
         Value,
-        Field(description="of a search result; or a path, its line too: src/a.py:120, a.py#L7-L9"),
+        Field(description="id of a search result; or a path: src/a.py, src/a.py:120, a.py#L7-L9"),
     ],
     lines: Annotated[
-        Value | None, Field(description="10-42: these lines of its document instead")
+        Value | None, Field(description="lines of its document instead, such as 10-42")
     ] = None,
     version: Annotated[
-        Value | None, Field(description="its document in this version instead, or lines of that")
+        Value | None,
+        Field(description="this version of its document instead, or lines of that version"),
     ] = None,
     cursor: Cursor = None,
 ) -> models.Text:
     """The exact text of a passage, or lines or a version of its document.
 
-    A path with a line (also of another machine: /home/ann/app/src/a.py:120:5) gives the passage
-    with that line, with several lines these, alone its document.
+    A path with a line (also of another machine: /home/ann/app/src/a.py:120:5) returns the passage
+    with that line, a path with a range those lines, and a path without lines its document.
     """
     whole, notes = False, list[str]()
     if (known := _numbered(id)) and known[0] in service.driver.config.corpora:
-        store, row = found(service, id)
+        store, row = stored_passage(service, id)
     else:
         place = place_named(service.homes, visible_filters(service.driver.config), id)
         store, row, whole, notes = place.store, place.row, place.whole, [place.note]
@@ -192,10 +193,10 @@ def get_context(
     trigger: Trigger = None,
     max_tokens: Annotated[int, Field(ge=100, le=MOST_TOKENS)] = 4_000,
 ) -> models.Context:
-    """Passages packed into a budget of tokens, with citations, to answer a question from."""
-    asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "as_of": as_of}
-    asked |= {"version": version, "trigger": trigger, "context_budget": max_tokens}
-    answer = _ask(service, query, **asked)
+    """The context for an answer: passages that fit a token budget, with citations."""
+    options: dict[str, Any] = {"corpora": corpora, "repos": repos, "as_of": as_of}
+    options |= {"version": version, "trigger": trigger, "context_budget": max_tokens}
+    answer = _ask(service, query, **options)
     links, notes = list(answer.citations), list(answer.notes)
     whole = "\n".join(links)
     if (kept := head(whole, PAGE_TOKENS + 500 - max_tokens)) != whole:
@@ -214,20 +215,20 @@ def explain(
     service: Service,
     query: Annotated[Query, Field(description="the question")],
     passages: Annotated[
-        Values | None, Field(description="ids, labels, paths or titles that you miss")
+        Values | None, Field(description="ids, labels, paths or titles of missing passages")
     ] = None,
     corpora: Corpora = None,
     repos: Repos = None,
     version: VersionName = None,
     trigger: Trigger = None,
 ) -> models.Reasons:
-    """Why passages are in the results, or why one that you expect is not."""
+    """Why passages are in the results, or why an expected one is not."""
     wanted = [one[1] if (one := _numbered(part)) else part for part in passages or ()]
-    asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
-    asked |= {"trigger": trigger, "explain_chunks": wanted or None}
+    options: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
+    options |= {"trigger": trigger, "explain_chunks": wanted or None}
     wished = ("results", "dispositions", "notes", "explain", "provenance")
     driver = service.driver
-    out = driver.execute(wished, driver.question_inputs(query, must_exist=True, **asked))
+    out = driver.execute(wished, driver.question_inputs(query, must_exist=True, **options))
     service.metrics.run(out["provenance"], driver.stages)
     return models.Reasons(
         passages=[
@@ -249,13 +250,13 @@ def explain(
 def versions(
     service: Service,
     document: Annotated[
-        Value | None, Field(description="its path, id or title; default: every topic's newest")
+        Value | None, Field(description="its path, id or title; default: the newest of each topic")
     ] = None,
-    older: Annotated[Value | None, Field(description="tell the changes since this one")] = None,
-    newer: Annotated[Value | None, Field(description="up to this one; default: newest")] = None,
+    older: Annotated[Value | None, Field(description="show the changes since this version")] = None,
+    newer: Annotated[Value | None, Field(description="up to this version; default: newest")] = None,
     cursor: Cursor = None,
 ) -> models.Versions:
-    """The versions of a document, or what changed from one to another."""
+    """The versions of a document, or the changes from one to another."""
     start, changes = _place(cursor), list[str]()
     if document is None:
         rows = [
@@ -290,7 +291,7 @@ def versions(
 
 
 def status(service: Service, cursor: Cursor = None) -> models.Status:
-    """What the collection holds, and when each source was read."""
+    """The contents of the collection, and when each source was last read."""
     start, info = _place(cursor), collection_info(service.store)
     homes, corpora, read, repos = service.homes, [], [], set[str]()
     for store, names in by_store(homes):
@@ -326,20 +327,20 @@ def of_caller(use: Use) -> Iterator[Service]:
             yield service.seen_by(who.principals)
 
 
-def told_to_caller(tool: str, answer: Any) -> None:
+def audit_answer(tool: str, answer: Any) -> None:
     """Log who was answered, but never the query or the results."""
     lists = ("results", "passages", "versions", "corpora")
-    found = next((len(getattr(answer, name)) for name in lists if hasattr(answer, name)), None)
-    put_on_record(tool, found)
+    counts = (len(getattr(answer, name)) for name in lists if hasattr(answer, name))
+    put_on_record(tool, next(counts, None))
 
 
-def put_on_record(tool: str, found: int | None) -> None:
+def put_on_record(tool: str, results: int | None) -> None:
     """Log a caller with a token who was answered by ``tool``, and the number of results."""
     who = asker.get()
     if who is None or not who.principals:
         return
-    said = {"caller": who.principals[0], "address": who.address, "tool": tool, "results": found}
-    AUDIT.info(json.dumps({"at": datetime.now(UTC).isoformat(), **said}))
+    entry = {"caller": who.principals[0], "address": who.address, "tool": tool, "results": results}
+    AUDIT.info(json.dumps({"at": datetime.now(UTC).isoformat(), **entry}))
 
 
 def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -348,16 +349,17 @@ def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     Raises:
         CrosscorpusError: an argument can't be read, and those of the tool.
     """
-    asked, said = read_given(model_of(tool), given)
+    options, remarks = read_given(model_of(tool), given)
     with of_caller(use) as service, service.metrics.question(tool.__name__):
-        answer = tool(service, **{name: getattr(asked, name) for name in asked.model_fields_set})
-    told_to_caller(tool.__name__, answer)
-    if said and "notes" in type(answer).model_fields:
-        answer.notes = [*said, *answer.notes]
+        sent = {name: getattr(options, name) for name in options.model_fields_set}
+        answer = tool(service, **sent)
+    audit_answer(tool.__name__, answer)
+    if remarks and "notes" in type(answer).model_fields:
+        answer.notes = [*remarks, *answer.notes]
     return answer
 
 
-async def told(use: Use, work: Callable[[Service], T], seconds: float) -> T:
+async def with_service(use: Use, work: Callable[[Service], T], seconds: float) -> T:
     """What ``work`` returns of the service, as :func:`answered` gives it."""
 
     def put_to_it() -> T:
@@ -367,9 +369,9 @@ async def told(use: Use, work: Callable[[Service], T], seconds: float) -> T:
     return await answered(put_to_it, seconds)
 
 
-def _ask(service: Service, query: str, **asked: Any) -> Answer:
+def _ask(service: Service, query: str, **options: Any) -> Answer:
     """The answer to a query whose names must exist, counted."""
-    answer = service.driver.ask(query, must_exist=True, **asked)
+    answer = service.driver.ask(query, must_exist=True, **options)
     service.metrics.run(answer.provenance, service.driver.stages)
     return answer
 
@@ -381,16 +383,16 @@ def _steps(explained: pl.DataFrame) -> list[models.Step]:
     ]
 
 
-def found(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
+def stored_passage(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
     """The stored passage, and its collection."""
     known = _numbered(id)
     if known is None or known[0] not in service.driver.config.corpora:
         raise UnknownName(f"no passage {id!r}: give the id of a search result")
     home = service.homes[known[0]]
-    found = locate(home.store, [known[1]], []).filter(corpus=home.corpus).to_dicts()
-    if not found:
+    rows = locate(home.store, [known[1]], []).filter(corpus=home.corpus).to_dicts()
+    if not rows:
         raise UnknownName(f"no passage {id!r}: it has changed since; search again")
-    return home.store, found[0]
+    return home.store, rows[0]
 
 
 def _numbered(id: str) -> tuple[str, int] | None:
@@ -452,11 +454,11 @@ def _lines(passages: pl.DataFrame, wanted: str | None) -> str:
     if wanted is None and not known:
         return "\n\n".join(passages["text"])
     first, last = int(span[1]), int(span[2] or span[1])
-    found = [text for n, text in sorted(known.items()) if first <= n <= last]
-    if not found:
+    texts = [text for n, text in sorted(known.items()) if first <= n <= last]
+    if not texts:
         name = passages["document_id"][0]
         raise CrosscorpusError(f"{name} has no text of lines {wanted} here")
-    return "\n".join(found)
+    return "\n".join(texts)
 
 
 def _first(service: Service, read: Callable[[Store], T]) -> tuple[T, dict[str, str]]:

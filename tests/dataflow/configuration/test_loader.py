@@ -72,6 +72,12 @@ def test_a_missing_file_is_named_with_the_nearest_shipped_name():
         load_config("defualt")
 
 
+@pytest.mark.parametrize("given", ["defualt.yaml", "some/folder/defualt.yml"])
+def test_a_path_to_no_file_is_named_with_the_nearest_shipped_name(given):
+    with pytest.raises(UnknownName, match=rf"no configuration '{given}'.*did you mean 'default'"):
+        load_config(given)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

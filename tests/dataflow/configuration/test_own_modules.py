@@ -211,6 +211,26 @@ def test_a_module_that_does_not_fit_is_one_line_that_names_the_function(
 
 
 @pytest.mark.parametrize(
+    ("node", "argument", "says"),
+    [
+        ("fused", "aged_hitz: pl.DataFrame", "'aged_hitz', .*, did you mean 'aged_hits'?"),
+        ("fused", "boost: float", "'boost', .*; an argument with a default is a parameter"),
+        ("merged", "normalised: pl.DataFrame", "'normalised', .*, did you mean 'normalized'?"),
+    ],
+)
+def test_an_input_that_nothing_computes_is_one_line_that_names_file_function_and_input(
+    filled: Store, tmp_path: Path, node: str, argument: str, says: str
+) -> None:
+    text = f"def {node}__mine({argument}) -> pl.DataFrame: return pl.DataFrame()"
+    chosen = {"variants": {node: "mine"}}
+    of_corpora = {"modules": [], "corpus_modules": ["./mine.py"], "corpus_defaults": chosen}
+    config = write(tmp_path, text, **(of_corpora if node == "merged" else chosen))
+    with pytest.raises(GraphError, match=rf"^mine\.py: {node}__mine needs {says}") as caught:
+        driver_of(filled, config)
+    assert len(str(caught.value)) < 150
+
+
+@pytest.mark.parametrize(
     ("body", "said"),
     [
         ("return [1]", "fused__mine: expected a polars DataFrame, got list"),

@@ -174,6 +174,29 @@ def test_what_is_no_value_of_an_option_is_one_error_of_every_door(
 
 
 @pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"corpra": ["code"]}, "unknown argument 'corpra', did you mean 'corpora'?"),
+        ({"top_k": 0, "repo": "org/app"}, "unknown argument 'repo', did you mean 'repos'?"),
+        ({"{0}": 1}, "unknown argument '{0}'; known: "),
+    ],
+)
+def test_an_unknown_argument_is_one_error_of_every_door_and_names_the_nearest(
+    service: Service, client: httpx2.Client, asked: dict[str, Any], says: str
+) -> None:
+    answers = [
+        lambda: by_http(client, asked),
+        lambda: by_batch(client, asked),
+        lambda: by_mcp(service, asked),
+    ]
+    for ask in answers:
+        with pytest.raises(CrosscorpusError) as error:
+            ask()
+        assert str(error.value).startswith(says)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
     ("asked", "notes"),
     [
         ({"corpora": [""]}, ['corpora [""] was left out: blank']),
