@@ -21,6 +21,7 @@ from ingested import document, lines, texts
 from ingesting import ingest_documents
 from ledger_rows import states
 
+from dataflow.ingestion import ledger_snapshot
 from dataflow.ingestion.ledger_snapshot import LedgerSnapshot
 from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.store_batch import FAILURES_IN_A_ROW
@@ -268,6 +269,29 @@ def test_what_the_scan_does_not_meet_has_vanished(
     with closing(LedgerSnapshot(store, other, begin_run(store, other, []))) as known:
         assert list(known.vanished(("docs", ""))) == []
         assert known.before(("docs", "")) == 0
+
+
+def test_a_few_changed_documents_read_only_their_entries_of_the_ledger(
+    store: Store, embedder: Any, write_lines: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"doc_id": f"d{n}", "corpus": "docs", "text": f"word{n}"} for n in range(6)]
+    ingest_documents(store, embedder, write_lines(*rows))
+    read: list[tuple[str, str]] = []
+    original = ledger_snapshot.read_entries
+
+    def read_entries(store: Store, corpus: str, repo: str, take: Any) -> None:
+        read.append((corpus, repo))
+        original(store, corpus, repo, take)
+
+    monkeypatch.setattr(ledger_snapshot, "read_entries", read_entries)
+    changed = rows[0] | {"text": "changed"}
+    report = ingest_documents(store, embedder, write_lines(changed, rows[1]))
+    assert (report.documents_changed, report.documents_unchanged, read) == (1, 1, [])
+    monkeypatch.setattr(ledger_snapshot, "LOOKED_UP", 2)
+    report = ingest_documents(store, embedder, write_lines(changed, *rows[1:]))
+    assert (report.documents_unchanged, read) == (6, [("docs", "")])
+    report = ingest_documents(store, embedder, write_lines(*rows[1:]), prune=True)
+    assert (report.documents_unchanged, report.documents_deleted) == (5, 1)
 
 
 @pytest.mark.parametrize("again", [False, True])
