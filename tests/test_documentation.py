@@ -36,6 +36,10 @@ FRAMEWORK = re.compile(r"^from crosscorpus\.(\w+) import", re.MULTILINE)
 OF_FRAMEWORK = {"langchain": "langchain_core", "llamaindex": "llama_index"}
 """The packages of a framework that are not called as our module for it is."""
 
+SHOWN = ["error", "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"]
+SHOWN += ["ignore::ResourceWarning", "error::DeprecationWarning:__main__"]
+"""The warnings that Python shows to who runs a program, each an error."""
+
 
 def blocks(page: Path, language: str) -> list[str]:
     found = FENCED.findall(page.read_text("utf-8"))
@@ -127,7 +131,7 @@ def test_every_command_of_the_pages_runs(project: Path) -> None:
     assert {exits[command] for command in learned} <= {0, LEARNED_NOTHING}
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings(*SHOWN)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_python_of_a_page_runs_from_top_to_bottom(
     project: Path,
