@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -36,6 +35,10 @@ NAMED = re.compile(r"# (\w+\.(?:py|yaml))\n")
 FRAMEWORK = re.compile(r"^from crosscorpus\.(\w+) import", re.MULTILINE)
 OF_FRAMEWORK = {"langchain": "langchain_core", "llamaindex": "llama_index"}
 """The packages of a framework that are not called as our module for it is."""
+
+SHOWN = ["error", "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"]
+SHOWN += ["ignore::ResourceWarning", "error::DeprecationWarning:__main__"]
+"""The warnings that Python shows to who runs a program, each an error."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -118,7 +121,8 @@ def run(home: Path, command: str) -> int:
 
 
 def test_every_command_of_the_pages_runs(project: Path) -> None:
-    commands = [line for page in PAGES for line in COMMAND.findall(page.read_text("utf-8"))]
+    shown = [line for page in PAGES for line in COMMAND.findall(page.read_text("utf-8"))]
+    commands = dict.fromkeys(line.partition("  #")[0].rstrip() for line in shown)
     assert len(commands) > 10
     exits = {command: run(project, command) for command in commands}
     learned = {command for command in commands if " learn " in command}
@@ -127,25 +131,28 @@ def test_every_command_of_the_pages_runs(project: Path) -> None:
     assert {exits[command] for command in learned} <= {0, LEARNED_NOTHING}
 
 
+@pytest.mark.filterwarnings(*SHOWN)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_python_of_a_page_runs_from_top_to_bottom(project: Path, page: Path) -> None:
+def test_the_python_of_a_page_runs_from_top_to_bottom(
+    project: Path,
+    page: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     every = blocks(page, "python")
     if not every:
         pytest.skip("the page has no Python")
     code = "\n".join(block for block in every if has_framework(block))
     if not code:
         pytest.skip("it needs an extra of a framework: make test-frameworks")
-    reader = os.environ | {"HOME": str(project), "CROSSCORPUS_HOME": str(data_home())}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=project,
-        env=reader,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "cache is flushed twice" in done.stdout
+    monkeypatch.setenv("CROSSCORPUS_HOME", str(data_home()))
+    monkeypatch.setenv("HOME", str(project))
+    monkeypatch.chdir(project)
+    monkeypatch.syspath_prepend(str(project))
+    exec(compile(code, page.name, "exec"), {"__name__": "__main__"})
+    told = capfd.readouterr()
+    assert told.err == ""
+    assert "cache is flushed twice" in told.out
 
 
 def test_the_configurations_of_the_pages_are_those_that_are_shipped(project: Path) -> None:

@@ -29,12 +29,23 @@ TICKETS = {
     "T-3": "2026-03-09,T-3,Mail is lost,Mails to two people reach only the first.",
 }
 
+COMMANDS = """
+import json, sys
+sys.path.append(sys.argv[1])
+from command import run_here
+for line in sys.stdin:
+    done = run_here(json.loads(line), {})
+    print(json.dumps([done.returncode, done.stdout, done.stderr]), flush=True)
+"""
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory, server_dsn: str) -> Iterator[Run]:
-    """Runs the command in an environment that has the package, and crosscorpus beside it."""
+    """Runs the command in an environment that has the package, and crosscorpus beside it.
+
+    All in one process of it.
+    """
     at = tmp_path_factory.mktemp("fresh")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(at / "env")], check=True)
     python = at / "env" / "bin" / "python"
@@ -45,17 +56,24 @@ def fresh(tmp_path_factory: pytest.TempPathFactory, server_dsn: str) -> Iterator
     (site / "here.pth").write_text(f"{sysconfig.get_path('purelib')}\n{ROOT}\n")
     (at / "mine.yaml").write_text(CONFIG)
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(python), "-m", "dataflow", *arguments],
-            cwd=at,
-            env={**os.environ, "CROSSCORPUS_DSN": server_dsn},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    with subprocess.Popen(
+        [str(python), "-c", COMMANDS, str(ROOT / "tests" / "support")],
+        cwd=at,
+        env={**os.environ, "CROSSCORPUS_DSN": server_dsn},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        asked, told = process.stdin, process.stdout
+        assert asked is not None
+        assert told is not None
 
-    yield run
+        def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+            asked.write(json.dumps(arguments) + "\n")
+            asked.flush()
+            return subprocess.CompletedProcess(arguments, *json.loads(told.readline()))
+
+        yield run
     for name in ("plugin-tests",):
         if name in collections(server_dsn):
             drop_collection(server_dsn, name)

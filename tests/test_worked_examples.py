@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import json
-import subprocess
+import runpy
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -243,20 +243,17 @@ def test_only_neighbours_are_joined_and_each_at_the_place_of_the_best(
     assert joined.schema == plain.schema
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     "question", ["why is the cache flushed twice?", "", "\N{EURO SIGN} \N{SNOWMAN}"]
 )
-def test_the_plain_graph_prints_the_three_best_for_any_question(question: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(HYBRID), question],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert [line[:3] for line in done.stdout.splitlines()] == ["1. ", "2. ", "3. "]
+def test_the_plain_graph_prints_the_three_best_for_any_question(
+    question: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [str(HYBRID), question])
+    runpy.run_path(str(HYBRID), run_name="__main__")
+    told = capfd.readouterr()
+    assert told.err == ""
+    assert [line[:3] for line in told.out.splitlines()] == ["1. ", "2. ", "3. "]
     if question.startswith("why"):
-        assert (
-            "ask.md: ## Several texts for one question\n" in done.stdout
-        )  # it quotes the question
+        assert "ask.md: ## Several texts for one question\n" in told.out  # it quotes the question

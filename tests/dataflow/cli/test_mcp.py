@@ -34,7 +34,7 @@ BY_URL = {
 """What each client's documentation shows; claude-desktop's file takes no address."""
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 PLAIN = PLAIN.filter(lambda one: one not in (float("inf"), float("-inf")))
-VALUES = st.recursive(PLAIN, lambda of: st.lists(of) | st.dictionaries(st.text(), of))
+VALUES = st.recursive(PLAIN, lambda of: st.lists(of) | st.dictionaries(st.text(), of), max_leaves=9)
 SERVERS = st.dictionaries(st.text(), VALUES)
 
 

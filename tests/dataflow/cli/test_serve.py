@@ -38,19 +38,6 @@ async def found(client: Client) -> set[str]:
     return {hit["title"] for hit in answer.structured_content["results"]}
 
 
-def test_an_agent_asks_over_its_own_pipe(server_dsn: str, home: Path, collection: str) -> None:
-    command = ["-m", "dataflow", "serve", "-C", collection, "--stdio"]
-    given = StdioServerParameters(
-        command=sys.executable, args=command, env=environment(server_dsn, home)
-    )
-
-    async def ask() -> set[str]:
-        async with Client(given) as client:
-            return await found(client)
-
-    assert "[code: src/cache.py:1-3 flush_cache]" in anyio.run(ask)
-
-
 def test_every_line_on_its_pipe_is_answered_and_the_next_one_too(
     server_dsn: str, home: Path, collection: str
 ) -> None:
@@ -106,29 +93,12 @@ def test_every_line_on_its_pipe_is_answered_and_the_next_one_too(
         say(request(9, name="versions", arguments={"document": "a\0"}))
         refused = told()["result"]
         assert (refused["isError"], "NUL" in refused["content"][0]["text"]) == (True, True)
+        say(request(10, name="search", arguments=ASK))
+        hits = told()["result"]["structuredContent"]["results"]
+        assert "[code: src/cache.py:1-3 flush_cache]" in {hit["title"] for hit in hits}
         server.stdin.close()
         assert server.wait(30) == 0
         overdue.cancel()
-
-
-def test_no_request_to_mcp_keeps_its_connection_for_ever(
-    server_dsn: str, home: Path, collection: str
-) -> None:
-    with served(server_dsn, home, collection) as (_, address):
-        for accept in ("text/event-stream", "application/json, text/event-stream", "*/*"):
-            for method in ("GET", "DELETE", "HEAD", "OPTIONS", "PUT"):
-                headers = {"accept": accept, "mcp-session-id": "a"}
-                answer = httpx2.request(method, f"{address}/mcp", headers=headers, timeout=10)
-                assert answer.status_code == 405, method
-
-
-def test_a_page_of_another_port_can_not_ask(server_dsn: str, home: Path, collection: str) -> None:
-    with served(server_dsn, home, collection) as (_, address):
-        for origin in ("http://127.0.0.1:9", "http://localhost:9", "https://127.0.0.1"):
-            answer = httpx2.post(f"{address}/api/status", json={}, headers={"origin": origin})
-            assert answer.status_code == 403
-        own = httpx2.post(f"{address}/api/status", json={}, headers={"origin": address})
-        assert own.status_code == 200
 
 
 @contextmanager
@@ -160,6 +130,7 @@ def served(
 def test_apps_and_agents_ask_one_server_until_it_is_told_to_end(
     server_dsn: str, home: Path, collection: str
 ) -> None:
+    """No request to MCP keeps its connection for ever; a page of another port can not ask."""
     with served(server_dsn, home, collection) as (server, address):
         answer = httpx2.post(f"{address}/api/search", json=ASK, timeout=60).json()
         titles = {hit["title"] for hit in answer["results"]}
@@ -169,6 +140,15 @@ def test_apps_and_agents_ask_one_server_until_it_is_told_to_end(
                 return await found(client)
 
         assert anyio.run(ask) == titles
+        for accept in ("text/event-stream", "application/json, text/event-stream", "*/*"):
+            for method in ("GET", "DELETE", "HEAD", "OPTIONS", "PUT"):
+                headers = {"accept": accept, "mcp-session-id": "a"}
+                kept = httpx2.request(method, f"{address}/mcp", headers=headers, timeout=10)
+                assert kept.status_code == 405, method
+        others = ("http://127.0.0.1:9", "http://localhost:9", "https://127.0.0.1")
+        for origin, code in (*((other, 403) for other in others), (address, 200)):
+            asked = httpx2.post(f"{address}/api/status", json={}, headers={"origin": origin})
+            assert asked.status_code == code
         server.send_signal(signal.SIGTERM)
         assert server.wait(30) in (0, 143)
         assert "Traceback" not in server.stderr.read()

