@@ -79,6 +79,29 @@ def test_a_function_and_its_async_form_are_twins(
     assert joined(make_hits, other, sync) == [0, 0]
 
 
+TEST = """
+    {a}def test_a_closed_pool_has_no_connection(self, pool, server):
+        for number in range(12):
+            {w}pool.get(server, timeout=0.5)
+        {w}pool.{name}(timeout=2.5)
+        assert pool.connections == []
+        with pytest.raises(ClosedPool, match="is closed"):
+            {w}pool.get(server, timeout=0.5)
+"""
+
+
+def test_a_test_beside_the_same_test_of_the_async_form_is_a_twin(make_hits: Make) -> None:
+    defines = "TestPool.test_a_closed_pool_has_no_connection"
+    rows: list[dict[str, object]] = [
+        {"path": "tests/test_pool.py", "text": TEST.format(a="", w="", name="close")},
+        {
+            "path": "tests/test_asyncio/test_pool.py",
+            "text": TEST.format(a="async ", w="await ", name="aclose"),
+        },
+    ]
+    assert joined(make_hits, *({"defines": defines, **row} for row in rows)) == [0, 0]
+
+
 @given(NAMES, st.lists(STATEMENTS, max_size=12))
 def test_a_function_and_its_async_form_are_twins_whatever_the_body(
     make_hits: Make, name: str, body: list[str]
