@@ -17,7 +17,6 @@ from operators.postgres.store import Connection, Store
 LOCK_SECONDS = 0.5
 """How long new queries may wait for this lock, while it waits for running queries to end."""
 TRIES = 60
-FEW_TRIES = 5
 
 _PLAIN = "relispartition AND relkind = 'r' AND relacl IS NULL AND NOT relrowsecurity"
 _COLUMNS = """
@@ -37,28 +36,18 @@ _INDEXES = """
 """
 
 
-class _InUse(Exception):
-    """Long-running queries hold the table."""
-
-
-def rewrite_partition(store: Store, table: str, corpus: str, *, patient: bool = True) -> bool:
+def rewrite_partition(store: Store, table: str, corpus: str) -> bool:
     """Rewrite the partition of ``table`` that holds ``corpus``, without its deleted rows.
-
-    ``patient``: wait for long-running queries.
 
     Returns:
         False: nothing was done, because the tables are in a cluster, or the partition has rights,
-        policies or indexes that a new one would lack, or a query runs and this is not ``patient``.
+        policies or indexes that a new one would lack.
     """
     memory = {"maintenance_work_mem": "512MB"}
-    work = partial(_rewrite, table=table, corpus=corpus, patient=patient)
-    try:
-        return store.run(work, memory)
-    except _InUse:
-        return False
+    return store.run(partial(_rewrite, table=table, corpus=corpus), memory)
 
 
-def _rewrite(conn: Connection, table: str, corpus: str, *, patient: bool) -> bool:
+def _rewrite(conn: Connection, table: str, corpus: str) -> bool:
     name, new = partition(table, corpus), f"new{SEPARATOR}{table}"
     if has_extension(conn, "citus") or not exists(conn, name, _PLAIN):
         return False
@@ -77,7 +66,7 @@ def _rewrite(conn: Connection, table: str, corpus: str, *, patient: bool) -> boo
             made = sql.SQL("CREATE INDEX {named} ON {on} USING {what}")
         what = sql.SQL(text.removeprefix(head))
         conn.execute(made.format(named=named, on=on, what=what))
-    _lock_readers_out(conn, table, patient=patient)
+    _lock_readers_out(conn, table)
     parent, old, fresh = map(sql.Identifier, (table, name, new))
     conn.execute(sql.SQL("ALTER TABLE {} DETACH PARTITION {}").format(parent, old))
     conn.execute(sql.SQL("DROP TABLE {}").format(old))
@@ -114,10 +103,10 @@ def _copy(conn: Connection, name: str, new: str, corpus: str) -> None:
     conn.execute(insert.format(fresh, listed, listed, old))
 
 
-def _lock_readers_out(conn: Connection, table: str, *, patient: bool) -> None:
-    """Lock ``table`` when no long search runs; finally, wait for one if ``patient``."""
+def _lock_readers_out(conn: Connection, table: str) -> None:
+    """Lock ``table`` when no long search runs; finally, wait for one."""
     locked = sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(sql.Identifier(table))
-    for attempt in range(TRIES if patient else FEW_TRIES):
+    for attempt in range(TRIES):
         try:
             with conn.transaction():
                 conn.execute(f"SET LOCAL lock_timeout = {int(LOCK_SECONDS * 1000)}")
@@ -125,6 +114,4 @@ def _lock_readers_out(conn: Connection, table: str, *, patient: bool) -> None:
                 return
         except psycopg.errors.LockNotAvailable:
             time.sleep(min(1.0, 0.05 * (attempt + 1)))
-    if not patient:
-        raise _InUse
     conn.execute(locked)
