@@ -49,6 +49,7 @@ class HamiltonMethods:
 
     hamilton: Driver
     _checked: Callable[[Sequence[Any], Given, Given], Checked]  # raises if the call is invalid
+    seen_by: Callable[[Any], Any]  # the driver of a caller with rights
 
     def list_available_variables(
         self, *, tag_filter: dict[str, str | list[str] | None] | None = None
@@ -158,6 +159,12 @@ class HamiltonMethods:
 
     def _planned(self, final_vars: Sequence[Any], inputs: Given, overrides: Given) -> Checked:
         """A checked call without missing inputs."""
+        if inputs and "principals" in inputs:
+            own = dict(inputs)
+            planned: Checked = self.seen_by(own.pop("principals"))._planned(
+                final_vars, own, overrides
+            )
+            return planned
         wanted, given, instead = self._checked(final_vars, inputs, overrides)
         make_plan(self.hamilton.graph, wanted, instead, given)
         return wanted, given, instead
