@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from operators.foundation.disk_dict import DiskDict
+from operators.foundation.sanitize import clean_text
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import meet_corpus
 from operators.postgres.write.ledger import (
@@ -130,4 +131,4 @@ class LedgerSnapshot:
 
 
 def _name(key: Key) -> bytes:
-    return "\0".join(key).encode()
+    return "\0".join(map(clean_text, key)).encode()  # as the ledger has it

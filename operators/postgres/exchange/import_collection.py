@@ -136,6 +136,8 @@ def _fill(
             if table == "corpora":
                 ensure_partitions(store, [c for (c,) in conn.execute("SELECT corpus FROM corpora")])
             progress(table, export.rows.get(table, 0))
+        if older:  # its documents may lack the names that versions are detected by
+            conn.execute("UPDATE versioned_corpora SET rules = -1")
         last = conn.execute("SELECT max(run_id) FROM runs").fetchone()
         conn.execute("SELECT setval(pg_get_serial_sequence('runs', 'run_id'), %s)", last)
 

@@ -156,11 +156,18 @@ def keep_names(conn: Connection, documents: Sequence[TupleRow]) -> None:
         for key, at, *names in documents
         if (name := versionless_path(*names)) is not None
     ]
+    keys, times = [row[0] for row in documents], [row[1] for row in documents]
+    # Locked until the end: meanwhile no writer can replace these documents and their names.
+    conn.execute(
+        "SELECT FROM documents WHERE document_key = ANY(%s::uuid[])"
+        " ORDER BY document_key FOR SHARE",
+        (keys,),
+    )
     conn.execute(
         "DELETE FROM document_sketches s USING unnest(%s::uuid[], %s::timestamptz[])"
-        " AS n(key, indexed_at) WHERE s.document_key = n.key"
-        " AND s.indexed_at <= coalesce(n.indexed_at, s.indexed_at)",
-        ([row[0] for row in documents], [row[1] for row in documents]),
+        " AS n(key, indexed_at) JOIN documents d ON d.document_key = n.key"
+        " AND d.indexed_at = coalesce(n.indexed_at, d.indexed_at) WHERE s.document_key = n.key",
+        (keys, times),
     )
     if not named:
         return
@@ -211,7 +218,8 @@ def keep_sketches(store: Store, sketches: Sequence[tuple[str, datetime, bytes]])
     store.execute(
         "UPDATE document_sketches SET sketch = s.sketch FROM"
         " unnest(%s::uuid[], %s::timestamptz[], %s::bytea[]) AS s(key, indexed_at, sketch)"
-        " WHERE document_key = s.key AND document_sketches.indexed_at = s.indexed_at",
+        " JOIN documents d ON d.document_key = s.key AND d.indexed_at = s.indexed_at"
+        " WHERE document_sketches.document_key = s.key",
         (*map(list, columns),),
     )
 

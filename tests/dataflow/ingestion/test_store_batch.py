@@ -32,7 +32,7 @@ from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collection_info
 from operators.postgres.write.ingestion_runs import begin_run
 from operators.sources.folder import folder_source
-from operators.sources.protocol import Item
+from operators.sources.protocol import Document, Item, Source
 
 Write = Callable[..., Path]
 
@@ -292,6 +292,19 @@ def test_a_few_changed_documents_read_only_their_entries_of_the_ledger(
     assert (report.documents_unchanged, read) == (6, [("docs", "")])
     report = ingest_documents(store, embedder, write_lines(*rows[1:]), prune=True)
     assert (report.documents_unchanged, report.documents_deleted) == (5, 1)
+
+
+def test_a_document_whose_id_no_database_can_hold_stays_in_the_run_that_stored_it(
+    store: Store, embedder: Any
+) -> None:
+    """A reader of the user's may not clean what it yields."""
+    documents = [Document(name, "docs", "", None, "text") for name in ("a", "b", "c", "d\0")]
+    source = Source("own/1", lambda: iter(documents), (("docs", ""),), lambda: 1.0)
+    for new, unchanged in ((4, 0), (0, 4)):
+        report = ingest(store, embedder, source)
+        counts = (report.documents_new, report.documents_unchanged, report.documents_deleted)
+        assert (report.ok, counts) == (True, (new, unchanged, 0))
+        assert set(texts(store)) == {"a", "b", "c", "d\ufffd"}
 
 
 @pytest.mark.parametrize("again", [False, True])

@@ -3,7 +3,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,12 @@ from pdf_maker import make_pdf
 from dataflow.ingestion import version_discovery as step
 from dataflow.ingestion.version_discovery import find_versions, verify_versions
 from operators.frames import SCOPED_QUERIES
+from operators.postgres.schema.migrate import MIGRATIONS
 from operators.postgres.search.known_versions import known_versions
 from operators.postgres.search.text_search import bm25_search
-from operators.postgres.store import Store, open_store
+from operators.postgres.store import Connection, Store, open_store
 from operators.postgres.write import version_store
+from operators.postgres.write.document_classes import classify
 
 INTRO = "The cache keeps whatever was asked for lately, and forgets the rest when memory is short."
 
@@ -529,3 +533,102 @@ def test_a_run_over_old_versions_lets_none_of_them_answer_wherever_it_is_killed(
     for point, dsn in deaths(order, range(written, versions_points(met)[0] + 1)):
         with open_store(dsn, NAME, max_size=2) as store:
             assert answering(store) == ["11.1/cache", "11.1/queue"], met[point - 1]
+
+
+def _limits(version: str | None, text: str = "") -> dict[str, Any]:
+    path = f"manual/{version}/limits.md" if version else "manual/limits.md"
+    text = f"{text} {' '.join(WORDS['cache'])}"
+    return {"doc_id": path, "path": path, "corpus": "docs", "title": "Limits", "text": text}
+
+
+def _order(store: Store) -> list[tuple[str, bool]]:
+    return store.rows(
+        "SELECT d.document_id, v.newest FROM document_versions v JOIN documents d"
+        " USING (document_key) ORDER BY v.lineage_id, v.position"
+    )
+
+
+def test_a_page_whose_class_has_changed_is_a_version_like_another(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, small, write_lines(_limits(None)))
+    for rule in (("1", ["ann"]), None):
+        classify(store, lambda *_, rule=rule: rule)
+    ingest_documents(store, small, write_lines(_limits("2.0", "Two."), _limits("2.1", "Three.")))
+    pages = [f"manual/{folder}limits.md" for folder in ("2.0/", "2.1/", "")]
+    assert _order(store) == [(pages[0], False), (pages[1], False), (pages[2], True)]
+
+
+def test_documents_that_an_earlier_release_did_not_name_are_named_after_its_migration(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, small, write_lines(_limits("2.0", "Two.")))
+    found = store.rows("SELECT rules, documents, versioned FROM versioned_corpora")
+    ingest_documents(store, small, write_lines(_limits("2.1", "Three.")))
+    migration = (MIGRATIONS / "0079_unnamed_documents.sql").read_text()
+    store.execute(migration)
+    assert verify_versions(store).is_empty()
+    store.execute(  # it was killed before it detected versions
+        "DELETE FROM document_sketches s USING documents d WHERE s.document_key = d.document_key"
+        " AND d.path LIKE '%2.1%'"
+    )
+    store.execute("DELETE FROM document_versions")
+    values = dict(zip("rdv", found[0], strict=True))
+    store.execute(
+        "UPDATE versioned_corpora SET rules = %(r)s, documents = %(d)s, versioned = %(v)s", values
+    )
+    store.execute(migration)
+    find_versions(store)
+    assert _order(store) == [("manual/2.0/limits.md", False), ("manual/2.1/limits.md", True)]
+
+
+def _names(store: Store) -> tuple[Any, ...] | None:
+    return store.row(
+        "SELECT s.path, s.indexed_at = d.indexed_at FROM document_sketches s JOIN documents d"
+        " USING (document_key)"
+    )
+
+
+def _move(conn: Connection, path: str) -> None:
+    """Write the only document again, at another path, as a run does."""
+    row = conn.execute(
+        "UPDATE documents SET path = %s, indexed_at = now()"
+        " RETURNING document_key, NULL, corpus, path, document_id, version",
+        (path,),
+    ).fetchone()
+    assert row is not None
+    version_store.keep_names(conn, [row])
+
+
+def test_a_writer_that_is_overtaken_by_another_and_by_the_step_leaves_its_names(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, small, write_lines(_limits("2.0")))
+    with store.transaction() as writer:
+        writer.execute("SELECT now()")  # the time that its rows will have
+        store.run(partial(_move, path="other/page.md"))
+        store.execute("UPDATE document_sketches SET rules = 0")
+        ((*unnamed,),) = version_store.unnamed(store, "docs")
+        _move(writer, "third/page.md")
+    store.run(partial(version_store.keep_names, documents=unnamed))
+    assert _names(store) == ("third/page.md", True)
+
+
+def test_a_writer_that_waits_for_the_step_leaves_its_names(
+    store: Store, small: Any, write_lines: Write, server_dsn: str
+) -> None:
+    ingest_documents(store, small, write_lines(_limits("2.0")))
+    store.execute("UPDATE document_sketches SET rules = 0")
+    ((*unnamed,),) = version_store.unnamed(store, "docs")
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    with ThreadPoolExecutor(1) as thread, psycopg.connect(server_dsn, autocommit=True) as watch:
+        with store.transaction() as step:
+            version_store.keep_names(step, unnamed)
+            writer = thread.submit(store.run, partial(_move, path="other/page.md"))
+            while watch.execute(waiting).fetchone() == (0,):
+                assert not writer.done()
+        writer.result()
+    assert _names(store) == ("other/page.md", True)

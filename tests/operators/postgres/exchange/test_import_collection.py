@@ -160,6 +160,7 @@ def test_a_column_and_a_table_that_an_older_export_lacks_get_their_defaults(
     import_collection(exported, server_dsn, name=again)
     with open_store(server_dsn, again) as store:
         assert store.rows("SELECT * FROM document_sketches") == []
+        assert store.rows("SELECT rules FROM versioned_corpora") == [(-1,)]  # detected again
         assert store.rows("SELECT DISTINCT failed_with FROM documents") == [(None,)]
         assert tables(store)["chunks"] == tables(full)["chunks"]
 
