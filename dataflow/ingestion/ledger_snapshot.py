@@ -34,9 +34,13 @@ class LedgerSnapshot:
     They are in a scratch file, so that memory does not grow with the ledger.
     """
 
-    def __init__(self, store: Store, reader: str, run: int) -> None:
-        """Start with no corpus, for the documents of ``reader``; ``run`` is a number."""
+    def __init__(self, store: Store, reader: str, run: int, *, prunes: bool = False) -> None:
+        """Start with no corpus, for the documents of ``reader``; ``run`` is a number.
+
+        ``prunes``: the run deletes what the scan does not meet, so all entries are read at first.
+        """
         self.store, self.run = store, run
+        self._at_most = 0 if prunes else LOOKED_UP
         self.kind = source_kind(reader) + "/"
         self._entries = DiskDict[tuple[Entry, bool]]()  # and whether the scan has met it
         self._met: Counter[Scope] = Counter()  # documents of this kind, by scope
@@ -55,7 +59,7 @@ class LedgerSnapshot:
         held = self._entries.get(name)
         if held is None and scope not in self._whole:
             self._looked_up[scope] += 1
-            if self._looked_up[scope] > LOOKED_UP:
+            if self._looked_up[scope] > self._at_most:
                 self._read(scope)
                 held = self._entries.get(name)
             elif found := read_entry(self.store, *key):

@@ -88,13 +88,14 @@ def ingest(
 
     with source_turn(store, source.reader, source.scopes or (), on_wait if in_turn else None):
         source, notes = _owned(store, source, relocated=relocated, secrets=secrets)
-        run = Run(store, embedder, source, on_event, graph, stop_after_s)
+        prunes = source.whole if prune is None else prune
+        run = Run(store, embedder, source, on_event, graph, stop_after_s, prunes=prunes)
         run.report.notes += notes
         with closing(run.known):
             complete = scan(run, batch_documents, batch_characters)
             if complete:
                 keep_left_out(run)
-            if source.whole if prune is None else prune:
+            if prunes:
                 delete_vanished(run, complete, allow_mass_delete)
             elif complete:  # such a source reports no deletions
                 record_undeleted(store, source.reader, run.number, dict.fromkeys(run.known.scopes))
