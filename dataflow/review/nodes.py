@@ -165,6 +165,7 @@ def citations(packed: pl.DataFrame) -> pl.DataFrame:
 def _found(retrieval: Any, questions: pl.DataFrame) -> pl.DataFrame:
     if questions.is_empty():
         return empty(FUSED)
-    queries = questions.drop("purpose", "about")
-    hits: pl.DataFrame = retrieval.execute(["unique"], overrides={"queries": queries})["unique"]
+    overrides = {"queries": questions.drop("purpose", "about")}
+    ranked = retrieval.whole_list
+    hits: pl.DataFrame = retrieval.execute([ranked], overrides=overrides)[ranked]
     return hits
