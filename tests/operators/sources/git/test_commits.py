@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from whole_scan import read_all
 
 from operators.sources.chunking.chunker import chunk_documents
 from operators.sources.git.commit_diffs import MAX_DIFF, parse_diffs
@@ -286,7 +287,7 @@ def test_a_secret_in_a_diff_is_one_of_the_document(repo: Any) -> None:
     key = "AKIA" + "Q3EGB7VFTOWXYZ5M"
     commit = repo.commit("first", **{"a.py": f"key = '{key}'\n"})
     kept = [
-        {item.document_id: item.text for item in source.scan() if isinstance(item, Document)}
+        {item.document_id: item.text for item in read_all(source) if isinstance(item, Document)}
         for mode in ("skip", "redact")
         for source in [without_secrets(git_source(repo.path, diffs=True), mode)]
     ]
