@@ -45,6 +45,7 @@ class LedgerSnapshot:
         self._entries = DiskDict[tuple[Entry, bool]]()  # and whether the scan has met it
         self._met: Counter[Scope] = Counter()  # documents of this kind, by scope
         self._looked_up: Counter[Scope] = Counter()
+        self._absent = set[bytes]()  # looked up, and not in the ledger
         self._whole = set[Scope]()  # of which all entries are read
 
     @property
@@ -57,13 +58,15 @@ class LedgerSnapshot:
         scope, name = key[:2], _name(key)
         self._enter(scope)
         held = self._entries.get(name)
-        if held is None and scope not in self._whole:
+        if held is None and scope not in self._whole and name not in self._absent:
             self._looked_up[scope] += 1
             if self._looked_up[scope] > self._at_most:
                 self._read(scope)
                 held = self._entries.get(name)
             elif found := read_entry(self.store, *key):
                 held = found, False
+            else:
+                self._absent.add(name)
         if held is None:
             return None
         entry, met = held

@@ -17,7 +17,14 @@ from whole_scan import read_all
 
 from operators.errors import UnknownName
 from operators.sources import secrets
-from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, Source
+from operators.sources.protocol import (
+    Document,
+    Item,
+    LazyDocument,
+    ReadIssue,
+    Source,
+    content_hash,
+)
 from operators.sources.secrets import redacted, without_secrets
 
 HEX = "0123456789abcdef"
@@ -363,6 +370,19 @@ def test_a_document_with_a_secret_is_skipped_redacted_or_allowed() -> None:
     assert read_all(without_secrets(source(), "allow")) == read_all(source())
     with pytest.raises(UnknownName, match="did you mean 'skip'"):
         without_secrets(source(), "skipp")
+
+
+def test_a_document_is_searched_for_secrets_when_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched: list[str] = []
+    monkeypatch.setattr(secrets, "secrets_in", lambda text: searched.append(text) or [])
+    items = list(without_secrets(source()).scan())
+    assert not {"plain", "A"} & set(searched)
+    read = [item.read() for item in items if isinstance(item, LazyDocument)]
+    assert {"plain", "A"} <= set(searched)
+    assert content_hash(read[0]) == items[0].content
+    assert content_hash(read[0]) == content_hash(next(source().scan()))
 
 
 FIELDS = ["title", "uri", "language", "state", "version", "lineage_id", "metadata", "note"]
