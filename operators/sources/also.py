@@ -34,7 +34,7 @@ def also_read(chosen: Sequence[str]) -> Also:
     >>> also_read([".tpl=html", ".qmd", "frobnicate"])
     {'tpl': 'html', 'qmd': '', 'frobnicate': 'frobnicate'}
     """
-    found = {}
+    endings = {}
     for one in chosen:
         form = _FORM.fullmatch(one.lower())
         if form is None:
@@ -49,8 +49,8 @@ def also_read(chosen: Sequence[str]) -> Also:
             near = suggest(kind, kinds)
             near = near if near.startswith(",") else ": give a language, markdown or text"
             raise UnknownName(f"--also {one}: unknown kind of text {kind!r}{near}")
-        found[name] = kind or ("" if known else name)
-    return found
+        endings[name] = kind or ("" if known else name)
+    return endings
 
 
 def kind_of(path: str, also: Also) -> str | None:

@@ -163,8 +163,8 @@ def _fields(columns: dict[str, Any], row: int, size: int, where: str) -> Any:
     if size > MAX_TEXT:
         return ReadIssue(where, f"it has {size:,} bytes, at most {MAX_TEXT:,} are taken")
     try:
-        given = {name: column[row].as_py() for name, column in columns.items()}
-        fields = {name: value for name, value in given.items() if value is not None}
+        values = {name: column[row].as_py() for name, column in columns.items()}
+        fields = {name: value for name, value in values.items() if value is not None}
         if isinstance(fields.get(ALLOWED), bytes):
             raise TypeError(f"{ALLOWED} is binary")
         for name in fields.keys() - {*_STRINGS, "created_at"}:

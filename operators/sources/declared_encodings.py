@@ -63,20 +63,20 @@ def declared_generated(root: bytes) -> Callable[[bytes], bool | None]:
     attributes = lru_cache(1000)(partial(_read, root, b".gitattributes", parse))
 
     def declared(path: bytes) -> bool | None:
-        said = _nearest(attributes, path)
-        return None if said is None else said == "true"
+        value = _nearest(attributes, path)
+        return None if value is None else value == "true"
 
     return declared
 
 
-def _encoding(found: re.Match[bytes]) -> str | None:
-    return None if found["value"] is None else found["value"].decode("ascii", "replace")
+def _encoding(match: re.Match[bytes]) -> str | None:
+    return None if match["value"] is None else match["value"].decode("ascii", "replace")
 
 
-def _generated(found: re.Match[bytes]) -> str | None:
-    if found["off"] == b"!":
+def _generated(match: re.Match[bytes]) -> str | None:
+    if match["off"] == b"!":
         return None
-    return "false" if found["off"] or (found["value"] or b"").lower() == b"false" else "true"
+    return "false" if match["off"] or (match["value"] or b"").lower() == b"false" else "true"
 
 
 def _nearest(of_folder: Callable[[bytes], _Rules], path: bytes) -> str | None:
@@ -85,12 +85,12 @@ def _nearest(of_folder: Callable[[bytes], _Rules], path: bytes) -> str | None:
     folder = path
     while folder:
         folder = posixpath.dirname(folder)
-        found = of_folder(folder)
+        folder_rules = of_folder(folder)
         within = path[len(folder) :].lstrip(b"/")
-        for holds, value in reversed(found.rules):
+        for holds, value in reversed(folder_rules.rules):
             if holds(within):
                 return value
-        if found.is_top:
+        if folder_rules.is_top:
             break
     return None
 
@@ -107,13 +107,13 @@ def _attributes(
 ) -> _Rules:
     rules = list[_Rule]()
     for line in data.splitlines():
-        found = _LINE.fullmatch(line)
-        said = found and [*attribute.finditer(found["attributes"])]
-        if found and said and not line.startswith(b"[attr]"):
-            pattern = found["pattern"]
+        match = _LINE.fullmatch(line)
+        settings = match and [*attribute.finditer(match["attributes"])]
+        if match and settings and not line.startswith(b"[attr]"):
+            pattern = match["pattern"]
             if pattern.startswith(b'"'):
                 pattern = re.sub(rb"\\(.)", rb"\1", pattern[1:-1])
-            rules += _rule([pattern], value(said[-1]))
+            rules += _rule([pattern], value(settings[-1]))
     return _Rules(rules)
 
 

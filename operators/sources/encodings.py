@@ -238,14 +238,14 @@ def _readings(data: bytes) -> list[_Reading]:
 
     lines = (line for line in data.splitlines(keepends=True) if not line.isascii())
     sample = b"".join(lines)[:_SAMPLE]
-    found = chardet.detect_all(
+    guesses = chardet.detect_all(
         sample,
         ignore_threshold=True,
         include_encodings=_GUESSED,
         compat_names=False,
     )
     readings = []
-    for one in found:
+    for one in guesses:
         encoding = one["encoding"]
         if encoding in _GUESSED and _or_none(data, encoding) is not None:
             text = codecs.getincrementaldecoder(encoding)().decode(sample)  # its end may be cut
@@ -257,11 +257,11 @@ def _readings(data: bytes) -> list[_Reading]:
 def _declared_inside(data: bytes, path: str) -> str:
     """The encoding that a file declares in its own text; empty if none."""
     head = data[:_HEAD]
-    found = _PROLOG.match(head) or _CSS.match(head)
-    found = found or _CODING_LINE.search(b"\n".join(head.splitlines()[:2]))
-    if found is None and code_language(path) in _PAGES:
-        found = _META.search(head)
-    return found[1].decode("ascii", "replace") if found else ""
+    match = _PROLOG.match(head) or _CSS.match(head)
+    match = match or _CODING_LINE.search(b"\n".join(head.splitlines()[:2]))
+    if match is None and code_language(path) in _PAGES:
+        match = _META.search(head)
+    return match[1].decode("ascii", "replace") if match else ""
 
 
 @lru_cache(1000)

@@ -81,14 +81,14 @@ class Walk:
 
     def items(self, read: Reader) -> Iterator[Item]:
         """The :func:`file_item` of each file, by path, and the issues of other entries."""
-        with closing(find_files(self.root)) as found:
-            if not found:
+        with closing(find_files(self.root)) as entries:
+            if not entries:
                 raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
             size = partial(text_size, self.root, largest=self.largest)
-            self.done, self.found = 0, sum(size(path) for path, _ in found.starting(b""))
-            for path, issue in found.starting(b""):
+            self.done, self.found = 0, sum(size(path) for path, _ in entries.starting(b""))
+            for path, issue in entries.starting(b""):
                 self.done += size(path)
-                yield issue or file_item(path, found, self.scope, read)
+                yield issue or file_item(path, entries, self.scope, read)
 
 
 def file_item(path: bytes, names: Container[bytes], scope: tuple[str, str], read: Reader) -> Item:
@@ -121,7 +121,7 @@ def find_files(root: bytes) -> DiskDict[ReadIssue | None]:
     Links, hidden folders and special files yield an issue that is no failure. A folder that cannot
     be listed yields a failure without a key, as it may contain anything. The caller closes it.
     """
-    found = DiskDict[ReadIssue | None]()
+    entries = DiskDict[ReadIssue | None]()
     waiting = [b""]
     while waiting:
         folder = waiting.pop()
@@ -139,11 +139,11 @@ def find_files(root: bytes) -> DiskDict[ReadIssue | None]:
                         why = "hidden folder"
                     elif not entry.is_file(follow_symlinks=False):
                         why = "not a regular file"
-                    found[path] = ReadIssue(shown_path(path), why, failed=False) if why else None
+                    entries[path] = ReadIssue(shown_path(path), why, failed=False) if why else None
         except OSError as exc:
             reason = f"the folder cannot be listed: {exc.strerror or exc}"
-            found[folder] = ReadIssue(shown_path(folder) or ".", reason)
-    return found
+            entries[folder] = ReadIssue(shown_path(folder) or ".", reason)
+    return entries
 
 
 def text_size(root: bytes, path: bytes, largest: int) -> int:
@@ -179,14 +179,14 @@ def read_file(root: bytes, path: bytes, limit: int) -> Content:
             raise Gone("gone since the folder was listed") from None
         raise
     with open(opened, "rb") as stream:
-        found = os.fstat(opened)
-        _check(found, limit)
-        data = stream.read(found.st_size + 1)  # a buffer of ``limit`` a file fragments the heap
-        if len(data) > found.st_size:  # it grows, or its file system reports no size
+        status = os.fstat(opened)
+        _check(status, limit)
+        data = stream.read(status.st_size + 1)  # a buffer of ``limit`` a file fragments the heap
+        if len(data) > status.st_size:  # it grows, or its file system reports no size
             data += stream.read(limit + 1 - len(data))
     if len(data) > limit:
         raise Skipped(f"larger than {limit} bytes")
-    return Content(data, found.st_mtime)
+    return Content(data, status.st_mtime)
 
 
 def holds_text(root: bytes, path: bytes) -> bool:
@@ -219,10 +219,10 @@ def ending(path: str) -> str:
     return splitext(path)[1].rstrip(".")
 
 
-def _check(found: os.stat_result, limit: int) -> None:
-    if stat.S_ISLNK(found.st_mode):
+def _check(status: os.stat_result, limit: int) -> None:
+    if stat.S_ISLNK(status.st_mode):
         raise Skipped("symbolic link")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise Skipped("not a regular file")
-    if found.st_size > limit:
+    if status.st_size > limit:
         raise Skipped(f"larger than {limit} bytes")

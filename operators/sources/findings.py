@@ -43,9 +43,9 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
 
     def items(file: Path) -> Iterator[tuple[int, Item]]:
         with file.open("rb") as raw:
-            for where, found in file_objects(file, raw):
+            for where, value in file_objects(file, raw):
                 try:
-                    item = found if isinstance(found, ReadIssue) else finding_document(found, repo)
+                    item = value if isinstance(value, ReadIssue) else finding_document(value, repo)
                 except BadLine as exc:
                     item = ReadIssue(where, str(exc))
                 yield raw.tell(), item

@@ -163,8 +163,8 @@ def _kind(folder: _Folder, path: bytes, shown: str) -> str:
 def _item(folder: _Folder, path: bytes, key: Key) -> Item:
     root, base_url, shown = folder.root, folder.base_url, key[2]
     kind = _kind(folder, path, shown)
-    said = folder.generated(path)
-    if said:
+    generated = folder.generated(path)
+    if generated:
         raise files.Generated(".gitattributes says so")
     content = files.read_file(root, path, MAX_PDF if kind in ("pdf", "docx") else MAX_TEXT)
     how: tuple[str, ...] = ()
@@ -175,7 +175,7 @@ def _item(folder: _Folder, path: bytes, key: Key) -> Item:
         read = partial(_PACKED[kind], content.data)
     else:
         decoded = decode_file(content.data, shown, partial(folder.declared, path))
-        judged = said is None and kind != "html"  # its text has no pictures and no scripts
+        judged = generated is None and kind != "html"  # its text has no pictures and no scripts
         if judged and (why := why_generated(decoded.text, kind, prose=is_prose(kind))):
             raise files.Generated(why)
         parser = _PARSERS.get(kind, _PARSERS["text"])
@@ -244,24 +244,24 @@ def parse_pdf(data: bytes, reader: PdfReader) -> _Parsed:
     Raises:
         PdfRefused: as :meth:`PdfReader.read`.
     """
-    found = reader.read(data)
-    pages, note = len(found.pages), None
+    pdf = reader.read(data)
+    pages, note = len(pdf.pages), None
     ends = _PDF_END in data[-_PDF_TAIL:]
     incomplete = None if ends and _in_place(data) else True
-    if found.unread:
-        note = f"{len(found.unread)} of {pages} pages could not be read"
+    if pdf.unread:
+        note = f"{len(pdf.unread)} of {pages} pages could not be read"
     elif incomplete and ends:
         note = "the file is damaged: a part of its text may be lost"
     elif incomplete:
         note = f"the file is cut: only {pages} pages of it could be found"
     metadata = {
         "pages": pages,
-        "unread_pages": found.unread or None,
-        "author": found.info.get("Author"),
+        "unread_pages": pdf.unread or None,
+        "author": pdf.info.get("Author"),
         "incomplete": incomplete,
     }
-    dates = (found.info.get("CreationDate"), found.info.get("ModDate"))
-    return _Parsed(pdf_text(found), pdf_title(found), "", dates, note, metadata)
+    dates = (pdf.info.get("CreationDate"), pdf.info.get("ModDate"))
+    return _Parsed(pdf_text(pdf), pdf_title(pdf), "", dates, note, metadata)
 
 
 def stated_release(text: str, version: str | None) -> str | None:
@@ -277,15 +277,15 @@ def stated_release(text: str, version: str | None) -> str | None:
     name = rf"(?<![\w.]){re.escape(version or '')}(?![\w.]*\w)"
     if not version or not re.search(name, text[:_FIRST_PAGE]):
         return None
-    said = re.finditer(rf"{name} (?:is )?released\b[^\n]{{0,120}}?{_DAY}", text)
-    found = {match["day"] for match in said}
-    return found.pop() if len(found) == 1 else None
+    matches = re.finditer(rf"{name} (?:is )?released\b[^\n]{{0,120}}?{_DAY}", text)
+    days = {match["day"] for match in matches}
+    return days.pop() if len(days) == 1 else None
 
 
 def _in_place(data: bytes) -> bool:
     """Whether a PDF's cross-reference table is at its stated position; not so if bytes are lost."""
-    said = _PDF_XREF.search(data, max(0, data.rfind(b"startxref")))
-    places = [] if said is None else [int(said[1]), int(said[1]) + data.find(b"%PDF-")]
+    match = _PDF_XREF.search(data, max(0, data.rfind(b"startxref")))
+    places = [] if match is None else [int(match[1]), int(match[1]) + data.find(b"%PDF-")]
     return any(re.match(rb"\s*(?:xref|\d+\s+\d+\s+obj)", data[at : at + 60]) for at in places)
 
 
@@ -306,8 +306,8 @@ def _parse_prose(source: str, path: str) -> _Parsed:
 
 
 def _parse_docx(data: bytes) -> _Parsed:
-    found = read_docx(data)
-    return _Parsed(found.text, found.title, found.text, found.dates, found.note)
+    docx = read_docx(data)
+    return _Parsed(docx.text, docx.title, docx.text, docx.dates, docx.note)
 
 
 def _parse_notebook(data: bytes) -> _Parsed:

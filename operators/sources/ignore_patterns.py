@@ -109,19 +109,19 @@ def glob(pattern: str) -> re.Pattern[str]:
     Raises:
         ValueError: a bracket or a backslash lacks its end, or a character class is unknown.
     """
-    found, at = [""], 0
+    parts, at = [""], 0
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
         if token is None:
             raise ValueError("a bracket or a backslash without its end")
         at = token.end()
         if token["stars"]:
-            found.append("")
+            parts.append("")
         elif token["set"]:
-            found[-1] += f"[{'^' if token['no'] else ''}{_IN_SET.sub(_in_set, token['set'])}]"
+            parts[-1] += f"[{'^' if token['no'] else ''}{_IN_SET.sub(_in_set, token['set'])}]"
         else:
-            found[-1] += "." if token["one"] else re.escape(token["plain"] or token["char"])
-    first, *middle = found
+            parts[-1] += "." if token["one"] else re.escape(token["plain"] or token["char"])
+    first, *middle = parts
     last = f".*{middle.pop()}" if middle else ""
     whole = first + "".join(f"(?>.*?{text})" for text in middle) + last
     try:

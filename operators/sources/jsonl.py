@@ -282,8 +282,8 @@ def _key(fields: Mapping[str, Any]) -> Key:
 
 
 def _required(fields: Mapping[str, Any], name: str) -> str:
-    if found := string_of(fields, name):
-        return found
+    if text := string_of(fields, name):
+        return text
     raise BadLine(f"{name} is missing")
 
 
@@ -293,13 +293,13 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
     if not isinstance(text, str):
         raise BadLine("text is missing" if text is None else f"text is {_kind(text)}")
     values: dict[str, Any] = {field: string_of(fields, name) for name, field in _TEXTS.items()}
-    given = fields.get("metadata")
-    if given is not None and not isinstance(given, dict):
-        raise BadLine(f"metadata is {_kind(given)}, not an object")
+    metadata = fields.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        raise BadLine(f"metadata is {_kind(metadata)}, not an object")
     used = _KNOWN if fields.get("repo") is not None else _KNOWN | {"project"}
     extras = {k: v for k, v in fields.items() if k not in used}
-    known = {**extras, **(given or {})}
-    if (allowed := _first_of(ALLOWED, fields, given or {})) is not None:
+    known = {**extras, **(metadata or {})}
+    if (allowed := _first_of(ALLOWED, fields, metadata or {})) is not None:
         try:
             known[ALLOWED] = principals(allowed)
         except ValueError as exc:
@@ -332,12 +332,12 @@ def _first_of(name: str, *places: Mapping[str, Any]) -> Any:
 
 
 def _unknown(extras: set[str], named: set[str]) -> str | None:
-    said = []
+    fields = []
     for name in sorted(extras - named)[: _MOST_NAMED - len(named)]:
         named.add(name)
         meant = suggest(name, _KNOWN)
-        said.append(f"{name[:40]!r}{meant if meant.startswith(',') else ''}")
-    return f"unknown fields, kept in the metadata: {'; '.join(said)}" if said else None
+        fields.append(f"{name[:40]!r}{meant if meant.startswith(',') else ''}")
+    return f"unknown fields, kept in the metadata: {'; '.join(fields)}" if fields else None
 
 
 def string_of(fields: Mapping[str, Any], name: str) -> str | None:
@@ -358,8 +358,8 @@ def created_at_of(fields: Mapping[str, Any]) -> datetime | None:
     Raises:
         BadLine: it is no date.
     """
-    given = fields.get("created_at")
-    text = given.isoformat() if isinstance(given, date) else string_of(fields, "created_at")
+    value = fields.get("created_at")
+    text = value.isoformat() if isinstance(value, date) else string_of(fields, "created_at")
     if text is None or not text.strip():
         return None
     try:

@@ -206,9 +206,9 @@ def metadata_json(values: Mapping[str, Any] | None = None, /, **more: Any) -> st
     Nulls are left out, and so is any value whose JSON is longer than ``METADATA_VALUE_LIMIT``,
     except ``ALLOWED``, because rights must not be lost.
     """
-    given = {str(k): v for k, v in {**(values or {}), **more}.items() if v is not None}
+    fields = {str(k): v for k, v in {**(values or {}), **more}.items() if v is not None}
     text = partial(json.dumps, ensure_ascii=False)
-    kept = {k: v for k, v in given.items() if k == ALLOWED or len(text(v)) <= METADATA_VALUE_LIMIT}
+    kept = {k: v for k, v in fields.items() if k == ALLOWED or len(text(v)) <= METADATA_VALUE_LIMIT}
     return text(_clean_value(kept), sort_keys=True)
 
 

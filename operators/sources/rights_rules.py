@@ -53,9 +53,9 @@ class Rule:
     def __str__(self) -> str:
         """The rule as a line of the file."""
         named = {"allow": list(self.allow), "corpus": self.corpus, "repo": self.repo}
-        said = {key: value for key, value in {**named, "path": self.path}.items() if value}
+        fields = {key: value for key, value in {**named, "path": self.path}.items() if value}
         return str(
-            yaml.safe_dump(said, default_flow_style=True, width=10_000, sort_keys=False)
+            yaml.safe_dump(fields, default_flow_style=True, width=10_000, sort_keys=False)
         ).strip()
 
 
@@ -84,18 +84,18 @@ def read_rights(text: str) -> Rights:
     try:
         if double := _doubled(yaml.compose(text, yaml.SafeLoader)):
             raise CrosscorpusError(f"the rights have the key {double!r} twice in one mapping")
-        given = yaml.safe_load(text)
+        parsed = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CrosscorpusError(f"the rights are no YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(given, dict) or not isinstance(given.get("rules", []), list):
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("rules", []), list):
         raise CrosscorpusError("rights are a mapping with the list `rules`")
-    for name in given:
+    for name in parsed:
         check_known("part of the rights", str(name), ("rules", "unmarked"))
-    unmarked = given.get("unmarked", "deny")
+    unmarked = parsed.get("unmarked", "deny")
     if unmarked not in ("deny", "everyone"):
         raise CrosscorpusError(f"unmarked is `deny` or `everyone`, not {unmarked!r}")
     return Rights(
-        tuple(_rule(n, one) for n, one in enumerate(given.get("rules") or (), 1)), unmarked, text
+        tuple(_rule(n, one) for n, one in enumerate(parsed.get("rules") or (), 1)), unmarked, text
     )
 
 
@@ -110,13 +110,13 @@ def _doubled(node: yaml.Node | None) -> str | None:
     return None
 
 
-def _rule(number: int, given: Any) -> Rule:
+def _rule(number: int, entry: Any) -> Rule:
     try:
-        if not isinstance(given, Mapping) or "allow" not in given:
+        if not isinstance(entry, Mapping) or "allow" not in entry:
             raise ValueError("it needs `allow`: everyone, or a list of users and groups")
-        for name in given:
+        for name in entry:
             check_known("part of a rule", str(name), _KEYS)
-        texts = {key: given[key] for key in _KEYS[1:] if key in given}
+        texts = {key: entry[key] for key in _KEYS[1:] if key in entry}
         for key, value in texts.items():
             if not isinstance(value, str) or not value.strip():
                 raise ValueError(f"{key} is a text, not {value!r}")
@@ -124,7 +124,7 @@ def _rule(number: int, given: Any) -> Rule:
         if path is not None and (path.startswith(("!", "#")) or "\n" in path):
             raise ValueError(f"path is one pattern, not {path!r}")
         inside = None if path is None else ignore_patterns(path.encode())
-        return Rule(tuple(principals(given["allow"])), inside=inside, **texts)
+        return Rule(tuple(principals(entry["allow"])), inside=inside, **texts)
     except (ValueError, CrosscorpusError) as error:
         raise CrosscorpusError(f"rule {number} of the rights: {error}") from error
 
@@ -146,11 +146,11 @@ def with_rights(documents: pl.DataFrame, rights: Rights) -> pl.DataFrame:
         known = json.loads(metadata) if f'"{ALLOWED}"' in (metadata or "") else {}
         if ALLOWED in known:
             try:
-                said = principals(known.pop(ALLOWED))
+                stated = principals(known.pop(ALLOWED))
             except ValueError as error:
                 raise CrosscorpusError(f"{document_id}: `{ALLOWED}`: {error}") from error
             metadata = json.dumps(known, sort_keys=True, ensure_ascii=False)
-            allowed.append(said)
+            allowed.append(stated)
             by.append("source")
         else:
             number = rights.rule_of(corpus, repo, path)

@@ -295,30 +295,30 @@ def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue
     if isinstance(item, ReadIssue):
         return replace(item, where=redacted(item.where), reason=redacted(item.reason))
     fields = {name: value for name in ("text", *_LABELS, *_KEYS) if (value := getattr(item, name))}
-    found = [(name, secret) for name, value in fields.items() for secret in secrets_in(value)]
-    if not found:
+    hits = [(name, secret) for name, value in fields.items() for secret in secrets_in(value)]
+    if not hits:
         return item
-    name, first = found[0]
+    name, first = hits[0]
     line = 1 + item.text.count("\n", 0, first.start)
     place = f"line {line}" if name == "text" else f"its {name}"
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    said = f"{first.kind} in {place}{more}"
+    more = f" and {len(hits) - 1} more" if len(hits) > 1 else ""
+    label = f"{first.kind} in {place}{more}"
 
     where = redacted(item.path or item.document_id)
     withdrawn = partial(ReadIssue, where, failed=False, key=item.key, withdrawn=True)
     if not redact:
-        return withdrawn(f"holds a secret ({said}): left out; --secrets redact or allow takes it")
+        return withdrawn(f"holds a secret ({label}): left out; --secrets redact or allow takes it")
     cleaned: dict[str, Any] = {name: redacted(value) for name, value in fields.items()}
     for field in fields.keys() - {"text"}:
-        for _, secret in found:  # a field may end within one, if a commit's subject is truncated
+        for _, secret in hits:  # a field may end within one, if a commit's subject is truncated
             head = re.escape(secret.value[: max(8, len(secret.value) // 3)])
             mark = f"[secret: {secret.kind}]"
             cleaned[field] = re.sub(rf"{head}[\w+/=.~-]*", mark, cleaned[field])
     for name in _KEYS:
         if cleaned.pop(name, None) != fields.get(name):
-            why = f"its {name} holds a secret ({said}): left out; --secrets allow takes it"
+            why = f"its {name} holds a secret ({label}): left out; --secrets allow takes it"
             return withdrawn(why)
-    note = "; ".join(filter(None, (cleaned.get("note"), f"secrets redacted: {said}")))
+    note = "; ".join(filter(None, (cleaned.get("note"), f"secrets redacted: {label}")))
     try:
         json.loads(cleaned["metadata"])
     except (KeyError, ValueError):  # the mark of a key without its end can replace quotes

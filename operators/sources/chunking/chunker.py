@@ -122,8 +122,8 @@ def _chunks_of(
     document: dict[str, object], count_tokens: CountTokens, max_tokens: int
 ) -> Iterator[dict[str, object]]:
     text, title, path = (str(document[name] or "") for name in ("text", "title", "path"))
-    found = headings(text, path)
-    sections, releases = release_sections(text, path, found)
+    all_headings = headings(text, path)
+    sections, releases = release_sections(text, path, all_headings)
     # it, or its file's name, has a version: it may be one of several
     versioned = bool(document["version"] or document_version(path)[0] or filename_date(path))
     releases = [None] * len(sections) if versioned else releases
@@ -148,7 +148,7 @@ def _chunks_of(
     elif isinstance(first := known.get(APART_FROM), int):
         apart = [[u for u in units if u.line < first], [u for u in units if u.line >= first]]
     placed = document["corpus"] in PLACED
-    slugs = _of_use(section_slugs(found, path)) if placed else []
+    slugs = _of_use(section_slugs(all_headings, path)) if placed else []
     in_pages = placed and document["language"] == "pdf"
     pages = list(accumulate(PAGE_BREAK in line for line in lines)) if in_pages else []
 
@@ -252,9 +252,9 @@ def _defined(run: Sequence[_Unit], code: Breaks) -> dict[str, object]:
 def _under(run: Sequence[_Unit], code: Breaks, lines: Sequence[str]) -> dict[str, object]:
     """The signatures of the definitions around a chunk's start, only inner ones if all are long."""
     written = next(unit.line for unit in run if unit.text.strip())
-    found = signatures_above(code.definitions, lines, written)
-    while len(above := "\n".join(found)) > METADATA_VALUE_LIMIT:
-        found = found[1:]
+    signatures = signatures_above(code.definitions, lines, written)
+    while len(above := "\n".join(signatures)) > METADATA_VALUE_LIMIT:
+        signatures = signatures[1:]
     return {SIGNATURES: above} if above else {}
 
 

@@ -115,7 +115,7 @@ def signatures_above(
 
     Each has its first ``MOST_LINES``.
     """
-    found = []
+    signatures = []
     for definition in definitions:
         if definition.first > first:
             break
@@ -123,8 +123,8 @@ def signatures_above(
             row, column = definition.body
             ends = [lines[row][:column]] if row < first and column else []
             signature = [*lines[definition.begins : min(row, first)], *ends]
-            found.append("".join(signature[:MOST_LINES]).rstrip())
-    return found
+            signatures.append("".join(signature[:MOST_LINES]).rstrip())
+    return signatures
 
 
 def symbol(definitions: Sequence[Definition], first: int, last: int) -> str | None:

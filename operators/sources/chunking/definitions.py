@@ -201,11 +201,11 @@ def _lua(node: Node, path: Path) -> str | None:
         if variables is None or values is None:
             return None
         named, value = variables, values
-    given = value.child_by_field_name("value")
-    if given is None:
+    assigned = value.child_by_field_name("value")
+    if assigned is None:
         return None
-    table = given.type == "table_constructor" and node.type != "field" and "chunk" in path[-2:]
-    if given.type != "function_definition" and not (table and _long(node)):
+    table = assigned.type == "table_constructor" and node.type != "field" and "chunk" in path[-2:]
+    if assigned.type != "function_definition" and not (table and _long(node)):
         return None
     return _field(named, "name")
 

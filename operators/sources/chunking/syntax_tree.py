@@ -63,7 +63,7 @@ def answer(request: bytes) -> tuple[list[int], list[Found]] | None:
         return None
     lines = text.split("\n")
     spans, definitions = _Walk(name, source.split(b"\n")).over(tree.walk())
-    definitions.sort(key=lambda found: (found[0], -found[1]))
+    definitions.sort(key=lambda definition: (definition[0], -definition[1]))
     return _depths(lines, spans), definitions
 
 
@@ -207,9 +207,9 @@ class _Walk:
             self.spans.discard(done.span)
             if shorter[1] > first:
                 self.spans.add(shorter)
-        if found := self.definitions.pop((done.span, done.qualifier), None):
+        if definition := self.definitions.pop((done.span, done.qualifier), None):
             level.clauses = (shorter, done.qualifier)
-            self.definitions[level.clauses] = (*shorter, *found[2:])
+            self.definitions[level.clauses] = (*shorter, *definition[2:])
 
     def _distrust(self, levels: Sequence[_Level]) -> None:
         """Drop the pieces whose head, not only their body, the parser did not understand."""

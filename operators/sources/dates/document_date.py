@@ -71,7 +71,7 @@ _MTIME_PLACEHOLDERS = (
 )
 
 
-_Found = tuple[str, datetime]
+_Dated = tuple[str, datetime]
 """A source (a key of ``TRUST``) and its date."""
 
 
@@ -93,8 +93,8 @@ def extract_doc_date(path: str | os.PathLike[str]) -> float:
     AsciiDoc ``:revdate:`` or ``:date:`` in the first 50 lines; then the file's own time.
     """
     file = os.fspath(path)
-    found = _choose([*_inside(file, None, None), *_file_time(file)], datetime.now(UTC))
-    return found.value.timestamp() if found.value else 0.0
+    chosen = _choose([*_inside(file, None, None), *_file_time(file)], datetime.now(UTC))
+    return chosen.value.timestamp() if chosen.value else 0.0
 
 
 def document_date(
@@ -121,15 +121,15 @@ def document_date(
         now: the present; a date more than one day after it is not trusted.
     """
     file = os.fspath(path)  # a Path of each file would fill the table of interned strings
-    found = [*_inside(file, text, pdf_info)]
+    candidates = [*_inside(file, text, pdf_info)]
     if git_date is not None:
-        found += _found("git", git_date, plausible)
+        candidates += _dated("git", git_date, plausible)
     if release:
-        found += _found("release", release)
+        candidates += _dated("release", release)
     if name := filename_date(file if within is None else within):
-        found += _found("name", name)
-    found += _file_time(file)
-    return _choose(found, now or datetime.now(UTC))
+        candidates += _dated("name", name)
+    candidates += _file_time(file)
+    return _choose(candidates, now or datetime.now(UTC))
 
 
 def without_future_dates(documents: pl.DataFrame, now: datetime | None = None) -> pl.DataFrame:
@@ -143,16 +143,16 @@ def without_future_dates(documents: pl.DataFrame, now: datetime | None = None) -
     return documents.with_columns(pl.when(credible).then(dated).name.keep())
 
 
-def _choose(found: Iterable[_Found], now: datetime) -> DocumentDate:
+def _choose(candidates: Iterable[_Dated], now: datetime) -> DocumentDate:
     order = list(TRUST)
     now = now.replace(tzinfo=now.tzinfo or UTC)
-    for source, moment in sorted(found, key=lambda one: order.index(one[0])):
+    for source, moment in sorted(candidates, key=lambda one: order.index(one[0])):
         with suppress(DateRefused):
             return DocumentDate(not_in_future(moment, now), source, TRUST[source])
     return DocumentDate(None, "unknown", TRUST["unknown"])
 
 
-def _found(source: str, raw: Any, read: Callable[[Any], datetime] = parse_date) -> Iterator[_Found]:
+def _dated(source: str, raw: Any, read: Callable[[Any], datetime] = parse_date) -> Iterator[_Dated]:
     """The source and the date in ``raw``; nothing if it is refused."""
     with suppress(DateRefused):
         yield source, read(raw)
@@ -160,17 +160,17 @@ def _found(source: str, raw: Any, read: Callable[[Any], datetime] = parse_date) 
 
 def _inside(
     file: str, text: str | None, info: tuple[str | None, str | None] | None
-) -> Iterator[_Found]:
+) -> Iterator[_Dated]:
     """The dates in the file's own content, the most trusted first."""
     if info is not None or (text is None and splitext(file)[1].lower() == ".pdf"):
         created, modified = info or read_pdf_info(file)
         for raw in filter(None, (modified, created)):
-            yield from _found("pdf", raw, parse_pdf_date)
+            yield from _dated("pdf", raw, parse_pdf_date)
     else:
         yield from _explicit(_head(file) if text is None else text, splitext(file)[1].lower())
 
 
-def _explicit(text: str, suffix: str) -> Iterator[_Found]:
+def _explicit(text: str, suffix: str) -> Iterator[_Dated]:
     """The dates in a text's own content, the most trusted first.
 
     ``suffix`` (``.adoc``, lower case) tells what else it may have: a header, a page's ``meta``.
@@ -183,16 +183,16 @@ def _explicit(text: str, suffix: str) -> Iterator[_Found]:
         header = asciidoc_header(text)
         dated = {k: v for k, v in header.attributes.items() if k in _KEYS}
         for raw in ({"revdate": dated.pop("revdate", header.date or "")} | dated).values():
-            yield from _found("explicit", raw)
+            yield from _dated("explicit", raw)
     elif suffix in HTML:
         yield from _by_key(html_dates(text))
     elif block is None:
         yield from _by_key(_metadata_lines(text, suffix))
 
 
-def _by_key(fields: dict[str, str]) -> Iterator[_Found]:
+def _by_key(fields: dict[str, str]) -> Iterator[_Dated]:
     for key in filter(fields.get, _KEYS):
-        yield from _found("explicit", fields[key], partial(parse_date, us_order=key in _US_KEYS))
+        yield from _dated("explicit", fields[key], partial(parse_date, us_order=key in _US_KEYS))
 
 
 def _flat(fields: Mapping[str, Value]) -> dict[str, str]:
@@ -213,20 +213,20 @@ def _metadata_lines(text: str, suffix: str) -> dict[str, str]:
     lines = header_lines(text)
     matches = [*map(_RST_FIELD.fullmatch, lines)] if suffix in _RST else []
     matches = matches if any(matches) else [*takewhile(bool, map(_METADATA_LINE.fullmatch, lines))]
-    found: dict[str, Value] = {}
+    fields: dict[str, Value] = {}
     for match in filter(None, matches):
-        found.setdefault(match[1], match[2].strip())
-    return _flat(found)
+        fields.setdefault(match[1], match[2].strip())
+    return _flat(fields)
 
 
-def _file_time(file: str) -> Iterator[_Found]:
+def _file_time(file: str) -> Iterator[_Dated]:
     try:
         moment = datetime.fromtimestamp(os.path.getmtime(file), UTC)
     except (OSError, ValueError, OverflowError):
         return
     placeholder = any(start <= moment < end for start, end in _MTIME_PLACEHOLDERS)
     if os.path.isfile(file) and not placeholder:
-        yield from _found("mtime", moment, plausible)
+        yield from _dated("mtime", moment, plausible)
 
 
 def _head(file: str) -> str:

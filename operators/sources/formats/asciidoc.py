@@ -81,13 +81,13 @@ def header_lines(text: str) -> list[str]:
 
 
 def _attributes(lines: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for line, block in zip(lines, asciidoc_blocks(lines), strict=True):
         if not block and (match := _ENTRY.fullmatch(line)) and "!" not in match[1]:
-            value = _resolved((match[2] or "").strip(), found)
+            value = _resolved((match[2] or "").strip(), attributes)
             if len(value) <= MAX_VALUE:
-                found.setdefault(match[1].lower(), value)
-    return found
+                attributes.setdefault(match[1].lower(), value)
+    return attributes
 
 
 def _resolved(value: str, attributes: dict[str, str]) -> str:
@@ -164,8 +164,8 @@ def asciidoc_text(source: str) -> str:
 
 def asciidoc_title(text: str) -> str | None:
     """The title of a document, else its first heading; :func:`asciidoc_text` made ``text``."""
-    found = sorted(headings(text, "a.adoc"), key=lambda heading: heading.level != 1)
-    return found[0].text if found else None
+    titles_first = sorted(headings(text, "a.adoc"), key=lambda heading: heading.level != 1)
+    return titles_first[0].text if titles_first else None
 
 
 def _filled_in(text: str, attributes: dict[str, str], left: int) -> tuple[str, int]:

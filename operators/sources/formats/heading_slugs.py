@@ -30,7 +30,7 @@ def section_slugs(sections: Sequence[Heading], path: str) -> list[str]:
     if suffix not in _SLUGS:
         return []
     slug, joint, first = _SLUGS[suffix]
-    found: list[str] = []
+    slugs: list[str] = []
     taken: set[str] = set()
     repeats: dict[str, int] = {}
     for heading in sections:
@@ -41,8 +41,8 @@ def section_slugs(sections: Sequence[Heading], path: str) -> list[str]:
             repeats[plain.casefold()] = number + 1
             made = f"{plain}{joint}{number}"
         taken.add(made.casefold())
-        found.append(made)
-    return found
+        slugs.append(made)
+    return slugs
 
 
 def _github(heading: str) -> str:

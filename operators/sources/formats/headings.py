@@ -57,8 +57,8 @@ def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
     begin, end = bisect_left(starts, first), bisect_left(starts, first + len(lines))
     titles = set(starts[begin:end])
     written = [number for number, line in enumerate(lines, first) if line.strip()]
-    said = (n for n in written if n - first >= skipped and n not in titles)
-    at = next((n for n in said if is_text(lines[n - first])), written[0] if written else first)
+    eligible = (n for n in written if n - first >= skipped and n not in titles)
+    at = next((n for n in eligible if is_text(lines[n - first])), written[0] if written else first)
     section = bisect_right(starts, at) - 1
     return section if section >= 0 else 0 if end else None
 
@@ -90,8 +90,8 @@ def prose_title(text: str, path: str) -> str | None:
     """
     lines = text.split("\n", _TITLE_LINES)[:_TITLE_LINES]
     if prose_format(path) not in ("markdown", "ipynb"):
-        found = headings("\n".join(lines), path)
-        return found[0].text if found else None
+        titles = headings("\n".join(lines), path)
+        return titles[0].text if titles else None
     lines = lines[front_matter_lines("\n".join(lines)) :]
     fence = ""
     for number, line in enumerate(lines):

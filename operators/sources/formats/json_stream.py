@@ -87,9 +87,9 @@ def _objects(reader: _Reader) -> Iterator[dict[str, Any] | str]:
             if reader.more():
                 continue
             break
-        found = _object(reader)
-        issues += isinstance(found, str)
-        yield found
+        result = _object(reader)
+        issues += isinstance(result, str)
+        yield result
     if open_arrays > 0 and not issues:
         yield "the file ends early: an array is not closed"
 
@@ -104,14 +104,14 @@ def _object(reader: _Reader) -> dict[str, Any] | str:
         return length
     raw = reader.text[reader.at : reader.at + length]
     try:
-        found: dict[str, Any] | str = read_json(raw)  # it begins with a brace: an object
+        result: dict[str, Any] | str = read_json(raw)  # it begins with a brace: an object
     except TooDeep as exc:
-        found = str(exc)
+        result = str(exc)
     except ValueError as exc:
         _restart(reader)
         return f"not JSON: {exc}"
     reader.take(reader.at + length)
-    return found
+    return result
 
 
 def _length(reader: _Reader) -> int | str:

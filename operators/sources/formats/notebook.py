@@ -20,18 +20,18 @@ def notebook_text(data: bytes) -> str:
         ValueError: it is no JSON, or no notebook.
     """
     try:
-        found = json.loads(data)  # with NaN, which outputs have
+        notebook = json.loads(data)  # with NaN, which outputs have
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the notebook is no JSON that can be read: {error}") from None
-    cells = _of(found, "cells")
+    cells = _of(notebook, "cells")
     if not isinstance(cells, list):  # of version 3
-        sheets = _of(found, "worksheets")
+        sheets = _of(notebook, "worksheets")
         sheets = sheets if isinstance(sheets, list) else []
         held = [_of(sheet, "cells") for sheet in sheets]
         cells = [cell for listed in held if isinstance(listed, list) for cell in listed]
         if not sheets:
             raise ValueError("not a notebook: it has no cells")
-    spec = _of(_of(found, "metadata"), "kernelspec")
+    spec = _of(_of(notebook, "metadata"), "kernelspec")
     stated = _of(spec, "language")
     language = stated if isinstance(stated, str) and _WORD.fullmatch(stated) else "python"
     parts = []

@@ -75,7 +75,7 @@ def gaps(pieces: list[Box]) -> list[Box]:
     if len(pieces) < 2:
         return []
     narrowest = _line_height(pieces)
-    found = []
+    boxes = []
     for (left, bottom, right, top), (left_2, bottom_2, right_2, top_2) in pairwise(pieces):
         if left_2 - right < narrowest and left - right_2 < narrowest:
             continue
@@ -84,8 +84,8 @@ def gaps(pieces: list[Box]) -> list[Box]:
         shared = min(top, top_2) - max(bottom, bottom_2)
         if shared >= min(top - bottom, top_2 - bottom_2) / 4:
             begin, end = min(right, right_2), max(left, left_2)
-            found.append((begin, min(bottom, bottom_2), end, max(top, top_2)))
-    return sorted(found, key=itemgetter(3), reverse=True)
+            boxes.append((begin, min(bottom, bottom_2), end, max(top, top_2)))
+    return sorted(boxes, key=itemgetter(3), reverse=True)
 
 
 def _within(row: Box, strip: Box) -> bool:
@@ -145,8 +145,8 @@ def _around(
         columns.reverse()
     above = read(parts["above"], (area[0], highest, area[2], area[3])) if parts["above"] else ""
     below = read(parts["below"], (area[0], area[1], area[2], lowest)) if parts["below"] else ""
-    found = [above, *columns, below]
-    return "\r\n".join(part.strip() for part in found if part.strip())
+    texts = [above, *columns, below]
+    return "\r\n".join(part.strip() for part in texts if part.strip())
 
 
 def _is_text(text: str) -> bool:

@@ -66,8 +66,8 @@ def page_text(page: Any, text_page: Any) -> str:
     if not rotated and directions.keys() <= {_UPRIGHT}:
         return _upright_text(text_page, box)
     longest_first = sorted(directions, key=lambda direction: -lengths[direction])
-    found = [_turned_text(page, box, directions, direction) for direction in longest_first]
-    return "\r\n".join(text for text in found if text.strip())
+    texts = [_turned_text(page, box, directions, direction) for direction in longest_first]
+    return "\r\n".join(text for text in texts if text.strip())
 
 
 def _may_be_turned(text_page: Any) -> bool:
@@ -154,8 +154,8 @@ def _upright_text(text_page: Any, box: Box) -> str:
     count = max(pdfium.FPDFText_CountRects(text_page.raw, 0, -1), 0)
     every = range(count)
     some = every if count <= _FEW else (n for n in every if n % (2 * _RUN) < _RUN)
-    found = gaps(_pieces(text_page, some))
-    pieces = _pieces(text_page, every) if len(found) > 1 else []
+    sample_gaps = gaps(_pieces(text_page, some))
+    pieces = _pieces(text_page, every) if len(sample_gaps) > 1 else []
     return in_columns(pieces, box, lambda part: _text_of(text_page, part))
 
 
@@ -176,8 +176,8 @@ def _pieces(text_page: Any, numbers: Iterable[int]) -> list[Box]:
     raw = ctypes.cast(text_page.raw, ctypes.c_void_p)
     left, bottom, right, top = (ctypes.c_double() for _ in range(4))
     corners = [ctypes.byref(one) for one in (left, top, right, bottom)]
-    found = []
+    boxes = []
     for number in numbers:
         _rectangle(raw, number, *corners)
-        found.append((left.value, bottom.value, right.value, top.value))
-    return found
+        boxes.append((left.value, bottom.value, right.value, top.value))
+    return boxes

@@ -40,7 +40,7 @@ def answer(request: bytes) -> dict[str, Any]:
 
 def _read(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
     try:
-        found = _with_pdfium(data, limits)
+        content = _with_pdfium(data, limits)
     except pypdfium2.PdfiumError as exc:
         if locked := _LOCKED.get(getattr(exc, "err_code", None) or 0):
             return {"state": "encrypted", "reason": locked}
@@ -50,19 +50,19 @@ def _read(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
             return _failed(why)
         if not _has_text(mended["pages"]):
             return _failed(f"{why} Nor does what is left of it have any text")
-        found = mended
+        content = mended
     else:
-        mended = _repaired(data, limits) if None in found["pages"] else None
-        if mended is not None and _readable(mended) > _readable(found):
-            found = mended
-    pages = found["pages"]
+        mended = _repaired(data, limits) if None in content["pages"] else None
+        if mended is not None and _readable(mended) > _readable(content):
+            content = mended
+    pages = content["pages"]
     unread = [number for number, page in enumerate(pages, start=1) if page is None]
     if len(unread) == len(pages):
         return _failed(f"damaged: its text is lost: none of {len(pages)} pages can be read")
     if not _has_text(pages):
         many = "its page has" if len(pages) == 1 else f"its {len(pages)} pages have"
         return {"state": "no_text", "reason": f"{many} no text: scanned?"}
-    return {**found, "state": "text", "pages": [page or "" for page in pages], "unread": unread}
+    return {**content, "state": "text", "pages": [page or "" for page in pages], "unread": unread}
 
 
 def _failed(reason: str) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def _repaired(data: bytes, limits: dict[str, int]) -> dict[str, Any] | None:
         return None
 
 
-def _readable(found: dict[str, Any]) -> int:
-    return sum(page is not None for page in found["pages"])
+def _readable(content: dict[str, Any]) -> int:
+    return sum(page is not None for page in content["pages"])
 
 
 def _with_pdfium(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
@@ -123,15 +123,15 @@ def _page_text(document: Any, number: int, limit: int) -> str | None:
 
 
 def _outline(document: Any) -> list[tuple[int, str, int]]:
-    found: list[tuple[int, str, int]] = []
+    outline: list[tuple[int, str, int]] = []
     try:
         for entry in document.get_toc(max_depth=OUTLINE_DEPTH):
             target = entry.get_dest()
             index = target.get_index() if target else None
             if index is not None:
-                found.append((entry.level + 1, entry.get_title()[:500], index))
-            if len(found) >= MAX_OUTLINE:
+                outline.append((entry.level + 1, entry.get_title()[:500], index))
+            if len(outline) >= MAX_OUTLINE:
                 break
     except (pypdfium2.PdfiumError, RecursionError, ValueError):
         pass  # sections are a help, not the text
-    return found
+    return outline

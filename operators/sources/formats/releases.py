@@ -48,8 +48,8 @@ def release_sections(
     level are versions of three numbers or with a date. Its releases are all of one level.
 
     >>> known = [Heading(0, 1, "Changes"), Heading(2, 2, "1.2 (2024-03-01)"), Heading(4, 3, "New")]
-    >>> _, found = release_sections("# Changes\n\n...", "a/NEWS.md", known)
-    >>> [of and (of.version, f"{of.date:%Y-%m-%d}") for of in found]
+    >>> _, releases = release_sections("# Changes\n\n...", "a/NEWS.md", known)
+    >>> [of and (of.version, f"{of.date:%Y-%m-%d}") for of in releases]
     [None, ('1.2', '2024-03-01'), ('1.2', '2024-03-01')]
     """
     sections, lines = list(known), text.split("\n")
@@ -60,8 +60,8 @@ def release_sections(
     begins: dict[int, tuple[bool, Release]] = {}
     for place, heading in enumerate(sections):
         below = lines[heading.line + 1 : heading.line + 1 + _BELOW]
-        if found := _release(heading.text, below):
-            begins[place] = found
+        if release := _release(heading.text, below):
+            begins[place] = release
     level = min((sections[place].level for place in begins), default=0)
     # below it, a name is that of something else: "Python 3.12" among what a release supports
     begins = {p: of for p, of in begins.items() if not of[0] or sections[p].level == level}
@@ -85,8 +85,8 @@ def _release(heading: str, below: Sequence[str]) -> tuple[bool, Release] | None:
     match = _HEADING.fullmatch(MARKDOWN_LINK.sub(r"\1", heading[:_LONGEST]).strip())
     if match is None:
         return None
-    said = [match["before"] or "", *re.findall(r"\(([^()]*)\)", match["after"]), match["after"]]
-    for written in [*said, *filter(_RELEASED.fullmatch, below)]:
+    texts = [match["before"] or "", *re.findall(r"\(([^()]*)\)", match["after"]), match["after"]]
+    for written in [*texts, *filter(_RELEASED.fullmatch, below)]:
         date = written.strip(" \t-–—/:,[]()")
         released = _RELEASED.fullmatch(date)
         with suppress(DateRefused):

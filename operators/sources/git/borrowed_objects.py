@@ -66,8 +66,8 @@ def strange_stores(objects: Path, store: Path | None) -> list[str]:
 
     Those that ``store`` itself borrows from are among them.
     """
-    found = [name for name, at in _borrowed(objects) if at != store]
-    return found + [name for name, _ in (_borrowed(store) if store and not found else [])]
+    names = [name for name, at in _borrowed(objects) if at != store]
+    return names + [name for name, _ in (_borrowed(store) if store and not names else [])]
 
 
 def _borrowed(objects: Path) -> list[tuple[str, Path]]:

@@ -86,9 +86,9 @@ def _commit(root: Path, name: str) -> str:
     )
     if name.startswith("^") or len(name) > _LONGEST or clean_text(name) != name:
         raise unknown
-    asked = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    arguments = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     try:
-        return git_output(root, "rev-parse", *asked)
+        return git_output(root, "rev-parse", *arguments)
     except GitError:
         raise unknown from None
 

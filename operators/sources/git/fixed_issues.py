@@ -187,10 +187,10 @@ def _of_commit(
         skipped["close an issue of another repository"] += elsewhere
         return
     new = [number for number in numbers if number not in seen]
-    asked = {number: texts.get(number, "") for number in new} if texts is not None else {}
+    questions = {number: texts.get(number, "") for number in new} if texts is not None else {}
     if texts is None and new:
-        asked = {new[0]: what_it_says(commit)}
-    asked = {number: text for number, text in asked.items() if text}
+        questions = {new[0]: what_it_says(commit)}
+    questions = {number: text for number, text in questions.items() if text}
     touched, files = [], list[str]()
     if commit.parents:
         touched = [
@@ -201,8 +201,8 @@ def _of_commit(
         ("are the first commit" if not commit.parents else None)
         or ("revert another commit" if _REVERT.match(commit.subject) else None)
         or ("close what an earlier one closed" if not new else None)
-        or ("say nothing but the number" if not asked and texts is None else None)
-        or ("close an issue that the files lack" if not asked else None)
+        or ("say nothing but the number" if not questions and texts is None else None)
+        or ("close an issue that the files lack" if not questions else None)
         or (f"touch more than {most_files} files" if len(touched) > most_files else None)
         or ("change no text that was there before" if not files else None)
     ):
@@ -210,7 +210,7 @@ def _of_commit(
         return
     seen.update(numbers)
     corpora = {"docs" if reads_as_prose(path, {}) else "code" for path in files}
-    for number, text in asked.items():
+    for number, text in questions.items():
         yield FixedIssue(
             number=number,
             text=text,

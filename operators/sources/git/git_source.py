@@ -70,8 +70,8 @@ class _Walk:
             closing(DiskDict[Commit]()) as merges,
         ):
             for pattern, files in excluded.items():
-                said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
-                yield ReadIssue(pattern, said, failed=False)
+                reason = f"excluded, tracked files: {files}" if files else "matches no tracked file"
+                yield ReadIssue(pattern, reason, failed=False)
             if untracked := untracked_files(repository, self.exclude):
                 yield untracked
             if cuts := cut_commits(repository.root):

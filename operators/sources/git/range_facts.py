@@ -18,8 +18,8 @@ _BLAME = ("blame", "-s", "-l", "--root", "--no-textconv", "--ignore-revs-file=")
 
 def committed_at(root: Path, commit: str) -> datetime:
     """When a commit was made."""
-    said = git_output(root, "show", "-s", "--no-show-signature", "--format=%cI", commit)
-    return datetime.fromisoformat(said.splitlines()[0])
+    output = git_output(root, "show", "-s", "--no-show-signature", "--format=%cI", commit)
+    return datetime.fromisoformat(output.splitlines()[0])
 
 
 def messages(root: Path, commits: Sequence[str]) -> list[str]:
@@ -42,8 +42,8 @@ def line_commits(root: Path, base: str, places: Iterable[tuple[str, int, int]]) 
     for path, first, last in list(places)[:MOST_PLACES]:
         lines = f"{max(first, 1)},{max(last, 1)}"
         try:
-            said = git_output(root, *_BLAME, "-L", lines, base, "--", path)
+            output = git_output(root, *_BLAME, "-L", lines, base, "--", path)
         except GitError:
             continue
-        counted.update(line.split(" ", 1)[0] for line in said.splitlines())
+        counted.update(line.split(" ", 1)[0] for line in output.splitlines())
     return [commit for commit, _ in sorted(counted.items(), key=lambda of: (-of[1], of[0]))]

@@ -407,5 +407,5 @@ def changed_since(folder: str, revision: str, read_at: datetime) -> str | None:
     named = (Path(folder, entry[3:]) for entry in dirty.split("\0") if entry)
     there = (next(one for one in (path, *path.parents) if one.exists()) for path in named)
     files = sum(path.stat().st_mtime > read_at.timestamp() for path in there)
-    said = [f"HEAD is {head[:12]}"] if head != revision else []
-    return ", ".join([*said, *([f"changed files: {files}"] if files else [])]) or None
+    changes = [f"HEAD is {head[:12]}"] if head != revision else []
+    return ", ".join([*changes, *([f"changed files: {files}"] if files else [])]) or None

@@ -92,7 +92,7 @@ def tree_files(
         GitError: git refuses, or the clone lacks the content of a file.
     """
     paths: list[bytes] = []
-    with tempfile.TemporaryFile() as asked:
+    with tempfile.TemporaryFile() as requests:
         listing = ("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
         with git_stream(repository.root, *listing) as stream:
             for entry in split(stream):
@@ -104,9 +104,9 @@ def tree_files(
                     raise _incomplete(repository, commit)
                 if int(size) <= MAX_PACKED:
                     paths.append(path)
-                    asked.write(content + b"\n")
-        asked.seek(0)
-        with git_stream(repository.root, "cat-file", "--batch", asked=asked) as stream:
+                    requests.write(content + b"\n")
+        requests.seek(0)
+        with git_stream(repository.root, "cat-file", "--batch", asked=requests) as stream:
             for path in paths:
                 fields = stream.readline().split()
                 if fields[1] != b"blob":

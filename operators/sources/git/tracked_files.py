@@ -71,19 +71,19 @@ def tracked_files(
 
     ``excluded`` counts the files that each pattern matches.
     """
-    found = DiskDict[TrackedFile]()
+    tracked = DiskDict[TrackedFile]()
     with git_stream(repository.root, "ls-files", "--stage", "-z") as stream:
         for entry in split(stream):
             head, _, path = entry.partition(b"\t")
             mode, content, _ = head.decode().split(" ")
-            if path in found:
+            if path in tracked:
                 continue
             matching = [one for one in excluded if is_excluded(shown_path(path), one)]
             for pattern in matching:
                 excluded[pattern] += 1
             if not matching:
-                found[path] = TrackedFile(path, mode, content)
-    return found
+                tracked[path] = TrackedFile(path, mode, content)
+    return tracked
 
 
 def tracked_names(root: Path) -> frozenset[str] | None:
@@ -118,8 +118,8 @@ def untracked_files(repository: Repository, exclude: Collection[str]) -> ReadIss
         return None
     if not count:
         return None
-    said = f"{count} (such as {first}): `git add` them and run this again, or have git ignore them"
-    return ReadIssue("files that git does not track", said, failed=False)
+    note = f"{count} (such as {first}): `git add` them and run this again, or have git ignore them"
+    return ReadIssue("files that git does not track", note, failed=False)
 
 
 def is_excluded(path: str, pattern: str) -> bool:

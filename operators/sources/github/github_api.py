@@ -98,9 +98,9 @@ class GithubApi(AbstractContextManager["GithubApi"]):
                         return self._answer(response)
                     except ValueError:
                         problem = "the answer breaks off"
-                elif (asked := _limit(response)) is not None:
+                elif (retry_after := _limit(response)) is not None:
                     limited += 1
-                    wait = asked or _WITHOUT_A_TIME_S * 2 ** (limited - 1)
+                    wait = retry_after or _WITHOUT_A_TIME_S * 2 ** (limited - 1)
                     self._check_wait(wait, limited)
                     self._wait(wait, "GitHub's rate limit")
                     continue
@@ -177,16 +177,16 @@ class GithubApi(AbstractContextManager["GithubApi"]):
         token = f"the token in {' or '.join(TOKEN_VARIABLES)}"
         if status == 401:
             return GithubError(f"{where} refuses {token}: it is wrong or has expired", status)
-        said = self._said(response)
+        reason = self._reason(response)
         if status in (404, 410):
             may = f"{token} may not read it" if self._token else f"it is private ({token} is unset)"
             gone = "is gone" if status == 410 else f"is not there, or {may}"
-            return GithubError(f"{where}{path} {gone}{said}", status)
+            return GithubError(f"{where}{path} {gone}{reason}", status)
         if status == 403:
-            return GithubError(f"{where}{path} is refused{said}: {token} lacks a right", status)
-        return GithubError(f"{where}{path}: HTTP {status}{said}", status)
+            return GithubError(f"{where}{path} is refused{reason}: {token} lacks a right", status)
+        return GithubError(f"{where}{path}: HTTP {status}{reason}", status)
 
-    def _said(self, response: httpx2.Response) -> str:
+    def _reason(self, response: httpx2.Response) -> str:
         message = _message(response)
         if self._token:
             message = message.replace(self._token, "***")
@@ -269,10 +269,10 @@ def _time_there(response: httpx2.Response) -> float:
 
 def _message(response: httpx2.Response) -> str:
     try:
-        said = response.json()
+        body = response.json()
     except ValueError:
         return ""
-    message = said.get("message") if isinstance(said, dict) else None
+    message = body.get("message") if isinstance(body, dict) else None
     return message if isinstance(message, str) else ""
 
 

@@ -159,17 +159,17 @@ def _threads(comments: dict[int, _Data]) -> dict[int, list[int]]:
 
 def _thread(repo: str, number: int, title: str, root: int, thread: list[_Data]) -> Document | None:
     """None if only programs wrote."""
-    said = [data for data in thread if not data.get("bot")]
-    if not said:
+    posts = [data for data in thread if not data.get("bot")]
+    if not posts:
         return None
     place = thread[0]  # the thread's position, even if a program began it
     opening = [place["path"] or "", _hunk(place["hunk"])]
-    blocks = ["\n".join(part for part in opening if part), *map(comment_block, said)]
+    blocks = ["\n".join(part for part in opening if part), *map(comment_block, posts)]
     metadata = {"pr_number": number, "line": place["line"], "outdated": place["outdated"] or None}
     return _document(
-        said[0],
-        said,
-        {**metadata, "n_comments": len(said)},
+        posts[0],
+        posts,
+        {**metadata, "n_comments": len(posts)},
         document_id=f"pull/{number}#discussion_r{root}",
         corpus=REVIEWS,
         repo=repo,
@@ -196,15 +196,15 @@ def _review_document(repo: str, number: int, title: str, review: SyncItem) -> Do
 
 
 def _document(
-    first: _Data, said: Sequence[_Data], metadata: dict[str, object], **fields: Any
+    first: _Data, posts: Sequence[_Data], metadata: dict[str, object], **fields: Any
 ) -> Document:
-    """The document of ``first`` and the comments ``said``, dated by their last change."""
-    each = ((data, at) for data in (first, *said) for at in _MOMENTS)
+    """The document of ``first`` and the ``posts``, dated by their last change."""
+    each = ((data, at) for data in (first, *posts) for at in _MOMENTS)
     return Document(
         created_at=time_at(first, "created_at"),
         doc_date=max(filter(None, starmap(time_at, each))),
         date_source="explicit",
-        metadata=metadata_json(metadata, authors=sorted({data["login"] for data in said})),
+        metadata=metadata_json(metadata, authors=sorted({data["login"] for data in posts})),
         **fields,
     )
 
@@ -234,8 +234,8 @@ def conversation(
     if data is None:
         why = f"comments of {words} that is not in the files: give both together"
         return [ReadIssue(f"{name}{number}", why, failed=False)] if comments else []
-    said = [each for each in (data, *comments) if not each.get("bot")]
-    if not said:
+    posts = [each for each in (data, *comments) if not each.get("bot")]
+    if not posts:
         return []
     expected = data.get("comments")  # none in what an earlier release kept, and in a list of pulls
     metadata = {
@@ -247,13 +247,13 @@ def conversation(
     return [
         _document(
             data,
-            said,
+            posts,
             metadata,
             document_id=f"{folder}/{number}",
             corpus=corpus,
             repo=repo,
             title=f"{name}{number} {(data['title'] or '').strip()}".rstrip(),
-            text="\n\n".join(comment_block(each) for each in said),
+            text="\n\n".join(comment_block(each) for each in posts),
             uri=data["html_url"],
             state=data["state"],
             part=not whole and (expected is None or len(comments) < expected),
@@ -274,9 +274,9 @@ def _exported(
         with closing(DiskDict[_Held]()) as held:
             for file in files:
                 with readable(file), file.open("rb") as raw:
-                    for where, found in file_objects(file, raw):
+                    for where, value in file_objects(file, raw):
                         progress = 0.5 * (before + raw.tell()) / size
-                        if refusal := _take(where, found, repo, corpus, held):
+                        if refusal := _take(where, value, repo, corpus, held):
                             yield refusal
                 before += file.stat().st_size
             if repo is not None:
@@ -293,8 +293,8 @@ def _exported(
         """The errors of the first items of each file; None for a valid item."""
         for file in files:
             with readable(file), file.open("rb") as raw:
-                for where, found in islice(file_objects(file, raw), FIRST_ITEMS):
-                    yield _take(where, found, repo, corpus, {})
+                for where, value in islice(file_objects(file, raw), FIRST_ITEMS):
+                    yield _take(where, value, repo, corpus, {})
 
     def check() -> None:
         refuse_other_kind(beginnings(), _FORM, most=FIRST_ITEMS * len(files))
@@ -304,24 +304,24 @@ def _exported(
 
 
 def _take(
-    where: str, found: Any, repo: str | None, corpus: str, held: MutableMapping[bytes, _Held]
+    where: str, value: Any, repo: str | None, corpus: str, held: MutableMapping[bytes, _Held]
 ) -> ReadIssue | None:
     """Sort in one item, or return its error as an issue."""
-    if isinstance(found, ReadIssue):
-        return found
+    if isinstance(value, ReadIssue):
+        return value
     try:
-        item = sync_item(found)
+        item = sync_item(value)
     except BadItem as exc:
         return ReadIssue(where, str(exc))
     if item is None:
         return None
-    name = repository_of(found) or repo
+    name = repository_of(value) or repo
     kinds, elsewhere = _EXPORTS[corpus]
     if item.kind not in kinds:
         article = "an" if item.kind.startswith("i") else "a"
-        said = f"{article} {item.kind.replace('_', ' ')}: {elsewhere} takes it"
+        reason = f"{article} {item.kind.replace('_', ' ')}: {elsewhere} takes it"
         # GitHub lists issues and pull requests together: that is no fault of the file.
-        return ReadIssue(where, said, failed=item.kind != ISSUE)
+        return ReadIssue(where, reason, failed=item.kind != ISSUE)
     if name is None:
         return ReadIssue(where, "it does not say its repository: name one (--repo)")
     # In the order of its bytes: by repository, then by number.

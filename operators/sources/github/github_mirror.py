@@ -129,11 +129,11 @@ def find_repository(api: GithubApi, repository: str) -> Found:
 
 def _visibility(about: Mapping[str, Any]) -> str | None:
     """A repository's visibility by the API; None if it is missing or contradictory."""
-    said, private = about.get("visibility"), about.get("private")
-    if said is None and isinstance(private, bool):  # as older servers say it
-        said = "private" if private else PUBLIC
-    agree = private is None or private is (said != PUBLIC)
-    return str(said) if said in VISIBILITIES and agree else None
+    visibility, private = about.get("visibility"), about.get("private")
+    if visibility is None and isinstance(private, bool):  # as older servers say it
+        visibility = "private" if private else PUBLIC
+    agree = private is None or private is (visibility != PUBLIC)
+    return str(visibility) if visibility in VISIBILITIES and agree else None
 
 
 def who_sees(found: Found) -> list[str]:
@@ -186,14 +186,14 @@ def refresh(
         GithubError: the API refuses or does not reply. Fetched items are kept.
         CrosscorpusError: the name is taken by another repository.
     """
-    found = repository if isinstance(repository, Found) else find_repository(api, repository)
+    remote = repository if isinstance(repository, Found) else find_repository(api, repository)
     if rights:
-        who_sees(found)  # or an error before anything is stored
-    mirror = _mirror(store, api, found.number, found.name, repo)
+        who_sees(remote)  # or an error before anything is stored
+    mirror = _mirror(store, api, remote.number, remote.name, repo)
     owner = owner_key(READER, *min(_scopes(mirror)))
-    given = None if rights is None else "visibility" if rights else "none"
-    if kept_choice(store, owner, "rights", given) == "visibility":
-        mirror.allowed = who_sees(found)
+    rights_choice = None if rights is None else "visibility" if rights else "none"
+    if kept_choice(store, owner, "rights", rights_choice) == "visibility":
+        mirror.allowed = who_sees(remote)
         allow_source(store, READER, _scopes(mirror), mirror.allowed)
     allow = (secrets or kept_choice(store, owner, "secrets", None)) == "allow"
     kept = f"{KEPT}, secrets {'allowed' if allow else f'marked by rules {RULES}'}"
@@ -203,7 +203,7 @@ def refresh(
     old = _moment(state.get("last")) + timedelta(days=SWEEP_DAYS) <= began
     due = state.get("kept") not in (None, kept) or (not first and (old or "kept" not in state))
     run = _Run(
-        store, api, mirror, f"repos/{found.name}", on_fetched, sweep=full or due, allow=allow
+        store, api, mirror, f"repos/{remote.name}", on_fetched, sweep=full or due, allow=allow
     )
     if not state:
         state = {"last": began.isoformat(), "kept": kept}
@@ -213,7 +213,7 @@ def refresh(
     if reviews:
         run.follow_reviews()
     if mirror.allowed is not None:  # it may have turned private while it was fetched
-        mirror.allowed = who_sees(find_repository(api, found.name))
+        mirror.allowed = who_sees(find_repository(api, remote.name))
         allow_source(store, READER, _scopes(mirror), mirror.allowed)
     if run.sweep or first:
         # The first fetch may have taken several runs; deletions meanwhile are detected later.
@@ -294,13 +294,13 @@ class _Run:
         since = cursor - _OVERLAP if state.get("cursor") and not self.sweep else None
         query: dict[str, str | int] = {"sort": "updated", "direction": "asc"}
         query |= {**dict(listing.params), "per_page": PER_PAGE}
-        asked: str | None = None
+        next_url: str | None = None
         etag = state.get("etag") if since and state.get("etag_of") == _stamp(since) else None
         count = 0
         while True:
             begin = {} if since is None else {"since": _stamp(since)}
             first = f"{self.path}/{listing.path}"
-            answer = self.api.get(asked or first, None if asked else query | begin, etag=etag)
+            answer = self.api.get(next_url or first, None if next_url else query | begin, etag=etag)
             if not answer.changed:
                 return
             items = self._items(answer, name, listing.kinds)
@@ -320,14 +320,14 @@ class _Run:
             # A second earlier, whether or not `since` includes its own second.
             before = latest - timedelta(seconds=1) if latest else None
             if before is not None and (since is None or before > since):
-                since, asked = before, None
+                since, next_url = before, None
             else:  # all of the page is of one second
-                asked = answer.next_url
+                next_url = answer.next_url
 
     def _items(self, answer: Answer, name: str, kinds: Sequence[str]) -> list[SyncItem]:
         if not isinstance(answer.body, list):
             raise GithubError(f"{self.api.url} gave no list of {name}")
-        found = []
+        items = []
         for value in answer.body:
             try:
                 item = self._judged(sync_item(value))
@@ -336,8 +336,8 @@ class _Run:
                 self.mirror.read_issues.append(ReadIssue(f"{name} {number}", str(exc)))
                 continue
             if item is not None and item.kind in kinds:
-                found.append(item)
-        return found
+                items.append(item)
+        return items
 
     def _judged(self, item: SyncItem | None) -> SyncItem | None:
         """``item`` as it may be stored."""

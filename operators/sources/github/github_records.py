@@ -72,9 +72,9 @@ def repository_of(value: Mapping[str, Any]) -> str | None:
     """
     for key in ("pull_request_url", "issue_url", "repository_url", "url"):
         link = value.get(key)
-        found = _REPOSITORY.search(link) if isinstance(link, str) else None
-        if found:
-            return clean_text(found[1])
+        match = _REPOSITORY.search(link) if isinstance(link, str) else None
+        if match:
+            return clean_text(match[1])
     return None
 
 
@@ -93,8 +93,8 @@ def time_at(data: Mapping[str, Any], key: str) -> datetime | None:
 
 def comment_block(data: Mapping[str, Any], note: str | None = None) -> str:
     """``@login: body``; ``note`` goes into brackets after the login."""
-    said = f" ({note})" if note else ""
-    return f"@{data['login']}{said}: {(data.get('body') or '').strip()}".rstrip()
+    suffix = f" ({note})" if note else ""
+    return f"@{data['login']}{suffix}: {(data.get('body') or '').strip()}".rstrip()
 
 
 def _hash(data: Mapping[str, Any]) -> str:
@@ -168,8 +168,8 @@ def _pull(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _issue(value: Mapping[str, Any]) -> dict[str, Any]:
     labels = value.get("labels")
-    given = labels if isinstance(labels, list) else []
-    names = [label.get("name") if isinstance(label, Mapping) else label for label in given]
+    listed = labels if isinstance(labels, list) else []
+    names = [label.get("name") if isinstance(label, Mapping) else label for label in listed]
     data = _written(value)
     del data["changed_at"]  # also changed by events outside the document, such as a mention
     return {
@@ -190,10 +190,10 @@ def _number(value: Mapping[str, Any], kind: str) -> int:
     if kind in (ISSUE, PULL):
         return _whole_number(value, "number")
     key = "issue_url" if kind == ISSUE_COMMENT else "pull_request_url"
-    found = _NUMBER.search(_text(value, key) or "")
-    if not found:
+    match = _NUMBER.search(_text(value, key) or "")
+    if not match:
         raise BadItem(f"{key} does not end in a number")
-    return int(found[1])
+    return int(match[1])
 
 
 def _integer(value: Mapping[str, Any], key: str) -> int | None:
@@ -201,19 +201,19 @@ def _integer(value: Mapping[str, Any], key: str) -> int | None:
 
 
 def _whole_number(value: Mapping[str, Any], key: str) -> int:
-    given = value.get(key)
-    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < 2**63:
-        raise BadItem(f"{key} is missing" if given is None else f"{key} is no whole number")
-    return given
+    number = value.get(key)
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**63:
+        raise BadItem(f"{key} is missing" if number is None else f"{key} is no whole number")
+    return number
 
 
 def _text(value: Mapping[str, Any], key: str) -> str | None:
-    given = value.get(key)
-    if given is None:
+    text = value.get(key)
+    if text is None:
         return None
-    if not isinstance(given, str):
+    if not isinstance(text, str):
         raise BadItem(f"{key} is no string")
-    return _LINES.sub("\n", clean_text(given))
+    return _LINES.sub("\n", clean_text(text))
 
 
 def _moment(value: Mapping[str, Any], key: str) -> str | None:

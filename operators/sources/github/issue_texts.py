@@ -20,7 +20,7 @@ def issue_texts(paths: Sequence[Path]) -> IssueTexts:
     Raises:
         SourceError: a path is no readable file, an item is not GitHub's, or there is no issue.
     """
-    found: dict[tuple[str, int], str] = {}
+    texts: dict[tuple[str, int], str] = {}
     for file in (given_file(path, _FORM) for path in paths):
         with readable(file), file.open("rb") as raw:
             for where, value in file_objects(file, raw):
@@ -31,11 +31,11 @@ def issue_texts(paths: Sequence[Path]) -> IssueTexts:
                 except BadItem as error:
                     raise SourceError(f"{where}: {error}") from None
                 if item and item.kind == ISSUE:
-                    said = (item.data["title"], item.data["body"])
+                    parts = (item.data["title"], item.data["body"])
                     name = (repository_of(value) or "").lower()
-                    text = "\n\n".join(part.strip() for part in said if part and part.strip())
-                    found[name, item.number] = text
-    if not found:
+                    text = "\n\n".join(part.strip() for part in parts if part and part.strip())
+                    texts[name, item.number] = text
+    if not texts:
         named = ", ".join(map(str, paths))
         raise SourceError(f"{named}: no issue in it; give what `ingest issues` reads")
-    return found
+    return texts

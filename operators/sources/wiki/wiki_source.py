@@ -64,9 +64,9 @@ def wiki_source(
     Raises:
         SourceError: neither a folder nor a dump.
     """
-    found = _wiki(path, repo, base_url)
+    source = _wiki(path, repo, base_url)
     return replace(
-        found,
+        source,
         choices={"base_url": base_url},
         choosing=lambda chosen: wiki_source(path, repo, **chosen),
     )

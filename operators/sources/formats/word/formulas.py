@@ -71,7 +71,7 @@ def _bounds(element: Element) -> str:
 def _property(element: Element, tag: str, default: str) -> str:
     for properties in element:
         if properties.tag == f"{element.tag}Pr":
-            for found in properties:
-                if found.tag == tag:
-                    return found.get("val", "")
+            for child in properties:
+                if child.tag == tag:
+                    return child.get("val", "")
     return default

@@ -106,10 +106,10 @@ class Package:
             if _MAIN_CONTENT.search(override.get("ContentType", ""))
         ]
         named = [*_targets(self._relations(""), _MAIN), *stated, "word/document.xml"]
-        found = next((name for name in named if name in self._names), None)
-        if found is None:
+        main_part = next((name for name in named if name in self._names), None)
+        if main_part is None:
             raise ValueError("it has no main part, such as word/document.xml")
-        return found
+        return main_part
 
     def _relations(self, part: str) -> list["_Relation"]:
         """The relationships of a part within the package; ``""`` is the package itself."""
@@ -117,10 +117,10 @@ class Package:
         path = posixpath.join(folder, "_rels", f"{name}.rels")
         if path not in self._names:
             return []
-        found = _Elements("rel:Relationship")
-        self.parse(path, found)
+        elements = _Elements("rel:Relationship")
+        self.parse(path, elements)
         relations = []
-        for relation in found.found:
+        for relation in elements.found:
             target = _plain(posixpath.join("/", folder, relation.get("Target", "")))
             if target in self._names and relation.get("TargetMode") != "External":
                 relations.append(_Relation(relation.get("Type", "").lower(), target))

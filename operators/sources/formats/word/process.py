@@ -58,24 +58,24 @@ def read(data: bytes) -> dict[str, Any]:
 
 
 def _notes(package: Package, styles: Styles) -> dict[NoteKey, str]:
-    found: dict[NoteKey, str] = {}
+    notes: dict[NoteKey, str] = {}
     for kind in ("footnotes", "endnotes", "comments"):
         for part in package.parts(kind):
             held = PartText(styles)
             package.parse(part, held)
-            found |= held.notes
-    return found
+            notes |= held.notes
+    return notes
 
 
 def _headers_and_footers(package: Package, styles: Styles) -> list[Block]:
     """Each text once: the first page, odd and even pages often have the same."""
-    found: dict[Block, None] = {}
+    blocks: dict[Block, None] = {}
     for kind in ("header", "footer"):
         for part in package.parts(kind):
             held = PartText(styles)
             package.parse(part, held)
-            found |= dict.fromkeys(Block(0, block.text) for block in held.blocks())
-    return list(found)
+            blocks |= dict.fromkeys(Block(0, block.text) for block in held.blocks())
+    return list(blocks)
 
 
 class _Dates:

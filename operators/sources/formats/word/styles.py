@@ -63,14 +63,14 @@ class Styles:
         seen: set[str] = set()
         while style is not None and style not in seen:
             seen.add(style)
-            found = self._styles.get(style)
-            if level := _named(found.name if found else style):
+            definition = self._styles.get(style)
+            if level := _named(definition.name if definition else style):
                 return level
-            if found is None:
+            if definition is None:
                 return 0
-            if found.outline is not None:
-                return outline_level(found.outline)
-            style = found.based_on
+            if definition.outline is not None:
+                return outline_level(definition.outline)
+            style = definition.based_on
         return 0
 
 

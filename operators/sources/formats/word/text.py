@@ -174,8 +174,8 @@ class PartText:
             self._containers.append(_Container())
         elif tag in _NOTES and self._note is None:
             author = attributes.get("author", "").strip()
-            said = f"{_NOTES[tag]} by {author}" if author else _NOTES[tag]
-            self._note = (tag, attributes.get("id", "")), f"{said}: " if _NOTES[tag] else ""
+            label = f"{_NOTES[tag]} by {author}" if author else _NOTES[tag]
+            self._note = (tag, attributes.get("id", "")), f"{label}: " if _NOTES[tag] else ""
             self._containers.append(_Container())
         else:
             return False
@@ -186,8 +186,8 @@ class PartText:
             if self._open[-2:-1] != ["w:tabs"]:  # there a tab is a stop
                 paragraph.parts.append(_AS_TEXT[tag])
         elif tag == "w:sym":
-            found = symbol_text(attributes.get("font", ""), attributes.get("char", ""))
-            paragraph.parts.append(found)
+            symbol = symbol_text(attributes.get("font", ""), attributes.get("char", ""))
+            paragraph.parts.append(symbol)
         elif tag == "w:pStyle" and paragraph.style is None:
             paragraph.style = attributes.get("val", "")
         elif tag == "w:outlineLvl":
