@@ -164,7 +164,7 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
         "instead": "the primary is asked" if replica else "an embedded server is started",
         "db": parts.get("dbname") or parts.get("user") or "(default)",
         "user": parts.get("user") or "(default)",
-        "said": _said(error, parts),
+        "said": _server_message(error, parts),
     }
     state = getattr(error, "sqlstate", None) or ""
     away = isinstance(error, PoolTimeout) or state.startswith(("57P", "58"))
@@ -267,7 +267,7 @@ def without_secrets(dsn: str) -> str:
     return make_conninfo(**{name: str(parts[name]) for name in parts if name not in SECRETS})
 
 
-def _said(error: BaseException, parts: dict[str, str]) -> str:
+def _server_message(error: BaseException, parts: dict[str, str]) -> str:
     """The server's own line, without the secrets among the ``parts`` of its address."""
     primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
     text = " ".join((primary or str(error)).split()) or type(error).__name__

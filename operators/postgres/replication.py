@@ -44,6 +44,6 @@ def lateness(store: Store) -> str | None:
 
 def notes(homes: Mapping[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
     """``NOTES``: one line a query if the server of all ``homes`` is a late replica."""
-    said = lateness(next(iter(homes.values())).store)
-    rows = [(query_id, said) for query_id in queries["query_id"] if said]
+    sentence = lateness(next(iter(homes.values())).store)
+    rows = [(query_id, sentence) for query_id in queries["query_id"] if sentence]
     return pl.DataFrame(rows, schema=NOTES, orient="row")

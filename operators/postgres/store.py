@@ -186,20 +186,20 @@ class Store(AbstractContextManager["Store"]):
         called after that wait.
         """
         with self.pool.connection(timeout=wait_s) as conn, _stoppable(conn), conn.transaction():
-            given = settings() if callable(settings) else settings or {}
+            parameters = settings() if callable(settings) else settings or {}
             # In time zones west of UTC the earliest timestamps are before Python's first year.
-            values = {"search_path": self.search_path, "TimeZone": "UTC", **given}
+            values = {"search_path": self.search_path, "TimeZone": "UTC", **parameters}
             if self.access is not None:
-                given = {**given, SETTING: "{" + ",".join(map(str, self.access)) + "}"}
-                values |= given
+                parameters = {**parameters, SETTING: "{" + ",".join(map(str, self.access)) + "}"}
+                values |= parameters
             if self.clustered:
                 # One connection a node: opening more takes longer than a search, and a statement
                 # may then write after one that read every shard.
                 values["citus.multi_shard_modify_mode"] = "sequential"
             calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
             conn.execute(f"SELECT {calls}", [part for pair in values.items() for part in pair])
-            if self.clustered and given:  # workers apply only settings made in this way
-                local = {"citus.propagate_set_commands": "local", **given}
+            if self.clustered and parameters:  # workers apply only settings made in this way
+                local = {"citus.propagate_set_commands": "local", **parameters}
                 each = [(name, sql.Literal(value).as_string(conn)) for name, value in local.items()]
                 conn.execute("; ".join(f"SET LOCAL {name} = {value}" for name, value in each))
             yield conn
@@ -291,8 +291,8 @@ def open_store(
     dsn = dsn or resolve_dsn()
     with connect(dsn, autocommit=True) as conn, explained(dsn):
         pooler = is_pooled(conn)
-        given = conn.execute("SELECT pg_is_in_recovery(), current_setting('search_path')")
-        replica, path = given.fetchone() or (False, "")
+        cursor = conn.execute("SELECT pg_is_in_recovery(), current_setting('search_path')")
+        replica, path = cursor.fetchone() or (False, "")
         if not create and not schema_exists(conn, schema):
             raise UnknownName(
                 f"no collection {collection!r}{suggest(collection, _collections(conn))}"

@@ -27,9 +27,9 @@ def notes(said: Mapping[str, Iterable[str]], queries: pl.DataFrame) -> pl.DataFr
     """``NOTES``: for each query the sentences of the corpora that it searches."""
     rows = [
         (query_id, sentence)
-        for query_id, asked in queries["query_id", "corpora"].iter_rows()
+        for query_id, corpora in queries["query_id", "corpora"].iter_rows()
         for corpus in sorted(said)
-        if asked is None or corpus in asked
+        if corpora is None or corpus in corpora
         for sentence in said[corpus]
     ]
     return pl.DataFrame(rows, schema=NOTES, orient="row")

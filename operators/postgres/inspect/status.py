@@ -190,16 +190,16 @@ def _read_status(
 
 
 def _counted(
-    conn: Connection, said: str, seen: str, parameters: Mapping[str, Any]
+    conn: Connection, expression: str, seen: str, parameters: Mapping[str, Any]
 ) -> defaultdict[str, list[str]]:
-    """The values of the SQL expression ``said`` by corpus, with counts, most frequent first."""
+    """The values of the SQL ``expression`` by corpus, with counts, most frequent first."""
     rows = conn.execute(
         f"""
         SELECT corpus, documents, reason FROM (
             SELECT corpus, reason, count(*) AS documents,
                    row_number() OVER (PARTITION BY corpus
                                       ORDER BY count(*) DESC, reason COLLATE "C") AS place
-            FROM (SELECT corpus, left({said}, %(longest)s) AS reason
+            FROM (SELECT corpus, left({expression}, %(longest)s) AS reason
                   FROM ({_READ}) AS d WHERE {seen}) AS given
             WHERE reason IS NOT NULL
             GROUP BY corpus, reason

@@ -52,8 +52,8 @@ def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.Data
     )
     counts: list[Counter[str] | None] = [None]
     counts += [Counter(p.relation for p in align(one, two)) for one, two in pairwise(texts)]
-    said = corrections(store, members["corpus"][0])
-    changed = continues(members.to_dicts(), said, section_moves(store, members["document_key"]))
+    manual = corrections(store, members["corpus"][0])
+    changed = continues(members.to_dicts(), manual, section_moves(store, members["document_key"]))
     return members.with_columns(
         *(
             pl.Series(kind, [None if c is None else c[kind] for c in counts], dtype=pl.Int64)

@@ -176,11 +176,11 @@ def document_named(store: Store, name: str, corpus: str | None = None) -> dict[s
 
 def _members(conn: Connection, values: Mapping[str, Any], seen: str) -> pl.DataFrame:
     for way in _WAYS:
-        asked = (
+        with_clause = (
             f"WITH asked AS (SELECT DISTINCT v.corpus, v.lineage_id FROM {_VERSIONS}"
             f" WHERE ({way}) AND {_OF_CORPUS} AND {seen})"
         )
-        if rows := conn.execute(asked + _MEMBERS.format(seen=seen), values).fetchall():
+        if rows := conn.execute(with_clause + _MEMBERS.format(seen=seen), values).fetchall():
             return pl.DataFrame(rows, schema=MEMBERS, orient="row")
     return pl.DataFrame(schema=MEMBERS)
 

@@ -78,15 +78,15 @@ def pending_corpora(store: Store) -> list[str]:
     rows = store.rows("SELECT corpus, chunks FROM corpora ORDER BY corpus")
     named = store.rows("SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()")
     indexes = {str(row[0]) for row in named}
-    found = []
+    corpora = []
     waiting = collection_info(store).unembedded
     for corpus, chunks in rows:
         needed = {terms_index(corpus)}
         if chunks > EXACT_SCAN_MAX_ROWS and corpus not in waiting:
             needed.add(vector_index(corpus))
         if not needed <= indexes:
-            found.append(str(corpus))
-    return found
+            corpora.append(str(corpus))
+    return corpora
 
 
 def vector_index(corpus: str) -> str:

@@ -81,12 +81,12 @@ def begin_model_migration(store: Store, model: str, space: str, dimensions: int)
         )
 
     _soon(store, work)
-    found = pending_model_migration(store)
-    if found is None:
+    migration = pending_model_migration(store)
+    if migration is None:
         raise CrosscorpusError(
             f"the model migration of {store.collection!r} was ended by another process"
         )
-    return found
+    return migration
 
 
 def pending_model_migration(store: Store) -> ModelMigration | None:

@@ -88,10 +88,10 @@ def _copy(conn: Connection, name: str, new: str, corpus: str) -> None:
         sql.SQL("{} = {}").format(sql.Identifier(option), sql.Literal(value))
         for option, value in conn.execute(_OPTIONS, of).fetchall()
     ]
-    given = sql.SQL("WITH ({})").format(sql.SQL(", ").join(options)) if options else sql.SQL("")
+    clause = sql.SQL("WITH ({})").format(sql.SQL(", ").join(options)) if options else sql.SQL("")
     conn.execute(
         sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING ALL EXCLUDING INDEXES) {}").format(
-            fresh, old, given
+            fresh, old, clause
         )
     )
     # With this constraint, ATTACH need not read the rows to check them.

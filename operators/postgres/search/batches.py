@@ -123,7 +123,7 @@ def run_slices(
         taken += 1
     try:
         with ThreadPoolExecutor(1 + taken) as threads:
-            return [row for found in threads.map(one, slices) for row in found]
+            return [row for rows in threads.map(one, slices) for row in rows]
     finally:
         for _ in range(taken):
             spare.release()

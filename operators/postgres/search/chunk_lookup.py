@@ -48,7 +48,7 @@ def locate(
     Returns:
         Columns ``LOCATED``, by corpus, document and ordinal, at most ``MOST`` rows.
     """
-    parameters = {**_asked(names, repos), "ids": list(chunk_ids), "most": MOST}
+    parameters = {**_parameters(names, repos), "ids": list(chunk_ids), "most": MOST}
     statement = f"""
         SELECT {_COLUMNS} FROM chunks c
         WHERE (c.chunk_id = ANY(%(ids)s::bigint[]) OR c.document_key IN (
@@ -70,7 +70,7 @@ def unread_reason(
     ``names`` are ids, or their ends after a ``/``; ``repos`` and ``visible`` are as :func:`locate`
     takes them. The ledger has no path for an unread document: a filter on paths hides it.
     """
-    parameters = _asked(names, repos)
+    parameters = _parameters(names, repos)
     row = store.row(
         f"""
         SELECT coalesce(d.reason, 'it has no text')
@@ -86,7 +86,7 @@ def unread_reason(
     return str(row[0]) if row else None
 
 
-def _asked(names: Sequence[str], repos: Sequence[str] | None) -> dict[str, Any]:
+def _parameters(names: Sequence[str], repos: Sequence[str] | None) -> dict[str, Any]:
     return {
         "names": [clean_text(name) for name in names],
         "repos": None if repos is None else [clean_text(repo) for repo in repos],

@@ -33,8 +33,8 @@ def link_findings(store: Store, chunks: pl.DataFrame, deadline: Deadline) -> pl.
     keys = sorted({key for some in about.values() for key in some})
     statement = """SELECT document_key, uri FROM documents
         WHERE document_key = ANY(%s) AND uri IS NOT NULL"""
-    found = run(store, deadline, lambda conn: conn.execute(statement, (keys,)).fetchall())
-    links: dict[UUID, str] = dict(found)
+    rows = run(store, deadline, lambda conn: conn.execute(statement, (keys,)).fetchall())
+    links: dict[UUID, str] = dict(rows)
     uris = chunks["uri"].to_list()
     for number, some in about.items():
         uris[number] = next((links[key] for key in some if key in links), None)

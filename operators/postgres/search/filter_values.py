@@ -33,8 +33,8 @@ def unmet_filters(
     for query in queries.filter(~pl.col("query_id").is_in(answered)).iter_rows(named=True):
         filters = {name: query[name] for name in ("repos", "path_prefix", "language", "state")}
         if any(filters.values()):
-            asked = query["corpora"]
-            searched = {c: of for c, of in visible.items() if asked is None or c in asked}
+            corpora = query["corpora"]
+            searched = {c: of for c, of in visible.items() if corpora is None or c in corpora}
             sentences = absent_everywhere(homes, searched, **filters)
             rows += [(query["query_id"], sentence) for sentence in sentences]
     return pl.DataFrame(rows, schema=NOTES, orient="row")
@@ -44,12 +44,12 @@ def absent_everywhere(
     homes: Mapping[str, Home], visible: Mapping[str, Mapping[str, Any]], **filters: Any
 ) -> list[str]:
     """The sentences of :func:`absent_values` about values that none of the collections has."""
-    found = [
+    absent = [
         absent_values(store, {held: visible[name] for held, name in of.items()}, **filters)
         for store, of in by_store({name: homes[name] for name in visible})
     ]
-    lacks = [{sentence.partition(" here")[0] for sentence in one} for one in found]
-    first = found[0] if found else ()
+    lacks = [{sentence.partition(" here")[0] for sentence in one} for one in absent]
+    first = absent[0] if absent else ()
     return [s for s in first if all(s.partition(" here")[0] in one for one in lacks)]
 
 
@@ -121,9 +121,9 @@ def as_spelled(
     Returns:
         The filters, and a sentence for each replaced value.
     """
-    found, said = dict(filters), list[str]()
+    corrected, sentences = dict(filters), list[str]()
     if not any(filters.values()):
-        return found, said
+        return corrected, sentences
     rows = store.run(lambda conn: _values(conn, visible)[0])
 
     def spelled(what: str, value: str, known: set[str]) -> str:
@@ -133,16 +133,16 @@ def as_spelled(
         same = [] if value in known else same
         if len(same) != 1:
             return value
-        said.append(f"{what} {value!r} is taken for {same[0]!r}")
+        sentences.append(f"{what} {value!r} is taken for {same[0]!r}")
         return same[0]
 
     for place, name in enumerate(("repos", "language", "state")):
         known = {row[place] for row in rows if row[place]}
-        if name == "repos" and found.get(name):
-            found[name] = [spelled("repo", repo, known) for repo in found[name]]
-        elif found.get(name):
-            found[name] = spelled(name, found[name], known)
-    return found, said
+        if name == "repos" and corrected.get(name):
+            corrected[name] = [spelled("repo", repo, known) for repo in corrected[name]]
+        elif corrected.get(name):
+            corrected[name] = spelled(name, corrected[name], known)
+    return corrected, sentences
 
 
 def _values(

@@ -85,12 +85,12 @@ def scopes(
         queries: columns ``SCOPED_QUERIES``, or ``QUERIES``, whose versions then are exact names.
         superseded: chunks of the corpus; None: its topics have no versions.
     """
-    found = [
+    pairs = [
         (row["query_id"], _filter(row, None if row["version_policy"] == "all" else superseded))
         for row in queries.iter_rows(named=True)
         if row["corpora"] is None or corpus in row["corpora"]
     ]
-    return [(query_id, scope) for query_id, scope in found if scope.repos != ()]
+    return [(query_id, scope) for query_id, scope in pairs if scope.repos != ()]
 
 
 def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: int = 0) -> str:

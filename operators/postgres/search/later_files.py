@@ -39,8 +39,8 @@ def notes(
     """
     rows = []
     for query in queries.filter(pl.col("as_of").is_not_null()).iter_rows(named=True):
-        asked = query["corpora"]
-        searched = {name: homes[name] for name in visible if asked is None or name in asked}
+        corpora = query["corpora"]
+        searched = {name: homes[name] for name in visible if corpora is None or name in corpora}
         counts: dict[str, int] = {}
         paths: list[str] = []
         for store, names in by_store(searched):
@@ -49,10 +49,10 @@ def notes(
                 counts[names[corpus]] = count
                 paths += first
         if counts:
-            said = " and ".join(f"{count:,} of {name}" for name, count in sorted(counts.items()))
+            counted = " and ".join(f"{count:,} of {name}" for name, count in sorted(counts.items()))
             more = ", ..." if sum(counts.values()) > NAMED else ""
             named = ", ".join(paths[:NAMED])
-            note = f"files whose last commit is later are left out, {said}: {named}{more}"
+            note = f"files whose last commit is later are left out, {counted}: {named}{more}"
             rows.append((query["query_id"], note))
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 

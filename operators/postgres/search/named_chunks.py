@@ -61,20 +61,20 @@ def _clause(place: Place, n: int, parameters: dict[str, Any]) -> str:
     """The condition for one place: its terms, found through an index, and the column with them."""
     parameter = f"%(name_{n})s::text"
     if place.path:
-        said = name = place.path[-1]
+        text = name = place.path[-1]
         stands = (
             f"(p.path = {parameter} OR right(p.path, length({parameter}) + 1) = '/' || {parameter})"
         )
     elif place.commit:
-        said, name = place.commit[: tokenizer.SHORT_HASH], place.commit
+        text, name = place.commit[: tokenizer.SHORT_HASH], place.commit
         stands = f"starts_with(c.document_id, {parameter})"
     else:
-        said = name = str(place.number)
+        text = name = str(place.number)
         stands = (
             f"(c.document_id ~ ('^(pull|issues)/' || {parameter} || '\\M')"
             f" OR c.title ~ ('#' || {parameter} || '\\M'))"
         )
     parameters[f"name_{n}"] = clean_text(name)
-    terms = tokenizer.tokens(" ".join(tokenizer.words(said)))
+    terms = tokenizer.tokens(" ".join(tokenizer.words(text)))
     parameters[f"terms_{n}"] = sorted(set(map(tokenizer.term_id, terms)))
     return f"(p.terms @> %(terms_{n})s::int[] AND {stands})"

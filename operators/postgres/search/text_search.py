@@ -184,8 +184,8 @@ def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, d
     return df.pop(0, 0), df
 
 
-def _score(conn: Connection, asked: _Weighed, *, corpus: str, k: int, pick: bool) -> list[Hit]:
-    item, query = asked
+def _score(conn: Connection, weighed: _Weighed, *, corpus: str, k: int, pick: bool) -> list[Hit]:
+    item, query = weighed
     weights = bm25.sparse(query.weights, query.weights.values())
     parameters = {"corpus": corpus, "k": k, "weights": weights}
     with_terms = ""
@@ -215,9 +215,9 @@ def _candidates(query: bm25.QueryTerms, parameters: dict[str, Any]) -> str:
 
 
 def _score_named(
-    conn: Connection, asked: tuple[_Text, bm25.QueryTerms, list[Place]], *, corpus: str
+    conn: Connection, parts: tuple[_Text, bm25.QueryTerms, list[Place]], *, corpus: str
 ) -> list[Hit]:
-    item, query, places = asked
+    item, query, places = parts
     weights = bm25.sparse(query.weights, query.weights.values())
     scores = named_chunks(conn, corpus, item.filter, places, weights)
     return [(item.query_id, item.text_no, *row) for row in scores.items()]
@@ -245,10 +245,10 @@ def _rank_plainly(conn: Connection, item: _Text, *, corpus: str, k: int) -> list
     text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
     parameters = {"corpus": corpus, "k": k, "text": text}
     # a constant of thousands of words would exhaust the planner
-    asked = "(SELECT plainto_tsquery('english', %(text)s::text))"
+    tsquery = "(SELECT plainto_tsquery('english', %(text)s::text))"
     statement = f"""
-        SELECT c.chunk_id, ts_rank({words}, {asked})::float8 AS score FROM chunks c
-        WHERE {seen(item.filter, "c", parameters)} AND {words} @@ {asked}
+        SELECT c.chunk_id, ts_rank({words}, {tsquery})::float8 AS score FROM chunks c
+        WHERE {seen(item.filter, "c", parameters)} AND {words} @@ {tsquery}
         ORDER BY score DESC, c.chunk_id LIMIT %(k)s
     """
     rows = fetch(conn, statement, parameters)

@@ -115,7 +115,7 @@ def search_vectors(
         "hnsw.ef_search": str(min(LARGEST_EF_SEARCH, breadth)),
         "hnsw.max_scan_tuples": str(MAX_SCAN_TUPLES),
     }
-    nearest = partial(_nearest, asked={"corpus": corpus, "space": store.space, "k": k})
+    nearest = partial(_nearest, common={"corpus": corpus, "space": store.space, "k": k})
     indexed = run_slices(store, deadline, by_index, partial(nearest, by_index=True), settings)
     far: dict[tuple[int, int], list[float]] = defaultdict(list)
     for *text, _, distance in indexed:
@@ -152,13 +152,13 @@ def _breadth(k: int, chunks: int) -> int:
 
 
 def _nearest(
-    conn: Connection, item: _Item, *, asked: Mapping[str, Any], by_index: bool
+    conn: Connection, item: _Item, *, common: Mapping[str, Any], by_index: bool
 ) -> list[Hit]:
     # `+ 0` makes an expression that no index supports. An index scan in relaxed order returns
     # nearly sorted rows, but the planner takes them for sorted (pgvector issue 862): the expression
     # makes it sort them.
     distance, order = "c.embedding <=> %(vector)s::halfvec", "distance + 0, chunk_id"
-    parameters = {**asked, "vector": item.vector, "wanted": asked["k"] * MORE_FROM_INDEX}
+    parameters = {**common, "vector": item.vector, "wanted": common["k"] * MORE_FROM_INDEX}
     seeing = seen(item.filter, "c", parameters, each=by_index, listed=not by_index)
     # A statement reads one snapshot of the collection: if its model has changed, it has no hits.
     rows = f"""SELECT c.chunk_id, {distance} AS distance FROM chunks c

@@ -45,19 +45,19 @@ def seen(
     ``each``: the clause tests row by row, for scans that end early. ``listed``: it uses the list
     of visible chunks, if there is one.
     """
-    asked = scope.filter
-    at = None if asked.as_of is None else "%(as_of)s::timestamptz"
-    parameters["as_of"] = asked.as_of and asked.as_of.isoformat()
+    filters = scope.filter
+    at = None if filters.as_of is None else "%(as_of)s::timestamptz"
+    parameters["as_of"] = filters.as_of and filters.as_of.isoformat()
     clauses = [
         f"{alias}.corpus = %(corpus)s",
-        condition(asked, alias, parameters),
-        created_before(asked, alias, at),
+        condition(filters, alias, parameters),
+        created_before(filters, alias, at),
     ]
     if listed and scope.visible is not None:
         parameters["visible"] = scope.visible
         clauses.append(f"{alias}.chunk_id = ANY(%(visible)s::bigint[])")
-    elif asked.superseded is not None:
-        newest = _newest(asked.superseded, alias, at, each=each)
+    elif filters.superseded is not None:
+        newest = _newest(filters.superseded, alias, at, each=each)
         clauses.append(_or_pinned(scope, alias, newest, parameters))
     return " AND ".join(clauses)
 
@@ -99,10 +99,10 @@ def by_documents(scope: Filter, parameters: dict[str, Any], *, moment: str, numb
     newest = f"(s.chunk_id IS NULL OR s.relation = 'gone' OR {_SINCE} >= {moment})"
     if not scope.pinned:
         return newest
-    asked = pinned_documents(scope, parameters, number=number)
-    return f"""(c.document_key IN (SELECT a.document_key FROM ({asked}) AS a)
+    pinned = pinned_documents(scope, parameters, number=number)
+    return f"""(c.document_key IN (SELECT a.document_key FROM ({pinned}) AS a)
         OR ({newest} AND (v.lineage_id IS NULL
-            OR v.lineage_id NOT IN (SELECT a.lineage_id FROM ({asked}) AS a))))
+            OR v.lineage_id NOT IN (SELECT a.lineage_id FROM ({pinned}) AS a))))
         AND (c.version IS NULL OR c.version = ANY(%(pins_{number})s::text[])
             OR c.document_key NOT IN ({PINNED_CHANGELOGS.format(number)}))"""
 

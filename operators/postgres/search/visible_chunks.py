@@ -35,10 +35,10 @@ def search_filters(
     Raises:
         SearchTimeout: the deadline has passed.
     """
-    found = scopes(queries, corpus, collection_info(store).superseded.get(corpus))
-    different = {scope for _, scope in found}
+    pairs = scopes(queries, corpus, collection_info(store).superseded.get(corpus))
+    different = {scope for _, scope in pairs}
     whole = {scope: search_filter(store, deadline, corpus, scope) for scope in different}
-    return {query_id: whole[scope] for query_id, scope in found}
+    return {query_id: whole[scope] for query_id, scope in pairs}
 
 
 def search_filter(store: Store, deadline: Deadline, corpus: str, scope: Filter) -> SearchFilter:
@@ -100,14 +100,14 @@ def visible_at_most(
     versions decide, an upper bound with lists of repos or pinned versions. With other filters it is
     an upper bound of at most ``limit``, else None: then :func:`count_visible` counts.
     """
-    asked = scope.filter
-    names = repo_sizes if asked.repos is None else asked.repos
+    filters = scope.filter
+    names = repo_sizes if filters.repos is None else filters.repos
     bound = sum(repo_sizes.get(name, 0) for name in names)
-    if asked.superseded is not None:
+    if filters.superseded is not None:
         most = sum(repo_sizes.values()) + scope.pinned_chunks
-        bound = min(bound, most - asked.superseded.by(asked.as_of))
-    texts = (asked.path_prefix, asked.language, asked.state, asked.pattern, asked.symbol)
-    others = (*texts, asked.as_of)
+        bound = min(bound, most - filters.superseded.by(filters.as_of))
+    texts = (filters.path_prefix, filters.language, filters.state, filters.pattern, filters.symbol)
+    others = (*texts, filters.as_of)
     return bound if bound <= limit or others == (None,) * 6 else None
 
 
@@ -115,8 +115,8 @@ def count_visible(conn: Connection, corpus: str, scope: SearchFilter, *, limit: 
     """How many chunks of ``corpus`` pass ``scope``, counted up to ``limit`` + 1."""
     parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
     rows = f"SELECT 1 FROM chunks c WHERE {seen(scope, 'c', parameters)} LIMIT %(limit)s"
-    ((found,),) = conn.execute(f"SELECT count(*) FROM ({rows}) AS f", parameters).fetchall()
-    return int(found)
+    ((count,),) = conn.execute(f"SELECT count(*) FROM ({rows}) AS f", parameters).fetchall()
+    return int(count)
 
 
 def _visible(conn: Connection, corpus: str, scope: SearchFilter) -> str:

@@ -176,7 +176,7 @@ class Cluster:
         """
         if not self.is_held():
             return False
-        asked = time.monotonic()
+        began = time.monotonic()
         running = self.running()
         postmaster = [p for p in self.processes() if running is not None and p.pid == running.pid]
         if postmaster:
@@ -184,7 +184,7 @@ class Cluster:
         else:
             self._end_unreachable()
         while self.is_held():
-            waited = time.monotonic() - asked
+            waited = time.monotonic() - began
             if waited > timeout_s:
                 raise ServerError(f"the embedded server in {self.directory} does not stop")
             if waited > ORDERLY_S:
@@ -250,17 +250,17 @@ class Cluster:
 
     def _why_not(self, first_words: Path) -> str:
         """Return the reason, in one line, why the server did not start."""
-        said = first_words.read_text(errors="replace") if first_words.exists() else ""
-        if "incompatible with server" in said:
+        output = first_words.read_text(errors="replace") if first_words.exists() else ""
+        if "incompatible with server" in output:
             made_by = (self.data / "PG_VERSION").read_text().strip()
             return (
                 f"{self.data} was made by Postgres {made_by}, which {PACKAGE} is not: install an "
                 f"{PACKAGE} of version {made_by}, or move the directory away and ingest again"
             )
         recent = sorted(self.logs.glob("postgres-*.log"), key=lambda path: path.stat().st_mtime)
-        if recent and not names_a_reason(said):
-            said = recent[-1].read_text(errors="replace")[-4000:]
-        return f"Postgres did not start: {reason(said)} (logs: {self.logs})"
+        if recent and not names_a_reason(output):
+            output = recent[-1].read_text(errors="replace")[-4000:]
+        return f"Postgres did not start: {reason(output)} (logs: {self.logs})"
 
     def _end_unreachable(self) -> None:
         """End server processes that no client can reach.
@@ -297,8 +297,8 @@ class Cluster:
                     os.fchown(file.fileno(), self.account.uid, self.account.gid)
                 file.write(text)
         except OSError as error:
-            said = reason(error.strerror or "")
-            raise ServerError(f"cannot write to {self.directory}: {said}") from error
+            message = reason(error.strerror or "")
+            raise ServerError(f"cannot write to {self.directory}: {message}") from error
         unfinished.replace(path)
 
 

@@ -62,11 +62,11 @@ def reason(output: str) -> str:
     The messages of a server that is starting are no errors.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    said = (
+    errors = (
         line[line.index(mark) + len(mark) :].strip()
         for mark in MARKS
         for line in reversed(lines)
         if mark in line and "FATAL:  the database system is " not in line
     )
-    message = next(said, lines[-1] if lines else "it said nothing")
+    message = next(errors, lines[-1] if lines else "it said nothing")
     return message + message.endswith("No space left on device") * _MAKE_ROOM

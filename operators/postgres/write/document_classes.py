@@ -146,17 +146,17 @@ def move_documents(
     lock_writers(conn, [corpus], alone=True)
     keys, numbers = list(places), [f"{access}" for access, _ in places.values()]
     rules = [clean_text(rule) if rule else None for _, rule in places.values()]
-    given = {"corpus": corpus, "keys": keys, "access": numbers, "rules": rules}
+    values = {"corpus": corpus, "keys": keys, "access": numbers, "rules": rules}
     of = "unnest(%(keys)s::uuid[], %(access)s::bigint[], %(rules)s::text[]) AS n(key, access, rule)"
     conn.execute(
         "UPDATE documents d SET access = n.access, allowed_by = n.rule, indexed_at = now()"
         f" FROM {of} WHERE d.document_key = n.key",
-        given,
+        values,
     )
     conn.execute(
         f"UPDATE chunks c SET access = n.access FROM {of}"
         " WHERE c.corpus = %(corpus)s AND c.document_key = n.key AND c.access <> n.access",
-        given,
+        values,
     )
     of_chunks = f"chunks c JOIN {of} ON c.document_key = n.key"
     same = "p.corpus = %(corpus)s AND c.corpus = p.corpus AND c.chunk_id = p.chunk_id"
@@ -165,11 +165,11 @@ def move_documents(
         cursor.execute(
             "SELECT p.repo, p.length, p.terms, p.access, n.access"
             f" FROM postings p, {of_chunks} WHERE {same}",
-            given,
+            values,
         )
         for repo, length, terms, before, now in cursor:
             for access, sign in ((before, -1), (now, 1)):
                 if access != UNMARKED:
                     delta.classes.setdefault(access, Deltas()).count(repo, length, terms, sign)
-    conn.execute(f"UPDATE postings p SET access = n.access FROM {of_chunks} WHERE {same}", given)
+    conn.execute(f"UPDATE postings p SET access = n.access FROM {of_chunks} WHERE {same}", values)
     apply_deltas(conn, {corpus: delta})

@@ -264,14 +264,14 @@ def _vectors(store: Store, chunks: pl.DataFrame) -> list[bytes | None]:
             f"collection {store.collection!r} has no model yet: set_model comes before writing"
         )
     embedding = chunks["embedding"].cast(pl.List(pl.Float32))
-    given = embedding.drop_nulls()
-    if wrong := set(given.list.len().to_list()) - {info.dimensions}:
+    vectors = embedding.drop_nulls()
+    if wrong := set(vectors.list.len().to_list()) - {info.dimensions}:
         raise CrosscorpusError(
             f"a vector has {min(wrong)} dimensions, but collection {store.collection!r} holds "
             f"vectors of model {info.model!r} with {info.dimensions}"
         )
-    flat = given.explode()
-    values = flat.to_numpy().astype(np.float32, copy=False).reshape(len(given), info.dimensions)
+    flat = vectors.explode()
+    values = flat.to_numpy().astype(np.float32, copy=False).reshape(len(vectors), info.dimensions)
     unfit = ~(np.abs(values) <= LARGEST_HALF).all(axis=1)
     if flat.null_count() or unfit.any():
         named = chunks["document_id"].filter(embedding.is_not_null())

@@ -91,18 +91,18 @@ def choose_documents(
         UnknownName: no document passes; suggests the nearest corpus, repository or path.
     """
     filters = {"corpus": corpus, "repo": repo, "document": document}
-    given = {name: clean_text(value) for name, value in filters.items() if value is not None}
-    if not given:
+    conditions = {name: clean_text(value) for name, value in filters.items() if value is not None}
+    if not conditions:
         raise CrosscorpusError("say what to drop: a corpus, a repository or a document")
     columns = {"corpus": "corpus", "repo": "repo", "document": "document_id, path"}
-    where = " AND ".join(f"%s IN ({columns[name]})" for name in given)
+    where = " AND ".join(f"%s IN ({columns[name]})" for name in conditions)
     rows = store.rows(
         f"SELECT corpus, repo, document_id, path, chunks FROM documents WHERE {where}"
         " ORDER BY corpus, repo, document_id",
-        list(given.values()),
+        list(conditions.values()),
     )
     if not rows:
-        raise UnknownName(_nothing(store, given))
+        raise UnknownName(_nothing(store, conditions))
     return pl.DataFrame(rows, schema=CHOSEN, orient="row")
 
 
@@ -203,25 +203,25 @@ def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
     if corpus in _ON_GITHUB:
         conn.execute(_FORGET_PROGRESS, (repo,))
     empty = "NOT EXISTS (SELECT 1 FROM documents WHERE corpus = %(corpus)s AND repo = %(repo)s)"
-    given = {"corpus": corpus, "repo": repo, "owner": f"{corpus} {repo}"}
+    parameters = {"corpus": corpus, "repo": repo, "owner": f"{corpus} {repo}"}
     conn.execute(
         f"DELETE FROM sync_state WHERE right(source, -strpos(source, ' ')) = %(owner)s AND {empty}",
-        given,
+        parameters,
     )
     conn.execute(
         "DELETE FROM sync_state WHERE source = %(undeleted)s"
         f" AND right(name, -strpos(name, ' ')) = %(owner)s AND {empty}",
-        given | {"undeleted": UNDELETED},
+        parameters | {"undeleted": UNDELETED},
     )
     conn.execute(_FORGET_RUNS)
 
 
-def _nothing(store: Store, given: dict[str, str]) -> str:
+def _nothing(store: Store, conditions: dict[str, str]) -> str:
     """The error if no document passes all filters: the filter without documents, a suggestion."""
-    for name, value in given.items():
+    for name, value in conditions.items():
         column = {"document": "coalesce(path, document_id)"}.get(name, name)
         known = [str(row[0]) for row in store.rows(f"SELECT DISTINCT {column} FROM documents")]
         if value not in known:
             near = suggest(value, known)
             return f"no {name} {value!r}{near if near.startswith(',') or len(known) < 20 else ''}"
-    return f"no document is of {' and '.join(f'{n} {v!r}' for n, v in given.items())}"
+    return f"no document is of {' and '.join(f'{n} {v!r}' for n, v in conditions.items())}"

@@ -359,9 +359,9 @@ def corrections_in_words(store: Store) -> list[tuple[str, str]]:
         " LEFT JOIN documents b ON b.document_key = c.other"
         " ORDER BY c.corpus, c.kind, c.one, c.other"
     )
-    said = {"join": "{0} and {2} are one topic", "split": "a topic begins at {0} (version {1})"}
+    forms = {"join": "{0} and {2} are one topic", "split": "a topic begins at {0} (version {1})"}
     return [
-        (corpus, f"{said[kind].format(*named)}, said by hand on {made_at:%Y-%m-%d}")
+        (corpus, f"{forms[kind].format(*named)}, said by hand on {made_at:%Y-%m-%d}")
         for corpus, kind, made_at, *named in rows
     ]
 
