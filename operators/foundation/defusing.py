@@ -67,14 +67,14 @@ def defused(
     ['\\\\[wiki: Policy] a[0]', '<\\\\/s> if a <b']
     """
     patterns = _patterns(frozenset(label_names), inert_markdown)
-    found = []
+    passages = []
     for text in (text or "" for text in texts.to_list()):
         shown = text if _PLAIN.fullmatch(text) else visible(text)
         for sign, pattern in patterns:
             if sign in shown:
                 shown = pattern.sub(r"\g<0>\\", shown)
-        found.append(shown)
-    return found
+        passages.append(shown)
+    return passages
 
 
 def restored(text: str, label_names: Iterable[str], *, inert_markdown: bool = False) -> str:

@@ -98,17 +98,17 @@ def parse_block(block: Block) -> dict[str, Value]:
             raise FrontMatterRefused(_TOO_DEEP)
     try:
         toml = block.language == "toml"
-        found = _toml(block.text) if toml else _StringLoader(block.text).get_data()
+        fields = _toml(block.text) if toml else _StringLoader(block.text).get_data()
     except FrontMatterRefused:
         raise
     except (YAMLError, RecursionError, ValueError) as exc:  # TOML's error is a ValueError
         reason = " ".join(str(exc).split())[:120]
         raise FrontMatterRefused(f"damaged {block.language} front matter: {reason}") from None
-    if not found:
+    if not fields:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         raise FrontMatterRefused("front matter is not a mapping")
-    return found
+    return fields
 
 
 def stated_title(text: str) -> str | None:
@@ -135,11 +135,11 @@ def plain_lines(block: Block) -> dict[str, str]:
     text = block.text[:MAX_SIZE]
     if block.language == "toml":
         text = re.split(r"(?m)^[ \t]*\[", text, maxsplit=1)[0]
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for match in _LINE[block.language].finditer(text):
         value = re.split(r"[ \t]#", match[2], maxsplit=1)[0]
-        found.setdefault(match[1], value.strip(" \t'\""))
-    return found
+        fields.setdefault(match[1], value.strip(" \t'\""))
+    return fields
 
 
 def _toml(text: str) -> Value:
@@ -185,9 +185,9 @@ class _StringLoader(BaseLoader):
         return node
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        found: dict[Hashable, Any] = {}
+        mapping: dict[Hashable, Any] = {}
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
                 raise FrontMatterRefused("front matter has a key that is no string")
-            found.setdefault(key.value, self.construct_object(value, deep=deep))
-        return found
+            mapping.setdefault(key.value, self.construct_object(value, deep=deep))
+        return mapping

@@ -113,6 +113,6 @@ def child_environment() -> dict[str, str]:
 
     An empty entry there means the working folder, so it is left out.
     """
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    kept = [os.path.abspath(folder) for folder in given if folder]
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    kept = [os.path.abspath(folder) for folder in folders if folder]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(kept)}

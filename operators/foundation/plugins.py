@@ -18,14 +18,14 @@ def plugin(group: str, name: str) -> Any:
     Raises:
         CrosscorpusError: it does not import, or several packages have it; names them.
     """
-    found = list(entry_points(group=f"crosscorpus.{group}", name=name))
-    homes = [one.dist.name if one.dist else one.module for one in found]
-    if len(found) > 1:
+    entries = list(entry_points(group=f"crosscorpus.{group}", name=name))
+    homes = [one.dist.name if one.dist else one.module for one in entries]
+    if len(entries) > 1:
         raise CrosscorpusError(f"several packages have {group} {name!r}: {', '.join(homes)}")
-    if not found:
+    if not entries:
         return None
     try:
-        return found[0].load()
+        return entries[0].load()
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
         raise CrosscorpusError(f"{name!r} of {homes[0]} does not import: {what}") from error

@@ -33,16 +33,16 @@ def principals(given: Any) -> list[str]:
     listed = [given] if isinstance(given, str) else given
     if not isinstance(listed, Iterable) or isinstance(listed, dict | bytes):
         raise ValueError(f"a list of users and groups is needed, not {str(given)[:60]!r}")
-    found = set()
+    names = set()
     for name in listed:
         if not isinstance(name, str) or not name.strip() or len(name) > LONGEST:
             raise ValueError(
                 f"a user or group is a text of 1 to {LONGEST} characters, not {str(name)[:60]!r}"
             )
-        found.add(clean_text(name.strip()))
-    if len(found) > MOST:
-        raise ValueError(f"{len(found)} users and groups; at most {MOST} are taken: name a group")
-    return sorted(found)
+        names.add(clean_text(name.strip()))
+    if len(names) > MOST:
+        raise ValueError(f"{len(names)} users and groups; at most {MOST} are taken: name a group")
+    return sorted(names)
 
 
 def access_class(allowed: Iterable[str] | None) -> int:

@@ -46,11 +46,11 @@ def clean_frame(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """
     strings = (column for column in frame if column.dtype == pl.String)
     nuls = {one.name: one.str.count_matches("\x00", literal=True).sum() for one in strings}
-    found = {name: int(count) for name, count in nuls.items() if count}
-    if not found:
+    counts = {name: int(count) for name, count in nuls.items() if count}
+    if not counts:
         return frame, 0
-    clean = pl.col(*found).str.replace_all("\x00", REPLACEMENT, literal=True)
-    return frame.with_columns(clean), sum(found.values())
+    clean = pl.col(*counts).str.replace_all("\x00", REPLACEMENT, literal=True)
+    return frame.with_columns(clean), sum(counts.values())
 
 
 def shown_path(path: bytes) -> str:

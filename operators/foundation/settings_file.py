@@ -114,8 +114,8 @@ def read_strict_json(data: bytes) -> Any:
         # the parser may stop at a comma or a bracket before the comment
         rest = text[error.pos :].lstrip(" \t\r\n,[{")
         if rest.startswith(("//", "/*", "#")):
-            said = f"line {error.lineno} has a comment, and comments can't be kept"
-            raise ValueError(said) from None
+            reason = f"line {error.lineno} has a comment, and comments can't be kept"
+            raise ValueError(reason) from None
         raise
 
 
@@ -146,20 +146,20 @@ def _create(path: Path, data: bytes, like: os.stat_result | None) -> None:
         raise
 
 
-def _check(found: os.stat_result) -> None:
-    if stat.S_ISLNK(found.st_mode):
+def _check(status: os.stat_result) -> None:
+    if stat.S_ISLNK(status.st_mode):
         raise ValueError("it is a symbolic link, which may lead out of the project")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise ValueError("it is no regular file")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in fields:
             raise ValueError(f"the key {key!r} is there twice")
-        found[key] = value
-    return found
+        fields[key] = value
+    return fields
 
 
 def _refuse(name: str) -> NoReturn:

@@ -149,9 +149,9 @@ def words(text: str) -> Iterator[str]:
     ['使用', 'Redis', '缓存']
     """
     if text.isascii():
-        return (found.group() for found in _ASCII_WORD.finditer(text))
-    found = _ANY_WORD.finditer(compatible(text))
-    return (run for piece in found for run in _SCRIPT.findall(piece.group()))
+        return (match.group() for match in _ASCII_WORD.finditer(text))
+    matches = _ANY_WORD.finditer(compatible(text))
+    return (run for piece in matches for run in _SCRIPT.findall(piece.group()))
 
 
 def compatible(text: str) -> str:
