@@ -48,20 +48,20 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     texts = pl.concat_str("title", "anchor", "path", "text", separator="\n", ignore_nulls=True)
     texts_of = hits.select(texts).to_series().to_list()
     words = {
-        query_id: vocabulary("\n".join(asked))
-        for query_id, asked in plain["query_id", "texts"].iter_rows()
+        query_id: vocabulary("\n".join(query_texts))
+        for query_id, query_texts in plain["query_id", "texts"].iter_rows()
     }
-    any_asked = set[str]().union(*words.values())
+    all_words = set[str]().union(*words.values())
 
     @cache  # several queries may hit the same passage
     def matching(text: str) -> set[str]:
         """The words of all queries that a passage contains."""
-        return any_asked & vocabulary(text)
+        return all_words & vocabulary(text)
 
     rows_of = defaultdict[int, list[int]](list)
     for row, query_id in enumerate(hits["query_id"].to_list()):
         rows_of[query_id].append(row)
-    for query_id, asked in words.items():
+    for query_id, terms in words.items():
         rows = rows_of[query_id]
         moment = moments.get(query_id)
         old = [
@@ -72,12 +72,12 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
         if not old:
             continue
         current = sorted(set(rows).difference(old))
-        only_old = asked.intersection(set[str]().union(*(matching(texts_of[row]) for row in old)))
+        only_old = terms.intersection(set[str]().union(*(matching(texts_of[row]) for row in old)))
         for row in current:  # the first few have nearly all words
             if not only_old:
                 break
             only_old.difference_update(matching(texts_of[row]))
-        enough = max(1.0, SHARE * len(asked))
+        enough = max(1.0, SHARE * len(terms))
         replaced = [row for row in old if len(only_old & matching(texts_of[row])) < enough]
         first = {topic[row]: row for row in reversed(current)}
         for row in replaced:

@@ -142,9 +142,9 @@ def shared_names(
         if len(part) > 2 and part not in STOP_WORDS
     }
     distinct = dict.fromkeys(files)
-    asked, known = _by_start(words), _by_start(parts)
+    index, known = _by_start(words), _by_start(parts)
     matched = {
-        file: {w for part in _around(file[1]) for w in _alike(part, asked)} for file in distinct
+        file: {w for part in _around(file[1]) for w in _alike(part, index)} for file in distinct
     }
     counts: dict[str, int] = defaultdict(int)
     for common in matched.values():

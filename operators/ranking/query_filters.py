@@ -33,13 +33,13 @@ def visible_parts(corpora: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {name: options["inputs"].get("filters") or {} for name, options in corpora.items()}
 
 
-def _both(name: str, asked: Any, allowed: Any) -> Any:
+def _both(name: str, requested: Any, allowed: Any) -> Any:
     """The filter that satisfies both; an empty tuple or list: no document can."""
-    if asked is None or allowed is None:
-        return asked if allowed is None else allowed
+    if requested is None or allowed is None:
+        return requested if allowed is None else allowed
     if name == "repos":
-        return [repo for repo in asked if repo in allowed]
+        return [repo for repo in requested if repo in allowed]
     if name == "path_prefix":
-        longer, shorter = sorted((asked, allowed), key=len, reverse=True)
+        longer, shorter = sorted((requested, allowed), key=len, reverse=True)
         return longer if longer.startswith(shorter) else ()
-    return asked if asked == allowed else ()
+    return requested if requested == allowed else ()

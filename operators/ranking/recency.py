@@ -51,7 +51,7 @@ def outdated(
     if hits["last_version"].null_count() == hits.height:
         return factor
     as_of = dict(queries["query_id", "as_of"].iter_rows())
-    asked = {
+    choices = {
         row["query_id"]: (
             row["version_policy"],
             {version for of in row["pinned"] or () for version in of},
@@ -61,9 +61,9 @@ def outdated(
     }
     columns = hits["query_id", "version", "last_version", "superseded_at"]
     for number, (query_id, version, last, since) in enumerate(columns.iter_rows()):
-        if last is None or query_id not in asked:
+        if last is None or query_id not in choices:
             continue
-        policy, pinned, moment = asked[query_id]
+        policy, pinned, moment = choices[query_id]
         still_there = moment is not None and since is not None and moment <= since
         if policy != "all" and version not in pinned and not still_there:
             factor[number] = weight
@@ -81,8 +81,8 @@ def ages(hits: pl.DataFrame, queries: pl.DataFrame, now: datetime | None) -> Int
     since = moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH
     clock: int | Integers = since // timedelta(microseconds=1)
     if now is None and queries["as_of"].null_count() < queries.height:
-        asked = _microseconds(queries["as_of"])
-        moments = np.append(np.where(asked == NO_DATE, clock, asked), clock)
+        as_of = _microseconds(queries["as_of"])
+        moments = np.append(np.where(as_of == NO_DATE, clock, as_of), clock)
         clock = moments[positions(queries["query_id"].to_numpy(), hits["query_id"].to_numpy())]
     known = created != NO_DATE
     return np.where(known, clock - np.where(known, created, 0), NO_DATE)

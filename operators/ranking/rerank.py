@@ -38,13 +38,13 @@ def rerank(
     }
     head = hits["query_id", "text"][rows]
     pairs = [(questions[query], text or "") for query, text in head.iter_rows()]
-    given = np.asarray(reranker(pairs) if pairs else [], np.float64)
-    if given.shape != (len(pairs),):
-        raise RerankError(f"the reranker gave {given.shape} scores for {len(pairs)} pairs")
-    if faults := int(np.isnan(given).sum()):
+    scores = np.asarray(reranker(pairs) if pairs else [], np.float64)
+    if scores.shape != (len(pairs),):
+        raise RerankError(f"the reranker gave {scores.shape} scores for {len(pairs)} pairs")
+    if faults := int(np.isnan(scores).sum()):
         raise RerankError(
             f"the reranker gave NaN for {faults} of {len(pairs)} pairs: each needs a number"
         )
-    read = ranked(hits[rows], pl.Series(given))
+    read = ranked(hits[rows], pl.Series(scores))
     rest = replaced(hits, pl.Series("rank", place)).filter(pl.Series(place >= depth))
     return pl.concat([read, rest[read.columns]]).sort("query_id", "rank")
