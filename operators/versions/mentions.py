@@ -136,7 +136,7 @@ def _read(match: re.Match[str]) -> Mention | None:
         governor in _LATER
         or (governor == "from" and not _TO_ANOTHER.match(match.string, match.end()))
         or (governor == "to" and _MOVES.search(" ".join(led)))
-        or (not earlier and _CHANGED.fullmatch(previous) and not _asked_about(led[:-1]))
+        or (not earlier and _CHANGED.fullmatch(previous) and not _about_change(led[:-1]))
         or _PLANNED.search(before)
     )
     counts = not excluded and (lower[-1].removesuffix("s") in _PARTS or previous in _MEASURES)
@@ -147,7 +147,7 @@ def _read(match: re.Match[str]) -> Mention | None:
     return Mention(match["v"], marked, governor, product, earlier)
 
 
-def _asked_about(words_before: list[str]) -> bool:
+def _about_change(words_before: list[str]) -> bool:
     """Whether the question is about the change behind these words: "was it added in ..."."""
     if words_before[-1:] in (["what"], ["which"], ["who"]):
         return True

@@ -126,20 +126,20 @@ def _meant(texts: tuple[str, ...]) -> tuple[list[Mention], list[list[str]]]:
 def _decide(
     row: Mapping[str, Any], known: KnownVersions | None, default: str, understand: bool
 ) -> tuple[Any, ...]:
-    policy, as_of, asked = row["version_policy"], row["as_of"], row["versions"] or []
+    policy, as_of, versions = row["version_policy"], row["as_of"], row["versions"] or []
     texts = tuple(row["texts"] or ())
-    named, origins = _meant(texts) if understand and not (policy or asked) else ([], [])
+    named, origins = _meant(texts) if understand and not (policy or versions) else ([], [])
     pinned: list[list[str]] = []
     remarks: list[str] = []
     until: datetime | None = None
-    basis = "input" if policy or asked or as_of else "config"
-    if known is None and asked:
-        pinned = [[version] for version in asked]
-        remarks = [f"{UNKNOWN}: {', '.join(map(shown, asked))} is taken literally"]
+    basis = "input" if policy or versions or as_of else "config"
+    if known is None and versions:
+        pinned = [[version] for version in versions]
+        remarks = [f"{UNKNOWN}: {', '.join(map(shown, versions))} is taken literally"]
     elif known is None:
         remarks = [f"{UNKNOWN}: the newest answer"] if named or origins else []
-    elif asked:
-        matches = [known.requested(version, " ".join(texts)) for version in asked]
+    elif versions:
+        matches = [known.requested(version, " ".join(texts)) for version in versions]
         pinned, remarks = [of for of, _ in matches if of], [note for _, note in matches]
     elif known:
         pinned, until, remarks = known.understood(named, texts)
