@@ -49,8 +49,8 @@ def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | 
     if evaluation.summary["slice"].n_unique() > 1:
         sections.append(Section("Slices", slices_body(evaluation.summary, configs)))
     if evaluation.timings.height:
-        asked = evaluation.queries.height
-        body = timings_body(evaluation.timings, configs, asked)
+        count = evaluation.queries.height
+        body = timings_body(evaluation.timings, configs, count)
         sections.append(Section("Where the time went", body, "Time"))
     shown = [(c, graphs[c]) for c in configs[1:] if graphs and c in graphs]
     if shown:

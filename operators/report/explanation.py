@@ -55,10 +55,10 @@ def _passages(dispositions: pl.DataFrame, explained: pl.DataFrame) -> list[Passa
     """The passages in order: results by rank, then the other requested ones, A, B, ..."""
     by_chunk = explained.partition_by("chunk_id", as_dict=True, maintain_order=True)
     passages: list[Passage] = []
-    asked = itertools.count(1)
+    numbers = itertools.count(1)
     for row in dispositions.iter_rows(named=True):
         rank = row["result_rank"]
-        name = str(rank + 1) if rank is not None else _letters(next(asked))
+        name = str(rank + 1) if rank is not None else _letters(next(numbers))
         rows = by_chunk.get((row["chunk_id"],), explained.clear())
         passages.append(Passage(name, row, rows, waterfall(rows)))
     return passages
@@ -131,10 +131,10 @@ def _scores(passages: Sequence[Passage]) -> Html:
     scored = [one for one in passages if one.steps]
     meanings = "; ".join(f"{name}: {text}" for name, text in used_factors(scored).items())
     meanings = meanings.removesuffix(".").capitalize()
-    asked = any(one.place is None for one in passages)
+    has_others = any(one.place is None for one in passages)
     hollow = any(step.after < step.before for one in scored for step in one.steps)
     meanings += ". Hollow: what a factor takes away" if hollow else ""
-    lettered = "Letters: passages that were asked about and are no results." if asked else ""
+    lettered = "Letters: passages that were asked about and are no results." if has_others else ""
     picture = charts.chart(
         score_bars(scored),
         title="Score",
