@@ -209,8 +209,8 @@ def candidates(
     """
     known = sorted(corpora)
     query = positions(queries["number"].to_numpy(), hits["query_id"].to_numpy())
-    asked = hits.with_columns(queries["query_id", "corpora"][query])
-    counted = asked.select(pl.lit(all_corpora) | IN_JUDGED_CORPUS).to_series()
+    joined = hits.with_columns(queries["query_id", "corpora"][query])
+    counted = joined.select(pl.lit(all_corpora) | IN_JUDGED_CORPUS).to_series()
     gain = 2.0 ** pl.col("grade").cast(pl.Float64) - 1
     graded = qrels.filter(pl.col("grade") > 0).with_columns(gain=gain)
     questions = queries.select(
@@ -230,7 +230,7 @@ def candidates(
             query_id=query,
             corpus_number=pl.Series(known, dtype=pl.String).search_sorted(hits["corpus"]),
             document=pl.col("document_id").rank("dense"),
-            gain=pl.when(counted).then(_gains(asked, graded)).otherwise(0.0),
+            gain=pl.when(counted).then(_gains(joined, graded)).otherwise(0.0),
             counted=counted,
         ),
     )
@@ -246,12 +246,12 @@ def _ideal(queries: pl.DataFrame, graded: pl.DataFrame) -> Floats:
     return np.array([ideal.get(query_id, 0.0) for query_id in queries["query_id"]], np.float64)
 
 
-def _gains(asked: pl.DataFrame, graded: pl.DataFrame) -> pl.Series:
+def _gains(hits: pl.DataFrame, graded: pl.DataFrame) -> pl.Series:
     """The gain of each hit's document; 0 if it has no judgement."""
     key = ["query_id", "chunk_id"]
-    named = judged_names(graded, asked).join(graded, on=["query_id", "doc_id"])
+    named = judged_names(graded, hits).join(graded, on=["query_id", "doc_id"])
     best = named.group_by(key).agg(pl.col("gain").max())
-    graded_hits = asked.select(key).join(best, on=key, how="left", maintain_order="left")
+    graded_hits = hits.select(key).join(best, on=key, how="left", maintain_order="left")
     return graded_hits["gain"].fill_null(0.0)
 
 

@@ -54,43 +54,43 @@ def read_queries(path: Path) -> pl.DataFrame:
 
 def _query(line: str, where: str) -> dict[str, Any]:
     try:
-        given = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise JudgementError(f"{where}: no JSON ({error})") from None
-    if not isinstance(given, dict):
-        raise JudgementError(f"{where}: a JSON object is needed, got {type(given).__name__}")
-    query_id = given.get("query_id")
+    if not isinstance(record, dict):
+        raise JudgementError(f"{where}: a JSON object is needed, got {type(record).__name__}")
+    query_id = record.get("query_id")
     if isinstance(query_id, int) and not isinstance(query_id, bool):
         query_id = str(query_id)
     if not isinstance(query_id, str) or not query_id.strip():
         raise JudgementError(f"{where}: query_id must be a text, got {query_id!r}")
-    texts = _texts(given, "texts", where)
-    texts = [_text(given, "text", where) or ""] if texts is None else texts
+    texts = _texts(record, "texts", where)
+    texts = [_text(record, "text", where) or ""] if texts is None else texts
     if not texts or not all(text.strip() for text in texts):
         raise JudgementError(f"{where}: query {query_id!r} has no text")
-    trigger = _text(given, "trigger", where)
+    trigger = _text(record, "trigger", where)
     return {
         "query_id": query_id,
         "texts": texts,
         "text": texts[0],
-        "kind": _text(given, "kind", where),
+        "kind": _text(record, "kind", where),
         "trigger": None if trigger in (None, "", "none") else trigger,
-        "corpora": _texts(given, "judged_corpora", where),
-        "repos": _texts(given, "repos", where),
-        "as_of": _moment(given, where),
-        "group": str(given["group"]) if given.get("group") else None,
+        "corpora": _texts(record, "judged_corpora", where),
+        "repos": _texts(record, "repos", where),
+        "as_of": _moment(record, where),
+        "group": str(record["group"]) if record.get("group") else None,
     }
 
 
-def _text(given: dict[str, Any], field: str, where: str) -> str | None:
-    value = given.get(field)
+def _text(record: dict[str, Any], field: str, where: str) -> str | None:
+    value = record.get(field)
     if value is not None and not isinstance(value, str):
         raise JudgementError(f"{where}: {field} must be a text, got {value!r}")
     return value
 
 
-def _texts(given: dict[str, Any], field: str, where: str) -> list[str] | None:
-    value = given.get(field)
+def _texts(record: dict[str, Any], field: str, where: str) -> list[str] | None:
+    value = record.get(field)
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
@@ -98,8 +98,8 @@ def _texts(given: dict[str, Any], field: str, where: str) -> list[str] | None:
     return value
 
 
-def _moment(given: dict[str, Any], where: str) -> datetime | None:
-    value = _text(given, "as_of", where)
+def _moment(record: dict[str, Any], where: str) -> datetime | None:
+    value = _text(record, "as_of", where)
     if value is None:
         return None
     try:

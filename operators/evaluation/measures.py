@@ -117,8 +117,8 @@ def _scored(
     run: dict[str, dict[str, Any]], judged: dict[str, dict[str, Any]], measures: dict[str, Any]
 ) -> pl.DataFrame:
     each = {measure: dict.fromkeys(judged, 0.0) for measure in measures.values()}
-    asked = {query_id: documents for query_id, documents in run.items() if query_id in judged}
-    for value in ir_measures.iter_calc(list(each), judged, asked) if asked else ():
+    judged_run = {query_id: documents for query_id, documents in run.items() if query_id in judged}
+    for value in ir_measures.iter_calc(list(each), judged, judged_run) if judged_run else ():
         each[value.measure][value.query_id] = float(value.value)
     rows = [(q, name, v) for name, m in measures.items() for q, v in sorted(each[m].items())]
     schema = {name: SCORES[name] for name in ("query_id", "measure", "value")}

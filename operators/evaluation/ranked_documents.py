@@ -79,10 +79,10 @@ def unit_qrels(
     """
     if unit != "file":
         return qrels
-    asked = qrels.join(queries.select("query_id", "repos"), on="query_id", maintain_order="left")
+    scoped = qrels.join(queries.select("query_id", "repos"), on="query_id", maintain_order="left")
     files = placed.select("doc_id", "repo", file=_file_name()).unique()
-    is_asked = pl.col("repos").is_null() | pl.col("repos").list.contains(pl.col("repo"))
-    named = asked.join(files, on="doc_id").filter(is_asked)
+    in_scope = pl.col("repos").is_null() | pl.col("repos").list.contains(pl.col("repo"))
+    named = scoped.join(files, on="doc_id").filter(in_scope)
     every = qrels.join(named, on=["query_id", "doc_id"], how="left", maintain_order="left_right")
     of_files = every.with_columns(doc_id=pl.coalesce("file", "doc_id"))
     grades = of_files.group_by("query_id", "doc_id", maintain_order=True)
