@@ -42,11 +42,11 @@ def lengths(begins: Integers, total: int) -> Integers:
 
 def changes(*columns: Column) -> Flags:
     """Whether each row differs from the previous one in any of the columns; true for the first."""
-    found = np.zeros(len(columns[0]), bool)
-    found[:1] = True
+    flags = np.zeros(len(columns[0]), bool)
+    flags[:1] = True
     for values in columns:
-        found[1:] |= values[1:] != values[:-1]
-    return found
+        flags[1:] |= values[1:] != values[:-1]
+    return flags
 
 
 def offsets(counts: Column) -> Integers:
@@ -55,9 +55,9 @@ def offsets(counts: Column) -> Integers:
     >>> offsets(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
     """
-    found = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=found[1:])
-    return found
+    bounds = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=bounds[1:])
+    return bounds
 
 
 def inverse(order: Integers) -> Integers:
@@ -80,5 +80,5 @@ def positions(keys: Column, wanted: Column) -> Integers:
     if not len(keys):
         return np.full(len(wanted), -1)
     order = np.argsort(keys, kind="stable")
-    found = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
-    return np.where(keys[found] == wanted, found, -1)
+    rows = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
+    return np.where(keys[rows] == wanted, rows, -1)
