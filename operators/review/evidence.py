@@ -97,11 +97,11 @@ def evidence(
         Columns ``FUSED`` and ``section``, with the shown lines as text, label and lines; the
         label contains the reason. Each passage once. query_id is 0.
     """
-    asked = {row["query_id"]: row for row in questions.iter_rows(named=True)}
+    by_id = {row["query_id"]: row for row in questions.iter_rows(named=True)}
     entries: dict[str, list[list[_Entry]]] = {name: [] for name in SECTIONS}
     rows = found.with_row_index("row").sort("query_id", "rank")
     for (query_id,), of in rows.group_by("query_id", maintain_order=True):
-        question = asked[query_id]
+        question = by_id[query_id]
         chosen = defaultdict[str, list[_Entry]](list)
         passages = {row["row"]: row for row in of.to_dicts()}
         for one in _chosen([*passages.values()], question, touched):

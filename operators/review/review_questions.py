@@ -135,7 +135,7 @@ def _frame(
     repo: str | None,
     as_of: datetime | None,
 ) -> pl.DataFrame:
-    asked: list[dict[str, Any]] = []
+    questions: list[dict[str, Any]] = []
     for row in rows:
         within = [one for one in PURPOSES[row["purpose"]] if one in corpora]
         text = row["text"].strip()[:LONGEST]
@@ -143,8 +143,8 @@ def _frame(
             of_code = "code" in within
             more = {"corpora": within, "as_of": None if of_code else as_of, "text": text}
             repos = None if repo is None or row["purpose"] == "page" else [repo]
-            asked.append({"query_id": len(asked), "repos": repos, **row, **more})
-    return pl.DataFrame(asked, schema=QUESTIONS, orient="row")
+            questions.append({"query_id": len(questions), "repos": repos, **row, **more})
+    return pl.DataFrame(questions, schema=QUESTIONS, orient="row")
 
 
 def _old_files(change: Change) -> list[str]:
