@@ -86,12 +86,12 @@ def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """
     score, top, lead = hits["score"].to_numpy().copy(), dict[int, float](), _pointed(hits, queries)
     texts_of = queries["query_id", "texts"].iter_rows()
-    asked = {query: (_phrases(texts), _named(texts)) for query, texts in texts_of}
-    wanted = any(map(any, asked.values()))
+    by_query = {query: (_phrases(texts), _named(texts)) for query, texts in texts_of}
+    wanted = any(map(any, by_query.values()))
     passages = hits["query_id", "text", "metadata"].iter_rows() if wanted or lead else ()
     for row, (query, text, metadata) in enumerate(passages):
         top.setdefault(query, score[row])
-        phrases, name = asked.get(query, ([], None))
+        phrases, name = by_query.get(query, ([], None))
         if phrases:
             passage = _flat(_CODE_BREAK.sub("", text))
             if count := sum(_stands(phrase, passage) for phrase in phrases):

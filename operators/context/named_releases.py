@@ -16,8 +16,8 @@ def releases_first(hits: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
 
     Its score there is just above the best of its query. Other passages of the release stay.
     """
-    asked = scope["query_id", "pinned"].rows()
-    pins = {query: {one for of in pinned or () for one in of} for query, pinned in asked}
+    rows = scope["query_id", "pinned"].rows()
+    pins = {query: {one for of in pinned or () for one in of} for query, pinned in rows}
     score = hits["score"].to_numpy().copy()
     best: dict[int, float] = {}
     led: set[tuple[int, str, str]] = set()

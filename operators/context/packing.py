@@ -69,10 +69,10 @@ def pack(
 
     packed: list[tuple[Any, ...]] = []
     blocks: list[tuple[Any, ...]] = []
-    for query_id, asked in queries["query_id", "texts"].iter_rows():
+    for query_id, query_texts in queries["query_id", "texts"].iter_rows():
         rows, remarks = by_query[query_id], noted[query_id]
         contents = [*remarks, *(labels[row] for row in rows), *(texts[row] for row in rows)]
-        key = boundary([*asked, *(str(ids[row]) for row in rows)], contents)
+        key = boundary([*query_texts, *(str(ids[row]) for row in rows)], contents)
         block = _notes(key, remarks, budget, measure)
         left = budget - sum(measure([SEPARATOR + block])) if block else budget
         number = 0

@@ -57,10 +57,10 @@ def ask(
         UnknownName: an unknown trigger.
         CrosscorpusError: an empty version, or an ``as_of`` outside the range of UTC.
     """
-    given = [query] if isinstance(query, str) else query
-    if not (isinstance(given, Sequence) and all(isinstance(text, str) for text in given)):
+    phrasings = [query] if isinstance(query, str) else query
+    if not (isinstance(phrasings, Sequence) and all(isinstance(text, str) for text in phrasings)):
         raise CrosscorpusError(f"a query is a text or a list of texts, got {type(query).__name__}")
-    texts = asked_texts(given, longest)
+    texts = asked_texts(phrasings, longest)
     if not texts:
         raise EmptyQuery("the query is empty: ask something")
     within = [repos] if isinstance(repos, str) else repos
@@ -72,7 +72,7 @@ def ask(
     row = {
         "query_id": 0,
         "texts": texts,
-        "cut": shortened(given, longest),
+        "cut": shortened(phrasings, longest),
         "trigger": [{"trigger": name, "share": share} for name, share in mix],
         "repos": within if within is None else [clean_text(repo) for repo in within],
         **{name: value and clean_text(value) for name, value in filters.items()},

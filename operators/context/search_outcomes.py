@@ -86,8 +86,8 @@ def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """``NOTES``: one line per query that names its corpora without documents."""
     absent = outcomes.filter(pl.col("status") == "absent")["corpus"].unique().sort().to_list()
     rows = []
-    for query_id, asked in queries["query_id", "corpora"].iter_rows():
-        if named := [corpus for corpus in absent if asked is None or corpus in asked]:
+    for query_id, corpora in queries["query_id", "corpora"].iter_rows():
+        if named := [corpus for corpus in absent if corpora is None or corpus in corpora]:
             rows.append((query_id, f"not ingested: {', '.join(named)}"))
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
@@ -101,8 +101,8 @@ def incomplete(
     not ended; over ``most`` chunks without a vector are not counted.
     """
     rows = []
-    for query_id, asked in queries["query_id", "corpora"].iter_rows():
-        searched_here = {name: of for name, of in held.items() if asked is None or name in asked}
+    for query_id, names in queries["query_id", "corpora"].iter_rows():
+        searched_here = {name: of for name, of in held.items() if names is None or name in names}
         if begun := ", ".join(sorted(name for name, of in searched_here.items() if of[2])):
             note = f"{begun}: the last ingestion has not ended, so that documents may be missing"
             rows.append((query_id, note))
