@@ -23,14 +23,14 @@ def jaccard(merged: pl.DataFrame, sets: TokenIndex, *, threshold: float = 0.9) -
 
     ``sets`` are the token sets of the chunks.
     """
-    hits, query_id, row = _found(merged, sets.chunk_id)
+    hits, query_id, row = _present(merged, sets.chunk_id)
     representative = jaccard_representatives(query_id, row, [sets], threshold=threshold)
     return drop_duplicates(hits, representative)
 
 
 def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """``merged`` without hits with a cosine >= ``threshold`` to a better hit elsewhere."""
-    hits, query_id, row = _found(merged, chunks["chunk_id"].to_numpy())
+    hits, query_id, row = _present(merged, chunks["chunk_id"].to_numpy())
     vectors, of = unit_vectors(chunks["embedding"]), documents(chunks)[row]
     representative = cosine_representatives(query_id, row, vectors, of, threshold=threshold)
     return drop_duplicates(hits, representative)
@@ -47,14 +47,14 @@ def guarded(
 
     ``known`` is the similarity index of the chunks.
     """
-    hits, query_id, row = _found(merged, known.chunk_id)
+    hits, query_id, row = _present(merged, known.chunk_id)
     thresholds = (jaccard_threshold, cosine_threshold)
     return drop_duplicates(hits, guarded_representatives(query_id, row, known, *thresholds))
 
 
 def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """``merged`` without near-duplicates of later documents (:mod:`operators.dedup.newest`)."""
-    hits, query_id, row = _found(merged, chunks["chunk_id"].to_numpy())
+    hits, query_id, row = _present(merged, chunks["chunk_id"].to_numpy())
     rows = chunks["chunk_id", "corpus", "repo", "document_id", "doc_date"][index(row)]
     vectors = unit_vectors(chunks["embedding"])
     representative = newest_representatives(rows, query_id, row, vectors, threshold=threshold)
@@ -63,11 +63,11 @@ def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.9
 
 def off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """``merged`` with all its near-duplicates."""
-    hits, _, row = _found(merged, chunks["chunk_id"].to_numpy())
+    hits, _, row = _present(merged, chunks["chunk_id"].to_numpy())
     return drop_duplicates(hits, np.arange(len(row)))
 
 
-def _found(merged: pl.DataFrame, chunk_id: Integers) -> tuple[pl.DataFrame, Integers, Integers]:
+def _present(merged: pl.DataFrame, chunk_id: Integers) -> tuple[pl.DataFrame, Integers, Integers]:
     """The hits whose chunk exists, by query and rank, and each one's query and chunk's row."""
     hits = by_rank(merged)
     row = positions(chunk_id, hits["chunk_id"].to_numpy())
