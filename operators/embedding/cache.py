@@ -42,21 +42,21 @@ class QueryCache:
         if isinstance(texts, str):
             raise TypeError("a list of texts is needed, not one text")
         keys = [text_hash(text) for text in texts]
-        found: dict[bytes, Vectors] = {}
+        by_key: dict[bytes, Vectors] = {}
         with self._lock:
             for key in keys:
                 if key in self._vectors:
                     self._vectors.move_to_end(key)
-                    found[key] = self._vectors[key]
-        if missing := {k: text for k, text in zip(keys, texts, strict=True) if k not in found}:
-            found |= zip(missing, embed(list(missing.values())), strict=True)
+                    by_key[key] = self._vectors[key]
+        if missing := {k: text for k, text in zip(keys, texts, strict=True) if k not in by_key}:
+            by_key |= zip(missing, embed(list(missing.values())), strict=True)
             with self._lock:
                 for key in missing:
                     # A copy: a row would keep its whole batch alive.
-                    self._vectors[key] = found[key].copy()
+                    self._vectors[key] = by_key[key].copy()
                     self._vectors.move_to_end(key)
                 while len(self._vectors) > self._capacity:
                     self._vectors.popitem(last=False)
         if not keys:
             return np.empty((0, dimensions), np.float32)
-        return np.stack([found[key] for key in keys])
+        return np.stack([by_key[key] for key in keys])

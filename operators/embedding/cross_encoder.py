@@ -49,8 +49,8 @@ class CrossEncoder:
         }
         wanted = [tensor.name for tensor in self._session.get_inputs()]
         try:
-            given = {name: np.array([known[name]], np.int64) for name in wanted}
-            scores = self._session.run(None, given)[0]
+            feed = {name: np.array([known[name]], np.int64) for name in wanted}
+            scores = self._session.run(None, feed)[0]
         except Exception as error:  # the runtime's exceptions share no base
             reason = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
             raise EmbeddingError(f"the reranker {self.name!r} failed: {reason}") from error
@@ -80,12 +80,12 @@ def load_reranker(name: str) -> Reranker:
     if kind == "hf" and rest:
         directory, record = installed_reranker(name)
         return read_reranker(directory, name, record.max_tokens)
-    found: Reranker = own_model("rerankers", name)
-    if not callable(found):
+    reranker: Reranker = own_model("rerankers", name)
+    if not callable(reranker):
         raise EmbeddingError(
-            f"{name}: its {type(found).__name__} cannot be called with pairs (question, passage)"
+            f"{name}: its {type(reranker).__name__} cannot be called with pairs (question, passage)"
         )
-    return found
+    return reranker
 
 
 def read_reranker(directory: Path, name: str, max_tokens: int = MAX_TOKENS) -> CrossEncoder:

@@ -56,12 +56,12 @@ def split_name(name: str) -> tuple[str, str]:
     >>> split_name("hf:BAAI/bge-small-en-v1.5@main")
     ('BAAI/bge-small-en-v1.5', 'main')
     """
-    found = _NAME.fullmatch(name.removeprefix("hf:"))
-    if found is None or ".." in found[1]:
+    match = _NAME.fullmatch(name.removeprefix("hf:"))
+    if match is None or ".." in match[1]:
         raise ModelNotInstalled(
             f"{name!r} is no model of a hub: hf:ORG/NAME or hf:ORG/NAME@REVISION"
         )
-    return found[1], found[2] or ""
+    return match[1], match[2] or ""
 
 
 def hub_directory(repository: str, *, reranker: bool = False, home: Path | None = None) -> Path:

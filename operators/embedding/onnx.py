@@ -143,9 +143,9 @@ class DirectoryEmbedder(WordPieces):
         ends = np.cumsum([len(windows) for windows in split])
         parts = np.split(vectors, ends[:-1])
         long = [row for row, windows in enumerate(split) if len(windows) > 1]
-        found = np.stack([part[0] for part in parts])
-        found[long] = self._scaled(np.stack([_mean(split[row], parts[row]) for row in long]))
-        return found
+        per_text = np.stack([part[0] for part in parts])
+        per_text[long] = self._scaled(np.stack([_mean(split[row], parts[row]) for row in long]))
+        return per_text
 
     def _room(self) -> int:
         return self.settings.max_tokens - sum(map(len, self._markers))
@@ -195,13 +195,13 @@ class DirectoryEmbedder(WordPieces):
         for row, sequence in enumerate(sequences):
             ids[row, : len(sequence)] = sequence
             mask[row, : len(sequence)] = 1
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         wanted = {tensor.name for tensor in self._session.get_inputs()}
         outputs = [str(tensor.name) for tensor in self._session.get_outputs()]
         known = "sentence_embedding" if self.settings.pooling == "none" else "last_hidden_state"
         output = known if known in outputs else outputs[0]
         try:
-            (states,) = self._session.run([output], {k: v for k, v in given.items() if k in wanted})
+            (states,) = self._session.run([output], {k: v for k, v in feed.items() if k in wanted})
         except Exception as error:  # the runtime's exceptions share no base
             raise EmbeddingError(
                 f"the model {self.model!r} failed on {width} word-pieces; is its max_tokens right?"
@@ -327,8 +327,8 @@ def _windows(ids: list[int], size: int) -> list[list[int]]:
     if (number := len(begins)) > MAX_QUERY_WINDOWS:
         chosen = np.linspace(0, number - 1, MAX_QUERY_WINDOWS).round().astype(int).tolist()
         begins = [begins[place] for place in chosen]
-        said = "a question of %d word-pieces: %d of its %d windows are embedded"
-        _LOG.warning(said, len(ids), MAX_QUERY_WINDOWS, number)
+        message = "a question of %d word-pieces: %d of its %d windows are embedded"
+        _LOG.warning(message, len(ids), MAX_QUERY_WINDOWS, number)
     return [ids[begin : begin + size] for begin in begins]
 
 

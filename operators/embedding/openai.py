@@ -112,12 +112,12 @@ class OpenAIEmbedder:
         vectors = np.empty((len(ready), self.dimensions), np.float32)
         for start in range(0, len(ready), BATCH):
             batch = ready[start : start + BATCH]
-            got = _request(self._client, self.endpoint, batch)
-            if got.shape[1] != self.dimensions:
+            part = _request(self._client, self.endpoint, batch)
+            if part.shape[1] != self.dimensions:
                 raise EmbeddingError(
-                    f"{self.model!r} gave {got.shape[1]} dimensions, {self.dimensions} before"
+                    f"{self.model!r} gave {part.shape[1]} dimensions, {self.dimensions} before"
                 )
-            vectors[start : start + len(batch)] = got
+            vectors[start : start + len(batch)] = part
         return unit(vectors, self.model)
 
 
@@ -163,20 +163,20 @@ def parse_name(name: str) -> Endpoint:
     'http://localhost:8080/v1'
     """
     address, _, options = name.partition("#")
-    found = re.fullmatch(r"(.+)@(https?://.+)", address)
-    parts = urlsplit(found[2] if found else "")
-    if not found or not parts.hostname:
+    match = re.fullmatch(r"(.+)@(https?://.+)", address)
+    parts = urlsplit(match[2] if match else "")
+    if not match or not parts.hostname:
         raise EmbeddingError(f"openai:{address.split('@')[0]} does not say where: {_FORM}")
     if parts.username or parts.password or parts.query:
         raise EmbeddingError(f"the address holds a secret: put the key into {KEY_VARIABLE}")
-    given: dict[str, Any] = dict(parse_qsl(options, keep_blank_values=True))
+    values: dict[str, Any] = dict(parse_qsl(options, keep_blank_values=True))
     known = {"max_tokens", "query_prefix", "document_prefix"}
-    if unknown := sorted(set(given) - known):
+    if unknown := sorted(set(values) - known):
         raise EmbeddingError(f"unknown option {unknown[0]!r}; known: {', '.join(sorted(known))}")
-    length = given.get("max_tokens", "512")
+    length = values.get("max_tokens", "512")
     if not length.isdecimal() or int(length) < 1:
         raise EmbeddingError(f"max_tokens must be a positive number, not {length!r}")
-    return Endpoint(found[1], found[2].rstrip("/"), **{**given, "max_tokens": int(length)})
+    return Endpoint(match[1], match[2].rstrip("/"), **{**values, "max_tokens": int(length)})
 
 
 def full_name(endpoint: Endpoint) -> str:
@@ -221,7 +221,7 @@ def _request(
     where = urlsplit(endpoint.url).netloc
     problem = ""
     for attempt in range(attempts):
-        asked_to_wait = 0.0
+        retry_after = 0.0
         try:
             response = client.post(f"{endpoint.url}/embeddings", json=body)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
@@ -232,9 +232,9 @@ def _request(
             problem = _refusal(response)
             if response.status_code not in _RETRIED:
                 raise EmbeddingError(f"the embedding endpoint {where}: {problem}")
-            asked_to_wait = _retry_after(response.headers.get("Retry-After"))
+            retry_after = _retry_after(response.headers.get("Retry-After"))
         if attempt < attempts - 1:
-            time.sleep(min(max(FIRST_WAIT_S * 2**attempt, asked_to_wait), _LONGEST_WAIT_S))
+            time.sleep(min(max(FIRST_WAIT_S * 2**attempt, retry_after), _LONGEST_WAIT_S))
     raise EmbeddingError(f"the embedding endpoint {where}: {problem}, {attempts} times")
 
 
@@ -256,13 +256,13 @@ def _refusal(response: httpx2.Response) -> str:
     if response.status_code in {401, 403}:  # such a reply may quote the key
         return f"HTTP {response.status_code}, the key is refused: set {KEY_VARIABLE}"
     try:
-        said: Any = response.json()
-        said = said.get("error", said)
-        said = said.get("message", "") if isinstance(said, dict) else said
+        reply: Any = response.json()
+        reply = reply.get("error", reply)
+        reply = reply.get("message", "") if isinstance(reply, dict) else reply
     except (ValueError, AttributeError):
-        said = ""
+        reply = ""
     key = response.request.headers.get("Authorization", "").removeprefix("Bearer ")
-    text = " ".join(str(said).split())[:200]
+    text = " ".join(str(reply).split())[:200]
     if key:
         text = text.replace(key, "***")
     return f"HTTP {response.status_code}" + (f": {text}" if text else "")

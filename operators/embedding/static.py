@@ -76,10 +76,10 @@ def load_static() -> StaticEmbedder:
     Raises:
         ModelNotInstalled: the extra ``static`` is missing or incomplete.
     """
-    found = importlib.util.find_spec("wordllama")
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec("wordllama")
+    if spec is None or not spec.submodule_search_locations:
         raise ModelNotInstalled(f"the model 'static' needs: {installing('static')}")
-    return read_static(Path(found.submodule_search_locations[0]))
+    return read_static(Path(spec.submodule_search_locations[0]))
 
 
 def read_static(folder: Path) -> StaticEmbedder:
