@@ -71,9 +71,9 @@ def find_targets(
     shown = {(query_id, chunk_id): label for query_id, chunk_id, label in columns.iter_rows()}
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
-        asked = queries.filter(query_id=query["query_id"])
+        query_frame = queries.filter(query_id=query["query_id"])
         known = _located(homes, wanted, query["repos"], corpora)
-        visible, distances = _visible(homes, embedders, asked, known, corpora)
+        visible, distances = _visible(homes, embedders, query_frame, known, corpora)
         ranks = dict(hits_of_all.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
         for name in wanted:
             chunks, documents = meant(name, known, ranks, distances)
@@ -129,18 +129,18 @@ def _located(
 def _visible(
     homes: Mapping[str, Home],
     embedders: Mapping[str, Embedder],
-    asked: pl.DataFrame,
+    query: pl.DataFrame,
     known: pl.DataFrame,
     corpora: Mapping[str, Any],
 ) -> tuple[set[int], dict[int, float]]:
     """The known chunks that one query may see, and their distances from it."""
-    texts = asked["texts"].item().to_list()
+    texts = query["texts"].item().to_list()
     vectors = {s: np.asarray(e.embed_queries(texts), np.float64) for s, e in embedders.items()}
     distances: dict[int, float] = {}
     visible: set[int] = set()
     for (corpus,), some in known.group_by("corpus", maintain_order=True):
         if corpus in corpora:
-            scope = narrowed(asked, str(corpus), corpora[str(corpus)]["inputs"]["filters"])
+            scope = narrowed(query, str(corpus), corpora[str(corpus)]["inputs"]["filters"])
             store, held = homes[str(corpus)]
             chunks = fetch_chunks(store, held, some["chunk_id"], scope)
             visible |= set(chunks["chunk_id"])

@@ -51,10 +51,10 @@ def explain(run: Run, dispositions: pl.DataFrame, *, budget: int) -> pl.DataFram
         dispositions: columns ``DISPOSITIONS``.
         budget: of the context.
     """
-    asked = dispositions.select(_KEY).with_row_index("place")
+    places = dispositions.select(_KEY).with_row_index("place")
     named = _quantities(run, dispositions, budget)
     tables = [
-        asked.join(frame, on=_KEY, maintain_order="left_right").with_columns(
+        places.join(frame, on=_KEY, maintain_order="left_right").with_columns(
             stage=pl.lit(stage), quantity=pl.lit(quantity), table=pl.lit(number)
         )
         for number, (stage, quantity, frame) in enumerate(named)
