@@ -420,7 +420,7 @@ def check(frame: pl.DataFrame, schema: pl.Schema, name: str) -> pl.DataFrame:
     return frame
 
 
-def _same(found: pl.DataType, expected: pl.DataType) -> bool:
-    if expected == EMBEDDING and isinstance(found, pl.Array):
-        return bool(found.inner == pl.Float32)
-    return bool(found == expected)
+def _same(actual: pl.DataType, expected: pl.DataType) -> bool:
+    if expected == EMBEDDING and isinstance(actual, pl.Array):
+        return bool(actual.inner == pl.Float32)
+    return bool(actual == expected)
