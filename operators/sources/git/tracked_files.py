@@ -56,7 +56,7 @@ LONGEST_SEARCH_S = 5.0
 
 _PACKED: Mapping[str | None, Callable[[bytes], tuple[str, str | None]]] = {  # text and a note
     "ipynb": lambda data: (notebook_text(data), None),
-    "docx": lambda data: ((found := read_docx(data)).text, found.note),
+    "docx": lambda data: ((docx := read_docx(data)).text, docx.note),
 }
 
 _NO_FILES = {"120000": "symbolic link", "160000": "submodule"}  # by git's mode
