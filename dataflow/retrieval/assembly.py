@@ -32,15 +32,10 @@ def results(unique: pl.DataFrame, top_k: int = 10, one_a_file: bool = True) -> p
 
 
 @tag(stage="context", frame="FUSED")
-def context_candidates(unique: pl.DataFrame, context_depth: int = 30) -> pl.DataFrame:
-    """The best ``context_depth`` hits: the candidates for the context."""
-    return cut(unique.drop("part", "other_parts", strict=False), context_depth)
-
-
-@tag(stage="context", frame="FUSED")
-def context_order(context_candidates: pl.DataFrame) -> pl.DataFrame:
-    """The passages in reading order; versions of one passage are marked, the newest first."""
-    return passage_versions.newest_first(context_candidates)
+def context_order(unique: pl.DataFrame, context_depth: int = 30) -> pl.DataFrame:
+    """The best ``context_depth`` hits in reading order, with versions of one passage marked."""
+    best = cut(unique.drop("part", "other_parts", strict=False), context_depth)
+    return passage_versions.newest_first(best)
 
 
 @tag(stage="context", io="postgres", fail_open="empty", frame="SURROUNDINGS")

@@ -19,7 +19,7 @@ from operators.frames import UNIFIED, stacked
 from operators.ranking import file_evidence as files
 from operators.ranking import fusion, recency, rerank
 from operators.ranking.current_version import newest_stands
-from operators.ranking.lexical_weight import match_weights
+from operators.ranking.lexical_weight import lexical_weights, match_weights
 from operators.ranking.related import related as of_links
 from operators.ranking.score_scale import score_scale as of_all_corpora
 from operators.ranking.weighting import weigh, weigh_languages
@@ -40,10 +40,14 @@ def score_scale(best_scores: dict[str, pl.DataFrame]) -> pl.DataFrame:
 
 @tag(stage="score", frame="LEXICAL_WEIGHT")
 def lexical_weight(
-    lexical_prior: pl.DataFrame, score_scale: pl.DataFrame, lexical_margin: float = 0.27
+    reduced_queries: pl.DataFrame,
+    score_scale: pl.DataFrame,
+    full_weight_terms: int = 8,
+    lexical_margin: float = 0.27,
 ) -> pl.DataFrame:
-    """The weight of keyword search against vector search, for each query."""
-    return match_weights(lexical_prior, score_scale, margin=lexical_margin)
+    """The weight of keyword search against vector search, by each query's wording and matches."""
+    by_wording = lexical_weights(reduced_queries, full_weight_terms=full_weight_terms)
+    return match_weights(by_wording, score_scale, margin=lexical_margin)
 
 
 @tag(stage="search", frame="OUTCOMES")

@@ -14,7 +14,6 @@ from operators.context.long_texts import reduced
 from operators.context.question import LONGEST_TEXT, ask, query_texts
 from operators.embedding.query_vectors import with_vectors
 from operators.ranking import weighting
-from operators.ranking.lexical_weight import lexical_weights
 
 
 @tag(stage="question")
@@ -77,12 +76,6 @@ def trigger_weights(
 ) -> pl.DataFrame:
     """The weight of each corpus for the query's trigger; for a "why" query, commits count fully."""
     return weighting.trigger_weights(queries, source_weights, of_reasons=reason_corpora)
-
-
-@tag(stage="question", frame="LEXICAL_WEIGHT")
-def lexical_prior(reduced_queries: pl.DataFrame, full_weight_terms: int = 8) -> pl.DataFrame:
-    """The weight of keyword search for each query, by its wording only."""
-    return lexical_weights(reduced_queries, full_weight_terms=full_weight_terms)
 
 
 @tag(stage="question", io="embedding", frame="QUERY_EMBEDDINGS")

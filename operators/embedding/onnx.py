@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal
@@ -237,7 +238,7 @@ def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmb
     settings = read_settings(directory)
     hashes = check_files(directory, settings)
     tokenizer, padding = read_tokenizer(directory / "tokenizer.json")
-    session = open_session(directory / "model.onnx")
+    session = _shared_session(directory / "model.onnx", (*hashes.values(), device(), cores()))
     name = model or f"onnx:{settings.name or directory.name}"
     markers = _markers(tokenizer)
     reserved = len(tokenizer.encode(settings.document_prefix, add_special_tokens=False))
@@ -345,6 +346,12 @@ def _markers(tokenizer: Any) -> tuple[list[int], list[int]]:
     own = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]
     first, last = (own[0], own[-1] + 1) if own else (len(encoding.ids), len(encoding.ids))
     return encoding.ids[:first], encoding.ids[last:]
+
+
+@lru_cache(maxsize=1)
+def _shared_session(path: Path, _same: tuple[object, ...]) -> Any:
+    """The graph at ``path``, shared by the drivers of a process; ``_same`` changes with it."""
+    return open_session(path)
 
 
 def open_session(path: Path) -> Any:

@@ -14,7 +14,7 @@ LISTS = {"fused", "merged"}
 DEDUP = {"deduped", "unique"}
 SEARCHES = {"vector_search", "text_search"}
 HITS = {"vector_hits", "text_hits"}
-OF_CONVEX = {"lexical_weight", "lexical_prior"}
+OF_CONVEX = {"lexical_weight"}
 """What only a convex merge reads."""
 INTENDED = {
     "missing_score_fraction": HITS | {"normalized"},
@@ -22,7 +22,7 @@ INTENDED = {
     "search_depth_200": SEARCHES | HITS | {"normalized"},
     "corpus_ranks": {"fused"},
     "cosine_dedup": DEDUP | {"similarity_index"},
-    "full_text_weight": {"lexical_prior"},
+    "full_text_weight": {"lexical_weight"},
     "length_weight": {"lexical_weight"},
     "jaccard_dedup": DEDUP | {"similarity_index", "token_index"},
     "half_life": {"aged_hits"},
