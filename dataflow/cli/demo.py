@@ -10,6 +10,8 @@ from time import perf_counter
 
 import typer
 
+from dataflow.execution.light_hamilton import import_hamilton
+
 _DOCUMENTS = Path(__file__).parents[2] / "crosscorpus" / "demo.jsonl"
 _COLLECTION = "tollgate"
 _QUESTIONS = (
@@ -29,6 +31,7 @@ def demo() -> None:
 
     Example: crosscorpus demo
     """
+    import_hamilton()
     from dataflow import build_driver
     from dataflow.cli.console import terminal
     from dataflow.ingestion.sources import ingest_into

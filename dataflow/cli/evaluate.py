@@ -16,6 +16,7 @@ from dataflow.cli.options import (
     Queries,
     takes_options,
 )
+from dataflow.execution.light_hamilton import import_hamilton
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
     """
+    import_hamilton()
     from dataflow.cli.console.evaluation_tables import batch_progress, show_evaluation
     from dataflow.cli.console.terminal import open_to_read, print_result
     from dataflow.evaluation.evaluation_files import named_configs, named_function, write_evaluation
@@ -145,6 +147,7 @@ def sweep(options: SweepOptions) -> None:
 
     Example: crosscorpus sweep -C team --queries q.jsonl --qrels q.tsv --set top_k=5,10 --out swept
     """
+    import_hamilton()
     from dataflow import load_config
     from dataflow.cli.console.evaluation_tables import batch_progress, show_sweep
     from dataflow.cli.console.terminal import open_to_read, print_result

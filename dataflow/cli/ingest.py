@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dataflow.cli.options import PARTLY, IngestOptions, Relocated, StopAfter, filled, takes_options
+from dataflow.execution.light_hamilton import import_hamilton
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
@@ -329,6 +330,7 @@ def watch_source(
     path: Path, source: Callable[[], Source], options: IngestOptions, **how: Any
 ) -> None:
     """Ingest ``source`` after every change below ``path``; print a line for each."""
+    import_hamilton()
     from dataflow import load_config
     from dataflow.cli.console.terminal import show_change
     from dataflow.ingestion.watch import watch
@@ -348,6 +350,7 @@ def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
     Raises:
         typer.Exit: 3, where a document failed. A run that ``--stop-after`` ended is a success.
     """
+    import_hamilton()
     from dataflow.cli.console import terminal
     from dataflow.ingestion.sources import ingest_into
 

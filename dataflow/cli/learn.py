@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from dataflow.cli.options import PARTLY, AllCorpora, AsJson, Collection, Qrels, takes_options
+from dataflow.execution.light_hamilton import import_hamilton
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def learn(options: LearnOptions) -> None:
 
     Example: crosscorpus learn -C team --queries q.jsonl --qrels q.tsv --out team.yaml
     """
+    import_hamilton()
     from dataflow import load_config
     from dataflow.cli.console.evaluation_tables import batch_progress, fit_as_json, show_evaluation
     from dataflow.cli.console.terminal import open_to_read, print_json

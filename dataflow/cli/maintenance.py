@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from dataflow.cli.options import FAILED, PARTLY, AsJson, Collection, Config
+from dataflow.execution.light_hamilton import import_hamilton
 
 Device = Annotated[
     Literal["cpu", "cuda"] | None, typer.Option(help="What computes; cuda needs the extra gpu.")
@@ -120,6 +121,7 @@ def embed(
 
     Example: crosscorpus embed -C team
     """
+    import_hamilton()
     from dataflow import load_config
     from dataflow.cli.console.collection_state import draw_embedding, show_embedded
     from dataflow.cli.console.terminal import event_display, fetch_progress, print_result
@@ -246,6 +248,7 @@ def models_migrate(
 
     Example: crosscorpus models migrate static -C team
     """
+    import_hamilton()
     from dataflow.cli.console.collection_state import draw_migration, show_migration
     from dataflow.cli.console.terminal import event_display, print_result
     from dataflow.ingestion.model_migration import migrate_model

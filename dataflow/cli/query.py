@@ -25,6 +25,7 @@ from dataflow.cli.options import (
     filled,
     takes_options,
 )
+from dataflow.execution.light_hamilton import import_hamilton
 from operators.context.asked_values import read_moment
 from operators.errors import CrosscorpusError
 
@@ -233,8 +234,6 @@ def query(options: Question) -> None:
 
 def _answered(asked: dict[str, Any], config: str, collection: str) -> dict[str, Any]:
     """The reply to a question without a running server."""
-    from dataflow.execution.light_hamilton import import_hamilton
-
     import_hamilton()
     from dataflow import build_driver, load_config
     from dataflow.cli.console.asking import reply_to

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dataflow.cli.options import AsJson, Collection, Config, filled
+from dataflow.execution.light_hamilton import import_hamilton
 
 LONGEST = 64_000_000
 """Bytes of a patch that are read from a file."""
@@ -49,6 +50,7 @@ def review(
 
     From a patch: git diff | crosscorpus review - --title "Retry a closed connection once"
     """
+    import_hamilton()
     from dataflow import build_driver
     from dataflow.cli.console.terminal import print_result
     from dataflow.review.graph import review as run

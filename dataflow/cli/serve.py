@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dataflow.cli import options
+from dataflow.execution.light_hamilton import import_hamilton
 from dataflow.service.local import stop
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def serve(
     if halt:
         stop(collection)
         return
+    import_hamilton()
     from dataflow.service.running import run_http, run_stdio
 
     if stdio:
