@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import shutil
@@ -36,7 +37,7 @@ os.environ["COLUMNS"] = "220"
 _numbers = itertools.count()
 # A busy machine is no failure; how long things take is measured in benchmarks/. A search for a new
 # counterexample raises the number; a run of all tests shall end in minutes.
-examples = int(os.environ.get("CROSSCORPUS_TEST_EXAMPLES", "40"))
+examples = int(os.environ.get("CROSSCORPUS_TEST_EXAMPLES", "25"))
 settings.register_profile("crosscorpus", deadline=None, max_examples=examples)
 settings.load_profile("crosscorpus")
 
@@ -44,6 +45,11 @@ settings.load_profile("crosscorpus")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files beside this one: a long file at the end would leave a core idle."""
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what has been imported and collected."""
+    gc.freeze()
 
 
 def open_temporary_directory() -> Path:

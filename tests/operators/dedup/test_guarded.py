@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.neardup import MUST_NOT, TEXT_RULES, joined, pairs_file, read_pairs
@@ -143,7 +143,6 @@ def as_all_pairs(
 
 
 @given(near_duplicates(), st.data(), st.sampled_from([0.5, 0.9]), st.sampled_from([0.6, 0.951]))
-@settings(max_examples=80)
 def test_the_same_duplicates_go_as_by_comparing_all_pairs(
     texts: list[str], data: st.DataObject, jaccard_least: float, cosine_least: float
 ) -> None:
@@ -157,7 +156,6 @@ def test_the_same_duplicates_go_as_by_comparing_all_pairs(
 
 
 @given(near_duplicates(), st.integers(0, 2**32), st.sampled_from([0.5, 0.9]))
-@settings(max_examples=100)
 def test_a_list_of_many_alike_loses_the_same_as_by_comparing_all_pairs(
     texts: list[str], seed: int, jaccard_least: float
 ) -> None:

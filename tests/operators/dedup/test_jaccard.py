@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.dedup.jaccard import jaccard_representatives
@@ -67,7 +67,6 @@ def representatives_of(
 
 
 @given(near_duplicates(), thresholds)
-@settings(max_examples=100)
 def test_the_same_duplicates_go_as_by_comparing_all_pairs(
     texts: list[str], threshold: float
 ) -> None:

@@ -3,7 +3,7 @@ import math
 import ir_measures
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, R, nDCG
 
@@ -73,7 +73,6 @@ def test_a_negative_grade_is_not_relevant():
     assert found["nDCG@10"] == pytest.approx(1 / math.log2(3))
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.dictionaries(st.sampled_from("pqr"), st.permutations("abcdefghijklmnop"), min_size=1),
     st.dictionaries(

@@ -20,7 +20,6 @@ def brute_force_p(differences):
     return sum(abs(total) >= observed for total in sums) / len(patterns)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(eighths, min_size=1, max_size=9))
 def test_a_small_p_is_the_share_of_all_sign_patterns(differences):
     p = randomisation_p(np.array(differences)[:, None])
@@ -37,7 +36,6 @@ def test_a_drawn_p_is_close_to_the_exact_one():
 
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 40), st.integers(1, 3)), elements=eighths))
-@settings(max_examples=40, deadline=None)
 def test_swapping_the_systems_changes_no_p_and_turns_the_interval(values):
     def ends(differences):
         return bootstrap_means(differences, resamples=300)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.foundation.date_text import DateRefused, not_in_future, parse_date
@@ -159,7 +159,6 @@ def test_a_damaged_block_of_spaces_costs_no_time() -> None:
     assert time.process_time() - start < 0.1
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(["---", "+++"]), st.text("ab:-=[]{}'\"&*!?|>#.\n\t 1%@,é", max_size=80))
 def test_any_block_is_a_mapping_of_strings_or_refused(fence: str, body: str) -> None:
     try:
@@ -299,7 +298,6 @@ def test_a_date_is_trusted_up_to_one_day_ahead() -> None:
         not_in_future(now + timedelta(days=1, seconds=1), now)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.text(max_size=60) | st.from_regex(r"[0-9TZ:+/. -]{1,30}", fullmatch=True))
 def test_any_text_is_a_moment_in_utc_or_refused(raw: str) -> None:
     try:
@@ -309,7 +307,6 @@ def test_any_text_is_a_moment_in_utc_or_refused(raw: str) -> None:
     assert got.utcoffset() == timedelta(0)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.datetimes(datetime(1971, 1, 1), datetime(2900, 1, 1)),
     st.integers(-14 * 60, 14 * 60),

@@ -149,7 +149,7 @@ def ignored_by_git(root: Path, lines: bytes, paths: set[bytes]) -> set[bytes]:
     return set(done.stdout.split(b"\0")) - {b""}
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(PATTERN, min_size=1, max_size=5), paths=PATHS)
 def test_a_path_is_ignored_where_git_ignores_it(
     git: Path, lines: list[str], paths: list[bytes]
@@ -182,7 +182,7 @@ HOSTILE = st.lists(
 LONG = st.sampled_from(["/".join(["a" * 200] * 20), "a/" * 2000 + "a", "a" * 4000, "aaaa/" * 800])
 
 
-@settings(max_examples=60, deadline=1000)
+@settings(deadline=1000)
 @given(HOSTILE.filter(lambda pattern: pattern.count("*") <= 100), LONG)
 def test_no_pattern_takes_long_for_a_long_path(pattern: str, path: str) -> None:
     started = time.process_time()

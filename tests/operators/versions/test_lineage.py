@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from versioned_pages import found, page, text
 
@@ -375,7 +375,6 @@ def test_the_title_stands_in_where_the_path_says_nothing_else() -> None:
     assert lineage_of("", "") is None
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=40), st.none() | st.text(max_size=20))
 def test_any_path_has_a_version_or_none_and_a_lineage(path: str, title: str | None) -> None:
     version, source = document_version(path)
@@ -400,7 +399,6 @@ def test_one_version_written_in_several_ways_is_one() -> None:
     assert version_key(None) == version_key("") < version_key("x") < version_key("0")
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.text(max_size=12) | st.from_regex(r"v?[0-9.]{1,8}[-a-z0-9.]{0,8}"), max_size=6))
 def test_any_texts_can_be_sorted(versions: list[str]) -> None:
     keys = sorted(map(version_key, versions))

@@ -112,9 +112,7 @@ QUERY = st.fixed_dictionaries(
 )
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batch=st.lists(QUERY, min_size=1, max_size=6), exact=st.booleans())
 def test_every_search_and_read_sees_exactly_what_the_filters_allow(
     held: Held,

@@ -160,7 +160,7 @@ def scoped(batch: list[dict[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCOPED_QUERIES)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     batch=st.lists(QUERY, min_size=1, max_size=5),
     exact=st.booleans(),
@@ -201,7 +201,7 @@ def test_every_search_and_read_sees_the_versions_that_are_asked_for(
         assert set(chunks["chunk_id"]) == ids, batch[number]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(query=QUERY, limit=st.sampled_from([0, 5, 40, 1_000]))
 def test_the_count_of_visible_chunks_is_never_too_low(
     held: Store, query: dict[str, Any], limit: int

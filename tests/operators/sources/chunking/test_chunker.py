@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.embedding.passage import embedded_text
@@ -47,7 +47,6 @@ texts = lines.map("".join) | lines.map(lambda some: "".join(some) * 9) | st.text
 
 
 @given(texts, st.integers(3, 30))
-@settings(max_examples=80)
 def test_chunks_joined_are_the_document_apart_from_blank_runs(text: str, window: int) -> None:
     chunks = chunk_documents(documents(text), count_words, window)
     assert "".join("".join(chunks["text"]).split()) == "".join(text.split())
@@ -79,7 +78,6 @@ headed = st.lists(
 
 
 @given(headed, st.integers(3, 30))
-@settings(max_examples=80)
 def test_sections_kept_apart_lose_nothing(text: str, window: int) -> None:
     page = documents(text, path="guide-1.2.md")
     chunks = chunk_documents(page, count_words, window)
@@ -87,7 +85,6 @@ def test_sections_kept_apart_lose_nothing(text: str, window: int) -> None:
 
 
 @given(texts, st.integers(64, 100), st.sampled_from(["", "the title"]))
-@settings(max_examples=80)
 def test_no_chunk_with_its_heading_exceeds_the_window(text: str, window: int, title: str) -> None:
     chunks = chunk_documents(documents(text, title=title, path="a.md"), count_words, window)
     for chunk in chunks.iter_rows(named=True):
@@ -175,7 +172,6 @@ def test_code_nested_without_end_is_chunked_and_kept(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(FUNCTIONS.splitlines(True)) | st.text(max_size=20)).map("".join))
-@settings(max_examples=100, deadline=None)
 def test_code_in_any_state_is_kept_whole_and_inside_the_window(text: str) -> None:
     chunks = chunk_documents(documents(text, path="a.py", title="a.py"), count_words, 64)
     assert "".join("".join(chunks["text"]).split()) == "".join(text.split())

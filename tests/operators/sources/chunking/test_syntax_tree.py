@@ -14,7 +14,7 @@ from textwrap import dedent
 
 import pytest
 from code_samples import SAMPLES, check, marked, parsed, sample, spans
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.sources.chunking import grammars
@@ -252,11 +252,13 @@ def test_deep_nesting_is_quick(text: str, language: str) -> None:
         assert len(found.depths) == text.count("\n") + 1
 
 
-@pytest.mark.parametrize("language", ["elixir", "kotlin", "lua", "swift", "yaml"])
-def test_a_long_line_is_parsed_or_given_up_in_time(language: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "part"), [("elixir", 1), ("kotlin", 8), ("lua", 8), ("swift", 8), ("yaml", 8)]
+)
+def test_a_long_line_is_parsed_or_given_up_in_time(language: str, part: int) -> None:
     began = time.perf_counter()
-    found = breaks("f(a) = 1; " * (MAX_PARSED // 10), language)
-    assert time.perf_counter() - began < 30
+    found = breaks("f(a) = 1; " * (MAX_PARSED // part // 10), language)
+    assert time.perf_counter() - began < 30 / part
     assert isinstance(found, Breaks | Unparsed)
 
 
@@ -283,7 +285,6 @@ def test_every_line_of_any_text_has_a_depth(text: str, language: str) -> None:
 
 
 @given(code.map("\n".join), st.sampled_from(LANGUAGES))
-@settings(max_examples=100, deadline=None)
 def test_any_mixture_of_code_has_sane_breaks_the_same_each_time(text: str, language: str) -> None:
     found = parsed(text, language)
     check(text, found)
@@ -291,7 +292,6 @@ def test_any_mixture_of_code_has_sane_breaks_the_same_each_time(text: str, langu
 
 
 @given(st.data(), st.sampled_from(list(SAMPLES)))
-@settings(max_examples=80, deadline=None)
 def test_code_torn_anywhere_has_sane_breaks(data: st.DataObject, language: str) -> None:
     text = sample(language)
     at = data.draw(st.integers(0, len(text)))

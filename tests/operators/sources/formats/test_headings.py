@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.sources.formats.asciidoc import (
@@ -237,7 +237,6 @@ def test_attributes_that_multiply_each_other_stay_small() -> None:
     assert max(map(len, attributes.values())) <= MAX_VALUE
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text("=:v1.,-/a \n{}", max_size=80))
 def test_any_text_has_a_header(text: str) -> None:
     assert isinstance(asciidoc_header("= T\n" + text).attributes, dict)
