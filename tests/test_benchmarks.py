@@ -48,8 +48,6 @@ TINY = {
     "semble": "--clones {clones} --collection bench-semble",
     "served": "{set} {queries} --callers 2 --minutes 0.03 --kills 0 --alone 0.5",
     "shards": "{export} --shards 0 --copies 2 --workers 1 --wait 0 --questions 12",
-    "soak": "--minutes 0.02 --callers 2 --kill-every 0 --files 8 --act-every 0 --change-every 1"
-    " --check-every 60 --questions 1 --sample 1 --pause 0.2 --out {soak}",
     "swe": "--clones {clones} --collection bench-swe",
     "version_cost": "{set} --questions 2 --rounds 1",
     "versions": "{set}",
@@ -58,6 +56,9 @@ TINY = {
 
 COMPARED = {"aacr", "review", "semble", "swe"}
 """Benchmarks whose tables are compared by tests of their own."""
+
+BY_HAND = {"soak"}
+"""`make soak HOURS=0.02` takes a minute of ten processes."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,6 @@ def inputs(
         "queries": queries,
         "export": folder / "export",
     }
-    made["soak"] = folder / "soak"
     made["pdf"] = next(pdf.rglob("*.pdf"))
     environment = {
         "CROSSCORPUS_DSN": server_dsn,
@@ -100,7 +100,7 @@ def inputs(
         "CROSSCORPUS_TEST_DATA": str(folder / "data"),
     }
     yield Inputs(made, environment)
-    made = {SET, "soak", "soak-anew"} | {
+    made = {SET} | {
         *(f"bench-{name}" for name in ("whole", "semble", "swe", "review", "aacr-app-7"))
     }
     for name in made & set(collections(server_dsn)):
@@ -117,7 +117,7 @@ def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("untouched")
-@pytest.mark.parametrize("name", [name for name in names() if name not in COMPARED])
+@pytest.mark.parametrize("name", [name for name in names() if name not in COMPARED | BY_HAND])
 def test_a_benchmark_runs_on_a_tiny_input(
     name: str,
     inputs: Inputs,

@@ -38,6 +38,9 @@ class Passage:
         label: its label in results, context and notes, such as ``[code: src/cache.py:10-42]``.
         url: its link; None if there is no safe one.
         start_line: its first line in the file, from 1; None if its text has no file lines.
+        whole_text: the text around it that reads whole, as the context has it: neighbouring
+            passages joined, and for the best ones their section; ``text`` if there is no more.
+        whole_lines: the first and the last line of ``whole_text``.
     """
 
     rank: int
@@ -56,6 +59,8 @@ class Passage:
     created_at: datetime | None
     document_id: str
     chunk_id: int
+    whole_text: str
+    whole_lines: tuple[int | None, int | None]
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,7 @@ class AnswerMethods:
     _askers: Executor
     config: Config
     homes: dict[str, Home]
+    context_passages: str  # the node of the list that the context is packed from
     execute: Callable[..., dict[str, Any]]
     seen_by: Callable[..., "AnswerMethods"]
 
@@ -194,7 +200,9 @@ class AnswerMethods:
         asked: dict[str, Any] = {"trigger": trigger, "repos": repos, "only_corpora": only_corpora}
         asked |= {"path_prefix": path_prefix, "language": language, "versions": versions}
         asked |= {"as_of": as_of, **more}
-        return answer_of(self.execute(NODES, self.question_inputs(query, **asked)))
+        inputs = self.question_inputs(query, **asked)
+        out = self.execute([*NODES, self.context_passages], inputs)
+        return answer_of(out, out[self.context_passages])
 
     async def aask(self, query: str | Sequence[str], **asked: Any) -> Answer:
         """As :meth:`ask`, for coroutines; they share as many threads as the driver has workers."""
@@ -202,13 +210,25 @@ class AnswerMethods:
         return await asyncio.get_running_loop().run_in_executor(self._askers, work)
 
 
-def answer_of(out: Mapping[str, Any]) -> Answer:
-    """The answer to one query, from the values of ``NODES``."""
+def answer_of(out: Mapping[str, Any], whole: pl.DataFrame) -> Answer:
+    """The answer to one query, from the values of ``NODES`` and the passages of its context."""
     results: pl.DataFrame = out["results"]
     named = results.rename({"source_label": "label", "source_url": "url"})
-    wanted = [one.name for one in fields(Passage)]
+    wanted = [one.name for one in fields(Passage) if not one.name.startswith("whole_")]
+    columns = ("corpus", "parts", "text", "start_line", "end_line")
+    rows = whole.select(columns).iter_rows() if "parts" in whole.columns else ()
+    around = {
+        (corpus, chunk): (text, (first, last))
+        for corpus, parts, text, first, last in rows
+        for chunk in parts
+    }
+    passages = []
+    for row in named.select(wanted).iter_rows(named=True):
+        own = row["text"], (row["start_line"], row["end_line"])
+        text, lines = around.get((row["corpus"], row["chunk_id"]), own)
+        passages.append(Passage(**row, whole_text=text, whole_lines=lines))
     return Answer(
-        passages=tuple(Passage(**row) for row in named.select(wanted).iter_rows(named=True)),
+        passages=tuple(passages),
         context="".join(out["context_window"]["text"]),
         citations=tuple(out["citations"]["citation"]),
         notes=tuple(out["notes"]["note"]),

@@ -11,6 +11,7 @@ run and nothing reads them, so that the graph has no node with a hundred inputs.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import Any
 
 import polars as pl
@@ -66,10 +67,12 @@ def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
     """
     results = {node.name: node for node in graph.get_upstream_nodes(["results"])[0]}
     scored = {name for name, schema in catalog.corpus.frames.items() if set(MERGED) <= set(schema)}
+    in_order = _in_order(graph, results)
     of_corpora = {
         corpus: [
-            name.partition(".")[2]
-            for name in _in_order(graph, {f"{corpus}.{one}" for one in scored} & results.keys())
+            own
+            for name in in_order
+            if (own := name.removeprefix(f"{corpus}.")) != name and own in scored
         ]
         for corpus in graph.config["corpora"]
     }
@@ -107,12 +110,12 @@ def nodes_with(
 
 
 def _in_order(graph: FunctionGraph, names: Iterable[str]) -> list[str]:
-    wanted = set(names)
-    behind = {
-        name: len(wanted & {node.name for node in graph.get_upstream_nodes([name])[0]})
-        for name in wanted
-    }
-    return sorted(wanted, key=lambda name: (behind[name], name))
+    """``names``, each after those that it needs: by the longest way to each."""
+    needed = {name: [one.name for one in node.dependencies] for name, node in graph.nodes.items()}
+    depths: dict[str, int] = {}
+    for name in TopologicalSorter(needed).static_order():
+        depths[name] = 1 + max((depths[one] for one in needed.get(name, ())), default=0)
+    return sorted(set(names), key=lambda name: (depths[name], name))
 
 
 def nodes_read(reports: Collection[str], lists: RankedLists) -> list[str]:

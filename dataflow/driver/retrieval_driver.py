@@ -164,6 +164,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         graph.graph_executor = self._scheduler
         self._parameters = retrieval_parameters(graph.graph)
         self._lists = reports.ranked_lists(graph.graph, config.catalog)
+        self.context_passages = self._lists.passages
         self._reports = set(reports.REPORTS) - graph.graph.nodes.keys()
         self._fixed = frozenset(graph.graph.config) - self._parameters
 

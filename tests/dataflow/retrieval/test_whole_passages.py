@@ -12,6 +12,7 @@ from dataflow import build_driver, load_config
 from operators.postgres.store import drop_collection, open_store
 
 COLLECTION = "whole-passages"
+QUERY = "step 5 of the quorum"
 FILLER = "More is said here about other things that nobody asked for, at some length. " * 5
 
 
@@ -33,17 +34,21 @@ def ingested(crosscorpus: Any, server_dsn: str, tmp_path_factory: Any) -> Iterat
 
 
 @pytest.fixture(scope="module")
-def asked(ingested: str, server_dsn: str, minilm: Any) -> Iterator[Any]:
+def over_pages(ingested: str, server_dsn: str, minilm: Any) -> Iterator[Any]:
     with (
         open_store(server_dsn, ingested) as store,
         build_driver(load_config("default"), ingested, store=store, embedder=minilm) as driver,
     ):
+        yield driver
 
-        def ask(**inputs: Any) -> dict[str, Any]:
-            wanted = ["packed", "context_order", "whole_passages", "dispositions", "citations"]
-            return driver.execute(wanted, inputs={"query": "step 5 of the quorum", **inputs})
 
-        yield ask
+@pytest.fixture(scope="module")
+def asked(over_pages: Any) -> Any:
+    def ask(**inputs: Any) -> Any:
+        wanted = ["packed", "context_order", "whole_passages", "dispositions", "citations"]
+        return over_pages.execute(wanted, inputs={"query": QUERY, **inputs})
+
+    return ask
 
 
 def test_the_best_passage_begins_with_the_heading_that_explains_it(asked: Any) -> None:
@@ -56,6 +61,18 @@ def test_the_best_passage_begins_with_the_heading_that_explains_it(asked: Any) -
     assert "guide.md" in after["source_label"]
     assert after["chunk_id"] == before["chunk_id"]
     assert found["packed"]["entry"][0].endswith(after["text"])
+
+
+def test_a_result_has_the_whole_passage_that_the_context_has(over_pages: Any, asked: Any) -> None:
+    answer = over_pages.ask(QUERY, grown_characters=5_000)
+    best = asked(grown_characters=5_000)["whole_passages"].sort("rank").row(0, named=True)
+    assert answer[0].whole_text == best["text"]
+    assert answer[0].whole_lines == (best["start_line"], best["end_line"])
+    assert answer[0].text in answer[0].whole_text
+    assert answer[0].text != answer[0].whole_text
+    assert all(one.text in one.whole_text for one in answer)
+    shallow = over_pages.ask(QUERY, context_depth=1, top_k=5)
+    assert [one.whole_text == one.text for one in shallow][-1]
 
 
 def test_a_result_inside_another_passage_is_explained_as_in_the_context(asked: Any) -> None:
