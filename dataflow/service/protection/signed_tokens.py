@@ -84,8 +84,8 @@ def _keys(keys: str) -> Callable[[str], Any]:
     try:
         held = jwt.PyJWKSet.from_dict(json.loads(Path(keys).read_text("utf-8")))
     except (OSError, ValueError, AttributeError, jwt.PyJWTError) as error:
-        said = " ".join(str(error).split())
-        raise CrosscorpusError(f"{keys}: no keys of a provider ({said})") from error
+        reason = " ".join(str(error).split())
+        raise CrosscorpusError(f"{keys}: no keys of a provider ({reason})") from error
     return partial(_held, held.keys)
 
 
@@ -131,7 +131,7 @@ class _Provider:
 
 def _held(keys: Sequence[jwt.PyJWK], token: str) -> Any:
     name = jwt.get_unverified_header(token).get("kid")
-    found = [one for one in keys if one.key_id == name or len(keys) == 1]
-    if not found:
+    matching = [one for one in keys if one.key_id == name or len(keys) == 1]
+    if not matching:
         raise jwt.InvalidTokenError("no key of that name")
-    return found[0].key
+    return matching[0].key
