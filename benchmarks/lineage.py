@@ -1,4 +1,4 @@
-"""How well the versions of one topic find each other, without being told the topic.
+"""How well the versions of one topic find each other, without knowing the topic.
 
     python -m benchmarks lineage [--joined] [--clones DIR [--anchors-alone]]
     python -m benchmarks.lineage SET ... [--joined] [--clones DIR [--anchors-alone]]

@@ -226,8 +226,8 @@ def main() -> None:
         for name, lists in lists_of.items():
             same = total = 0
             for text, hits in zip(texts[:30], lists, strict=False):
-                given_exact = {"query": text, f"{corpus}.exact_scan_max_rows": 10**9}
-                out = driver.execute([f"{corpus}.vector_hits"], given_exact)
+                exact_inputs = {"query": text, f"{corpus}.exact_scan_max_rows": 10**9}
+                out = driver.execute([f"{corpus}.vector_hits"], exact_inputs)
                 exact = out[f"{corpus}.vector_hits"]
                 same += exact.join(hits, on="chunk_id", how="semi").height
                 total += exact.height

@@ -220,7 +220,7 @@ class Soak:
         self.watch.start()
 
     def compare(self, questions: int) -> None:
-        """Compare answers with those of a collection that is made anew of the same tree."""
+        """Compare answers with those of a collection rebuilt from the same tree."""
         with ThreadPoolExecutor(2) as both:
             list(both.map(self.ingest, (COLLECTION, REBUILT)))
         port = free_port()

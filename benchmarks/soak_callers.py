@@ -34,7 +34,7 @@ class Asked:
 
     @property
     def answered(self) -> bool:
-        """Whether it was, perhaps by words alone."""
+        """Whether it was, perhaps by keyword search only."""
         return self.outcome.startswith(("ok", "note"))
 
 
@@ -65,7 +65,7 @@ class Callers:
         return " ".join(f"word{int(draw.paretovariate(0.5)) % 40_000}" for _ in range(3)), None
 
     def judge(self, user: str, question: str, path: str | None, told: dict[str, Any]) -> str:
-        """What is to be said of an answer; a wrong one is kept."""
+        """The outcome of an answer; a wrong one is kept."""
         failed = [note for note in told["notes"] if "ingested" not in note]
         titles = " ".join(hit["title"] for hit in told["results"])
         # a commit names the paths of its files to all who may see the commit

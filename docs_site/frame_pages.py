@@ -47,7 +47,7 @@ def frame_pages() -> dict[str, str]:
 
 
 def _type(kind: pl.DataType) -> str:
-    """A type as short as it can be said.
+    """A type as short as possible.
 
     >>> _type(frames.UTC), _type(pl.List(pl.Struct({"a": pl.Int64})))
     ('Datetime UTC', 'List(Struct(a: Int64))')
@@ -61,7 +61,7 @@ def _type(kind: pl.DataType) -> str:
 
 
 def _assigned() -> dict[str, tuple[str, dict[str, str]]]:
-    """Of each name that the file assigns: what is said of it, and the comments of its columns."""
+    """For each name that the file assigns: its description and the comments of its columns."""
     source = inspect.getsource(frames)
     lines, comments_of = source.split("\n"), {}  # type: list[str], dict[str, tuple[str, dict[str, str]]]
     body = ast.parse(source).body

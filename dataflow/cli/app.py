@@ -61,7 +61,7 @@ it that answers questions.""",
 
 def main() -> None:
     """Run the command; print an error that is meant for a person as one line on standard error."""
-    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it warns of is told by us
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # we report what it warns of
     try:
         app()
     except CrosscorpusError as error:
