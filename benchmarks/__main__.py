@@ -52,10 +52,10 @@ def main() -> int:
         epilog=f"By themselves (python -m benchmarks.NAME --help): {others}.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
-    options, given = parser.parse_known_args()
+    options, extra = parser.parse_known_args()
     chosen = options.names or list(ALL)
-    if given and not options.names:
-        parser.error(f"{given[0]} needs the name of a benchmark")
+    if extra and not options.names:
+        parser.error(f"{extra[0]} needs the name of a benchmark")
     if unknown := [name for name in chosen if name not in known]:
         parser.error(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(known)}")
     failed = []
@@ -64,7 +64,7 @@ def main() -> int:
         if name in JUDGED and not data_folder().is_dir():
             print(f"left out: no judged data in {data_folder()} (CROSSCORPUS_TEST_DATA)")
             continue
-        command = [sys.executable, "-m", f"benchmarks.{name}", *known[name], *given]
+        command = [sys.executable, "-m", f"benchmarks.{name}", *known[name], *extra]
         if subprocess.run(command, check=False).returncode:
             failed.append(name)
     if failed:

@@ -154,10 +154,10 @@ def contexts(
     with open_store(collection=collection, create=True) as store:
         folder = read(store, embedder, cloned, one.base, repo)
         with build_driver(config, store=store, embedder=embedder) as driver:
-            found = {("review", b): reviewed(driver, one, repo, b) for b in BUDGETS}
-            found |= {("plain", b): asked(driver, one, repo, b) for b in BUDGETS}
-            found |= {("grep", b): grepped(driver, folder, one, b) for b in BUDGETS}
-    return Tree(folder), found
+            shown = {("review", b): reviewed(driver, one, repo, b) for b in BUDGETS}
+            shown |= {("plain", b): asked(driver, one, repo, b) for b in BUDGETS}
+            shown |= {("grep", b): grepped(driver, folder, one, b) for b in BUDGETS}
+    return Tree(folder), shown
 
 
 def judge(
@@ -188,9 +188,9 @@ def _count(tally: Tally, needs: list[Need], shown: list[tuple[Lines, str]]) -> N
     """Count the names and definitions of a remark that a context has."""
     if new := [need._replace(definition=None) for need in needs if need.use]:
         tally.names.append(_mean([any(_has(one, *entry) for entry in shown) for one in new]))
-    if told := [need.definition for need in needs if need.definition]:
-        found = [any(one.search(text) for _, text in shown) for one in told]
-        tally.definitions.append(_mean(found))
+    if patterns := [need.definition for need in needs if need.definition]:
+        shares = [any(one.search(text) for _, text in shown) for one in patterns]
+        tally.definitions.append(_mean(shares))
 
 
 def needed(note: str, patch: str, tree: Tree) -> list[Need]:
@@ -201,11 +201,11 @@ def needed(note: str, patch: str, tree: Tree) -> list[Need]:
     """
     plain = re.sub("(?m)^[ +-]", "", patch)
     prose = _FENCED.sub(" ", note)
-    found: dict[str, Need] = {}
+    needs: dict[str, Need] = {}
     for path in set(_PATH.findall(prose)):
         meant = frozenset(one for one in tree.texts if f"/{one}".endswith(f"/{path}"))
         if meant and path.rpartition("/")[2] not in patch:
-            found[path] = Need(re.compile(re.escape(path)), None, meant)
+            needs[path] = Need(re.compile(re.escape(path)), None, meant)
     quoted = " ".join(_QUOTED.findall(prose))
     for text, every in ((prose, False), (quoted, True)):
         for name, called in _NAME.findall(text):
@@ -213,15 +213,15 @@ def needed(note: str, patch: str, tree: Tree) -> list[Need]:
             if likely and len(name) >= SHORTEST:
                 use, definition = re.compile(use_of(name)), definition_of(name)
                 new = not re.search(rf"\b{name}\b", patch) and tree.count(name, use)
-                told = not definition.search(plain) and 0 < tree.count(name, definition) <= FEW
-                if new or told:
-                    found[name] = Need(use if new else None, definition if told else None)
-    return list(found.values())
+                defined = not definition.search(plain) and 0 < tree.count(name, definition) <= FEW
+                if new or defined:
+                    needs[name] = Need(use if new else None, definition if defined else None)
+    return list(needs.values())
 
 
 def _has(need: Need, entry: Lines, text: str) -> bool:
-    said = (need.use, need.definition)
-    return entry[0] in need.paths or any(one and one.search(text) for one in said)
+    patterns = (need.use, need.definition)
+    return entry[0] in need.paths or any(one and one.search(text) for one in patterns)
 
 
 def _around(remark: Remark, file: ChangedFile | None, tree: Tree) -> set[tuple[str, int]]:

@@ -41,12 +41,12 @@ class Pull(NamedTuple):
 
 def repositories(file: Path, only: list[str] | None) -> dict[str, list[dict[str, Any]]]:
     """The rows of each repository by its address, those of ``only``."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    rows: dict[str, list[dict[str, Any]]] = {}
     for row in json.loads(file.read_text("utf-8")):
         url = row["githubPrUrl"].partition("/pull/")[0]
         if not only or url.rpartition("/")[2] in only:
-            found.setdefault(url, []).append(row)
-    return found
+            rows.setdefault(url, []).append(row)
+    return rows
 
 
 def pulls(cloned: Path, rows: Iterable[dict[str, Any]]) -> Iterator[Pull]:
@@ -59,8 +59,8 @@ def pulls(cloned: Path, rows: Iterable[dict[str, Any]]) -> Iterator[Pull]:
     for row in rows:
         number = row["githubPrUrl"].rpartition("/")[2]
         ends = [row["source_commit"], row["target_commit"]]
-        base, said = merged.get(number, ("", ""))
-        head = said
+        base, merge = merged.get(number, ("", ""))
+        head = merge
         if all(_has(cloned, commit) for commit in ends):
             base, head = git(cloned, "merge-base", *ends).decode().strip(), ends[1]
         patch = git(cloned, "diff-tree", "-p", "-r", "-M", base, head) if base else b""
@@ -69,19 +69,19 @@ def pulls(cloned: Path, rows: Iterable[dict[str, Any]]) -> Iterator[Pull]:
         files = {file.path: file for file in read_change(patch).files}
         remarks = [_remark(one, files) for one in row["comments"] if one["context"] in LEVELS]
         if remarks:
-            title = _title(cloned, said or head) or _title(cloned, head)
+            title = _title(cloned, merge or head) or _title(cloned, head)
             yield Pull(number, Judged(head, base, title, patch, []), remarks)
 
 
 def _merged(cloned: Path) -> dict[str, tuple[str, str]]:
     """By the number of a pull request the commit before it and the one that merged it."""
-    found = {}
+    merged = {}
     log = git(cloned, "log", "--format=%H%x09%P%x09%s").decode("utf-8", "replace")
     for line in log.split("\n")[:-1]:
         commit, parents, subject = line.split("\t", 2)
         if parents and (number := _NUMBER.search(subject)):
-            found[number[1] or number[2]] = (parents.split()[0], commit)
-    return found
+            merged[number[1] or number[2]] = (parents.split()[0], commit)
+    return merged
 
 
 def _has(cloned: Path, commit: str) -> bool:

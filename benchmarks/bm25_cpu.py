@@ -125,18 +125,18 @@ def measure(
     with store.pool.connection() as conn:
         backend = psutil.Process(conn.info.backend_pid)
     walls: list[float] = []
-    found: list[pl.DataFrame] = []
+    lists: list[pl.DataFrame] = []
     for warm in (True, False):
         before = sum(backend.cpu_times()[:2])
-        walls, found = [], []
+        walls, lists = [], []
         for number in range(len(queries) if not warm else min(30, len(queries))):
             start = time.perf_counter()
-            found.append(
+            lists.append(
                 bm25_search(store, "code", queries[number : number + 1], k=50, candidate_cap=cap)
             )
             walls.append((time.perf_counter() - start) * 1e3)
     cpu = (sum(backend.cpu_times()[:2]) - before) / len(queries) * 1e3
-    return walls, cpu, pl.concat(found)
+    return walls, cpu, pl.concat(lists)
 
 
 def main() -> None:
@@ -145,14 +145,14 @@ def main() -> None:
     options.add_argument("--queries", type=int, default=150)
     options.add_argument("--words", type=int, default=30, help="words of a query")
     options.add_argument("--caps", type=int, nargs="+", default=[2_000, 5_000, 20_000])
-    given = options.parse_args()
+    args = options.parse_args()
     console = Console()
     dsn = resolve_dsn()
     source = Source(vocabulary=200_000)
-    texts = source.texts(given.chunks)
-    chosen = source.random.integers(0, len(texts), given.queries)
-    asked = [source.query(texts[n], given.words) for n in chosen]
-    queries = queries_of(asked)
+    texts = source.texts(args.chunks)
+    chosen = source.random.integers(0, len(texts), args.queries)
+    questions = [source.query(texts[n], args.words) for n in chosen]
+    queries = queries_of(questions)
     with open_store(dsn, COLLECTION, create=True, max_size=1) as store:
         set_model(store, "none", "none", 3)
         start = time.perf_counter()
@@ -164,13 +164,13 @@ def main() -> None:
         console.print(
             f"{len(texts):,} chunks: {len(texts) / loaded:,.0f} a second, indexes {built:.0f} s"
         )
-        expected = reference(texts, asked, 10)
+        expected = reference(texts, questions, 10)
         table = Table("candidate cap", "p50 ms", "p95 ms", "CPU ms", "overlap@10 with bm25s")
-        for cap in given.caps:
-            walls, cpu, found = measure(store, queries, cap)
+        for cap in args.caps:
+            walls, cpu, hits = measure(store, queries, cap)
             overlap = "-"
             if expected is not None:
-                lists = found.filter(pl.col("rank") < 10).group_by("query_id").agg("chunk_id")
+                lists = hits.filter(pl.col("rank") < 10).group_by("query_id").agg("chunk_id")
                 mine = dict(lists.iter_rows())
                 shares = [
                     len(set(best) & set(mine.get(n, []))) / len(best)

@@ -120,9 +120,9 @@ def configurations() -> dict[str, tuple[str, Config]]:
 
 def table(name: str, rows: Mapping[str, tuple[str, Config]]) -> Iterator[str]:
     base = load_config(BASE)
-    found = [measured(name, BASE, base)]
-    found += [measured(name, undoing, config) for undoing, (_, config) in rows.items()]
-    every = pl.concat(found)
+    frames = [measured(name, BASE, base)]
+    frames += [measured(name, undoing, config) for undoing, (_, config) in rows.items()]
+    every = pl.concat(frames)
     modes = every["mode"].unique(maintain_order=True).to_list()
     parts = {mode: every.filter(mode=mode).drop("mode") for mode in modes}
     differences = {mode: comparison(part, BASE) for mode, part in parts.items()}
@@ -156,11 +156,11 @@ def measured(name: str, label: str, config: Config) -> pl.DataFrame:
     if several:
         all_corpora = scores(evaluation.runs, evaluation.qrels, [label], measures=(NDCG,))
         parts.append(all_corpora.with_columns(mode=pl.lit("all corpora")))
-    found = pl.concat(parts)
+    values = pl.concat(parts)
     kept.parent.mkdir(parents=True, exist_ok=True)
-    found.write_parquet(kept)
+    values.write_parquet(kept)
     print(f"{name}: {label}", file=sys.stderr, flush=True)
-    return found
+    return values
 
 
 def opened(name: str, model: str) -> Store:

@@ -49,13 +49,13 @@ def clone(folder: Path, url: str) -> Path | None:
 
 def to_fetch(folder: Path, url: str, revisions: Iterable[str]) -> str | None:
     """The command that brings what is missing; None: the clone is there with ``revisions``."""
-    found = clone(folder, url)
-    if found is None:
+    cloned = clone(folder, url)
+    if cloned is None:
         return f"git clone --mirror {url} {folder / '+'.join(_parts(url))}"
     for revision in revisions:
-        command = ["git", "-C", str(found), "cat-file", "-e", f"{revision}^{{commit}}"]
+        command = ["git", "-C", str(cloned), "cat-file", "-e", f"{revision}^{{commit}}"]
         if subprocess.run(command, capture_output=True, check=False).returncode:
-            return f"git -C {found} fetch origin {revision}"
+            return f"git -C {cloned} fetch origin {revision}"
     return None
 
 

@@ -72,7 +72,7 @@ def main() -> None:
     texts = judged.queries["texts"].list.first().to_list()
     corpora = sorted(judged.queries["corpora"].explode().unique())
     lists = [f"{name}.{kind}_hits" for name in corpora for kind in ("vector", "text")]
-    found: dict[str, list[Timed]] = {}
+    times: dict[str, list[Timed]] = {}
     with (
         opened(judged, embedder) as store,
         build_driver(config, options.set, store=store, embedder=embedder) as driver,
@@ -86,24 +86,24 @@ def main() -> None:
         for number, text in enumerate(texts[WARM : WARM + 4 * options.queries]):
             way = number % 4
             if way == 0:
-                found.setdefault("everything", []).append(timed(driver, WANTED, text))
+                times.setdefault("everything", []).append(timed(driver, WANTED, text))
             elif way == 1:
-                found.setdefault("lists alone", []).append(timed(driver, lists, text))
+                times.setdefault("lists alone", []).append(timed(driver, lists, text))
             elif way == 2:
                 known = driver.execute(["query_embeddings"], inputs={"query": text})
-                found.setdefault("lists alone, vector known", []).append(
+                times.setdefault("lists alone, vector known", []).append(
                     timed(driver, lists, text, **known)
                 )
             else:
-                found.setdefault("one after the other", []).append(timed(alone, WANTED, text))
+                times.setdefault("one after the other", []).append(timed(alone, WANTED, text))
     print(f"{options.set}, {len(corpora)} corpora; p50 of ms")
     print("| what | questions | wall | slowest search | ratio |")
     print("|---|---|---|---|---|")
-    for name, runs in found.items():
+    for name, runs in times.items():
         wall, slowest = median(run.wall for run in runs), median(run.slowest for run in runs)
         ratio = median(run.wall / run.slowest for run in runs)
         print(f"| {name} | {len(runs)} | {wall:.1f} | {slowest:.1f} | {ratio:.2f} |")
-    runs = found["one after the other"]
+    runs = times["one after the other"]
     path = median(longest_path(run.nodes) for run in runs)
     ratio = median(longest_path(run.nodes) / run.slowest for run in runs)
     print(f"| longest path of these | {len(runs)} | {path:.1f} | | {ratio:.2f} |")

@@ -123,7 +123,7 @@ def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
     )
     config = load_config("default")
     with open_store(collection=name) as store:
-        asked, all_corpora = fetched(
+        judged, all_corpora = fetched(
             store,
             config,
             queries,
@@ -131,7 +131,7 @@ def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
             load_embedder(config.embedding),
             vectors_directory=data_home() / "query_vectors",
         )
-    return asked, all_corpora, queries["group"].fill_null(queries["query_id"]).to_list()
+    return judged, all_corpora, queries["group"].fill_null(queries["query_id"]).to_list()
 
 
 def both_lists(candidates: Candidates) -> Lists:

@@ -92,13 +92,13 @@ def as_it_comes(
     with store.transaction(settings) as conn:
         for query_id, _, _, vector in embeddings.iter_rows():
             repos = queries["repos"][query_id]
-            found = conn.execute(
+            hits = conn.execute(
                 "SELECT chunk_id, embedding <=> %(v)s::halfvec AS distance FROM chunks"
                 " WHERE corpus = 'code' AND (%(r)s::text[] IS NULL OR repo = ANY(%(r)s))"
                 " ORDER BY distance LIMIT %(k)s",
                 {"v": str(vector), "r": None if repos is None else repos.to_list(), "k": K},
             )
-            rows += [(query_id, 0, *row, n) for n, row in enumerate(found)]
+            rows += [(query_id, 0, *row, n) for n, row in enumerate(hits)]
     columns = ["query_id", "text_no", "chunk_id", "distance", "rank"]
     return pl.DataFrame(rows, schema={c: VECTOR_LISTS[c] for c in columns}, orient="row")
 
@@ -130,13 +130,13 @@ def drawn(made: Made, random: np.random.Generator, count: int) -> NDArray[np.flo
 def measure(
     store: Store, search: Search, repo: str | None, vectors: NDArray[np.float32]
 ) -> tuple[pl.DataFrame, list[float]]:
-    found, walls = [], []
+    lists, walls = [], []
     for vector in vectors:
         start = time.perf_counter()
-        found.append(search(store, *queries_of(repo, vector[None])))
+        lists.append(search(store, *queries_of(repo, vector[None])))
         walls.append((time.perf_counter() - start) * 1e3)
     return pl.concat(
-        one.with_columns(query_id=pl.lit(n, pl.UInt32)) for n, one in enumerate(found)
+        one.with_columns(query_id=pl.lit(n, pl.UInt32)) for n, one in enumerate(lists)
     ), walls
 
 
@@ -146,47 +146,47 @@ def main() -> None:
     options.add_argument("--queries", type=int, default=50)
     options.add_argument("--dimensions", type=int, default=384)
     options.add_argument("--real", type=int, default=0, help="chunks that minilm embeds")
-    given = options.parse_args()
+    args = options.parse_args()
     random = np.random.default_rng(42)
-    centres = random.normal(size=(200, given.dimensions))
+    centres = random.normal(size=(200, args.dimensions))
 
     def clustered(count: int) -> NDArray[np.float32]:
-        noise = random.normal(size=(count, given.dimensions))
+        noise = random.normal(size=(count, args.dimensions))
         return (centres[random.integers(0, len(centres), count)] + noise).astype(np.float32)
 
     draw: Callable[[int], NDArray[np.float32]] = clustered
-    if given.real:
+    if args.real:
         tokens = load_embedder("minilm")
-        like = real_vectors(tokens, given.real, data_home() / "scale" / f"minilm-{given.real}.npy")
-        made, given.dimensions = Made(like, tokens), like.shape[1]
+        like = real_vectors(tokens, args.real, data_home() / "scale" / f"minilm-{args.real}.npy")
+        made, args.dimensions = Made(like, tokens), like.shape[1]
         draw = partial(drawn, made, random)
 
-    repos = np.full(given.chunks, "rest", dtype="<U8")
-    free = random.permutation(given.chunks)
+    repos = np.full(args.chunks, "rest", dtype="<U8")
+    free = random.permutation(args.chunks)
     for name, part in SHARES.items():
-        repos[free[: given.chunks // part]] = name
-        free = free[given.chunks // part :]
+        repos[free[: args.chunks // part]] = name
+        free = free[args.chunks // part :]
     console, dsn = Console(), resolve_dsn()
-    vectors, stored = draw(given.queries), draw(given.chunks)
+    vectors, stored = draw(args.queries), draw(args.chunks)
     with open_store(dsn, COLLECTION, create=True) as store:
-        set_model(store, "none", "none", given.dimensions)
+        set_model(store, "none", "none", args.dimensions)
         start = time.perf_counter()
         load(store, stored, repos)
         loaded = time.perf_counter() - start
         make_searchable(store)
         built = time.perf_counter() - start - loaded
         console.print(
-            f"{given.chunks:,} chunks: {given.chunks / loaded:,.0f} a second, indexes {built:.0f} s"
+            f"{args.chunks:,} chunks: {args.chunks / loaded:,.0f} a second, indexes {built:.0f} s"
         )
         table = Table("filter", "way", "recall@50", "fewest rows", "p50 ms", "p95 ms")
         for repo in (None, *SHARES):
             exact = search_vectors(
-                store, "code", *queries_of(repo, vectors), k=K, exact_scan_max_rows=given.chunks
+                store, "code", *queries_of(repo, vectors), k=K, exact_scan_max_rows=args.chunks
             )
             true = dict(exact.group_by("query_id").agg("chunk_id").iter_rows())
             for name, search in WAYS.items():
-                found, walls = measure(store, search, repo, vectors)
-                mine = dict(found.group_by("query_id").agg("chunk_id").iter_rows())
+                hits, walls = measure(store, search, repo, vectors)
+                mine = dict(hits.group_by("query_id").agg("chunk_id").iter_rows())
                 shares = [
                     len(set(ids) & set(mine.get(n, []))) / len(ids) for n, ids in true.items()
                 ]

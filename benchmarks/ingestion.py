@@ -142,10 +142,10 @@ def measure(kind: str, source: Path, dsn: str, model: str | None) -> dict[str, A
 
     embedder: Any = load_embedder(model) if model else Hashes()
     read: Any = getattr(sources, READERS.get(kind, kind), sources.reviews)
-    given: Any = [source] if read is sources.reviews else source
+    paths: Any = [source] if read is sources.reviews else source
     before = _peak()
     with open_store(dsn, f"bench-{kind}-{source.parent.name}", create=True) as store:
-        report = ingest(store, embedder, read(given))
+        report = ingest(store, embedder, read(paths))
     return {
         "documents": report.documents_new,
         "unchanged": report.documents_unchanged,
@@ -168,8 +168,8 @@ def _cpu() -> float:
 def _peak() -> float:
     """Largest resident set of this process so far, MB."""
     status = Path("/proc/self/status").read_text()
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return int(found[1]) / 1024 if found else 0.0
+    match = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(match[1]) / 1024 if match else 0.0
 
 
 def main() -> None:

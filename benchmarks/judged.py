@@ -22,8 +22,8 @@ NDCG, RECALL = "nDCG@10", "R@50"
 
 def data_folder() -> Path:
     """The folder of the judged sets: ``CROSSCORPUS_TEST_DATA``, else ``../shared/data``."""
-    given = os.environ.get("CROSSCORPUS_TEST_DATA")
-    return Path(given) if given else Path(__file__).parents[2] / "shared" / "data"
+    path = os.environ.get("CROSSCORPUS_TEST_DATA")
+    return Path(path) if path else Path(__file__).parents[2] / "shared" / "data"
 
 
 def set_folder(name: str) -> Path:
@@ -114,5 +114,5 @@ def mean(
     if not kept:
         return float("nan")
     judged = pl.DataFrame(kept, schema=QRELS, orient="row")
-    found = scores(run.with_columns(config=pl.lit("")), judged, [""], measures=[measure])
-    return float(found["value"].sum() / found.height)
+    values = scores(run.with_columns(config=pl.lit("")), judged, [""], measures=[measure])
+    return float(values["value"].sum() / values.height)

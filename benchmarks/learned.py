@@ -81,19 +81,19 @@ def differences(evaluation: Evaluation) -> Iterator[str]:
 
 def splits(name: str, seeds: range) -> Iterator[tuple[tuple[float, bool], tuple[float, bool]]]:
     """For each split: the gain on the test half in both modes, and whether anything changed."""
-    asked, all_corpora, groups = found(name)
-    base = base_parameters(load_config("default"), asked)
+    judged, all_corpora, groups = found(name)
+    base = base_parameters(load_config("default"), judged)
     for seed in seeds:
         training, test = weight_fitting.halves(groups, seed=seed)
         learned = weight_fitting.learn(
-            together(asked.part(training), all_corpora.part(training)),
+            together(judged.part(training), all_corpora.part(training)),
             [groups[number] for number in training.tolist()] * 2,
             base,
             list(base),
             seed=seed,
         )
         gains = []
-        for candidates in (asked.part(test), all_corpora.part(test)):
+        for candidates in (judged.part(test), all_corpora.part(test)):
             before = weight_fitting.ndcg(candidates, base)
             gains.append(
                 float((weight_fitting.ndcg(candidates, learned.parameters) - before).mean())

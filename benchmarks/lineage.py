@@ -1,4 +1,4 @@
-"""How well the versions of one topic find each other, without being told the topic.
+"""How well the versions of one topic find each other, without knowing the topic.
 
     python -m benchmarks lineage [--joined] [--clones DIR [--anchors-alone]]
     python -m benchmarks.lineage SET ... [--joined] [--clones DIR [--anchors-alone]]
@@ -152,12 +152,12 @@ def judged_sets(names: Iterable[str], *, joined: bool) -> None:
             began = time.process_time()
             made = lineages(documents)
             took = time.process_time() - began
-            found = judge(made, topics, newest)
+            scores = judge(made, topics, newest)
             print(
                 f"{name:12} {'yes' if identifiers else 'no':4}{documents.height:5}"
-                f" {found['lineages']:8.0f} {found['joined']:6.0f}"
-                f" {found['precision']:9.4f} {found['recall']:6.4f}"
-                f" {found['topics newest']:8.3f} {found['old newest']:6.3f} {took:24.1f}"
+                f" {scores['lineages']:8.0f} {scores['joined']:6.0f}"
+                f" {scores['precision']:9.4f} {scores['recall']:6.4f}"
+                f" {scores['topics newest']:8.3f} {scores['old newest']:6.3f} {took:24.1f}"
             )
         if joined:
             for lineage, several in joined_topics(made, topics).items():
@@ -186,9 +186,9 @@ def public_documents(clones: Path, names: Iterable[str], *, anchors_alone: bool 
             identifiers = form != LAST_FORM
             documents = section_history.documents(of, form, identifiers=identifiers)
             began = time.process_time()
-            found = lineages(documents)
+            made = lineages(documents)
             took = time.process_time() - began
-            scores = section_history.judge(found, right)
+            scores = section_history.judge(made, right)
             titles = form if identifiers else f"{form}, no ids"
             print(f"{_row(name, titles, counts, scores)} {took:8.1f}", flush=True)
 

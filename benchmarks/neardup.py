@@ -81,13 +81,13 @@ def joined(pairs: pl.DataFrame, rule: Rule, vectors: np.ndarray | None = None) -
     merged = pl.DataFrame(
         {"query_id": numbers // 2, "chunk_id": numbers, "rank": numbers % 2},
         schema_overrides=MERGED,
-    ).with_columns(pl.lit(None, kind).alias(n) for n, kind in MERGED.items() if n not in _GIVEN)
+    ).with_columns(pl.lit(None, kind).alias(n) for n, kind in MERGED.items() if n not in _KEYS)
     kept = rule(merged.select(list(MERGED)), chunks)["query_id"]
     counts = np.bincount(kept.to_numpy(), minlength=len(pairs))
     return pl.Series("joined", counts == 1)
 
 
-_GIVEN = ("query_id", "chunk_id", "rank")
+_KEYS = ("query_id", "chunk_id", "rank")
 
 TEXT_RULES: dict[str, Rule] = {
     "guarded": lambda merged, chunks: within.guarded(merged, index_similarity(chunks)),
@@ -129,9 +129,9 @@ def main() -> None:
     if arguments:
         texts = pairs.select(pl.concat_list("older", "newer")).to_series().explode().to_list()
         rules, vectors = rules | VECTOR_RULES, _embedded(arguments[0], texts)
-    found = table(pairs, rules, vectors)
+    counted = table(pairs, rules, vectors)
     print(f"{'relation':40} pairs " + "".join(f"{rule:>9}" for rule in rules))
-    for row in found.iter_rows(named=True):
+    for row in counted.iter_rows(named=True):
         mark = "  none may be" if row["relation"].partition(",")[0] in MUST_NOT else ""
         counts = "".join(f"{row[rule]:9}" for rule in rules)
         print(f"{row['relation']:40} {row['pairs']:5} {counts}{mark}")

@@ -52,10 +52,10 @@ def measure(reader: PdfReader, data: bytes, repeat: int) -> tuple[int, float, st
     seconds = []
     for _ in range(repeat):
         began = time.perf_counter()
-        found = reader.read(data)
-        text = pdf_text(found)
+        pdf = reader.read(data)
+        text = pdf_text(pdf)
         seconds.append(time.perf_counter() - began)
-    pages = len(found.pages)
+    pages = len(pdf.pages)
     return pages, pages / min(seconds), text
 
 

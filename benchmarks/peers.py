@@ -106,9 +106,9 @@ def compare_fusion(python: Path, folder: Path, queries: int, peers: list[str]) -
         _, added = timed(fusion.comb_sum, frame)
         print(f"| {shape} | ours, `comb_sum` | {added:.2f} | | |", flush=True)
         for name in peers:
-            found = peer(python, "fuse", name, file)
-            same = agreement(found["ranked"], case["ids"], K_OF[name])
-            took = float(found["seconds"])
+            result = peer(python, "fuse", name, file)
+            same = agreement(result["ranked"], case["ids"], K_OF[name])
+            took = float(result["seconds"])
             line = f"| {shape} | {name} | {took:.2f} | {took / seconds:.1f} | {same:.4f} |"
             print(line, flush=True)
         check = agreement(as_table(ours, queries), case["ids"], 61)
@@ -204,22 +204,22 @@ def compare_search(python: Path, folder: Path, judged: JudgedSet, peers: list[st
         vectors = driver.execute(["query_embeddings"], overrides=batch)["query_embeddings"]
         names = sorted({row[2] for row in rows} & set(config.corpora))
         wanted = ["unique", *(f"{name}.chunks" for name in names)]
-        took, found = [], []
+        took, runs = [], []
         for row in judged.queries.iter_slices(1):
-            given = {
+            values = {
                 "queries": row,
                 "query_embeddings": vectors.join(row, on="query_id", how="semi"),
             }
             began = time.perf_counter()
-            out = driver.execute(wanted, overrides=given)
+            out = driver.execute(wanted, overrides=values)
             took.append(time.perf_counter() - began)
             chunks = pl.concat(
                 out[f"{n}.chunks"].select("chunk_id", "document_id", "corpus") for n in names
             )
-            found.append(document_run(out["unique"], chunks, judged))
+            runs.append(document_run(out["unique"], chunks, judged))
     print(f"\n| {judged.name}, {len(rows)} chunks | nDCG@10 | ms a question |")
     print("|---|---|---|")
-    run = pl.concat(found)
+    run = pl.concat(runs)
     print(f"| ours, default | {mean(NDCG, run, judged.qrels):.3f} | {1000 * np.median(took):.0f} |")
     case = {
         "texts": np.array([f"{row[3] or ''}\n{row[4]}" for row in rows]),

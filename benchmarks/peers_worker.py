@@ -23,9 +23,9 @@ import numpy as np
 def main() -> None:
     what, peer, file = sys.argv[1:]
     case = dict(np.load(file, allow_pickle=False))
-    found = (FUSIONS if what == "fuse" else SEARCHES)[peer](case)
-    np.savez(Path(file).with_suffix(f".{peer}.npz"), **found)
-    print(json.dumps({k: float(v) for k, v in found.items() if np.ndim(v) == 0}))
+    result = (FUSIONS if what == "fuse" else SEARCHES)[peer](case)
+    np.savez(Path(file).with_suffix(f".{peer}.npz"), **result)
+    print(json.dumps({k: float(v) for k, v in result.items() if np.ndim(v) == 0}))
 
 
 def timed(run: Callable[[], Any]) -> tuple[Any, float]:
@@ -64,8 +64,8 @@ def fuse_ranx(case: dict[str, Any]) -> dict[str, Any]:
     fuse(runs=runs(20), method="rrf", params={"k": 60})  # compiles
     made = runs(queries)
     fused, seconds = timed(lambda: fuse(runs=made, method="rrf", params={"k": 60}))
-    found = fused.to_dict()
-    rows = [[int(d) for d in found[str(q)]] for q in range(queries)]
+    scores = fused.to_dict()
+    rows = [[int(d) for d in scores[str(q)]] for q in range(queries)]
     return {"seconds": seconds, "ranked": ranked(rows, lists * ids.shape[2])}
 
 
@@ -97,7 +97,7 @@ def fuse_langchain(case: dict[str, Any]) -> dict[str, Any]:
             lambda part=part: [ensemble.weighted_reciprocal_rank(one) for one in part]
         )
         seconds += took
-        rows += [[int(found.page_content.partition(" ")[0]) for found in one] for one in fused]
+        rows += [[int(hit.page_content.partition(" ")[0]) for hit in one] for one in fused]
     return {"seconds": seconds, "ranked": ranked(rows, lists * depth)}
 
 
@@ -126,7 +126,7 @@ def fuse_llamaindex(case: dict[str, Any]) -> dict[str, Any]:
             lambda part=part: [fusion._reciprocal_rerank_fusion(one) for one in part]
         )
         seconds += took
-        rows += [[int(found.node.node_id) for found in one] for one in fused]
+        rows += [[int(hit.node.node_id) for hit in one] for one in fused]
     return {"seconds": seconds, "ranked": ranked(rows, lists * ids.shape[2])}
 
 
@@ -151,7 +151,7 @@ def fuse_haystack(case: dict[str, Any]) -> dict[str, Any]:
         ]
         fused, took = timed(lambda part=part: [joiner.run(documents=one) for one in part])
         seconds += took
-        rows += [[int(found.id) for found in one["documents"]] for one in fused]
+        rows += [[int(hit.id) for hit in one["documents"]] for one in fused]
     return {"seconds": seconds, "ranked": ranked(rows, lists * depth)}
 
 
@@ -163,16 +163,16 @@ def search_langchain(case: dict[str, Any]) -> dict[str, Any]:
     from langchain_core.vectorstores import InMemoryVectorStore
 
     texts, vectors = case["texts"].tolist(), case["vectors"]
-    asked = dict(zip(case["questions"].tolist(), case["question_vectors"].tolist(), strict=True))
+    embedded = dict(zip(case["questions"].tolist(), case["question_vectors"].tolist(), strict=True))
 
     class Ready(Embeddings):
         """The vectors that crosscorpus made: every system searches the same ones."""
 
-        def embed_documents(self, given: list[str]) -> list[list[float]]:
-            return [vectors[int(name)].tolist() for name in given]
+        def embed_documents(self, names: list[str]) -> list[list[float]]:
+            return [vectors[int(name)].tolist() for name in names]
 
         def embed_query(self, text: str) -> list[float]:
-            return asked[text]
+            return embedded[text]
 
     documents = [Document(page_content=t, metadata={"row": n}) for n, t in enumerate(texts)]
     words = BM25Retriever.from_documents(documents, k=50)
@@ -183,7 +183,7 @@ def search_langchain(case: dict[str, Any]) -> dict[str, Any]:
         held["text"] = document.page_content
     near = store.as_retriever(search_kwargs={"k": 50})
     ensemble = EnsembleRetriever(retrievers=[words, near], weights=[0.5, 0.5], id_key="row")
-    return answered(case, lambda text: [found.metadata["row"] for found in ensemble.invoke(text)])
+    return answered(case, lambda text: [hit.metadata["row"] for hit in ensemble.invoke(text)])
 
 
 def search_haystack(case: dict[str, Any]) -> dict[str, Any]:
@@ -196,7 +196,7 @@ def search_haystack(case: dict[str, Any]) -> dict[str, Any]:
     from haystack.document_stores.in_memory import InMemoryDocumentStore
 
     texts, vectors = case["texts"].tolist(), case["vectors"].tolist()
-    asked = dict(zip(case["questions"].tolist(), case["question_vectors"].tolist(), strict=True))
+    embedded = dict(zip(case["questions"].tolist(), case["question_vectors"].tolist(), strict=True))
     store = InMemoryDocumentStore(embedding_similarity_function="cosine")
     rows = zip(texts, vectors, strict=True)
     store.write_documents(
@@ -210,8 +210,8 @@ def search_haystack(case: dict[str, Any]) -> dict[str, Any]:
     pipeline.connect("near", "join")
 
     def ask(text: str) -> list[int]:
-        out = pipeline.run({"words": {"query": text}, "near": {"query_embedding": asked[text]}})
-        return [int(found.id) for found in out["join"]["documents"]]
+        out = pipeline.run({"words": {"query": text}, "near": {"query_embedding": embedded[text]}})
+        return [int(hit.id) for hit in out["join"]["documents"]]
 
     return answered(case, ask)
 

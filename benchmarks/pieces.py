@@ -65,7 +65,7 @@ def row(name: str, peer: str, judged: JudgedSet, ask: Callable[[str], Lists]) ->
     values = []
     for number, texts in judged.queries["query_id", "texts"].iter_rows():
         if own := grades.get(judged.names[number]):
-            values.append([ndcg(found, own) for found in ask(texts[0])])
+            values.append([ndcg(hits, own) for hits in ask(texts[0])])
     alone, ours = np.array(values).T
     gain, rng = ours - alone, np.random.default_rng(0)
     means = [gain[rng.integers(0, len(gain), len(gain))].mean() for _ in range(2_000)]
@@ -135,8 +135,8 @@ def langchain_lists(
     peer = EnsembleRetriever(retrievers=both, weights=[0.5, 0.5], id_key="source")
 
     def ask(question: str) -> Lists:
-        alone = [found.metadata["source"] for found in peer.invoke(question)]
-        return alone, [found.metadata["source"] for found in ensemble(both, question)]
+        alone = [hit.metadata["source"] for hit in peer.invoke(question)]
+        return alone, [hit.metadata["source"] for hit in ensemble(both, question)]
 
     return ask
 
@@ -159,8 +159,8 @@ def qdrant_lists(chunks: Sequence[Mapping[str, Any]], embedder: Embedder) -> Cal
 
     def ask(question: str) -> Lists:
         (vector,) = embedder.embed_queries([question]).tolist()
-        found = client.query_points("pieces", query=vector, limit=DEPTH).points
-        alone = [(point.payload or {})["source"] for point in found]
+        points = client.query_points("pieces", query=vector, limit=DEPTH).points
+        alone = [(point.payload or {})["source"] for point in points]
         hits = newest(client, "pieces", question, vector, DEPTH)
         return alone, [hit["source"] for hit in hits]
 

@@ -97,12 +97,12 @@ def make_case(hits: int, queries: int, pool: int | None, seed: int = 7) -> dict[
         first, own = 1 + number * size, slice(number * size, (number + 1) * size)
         chunks = make_chunks(corpus, texts[own], vectors[own], first)
         if pool:
-            found = np.stack([rng.choice(size, reach, replace=False) for _ in range(queries)])
+            drawn = np.stack([rng.choice(size, reach, replace=False) for _ in range(queries)])
         else:
-            found = rng.permutation(size).reshape(queries, reach)
-        found = found + first
-        vector = rng.permuted(found[:, :hits], axis=1).ravel()
-        text = rng.permuted(found[:, reach - hits :], axis=1).ravel()
+            drawn = rng.permutation(size).reshape(queries, reach)
+        drawn = drawn + first
+        vector = rng.permuted(drawn[:, :hits], axis=1).ravel()
+        text = rng.permuted(drawn[:, reach - hits :], axis=1).ravel()
         one = {"query_id": query_id, "text_no": np.zeros_like(query_id)}
         distance = np.sort(rng.uniform(0.2, 0.9, (queries, hits)), axis=1).ravel()
         score = -np.sort(-rng.gamma(3, 4, (queries, hits)), axis=1).ravel()
@@ -168,19 +168,19 @@ def main() -> None:
     parser.add_argument("--hits", type=int, nargs="*", default=list(LIMITS), help="a list")
     parser.add_argument("--batch", type=int, default=1_000, help="questions at once, of 50 hits")
     parser.add_argument("--pool", type=int, default=20_000, help="chunks a corpus of a batch")
-    given = parser.parse_args()
+    args = parser.parse_args()
     wanted = ["results", "context_window", "citations", "notes"]
     with make_driver() as driver:
         print("one query, 3 corpora x 2 lists: CPU ms (limit) and all pairs of Python sets")
-        asked = {"query": "question 0"}
-        for hits in given.hits:
+        inputs = {"query": "question 0"}
+        for hits in args.hits:
             case = make_case(hits, 1, None)
             del case["queries"]  # one question comes as an input, not as a batch of one
             # the searches know already which versions it asks for
-            case |= driver.execute(["version_scope"], inputs=asked, overrides=case)
+            case |= driver.execute(["version_scope"], inputs=inputs, overrides=case)
 
             def run(case: dict[str, Any] = case) -> Any:
-                return driver.execute(wanted, inputs=asked, overrides=case)
+                return driver.execute(wanted, inputs=inputs, overrides=case)
 
             run()
             spent = cpu_ms(run, 30 if hits < 1000 else 7)
@@ -195,12 +195,12 @@ def main() -> None:
                 naive = cpu_ms(compare, 1)
                 beside = f"all pairs {naive:.0f}, {naive / spent:.0f} times as much"
             print(f"  {hits:5} hits  {spent:8.2f}  ({LIMITS.get(hits, '-')})   {beside}")
-        print(f"batch of {given.batch:,} queries x 50 hits: CPU ms a query (limit 2)")
-        for name, pool in ((f"{given.pool:,} chunks a corpus", given.pool), ("distinct", None)):
-            case = make_case(50, given.batch, pool)
+        print(f"batch of {args.batch:,} queries x 50 hits: CPU ms a query (limit 2)")
+        for name, pool in ((f"{args.pool:,} chunks a corpus", args.pool), ("distinct", None)):
+            case = make_case(50, args.batch, pool)
             driver.execute(wanted, overrides=case)
             spent = cpu_ms(lambda case=case: driver.execute(wanted, overrides=case), 3)
-            print(f"  {name:24} {spent / given.batch:.3f}")
+            print(f"  {name:24} {spent / args.batch:.3f}")
 
 
 if __name__ == "__main__":

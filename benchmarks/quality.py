@@ -88,11 +88,11 @@ def graph_runs(
     driver: RetrievalDriver, store: Store, judged: JudgedSet
 ) -> tuple[pl.DataFrame, pl.DataFrame, float]:
     began = time.perf_counter()
-    asked = graph_run(driver, store, judged, judged.queries)
+    own = graph_run(driver, store, judged, judged.queries)
     seconds = time.perf_counter() - began
     every_corpus = judged.queries.with_columns(corpora=pl.lit(None, pl.List(pl.String)))
-    all_corpora = graph_run(driver, store, judged, every_corpus) if judged.several() else asked
-    return asked, all_corpora, seconds
+    all_corpora = graph_run(driver, store, judged, every_corpus) if judged.several() else own
+    return own, all_corpora, seconds
 
 
 def graph_run(
@@ -174,10 +174,10 @@ def bm25s_runs(judged: JudgedSet) -> tuple[pl.DataFrame, pl.DataFrame, float]:
         )
         lists.append(hits.with_columns(corpus=pl.lit(corpus)))
     hits = pl.concat(lists).join(judged.queries.select("query_id", "corpora"), on="query_id")
-    asked = hits.filter(
+    own = hits.filter(
         pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
     )
-    runs = [document_run(rrf(part), frame, judged) for part in (asked, hits)]
+    runs = [document_run(rrf(part), frame, judged) for part in (own, hits)]
     return runs[0], runs[1], time.perf_counter() - began
 
 
@@ -209,8 +209,8 @@ def peer_hits(
             late = moments >= np.datetime64(query["as_of"].replace(tzinfo=None))
             scores = np.where(late, 0.0, scores)
         best = np.argsort(-scores, kind="stable")[:DEPTH]
-        found = [(query["query_id"], ids[at], float(scores[at])) for at in best if scores[at] > 0]
-        rows += [(*row, rank) for rank, row in enumerate(found)]
+        ranked = [(query["query_id"], ids[at], float(scores[at])) for at in best if scores[at] > 0]
+        rows += [(*row, rank) for rank, row in enumerate(ranked)]
     schema = {"query_id": pl.UInt32, "chunk_id": pl.Int64, "score": pl.Float64, "rank": pl.UInt32}
     return pl.DataFrame(rows, schema=schema, orient="row")
 

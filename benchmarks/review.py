@@ -77,14 +77,14 @@ class Tally:
 
     def add(self, touched: list[Lines], entries: Iterable[Lines]) -> None:
         """Count a context whose entries show these lines."""
-        found = list(entries)
+        shown = list(entries)
         paths = {path for path, *_ in touched}
-        hit = [any(_meet(one, entry, 0) for entry in found) for one in touched]
+        hit = [any(_meet(one, entry, 0) for entry in shown) for one in touched]
         self.commits += 1
-        self.files += len(paths & {path for path, *_ in found}) / len(paths)
+        self.files += len(paths & {path for path, *_ in shown}) / len(paths)
         self.hunks += sum(hit) / len(hit)
-        self.shown += len(found)
-        self.right += sum(any(_meet(one, entry, 10) for one in touched) for entry in found)
+        self.shown += len(shown)
+        self.right += sum(any(_meet(one, entry, 10) for one in touched) for entry in shown)
 
 
 def main() -> None:
@@ -131,7 +131,7 @@ def main() -> None:
 
 def judged_commits(cloned: Path, most: int) -> list[Judged]:
     """Commits that change two to eight files, one of them a source, evenly over the history."""
-    found = []
+    commits = []
     log = git(cloned, "log", "--no-merges", f"-{NEWEST}", "--format=%H %P").decode()
     for line in log.splitlines():
         commit, *parents = line.split()
@@ -141,11 +141,11 @@ def judged_commits(cloned: Path, most: int) -> list[Judged]:
         if not 2 <= patch.count(b"\ndiff --git ") + 1 <= 8 or len(patch) > 60_000:
             continue
         if one := _judged(commit, parents[0], patch):
-            found.append(one)
-    step = max(len(found) / most, 1.0)
-    chosen = [found[int(n * step)] for n in range(min(most, len(found)))]
+            commits.append(one)
+    step = max(len(commits) / most, 1.0)
+    chosen = [commits[int(n * step)] for n in range(min(most, len(commits)))]
     text = [git(cloned, "show", "-s", "--format=%B", one.commit).decode() for one in chosen]
-    return [one._replace(message=said) for one, said in zip(chosen, text, strict=True)]
+    return [one._replace(message=message) for one, message in zip(chosen, text, strict=True)]
 
 
 def _judged(commit: str, base: str, patch: bytes) -> Judged | None:
@@ -185,10 +185,10 @@ def read(store: Store, embedder: Embedder, cloned: Path, base: str, name: str) -
 def reviewed(driver: RetrievalDriver, one: Judged, repo: str, budget: int) -> list[Lines]:
     """What ``review`` shows."""
     title, _, rest = one.message.partition("\n")
-    given: dict[str, Any] = {"patch": one.patch, "retrieval": driver, "repo": repo}
-    given |= {"title": title, "description": rest.strip(), "context_budget": budget}
+    inputs: dict[str, Any] = {"patch": one.patch, "retrieval": driver, "repo": repo}
+    inputs |= {"title": title, "description": rest.strip(), "context_budget": budget}
     with quiet_hamilton():
-        out = build_review_graph().execute(["packed", "evidence"], inputs=given)
+        out = build_review_graph().execute(["packed", "evidence"], inputs=inputs)
     return _lines(out["evidence"], out["packed"]["chunk_id"])
 
 
@@ -197,26 +197,26 @@ def asked(driver: RetrievalDriver, one: Judged, repo: str, budget: int) -> list[
     change = read_change(one.patch)
     hunks = (hunk for file in change.files for hunk in file.hunks)
     lines = " ".join(text for h in hunks for _, text in (*h.removed, *h.added))
-    given: dict[str, Any] = {"query": f"{one.message}\n{lines}"[:4_000], "repos": [repo]}
-    given |= {"context_budget": budget, "context_depth": 100}
-    out = driver.execute(["packed", "whole_passages"], given)
+    inputs: dict[str, Any] = {"query": f"{one.message}\n{lines}"[:4_000], "repos": [repo]}
+    inputs |= {"context_budget": budget, "context_depth": 100}
+    out = driver.execute(["packed", "whole_passages"], inputs)
     return _lines(out["whole_passages"], out["packed"]["chunk_id"])
 
 
 def grepped(driver: RetrievalDriver, tree: Path, one: Judged, budget: int) -> list[Lines]:
     """What grep shows: the lines with a changed name, those of the rarest names first."""
-    given = {"patch": one.patch, "retrieval": driver, "repo": tree.name.replace("+", "/")}
+    inputs = {"patch": one.patch, "retrieval": driver, "repo": tree.name.replace("+", "/")}
     with quiet_hamilton():
-        names = build_review_graph().execute(["changed_names"], inputs=given)["changed_names"]
+        names = build_review_graph().execute(["changed_names"], inputs=inputs)["changed_names"]
     change = read_change(one.patch)
     hits: list[list[Lines]] = []
     texts = {}
     for name in names:
         command = ["grep", "-rnwIF", "--exclude-dir=.git", "-e", name, "."]
-        said = subprocess.run(command, cwd=tree, capture_output=True, check=False).stdout
-        rows = said.decode("utf-8", "replace").split("\n")[:-1]
-        found = [row.split(":", 2)[:2] for row in rows]
-        hits.append([(p.removeprefix("./"), max(int(n) - 3, 1), int(n) + 3) for p, n in found])
+        output = subprocess.run(command, cwd=tree, capture_output=True, check=False).stdout
+        rows = output.decode("utf-8", "replace").split("\n")[:-1]
+        places = [row.split(":", 2)[:2] for row in rows]
+        hits.append([(p.removeprefix("./"), max(int(n) - 3, 1), int(n) + 3) for p, n in places])
     entries, left = [], budget
     for line in (line for some in sorted(hits, key=len) for line in some):
         if _in_patch(line, change):

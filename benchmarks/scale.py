@@ -65,7 +65,7 @@ from operators.sources.jsonl import documents_source
 K, BEST = 50, 10
 EVERYTHING = 10**9
 MIB = 2**20
-TOLD_S = 10.0
+PROGRESS_S = 10.0
 """Between two lines of progress."""
 SAMPLED_S = 0.2
 WARM = 5  # questions
@@ -123,9 +123,9 @@ def step(dsn: str) -> Iterator[Step]:
             held = sum(map(private, server_processes(dsn)))
             taken.server_mib = max(taken.server_mib, held)
 
-    def timed(store: Store, name: str, *given: Any, **options: Any) -> None:
+    def timed(store: Store, name: str, *more: Any, **options: Any) -> None:
         start = time.perf_counter()
-        build(store, name, *given, **options)
+        build(store, name, *more, **options)
         taken.builds[name.rpartition("__")[2]] += time.perf_counter() - start
 
     looking = threading.Thread(target=look, daemon=True)
@@ -142,12 +142,12 @@ def step(dsn: str) -> Iterator[Step]:
 
 def progress(name: str) -> Callable[[Progress], None]:
     """Prints now and then how far an ingestion is, with the time left."""
-    told = 0.0
+    last = 0.0
 
-    def tell(event: Progress) -> None:
-        nonlocal told
-        if time.monotonic() - told > TOLD_S:
-            told = time.monotonic()
+    def show(event: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last > PROGRESS_S:
+            last = time.monotonic()
             left = "" if event.eta_s is None else f", {event.eta_s:.0f} s left"
             print(
                 f"{name}: {event.stage} {event.fraction:.0%}, {event.chunks:,} chunks,"
@@ -155,7 +155,7 @@ def progress(name: str) -> Callable[[Progress], None]:
                 flush=True,
             )
 
-    return tell
+    return show
 
 
 def write_source(path: Path, size: int, characters: float) -> None:
@@ -260,16 +260,16 @@ def asked(
     """The lists of all questions, each of one corpus; their milliseconds; and CPU of the server."""
     with store.pool.connection() as conn:
         backend = psutil.Process(conn.info.backend_pid)
-    found, walls, before = list[list[int]](), list[float](), 0.0
+    lists, walls, before = list[list[int]](), list[float](), 0.0
     for number in [*range(min(WARM, len(texts))), *range(len(texts))]:
         if number == 0:  # the first time to get warm
-            found, walls, before = [], [], sum(backend.cpu_times()[:2])
+            lists, walls, before = [], [], sum(backend.cpu_times()[:2])
         queries, embedded = queries_of(texts[number], vectors[number], repo)
         start = time.perf_counter()
-        got = search(store, CORPORA[number % len(CORPORA)], queries, embedded)
+        hits = search(store, CORPORA[number % len(CORPORA)], queries, embedded)
         walls.append((time.perf_counter() - start) * 1e3)
-        found.append(got["chunk_id"].to_list())
-    return found, walls, (sum(backend.cpu_times()[:2]) - before) / len(found) * 1e3
+        lists.append(hits["chunk_id"].to_list())
+    return lists, walls, (sum(backend.cpu_times()[:2]) - before) / len(lists) * 1e3
 
 
 def spread(walls: Sequence[float]) -> str:
@@ -285,28 +285,28 @@ def share(exact: Sequence[list[int]], found: Sequence[list[int]], k: int) -> flo
 
 def searches(store: Store, texts: Sequence[str], vectors: Any) -> Figures:
     """Recall, time and CPU of each search beside the exact one."""
-    found: Figures = {}
+    figures: Figures = {}
     for repo in (None, *reversed(SHARES)):
         exact, walls, cpu = asked(store, every_vector, texts, vectors, repo)
         of = "all" if repo is None else repo
         if repo is None:
-            found["vectors, all: exact"] = f"{spread(walls)}, CPU {cpu:.1f}"
+            figures["vectors, all: exact"] = f"{spread(walls)}, CPU {cpu:.1f}"
         both: dict[str, Search] = {"": by_vector, ", own": own_scan}
         for name, search in both.items():
             lists, walls, cpu = asked(store, search, texts, vectors, repo)
             recall = share(exact, lists, K)
-            found[f"vectors, {of}{name}"] = f"{recall:.3f}, {spread(walls)}, CPU {cpu:.1f}"
+            figures[f"vectors, {of}{name}"] = f"{recall:.3f}, {spread(walls)}, CPU {cpu:.1f}"
     exact, walls, cpu = asked(store, every_word, texts, vectors, None)
-    found["BM25: exact"] = f"{spread(walls)}, CPU {cpu:.1f}"
+    figures["BM25: exact"] = f"{spread(walls)}, CPU {cpu:.1f}"
     ways: dict[str, Search] = {"BM25": by_words}
     if store.run(partial(has_extension, name="pg_textsearch")):
         ways["pg_textsearch"] = by_textsearch
     else:
-        found["pg_textsearch"] = "not on this server"
+        figures["pg_textsearch"] = "not on this server"
     for name, search in ways.items():
         lists, walls, cpu = asked(store, search, texts, vectors, None)
-        found[name] = f"{share(exact, lists, BEST):.3f}, {spread(walls)}, CPU {cpu:.1f}"
-    return found
+        figures[name] = f"{share(exact, lists, BEST):.3f}, {spread(walls)}, CPU {cpu:.1f}"
+    return figures
 
 
 def questions(store: Store, made: Made, name: str, texts: Sequence[str]) -> Figures:
@@ -394,19 +394,19 @@ def measure(
     with open_store(dsn, name, create=True) as store:
         if not kept.exists():
             kept.write_text(json.dumps(load(store, made, path, name)))
-        found: Figures = {"chunks": f"{store.rows('SELECT sum(chunks) FROM corpora')[0][0]:,}"}
-        found |= json.loads(kept.read_text()) | sizes(store)
+        figures: Figures = {"chunks": f"{store.rows('SELECT sum(chunks) FROM corpora')[0][0]:,}"}
+        figures |= json.loads(kept.read_text()) | sizes(store)
         print(f"{name}: questions", flush=True)
-        found |= questions(store, made, name, texts)
+        figures |= questions(store, made, name, texts)
     vectors = made.embed_queries(texts)
     print(f"{name}: searches", flush=True)
     with open_store(dsn, name, max_size=1) as store:
-        found |= searches(store, texts, vectors)
+        figures |= searches(store, texts, vectors)
     print(f"{name}: upkeep", flush=True)
     with open_store(dsn, name) as store:
-        found |= upkeep(store, made, path, folder, changes)
-    found["load of the machine"] = f"{load_average:.1f} to {os.getloadavg()[1]:.1f}"
-    return found
+        figures |= upkeep(store, made, path, folder, changes)
+    figures["load of the machine"] = f"{load_average:.1f} to {os.getloadavg()[1]:.1f}"
+    return figures
 
 
 def main() -> None:
@@ -416,30 +416,30 @@ def main() -> None:
     options.add_argument("--queries", type=int, default=100)
     options.add_argument("--changes", type=int, default=2, help="changed documents a corpus")
     options.add_argument("--real", type=int, default=2_000, help="chunks that minilm embeds")
-    given = options.parse_args()
+    args = options.parse_args()
     dsn, tokens = resolve_dsn(), load_embedder("minilm")
-    like = real_vectors(tokens, given.real, data_home() / "scale" / f"minilm-{given.real}.npy")
+    like = real_vectors(tokens, args.real, data_home() / "scale" / f"minilm-{args.real}.npy")
     made = Made(like, tokens)
     print(f"Distances among {len(like):,} chunks, p10, p50, p90 and mean\n")
     print("| neighbour | minilm | made |\n|---|---|---|")
     columns = zip(RANKS, distances(like).T, distances(made.sample(len(like))).T, strict=True)
     for rank, *pair in columns:
-        told = [[*np.percentile(one, [10, 50, 90]), one.mean()] for one in pair]
-        cells = (", ".join(f"{value:.3f}" for value in values) for values in told)
+        stats = [[*np.percentile(one, [10, 50, 90]), one.mean()] for one in pair]
+        cells = (", ".join(f"{value:.3f}" for value in values) for values in stats)
         print(f"| {rank} | {' | '.join(cells)} |", flush=True)
-    characters, texts = characters_a_chunk(tokens), judged_questions(given.queries)
-    found = {}
-    for size in given.sizes:
-        found[size] = measure(dsn, size, made, characters, texts, given.changes)
-        if not given.keep:
+    characters, texts = characters_a_chunk(tokens), judged_questions(args.queries)
+    by_size = {}
+    for size in args.sizes:
+        by_size[size] = measure(dsn, size, made, characters, texts, args.changes)
+        if not args.keep:
             drop_collection(dsn, f"bench-scale-{size}")
             for path in (data_home() / "scale").glob(f"{size}.*"):
                 path.unlink()
-    names = list(dict.fromkeys(name for figures in found.values() for name in figures))
-    print(f"\n| what | {' | '.join(f'{size:,}' for size in found)} |")
-    print(f"|---|{'---|' * len(found)}")
+    names = list(dict.fromkeys(name for figures in by_size.values() for name in figures))
+    print(f"\n| what | {' | '.join(f'{size:,}' for size in by_size)} |")
+    print(f"|---|{'---|' * len(by_size)}")
     for name in names:
-        print(f"| {name} | {' | '.join(of.get(name, '') for of in found.values())} |")
+        print(f"| {name} | {' | '.join(of.get(name, '') for of in by_size.values())} |")
 
 
 if __name__ == "__main__":

@@ -69,11 +69,11 @@ def real(corpus: str) -> Real:
 @cache
 def judged_documents() -> list[dict[str, Any]]:
     """The documents of every judged set."""
-    found = []
+    documents = []
     for path in sorted(data_folder().glob("*/documents.jsonl.gz")):
         with gzip.open(path, "rt") as file:
-            found += [json.loads(line) for line in file]
-    return found
+            documents += [json.loads(line) for line in file]
+    return documents
 
 
 def repo_of(number: int) -> str:
@@ -135,7 +135,7 @@ def made_documents(characters: int) -> Iterator[dict[str, Any]]:
 
 def real_chunks(embedder: Embedder, number: int) -> list[str]:
     """What ``embedder`` would read for chunks of judged documents, a quarter of each corpus."""
-    random, found = np.random.default_rng(3), list[str]()
+    random, texts = np.random.default_rng(3), list[str]()
     for corpus in CORPORA:
         known, own = real(corpus), list[str]()
         for like in random.permutation(len(known.titles)):
@@ -148,8 +148,8 @@ def real_chunks(embedder: Embedder, number: int) -> list[str]:
             ]
             if len(own) >= number // len(CORPORA):
                 break
-        found += own[: number // len(CORPORA)]
-    return found
+        texts += own[: number // len(CORPORA)]
+    return texts
 
 
 def characters_a_chunk(embedder: Embedder, documents: int = 60) -> float:
@@ -251,11 +251,11 @@ def changed(line: dict[str, Any]) -> dict[str, Any]:
 
 def judged_questions(number: int) -> list[str]:
     """Questions of the judged sets, the same every time."""
-    found = []
+    questions = []
     for path in sorted(data_folder().glob("*/dev/queries.jsonl")):
         with path.open() as file:
             rows = [json.loads(line) for line in file]
-        found += [row.get("text") or row.get("query") or "" for row in rows]
-    found = [text for text in found if text]
-    chosen = np.random.default_rng(11).permutation(len(found))[:number]
-    return [found[n] for n in chosen]
+        questions += [row.get("text") or row.get("query") or "" for row in rows]
+    questions = [text for text in questions if text]
+    chosen = np.random.default_rng(11).permutation(len(questions))[:number]
+    return [questions[n] for n in chosen]

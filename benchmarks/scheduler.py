@@ -113,10 +113,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=15, help="of the six branches, each way")
     parser.add_argument("--questions", type=int, default=500, help="with empty nodes")
-    given = parser.parse_args()
+    args = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    race(given.runs)
-    overhead(given.questions)
+    race(args.runs)
+    overhead(args.questions)
 
 
 if __name__ == "__main__":

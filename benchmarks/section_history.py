@@ -227,11 +227,11 @@ def _renamed(clone: Path, old: str, new: str) -> dict[str, str]:
 def sections_of(text: str, path: str, version: str) -> list[Section]:
     """The sections of one file; what is before the first heading is none."""
     lines = text.split("\n")
-    found = headings(text, path)
-    titles = [_BEHIND.sub("", heading.text) for heading in found]
-    bare = [one._replace(text=title) for one, title in zip(found, titles, strict=True)]
-    ends = [*(heading.line for heading in found), len(lines)][1:]
-    rows = zip(found, bare, _numbers(bare), heading_paths(bare, ""), ends, strict=True)
+    outline = headings(text, path)
+    titles = [_BEHIND.sub("", heading.text) for heading in outline]
+    bare = [one._replace(text=title) for one, title in zip(outline, titles, strict=True)]
+    ends = [*(heading.line for heading in outline), len(lines)][1:]
+    rows = zip(outline, bare, _numbers(bare), heading_paths(bare, ""), ends, strict=True)
     made = []
     for place, (heading, named, number, under, end) in enumerate(rows):
         after = lines[heading.line + 1 : end]
@@ -251,10 +251,10 @@ def sections_of(text: str, path: str, version: str) -> list[Section]:
     return made
 
 
-def _numbers(found: Sequence[Heading]) -> Iterator[str]:
+def _numbers(outline: Sequence[Heading]) -> Iterator[str]:
     """The number of each section: "2", then "2.1"."""
     above: list[tuple[int, int]] = []
-    for heading in found:
+    for heading in outline:
         place = 0
         while above and above[-1][0] >= heading.level:
             place = above.pop()[1]
@@ -349,13 +349,13 @@ def _by_own_name(
 
 def _alike(old: Sequence[Section], new: Sequence[Section]) -> list[tuple[Section, Section]]:
     """The sections of one file that share ``SAME_TEXT``, the most alike first."""
-    found = [
+    pairs = [
         (same_text(one.text, other.text), one, other)
         for one in old
         for other in new
         if one.path == other.path
     ]
-    enough = [row for row in found if row[0] >= SAME_TEXT]
+    enough = [row for row in pairs if row[0] >= SAME_TEXT]
     return [(one, other) for _, one, other in sorted(enough, key=lambda row: -row[0])]
 
 

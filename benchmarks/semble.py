@@ -129,8 +129,8 @@ def asked(
     ]
     queries = questions(pl.DataFrame(rows, schema=JUDGED_QUERIES))
     queries = queries.with_columns(corpora=pl.lit(["code"], pl.List(pl.String)))
-    found = driver.execute(list(LISTS), overrides={"queries": queries})
-    values = {name: strict_ndcg(found[name], tasks) for name in LISTS}
+    lists = driver.execute(list(LISTS), overrides={"queries": queries})
+    values = {name: strict_ndcg(lists[name], tasks) for name in LISTS}
     scored = [
         (repo, system, task["category"], 1, *(values[name][number] for name in LISTS))
         for number, task in enumerate(tasks)
@@ -159,8 +159,8 @@ def targets(task: Mapping[str, Any]) -> list[Passage]:
 
 
 def _ndcg(passages: Sequence[Passage], wanted: Sequence[Passage]) -> float:
-    found = [_place(passages, target) for target in wanted]
-    gained = sum(1 / math.log2(place + 2) for place in found if place is not None)
+    places = [_place(passages, target) for target in wanted]
+    gained = sum(1 / math.log2(place + 2) for place in places if place is not None)
     best = sum(1 / math.log2(place + 2) for place in range(min(len(wanted), CUT)))
     return gained / best if best else 0.0
 
@@ -168,8 +168,8 @@ def _ndcg(passages: Sequence[Passage], wanted: Sequence[Passage]) -> float:
 def _place(passages: Sequence[Passage], target: Passage) -> int | None:
     """The place, from 0, of the first passage that covers the target."""
     path, first, last = target
-    for place, (found, start, end) in enumerate(passages):
-        named = found == path or (found or "").endswith(f"/{path}")
+    for place, (other, start, end) in enumerate(passages):
+        named = other == path or (other or "").endswith(f"/{path}")
         inside = first is None or start is None or (start <= (last or first) and end >= first)
         if named and inside:
             return place

@@ -71,24 +71,24 @@ class Load:
     def ask(self, client: httpx2.Client, query: str, caller: str) -> None:
         """Ask once, and keep what came."""
         began = time.monotonic()
-        said = ""
+        fault = ""
         try:
-            asked = {"query": query, "top_k": TOP_K}
+            body = {"query": query, "top_k": TOP_K}
             headers = {"x-caller": caller}
-            answer = client.post(f"{self.address}/api/search", json=asked, headers=headers)
-            status, told = answer.status_code, answer.json()
+            answer = client.post(f"{self.address}/api/search", json=body, headers=headers)
+            status, content = answer.status_code, answer.json()
             if status == 200:
-                found = [hit["id"] for hit in told["results"]]
-                failed = [note for note in told["notes"] if "ingested" not in note]
-                if found != self.expected.setdefault(query, found) and not failed:
+                ids = [hit["id"] for hit in content["results"]]
+                failed = [note for note in content["notes"] if "ingested" not in note]
+                if ids != self.expected.setdefault(query, ids) and not failed:
                     self.wrong.append(query)
-                said = "; ".join(failed)[:80]
+                fault = "; ".join(failed)[:80]
             else:
-                said = told["detail"][:80]
+                fault = content["detail"][:80]
                 time.sleep(float(answer.headers.get("retry-after", 0.2)))
         except httpx2.HTTPError as error:
-            status, said = 0, type(error).__name__
-        self.seen.append((began, time.monotonic() - began, status, said))
+            status, fault = 0, type(error).__name__
+        self.seen.append((began, time.monotonic() - began, status, fault))
 
     def call(self, number: int) -> None:
         """Ask one question after the other until it is over."""
@@ -133,12 +133,12 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--kills", type=int, default=2)
     parser.add_argument("--alone", type=float, default=30, help="seconds in process, before")
-    given = parser.parse_args()
-    lines = given.queries.read_text().splitlines()
+    args = parser.parse_args()
+    lines = args.queries.read_text().splitlines()
     queries = [json.loads(line)["text"][:300] for line in lines][:60]
-    in_process(given.collection, queries, 2 * (os.cpu_count() or 1), given.alone)
+    in_process(args.collection, queries, 2 * (os.cpu_count() or 1), args.alone)
     port = str(free_port())
-    command = [sys.executable, "-m", "dataflow", "serve", "-C", given.collection, "--port", port]
+    command = [sys.executable, "-m", "dataflow", "serve", "-C", args.collection, "--port", port]
     with subprocess.Popen(command) as server:
         load = Load(f"http://127.0.0.1:{port}", queries)
         with httpx2.Client(timeout=60) as client:
@@ -147,18 +147,18 @@ def main() -> None:
             for query in queries:
                 load.ask(client, query, "first")
         load.seen.clear()
-        callers = [threading.Thread(target=load.call, args=(n,)) for n in range(given.callers)]
+        callers = [threading.Thread(target=load.call, args=(n,)) for n in range(args.callers)]
         began, memory, kills = time.monotonic(), list[int](), list[float]()
         for one in callers:
             one.start()
         process = psutil.Process(server.pid)
-        while (passed := time.monotonic() - began) < given.minutes * 60:
-            if len(kills) < given.kills and passed > (len(kills) + 1) * given.minutes * 60 / (
-                given.kills + 1
+        while (passed := time.monotonic() - began) < args.minutes * 60:
+            if len(kills) < args.kills and passed > (len(kills) + 1) * args.minutes * 60 / (
+                args.kills + 1
             ):
                 kills.append(time.monotonic())
-                if found := postmaster():
-                    os.kill(found.pid, signal.SIGKILL)
+                if postgres := postmaster():
+                    os.kill(postgres.pid, signal.SIGKILL)
             if passed > 60 * len(memory):
                 memory.append(process.memory_info().rss // 2**20)
             time.sleep(0.5)
@@ -167,14 +167,14 @@ def main() -> None:
             one.join()
         took = time.monotonic() - began
         server.terminate()
-    good = [seconds for _, seconds, status, said in load.seen if status == 200 and not said]
-    print(f"served, {given.callers} callers: {len(good) / took:.1f} questions/s, {timed(good)}")
+    good = [seconds for _, seconds, status, fault in load.seen if status == 200 and not fault]
+    print(f"served, {args.callers} callers: {len(good) / took:.1f} questions/s, {timed(good)}")
     print("statuses:", dict(Counter(status for _, _, status, _ in load.seen)))
-    for (status, said), count in Counter((s, t) for _, _, s, t in load.seen if t).most_common(12):
-        print(f"  {count} x {status}: {said}")
+    for (status, fault), count in Counter((s, t) for _, _, s, t in load.seen if t).most_common(12):
+        print(f"  {count} x {status}: {fault}")
     for killed in kills:
         back = [
-            b + s for b, s, status, said in load.seen if b > killed and status == 200 and not said
+            b + s for b, s, status, fault in load.seen if b > killed and status == 200 and not fault
         ]
         print(f"whole again {min(back, default=float('inf')) - killed:.1f} s after a kill")
     print(f"wrong answers: {len(load.wrong)}; memory by the minute, MiB: {memory}")

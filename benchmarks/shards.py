@@ -148,8 +148,8 @@ def load(dsn: str, export: Path, workers: int, shards: int | None, wait_ms: floa
         set_model(store, space["model"], space["space"], space["dimensions"])
     context = multiprocessing.get_context("spawn")
     begun, shares = time.perf_counter(), [(n, workers) for n in range(workers)]
-    given = [(dsn, export, share, wait_ms) for share in shares]
-    processes = [context.Process(target=write, args=one) for one in given]
+    calls = [(dsn, export, share, wait_ms) for share in shares]
+    processes = [context.Process(target=write, args=one) for one in calls]
     for process in processes:
         process.start()
     for process in processes:
@@ -171,8 +171,8 @@ def received(dsn: str, name: str, corpus: str, vector: list[float], k: int) -> i
     with open_store(dsn, name) as store, store.transaction() as conn:
         rows = conn.execute(statement, (str(vector), corpus, str(vector), k)).fetchall()
     plan = "\n".join(str(row[0]) for row in rows)
-    found = re.search(r"Tuple data received from nodes: (\d+) (bytes|kB)", plan)
-    return int(found[1]) * (1024 if found[2] == "kB" else 1) if found else 0
+    match = re.search(r"Tuple data received from nodes: (\d+) (bytes|kB)", plan)
+    return int(match[1]) * (1024 if match[2] == "kB" else 1) if match else 0
 
 
 def main() -> None:
@@ -184,29 +184,29 @@ def main() -> None:
     parser.add_argument("--wait", type=float, default=5.0, help="ms a chunk, for an embedding")
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2, 4], help="that load")
     parser.add_argument("--questions", type=int, default=100)
-    given = parser.parse_args()
+    args = parser.parse_args()
     dsn = os.environ["CROSSCORPUS_DSN"]
     for name in {PARTS, WHOLE, LOAD} & set(collections(dsn)):
         drop_collection(dsn, name)
-    ways = {WHOLE: None} | ({PARTS: given.shards} if given.shards else {})
-    for workers in given.workers:
+    ways = {WHOLE: None} | ({PARTS: args.shards} if args.shards else {})
+    for workers in args.workers:
         for name, shards in ways.items():
-            rate = load(dsn, given.export, workers, shards, given.wait)
+            rate = load(dsn, args.export, workers, shards, args.wait)
             print(f"load as {name}, {workers} workers: {rate:.0f} chunks/s")
     with tempfile.TemporaryDirectory() as temporary:
-        folder = enlarged(given.export, Path(temporary) / "export", given.copies)
+        folder = enlarged(args.export, Path(temporary) / "export", args.copies)
         for name, shards in ways.items():
             start = time.perf_counter()
             import_collection(folder, dsn, name=name, shards=shards)
             print(f"import {name}, with indexes: {time.perf_counter() - start:.0f} s", flush=True)
 
-    base = pl.read_parquet(given.export / "chunks.parquet")
-    asked = base.sample(given.questions, seed=7)
-    texts = [" ".join(text.split()[:12]) for text in asked["text"]]
-    vectors = dict(zip(texts, np.stack(asked["embedding"].to_list()), strict=True))
-    model = Known({k: v.astype(np.float32) for k, v in vectors.items()}, given.export)
+    base = pl.read_parquet(args.export / "chunks.parquet")
+    sample = base.sample(args.questions, seed=7)
+    texts = [" ".join(text.split()[:12]) for text in sample["text"]]
+    vectors = dict(zip(texts, np.stack(sample["embedding"].to_list()), strict=True))
+    model = Known({k: v.astype(np.float32) for k, v in vectors.items()}, args.export)
     corpus = base["corpus"].value_counts(sort=True)["corpus"][0]
-    found: dict[str, list[pl.DataFrame]] = {}
+    lists_of: dict[str, list[pl.DataFrame]] = {}
     for name in ways:
         with build_driver("default", name, dsn=dsn, embedder=model) as driver:
             for text in texts[:10]:
@@ -216,18 +216,18 @@ def main() -> None:
                 start = time.perf_counter()
                 out = driver.execute(["results", f"{corpus}.vector_hits"], {"query": text})
                 spent.append(1000 * (time.perf_counter() - start))
-                found.setdefault(name, []).append(out[f"{corpus}.vector_hits"])
+                lists_of.setdefault(name, []).append(out[f"{corpus}.vector_hits"])
         cuts = statistics.quantiles(spent, n=20)
         size = received(dsn, name, corpus, vectors[texts[0]].tolist(), 150)
         print(
             f"{name}: p50 {cuts[9]:.0f} ms, p95 {cuts[18]:.0f} ms; {size:,} bytes a vector search"
         )
     with build_driver("default", WHOLE, dsn=dsn, embedder=model) as driver:
-        for name, lists in found.items():
+        for name, lists in lists_of.items():
             same = total = 0
             for text, hits in zip(texts[:30], lists, strict=False):
-                given_exact = {"query": text, f"{corpus}.exact_scan_max_rows": 10**9}
-                out = driver.execute([f"{corpus}.vector_hits"], given_exact)
+                exact_inputs = {"query": text, f"{corpus}.exact_scan_max_rows": 10**9}
+                out = driver.execute([f"{corpus}.vector_hits"], exact_inputs)
                 exact = out[f"{corpus}.vector_hits"]
                 same += exact.join(hits, on="chunk_id", how="semi").height
                 total += exact.height

@@ -55,7 +55,7 @@ from operators.postgres.connection import resolve_dsn
 from operators.postgres.store import schema_of
 
 ROOT = Path(__file__).parents[1]
-COLLECTION, ANEW = "soak", "soak-anew"
+COLLECTION, REBUILT = "soak", "soak-anew"
 USERS = {"ann": ["hr"], "bob": [], "eve": []}
 ALL = {"allow": "everyone", "repo": REPO}
 PAY = {"allow": ["hr"], "path": SECRET.split("/")[0] + "/"}
@@ -176,23 +176,23 @@ class Soak:
             done = subprocess.run(
                 command(*arguments), cwd=ROOT, capture_output=True, text=True, timeout=600
             )
-            said = f"{what}: exit code {done.returncode}"
+            line = f"{what}: exit code {done.returncode}"
             if done.returncode not in fine:
-                said += f": {(done.stderr or done.stdout)[-500:]}"
+                line += f": {(done.stderr or done.stdout)[-500:]}"
             with (self.folder / "commands.log").open("a") as log:
-                log.write(f"{began:.0f} to {self.second:.0f} s: {said}\n")
+                log.write(f"{began:.0f} to {self.second:.0f} s: {line}\n")
             if done.returncode in fine:
                 return done.stdout
             again = sum(event == "kill postgres" for *_, event in self.events) > killed
             if not again and attempt:
                 break
-        self.faults.append(said)
+        self.faults.append(line)
         return ""
 
     def ingest(self, collection: str) -> None:
         """Read the tree, until each chunk has its vector."""
-        given = ["--repo", REPO, "-C", collection, "--config", str(self.config), "--in-turn"]
-        self.run("ingest", "git", str(self.tree.folder), *given, "--allow-mass-delete")
+        options = ["--repo", REPO, "-C", collection, "--config", str(self.config), "--in-turn"]
+        self.run("ingest", "git", str(self.tree.folder), *options, "--allow-mass-delete")
 
     def set_rules(self, collection: str) -> None:
         """Set the rights of the moment."""
@@ -208,8 +208,8 @@ class Soak:
     def drop(self) -> None:
         """Drop a document that changes; the watch brings it back."""
         name = random.choice(self.tree.moving)
-        given = ["drop", "--document", name, "--yes", "-C", COLLECTION]
-        self.run(*given, fine=(0, 1, 3))  # 1: the tree has lost it, and so has the collection
+        words = ["drop", "--document", name, "--yes", "-C", COLLECTION]
+        self.run(*words, fine=(0, 1, 3))  # 1: the tree has lost it, and so has the collection
 
     def migrate(self) -> None:
         """Bring the collection to the other model; watch and server follow."""
@@ -220,34 +220,34 @@ class Soak:
         self.watch.start()
 
     def compare(self, questions: int) -> None:
-        """Compare answers with those of a collection that is made anew of the same tree."""
+        """Compare answers with those of a collection rebuilt from the same tree."""
         with ThreadPoolExecutor(2) as both:
-            list(both.map(self.ingest, (COLLECTION, ANEW)))
+            list(both.map(self.ingest, (COLLECTION, REBUILT)))
         port = free_port()
-        given = ["serve", "-C", ANEW, "--config", str(self.config), "--port", str(port)]
-        other = Kept("anew", [*given, "--tokens", str(self.tokens_file)], self.folder)
+        words = ["serve", "-C", REBUILT, "--config", str(self.config), "--port", str(port)]
+        other = Kept("anew", [*words, "--tokens", str(self.tokens_file)], self.folder)
         other.start()
-        self.set_rules(ANEW)
+        self.set_rules(REBUILT)
         draws = random.Random(int(self.second))
-        asked = [*draws.sample(list(self.tree.needles), min(3, len(self.tree.needles)))]
-        asked += [self.tree.question() for _ in range(questions)]
-        asked += [Path(name).stem for name in draws.sample(self.tree.moving, 2)]
+        drawn = [*draws.sample(list(self.tree.needles), min(3, len(self.tree.needles)))]
+        drawn += [self.tree.question() for _ in range(questions)]
+        drawn += [Path(name).stem for name in draws.sample(self.tree.moving, 2)]
         try:
             with httpx2.Client(timeout=60) as client:
-                for question in asked:
+                for question in drawn:
                     for user, token in self.tokens.items():
-                        found = answer(client, self.address, token, question)
+                        ids = answer(client, self.address, token, question)
                         wanted = answer(client, f"http://127.0.0.1:{port}", token, question)
                         self.compared += 1
-                        if isinstance(found, str) or isinstance(wanted, str) or found != wanted:
-                            said = f"{user} asked {question!r}: {found}, and anew {wanted}"
-                            self.faults.append(f"at {self.second:.0f} s {said}")
+                        if isinstance(ids, str) or isinstance(wanted, str) or ids != wanted:
+                            fault = f"{user} asked {question!r}: {ids}, and anew {wanted}"
+                            self.faults.append(f"at {self.second:.0f} s {fault}")
         finally:
             other.kill(signal.SIGTERM)
-        sizes = [of_database(self.dsn, schema_of(name)) for name in (COLLECTION, ANEW)]
+        sizes = [of_database(self.dsn, schema_of(name)) for name in (COLLECTION, REBUILT)]
         if all(sizes):
             self.bloat.append(sizes[0]["collection_mib"] / sizes[1]["collection_mib"])
-        self.run("collections", "drop", ANEW, "--yes")
+        self.run("collections", "drop", REBUILT, "--yes")
 
     def change_the_tree(self, every_s: float) -> None:
         """Change the source, but for quiet moments."""
@@ -265,31 +265,31 @@ class Soak:
             turns.append(what)
             with self.quiet, self.event(f"kill {what}"):
                 if what == "postgres":
-                    if found := postmaster():
-                        os.kill(found.pid, signal.SIGKILL)
+                    if postgres := postmaster():
+                        os.kill(postgres.pid, signal.SIGKILL)
                 else:
                     (self.server if what == "server" else self.watch).kill()
 
     def measure(self, callers: Callers, every_s: float) -> None:
         """Take a sample every few seconds, and say how far it is."""
-        seen, wait, told = 0, every_s, 0.0
+        seen, wait, shown = 0, every_s, 0.0
         while not self.over.wait(wait):
             began = time.monotonic()
             self.server.look()
             self.watch.look()
-            asked, seen = callers.asked[seen:], len(callers.asked)
-            low, high = percentiles(asked)
-            good = sum(one.answered for one in asked)
+            answers, seen = callers.asked[seen:], len(callers.asked)
+            low, high = percentiles(answers)
+            good = sum(one.answered for one in answers)
             postgres = None if os.environ.get("CROSSCORPUS_DSN") else postmaster()
             one: dict[str, Any] = {"second": self.second}
             one |= of_process("server", self.server.pid) | of_process("watch", self.watch.pid)
             one |= of_postgres(postgres) | of_database(self.dsn, schema_of(COLLECTION))
-            one |= {"answers": good / every_s, "errors": (len(asked) - good) / every_s}
+            one |= {"answers": good / every_s, "errors": (len(answers) - good) / every_s}
             one |= {"p50_ms": low, "p95_ms": high}
             self.samples.append(one)
             write_csv(self.samples, self.folder / "samples.csv")
-            if self.second - told >= 60:
-                told = self.second
+            if self.second - shown >= 60:
+                shown = self.second
                 left = max(self.minutes - self.second / 60, 0)
                 print(f"{left:.1f} minutes left: {told_of(one)}", flush=True)
             wait = max(0.1, every_s - (time.monotonic() - began))
@@ -330,7 +330,7 @@ def work(soak: Soak, options: argparse.Namespace) -> Callers:
     ]
     if options.kill_every:
         beside.append((soak.kill, (options.kill_every,)))
-    threads += [threading.Thread(target=one, args=given) for one, given in beside]
+    threads += [threading.Thread(target=one, args=arguments) for one, arguments in beside]
     for thread in threads[options.callers :]:
         thread.start()
     turn, checked = 0, time.monotonic()
@@ -360,13 +360,13 @@ def work(soak: Soak, options: argparse.Namespace) -> Callers:
 
 def verdict(soak: Soak, callers: Callers) -> bool:
     """Print the tables; whether all was well."""
-    asked = callers.asked
-    low, high = percentiles(asked)
-    good = sum(one.answered for one in asked)
+    answers = callers.asked
+    low, high = percentiles(answers)
+    good = sum(one.answered for one in answers)
     print(
-        f"\n{good} of {len(asked)} questions answered, p50 {low or 0:.0f}, p95 {high or 0:.0f} ms"
+        f"\n{good} of {len(answers)} questions answered, p50 {low or 0:.0f}, p95 {high or 0:.0f} ms"
     )
-    for (door, outcome), count in Counter((a.door, a.outcome) for a in asked).most_common(15):
+    for (door, outcome), count in Counter((a.door, a.outcome) for a in answers).most_common(15):
         print(f"  {count} x {door}: {outcome}")
     print("\n| while | times | seconds, longest | p50 ms | p95 ms | slowest ms | errors |")
     print("|---|---|---|---|---|---|---|")
@@ -374,7 +374,7 @@ def verdict(soak: Soak, callers: Callers) -> bool:
         spans = [(a, b) for a, b, name in soak.events if name == what]
         # a kill is over at once, and its consequences take a few seconds
         wide = [(a, b + 10 if what.startswith("kill") else b) for a, b in spans]
-        inside = [one for one in asked if any(a <= one.at - soak.began <= b for a, b in wide)]
+        inside = [one for one in answers if any(a <= one.at - soak.began <= b for a, b in wide)]
         low, high = percentiles(inside)
         slow = max((one.seconds for one in inside if one.answered), default=0) * 1000
         bad = sum(not one.answered for one in inside)
@@ -384,8 +384,8 @@ def verdict(soak: Soak, callers: Callers) -> bool:
     print("\n| what | median | grew in the run | +- | bound |\n|---|---|---|---|---|")
     grown = [column for column in BOUNDED if unbounded(soak.samples, column)]
     for column in BOUNDED:
-        if found := growth(soak.samples, column):
-            by, error, median = found
+        if result := growth(soak.samples, column):
+            by, error, median = result
             ok = "grows" if column in grown else "yes"
             print(f"| {column} | {median:.0f} | {by:+.1f} | {error:.1f} | {ok} |")
     verified = soak.run("verify", "-C", COLLECTION, "--json", fine=(0, 3))

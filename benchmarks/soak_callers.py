@@ -34,7 +34,7 @@ class Asked:
 
     @property
     def answered(self) -> bool:
-        """Whether it was, perhaps by words alone."""
+        """Whether it was, perhaps by keyword search only."""
         return self.outcome.startswith(("ok", "note"))
 
 
@@ -65,7 +65,7 @@ class Callers:
         return " ".join(f"word{int(draw.paretovariate(0.5)) % 40_000}" for _ in range(3)), None
 
     def judge(self, user: str, question: str, path: str | None, told: dict[str, Any]) -> str:
-        """What is to be said of an answer; a wrong one is kept."""
+        """The outcome of an answer; a wrong one is kept."""
         failed = [note for note in told["notes"] if "ingested" not in note]
         titles = " ".join(hit["title"] for hit in told["results"])
         # a commit names the paths of its files to all who may see the commit
@@ -92,15 +92,15 @@ class Callers:
                 question, path = self.next_question(draw)
                 began = time.monotonic()
                 try:
-                    found = client.post(
+                    reply = client.post(
                         f"{self.address}/api/search",
                         json={"query": question, "top_k": TOP_K},
                         headers=self.headers(user, number),
                     )
-                    if found.status_code == 200:
-                        outcome = self.judge(user, question, path, found.json())
+                    if reply.status_code == 200:
+                        outcome = self.judge(user, question, path, reply.json())
                     else:
-                        outcome = f"{found.status_code} {found.text[:100]}"
+                        outcome = f"{reply.status_code} {reply.text[:100]}"
                 except httpx2.HTTPError as error:
                     outcome = type(error).__name__
                 self._keep(began, "http", outcome)
@@ -124,12 +124,12 @@ class Callers:
                     await anyio.sleep(draw.expovariate(1 / self.pause_s))
                     question, path = self.next_question(draw)
                     began = time.monotonic()
-                    given = {"query": question, "top_k": TOP_K}
-                    found = await session.call_tool("search", given)
-                    if found.is_error or found.structured_content is None:
-                        outcome = f"error {str(found.content)[:100]}"
+                    arguments = {"query": question, "top_k": TOP_K}
+                    reply = await session.call_tool("search", arguments)
+                    if reply.is_error or reply.structured_content is None:
+                        outcome = f"error {str(reply.content)[:100]}"
                     else:
-                        outcome = self.judge(user, question, path, found.structured_content)
+                        outcome = self.judge(user, question, path, reply.structured_content)
                     self._keep(began, "mcp", outcome)
 
         while not self.over.is_set():
@@ -145,26 +145,26 @@ class Callers:
 
 def answer(client: httpx2.Client, address: str, token: str, question: str) -> list[str] | str:
     """The ids that a question finds, in order; a text: what was wrong, for 60 seconds."""
-    said = ""
+    fault = ""
     for _ in range(30):
         try:
-            found = client.post(
+            reply = client.post(
                 f"{address}/api/search",
                 json={"query": question, "top_k": TOP_K},
                 headers={"authorization": f"Bearer {token}", "x-caller": "check"},
             )
-            if found.status_code == 200:
-                told = found.json()
-                failed = [note for note in told["notes"] if "ingested" not in note]
+            if reply.status_code == 200:
+                content = reply.json()
+                failed = [note for note in content["notes"] if "ingested" not in note]
                 if not failed:
-                    return [hit["id"] for hit in told["results"]]
-                said = str(failed)
+                    return [hit["id"] for hit in content["results"]]
+                fault = str(failed)
             else:
-                said = f"{found.status_code} {found.text[:200]}"
+                fault = f"{reply.status_code} {reply.text[:200]}"
         except httpx2.HTTPError as error:
-            said = type(error).__name__
+            fault = type(error).__name__
         time.sleep(2)
-    return said
+    return fault
 
 
 def percentiles(asked: list[Asked]) -> tuple[float | None, float | None]:

@@ -127,10 +127,10 @@ def growth(samples: Sequence[dict[str, Any]], column: str) -> tuple[float, float
 
 def unbounded(samples: Sequence[dict[str, Any]], column: str) -> bool:
     """Whether a column grew by more than it may, beyond three standard errors."""
-    found = growth(samples, column)
-    if found is None:
+    result = growth(samples, column)
+    if result is None:
         return False
-    grew, error, median = found
+    grew, error, median = result
     return grew > max(BOUNDED[column], SHARE * median) and grew > 3 * error
 
 

@@ -70,7 +70,7 @@ def main() -> None:
                 read_tree(store, embedder, cloned, instance["base_commit"], name, is_source)
         queries, qrels = (pl.concat(frames) for frames in zip(*map(judged, there), strict=True))
         queries = queries.with_columns(number=pl.int_range(pl.len(), dtype=pl.UInt32))
-        found = evaluate(
+        result = evaluate(
             store,
             configs,
             queries,
@@ -80,7 +80,7 @@ def main() -> None:
             depth=0,
             measure_names=MEASURES,
         )
-    show(found)
+    show(result)
     for system, (count, *cells) in PUBLISHED.items():
         print(f"| published | {count} | {system} | " + " | ".join(cells) + " |")
 

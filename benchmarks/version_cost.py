@@ -80,7 +80,7 @@ def ways(store: Store) -> dict[str, Way]:
     counted = known["version"].drop_nulls().value_counts().sort("count", "version")["version"]
     version = counted[len(counted) * 3 // 4]
     sentence = f" What does version {version} say?"
-    found = {
+    by_label = {
         "without versions": Way("", {"version_policy": "all"}, None),
         "all": Way("", {"version_policy": "all"}, "without versions"),
         "newest": Way("", {}, "without versions"),
@@ -93,9 +93,9 @@ def ways(store: Store) -> dict[str, Way]:
     moments = known["released_at"].drop_nulls().sort()
     if len(moments):
         at = {"as_of": moments[len(moments) // 2]}
-        found["without versions, dated"] = Way("", {"version_policy": "all", **at}, None)
-        found[f"as of {at['as_of']:%Y-%m-%d}"] = Way("", at, "without versions, dated")
-    return found
+        by_label["without versions, dated"] = Way("", {"version_policy": "all", **at}, None)
+        by_label[f"as of {at['as_of']:%Y-%m-%d}"] = Way("", at, "without versions, dated")
+    return by_label
 
 
 def asked(name: str, number: int, way: Way) -> list[pl.DataFrame]:
@@ -116,9 +116,9 @@ def measure(name: str, number: int, rounds: int) -> tuple[dict[str, Way], dict[s
     vectors: dict[str, list[pl.DataFrame]] = {}
     with opened(name) as knows, opened(name) as blind:
         forget_versions(blind[0])
-        found = ways(knows[0])
-        batches = {label: asked(name, number, way) for label, way in found.items()}
-        for label, way in found.items():
+        by_label = ways(knows[0])
+        batches = {label: asked(name, number, way) for label, way in by_label.items()}
+        for label, way in by_label.items():
             if way.text not in vectors:
                 vectors[way.text] = [
                     knows[1].execute(["query_embeddings"], overrides={"queries": one})[
@@ -127,7 +127,7 @@ def measure(name: str, number: int, rounds: int) -> tuple[dict[str, Way], dict[s
                     for one in batches[label]
                 ]
         for warm in (True, *[False] * rounds):
-            for label, way in found.items():
+            for label, way in by_label.items():
                 _, driver, clock = knows if way.against else blind
                 batch = batches[label][: WARM if warm else None]
                 before = clock()
@@ -138,7 +138,7 @@ def measure(name: str, number: int, rounds: int) -> tuple[dict[str, Way], dict[s
                     costs[label].append(
                         Cost(after.server - before.server, after.client - before.client)
                     )
-    return found, costs
+    return by_label, costs
 
 
 def main() -> None:
@@ -150,9 +150,9 @@ def main() -> None:
     print("| set | asked | server | client | more than without versions: server | client | both |")
     print("|---|---|---|---|---|---|---|")
     for name in options.sets:
-        found, costs = measure(name, options.questions, options.rounds)
+        by_label, costs = measure(name, options.questions, options.rounds)
         for label, spent in costs.items():
-            base = costs[found[label].against or label]
+            base = costs[by_label[label].against or label]
             figures = [
                 median(one.server for one in spent),
                 median(one.client for one in spent),

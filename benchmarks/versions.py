@@ -99,12 +99,12 @@ def ordered(run: pl.DataFrame) -> dict[str, list[str]]:
 
 def newest_first(run: pl.DataFrame, judged: JudgedSet, of: Topics) -> float:
     lists = ordered(run)
-    found = []
+    newest = []
     for name in {qrel.query_id for qrel in judged.qrels}:
         relevant = {of.of[qrel.doc_id] for qrel in judged.qrels if qrel.query_id == name}
         first = next((doc for doc in lists.get(name, []) if of.of.get(doc) in relevant), None)
-        found.append(first in of.newest)
-    return sum(found) / len(found)
+        newest.append(first in of.newest)
+    return sum(newest) / len(newest)
 
 
 def stale_share(run: pl.DataFrame, of: Topics) -> float:
@@ -115,7 +115,7 @@ def stale_share(run: pl.DataFrame, of: Topics) -> float:
 def named(judged: JudgedSet, of: Topics) -> dict[str, set[str]]:
     """The judged pages of the versions that a question names, by question."""
     path = data_folder() / judged.name / "dev" / "queries.jsonl"
-    found = {}
+    pages_of = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         versions = set(row.get("versions_named") or ())
@@ -125,8 +125,8 @@ def named(judged: JudgedSet, of: Topics) -> dict[str, set[str]]:
             if qrel.query_id == row["query_id"] and of.version.get(qrel.doc_id) in versions
         }
         if pages:
-            found[row["query_id"]] = pages
-    return found
+            pages_of[row["query_id"]] = pages
+    return pages_of
 
 
 def show_named(driver: RetrievalDriver, judged: JudgedSet, of: Topics, inputs: Any) -> str | None:

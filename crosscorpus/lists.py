@@ -85,9 +85,9 @@ def fuse(
     """
     if method not in ("rrf", "comb_sum"):
         raise CrosscorpusError(f"method: {method!r} is none of rrf, comb_sum")
-    given = [1.0] * len(lists) if weights is None else [float(weight) for weight in weights]
-    if len(given) != len(lists):
-        raise CrosscorpusError(f"weights: {len(lists)} are needed, one a list, got {len(given)}")
+    factors = [1.0] * len(lists) if weights is None else [float(weight) for weight in weights]
+    if len(factors) != len(lists):
+        raise CrosscorpusError(f"weights: {len(lists)} are needed, one a list, got {len(factors)}")
     rows = _rows({f"{number:06}": one for number, one in enumerate(lists)})
     if not rows:
         return []
@@ -96,7 +96,7 @@ def fuse(
             {
                 **{"chunk_id": number, "corpus": name, "rank": place},
                 **{"corpus_score": _score(hit) if method == "comb_sum" else None},
-                **{"weight": given[int(name)]},
+                **{"weight": factors[int(name)]},
             }
             for number, name, place, hit in rows
         ],
@@ -184,9 +184,9 @@ def newest_first(hits: Sequence[Hit], question: str) -> list[dict[str, Any]]:
     replaced_by = _replaced_by(hits)
     frame = as_frame({"": [{**hit, "text": _text(hit)} for hit in hits]})
     frame = frame.with_columns(score=1 - pl.col("rank") / len(hits))
-    asked = pl.DataFrame([{"query_id": 0, "texts": [question]}], QUERIES)
+    queries = pl.DataFrame([{"query_id": 0, "texts": [question]}], QUERIES)
     scope = pl.DataFrame([{"query_id": 0, "version_policy": "newest"}], VERSION_SCOPE)
-    order = newest_stands(frame, asked, scope)["chunk_id"].to_list()
+    order = newest_stands(frame, queries, scope)["chunk_id"].to_list()
     return [{**hits[n], "superseded_by": replaced_by[n]} for n in order]
 
 
@@ -217,17 +217,17 @@ def pack(
         {"chunk_id": n, "rank": n, "text": _text(hit), "source_label": label}
         for n, (hit, label) in enumerate(zip(hits, labels, strict=True))
     ]
-    asked = pl.DataFrame([{"query_id": 0, "texts": [question]}], QUERIES)
-    names = {found[1] for label in labels if (found := _CORPUS_OF_LABEL.match(label))}
+    queries = pl.DataFrame([{"query_id": 0, "texts": [question]}], QUERIES)
+    names = {match[1] for label in labels if (match := _CORPUS_OF_LABEL.match(label))}
     packed = packing.pack(
         _frame(rows),
-        asked,
+        queries,
         pl.DataFrame(schema={"query_id": pl.UInt32, "note": pl.String}),
         budget=budget,
         label_names=names,
         measure=measure,
     )
-    context = packing.compose(packed, asked, budget=budget)
+    context = packing.compose(packed, queries, budget=budget)
     entries = packed["chunk_id", "number"].iter_rows()
     inside = [{**hits[n], "number": number} for n, number in entries]
     return Packed(context["text"].item(), inside, int(context["used"].item()))
@@ -264,11 +264,11 @@ def as_frame(found: Mapping[str, Sequence[Hit]]) -> pl.DataFrame:
     ).drop("score")
 
 
-def _rows(found: Mapping[str, Sequence[Hit]]) -> list[tuple[int, str, int, Hit]]:
+def _rows(lists: Mapping[str, Sequence[Hit]]) -> list[tuple[int, str, int, Hit]]:
     """A number for each id, the list, the place there, and the hit; each id once a list."""
     numbers: dict[Any, int] = {}
     rows = []
-    for name, hits in found.items():
+    for name, hits in lists.items():
         seen = set[int]()
         for place, hit in enumerate(hits):
             number = numbers.setdefault(_id(hit), len(numbers))
@@ -286,9 +286,9 @@ def _replaced_by(hits: Sequence[Hit]) -> list[str | None]:
         if topic is not None and version is not None:
             both = (str(version), newest.get(topic, str(version)))
             newest[topic] = max(both, key=lambda one: (version_key(one), one))
-    found = [newest.get(hit.get("topic")) for hit in hits]
+    latest = [newest.get(hit.get("topic")) for hit in hits]
     return [
-        None if of == str(hit.get("version")) else of for hit, of in zip(hits, found, strict=True)
+        None if of == str(hit.get("version")) else of for hit, of in zip(hits, latest, strict=True)
     ]
 
 

@@ -88,12 +88,12 @@ def signature(name: str, function: Callable[..., Any]) -> str:
         prefix = _STARS.get(one.kind.name, "")
         starred = starred or one.kind is one.VAR_POSITIONAL
         kind = _spelled(hints.get(one.name, one.annotation))
-        said = f"{prefix}{one.name}" + (f": {kind}" if kind else "")
+        text = f"{prefix}{one.name}" + (f": {kind}" if kind else "")
         if one.default is not one.empty:
-            said += f" = {_default(one.default)}" if kind else f"={_default(one.default)}"
-        parts.append(said)
-    given = _spelled(hints.get("return", shown.return_annotation))
-    end = f" -> {given}" if given else ""
+            text += f" = {_default(one.default)}" if kind else f"={_default(one.default)}"
+        parts.append(text)
+    result = _spelled(hints.get("return", shown.return_annotation))
+    end = f" -> {result}" if result else ""
     line = f"{name}({', '.join(parts)}){end}"
     if len(line) <= _WIDTH:
         return line
@@ -158,14 +158,14 @@ def _class(name: str, of: type) -> str:
 
 def _members(of: type) -> list[str]:
     """The public methods and properties that are ours, in the order of their classes."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for base in of.__mro__:
         if base.__module__.partition(".")[0] in ("crosscorpus", "dataflow", "operators"):
             for name, value in vars(base).items():
                 public = not name.startswith("_") and name != "model_config"
                 if public and (callable(value) or isinstance(value, _ACCESSORS)):
-                    found[name] = None
-    return list(found)
+                    names[name] = None
+    return list(names)
 
 
 _ACCESSORS = (property, cached_property, classmethod, staticmethod)

@@ -37,16 +37,16 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Keep what a tag names."""
-        given = {name: value or "" for name, value in attrs}
-        self.anchors |= {given[name] for name in ("id", "name") if name in given}
-        rels = given.get("rel", "").split()
+        values = {name: value or "" for name, value in attrs}
+        self.anchors |= {values[name] for name in ("id", "name") if name in values}
+        rels = values.get("rel", "").split()
         names = _FETCHED.get(tag, ())
         if tag == "link" and any(rel in _LINK_RELS for rel in rels):
             names = ("href",)
-        self.fetched += [given[name] for name in names if name in given]
-        self.fetched += _OF_CSS.findall(given.get("style", ""))
+        self.fetched += [values[name] for name in names if name in values]
+        self.fetched += _OF_CSS.findall(values.get("style", ""))
         if tag == "a":
-            self.links += [given[name] for name in ("href", "xlink:href") if name in given]
+            self.links += [values[name] for name in ("href", "xlink:href") if name in values]
 
 
 def faults(site: Path) -> Iterator[str]:
@@ -93,6 +93,6 @@ def _broken(path: Path, link: str, pages: dict[Path, _Page]) -> str:
 
 
 if __name__ == "__main__":
-    found = list(faults(Path(sys.argv[1])))
-    print("\n".join(found) or f"{sys.argv[1]}: every link holds, and nothing is fetched elsewhere")
-    sys.exit(bool(found))
+    lines = list(faults(Path(sys.argv[1])))
+    print("\n".join(lines) or f"{sys.argv[1]}: every link holds, and nothing is fetched elsewhere")
+    sys.exit(bool(lines))

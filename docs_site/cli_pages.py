@@ -27,10 +27,10 @@ def _below(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 def cli_pages() -> dict[str, str]:
     """The pages ``reference/cli/COMMAND.md`` and one with all of them."""
-    found = dict(commands())
-    whole = found.pop("")
+    by_name = dict(commands())
+    whole = by_name.pop("")
     rows, pages = [], {}
-    for name, command in found.items():
+    for name, command in by_name.items():
         head = name.partition(" ")[0]
         path = f"reference/cli/{head}.md"
         if path not in pages:
@@ -39,8 +39,8 @@ def cli_pages() -> dict[str, str]:
             pages[path] += f"## crosscorpus {name} {{ #{name.replace(' ', '-')} }}\n\n"
         pages[path] += _of_command(name, command)
         anchor = f"#{name.replace(' ', '-')}" if " " in name else ""
-        said = inline((command.help or "").strip().partition("\n\n")[0].replace("\n", " "))
-        rows.append([f"[{code(name)}]({head}.md{anchor})", said])
+        summary = inline((command.help or "").strip().partition("\n\n")[0].replace("\n", " "))
+        rows.append([f"[{code(name)}]({head}.md{anchor})", summary])
     listed = table(["command", "what it does"], rows)
     text = f"# The command line\n\n{_help(whole.help or '')}\n\n{listed}"
     pages["reference/cli/index.md"] = text
@@ -78,10 +78,10 @@ def _option(one: Any, context: Any) -> list[str]:
     else:
         default = "on"
     variable = f" Environment: {code(one.envvar)}." if one.envvar else ""
-    said = one.help or ""
-    many = one.multiple and "again" not in said and "repeatable" not in said
-    said += " May be given again." if many else ""
-    return [names, takes, default, inline(said) + variable]
+    text = one.help or ""
+    many = one.multiple and "again" not in text and "repeatable" not in text
+    text += " May be given again." if many else ""
+    return [names, takes, default, inline(text) + variable]
 
 
 def _range(kind: Any) -> str:
@@ -107,9 +107,9 @@ def _help(text: str) -> str:
         if block:
             parts.append(_block(block))
             block = []
-        if found := _COMMAND.match(paragraph):
-            said = found[1].strip()
-            parts += [*([] if said == "Example:" else [inline(said)]), _block([found[2]])]
+        if match := _COMMAND.match(paragraph):
+            label = match[1].strip()
+            parts += [*([] if label == "Example:" else [inline(label)]), _block([match[2]])]
         else:
             parts.append(inline(paragraph))
     return "\n\n".join(parts).strip()

@@ -81,8 +81,8 @@ def _keys_page() -> str:
         home, _, key = path.rpartition(".")
         if home in rows:
             own = _SAYS_OF_CORPUS if home == "corpora.CORPUS" else {}
-            said = own.get(key, SAYS[key])
-            rows[home].append([code(path), code(_type(one)), _default(one), said])
+            about = own.get(key, SAYS[key])
+            rows[home].append([code(path), code(_type(one)), _default(one), about])
     head = ["key", "type", "default", "what it is"]
     stages, corpora = whole["properties"], whole["$defs"]["StageOptions"]["properties"]
     return "".join(
@@ -126,9 +126,9 @@ def _parameters(properties: Mapping[str, Any], home: str) -> str:
     bounds = {p.name: p.bounds for n in nodes() for f in n.forms for p in f.parameters if p.bounds}
     rows = []
     for name, one in properties["parameters"]["properties"].items():
-        default, given = repr(one["default"]), set_parameters().get(name, "")
+        default, chosen = repr(one["default"]), set_parameters().get(name, "")
         cells = [code(f"{home}parameters.{name}"), code(_type(one)), code(default)]
-        cells += [code(given) if given != default else "", bounds.get(name, "")]
+        cells += [code(chosen) if chosen != default else "", bounds.get(name, "")]
         rows.append([*cells, ", ".join(readers.get(name, ()))])
     head = ["parameter", "type", "default", "`default.yaml` says", "bounds", "of the nodes"]
     return table(head, rows) + "\n"
@@ -162,14 +162,14 @@ def _default(one: Mapping[str, Any]) -> str:
 
 
 def _shipped_page() -> str:
-    found = shipped()
+    files = shipped()
     text = (
         "# Shipped configurations\n\n`crosscorpus query --config NAME` takes any of these names; "
         "`crosscorpus diff default NAME` shows what one changes in the graph. A file of your own "
         "says `extends: NAME` and only what it changes.\n\n"
     )
-    for name in ["default", *sorted(found.keys() - {"default"})]:
-        text += f"## {name}\n\n```yaml\n{found[name].read_text('utf-8').strip()}\n```\n\n"
+    for name in ["default", *sorted(files.keys() - {"default"})]:
+        text += f"## {name}\n\n```yaml\n{files[name].read_text('utf-8').strip()}\n```\n\n"
     return text
 
 

@@ -22,7 +22,7 @@ def schemas() -> dict[str, pl.Schema]:
 
 def frame_pages() -> dict[str, str]:
     """The page ``reference/frames.md``."""
-    said = _assigned()
+    comments_of = _assigned()
     links = addresses("retrieval", "nodes/")
     intro = inspect.getdoc(frames) or ""
     parts = [f"# Frames\n\n{inline(intro)}\n\n"]
@@ -32,12 +32,12 @@ def frame_pages() -> dict[str, str]:
         + ".\n\n"
     )
     for name, schema in schemas().items():
-        about, comments = said[name]
+        about, comments = comments_of[name]
         parts.append(f"## {name}\n\n" + (f"{inline(about)}\n\n" if about else ""))
         makers = [n for n in nodes() if name in n.frames and n.graph == "retrieval"]
         if makers:
-            given = (f"[{code(n.name)}]({links[n.name].replace('.html', '.md')})" for n in makers)
-            parts.append(f"Given by {', '.join(given)}.\n\n")
+            texts = (f"[{code(n.name)}]({links[n.name].replace('.html', '.md')})" for n in makers)
+            parts.append(f"Given by {', '.join(texts)}.\n\n")
         rows = [
             [code(column), code(_type(kind)), inline(comments.get(column, ""))]
             for column, kind in schema.items()
@@ -47,7 +47,7 @@ def frame_pages() -> dict[str, str]:
 
 
 def _type(kind: pl.DataType) -> str:
-    """A type as short as it can be said.
+    """A type as short as possible.
 
     >>> _type(frames.UTC), _type(pl.List(pl.Struct({"a": pl.Int64})))
     ('Datetime UTC', 'List(Struct(a: Int64))')
@@ -61,44 +61,44 @@ def _type(kind: pl.DataType) -> str:
 
 
 def _assigned() -> dict[str, tuple[str, dict[str, str]]]:
-    """Of each name that the file assigns: what is said of it, and the comments of its columns."""
+    """For each name that the file assigns: its description and the comments of its columns."""
     source = inspect.getsource(frames)
-    lines, found = source.split("\n"), {}  # type: list[str], dict[str, tuple[str, dict[str, str]]]
+    lines, comments_of = source.split("\n"), {}  # type: list[str], dict[str, tuple[str, dict[str, str]]]
     body = ast.parse(source).body
     for place, one in enumerate(body):
         if not isinstance(one, ast.Assign) or not isinstance(one.targets[0], ast.Name):
             continue
         comments: dict[str, str] = {}
         for inner in ast.walk(one.value):  # the columns of a part that is written elsewhere
-            if isinstance(inner, ast.Name) and inner.id in found:
-                comments |= found[inner.id][1]
+            if isinstance(inner, ast.Name) and inner.id in comments_of:
+                comments |= comments_of[inner.id][1]
         comments |= _comments(lines[one.lineno - 1 : one.end_lineno])
         after = body[place + 1] if place + 1 < len(body) else None
         about = _above(lines, one.lineno - 1)
         if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
             about = " ".join([about, inspect.cleandoc(str(after.value.value))]).strip()
-        found[one.targets[0].id] = (about, comments)
-    return found
+        comments_of[one.targets[0].id] = (about, comments)
+    return comments_of
 
 
 def _above(lines: list[str], place: int) -> str:
     """The comment that stands right above a line."""
-    said: list[str] = []
+    comment: list[str] = []
     while place and (note := _NOTE.match(lines[place - 1])):
-        said.insert(0, note[1])
+        comment.insert(0, note[1])
         place -= 1
-    return " ".join(said)
+    return " ".join(comment)
 
 
 def _comments(lines: list[str]) -> dict[str, str]:
     """The comments of columns: at the end of their line, or in the lines before."""
-    found: dict[str, str] = {}
+    comments: dict[str, str] = {}
     waiting: list[str] = []
     for line in lines:
         if note := _NOTE.match(line):
             waiting.append(note[1])
         elif column := _COLUMN.match(line):
-            said = " ".join([*waiting, column[2] or ""]).strip()
-            found |= {column[1]: said} if said else {}
+            comment = " ".join([*waiting, column[2] or ""]).strip()
+            comments |= {column[1]: comment} if comment else {}
             waiting = []
-    return found
+    return comments

@@ -17,8 +17,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     >>> table(["a"], [["1"], ["2"]])
     '| a |\\n|---|\\n| 1 |\\n| 2 |\\n'
     """
-    found = [_row(row) for row in rows]
-    return "".join([_row(head), "|" + "---|" * len(head) + "\n", *found]) if found else ""
+    lines = [_row(row) for row in rows]
+    return "".join([_row(head), "|" + "---|" * len(head) + "\n", *lines]) if lines else ""
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -31,12 +31,12 @@ def code(text: object) -> str:
     >>> code("a | b"), code("")
     ('<code>a &#124; b</code>', '')
     """
-    said = str(text)
-    if not said:
+    shown = str(text)
+    if not shown:
         return ""
-    if "|" in said or "`" in said:
-        return f"<code>{html.escape(said, quote=False).replace('|', '&#124;')}</code>"
-    return f"`{said}`"
+    if "|" in shown or "`" in shown:
+        return f"<code>{html.escape(shown, quote=False).replace('|', '&#124;')}</code>"
+    return f"`{shown}`"
 
 
 def without_modules(text: str) -> str:
@@ -59,7 +59,7 @@ def inline(text: str) -> str:
     >>> inline("``a`` and :func:`x.y.z`, <b>")
     '`a` and `z`, &lt;b>'
     """
-    text = _ROLE.sub(lambda found: f"`{found[1].rpartition('.')[2]}`", text).replace("``", "`")
+    text = _ROLE.sub(lambda match: f"`{match[1].rpartition('.')[2]}`", text).replace("``", "`")
     parts = text.split("`")
     parts[::2] = [part.replace("<", "&lt;").replace("|", "&#124;") for part in parts[::2]]
     parts[1::2] = [code(part) for part in parts[1::2]]
@@ -77,11 +77,11 @@ def prose(text: str) -> str:
     lines = text.split("\n")
     while lines:
         line = lines.pop(0)
-        if found := _SECTION.match(line):
+        if match := _SECTION.match(line):
             body = []
             while lines and (not lines[0].strip() or lines[0].startswith(" ")):
                 body.append(lines.pop(0))
-            written.append(_section(found[1], inspect.cleandoc("\n".join(["", *body]))))
+            written.append(_section(match[1], inspect.cleandoc("\n".join(["", *body]))))
         elif line.startswith(">>> "):
             block = [line]
             while lines and lines[0].strip():
@@ -102,9 +102,9 @@ def _section(name: str, body: str) -> str:
         items = [item for item in re.split(r"\n(?=\S)", body) if item.strip()]
         rows = []
         for item in items:
-            found = _ITEM.match(item)
-            what, said = (found[1], found[2]) if found else ("", item)
-            rows.append([code(what), _in_cell(said)])
+            match = _ITEM.match(item)
+            what, about = (match[1], match[2]) if match else ("", item)
+            rows.append([code(what), _in_cell(about)])
         return title + table(["name" if name != "Raises" else "error", "what"], rows)
     return title + prose(body) + "\n"
 
@@ -113,12 +113,12 @@ def _in_cell(text: str) -> str:
     """Text of a table's cell; the deeper lines are items of their own."""
     lines = [line.rstrip() for line in text.split("\n") if line.strip()]
     depth = min((len(line) - len(line.lstrip()) for line in lines[1:]), default=0)
-    said = []
+    parts = []
     for number, line in enumerate(lines):
         first = number and len(line) - len(line.lstrip()) == depth
-        found = _ITEM.match(line.strip()) if first else None
-        if found and re.fullmatch(r"[a-z]+(_[a-z]+)*", found[1]):
-            said.append(f"<br>{code(found[1])}: {inline(found[2])}")
+        match = _ITEM.match(line.strip()) if first else None
+        if match and re.fullmatch(r"[a-z]+(_[a-z]+)*", match[1]):
+            parts.append(f"<br>{code(match[1])}: {inline(match[2])}")
         else:
-            said.append(inline(line.strip()))
-    return " ".join(said)
+            parts.append(inline(line.strip()))
+    return " ".join(parts)

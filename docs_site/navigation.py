@@ -31,14 +31,14 @@ def navigation(pages: Mapping[str, str | bytes]) -> list[dict[str, Any]]:
     """The sections with their pages; a written page of no section is a guide."""
     named = {f"{page}.md" for of in SECTIONS.values() for page in of}
     others = [page for page in pages if "/" not in page and page.endswith(".md")]
-    found = []
+    sections = []
     for section, of in SECTIONS.items():
         listed = [f"{page}.md" for page in of]
         if section == "Guides":
             listed += [page for page in others if page not in named]
-        found.append({section: _titled(pages, (page for page in listed if page in pages))})
-    found.insert(3, {"Reference": _reference(pages)})
-    return found
+        sections.append({section: _titled(pages, (page for page in listed if page in pages))})
+    sections.insert(3, {"Reference": _reference(pages)})
+    return sections
 
 
 def _reference(pages: Mapping[str, str | bytes]) -> list[dict[str, Any]]:
@@ -64,9 +64,9 @@ def _titled(pages: Mapping[str, str | bytes], names: Iterable[str]) -> list[dict
 
 def _title(name: str, text: str | bytes) -> str:
     """The title of a page: its first heading, without the name of its graph."""
-    found = re.search(r"^# (.+)$", str(text), re.MULTILINE)
-    said = found[1] if found else name.removesuffix(".md")
-    return _TITLES.get(name) or re.sub(r"\s\(\w+\)$|^crosscorpus (?=\w)", "", said)
+    match = re.search(r"^# (.+)$", str(text), re.MULTILINE)
+    title = match[1] if match else name.removesuffix(".md")
+    return _TITLES.get(name) or re.sub(r"\s\(\w+\)$|^crosscorpus (?=\w)", "", title)
 
 
 def settings(pages: Mapping[str, str | bytes], version: str) -> str:

@@ -65,9 +65,9 @@ def node_pages(draw: Draw) -> dict[str, str]:
         pages[f"reference/nodes/{graph}.md"] = _graph_page(graph, draw)
         for stage in stages(graph):
             own = [node for node in nodes() if (node.graph, node.stage) == (graph, stage)]
-            said = [f"# {stage.capitalize()} ({graph})\n\n{STAGES[graph, stage]}\n\n"]
-            said += [_of_node(node, draw) for node in own]
-            pages[f"reference/nodes/{graph}_{stage}.md"] = "".join(said)
+            parts = [f"# {stage.capitalize()} ({graph})\n\n{STAGES[graph, stage]}\n\n"]
+            parts += [_of_node(node, draw) for node in own]
+            pages[f"reference/nodes/{graph}_{stage}.md"] = "".join(parts)
     return pages
 
 
@@ -78,12 +78,12 @@ def picture_of(drawn: str) -> str:
 
 def addresses(graph: str, folder: str = "") -> dict[str, str]:
     """Of each node of a graph, and of each part of one, where its page says it."""
-    found = {}
+    links = {}
     for node in nodes():
         if node.graph == graph:
             for name in (*node.fields, node.name):
-                found[name] = f"{folder}{graph}_{node.stage}.html#{node.name}"
-    return found
+                links[name] = f"{folder}{graph}_{node.stage}.html#{node.name}"
+    return links
 
 
 def _page(address: str) -> str:
@@ -147,17 +147,17 @@ def _of_node(node: PageNode, draw: Draw) -> str:
 
 
 def _facts(node: PageNode) -> str:
-    said = [f"Gives {_gives(node)}."]
+    sentences = [f"Gives {_gives(node)}."]
     if node.fields and not node.frames:
-        said.append(f"Its parts are {', '.join(map(code, node.fields))}.")
+        sentences.append(f"Its parts are {', '.join(map(code, node.fields))}.")
     io, fails = node.tags.get("io"), node.tags.get("fail_open")
     if io:
-        said.append(f"It waits for {code(io)}.")
+        sentences.append(f"It waits for {code(io)}.")
     if fails:
         stands = "empty frames stand" if fails == "empty" else "nothing stands"
-        said.append(f"Where it fails, {stands} in its place, and the others answer.")
-    said.append(f"In {code(node.module.replace('.', '/') + '.py')}.")
-    return " ".join(said) + "\n\n"
+        sentences.append(f"Where it fails, {stands} in its place, and the others answer.")
+    sentences.append(f"In {code(node.module.replace('.', '/') + '.py')}.")
+    return " ".join(sentences) + "\n\n"
 
 
 def _gives(node: PageNode) -> str:
@@ -171,13 +171,13 @@ def _variants(node: PageNode) -> str:
     chosen = chosen_variants().get(node.name)
     rows = []
     for form in node.forms:
-        said = code(form.variant) if form.variant else "(no name)"
+        label = code(form.variant) if form.variant else "(no name)"
         mark = " (default)" if form.variant and form.variant == chosen else ""
-        rows.append([said + mark, first_sentence(form.function)])
+        rows.append([label + mark, first_sentence(form.function)])
     return table(["variant", "what it is"], rows) + "\n"
 
 
-def _told(node: PageNode, forms: Iterable[Form]) -> str:
+def _variant_names(node: PageNode, forms: Iterable[Form]) -> str:
     """Which variants have an argument; nothing where all have."""
     having = [form.variant or "(no name)" for form in forms]
     return "" if len(having) == len(node.forms) else ", ".join(map(code, having))
@@ -185,9 +185,9 @@ def _told(node: PageNode, forms: Iterable[Form]) -> str:
 
 def _reads(node: PageNode) -> str:
     links = addresses(node.graph)
-    found = {one.name: one for form in node.forms for one in form.reads}
+    by_name = {one.name: one for form in node.forms for one in form.reads}
     rows = []
-    for name, one in found.items():
+    for name, one in by_name.items():
         having = [form for form in node.forms if any(a.name == name for a in form.reads)]
         home = one.of_each or name
         linked = home in links
@@ -196,19 +196,19 @@ def _reads(node: PageNode) -> str:
         kind += " of every corpus" if one.of_each else ""
         if one.default:
             kind += f", {code(one.default)} if not given"
-        rows.append([what, kind, code(one.annotation), _told(node, having)])
+        rows.append([what, kind, code(one.annotation), _variant_names(node, having)])
     return _columns(["reads", "is", "type", "of the variants"], rows)
 
 
 def _parameters(node: PageNode) -> str:
-    found = {one.name: one for form in node.forms for one in form.parameters}
+    by_name = {one.name: one for form in node.forms for one in form.parameters}
     rows = []
-    for name, one in found.items():
+    for name, one in by_name.items():
         having = [form for form in node.forms if any(a.name == name for a in form.parameters)]
-        given = set_parameters().get(name, one.default) if node.graph == "retrieval" else ""
-        other = code(given) if given != one.default else ""
+        chosen = set_parameters().get(name, one.default) if node.graph == "retrieval" else ""
+        other = code(chosen) if chosen != one.default else ""
         cells = [code(name), code(one.annotation), code(one.default), other, one.bounds]
-        rows.append([*cells, _told(node, having)])
+        rows.append([*cells, _variant_names(node, having)])
     head = ["parameter", "type", "default", "`default.yaml` says", "bounds", "of the variants"]
     return _columns(head, rows)
 
@@ -216,8 +216,8 @@ def _parameters(node: PageNode) -> str:
 def _columns(head: list[str], rows: list[list[str]]) -> str:
     """A table without the columns that are empty in every row."""
     kept = [n for n in range(len(head)) if any(row[n] for row in rows)]
-    said = table([head[n] for n in kept], [[row[n] for n in kept] for row in rows])
-    return said + "\n" if said else ""
+    text = table([head[n] for n in kept], [[row[n] for n in kept] for row in rows])
+    return text + "\n" if text else ""
 
 
 def graph_on_one_page(draw: Draw) -> str:

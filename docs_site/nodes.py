@@ -74,15 +74,15 @@ def nodes() -> tuple[PageNode, ...]:
 
 
 def _of_graph(graph: str) -> Iterator[PageNode]:
-    found: dict[str, list[tuple[str, Any]]] = {}
+    of_nodes: dict[str, list[tuple[str, Any]]] = {}
     for name in GRAPHS[graph]:
         functions = find_functions(importlib.import_module(name))
         for written, function in sorted(functions, key=lambda one: _line(one[1])):
             if "stage" in _tags(function):
-                found.setdefault(written.partition("__")[0], []).append((written, function))
-    fields = {part for of in found.values() for _, one in of for part in _fields(one)}
-    known = found.keys() | fields
-    for name, functions_of in found.items():
+                of_nodes.setdefault(written.partition("__")[0], []).append((written, function))
+    fields = {part for of in of_nodes.values() for _, one in of for part in _fields(one)}
+    known = of_nodes.keys() | fields
+    for name, functions_of in of_nodes.items():
         first = functions_of[0][1]
         tags = {key: value for _, one in functions_of for key, value in _tags(one).items()}
         frames = tags.pop("frame", ())
@@ -105,8 +105,8 @@ def _line(function: Any) -> int:
 
 
 def _tags(function: Any) -> dict[str, Any]:
-    found = [one.tags for one in getattr(function, "decorate_nodes", []) if isinstance(one, tag)]
-    return {key: value for tags in found for key, value in tags.items()}
+    all_tags = [one.tags for one in getattr(function, "decorate_nodes", []) if isinstance(one, tag)]
+    return {key: value for tags in all_tags for key, value in tags.items()}
 
 
 def _fields(function: Any) -> tuple[str, ...]:
@@ -122,21 +122,21 @@ def _form(graph: str, written: str, function: Any, known: typing.Collection[str]
     parameters: list[Argument] = []
     for one in inspect.signature(function).parameters.values():
         default = one.default is not inspect.Parameter.empty and one.name not in known
-        said = "" if not default else repr(one.default)
-        told = default and (graph != "retrieval" or one.name in tunable)
+        value = "" if not default else repr(one.default)
+        tuned = default and (graph != "retrieval" or one.name in tunable)
         kind = without_modules(spell(hints.get(one.name, Any)))
         each = gathered.get(one.name, "")
-        found = Argument(one.name, kind, said, _bounds(one.name), each)
-        (parameters if told else reads).append(found)
+        argument = Argument(one.name, kind, value, _bounds(one.name), each)
+        (parameters if tuned else reads).append(argument)
     return Form(written.partition("__")[2], function, tuple(reads), tuple(parameters))
 
 
 def _gathered(function: Any) -> dict[str, str]:
     """The arguments that ``from_each_corpus`` feeds, and the node of every corpus that it reads."""
-    found: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     for one in getattr(function, "dynamic", []):
-        found |= inspect.getclosurevars(one.decorate_with).nonlocals.get("arguments", {})
-    return found
+        arguments |= inspect.getclosurevars(one.decorate_with).nonlocals.get("arguments", {})
+    return arguments
 
 
 def _bounds(parameter: str) -> str:
@@ -171,5 +171,5 @@ def chosen_variants() -> dict[str, str]:
 def set_parameters() -> dict[str, str]:
     """The parameters that the default configuration sets, as code."""
     config = load_config("default")
-    given = {**config.parameters, **config.corpus_defaults.parameters}
-    return {name: repr(value) for name, value in given.items()}
+    values = {**config.parameters, **config.corpus_defaults.parameters}
+    return {name: repr(value) for name, value in values.items()}

@@ -47,8 +47,8 @@ def _with_links(
 ) -> str:
     """The text of a page; files that it links are added to ``linked``."""
 
-    def changed(found: re.Match[str]) -> str:
-        link = found[1]
+    def changed(match: re.Match[str]) -> str:
+        link = match[1]
         if re.match(r"[a-z]+:|#", link):
             return link
         path, mark, anchor = link.partition("#")
@@ -74,8 +74,8 @@ def _shown(path: Path, name: str) -> str:
     if path.is_file():
         return f"# {path.name}\n\n`{name}`\n\n{_code(path)}"
     files = [one for one in _texts(path) if not one.name.startswith(".")]
-    said = (f"## {one.relative_to(path).as_posix()}\n\n{_code(one)}" for one in files)
-    return f"# {path.name}\n\n`{name}/`\n\n" + "".join(said)
+    sections = (f"## {one.relative_to(path).as_posix()}\n\n{_code(one)}" for one in files)
+    return f"# {path.name}\n\n`{name}/`\n\n" + "".join(sections)
 
 
 def _texts(folder: Path) -> Iterator[Path]:

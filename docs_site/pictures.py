@@ -84,8 +84,8 @@ def of_stage(graph: str, stage: str, draw: Draw, links: Mapping[str, str]) -> st
 
 def _width(drawn: str) -> float:
     """The width of an SVG in points; 0 where it says none."""
-    found = re.match(r'<svg width="([\d.]+)pt"', drawn)
-    return float(found[1]) if found else 0.0
+    match = re.match(r'<svg width="([\d.]+)pt"', drawn)
+    return float(match[1]) if match else 0.0
 
 
 def overview_of(graph: str, draw: Draw, links: Mapping[str, str]) -> str:
@@ -122,11 +122,11 @@ def _owners(shown: Picture) -> dict[str, str]:
     fields: dict[str, list[str]] = {}
     for node in nodes():
         fields.setdefault(node.name, []).extend(node.fields)
-    found = {name: name for name in shown.boxes}
+    owners = {name: name for name in shown.boxes}
     for name, box in shown.boxes.items():
         inside = f"{box.node.subgraph}." if box.node.subgraph else ""
-        found |= {f"{inside}{part}": name for part in fields.get(box.node.short, ())}
-    return found
+        owners |= {f"{inside}{part}": name for part in fields.get(box.node.short, ())}
+    return owners
 
 
 def _part(

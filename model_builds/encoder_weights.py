@@ -165,15 +165,15 @@ def _tensors(file: Path) -> dict[str, Array]:
         held = read(file.read_bytes())
     except (OSError, SafetensorError) as error:
         raise EmbeddingError(f"cannot read {file.name}: {error}") from error
-    found = {}
+    tensors = {}
     for name, info in held:
         if (kind := _KINDS.get(info["dtype"])) is None:
             continue
         value: Array = np.frombuffer(info["data"], kind).reshape(info["shape"])
         if info["dtype"] == "BF16":  # the upper half of a float32
             value = (value.astype(np.uint32) << 16).view(np.float32)
-        found[name] = value.astype(np.float32)
-    return found
+        tensors[name] = value.astype(np.float32)
+    return tensors
 
 
 def _named(tensors: Mapping[str, Array], family: str, head: bool) -> dict[str, Array]:

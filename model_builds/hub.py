@@ -59,7 +59,7 @@ def look_up(repository: str, revision: str) -> Published:
             repository, revision=revision or None, files_metadata=True, timeout=30
         )
     except Exception as error:  # of three HTTP libraries, by the package's version
-        raise _said(error, repository, revision) from error
+        raise _error(error, repository, revision) from error
     files = {
         each.rfilename: HubFile(
             size=(each.lfs.size if each.lfs else each.size) or 0,
@@ -83,7 +83,7 @@ def fetch(published: Published, names: Iterable[str]) -> dict[str, Path]:
         ModelNotInstalled: the repository lacks one, it is gated, or the hub cannot be reached.
         EmbeddingError: a file differs from its hash, even after a second download.
     """
-    found = {}
+    paths = {}
     for name in names:
         if not published.has(name):
             raise ModelNotInstalled(f"'hf:{published.repository}' has no {name}")
@@ -96,8 +96,8 @@ def fetch(published: Published, names: Iterable[str]) -> dict[str, Path]:
         else:
             what = f"{name} of 'hf:{published.repository}' differs from the hash that the hub gives"
             raise EmbeddingError(f"{what}: nothing is installed")
-        found[name] = path
-    return found
+        paths[name] = path
+    return paths
 
 
 def _download(published: Published, name: str, again: bool) -> Path:
@@ -118,7 +118,7 @@ def _download(published: Published, name: str, again: bool) -> Path:
         except Exception as error:  # of three HTTP libraries, by the package's version
             broken = any(each.__name__ == "TransportError" for each in type(error).__mro__)
             if not broken or tries == _TRIES:
-                raise _said(error, published.repository, published.commit, name) from error
+                raise _error(error, published.repository, published.commit, name) from error
 
 
 def _is(path: Path, expected: HubFile) -> bool:
@@ -140,7 +140,7 @@ def _endpoint() -> str | None:
     return os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
 
 
-def _said(error: Exception, repository: str, revision: str, name: str = "") -> ModelNotInstalled:
+def _error(error: Exception, repository: str, revision: str, name: str = "") -> ModelNotInstalled:
     """The error in one line."""
     from huggingface_hub import errors
 

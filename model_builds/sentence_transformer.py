@@ -43,13 +43,13 @@ class Description:
 def settings_files(names: Iterable[str]) -> list[str]:
     """The repository's files that describe the model, all small."""
     wanted = ("modules.json", "config.json", "tokenizer_config.json", PROMPTS_FILE)
-    found = []
+    files = []
     for name in names:
         folder, _, last = name.rpartition("/")
         window = last.startswith("sentence_") and last.endswith("_config.json")
         if folder.count("/") == 0 and not folder.startswith("onnx") and (last in wanted or window):
-            found.append(name)
-    return sorted(found)
+            files.append(name)
+    return sorted(files)
 
 
 def describe(files: Mapping[str, Path]) -> Description:
@@ -114,10 +114,10 @@ def read_object(files: Mapping[str, Path], name: str) -> dict[str, Any]:
     Raises:
         EmbeddingError: it is no object.
     """
-    found = _read(files, name) if name in files else {}
-    if not isinstance(found, dict):
+    content = _read(files, name) if name in files else {}
+    if not isinstance(content, dict):
         raise EmbeddingError(f"{name} of the repository is no JSON object")
-    return found
+    return content
 
 
 def _modules(files: Mapping[str, Path]) -> list[dict[str, str]]:
@@ -140,15 +140,15 @@ def _read(files: Mapping[str, Path], name: str) -> Any:
 def _pooling(config: Mapping[str, Any], at: str) -> Pooling:
     """``mean`` or ``cls`` of a Pooling module's config.json, in its old form or its new one."""
     if "pooling_mode" in config:
-        given = config["pooling_mode"]
-        modes = given if isinstance(given, list) else [given]
+        mode = config["pooling_mode"]
+        modes = mode if isinstance(mode, list) else [mode]
     else:
         switches = [name for name, on in config.items() if name.startswith("pooling_mode_") and on]
         modes = [_POOLING.get(name, name.removeprefix("pooling_mode_")) for name in switches]
     if len(modes) != 1 or modes[0] not in ("mean", "cls"):
-        said = " and ".join(map(str, modes)) or f"not said in {at}config.json"
+        stated = " and ".join(map(str, modes)) or f"not said in {at}config.json"
         raise EmbeddingError(
-            f"cannot convert: its pooling is {said}, only mean and cls are supported"
+            f"cannot convert: its pooling is {stated}, only mean and cls are supported"
         )
     return "cls" if modes[0] == "cls" else "mean"
 

@@ -61,7 +61,7 @@ it that answers questions.""",
 
 def main() -> None:
     """Run the command; print an error that is meant for a person as one line on standard error."""
-    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it warns of is told by us
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # we report what it warns of
     try:
         app()
     except CrosscorpusError as error:
@@ -173,11 +173,11 @@ def diff(
     from dataflow.visualization.graph_diff import to_text
     from dataflow.visualization.png import render as write
 
-    found = diff_configs(load_config(before), load_config(after))
+    difference = diff_configs(load_config(before), load_config(after))
     if out:
-        write(draw_difference(found, unfold=unfold), out)
-    print_result(as_json, found.to_json(), typer.echo, to_text(found))
-    if exit_code and found:
+        write(draw_difference(difference, unfold=unfold), out)
+    print_result(as_json, difference.to_json(), typer.echo, to_text(difference))
+    if exit_code and difference:
         raise typer.Exit(FAILED)
 
 

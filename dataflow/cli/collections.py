@@ -103,7 +103,7 @@ def collections_export(
     from operators.postgres.store import open_store
 
     with open_store(collection=name) as store:
-        export_collection(store, folder, _tell_table)
+        export_collection(store, folder, _print_progress)
     typer.echo(f"{name} is exported to {folder}")
 
 
@@ -119,11 +119,11 @@ def collections_import(
     """
     from operators.postgres.exchange.import_collection import import_collection
 
-    made = import_collection(folder, name=name, shards=shards, progress=_tell_table)
+    made = import_collection(folder, name=name, shards=shards, progress=_print_progress)
     typer.echo(f"{made} is imported")
 
 
-def _tell_table(table: str, rows: int) -> None:
+def _print_progress(table: str, rows: int) -> None:
     typer.secho(f"  {table}: {rows:,} rows", dim=True, err=True)
 
 

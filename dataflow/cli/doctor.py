@@ -58,7 +58,7 @@ def examine(config: Config, collection: str, samples: int = 20) -> Iterator[Find
             extension, workers = ensure_vector(conn), nodes(conn)
         says = f"Postgres {version // 10000}, pgvector {extension.version}, at {target(dsn)}"
         yield Finding("server", True, says + (f", from {PACKAGE}" if server_for(dsn) else ""))
-        yield from (Finding(f"node {node}", *found) for node, found in workers.items())
+        yield from (Finding(f"node {node}", *result) for node, result in workers.items())
     except CrosscorpusError as error:
         yield Finding("server", False, str(error))
         return
@@ -126,9 +126,9 @@ def _corpus(
     if driver is None or corpus not in config.corpora:
         return
     # A question without any word of the corpus reads no postings.
-    asked = {"query": sample_text(store, corpus) or corpus}
+    inputs = {"query": sample_text(store, corpus) or corpus}
     for channel in ("vector", "text") if recall else ("text",):
         try:
-            driver.execute([f"{corpus}.{channel}_hits"], inputs=asked)
+            driver.execute([f"{corpus}.{channel}_hits"], inputs=inputs)
         except CrosscorpusError as error:
             yield Finding(name, False, f"the {channel} search fails: {error}")

@@ -93,20 +93,20 @@ def evaluate(options: EvaluateOptions) -> None:
     from operators.evaluation.tables import as_json as evaluation_as_json
     from operators.foundation.data_dir import data_home
 
-    configs, asked = named_configs(options.configs), read_queries(options.queries)
+    configs, queries = named_configs(options.configs), read_queries(options.queries)
     chosen = "depth", "alternates", "unit", "all_corpora", "on"
-    given = {name: getattr(options, name) for name in chosen}
+    arguments = {name: getattr(options, name) for name in chosen}
     if options.measures:
         check_measures(options.measures)
-        given["measure_names"] = tuple(options.measures)
-    given["vectors_directory"] = data_home() / "query_vectors"
+        arguments["measure_names"] = tuple(options.measures)
+    arguments["vectors_directory"] = data_home() / "query_vectors"
     if options.reranker:
-        given["retrieval_inputs"] = {"reranker": named_function(options.reranker)}
-    counts = list(configs), asked.height
+        arguments["retrieval_inputs"] = {"reranker": named_function(options.reranker)}
+    counts = list(configs), queries.height
     with open_to_read(options.collection) as store, batch_progress(*counts) as on_batch:
-        found = run(store, configs, asked, options.qrels, on_batch=on_batch, **given)
-    files = write_evaluation(found, configs, options.out)
-    print_result(options.as_json, evaluation_as_json(found), show_evaluation, found, files)
+        result = run(store, configs, queries, options.qrels, on_batch=on_batch, **arguments)
+    files = write_evaluation(result, configs, options.out)
+    print_result(options.as_json, evaluation_as_json(result), show_evaluation, result, files)
 
 
 @dataclass(frozen=True)
@@ -159,14 +159,14 @@ def sweep(options: SweepOptions) -> None:
     from operators.foundation.data_dir import data_home
 
     settings, base = read_settings(options.settings), load_config(options.config)
-    asked, judged = read_queries(options.queries), read_qrels(options.qrels)
-    bars = batch_progress(["sweep"], asked.height)
+    queries, judged = read_queries(options.queries), read_qrels(options.qrels)
+    bars = batch_progress(["sweep"], queries.height)
     with open_to_read(options.collection) as store, bars as on_batch:
-        found = run(
+        result = run(
             store,
             base,
             settings,
-            asked,
+            queries,
             judged,
             measures=tuple(options.measures or MEASURES),
             all_corpora=options.all_corpora,
@@ -174,6 +174,6 @@ def sweep(options: SweepOptions) -> None:
             on_batch=partial(on_batch, "sweep"),
         )
     title = f"Sweep of {Path(options.config).stem} on {options.collection}"
-    files = write_sweep(found, options.out, title=title)
-    data = {"unchanged": found.unchanged, "points": found.table.to_dicts()}
-    print_result(options.as_json, data, show_sweep, found, files)
+    files = write_sweep(result, options.out, title=title)
+    data = {"unchanged": result.unchanged, "points": result.table.to_dicts()}
+    print_result(options.as_json, data, show_sweep, result, files)

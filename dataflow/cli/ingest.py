@@ -338,10 +338,10 @@ def watch_source(
     from operators.postgres.store import open_store
 
     embedder = load_embedder(options.model or load_config(options.config).embedding)
-    given = {k: v for k, v in (options.of_a_run | how).items() if k not in ("wait", "in_turn")}
+    arguments = {k: v for k, v in (options.of_a_run | how).items() if k not in ("wait", "in_turn")}
     with open_store(collection=options.collection, create=True) as store:
         stop = threading.Event()
-        watch(store, embedder, path, source, on_change=show_change, stop=stop, **given)
+        watch(store, embedder, path, source, on_change=show_change, stop=stop, **arguments)
 
 
 def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:

@@ -68,9 +68,9 @@ def judge_git(
     plain = [shlex.join(["crosscorpus", *words]) for words in commands]
 
     def show() -> None:
-        asked = "the trees before the fixes" if snapshots else "the tree as it is, fixes included"
-        said = f"; left out: {told}" if (told := told_skips(made.skipped)) else ""
-        typer.echo(f"{made.questions} questions of {made.commits} commits, asked of {asked}{said}")
+        trees = "the trees before the fixes" if snapshots else "the tree as it is, fixes included"
+        skips = f"; left out: {reasons}" if (reasons := told_skips(made.skipped)) else ""
+        typer.echo(f"{made.questions} questions of {made.commits} commits, asked of {trees}{skips}")
         for line in plain:
             typer.echo(line)
 

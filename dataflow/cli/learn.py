@@ -62,12 +62,12 @@ def learn(options: LearnOptions) -> None:
 
     out, bars = options.out, batch_progress(["training", "base", "learned"], 0)
     base, extends = load_config(options.config), seen_from(options.config, out)
-    asked, judged = read_queries(options.queries), read_qrels(options.qrels)
+    queries, judged = read_queries(options.queries), read_qrels(options.qrels)
     chosen = ("method", "training_queries", "seed", "all_corpora")
     how = FitOptions(extends=extends, **{name: getattr(options, name) for name in chosen})
     with open_to_read(options.collection) as store, bars as on_batch:
         kept = data_home() / "query_vectors"
-        fit = run(store, base, asked, judged, how, vectors_directory=kept, on_batch=on_batch)
+        fit = run(store, base, queries, judged, how, vectors_directory=kept, on_batch=on_batch)
     text = experiment_text(fit, collection=options.collection)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")

@@ -89,13 +89,13 @@ def verify(
 
     with open_store(collection=collection) as store:
         checks = (verify_tables, verify_versions, verify_erased)
-        found = pl.concat([check(store, repair=repair) for check in checks])
+        findings = pl.concat([check(store, repair=repair) for check in checks])
         by_hand = corrections_in_words(store)
     listed = [
-        {"kind": "version_correction", "corpus": corpus, "says": said} for corpus, said in by_hand
+        {"kind": "version_correction", "corpus": corpus, "says": text} for corpus, text in by_hand
     ]
-    print_result(as_json, [*found.to_dicts(), *listed], show_verification, found, by_hand)
-    if not found.is_empty():
+    print_result(as_json, [*findings.to_dicts(), *listed], show_verification, findings, by_hand)
+    if not findings.is_empty():
         raise typer.Exit(PARTLY)
 
 

@@ -66,7 +66,7 @@ _DSNS = ("CROSSCORPUS_DSN", "CROSSCORPUS_READ_DSN")
 def entry(
     client: Client, collection: str, config: str, url: str | None, env: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What ``client`` is told of the server: its ``url``, or the command that starts it.
+    """The server's entry for ``client``: its ``url``, or the command that starts it.
 
     Args:
         env: variables of that command.
@@ -78,7 +78,7 @@ def entry(
     if url is not None:
         if not client.url:
             raise CrosscorpusError(f"{client.file} takes no server by its address: leave out --url")
-        told: dict[str, Any] = {client.url: _checked_url(url)}
+        settings: dict[str, Any] = {client.url: _checked_url(url)}
     else:
         # these take longer to load than the rest
         from dataflow.configuration.loader import from_anywhere
@@ -87,11 +87,11 @@ def entry(
         config = from_anywhere(config)
         args = ["serve", "-C", collection, *(["-c", config] * (config != "default")), "--stdio"]
         command = f"{sysconfig.get_path('scripts')}{os.sep}crosscorpus"
-        told = {"command": command, "args": args} | ({"env": {**env}} if env else {})
+        settings = {"command": command, "args": args} | ({"env": {**env}} if env else {})
         for text in (command, *args, *env.values()):
             if clean_text(text) != text:
                 raise CrosscorpusError(f"{text!r} is not UTF-8, as settings must be: rename it")
-    return {"type": "stdio" if url is None else "http", **told} if client.typed else told
+    return {"type": "stdio" if url is None else "http", **settings} if client.typed else settings
 
 
 def _checked_url(url: str) -> str:
@@ -115,7 +115,7 @@ def _checked_url(url: str) -> str:
 def shell_settings() -> tuple[dict[str, str], list[str]]:
     """The variables of this shell that say where the data is, and notes on what they leave out.
 
-    No password goes into a file: a server's address is told without it.
+    No password goes into a file: a server's address is written without it.
     """
     env, notes = dict[str, str](), list[str]()
     if os.environ.get("CROSSCORPUS_HOME", "").strip():
@@ -184,7 +184,7 @@ def install(
     of = CLIENTS[client]
     env, notes = shell_settings() if url is None else ({}, [])
     new = entry(of, collection, config, url, env)
-    serves = f"the server at {url}" if url is not None else _found(collection, config)
+    serves = f"the server at {url}" if url is not None else _served_collection(collection, config)
     typer.echo(merged(of, b"", new).decode(), nl=False)
     if url is None and find_spec("mcp") is None:
         notes = [
@@ -203,17 +203,17 @@ def install(
         whole = merged(of, old or b"", new)
         backup = None if whole == old else replace_settings(file, whole, old)
     except (ValueError, RecursionError, OSError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        said = "it is nested too deeply" if isinstance(error, RecursionError) else said
+        reason = getattr(error, "strerror", None) or str(error)
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else reason
         raise CrosscorpusError(
-            f"{shown} stays as it is ({said}): write the lines above into it by hand"
+            f"{shown} stays as it is ({reason}): write the lines above into it by hand"
         ) from None
     done = f"{shown} had it already" if whole == old else f"{shown} has it"
     kept = f"; the file as it was: {backup.absolute()}" if backup else ""
     typer.echo(f"{serves}; {done}{kept}", err=True)
 
 
-def _found(collection: str, config: str) -> str:
+def _served_collection(collection: str, config: str) -> str:
     """Which collection a server of this configuration will serve.
 
     Raises:

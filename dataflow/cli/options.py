@@ -141,9 +141,9 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
     shared = inspect.signature(kind, eval_str=True).parameters
 
     @wraps(command)
-    def run(**given: Any) -> None:
-        options = kind(**{name: given.pop(name) for name in shared})
-        command(**given, options=options)
+    def run(**arguments: Any) -> None:
+        options = kind(**{name: arguments.pop(name) for name in shared})
+        command(**arguments, options=options)
 
     parameters = {**own.parameters, **shared}
     del parameters["options"]

@@ -191,13 +191,13 @@ class Query(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse ``args``; the error about an option says how to ask about it."""
-        given = [*args]
+        typed = [*args]
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # of the Click that this Typer has
             name = getattr(error, "option_name", None)
             if name is not None and isinstance(error, _USAGE):
-                meant = next((one for one in given if one.startswith(name)), name)
+                meant = next((one for one in typed if one.startswith(name)), name)
                 hint = f"If you ask about it: crosscorpus query -- {shlex.quote(meant)}"
                 error.message = f"{error.message.rstrip('.')}. {hint}"
             raise
@@ -220,9 +220,9 @@ def query(options: Question) -> None:
     from dataflow.service.local import ask_server
 
     options.check()
-    asked = options.asked()
-    reply = ask_server(options.collection, "/local/query", asked) or _answered(
-        asked, options.config, options.collection
+    request = options.asked()
+    reply = ask_server(options.collection, "/local/query", request) or _answered(
+        request, options.config, options.collection
     )
     print_notes(reply["notes"])
     if options.explain:
@@ -232,7 +232,7 @@ def query(options: Question) -> None:
         raise typer.Exit(PARTLY)
 
 
-def _answered(asked: dict[str, Any], config: str, collection: str) -> dict[str, Any]:
+def _answered(request: dict[str, Any], config: str, collection: str) -> dict[str, Any]:
     """The reply to a question without a running server."""
     import_hamilton()
     from dataflow import build_driver, load_config
@@ -240,11 +240,11 @@ def _answered(asked: dict[str, Any], config: str, collection: str) -> dict[str, 
     from operators.postgres.connection import resolve_dsn
     from operators.postgres.store import open_store
 
-    if asked["page"]:  # fails before the search where the extra that draws is not installed
+    if request["page"]:  # fails before the search where the extra that draws is not installed
         import operators.report.explanation  # noqa: F401
     settings = load_config(config)
     with open_store(resolve_dsn(reading=True), collection, max_size=settings.workers) as store:
-        return reply_to(asked, settings, store, partial(build_driver, store=store))
+        return reply_to(request, settings, store, partial(build_driver, store=store))
 
 
 def _mix(text: str | None) -> str | dict[str, float] | None:

@@ -57,7 +57,7 @@ def review(
 
     patch, tree = _read(change, folder)
     with build_driver(config, collection) as driver:
-        found = run(
+        result = run(
             driver,
             patch,
             title=title,
@@ -68,15 +68,15 @@ def review(
         )
     columns = ("section", "source_label", "source_url", "corpus", "repo", "path", "text")
     data = {
-        "context": found.context,
-        "citations": list(found.citations),
-        "notes": list(found.notes),
-        "commit": found.commit,
-        "changed": list(found.changed),
-        "used": list(found.used),
-        "entries": found.frame.select(*columns, "start_line", "end_line").to_dicts(),
+        "context": result.context,
+        "citations": list(result.citations),
+        "notes": list(result.notes),
+        "commit": result.commit,
+        "changed": list(result.changed),
+        "used": list(result.used),
+        "entries": result.frame.select(*columns, "start_line", "end_line").to_dicts(),
     }
-    print_result(as_json, data, typer.echo, found.context)
+    print_result(as_json, data, typer.echo, result.context)
 
 
 def _read(change: str, folder: Path) -> tuple[str | bytes, Path | None]:

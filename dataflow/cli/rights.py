@@ -52,8 +52,8 @@ def rights_set(
     text = file.read_text("utf-8")
     with open_store(collection=collection) as store:
         changed = set_rights(store, text)
-    said = f"{changed} documents are seen by others than before"
-    print_result(as_json, {"changed": changed}, typer.echo, said)
+    message = f"{changed} documents are seen by others than before"
+    print_result(as_json, {"changed": changed}, typer.echo, message)
 
 
 @rights_app.command("show")
@@ -99,10 +99,10 @@ def rights_check(
         open_to_read(collection) as store,
         build_driver(config, collection, store=store) as driver,
     ):
-        found = driver.ask(question, principals=[user, *(group or ())], top_k=top_k)
-    lines = [f"{one.rank + 1:>2}  {one.label}" for one in found] or ["no results"]
-    rows = [{"label": one.label, "url": one.url, "score": one.score} for one in found]
-    print_result(as_json, rows, _say, [*lines, *found.notes])
+        answer = driver.ask(question, principals=[user, *(group or ())], top_k=top_k)
+    lines = [f"{one.rank + 1:>2}  {one.label}" for one in answer] or ["no results"]
+    rows = [{"label": one.label, "url": one.url, "score": one.score} for one in answer]
+    print_result(as_json, rows, _say, [*lines, *answer.notes])
 
 
 @rights_app.command("explain")
@@ -124,21 +124,21 @@ def rights_explain(
 
     names = [user, *(group or ())]
     with open_to_read(collection) as store:
-        found = reasons(store, names, document)
+        decisions = reasons(store, names, document)
         rules = read_rights(rules_of(store) or "{}").rules
     lines = []
-    for one in found:
+    for one in decisions:
         if one.allowed is None:
             why = f"nothing says who may, and then {'everyone' if one.opened else 'nobody'} does"
         else:
-            said = "its source" if one.allowed_by == "source" else f"rule {one.allowed_by}"
+            grantor = "its source" if one.allowed_by == "source" else f"rule {one.allowed_by}"
             if one.allowed_by and one.allowed_by != "source":
-                said += f" ({rules[int(one.allowed_by) - 1]})"
-            why = f"{said} allows {', '.join(one.allowed) or 'nobody'}"
+                grantor += f" ({rules[int(one.allowed_by) - 1]})"
+            why = f"{grantor} allows {', '.join(one.allowed) or 'nobody'}"
         where = " ".join(filter(None, (one.corpus, one.repo, one.path or one.document_id)))
         of = f" (of {', '.join(names[1:])})" if names[1:] else ""
         lines.append(f"{user}{of} {'sees' if one.sees else 'does not see'} {where}: {why}")
-    print_result(as_json, [one._asdict() for one in found], _say, lines)
+    print_result(as_json, [one._asdict() for one in decisions], _say, lines)
 
 
 @rights_app.command("token")

@@ -116,7 +116,7 @@ def _callers(
     return SignedTokens(keys, issuer, audience, groups=groups_claim)
 
 
-def _reply(service: Service, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+def _reply(service: Service, request: Mapping[str, Any]) -> Mapping[str, Any]:
     from dataflow.cli.console.asking import reply_to
 
     def driver_of(config: Config) -> AbstractContextManager[RetrievalDriver]:
@@ -124,4 +124,4 @@ def _reply(service: Service, asked: Mapping[str, Any]) -> Mapping[str, Any]:
 
     settings = service.settings or service.driver.config
     served = f"; by the running server, process {os.getpid()}"
-    return reply_to(asked, settings, service.store, driver_of, served)
+    return reply_to(request, settings, service.store, driver_of, served)

@@ -73,7 +73,7 @@ def sync_github(
             "on_event": on_event,
             **options.of_a_run,
         }
-        found = find_repository(api, repository)  # before the collection is made
-        run = partial(sync, repository=found, api=api, **how)
+        remote = find_repository(api, repository)  # before the collection is made
+        run = partial(sync, repository=remote, api=api, **how)
         report = run_into(options.collection, run, config=options.config, model=options.model)
     print_report(report, options)

@@ -42,9 +42,9 @@ def versions_list(
     from operators.postgres.inspect.version_topics import topics
 
     with open_to_read(collection) as store:
-        found = topics(store, corpus) if path is None else list_versions(store, path, corpus)
+        table = topics(store, corpus) if path is None else list_versions(store, path, corpus)
     show = show_topics if path is None else show_versions
-    print_result(as_json, found.to_dicts(), show, found)
+    print_result(as_json, table.to_dicts(), show, table)
 
 
 @versions_app.command("diff")
@@ -101,8 +101,8 @@ def versions_join(
     from operators.postgres.store import open_store
 
     with open_store(collection=collection) as store:
-        found = join_topics(store, one, other, corpus)
-    print_result(as_json, found.to_dicts(), show_members, found)
+        members = join_topics(store, one, other, corpus)
+    print_result(as_json, members.to_dicts(), show_members, members)
 
 
 @versions_app.command("split")
@@ -128,5 +128,5 @@ def versions_split(
     from operators.postgres.store import open_store
 
     with open_store(collection=collection) as store:
-        found = split_topic(store, topic, at, corpus)
-    print_result(as_json, found.to_dicts(), show_members, found)
+        members = split_topic(store, topic, at, corpus)
+    print_result(as_json, members.to_dicts(), show_members, members)

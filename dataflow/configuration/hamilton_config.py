@@ -61,11 +61,11 @@ def corpora_with(config: Config, stage: str, variant: str) -> list[str]:
     return [n for n, own in corpora.items() if own["config"].get(f"{stage}_variant") == variant]
 
 
-def _filled(layer: Layer, given: Mapping[str, Any]) -> dict[str, Any]:
+def _filled(layer: Layer, values: Mapping[str, Any]) -> dict[str, Any]:
     """Every parameter of ``layer`` with its given value or its default, floats as floats."""
     filled = {}
     for name, parameter in sorted(layer.parameters.items()):
-        value = given.get(name, parameter.default)
+        value = values.get(name, parameter.default)
         of_floats = parameter.annotation in (float, float | None)
         filled[name] = float(value) if of_floats and type(value) is int else value
     return filled

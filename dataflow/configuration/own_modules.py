@@ -111,8 +111,8 @@ def check_functions(
             raise ConfigError(f"{where}: give {(untyped or ['what it returns'])[0]} a type")
         expected = typing.get_type_hints(ours[node]).get("return") if node in ours else None
         if expected is not None and hints["return"] != expected:
-            got, wanted = spell(hints["return"]), spell(expected)
-            raise ConfigError(f"{where}: returns {got}, and {node!r} is a {wanted}")
+            actual, wanted = spell(hints["return"]), spell(expected)
+            raise ConfigError(f"{where}: returns {actual}, and {node!r} is a {wanted}")
 
 
 def origin(module: ModuleType) -> str:

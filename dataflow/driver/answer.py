@@ -152,22 +152,22 @@ class AnswerMethods:
                 "principals can't be None: an unknown caller has [], and the owner calls without"
                 " principals"
             )
-        given, read_as = read_asked(asked, empty_is_none=True)
-        if isinstance(version := given.get("version"), str):
-            given["version"] = [version]
-        given["query"] = query
-        if trigger := given.get("trigger") or self.config.usual_trigger:
-            given["trigger"] = trigger
+        options, read_as = read_asked(asked, empty_is_none=True)
+        if isinstance(version := options.get("version"), str):
+            options["version"] = [version]
+        options["query"] = query
+        if trigger := options.get("trigger") or self.config.usual_trigger:
+            options["trigger"] = trigger
         if read_as:
-            given["read_as"] = read_as
+            options["read_as"] = read_as
         for other, name in OTHER_NAMES.items():
-            if {other, name} <= given.keys():
+            if {other, name} <= options.keys():
                 raise CrosscorpusError(f"{other} and {name} mean the same: give only one")
         inputs = {
             OTHER_NAMES.get(name, name): list(one)
             if isinstance(one, Sequence) and not isinstance(one, str)
             else one
-            for name, one in given.items()
+            for name, one in options.items()
         }
         if must_exist:
             named = {name: inputs.get(name) for name in ("repos", "language")}
@@ -197,10 +197,10 @@ class AnswerMethods:
         Raises:
             CrosscorpusError: as :meth:`question_inputs` and ``execute``.
         """
-        asked: dict[str, Any] = {"trigger": trigger, "repos": repos, "only_corpora": only_corpora}
-        asked |= {"path_prefix": path_prefix, "language": language, "versions": versions}
-        asked |= {"as_of": as_of, **more}
-        inputs = self.question_inputs(query, **asked)
+        options: dict[str, Any] = {"trigger": trigger, "repos": repos, "only_corpora": only_corpora}
+        options |= {"path_prefix": path_prefix, "language": language, "versions": versions}
+        options |= {"as_of": as_of, **more}
+        inputs = self.question_inputs(query, **options)
         out = self.execute([*NODES, self.context_passages], inputs)
         return answer_of(out, out[self.context_passages])
 

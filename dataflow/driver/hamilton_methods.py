@@ -79,8 +79,8 @@ class HamiltonMethods:
         self, final_vars: Sequence[Any], inputs: Given = None, overrides: Given = None
     ) -> str:
         """The nodes of a call as JSON: names, tags, types, dependencies, source."""
-        wanted, given, instead = self._planned(final_vars, inputs, overrides)
-        return str(self.hamilton.export_execution(wanted, given, instead))
+        wanted, run_inputs, instead = self._planned(final_vars, inputs, overrides)
+        return str(self.hamilton.export_execution(wanted, run_inputs, instead))
 
     def display_all_functions(self, *files: Any, **drawing: Any) -> GraphDrawing:
         """Draw the whole graph."""
@@ -137,10 +137,10 @@ class HamiltonMethods:
         With ``bypass_validation`` it draws a call with a missing or wrong input too.
         """
         if bypass_validation:
-            wanted, given, instead = self._known(final_vars), inputs, dict(overrides or {})
+            wanted, run_inputs, instead = self._known(final_vars), inputs, dict(overrides or {})
         else:
-            wanted, given, instead = self._planned(final_vars, inputs, overrides)
-        nodes, _ = self.hamilton.graph.get_upstream_nodes(wanted, given, instead)
+            wanted, run_inputs, instead = self._planned(final_vars, inputs, overrides)
+        nodes, _ = self.hamilton.graph.get_upstream_nodes(wanted, run_inputs, instead)
         marks = dict.fromkeys(wanted, "output") | dict.fromkeys(instead, "override")
         names = {node.name for node in nodes}
         files = (output_file_path, render_kwargs, graphviz_kwargs)
@@ -165,9 +165,9 @@ class HamiltonMethods:
                 final_vars, own, overrides
             )
             return planned
-        wanted, given, instead = self._checked(final_vars, inputs, overrides)
-        make_plan(self.hamilton.graph, wanted, instead, given)
-        return wanted, given, instead
+        wanted, run_inputs, instead = self._checked(final_vars, inputs, overrides)
+        make_plan(self.hamilton.graph, wanted, instead, run_inputs)
+        return wanted, run_inputs, instead
 
 
 def node_names(wanted: Iterable[Any]) -> list[str]:

@@ -63,9 +63,9 @@ def draw_nodes(
     shown = picture(replace(described, nodes=nodes), marks)
     if custom_style_function is not None:
         shown = _styled(shown, graph, custom_style_function)
-    given = graphviz_kwargs or {}
+    extra = graphviz_kwargs or {}
     attributes = {
-        kind: given[f"{kind}_attr"] for kind in ("graph", "node", "edge") if f"{kind}_attr" in given
+        kind: extra[f"{kind}_attr"] for kind in ("graph", "node", "edge") if f"{kind}_attr" in extra
     }
     how: Any = {"legend": show_legend, "orient": orient, "attributes": attributes}
     drawing = GraphDrawing(to_dot(fold(shown), inputs=not hide_inputs, **how))

@@ -62,9 +62,9 @@ def with_model(store: Store, embedder: Embedder) -> Store:
             raise
         return store.embedding_in(embedder.space)
     held = (info.model, info.space, info.dimensions)
-    given = (embedder.model, embedder.space, embedder.dimensions)
-    if info.space is not None and held[1:] != given[1:]:
-        raise mismatch(store.collection, held, given)
+    of_embedder = (embedder.model, embedder.space, embedder.dimensions)
+    if info.space is not None and held[1:] != of_embedder[1:]:
+        raise mismatch(store.collection, held, of_embedder)
     return store.embedding_in(embedder.space)
 
 

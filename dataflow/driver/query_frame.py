@@ -35,9 +35,9 @@ def refuse_ignored(inputs: Mapping[str, Any], overrides: Mapping[str, Any]) -> N
     An ignored list of repositories would let all of them through. If both are given, only the
     override would be used.
     """
-    given = {**inputs, **overrides}
+    values = {**inputs, **overrides}
     for node, fields in _IN_COLUMNS.items():
-        ignored = [name for name in given if name in fields and given[name] is not None]
+        ignored = [name for name in values if name in fields and values[name] is not None]
         if node in overrides and ignored:
             column = "a column of that name" if node == "queries" else "the columns of that frame"
             raise BatchError(
@@ -75,29 +75,29 @@ def complete_queries(
             where that is not allowed.
         UnknownName: an unknown column, trigger or corpus.
     """
-    given = frame
+    queries = frame
     for one, same in (("text", "texts"), ("only_corpora", "corpora")):
-        if {one, same} <= {*given.columns}:
+        if {one, same} <= {*queries.columns}:
             raise BatchError(f"queries: {one!r} and {same!r} mean the same: give only one")
-    if "text" in given.columns:
-        given = given.with_columns(texts=pl.concat_list(pl.col("text"))).drop("text")
-    if "only_corpora" in given.columns:
-        given = given.rename({"only_corpora": "corpora"})
-    for column in given.columns:
+    if "text" in queries.columns:
+        queries = queries.with_columns(texts=pl.concat_list(pl.col("text"))).drop("text")
+    if "only_corpora" in queries.columns:
+        queries = queries.rename({"only_corpora": "corpora"})
+    for column in queries.columns:
         if column not in QUERIES:
             raise UnknownName(
                 f"queries: unknown column {column!r}{suggest(column, [*QUERIES, 'text'])}"
             )
     for column in ("query_id", "texts"):
-        if column not in given.columns:
+        if column not in queries.columns:
             raise BatchError(f"queries: the column {column!r} is missing")
-    if given.schema.get("trigger") == pl.String:
+    if queries.schema.get("trigger") == pl.String:
         share = pl.struct(trigger="trigger", share=pl.lit(1.0))
         named = pl.when(pl.col("trigger").fill_null("none") != "none").then(pl.concat_list(share))
-        given = given.with_columns(trigger=named.otherwise(pl.lit([], dtype=_NAMED_SHARES)))
-    elif isinstance(given.schema.get("trigger"), pl.Struct):
-        given = given.with_columns(_mixes(given["trigger"]))
-    completed = given.select(_column(given, name, dtype) for name, dtype in QUERIES.items())
+        queries = queries.with_columns(trigger=named.otherwise(pl.lit([], dtype=_NAMED_SHARES)))
+    elif isinstance(queries.schema.get("trigger"), pl.Struct):
+        queries = queries.with_columns(_mixes(queries["trigger"]))
+    completed = queries.select(_column(queries, name, dtype) for name, dtype in QUERIES.items())
     try:
         check(completed, QUERIES, "queries")
     except FrameError as error:
@@ -120,14 +120,14 @@ def _mixes(triggers: pl.Series) -> pl.Series:
 
 
 def _with_texts(frame: pl.DataFrame, longest: int) -> pl.DataFrame:
-    given: Sequence[Sequence[str | None] | None] = frame["texts"].to_list()
-    asked = [[text for text in of or () if text is not None] for of in given]
-    texts = [asked_texts(of, longest) for of in asked]
+    column: Sequence[Sequence[str | None] | None] = frame["texts"].to_list()
+    phrasings = [[text for text in of or () if text is not None] for of in column]
+    texts = [asked_texts(of, longest) for of in phrasings]
     if not all(texts):
         raise BatchError("queries: an empty query; leave it out or give it words")
-    cut = [shortened(of, longest) for of in asked]
+    cut = [shortened(of, longest) for of in phrasings]
     frame = frame.with_columns(pl.Series("cut", cut, dtype=pl.String))
-    return frame if texts == given else frame.with_columns(pl.Series("texts", texts))
+    return frame if texts == column else frame.with_columns(pl.Series("texts", texts))
 
 
 def _column(frame: pl.DataFrame, name: str, dtype: pl.DataType) -> pl.Expr:

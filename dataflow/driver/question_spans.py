@@ -27,10 +27,10 @@ def with_spans(run: Callable[..., Any], stages: Mapping[str, str], *call: Any) -
 
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):  # no tracer is active
         return run(*call)
-    _, given, instead = call
-    tracer, collection = trace.get_tracer("crosscorpus"), given["store"].collection
+    _, inputs, instead = call
+    tracer, collection = trace.get_tracer("crosscorpus"), inputs["store"].collection
     about = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": collection}
-    about |= {"gen_ai.request.model": given["embedder"].model}
+    about |= {"gen_ai.request.model": inputs["embedder"].model}
     named: dict[str, Any] = {"kind": trace.SpanKind.CLIENT, "attributes": about}
     named |= {"record_exception": False, "set_status_on_exception": False}  # may quote texts
     with tracer.start_as_current_span(f"retrieval {collection}", **named) as span:
@@ -38,20 +38,20 @@ def with_spans(run: Callable[..., Any], stages: Mapping[str, str], *call: Any) -
             return run(*call)
         events, out = list[NodeEvent](), dict[str, Any]()
         try:
-            out = run(call[0], {**given, "node_events": events}, instead)
+            out = run(call[0], {**inputs, "node_events": events}, instead)
         except BaseException as error:
             _fail(span, error)
             raise
         finally:
             how = it if isinstance(it := out.get("provenance"), dict) else {}
             facts = {"gen_ai.retrieval.top_k": (how.get("parameters", {}) | instead).get("top_k")}
-            facts |= {"crosscorpus.corpora": list(given.get("only_corpora") or given["homes"])}
+            facts |= {"crosscorpus.corpora": list(inputs.get("only_corpora") or inputs["homes"])}
             facts |= {"crosscorpus.queries": len(instead.get("queries", (1,)))}
             facts |= {"crosscorpus.results": len(out["results"]) if "results" in out else None}
             if os.environ.get(_CAPTURE, "").lower() in ("true", "span_only", "span_and_event"):
-                facts["gen_ai.retrieval.query.text"] = str(given.get("query"))
+                facts["gen_ai.retrieval.query.text"] = str(inputs.get("query"))
             span.set_attributes({name: one for name, one in facts.items() if one is not None})
-            skipped = () if given.get("other_embedders") else ("other_embeddings",)
+            skipped = () if inputs.get("other_embedders") else ("other_embeddings",)
             _add_parts(tracer, [one for one in events if one[0] not in skipped], stages, how)
         return out
 

@@ -30,7 +30,7 @@ from operators.versions import version_choice
 REPORTS = ("provenance", "explain_targets", "dispositions", "explain")
 FRAMES = {"explain_targets": EXPLAIN_TARGETS, "dispositions": DISPOSITIONS, "explain": EXPLAIN}
 
-_TOLD = ("queries", "outcomes", "version_scope", "citations", "context_window")
+_PROVENANCE_NODES = ("queries", "outcomes", "version_scope", "citations", "context_window")
 _EXPLAINED = ("queries", "outcomes", "scoped_queries", "citations")
 
 
@@ -122,7 +122,7 @@ def nodes_read(reports: Collection[str], lists: RankedLists) -> list[str]:
     """The nodes whose values ``reports`` need."""
     names = [f"{corpus}.{name}" for corpus, own in lists.of_corpora.items() for name in own]
     if "provenance" in reports:
-        names += [*_TOLD, *lists.counted]
+        names += [*_PROVENANCE_NODES, *lists.counted]
     if set(reports) - {"provenance"}:
         names += [*_EXPLAINED, *lists.of_all, lists.pooled, lists.passages, lists.packed]
     return [*dict.fromkeys(names)] if reports else []

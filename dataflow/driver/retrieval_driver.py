@@ -194,9 +194,9 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             NodeTimeout: a deadline passed and ``on_corpus_error`` is ``raise``.
         """
         if inputs and "principals" in inputs:
-            given = dict(inputs)
-            caller = self.seen_by(given.pop("principals"))
-            return caller.execute(final_vars, given, overrides)
+            remaining = dict(inputs)
+            caller = self.seen_by(remaining.pop("principals"))
+            return caller.execute(final_vars, remaining, overrides)
         checked = self._checked(final_vars, inputs, overrides)
         with quiet_hamilton():
             out: dict[str, Any] = with_spans(self._run, self.stages, *checked)
@@ -205,7 +205,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
     def _run(
         self,
         wanted: list[str],
-        given: dict[str, Any],
+        inputs: dict[str, Any],
         instead: dict[str, Any],
         memo: Memo | None = None,
     ) -> dict[str, Any]:
@@ -215,19 +215,19 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         nodes = [name for name in wanted if name not in self._reports]
         nodes = [*dict.fromkeys([*nodes, *reports.nodes_read(wanted_reports, self._lists)])]
         if self._hooks and memo is None:
-            out = self.hamilton.execute(nodes, inputs=given, overrides=instead)
+            out = self.hamilton.execute(nodes, inputs=inputs, overrides=instead)
         else:
             run_id = str(uuid.uuid4())
-            out = self._scheduler.execute(self.graph, nodes, instead, given, run_id, memo)
+            out = self._scheduler.execute(self.graph, nodes, instead, inputs, run_id, memo)
         if wanted_reports:
-            how = reports.settings(self.graph.config, given, instead)
+            how = reports.settings(self.graph.config, inputs, instead)
             if wanted_reports - {"provenance"}:
                 began = perf_counter()
                 targets = replaced.get("explain_targets")
-                out |= reports.explanation(out, self.graph, how, given, self._lists, targets)
-                given["timings"]["explain"] = (perf_counter() - began) * 1000
+                out |= reports.explanation(out, self.graph, how, inputs, self._lists, targets)
+                inputs["timings"]["explain"] = (perf_counter() - began) * 1000
             if "provenance" in wanted_reports:
-                out["provenance"] = reports.provenance(out, how, given["timings"], self._lists)
+                out["provenance"] = reports.provenance(out, how, inputs["timings"], self._lists)
         return {name: {**out, **replaced}[name] for name in wanted}
 
     def seen_by(self, principals: Sequence[str] | str) -> RetrievalDriver:
@@ -270,10 +270,10 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         """
         if inputs and "principals" in inputs:
             raise GraphError("a trace is of one caller: driver.seen_by(principals).trace(...)")
-        wanted, given, instead = self._checked(final_vars, inputs, overrides)
+        wanted, run_inputs, instead = self._checked(final_vars, inputs, overrides)
         memo = Memo(before.records if before else None)
         with quiet_hamilton():
-            out = self._run(wanted, given, dict(instead), memo)
+            out = self._run(wanted, run_inputs, dict(instead), memo)
         return Trace(
             config=self.config,
             inputs={**(before.inputs if before else {}), **(inputs or {})},
@@ -281,7 +281,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             outputs=out,
             records=memo.records,
             computed=tuple(memo.computed),
-            timings=dict(given["timings"]),
+            timings=dict(run_inputs["timings"]),
         )
 
     def what_if(
@@ -348,20 +348,20 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
     def _checked(self, final_vars: Sequence[Any], inputs: Given, overrides: Given) -> Checked:
         """The call in the form that the scheduler takes; raises for an invalid call."""
-        given, instead = dict(inputs or {}), dict(overrides or {})
-        if given.get("version_policy") in ("newest", "all"):
+        run_inputs, instead = dict(inputs or {}), dict(overrides or {})
+        if run_inputs.get("version_policy") in ("newest", "all"):
             # an explicit request beats the versions in the query's text; the configuration does not
-            given.setdefault("versions", given["version_policy"])
-        for name in self._parameters & given.keys():
-            instead[name] = given.pop(name)
+            run_inputs.setdefault("versions", run_inputs["version_policy"])
+        for name in self._parameters & run_inputs.keys():
+            instead[name] = run_inputs.pop(name)
         wanted = [final_vars] if isinstance(final_vars, str) else node_names(final_vars)
-        for name in sorted((DRIVER_INPUTS - {"timings"}) & (given.keys() | instead.keys())):
+        for name in sorted((DRIVER_INPUTS - {"timings"}) & (run_inputs.keys() | instead.keys())):
             raise GraphError(f"{name!r} belongs to the driver: give it to build_driver")
         known: Any = {"fixed": self._fixed, "reports": self._reports}
         known |= {"frames_of": {**self._frames_of, **reports.FRAMES}}
-        check_call(self.graph, wanted, given, instead, **known)
-        read_trigger(given.get("trigger"), self.config.triggers)
-        for name in given.get("only_corpora") or ():
+        check_call(self.graph, wanted, run_inputs, instead, **known)
+        read_trigger(run_inputs.get("trigger"), self.config.triggers)
+        for name in run_inputs.get("only_corpora") or ():
             check_known("corpus", name, self.config.corpora)
         of_corpus = self.config.catalog.corpus.frames
         for name, value in not_searched(instead, self.config.corpora, of_corpus).items():
@@ -375,7 +375,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
                 corpora=self.config.corpora,
                 longest={**self.graph.config, **instead}.get("max_query_characters", LONGEST_TEXT),
             )
-        return wanted, {**self._bound, "timings": {}, **given}, instead
+        return wanted, {**self._bound, "timings": {}, **run_inputs}, instead
 
     @property
     def graph(self) -> FunctionGraph:
@@ -415,11 +415,11 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         """Timeout in seconds of a node that reads the store, times the queries. None: no limit."""
         if node_tags(node).get("io") != "postgres":
             return None
-        given = {name.rpartition(".")[2]: value for name, value in arguments.items()}
-        if isinstance(asked := given.get("asked"), Asked):
-            return asked.timeout_s
+        values = {name.rpartition(".")[2]: value for name, value in arguments.items()}
+        if isinstance(request := values.get("asked"), Asked):
+            return request.timeout_s
         seconds = self.config.deadline_of(node.name.partition(".")[0])
-        queries = given.get("scoped_queries", given.get("queries"))
+        queries = values.get("scoped_queries", values.get("queries"))
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1
         return None if seconds is None else seconds * max(batch, 1)
 

@@ -111,13 +111,13 @@ def _watched(
         return value
     if not isinstance(value, pl.DataFrame):
         raise GraphError(f"{where}: expected a polars DataFrame, got {type(value).__name__}")
-    given = value.schema
+    types = value.schema
     for column, dtype in schema.items():
-        if column not in given:
+        if column not in types:
             raise GraphError(f"{where}: its frame lacks the column {column!r} ({dtype})")
-        if given[column] != dtype and dtype != frames.EMBEDDING:
-            raise GraphError(f"{where}: the column {column!r} is {given[column]}, expected {dtype}")
-    if given.get("score") == pl.Float64 and (wrong := int(value["score"].is_nan().sum())):
+        if types[column] != dtype and dtype != frames.EMBEDDING:
+            raise GraphError(f"{where}: the column {column!r} is {types[column]}, expected {dtype}")
+    if types.get("score") == pl.Float64 and (wrong := int(value["score"].is_nan().sum())):
         raise GraphError(f"{where}: 'score' is NaN in {wrong} of {value.height} rows")
     return value
 
@@ -135,7 +135,7 @@ def _type_of(node: Node) -> Any:
     if node.type is not type(None):
         return node.type
     read_as = [one.input_types.get(node.name) for one in node.depended_on_by]
-    return next((found[0] for found in read_as if found), node.type)
+    return next((declared[0] for declared in read_as if declared), node.type)
 
 
 def _check_columns(name: str, node: str, value: Any, frames_of: Mapping[str, pl.Schema]) -> None:

@@ -69,18 +69,18 @@ def judge_git(
     try:
         out.mkdir(parents=True, exist_ok=True)
         if snapshots:
-            asked = _newest(result, snapshots)
-            for one in asked:
+            fixes = _newest(result, snapshots)
+            for one in fixes:
                 name = _snapshot(repository, one)
                 if name not in trees:
                     trees[name] = out / "trees" / one.parent[:12]
                     if not trees[name].exists():
                         lay_out(repository, one.parent, trees[name])
         else:
-            asked = _still_there(repository, result)
+            fixes = _still_there(repository, result)
             trees[repository.name] = path
-        names = {one.number: _snapshot(repository, one) for one in asked} if snapshots else {}
-        rows = [(one, names.get(one.number, repository.name)) for one in asked]
+        names = {one.number: _snapshot(repository, one) for one in fixes} if snapshots else {}
+        rows = [(one, names.get(one.number, repository.name)) for one in fixes]
         kind = "issue" if issues else "commit"
         lines = [json.dumps(_query(one, name, kind), ensure_ascii=False) for one, name in rows]
         judged = [f"{one.number}\t0\t{name}:{file}\t1" for one, name in rows for file in one.files]
@@ -92,7 +92,7 @@ def judge_git(
             f"can't write to {error.filename or out}: {error.strerror}"
         ) from None
     skipped = {why: count for why, count in result.skipped.most_common() if count}
-    return GitBenchmark(queries, qrels, len(asked), result.commits, skipped, trees)
+    return GitBenchmark(queries, qrels, len(fixes), result.commits, skipped, trees)
 
 
 def _snapshot(repository: Repository, one: FixedIssue) -> str:
@@ -102,22 +102,22 @@ def _snapshot(repository: Repository, one: FixedIssue) -> str:
 def _newest(result: FixedIssues, snapshots: int) -> list[FixedIssue]:
     """The queries of the first ``snapshots`` trees."""
     parents = list(dict.fromkeys(one.parent for one in result.found))[:snapshots]
-    asked = [one for one in result.found if one.parent in parents]
-    result.skipped[_BEYOND] += len(result.found) - len(asked)
-    return asked
+    fixes = [one for one in result.found if one.parent in parents]
+    result.skipped[_BEYOND] += len(result.found) - len(fixes)
+    return fixes
 
 
 def _still_there(repository: Repository, result: FixedIssues) -> list[FixedIssue]:
     """The queries whose files the tree still has."""
     there = tracked_names(repository.root) or frozenset()
-    asked = [one for one in result.found if there.issuperset(one.files)]
-    result.skipped[_GONE] += len(result.found) - len(asked)
-    if not asked:
+    fixes = [one for one in result.found if there.issuperset(one.files)]
+    result.skipped[_GONE] += len(result.found) - len(fixes)
+    if not fixes:
         raise CrosscorpusError(
             f"no question is left: the files of {len(result.found)} fixes are gone; --snapshots 10 "
             "asks the trees before the fixes"
         )
-    return asked
+    return fixes
 
 
 def _query(one: FixedIssue, repo: str, kind: str) -> dict[str, Any]:

@@ -78,12 +78,12 @@ def evaluate(
 
         connect(on)
         options["elsewhere"] = runs_on_ray
-    given = options | {"store": store, "configs": dict(configs), "baseline": next(iter(configs))}
-    given["embedder"] = embedder or check_models(store, configs)
-    given["given_queries"] = queries if isinstance(queries, pl.DataFrame) else read_queries(queries)
-    given["given_qrels"] = qrels if isinstance(qrels, pl.DataFrame) else read_qrels(qrels)
+    args = options | {"store": store, "configs": dict(configs), "baseline": next(iter(configs))}
+    args["embedder"] = embedder or check_models(store, configs)
+    args["given_queries"] = queries if isinstance(queries, pl.DataFrame) else read_queries(queries)
+    args["given_qrels"] = qrels if isinstance(qrels, pl.DataFrame) else read_qrels(qrels)
     with quiet_hamilton():
-        out = built.execute(["judged_queries", "holdings", *_FIELDS], inputs=given)
+        out = built.execute(["judged_queries", "holdings", *_FIELDS], inputs=args)
     return Evaluation(
         configs=tuple(configs),
         queries=out["judged_queries"],

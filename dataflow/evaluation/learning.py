@@ -124,14 +124,14 @@ def learn(
     begin = config.with_changes(_STAGES[options.method])
     judged, grades = check_judged(queries, qrels)
     check_corpora(judged, {"base": config})
-    given: dict[str, Any] = {"vectors_directory": vectors_directory, "on_batch": on_batch}
-    given["embedder"] = embedder or check_models(store, {"base": config})
+    arguments: dict[str, Any] = {"vectors_directory": vectors_directory, "on_batch": on_batch}
+    arguments["embedder"] = embedder or check_models(store, {"base": config})
     groups = judged["group"].fill_null(judged["query_id"]).to_list()
     training, test = weight_fitting.halves(groups, seed=options.seed)
     training = weight_fitting.some(training, groups, options.training_queries, seed=options.seed)
-    asked, every_corpus = fetched(store, begin, judged[training], grades, **given)
-    base = base_parameters(begin, asked, options.method)
-    both, twice = together(asked, every_corpus), [groups[at] for at in training.tolist()] * 2
+    judged_hits, every_corpus = fetched(store, begin, judged[training], grades, **arguments)
+    base = base_parameters(begin, judged_hits, options.method)
+    both, twice = together(judged_hits, every_corpus), [groups[at] for at in training.tolist()] * 2
     learned = weight_fitting.learn(both, twice, base, list(base), seed=options.seed)
     experiment = as_experiment(learned, base, config, options)
     tried = config.with_changes({k: v for k, v in experiment.items() if k != "extends"})
@@ -141,7 +141,7 @@ def learn(
         *check_judged(judged[test], grades),
         all_corpora=options.all_corpora,
         depth=options.depth,
-        **given,
+        **arguments,
     )
     return FitResult(options, learned, base, experiment, len(training), evaluation)
 

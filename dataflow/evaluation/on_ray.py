@@ -66,10 +66,10 @@ def runs_on_ray(
 ) -> dict[str, Answers]:
     """The runs of each configuration, equal to those of one process."""
     parts = [(n, part) for n in configs for part in queries.iter_slices(how.batch_size)]
-    given = {"dsn": store.dsn, "collection": store.collection}, ray.put(how)
+    arguments = {"dsn": store.dsn, "collection": store.collection}, ray.put(how)
     actors = min(len(parts), int(ray.cluster_resources()["CPU"]))
     actor = ray.remote(max_restarts=-1, max_task_retries=3)(QueryActor)
-    pool = ActorPool([actor.remote(*given) for _ in range(actors)])
+    pool = ActorPool([actor.remote(*arguments) for _ in range(actors)])
 
     def submit(worker: Any, at: int) -> Any:
         name, part = parts[at]

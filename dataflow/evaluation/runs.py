@@ -140,9 +140,9 @@ def answers(
         return elsewhere(store, configs, judged_queries, query_embeddings, how, on_batch)
     done = {}
     for name, config in configs.items():
-        tell = partial(on_batch, name) if on_batch else None
+        report = partial(on_batch, name) if on_batch else None
         with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
-            done[name] = run_queries(driver, name, judged_queries, query_embeddings, how, tell)
+            done[name] = run_queries(driver, name, judged_queries, query_embeddings, how, report)
     return done
 
 

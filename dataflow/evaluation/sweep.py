@@ -89,27 +89,27 @@ def sweep(
     check_reach(config, settings)
     ordered = _slowest_first(config, settings)
     tried = {point_name(one): for_evaluation(with_settings(config, one)) for one in ordered}
-    asked, judged = check_judged(queries, qrels)
-    check_corpora(asked, {"": config})
+    queries, judged = check_judged(queries, qrels)
+    check_corpora(queries, {"": config})
     model = embedder or check_models(store, {UNCHANGED: config})
-    embedded = embed_judged_queries(asked, model, vectors_directory)
-    names, compared = by_number(judged, asked), [UNCHANGED, *map(point_name, points)]
+    embedded = embed_judged_queries(queries, model, vectors_directory)
+    names, compared = by_number(judged, queries), [UNCHANGED, *map(point_name, points)]
     parts = [pl.DataFrame(schema=SCORES)]
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
-        for batch in questions(asked).iter_slices(batch_size):
-            runs = _batch_runs(driver, overrides_of(driver, batch, embedded), tried, asked, names)
-            runs = runs if all_corpora else of_judged_corpora(runs, asked)
-            here = asked.join(batch, left_on="number", right_on="query_id", how="semi")
+        for batch in questions(queries).iter_slices(batch_size):
+            runs = _batch_runs(driver, overrides_of(driver, batch, embedded), tried, queries, names)
+            runs = runs if all_corpora else of_judged_corpora(runs, queries)
+            here = queries.join(batch, left_on="number", right_on="query_id", how="semi")
             graded = judged.join(here, on="query_id", how="semi", maintain_order="left")
             parts.append(scores(runs, graded, compared, measures=measures))
             if on_batch:
                 on_batch(batch.height)
     values = pl.concat(parts)
-    means = summary(values, pl.DataFrame(schema=CORPUS_SCORES), asked)
+    means = summary(values, pl.DataFrame(schema=CORPUS_SCORES), queries)
     plain = means.filter(config=UNCHANGED, slice="all")
     return Sweep(
         settings=tuple(settings),
-        queries=asked.height,
+        queries=queries.height,
         table=sweep_table(points, means, comparison(values, UNCHANGED)),
         scores=values,
         unchanged=dict(plain.select("measure", "mean").iter_rows()),

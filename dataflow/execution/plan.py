@@ -49,13 +49,13 @@ def make_plan(
         MissingInput: a node needs an input that was not given and has no default.
     """
     wanted, _ = graph.get_upstream_nodes(final_vars, inputs, overrides)
-    given = {**graph.config, **inputs, **overrides}
+    values = {**graph.config, **inputs, **overrides}
     computed = {n.name: n for n in wanted if not n.user_defined and n.name not in overrides}
     constants = {name: n.callable() for name, n in computed.items() if is_literal(n)}
     for name in constants:
         del computed[name]
     names = [name for name in graph.nodes if name in computed]  # the order of definition
-    known = {*computed, *constants, *given}
+    known = {*computed, *constants, *values}
     needs = {
         name: tuple(d.name for d in computed[name].dependencies if d.name in known)
         for name in names

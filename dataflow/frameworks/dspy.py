@@ -53,13 +53,13 @@ class CrosscorpusRetriever(dspy.Retrieve):
 
         A filter replaces the retriever's own filter of that name.
         """
-        return _found(ask(self.driver, query, self._asked(k, filters)))
+        return _prediction(ask(self.driver, query, self._request(k, filters)))
 
     async def acall(self, query: str, k: int | None = None, **filters: Any) -> dspy.Prediction:
         """The asynchronous call."""
-        return _found(await aask(self.driver, query, self._asked(k, filters)))
+        return _prediction(await aask(self.driver, query, self._request(k, filters)))
 
-    def _asked(self, k: int | None, filters: Mapping[str, Any]) -> dict[str, Any]:
+    def _request(self, k: int | None, filters: Mapping[str, Any]) -> dict[str, Any]:
         return question(self.k if k is None else k, self._own, options_of(filters), **self._who)
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
@@ -78,10 +78,10 @@ class _Passages(dspy.Prediction):
         return (dspy.Example(long_text=text) for text in self.passages)
 
 
-def _found(answer: Answer) -> dspy.Prediction:
-    found = passages_of(answer)
+def _prediction(answer: Answer) -> dspy.Prediction:
+    passages = passages_of(answer)
     return _Passages(
-        passages=[one.text for one in found],
-        metadata=[one.metadata for one in found],
-        scores=[one.score for one in found],
+        passages=[one.text for one in passages],
+        metadata=[one.metadata for one in passages],
+        scores=[one.score for one in passages],
     )

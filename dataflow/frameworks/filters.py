@@ -34,14 +34,14 @@ def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
         CrosscorpusError: a filter or its operator is unknown, or a filter is given twice.
     """
     options = dict[str, Any]()
-    for given, operator, value in conditions:
-        check_known("filter", given, KNOWN)
-        name = OPTIONS.get(given, given)
+    for key, operator, value in conditions:
+        check_known("filter", key, KNOWN)
+        name = OPTIONS.get(key, key)
         taken = ["==", "in"] if name in SEVERAL else ["=="]
         if operator not in taken:
-            raise CrosscorpusError(f"filter {given!r} takes {' or '.join(taken)}, not {operator!r}")
+            raise CrosscorpusError(f"filter {key!r} takes {' or '.join(taken)}, not {operator!r}")
         if name in options:
-            raise CrosscorpusError(f"filter {given!r} is given twice: give one list of values")
+            raise CrosscorpusError(f"filter {key!r} is given twice: give one list of values")
         options[name] = value
     return options
 
@@ -76,9 +76,9 @@ def question(
 
     Without ``principals`` the caller is the owner, who sees everything.
     """
-    asked: dict[str, Any] = {"top_k": top_k, "trigger": trigger}
+    request: dict[str, Any] = {"top_k": top_k, "trigger": trigger}
     for more in options:
-        asked |= more
+        request |= more
     if principals is None:
-        return asked
-    return asked | {"principals": [principals] if isinstance(principals, str) else [*principals]}
+        return request
+    return request | {"principals": [principals] if isinstance(principals, str) else [*principals]}

@@ -69,16 +69,16 @@ class CrosscorpusRetriever:
 
     def to_dict(self) -> dict[str, Any]:
         """The state in a pipeline's YAML: of the secret, only the name of its variable."""
-        given: dict[str, Any] = {"config": self.config, "collection": self.collection}
-        given |= {"filters": self.filters, "top_k": self.top_k, "dsn": self.dsn, **self._who}
-        return dict(default_to_dict(self, **given))
+        parameters: dict[str, Any] = {"config": self.config, "collection": self.collection}
+        parameters |= {"filters": self.filters, "top_k": self.top_k, "dsn": self.dsn, **self._who}
+        return dict(default_to_dict(self, **parameters))
 
     @component.output_types(documents=list[Document])
     def run(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
         """The documents that answer ``query``, the best first."""
-        return _found(ask(self.warm_up(), query, self._asked(filters, top_k)))
+        return _documents(ask(self.warm_up(), query, self._request(filters, top_k)))
 
     @component.output_types(documents=list[Document])
     async def run_async(
@@ -86,13 +86,13 @@ class CrosscorpusRetriever:
     ) -> dict[str, list[Document]]:
         """The asynchronous :meth:`run`."""
         driver = await asyncio.to_thread(self.warm_up)
-        return _found(await aask(driver, query, self._asked(filters, top_k)))
+        return _documents(await aask(driver, query, self._request(filters, top_k)))
 
-    def _asked(self, filters: dict[str, Any] | None, top_k: int | None) -> dict[str, Any]:
-        given = joined(conditions(filters))
-        return question(self.top_k if top_k is None else top_k, self._own, given, **self._who)
+    def _request(self, filters: dict[str, Any] | None, top_k: int | None) -> dict[str, Any]:
+        options = joined(conditions(filters))
+        return question(self.top_k if top_k is None else top_k, self._own, options, **self._who)
 
 
-def _found(answer: Answer) -> dict[str, list[Document]]:
-    found = passages_of(answer)
-    return {"documents": [Document(id=n, content=t, meta=m, score=s) for n, t, m, s in found]}
+def _documents(answer: Answer) -> dict[str, list[Document]]:
+    passages = passages_of(answer)
+    return {"documents": [Document(id=n, content=t, meta=m, score=s) for n, t, m, s in passages]}

@@ -53,7 +53,7 @@ class CrosscorpusRetriever(BaseRetriever):
         k: int | None = None,
         **filters: Any,
     ) -> list[Document]:
-        return _documents(ask(self.driver, query, self._asked(k, filters)))
+        return _documents(ask(self.driver, query, self._request(k, filters)))
 
     async def _aget_relevant_documents(
         self,
@@ -63,9 +63,9 @@ class CrosscorpusRetriever(BaseRetriever):
         k: int | None = None,
         **filters: Any,
     ) -> list[Document]:
-        return _documents(await aask(self.driver, query, self._asked(k, filters)))
+        return _documents(await aask(self.driver, query, self._request(k, filters)))
 
-    def _asked(self, k: int | None, filters: dict[str, Any]) -> dict[str, Any]:
+    def _request(self, k: int | None, filters: dict[str, Any]) -> dict[str, Any]:
         who: dict[str, Any] = {"principals": self.principals, "trigger": self.trigger}
         both = options_of(self.filters), options_of(filters)
         return question(self.k if k is None else k, *both, **who)

@@ -47,15 +47,15 @@ class CrosscorpusRetriever(BaseRetriever):
         """
         super().__init__(**more)
         self.driver = driver
-        given = joined(_conditions(filters)) if filters else {}
+        options = joined(_conditions(filters)) if filters else {}
         who: dict[str, Any] = {"principals": principals, "trigger": trigger}
-        self._asked = question(similarity_top_k, given, **who)
+        self._options = question(similarity_top_k, options, **who)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return _nodes(ask(self.driver, _texts(query_bundle), self._asked))
+        return _nodes(ask(self.driver, _texts(query_bundle), self._options))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return _nodes(await aask(self.driver, _texts(query_bundle), self._asked))
+        return _nodes(await aask(self.driver, _texts(query_bundle), self._options))
 
 
 def _texts(query: QueryBundle) -> list[str]:

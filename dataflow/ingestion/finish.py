@@ -59,14 +59,14 @@ def keep_left_out(run: Run) -> None:
 
     A name that contains a secret is not stored.
     """
-    found = [
+    left_out = [
         (issue.key, issue.reason)
         for issue in run.report.skipped
         if issue.key is not None
         and (issue.withdrawn or issue.state == "left_out")
         and redacted(issue.key[2]) == issue.key[2]
     ]
-    record_left_out(run.store, run.source.reader, run.source.scopes or (), found)
+    record_left_out(run.store, run.source.reader, run.source.scopes or (), left_out)
 
 
 def finish(run: Run) -> IngestReport:

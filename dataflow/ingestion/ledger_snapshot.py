@@ -63,8 +63,8 @@ class LedgerSnapshot:
             if self._looked_up[scope] > self._at_most:
                 self._read(scope)
                 held = self._entries.get(name)
-            elif found := read_entry(self.store, *key):
-                held = found, False
+            elif stored := read_entry(self.store, *key):
+                held = stored, False
             else:
                 self._absent.add(name)
         if held is None:

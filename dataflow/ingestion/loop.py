@@ -130,7 +130,7 @@ def _owned(
     owner = owner_key(source.reader, *min(scopes, default=("", "")))
     if source.choosing is not None and source.scopes:
         chosen = {name: _kept(store, owner, source, name) for name in source.choices}
-        if chosen != {name: given or "" for name, given in source.choices.items()}:
+        if chosen != {name: choice or "" for name, choice in source.choices.items()}:
             source = replace(source.choosing(chosen), command=source.command)
     judged = without_secrets(
         source, secrets or kept_choice(store, owner, "secrets", None) or "skip"
@@ -141,9 +141,9 @@ def _owned(
 
 def _kept(store: Store, owner: str, source: Source, option: str) -> str:
     """The stored value of ``option`` from now on: the caller's choice, else the earlier value."""
-    given = source.choices[option]
-    if given and option in source.adding:
-        words = given.split()
+    choice = source.choices[option]
+    if choice and option in source.adding:
+        words = choice.split()
         before = (kept_choice(store, owner, option, None) or "").split()
-        given = " ".join([*(word for word in before if word not in words), *words])
-    return kept_choice(store, owner, option, given) or ""
+        choice = " ".join([*(word for word in before if word not in words), *words])
+    return kept_choice(store, owner, option, choice) or ""

@@ -61,14 +61,14 @@ def migrate_model(
     begun = model_migration.begin_model_migration(
         store, embedder.model, embedder.space, embedder.dimensions
     )
-    had = begun.chunks - begun.missing
-    report = ModelMigrationReport(embedder.model, chunks=had, total=begun.chunks)
+    done = begun.chunks - begun.missing
+    report = ModelMigrationReport(embedder.model, chunks=done, total=begun.chunks)
 
-    def tell(stage: str) -> None:
+    def report_stage(stage: str) -> None:
         report.stage, report.seconds = stage, time.monotonic() - began
         left = report.total - report.chunks
         filling = stage == "fill"
-        report.eta_s = seconds_left(report.chunks - had, left, report.seconds) if filling else None
+        report.eta_s = seconds_left(report.chunks - done, left, report.seconds) if filling else None
         if on_event is not None:
             on_event(replace(report))
 
@@ -80,8 +80,8 @@ def migrate_model(
             report.embedded += new
             report.chunks += fill(store, embedder.space, chunks, vectors)
             report.cut, report.total = made.cut, max(report.total, report.chunks)
-            tell("fill")
-        tell("index")
+            report_stage("fill")
+        report_stage("index")
         model_migration.build_next_indexes(store)
         if fill_only:
             break
@@ -97,7 +97,7 @@ def migrate_model(
             f"an ingestion adds chunks to {store.collection!r} faster than they get vectors of "
             f"{embedder.model!r}: run this again when it is over"
         )
-    tell("done")
+    report_stage("done")
     return report
 
 

@@ -91,8 +91,8 @@ def _allow(run: Run, document: Document) -> None:
     """Apply a failed document's current rights to its stored version."""
     run.read_rights()
     try:
-        said = with_rights(document_frame([document]), run.rights)
-        ((allowed, by),) = said.select("allowed", "allowed_by").iter_rows()
+        frame = with_rights(document_frame([document]), run.rights)
+        ((allowed, by),) = frame.select("allowed", "allowed_by").iter_rows()
     except Exception:  # a reader of the user's may give anything: nobody can read who may see it
         if run.rights.text or f'"{ALLOWED}"' in str(document.metadata):
             run.delete(*document.key[:2], [document.document_id])

@@ -37,18 +37,18 @@ def find_versions(store: Store, on_compared: Callable[[], None] = lambda: None) 
     Returns:
         Each corpus whose documents had changed, with the number of its lineages that had.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     done = []
     for changed in version_store.changed_corpora(store, RULES):
-        candidates, found[changed.corpus] = _of_corpus(store, changed, on_compared)
+        candidates, counts[changed.corpus] = _of_corpus(store, changed, on_compared)
         if candidates is not None:
             done.append(changed._replace(candidates=candidates))
-    if found:
+    if counts:
         # the server plans a search by its row statistics, which do not exist yet
         vacuum(store, version_store.SEARCHED)
     for changed in done:
         version_store.mark_found(store, changed.corpus, changed.ledger, RULES, changed.candidates)
-    return found
+    return counts
 
 
 def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
@@ -71,8 +71,8 @@ def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
         for corpus, _ in wrong:
             version_store.invalidate_versions(store, corpus)
         find_versions(store)
-    found = [(kind, corpus, None, None, text, repair) for kind, corpus, text in rows]
-    return pl.DataFrame(found, schema=FINDINGS, orient="row")
+    findings = [(kind, corpus, None, None, text, repair) for kind, corpus, text in rows]
+    return pl.DataFrame(findings, schema=FINDINGS, orient="row")
 
 
 def _of_corpus(

@@ -53,10 +53,10 @@ class WatchedFolder:
     def identity(self) -> tuple[int, int] | None:
         """Device and inode of the path's target, links resolved; None: it does not exist."""
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def checked(self) -> tuple[int, int]:
         """The identity of the folder that may be read.
@@ -67,7 +67,7 @@ class WatchedFolder:
             CrosscorpusError: it does not exist, a link leads elsewhere, or another user owns it.
         """
         try:
-            found = os.lstat(self.real)
+            status = os.lstat(self.real)
         except OSError as error:
             raise CrosscorpusError(
                 f"{self.path} can't be found ({error.strerror}): it is read again once it is back"
@@ -75,16 +75,16 @@ class WatchedFolder:
         why = None
         if (leads := os.path.realpath(self.path)) != self.real:
             why = f"leads to {shown_path(os.fsencode(leads))} now"
-        elif not stat.S_ISDIR(found.st_mode):
+        elif not stat.S_ISDIR(status.st_mode):
             why = "is no folder any more"
-        elif found.st_uid != self.owner:
+        elif status.st_uid != self.owner:
             why = "is a folder of another user now"
         if why:
             raise CrosscorpusError(
                 f"{self.path} {why}, and nothing is read: put back "
                 f"{shown_path(os.fsencode(self.real))}, or end this and watch the other place"
             )
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def within(self, source: Callable[[], Source]) -> Source:
         """The result of ``source``; its scan fails once the folder is another one.
@@ -155,20 +155,20 @@ def watch(
     changed, failed = threading.Event(), list[BaseException]()
     watcher = threading.Thread(target=_wait, args=(root, changed, stop, failed), daemon=True)
     watcher.start()
-    first, said = True, ""
+    first, last_error = True, ""
     beside = ThreadPoolExecutor(1)
     try:
         while not stop.is_set():
             changed.clear()
             began = time.monotonic()
             try:
-                found = root.within(source)
-                report = ingest(store, embedder, found, wait="words", in_turn=True, **options)
+                current = root.within(source)
+                report = ingest(store, embedder, current, wait="words", in_turn=True, **options)
                 if first or report.chunks or report.documents_deleted or not report.ok:
                     on_change(report)
-                first, said = False, ""
+                first, last_error = False, ""
             except (CrosscorpusError, OSError) as error:
-                said = _tell(on_change, error, said)
+                last_error = _report_error(on_change, error, last_error)
                 stop.wait(AGAIN_S)
                 continue
             beside.submit(_embed, store, embedder, on_change, stop, changed)
@@ -184,12 +184,12 @@ def watch(
 
 def _appeared(path: Path, on_change: OnChange, stop: threading.Event) -> WatchedFolder | None:
     """The folder at ``path`` as soon as it exists; None: ``stop`` was set first."""
-    said = ""
+    last_error = ""
     while not stop.is_set():
         try:
             return watched_folder(path)
         except (CrosscorpusError, OSError) as error:
-            said = _tell(on_change, error, said)
+            last_error = _report_error(on_change, error, last_error)
             stop.wait(AGAIN_S)
     return None
 
@@ -202,7 +202,7 @@ def _embed(
     changed: threading.Event,
 ) -> None:
     """Embed chunks until something changes; retry after failures."""
-    said, pause = "", AGAIN_S
+    last_error, pause = "", AGAIN_S
     while True:
         try:
             done = embed_missing(
@@ -212,16 +212,16 @@ def _embed(
                 on_change(done)
             return
         except Exception as error:  # a model of the user's may raise anything
-            said = _tell(on_change, error, said)
+            last_error = _report_error(on_change, error, last_error)
         if changed.wait(pause):
             return
         pause = min(2 * pause, LONGEST_EMBED_PAUSE_S)
 
 
-def _tell(on_change: OnChange, error: Exception, said: str) -> str:
-    """Report ``error`` unless it repeats ``said``, numbers apart; return its text."""
+def _report_error(on_change: OnChange, error: Exception, last_error: str) -> str:
+    """Report ``error`` unless it repeats ``last_error``, numbers apart; return its text."""
     says = re.sub(r"\d+", "", str(error))
-    if says != said:
+    if says != last_error:
         on_change(error)
     return says
 
@@ -258,8 +258,8 @@ def _wait(
                     yield_on_timeout=True, rust_timeout=500, raise_interrupt=False,
                 )  # fmt: skip
                 begun = False
-                for found in looking:
-                    if found or not begun:
+                for batch in looking:
+                    if batch or not begun:
                         changed.set()
                     begun = True
                     if root.identity() != now:

@@ -88,16 +88,16 @@ def review(
     root = None if folder is None else open_repository(folder).root
     homes = visible_homes(retrieval.homes, retrieval.config)
     held, store = _held([store for store, _ in by_store(homes)], repo, root)
-    given: dict[str, Any] = {"retrieval": retrieval, "repo": held and held.repo}
+    inputs: dict[str, Any] = {"retrieval": retrieval, "repo": held and held.repo}
     if root is None:
-        given["patch"] = patch.encode() if isinstance(patch, str) else patch
+        inputs["patch"] = patch.encode() if isinstance(patch, str) else patch
     else:
-        given |= _of_range(root, patch if isinstance(patch, str) else patch.decode(), held, store)
+        inputs |= _of_range(root, patch if isinstance(patch, str) else patch.decode(), held, store)
     stated = {"title": title, "description": description, "as_of": as_of}
-    given |= {name: value for name, value in stated.items() if value is not None}
+    inputs |= {name: value for name, value in stated.items() if value is not None}
     wanted = ["evidence", "review_context", "citations", "review_notes", "changed_names"]
     with quiet_hamilton():
-        out = built.execute([*wanted, "used_names"], inputs={**given, **options})
+        out = built.execute([*wanted, "used_names"], inputs={**inputs, **options})
     return Review(
         context="".join(out["review_context"]["text"]),
         citations=tuple(out["citations"]["citation"]),

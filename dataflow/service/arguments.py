@@ -39,12 +39,12 @@ class Arguments(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _check_names(cls, given: Any) -> Any:
+    def _check_names(cls, arguments: Any) -> Any:
         try:
-            check_names(given if isinstance(given, Mapping) else (), cls.model_fields)
+            check_names(arguments if isinstance(arguments, Mapping) else (), cls.model_fields)
         except UnknownName as error:  # pydantic would let it pass as an error of ours
             raise PydanticCustomError(UNKNOWN_ARGUMENT, "{why}", {"why": str(error)}) from None
-        return given
+        return arguments
 
 
 def check_names(given: Iterable[str], known: Collection[str]) -> None:
@@ -90,8 +90,8 @@ def read_given(model: type[Model], given: Mapping[str, Any]) -> tuple[Model, lis
     Raises:
         CrosscorpusError: a value can't be read, or is out of its bounds.
     """
-    asked, said = read_asked(given)
+    options, notes = read_asked(given)
     try:
-        return model.model_validate(asked), said
+        return model.model_validate(options), notes
     except ValidationError as error:
         raise CrosscorpusError(faults(error.errors())) from None

@@ -49,13 +49,13 @@ def serve_batches(
         if first is None:
             return Response()
 
-        async def found() -> AsyncIterator[pl.DataFrame]:
+        async def results() -> AsyncIterator[pl.DataFrame]:
             yield first
             async for frame in frames:
                 yield frame
 
-        lines = (frame.write_ndjson() async for frame in found())
-        parts = as_arrow(found()) if given.format == "arrow" else lines
+        lines = (frame.write_ndjson() async for frame in results())
+        parts = as_arrow(results()) if given.format == "arrow" else lines
         return StreamingResponse(parts, media_type=TYPES[given.format])
 
     batch.__annotations__["given"] = as_sent(Batch)
@@ -96,9 +96,9 @@ def answers_together(
     """A row a text: its hits from one run of the graph for all; each has the notes ``said``."""
     with of_caller(use) as service, service.metrics.question("batch", len(texts)):
         shared = {"trigger": asked.trigger, "corpora": asked.corpora, "repos": asked.repos}
-        given = service.driver.question_inputs("", must_exist=True, **shared)
+        options = service.driver.question_inputs("", must_exist=True, **shared)
         queries = pl.DataFrame({"query_id": range(len(texts)), "text": texts}).with_columns(
-            pl.lit(value).alias(name) for name, value in given.items() if name != "query"
+            pl.lit(value).alias(name) for name, value in options.items() if name != "query"
         )
         inputs = {"top_k": asked.top_k, "read_as": list(said)}
         out = service.driver.execute(

@@ -29,7 +29,7 @@ def sources_of(
     """
     shown = set(passages)
     names = {corpus for corpus, _ in shown}
-    found = []
+    rows = []
     for store, corpora in by_store({name: homes[name] for name in sorted(names)}):
         held = {(home, repo) for home, name in corpora.items() for of, repo in shown if of == name}
         for row in sources(store).iter_rows(named=True):
@@ -37,9 +37,9 @@ def sources_of(
             for of, repo in held:
                 named = any_repo or repo is None or names_repo(row["source"], repo)
                 if of in row["corpora"] and named:
-                    found.append(row)
+                    rows.append(row)
                     break
-    return [read_of(row) for row in found[:MOST]]
+    return [read_of(row) for row in rows[:MOST]]
 
 
 def read_again(homes: Mapping[str, Home]) -> None:
@@ -53,12 +53,12 @@ def read_again(homes: Mapping[str, Home]) -> None:
             if row["command"] and row["command"][1:2] == ["ingest"] and read_of(row).since:
                 folder, *arguments = row["command"]
                 command = child_python("-m", "dataflow", *arguments, "--in-turn")
-                given: dict[str, Any] = {"cwd": folder, "env": child_environment()}
+                options: dict[str, Any] = {"cwd": folder, "env": child_environment()}
                 try:
-                    subprocess.run(command, capture_output=True, check=True, text=True, **given)
+                    subprocess.run(command, capture_output=True, check=True, text=True, **options)
                 except (OSError, subprocess.CalledProcessError) as error:
-                    said = getattr(error, "stderr", None) or error
-                    print(f"{row['source']} was not read again: {said}", file=sys.stderr)
+                    reason = getattr(error, "stderr", None) or error
+                    print(f"{row['source']} was not read again: {reason}", file=sys.stderr)
                 store.forget_info()
 
 

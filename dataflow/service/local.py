@@ -45,14 +45,14 @@ def ask_server(collection: str, path: str, asked: Any = None) -> dict[str, Any] 
     answer = _exchange(place, path, asked, ANSWER_S)
     if answer is None:
         return None
-    status, told = answer
-    if status in (404, 422) and "detail" in told:
+    status, content = answer
+    if status in (404, 422) and "detail" in content:
         kind = UnknownName if status == 404 else CrosscorpusError
-        raise kind(told["detail"])
-    return told if status == 200 else None
+        raise kind(content["detail"])
+    return content if status == 200 else None
 
 
-def _exchange(place: str, path: str, asked: Any, seconds: float) -> tuple[int, Any] | None:
+def _exchange(place: str, path: str, data: Any, seconds: float) -> tuple[int, Any] | None:
     """The status and the JSON of an answer; None: there is none within ``seconds``."""
     import http.client  # costs a tenth of a command's start
 
@@ -61,7 +61,7 @@ def _exchange(place: str, path: str, asked: Any, seconds: float) -> tuple[int, A
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.settimeout(seconds)
         connection.sock.connect(place)
-        body = None if asked is None else json.dumps(asked)
+        body = None if data is None else json.dumps(data)
         headers = {"content-type": "application/json"}
         connection.request("GET" if body is None else "POST", path, body, headers)
         answer = connection.getresponse()
@@ -78,11 +78,11 @@ def stop(collection: str) -> None:
     Raises:
         CrosscorpusError: none runs.
     """
-    found = ask_server(collection, "/healthz")
-    if found is None:
+    health = ask_server(collection, "/healthz")
+    if health is None:
         raise CrosscorpusError(f"no server of {collection} runs here")
-    os.kill(found["pid"], signal.SIGTERM)
+    os.kill(health["pid"], signal.SIGTERM)
     import psutil
 
-    while socket_path(collection).exists() and psutil.pid_exists(found["pid"]):
+    while socket_path(collection).exists() and psutil.pid_exists(health["pid"]):
         time.sleep(0.1)

@@ -61,8 +61,8 @@ class StrictTool(Tool):
                 raise
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(faults(error.__cause__.errors())) from None
-            said = str(error).removeprefix(f"Error executing tool {self.name}: ")
-            raise ToolError(said) from None
+            message = str(error).removeprefix(f"Error executing tool {self.name}: ")
+            raise ToolError(message) from None
 
 
 def brief(schema: Any) -> Any:
@@ -85,19 +85,19 @@ def served(tool: Callable[..., Any], use: Use, seconds: float) -> Callable[..., 
     """``tool`` with the parameters that a caller sets; our errors become tool errors."""
 
     @wraps(tool)
-    async def run(**given: Any) -> Any:
+    async def run(**arguments: Any) -> Any:
         try:
-            return await answered(partial(put, use, tool, given), seconds)
+            return await answered(partial(put, use, tool, arguments), seconds)
         except CrosscorpusError as error:
             raise ToolError(str(error)) from None
 
     whole = signature(tool)
-    asked = [one for one in whole.parameters.values() if one.name != "service"]
+    parameters = [one for one in whole.parameters.values() if one.name != "service"]
     types = sent_types(model_of(tool))
     run.__signature__ = whole.replace(  # type: ignore[attr-defined]
         parameters=[
             one.replace(kind=Parameter.KEYWORD_ONLY, annotation=types.get(one.name, one.annotation))
-            for one in asked
+            for one in parameters
         ]
     )
     return run

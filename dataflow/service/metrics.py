@@ -26,7 +26,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = own = CollectorRegistry()
         name = "crosscorpus_"
-        self._asked = Counter(f"{name}questions", "By outcome", ["tool", "outcome"], registry=own)
+        self._queries = Counter(f"{name}questions", "By outcome", ["tool", "outcome"], registry=own)
         self._took = Histogram(f"{name}question_seconds", "Of a tool", ["tool"], registry=own)
         self._stage = Histogram(f"{name}stage_seconds", "Of all its nodes", ["stage"], registry=own)
         of = ["corpus", "search", "status"]
@@ -52,7 +52,7 @@ class Metrics:
             outcome = type(error).__name__
             raise
         finally:
-            self._asked.labels(tool, outcome).inc(count)
+            self._queries.labels(tool, outcome).inc(count)
             self._took.labels(tool).observe(time.perf_counter() - began)
 
     def run(self, provenance: Mapping[str, Any], stages: Mapping[str, str]) -> None:

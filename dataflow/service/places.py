@@ -104,26 +104,26 @@ def read_place(name: str) -> tuple[str, int | None, int | None]:
     label = _LABEL.fullmatch(name.strip())
     text = label[1].replace("\\", "") if label else name.strip().replace("\\", "/")
     text = text.removeprefix("file://")
-    found = _PLACE.fullmatch(text)
-    path = found["path"] if found else text
+    match = _PLACE.fullmatch(text)
+    path = match["path"] if match else text
     path = re.sub(r"^(?:[A-Za-z]:)?(?:\.?/)+", "", path)
-    if found is None:
+    if match is None:
         return path, None, None
-    first, last = found["first"] or found["from"], found["last"] or found["to"]
+    first, last = match["first"] or match["from"], match["last"] or match["to"]
     return path, int(first), int(last) if last else None
 
 
 def _as_named(homes: Mapping[str, Home], path: str) -> pl.DataFrame:
     """The passages of the documents that match ``path`` in the most exact way."""
-    found = _located(homes, path)
-    if found.is_empty() and path:
-        found = _located(homes, path, by_end=True)
+    passages = _located(homes, path)
+    if passages.is_empty() and path:
+        passages = _located(homes, path, by_end=True)
     folders = path.split("/")
     for at in range(max(1, len(folders) - MOST_FOLDERS), len(folders)):
-        if not found.is_empty():
+        if not passages.is_empty():
             break
-        found = _of_repo(_located(homes, "/".join(folders[at:])), folders[:at])
-    return found
+        passages = _of_repo(_located(homes, "/".join(folders[at:])), folders[:at])
+    return passages
 
 
 def _of_repo(rows: pl.DataFrame, before: list[str]) -> pl.DataFrame:

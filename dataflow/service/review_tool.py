@@ -24,7 +24,7 @@ def review_context(
     max_tokens: Annotated[int, Field(ge=200, le=MOST_TOKENS)] = 2_000,
 ) -> models.Context:
     """Context that a diff lacks: definitions, uses, tests, review comments, commits."""
-    found = review(
+    result = review(
         service.driver,
         diff,
         title=title,
@@ -33,9 +33,9 @@ def review_context(
         context_budget=max_tokens,
     )
     return models.Context(
-        text=found.context,
-        citations=list(found.citations),
+        text=result.context,
+        citations=list(result.citations),
         instruction=REVIEW_PROMPT,
-        notes=list(found.notes),
-        sources=sources_of(service.homes, list(set(found.frame["corpus", "repo"].iter_rows()))),
+        notes=list(result.notes),
+        sources=sources_of(service.homes, list(set(result.frame["corpus", "repo"].iter_rows()))),
     )

@@ -53,10 +53,10 @@ def http_app(
 
     @app.exception_handler(RequestValidationError)
     def unlike(request: Request, error: RequestValidationError) -> JSONResponse:
-        said = models.faults(error.errors())
+        detail = models.faults(error.errors())
         if "json" not in request.headers.get("content-type", ""):
-            said = "the body is JSON: send the header content-type: application/json"
-        return JSONResponse(models.Problem(detail=said).model_dump(), 422)
+            detail = "the body is JSON: send the header content-type: application/json"
+        return JSONResponse(models.Problem(detail=detail).model_dump(), 422)
 
     @app.exception_handler(CrosscorpusError)
     def refused(_: Request, error: CrosscorpusError) -> JSONResponse:
@@ -114,8 +114,8 @@ def _route(tool: Any, use: Use, seconds: float) -> Any:
     model = as_sent(model_of(tool))
 
     async def run(asked: Any, request: Request) -> Any:
-        given = {name: getattr(asked, name) for name in asked.model_fields_set}
-        return await while_there(request, answered(partial(put, use, tool, given), seconds))
+        arguments = {name: getattr(asked, name) for name in asked.model_fields_set}
+        return await while_there(request, answered(partial(put, use, tool, arguments), seconds))
 
     run.__name__ = tool.__name__
     answer = signature(tool).return_annotation

@@ -178,11 +178,11 @@ def _exporting() -> Iterator[None]:
     """Export spans as OpenTelemetry's variables configure, until the end of the block."""
     places = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
     usual = "otlp" if any(map(os.environ.get, places)) else "none"
-    asked = set((os.environ.get("OTEL_TRACES_EXPORTER") or usual).split(",")) - {"none"}
-    if not (asked and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)):
+    exporters = set((os.environ.get("OTEL_TRACES_EXPORTER") or usual).split(",")) - {"none"}
+    if not (exporters and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)):
         yield
         return
-    if unknown := ", ".join(sorted(asked - {"otlp", "console"})):
+    if unknown := ", ".join(sorted(exporters - {"otlp", "console"})):
         raise CrosscorpusError(f"OTEL_TRACES_EXPORTER is otlp, console or none, not {unknown}")
     for variable in ("OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"):
         if (protocol := os.environ.get(variable) or "http/protobuf") != "http/protobuf":
@@ -196,7 +196,7 @@ def _exporting() -> Iterator[None]:
         raise CrosscorpusError(f"spans need {missing.name}: {installing('otel')}") from None
     resource = Resource.create({"service.name": "crosscorpus"})
     provider = TracerProvider(resource=resource.merge(OTELResourceDetector().detect()))
-    for name in asked:
+    for name in exporters:
         to = OTLPSpanExporter() if name == "otlp" else export.ConsoleSpanExporter(out=sys.stderr)
         provider.add_span_processor(export.BatchSpanProcessor(to))
     trace.set_tracer_provider(provider)

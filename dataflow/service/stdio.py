@@ -41,18 +41,18 @@ def refusal(error: Exception) -> JSONRPCError | None:
 
     It has the request's id if that can be parsed, so that its sender does not wait.
     """
-    given = [one["input"] for one in error.errors()] if isinstance(error, ValidationError) else []
-    line = given[0] if given else None
+    inputs = [one["input"] for one in error.errors()] if isinstance(error, ValidationError) else []
+    line = inputs[0] if inputs else None
     if isinstance(line, str) and not line.strip():
         return None
-    code, said, message = INVALID_REQUEST, "the line is no message of JSON-RPC 2.0", line
+    code, reason, message = INVALID_REQUEST, "the line is no message of JSON-RPC 2.0", line
     if isinstance(line, str):
-        code, said = PARSE_ERROR, "the line is no JSON in UTF-8"
+        code, reason = PARSE_ERROR, "the line is no JSON in UTF-8"
         message = _loosely(line)
-    named = next((one.get("id") for one in (message, *given) if isinstance(one, dict)), None)
+    named = next((one.get("id") for one in (message, *inputs) if isinstance(one, dict)), None)
     if isinstance(named, bool) or not (isinstance(named, int | str) and _sendable(named)):
         named = None
-    return JSONRPCError(jsonrpc="2.0", id=named, error=ErrorData(code=code, message=said))
+    return JSONRPCError(jsonrpc="2.0", id=named, error=ErrorData(code=code, message=reason))
 
 
 def _loosely(line: str) -> Any:

@@ -67,7 +67,7 @@ def compare(
     a, b = first.nodes, second.nodes
     both = sorted(a.keys() & b.keys())
     edges_a, edges_b = _edges(first), _edges(second)
-    given, taken = (
+    before, after = (
         {f"{n}.{k}": v for n in both for k, v in nodes[n].parameters.items()} for nodes in (a, b)
     )
     return Diff(
@@ -78,7 +78,7 @@ def compare(
         implementations=_changes(
             {n: a[n].implementation for n in both}, {n: b[n].implementation for n in both}
         ),
-        parameters=_changes(given, taken),
+        parameters=_changes(before, after),
         settings=_changes(settings_before or {}, settings_after or {}),
         subgraphs=sorted(first.outputs.keys() & second.outputs.keys()),
         graphs=(first, second),

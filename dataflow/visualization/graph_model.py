@@ -134,10 +134,10 @@ def _described(
     parameters: dict[str, Any] = {}
     needs: set[str] = set()
     inputs: set[str] = set()
-    for asked in node.dependencies:
-        needed = _source(asked)
+    for dependency in node.dependencies:
+        needed = _source(dependency)
         if is_literal(needed):
-            home, _, name = asked.name.rpartition(".")
+            home, _, name = dependency.name.rpartition(".")
             if home.partition(".")[0] in ("", subgraph):
                 parameters[name] = needed.callable()
         elif needed.user_defined and needed.name in graph.config:

@@ -67,13 +67,13 @@ def picture(description: Description, marks: Mapping[str, str] | None = None) ->
     """
     arrows, bundles = drawn_edges(description)
     shown = drawn_nodes(description)
-    given = dict(marks or {})
+    roles = dict(marks or {})
     for name, node in description.nodes.items():
-        if name in given and name not in shown and given[name] != "override":
-            given.setdefault(node.field_of, given[name])
+        if name in roles and name not in shown and roles[name] != "override":
+            roles.setdefault(node.field_of, roles[name])
     return Picture(
         boxes={
-            name: Box(node, tuple(filter(None, (node.variant, node.owner))), given.get(name, ""))
+            name: Box(node, tuple(filter(None, (node.variant, node.owner))), roles.get(name, ""))
             for name, node in shown.items()
         },
         arrows=arrows,

@@ -59,8 +59,8 @@ def reply_to(
     try:
         check_pattern(store, question["pattern"])
     except DatabaseError as error:
-        said = str(error).rpartition("says: ")[2]
-        raise CrosscorpusError(f"--regex {question['pattern']!r}: {said}") from None
+        reason = str(error).rpartition("says: ")[2]
+        raise CrosscorpusError(f"--regex {question['pattern']!r}: {reason}") from None
     typed = {name: question[name] for name in ("repos", "language", "state")}
     filters, notes = as_spelled(store, visible, typed)
     for name in changes.get("languages") or ():
@@ -83,27 +83,27 @@ def reply_to(
 
 
 def _printed(
-    answer: Mapping[str, Any], asked: Mapping[str, Any], seconds: float, served: str
+    answer: Mapping[str, Any], request: Mapping[str, Any], seconds: float, served: str
 ) -> str:
     out = StringIO()
-    if asked["json"]:
+    if request["json"]:
         terminal.print_json(terminal.answer_as_json(answer), out)
     else:
         console = Console(
             file=out,
             soft_wrap=True,
             highlight=False,
-            width=asked["width"],
-            force_terminal=asked["terminal"],
-            color_system="standard" if asked["terminal"] and asked["colour"] else None,
+            width=request["width"],
+            force_terminal=request["terminal"],
+            color_system="standard" if request["terminal"] and request["colour"] else None,
         )
-        texts = asked["question"]["query"]
+        texts = request["question"]["query"]
         terminal.show_answer(
             answer,
             texts if isinstance(texts, str) else "\n".join(texts),
             seconds=seconds,
-            with_context=asked["context"],
-            with_timings=asked["timings"],
+            with_context=request["context"],
+            with_timings=request["timings"],
             served=served,
             out=console,
         )

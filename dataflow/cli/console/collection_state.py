@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from operators.postgres.schema.model_migration import ModelMigration
     from operators.postgres.store import CollectionInfo, Store
 
-_FOUND_SHOWN = 20
+_FINDINGS_SHOWN = 20
 _REPOS_SHOWN = 8
 _UNREAD_SHOWN = 10
 _NOT_READ = {
@@ -99,8 +99,8 @@ def show_status(state: CollectionState) -> None:
     for source in read:
         at = f" at {source.commit[:12]}" if source.commit else ""
         since = f"; since then {source.since}" if source.since else ""
-        said = f"{source.source}: {source.state}, {source.read_at:%Y-%m-%d %H:%M}{at}{since}"
-        OUT.print(Text(printable(said), style="yellow" if since else ""))
+        line = f"{source.source}: {source.state}, {source.read_at:%Y-%m-%d %H:%M}{at}{since}"
+        OUT.print(Text(printable(line), style="yellow" if since else ""))
     if migration is not None:
         done = migration.chunks - migration.missing
         OUT.print(
@@ -133,8 +133,8 @@ def _day(moment: datetime | None, form: str = "%Y-%m-%d") -> str:
 def show_verification(found: pl.DataFrame, by_hand: Sequence[tuple[str, str]] = ()) -> None:
     """Print one line for each topic put right by hand, and for each finding with its repair."""
     print_first(
-        [Text(f"by hand   {printable(corpus)}: {printable(said)}") for corpus, said in by_hand],
-        _FOUND_SHOWN,
+        [Text(f"by hand   {printable(corpus)}: {printable(text)}") for corpus, text in by_hand],
+        _FINDINGS_SHOWN,
     )
     if found.is_empty():
         OUT.print("[green]ledger, chunks, vectors, text index and versions agree[/]")
@@ -144,7 +144,7 @@ def show_verification(found: pl.DataFrame, by_hand: Sequence[tuple[str, str]] = 
         where = " ".join(printable(part) for part in (corpus, repo, document_id) if part)
         mark = ("repaired", "yellow") if repaired else ("found   ", "bold red")
         lines.append(Text.assemble(mark, (f"  {kind}  ", "bold"), f"{where}: {printable(says)}"))
-    print_first(lines, _FOUND_SHOWN)
+    print_first(lines, _FINDINGS_SHOWN)
     if not found["repaired"].all():
         OUT.print("put it right with: crosscorpus verify --repair")
     elif found["kind"].is_in(["lost_chunks", "wrong_ordinals", "stray_chunks"]).any():

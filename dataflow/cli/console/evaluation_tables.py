@@ -54,10 +54,10 @@ def _lines(names: Sequence[str], total: int) -> Callable[[str, int], None]:
 
     def on_batch(name: str, more: int) -> None:
         done[name] += more
-        asked = sum(done.values())
-        left = (monotonic() - began) * (every - asked) / max(asked, 1)
+        finished = sum(done.values())
+        left = (monotonic() - began) * (every - finished) / max(finished, 1)
         details = f"{done[name]} of {total} queries"
-        update(description=name, completed=asked, total=every, details=details, eta_s=left)
+        update(description=name, completed=finished, total=every, details=details, eta_s=left)
 
     return on_batch
 

@@ -50,8 +50,8 @@ def open_to_read(collection: str) -> Iterator[Store]:
     from operators.postgres.store import open_store
 
     with open_store(resolve_dsn(reading=True), collection) as store:
-        if said := lateness(store):
-            ERR.print(Text(f"note: {said}", style="yellow"))
+        if lag := lateness(store):
+            ERR.print(Text(f"note: {lag}", style="yellow"))
         yield store
 
 
@@ -189,8 +189,8 @@ def _no_match(searched: Mapping[str, Mapping[str, str]]) -> str:
     return line if statuses <= {"ok", "empty"} else f"{line} The notes say what was left out."
 
 
-def _snippet(text: str, asked: str) -> str:
-    lines = snippet(text, asked).text.split("\n")
+def _snippet(text: str, query: str) -> str:
+    lines = snippet(text, query).text.split("\n")
     return "\n".join(UNSEEN_IN_A_LINE.sub(" ", line) for line in lines)
 
 
@@ -372,18 +372,18 @@ def show_change(change: IngestReport | Embedded | Exception) -> None:
 
     style = ""
     if isinstance(change, Exception):
-        said, style = str(change), "red"
+        line, style = str(change), "red"
     elif isinstance(change, IngestReport):
         counts = {"new": change.documents_new, "changed": change.documents_changed}
         counts |= {"deleted": change.documents_deleted, "failed": len(change.failed)}
-        told = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
-        said = f"{told or 'nothing new'}: found by words after {change.words_seconds:.1f} s"
-        said += f"; {change.chunks:,} chunks written" if change.chunks else ""
-        said += f"; {change.unembedded:,} chunks of the collection wait for a vector"
+        counted = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+        line = f"{counted or 'nothing new'}: found by words after {change.words_seconds:.1f} s"
+        line += f"; {change.chunks:,} chunks written" if change.chunks else ""
+        line += f"; {change.unembedded:,} chunks of the collection wait for a vector"
     else:
-        said = f"{change.chunks} vectors, {change.embedded} of them made now"
-        said += f"; {len(change.failed)} texts could not be embedded" if change.failed else ""
-    OUT.print(Text(f"{datetime.now():%H:%M:%S} {said}", style=style))
+        line = f"{change.chunks} vectors, {change.embedded} of them made now"
+        line += f"; {len(change.failed)} texts could not be embedded" if change.failed else ""
+    OUT.print(Text(f"{datetime.now():%H:%M:%S} {line}", style=style))
 
 
 def _by_ending(issues: Sequence[ReadIssue]) -> str:
@@ -396,11 +396,11 @@ def _by_ending(issues: Sequence[ReadIssue]) -> str:
     most = [*counts]
     shown = sorted(most, key=lambda name: name not in texts)[:_ENDINGS]  # texts are to be seen
     shown.sort(key=most.index)
-    said = [f"{counts[name]} {printable(name)}" for name in shown]
+    parts = [f"{counts[name]} {printable(name)}" for name in shown]
     if rest := sum(counts.values()) - sum(counts[name] for name in shown):
-        said.append(f"{rest} of other endings")
+        parts.append(f"{rest} of other endings")
     readable = " ".join(f"--also {printable(name)}" for name in shown if name in texts)
-    return ", ".join(said) + (f"; {readable} reads them" if readable else "")
+    return ", ".join(parts) + (f"; {readable} reads them" if readable else "")
 
 
 def _endings(issues: Sequence[ReadIssue]) -> dict[str, int]:

@@ -25,8 +25,8 @@ class Connection(H11Protocol):
 
     most, still_s = MOST, STILL_S
 
-    def __init__(self, *given: Any, **options: Any) -> None:
-        super().__init__(*given, **options)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self.number = next(_numbers)
         self.no_head: asyncio.TimerHandle | None = None
         self.unread: asyncio.TimerHandle | None = None

@@ -75,15 +75,15 @@ class Gate:
             return
         path = scope.get("path", "")
         if path == "/metrics" and self.tokens and METRICS not in (principals or ()):
-            said = f"numbers of the server are for a token of {METRICS!r}"
-            await JSONResponse({"detail": said}, 403)(scope, receive, safely)
+            detail = f"numbers of the server are for a token of {METRICS!r}"
+            await JSONResponse({"detail": detail}, 403)(scope, receive, safely)
             return
         if scope["method"] == "POST":
             with anyio.move_on_after(self.seconds) as time:
                 whole = await _read(receive)
             if time.cancelled_caught:
-                said = f"the body did not arrive within {self.seconds:g} s"
-                await JSONResponse({"detail": said}, 408, {"connection": "close"})(
+                detail = f"the body did not arrive within {self.seconds:g} s"
+                await JSONResponse({"detail": detail}, 408, {"connection": "close"})(
                     scope, receive, safely
                 )
                 return
@@ -94,7 +94,7 @@ class Gate:
         caller = headers.get("x-caller") or headers.get("user-agent", "")
         if principals:
             caller = principals[0]
-        with _traced(headers), _asked_by(Asker(self.turns, address, caller, principals)):
+        with _traced(headers), _with_asker(Asker(self.turns, address, caller, principals)):
             await self.app(scope, receive, safely)
 
     async def _principals(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
@@ -107,11 +107,11 @@ class Gate:
         if len(headers.getlist("authorization")) > 1:  # which one counts is nobody's guess
             return None
         kind, _, token = headers.get("authorization", "").partition(" ")
-        given = token.strip() if kind.lower() == "bearer" else ""
-        if not given:
+        bearer = token.strip() if kind.lower() == "bearer" else ""
+        if not bearer:
             return None
         # on a thread, because it reads a file, or fetches a provider's keys
-        return await anyio.to_thread.run_sync(self.tokens.caller, given)
+        return await anyio.to_thread.run_sync(self.tokens.caller, bearer)
 
 
 def of_owner(scope: Scope) -> bool:
@@ -125,11 +125,11 @@ def of_owner(scope: Scope) -> bool:
 def _unknown(scope: Scope, headers: Headers) -> JSONResponse:
     """401, with the address where a client learns which kind of token it needs."""
     where = f"{scope.get('scheme', 'http')}://{headers.get('host')}{WELL_KNOWN}/mcp"
-    said = f'Bearer resource_metadata="{where}"'
+    challenge = f'Bearer resource_metadata="{where}"'
     if headers.get("authorization"):
-        said += ', error="invalid_token"'
+        challenge += ', error="invalid_token"'
     detail = "a token is needed, as `authorization: Bearer TOKEN`"
-    return JSONResponse({"detail": detail}, 401, {"www-authenticate": said})
+    return JSONResponse({"detail": detail}, 401, {"www-authenticate": challenge})
 
 
 def foreign(headers: Headers, hosts: frozenset[str], here: frozenset[str]) -> JSONResponse | None:
@@ -139,8 +139,8 @@ def foreign(headers: Headers, hosts: frozenset[str], here: frozenset[str]) -> JS
     """
     named = headers.getlist("host")
     if len(named) != 1 or host_name(named[0]) not in hosts | here:
-        said = "this server has no such name: serve --allow-host NAME gives it one"
-        return JSONResponse({"detail": said}, 400)
+        detail = "this server has no such name: serve --allow-host NAME gives it one"
+        return JSONResponse({"detail": detail}, 400)
     for origin in headers.getlist("origin"):
         page = origin.partition("://")[2]
         if page != named[0] and host_name(page) not in hosts:
@@ -154,8 +154,8 @@ def host_name(host: str) -> str | None:
     >>> host_name("LocalHost:8765"), host_name("[::1]:80"), host_name("localhost@evil.example")
     ('localhost', '[::1]', None)
     """
-    found = _HOST.fullmatch(host.lower())
-    return found[1] if found else None
+    match = _HOST.fullmatch(host.lower())
+    return match[1] if match else None
 
 
 def unmeasured(method: str, headers: Headers) -> JSONResponse | None:
@@ -168,8 +168,8 @@ def unmeasured(method: str, headers: Headers) -> JSONResponse | None:
         length = ""
     if length.isdecimal() and len(length) < 9 and int(length) <= LONGEST_BODY:
         return None
-    said = f"a body has a length, of {LONGEST_BODY:,} bytes at most"
-    return JSONResponse({"detail": said}, 413, {"connection": "close"})
+    detail = f"a body has a length, of {LONGEST_BODY:,} bytes at most"
+    return JSONResponse({"detail": detail}, 413, {"connection": "close"})
 
 
 async def _read(receive: Receive) -> Receive | None:
@@ -218,7 +218,7 @@ def _traced(headers: Headers) -> Iterator[None]:
 
 
 @contextmanager
-def _asked_by(one: Asker) -> Iterator[None]:
+def _with_asker(one: Asker) -> Iterator[None]:
     token = asker.set(one)
     try:
         yield

@@ -165,11 +165,11 @@ async def while_there(request: Request, answer: Awaitable[T]) -> T | None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
-    told, left = asyncio.ensure_future(answer), asyncio.create_task(gone())
-    await asyncio.wait([told, left], return_when=asyncio.FIRST_COMPLETED)
+    task, left = asyncio.ensure_future(answer), asyncio.create_task(gone())
+    await asyncio.wait([task, left], return_when=asyncio.FIRST_COMPLETED)
     left.cancel()
-    if told.done():
-        return await told
-    told.cancel()
-    await asyncio.wait([told])
+    if task.done():
+        return await task
+    task.cancel()
+    await asyncio.wait([task])
     return None

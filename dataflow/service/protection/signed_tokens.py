@@ -84,8 +84,8 @@ def _keys(keys: str) -> Callable[[str], Any]:
     try:
         held = jwt.PyJWKSet.from_dict(json.loads(Path(keys).read_text("utf-8")))
     except (OSError, ValueError, AttributeError, jwt.PyJWTError) as error:
-        said = " ".join(str(error).split())
-        raise CrosscorpusError(f"{keys}: no keys of a provider ({said})") from error
+        reason = " ".join(str(error).split())
+        raise CrosscorpusError(f"{keys}: no keys of a provider ({reason})") from error
     return partial(_held, held.keys)
 
 
@@ -98,7 +98,7 @@ class _Provider:
     def __init__(self, address: str) -> None:
         self._client = jwt.PyJWKClient(address, timeout=TIMEOUT_S)
         self._lock, self._keys = Lock(), list[jwt.PyJWK]()
-        self._asked_at = self._read_at = -math.inf
+        self._tried_at = self._read_at = -math.inf
         with suppress(jwt.PyJWTError):  # it may start later than this
             self._ask(KEPT_S)
 
@@ -119,10 +119,10 @@ class _Provider:
 
     def _ask(self, after: float) -> None:
         """Fetch the keys, if the last fetch is some time ago and no other thread does."""
-        if monotonic() - self._asked_at < after or not self._lock.acquire(blocking=False):
+        if monotonic() - self._tried_at < after or not self._lock.acquire(blocking=False):
             return
         try:
-            self._asked_at = monotonic()
+            self._tried_at = monotonic()
             self._keys = jwt.PyJWKSet.from_dict(self._client.fetch_data()).keys
             self._read_at = monotonic()
         finally:
@@ -131,7 +131,7 @@ class _Provider:
 
 def _held(keys: Sequence[jwt.PyJWK], token: str) -> Any:
     name = jwt.get_unverified_header(token).get("kid")
-    found = [one for one in keys if one.key_id == name or len(keys) == 1]
-    if not found:
+    matching = [one for one in keys if one.key_id == name or len(keys) == 1]
+    if not matching:
         raise jwt.InvalidTokenError("no key of that name")
-    return found[0].key
+    return matching[0].key

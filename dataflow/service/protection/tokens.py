@@ -60,14 +60,14 @@ class Tokens:
             self._read()
         except CrosscorpusError:
             return None
-        digest, found = hashlib.sha256(token.encode()).digest(), None
+        digest, match = hashlib.sha256(token.encode()).digest(), None
         for one in self._known:  # compare all, in constant time
             if hmac.compare_digest(one.sha256, digest):
-                found = one
+                match = one
         today = (now or datetime.now(UTC)).date()
-        if found is None or (found.expires is not None and today >= found.expires):
+        if match is None or (match.expires is not None and today >= match.expires):
             return None
-        return found.principals
+        return match.principals
 
     def _read(self) -> None:
         try:
@@ -77,31 +77,31 @@ class Tokens:
                 return
             if status.st_size > LARGEST:
                 raise CrosscorpusError(f"{self.path}: over {LARGEST:,} bytes of tokens")
-            given = yaml.safe_load(self.path.read_text("utf-8"))
+            entries = yaml.safe_load(self.path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-            said = " ".join(str(error).split())
-            raise CrosscorpusError(f"{self.path}: no file of tokens ({said})") from error
-        if not isinstance(given, list):
+            reason = " ".join(str(error).split())
+            raise CrosscorpusError(f"{self.path}: no file of tokens ({reason})") from error
+        if not isinstance(entries, list):
             raise CrosscorpusError(
                 f"{self.path}: a list of tokens is needed; `rights token` makes one"
             )
-        self._known = [self._one(number, one) for number, one in enumerate(given, 1)]
+        self._known = [self._one(number, one) for number, one in enumerate(entries, 1)]
         self._stamp = stamp
 
-    def _one(self, number: int, given: Any) -> Known:
+    def _one(self, number: int, entry: Any) -> Known:
         try:
-            if not isinstance(given, dict):
+            if not isinstance(entry, dict):
                 raise ValueError("it needs sha256 and principals")
-            for name in given:
+            for name in entry:
                 check_known("part of a token", str(name), _KEYS)
-            names = given.get("principals")
+            names = entry.get("principals")
             if not isinstance(names, str | list):
                 raise ValueError("principals are a name, or a list of them")
             user = names if isinstance(names, str) else (names or [""])[0]
-            expires = given.get("expires")
+            expires = entry.get("expires")
             if not isinstance(expires, date | None) or isinstance(expires, datetime):
                 raise ValueError("expires is a day, such as 2027-01-01")
-            digest = bytes.fromhex(str(given.get("sha256")))
+            digest = bytes.fromhex(str(entry.get("sha256")))
             if len(digest) != hashlib.sha256().digest_size:
                 raise ValueError("sha256 is 64 hexadecimal digits")
             others = [name for name in principals(names) if name != user]
@@ -122,12 +122,12 @@ def token_line(token: str, names: Sequence[str], expires: str | None = None) -> 
         CrosscorpusError: a name or the day is invalid.
     """
     try:
-        given = [*dict.fromkeys(name for name in names if principals(name))]
+        distinct = [*dict.fromkeys(name for name in names if principals(name))]
         day = None if expires is None else date.fromisoformat(expires)
     except ValueError as error:
         raise CrosscorpusError(str(error)) from error
     line: dict[str, Any] = {"sha256": hashlib.sha256(token.encode()).hexdigest()}
-    line |= {"principals": given} | ({} if day is None else {"expires": day})
+    line |= {"principals": distinct} | ({} if day is None else {"expires": day})
     return str(
         yaml.safe_dump([line], default_flow_style=None, sort_keys=False, width=10_000)
     ).strip()
