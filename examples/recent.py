@@ -2,8 +2,8 @@
 
 It is a variant of ``reranked``, because `results` and the context read what comes behind it. So the
 list, the context, its citations and the model's text all lack the old passages. The searches came
-before it: it takes from the hits that they have, and does not search deeper. Near-duplicates within a corpus
-are one hit by then, and the date of the best one decides.
+before it: it takes from the hits that they have, and does not search deeper. Near-duplicates within
+a corpus are one hit by then, and the date of the best one decides.
 """
 
 from datetime import datetime
