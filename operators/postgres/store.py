@@ -296,11 +296,12 @@ def open_store(
         if not create and not schema_exists(conn, schema):
             known = _collections(conn)
             elsewhere = "CROSSCORPUS_HOME and CROSSCORPUS_DSN say where to look"
+            none = f"; the server at {target(dsn)} has none: {elsewhere}"
             raise UnknownName(
                 f"no collection {collection!r}{suggest(collection, known)}"
                 f" (`crosscorpus ingest ... --collection {collection}` makes it"
                 f"{', and this replica has it some time later' if replica else ''}"
-                f"{'' if known or replica else f'; the server at {target(dsn)} has none: {elsewhere}'})"
+                f"{'' if known or replica else none})"
             )
         extension = ensure_vector(conn)
         own = [sql.Identifier(name).as_string(conn) for name in (schema, extension.schema)]
