@@ -8,7 +8,7 @@ they become one passage, in the order of the document, at the place of the best 
 import polars as pl
 
 from dataflow.retrieval.branches import from_each_corpus
-from operators.dedup import across
+from dataflow.retrieval.fusion import unique__guarded
 from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import SimilarityIndex
 
@@ -17,13 +17,17 @@ _DOCUMENT = ["query_id", "corpus", "repo", "document_id"]
 
 @from_each_corpus(known="similarity_index", chunks="chunks")
 def unique__joined(
-    reranked: pl.DataFrame,
+    phrase_order: pl.DataFrame,
     known: dict[str, SimilarityIndex],
     chunks: dict[str, pl.DataFrame],
     most_joined: int = 3,
+    jaccard_threshold: float = 0.9,
+    cosine_threshold: float = 0.95,
+    twins: bool = True,
 ) -> pl.DataFrame:
-    """The list without copies, where up to ``most_joined`` neighbours are one passage."""
-    hits = across.guarded(reranked, list(known.values())).with_row_index("row")
+    """The list of the variant `guarded`, where up to ``most_joined`` neighbours are one passage."""
+    hits = unique__guarded(phrase_order, known, jaccard_threshold, cosine_threshold, twins)
+    hits = hits.with_row_index("row")
     numbered = pl.concat([one["chunk_id", "ordinal"] for one in chunks.values()]).unique("chunk_id")
     rows = hits.join(numbered, on="chunk_id", how="left").sort(*_DOCUMENT, "ordinal", "row")
     step = pl.col("ordinal").cast(pl.Int64).diff().over(_DOCUMENT)
@@ -32,5 +36,5 @@ def unique__joined(
     text = pl.col("text").str.join("\n").over("run", "piece")
     first = pl.col("row").min().over("run", "piece")
     rows = rows.with_columns(text, first=first).sort("row")
-    kept = absorb(rows.select(reranked.columns), rows["first"].cast(pl.Int64).to_numpy())
+    kept = absorb(rows.select(phrase_order.columns), rows["first"].cast(pl.Int64).to_numpy())
     return kept.with_columns(rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id"))

@@ -8,6 +8,8 @@ import json
 import runpy
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,9 @@ from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.configuration.own_modules import own_module
+from dataflow.driver.config_graphs import diff_configs
 from dataflow.driver.retrieval_driver import RetrievalDriver
+from dataflow.visualization.graph_diff import to_text
 from operators.embedding.protocol import Embedder
 from operators.frames import FUSED, QUERIES
 from operators.postgres.store import Store, drop_collection, open_store
@@ -84,7 +88,7 @@ def aged(*rows: dict[str, Any]) -> pl.DataFrame:
 
 
 def test_each_example_is_a_short_file_whose_functions_are_told_in_a_sentence() -> None:
-    assert len(CONFIGS) == 3
+    assert len(CONFIGS) == 4
     for config in CONFIGS:
         text = config.with_suffix(".py").read_text("utf-8")
         assert len(text.splitlines()) <= 40
@@ -181,6 +185,42 @@ def test_a_named_class_comes_first_on_a_real_collection(
     before = found["weighted"].filter(document_id="store.py")["score"]
     after = found["results"].filter(document_id="store.py")["score"]
     assert np.allclose(after / before, 6.0)
+
+
+def test_recent_passages_stay_in_order_and_those_without_a_date_too() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    dates = [now - timedelta(days=days) for days in (11, 10, 0)]
+    rows = [{"created_at": one, "score": 4.0 - n} for n, one in enumerate([*dates, None])]
+    recent = partial(module("recent").reranked__recent, recent_days=10)
+    kept = recent(hits(*rows), asked("x"), now)
+    assert kept["chunk_id", "rank"].rows() == [(1, 0), (2, 1), (3, 2)]
+    assert kept.schema == FUSED
+    earlier = asked("x").with_columns(as_of=now - timedelta(days=1))
+    assert recent(hits(*rows), earlier)["chunk_id"].to_list() == [0, 1, 2, 3]
+    assert recent(hits(), asked("x"), now).is_empty()
+
+
+def test_a_filter_as_a_variant_of_reranked_counts_in_results_context_and_citations(
+    driver_of: Callable[..., RetrievalDriver],
+) -> None:
+    frames = ["file_evidence", "results", "context_window", "citations"]
+    with driver_of(EXAMPLES / "recent.yaml") as driver:
+        every = driver.execute(frames, {"query": QUERY})
+        old = pl.col("document_id") == "store.py"
+        date = pl.when(old).then(datetime(2001, 1, 1, tzinfo=UTC)).otherwise("created_at")
+        dated = every["file_evidence"].with_columns(created_at=date)
+        kept = driver.execute(frames, {"query": QUERY}, overrides={"file_evidence": dated})
+    for out, there in ((every, True), (kept, False)):
+        assert ("store.py" in out["results"]["document_id"]) is there
+        assert ("self.max_age" in out["context_window"]["text"][0]) is there
+        assert any("store.py" in label for label in out["citations"]["source_label"]) is there
+
+
+def test_neighbours_leaves_out_no_stage_of_the_default() -> None:
+    diff = diff_configs(load_config("default"), load_config(EXAMPLES / "neighbours.yaml"))
+    lost = [line for line in to_text(diff).splitlines() if line.startswith("  - ")]
+    assert lost == []
+    assert "-> (none)" not in to_text(diff)
 
 
 def test_neighbours_become_one_passage_and_no_text_is_lost(
