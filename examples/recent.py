@@ -11,7 +11,6 @@ from datetime import datetime
 import polars as pl
 
 from operators.ranking.recency import DAY_US, ages
-from operators.ranking.total_order import ranked
 
 
 def reranked__recent(
@@ -25,5 +24,4 @@ def reranked__recent(
     The clock is ``now``; without it, the ``as_of`` of the question; without both, the present.
     """
     age_us = pl.Series(ages(file_evidence, queries, now))
-    kept = file_evidence.filter(age_us <= recent_days * DAY_US)
-    return ranked(kept, kept["score"])
+    return file_evidence.filter(age_us <= recent_days * DAY_US)

@@ -108,7 +108,8 @@ def check_functions(
         hints = typing.get_type_hints(function)
         untyped = [one for one in [*inspect.signature(function).parameters] if one not in hints]
         if untyped or "return" not in hints:
-            raise ConfigError(f"{where}: give {(untyped or ['what it returns'])[0]} a type")
+            form = f"{untyped[0]!r} a type: {untyped[0]}: pl.DataFrame" if untyped else ""
+            raise ConfigError(f"{where}: give {form or 'what it returns a type: -> pl.DataFrame'}")
         expected = typing.get_type_hints(ours[node]).get("return") if node in ours else None
         if expected is not None and hints["return"] != expected:
             actual, wanted = spell(hints["return"]), spell(expected)

@@ -18,6 +18,7 @@ from operators.context.asked_values import read_asked
 from operators.errors import CrosscorpusError
 from operators.postgres.search.filter_values import check_known_values
 from operators.postgres.store import Home
+from operators.ranking.weak_evidence import is_weak
 
 if TYPE_CHECKING:
     import pyarrow
@@ -94,6 +95,11 @@ class Answer:
     def __getitem__(self, place: int) -> Passage:
         """The passage at index ``place``, from 0."""
         return self.passages[place]
+
+    @property
+    def weak(self) -> bool:
+        """Whether what was found is unlikely to answer the query; a note gives the numbers."""
+        return is_weak(self.notes)
 
     def to_arrow(self) -> "pyarrow.Table":
         """The results as an Arrow table: the columns ``operators.frames.FUSED``, one row a passage.

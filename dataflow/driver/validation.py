@@ -3,6 +3,7 @@
 Hamilton accepts an unknown override or input and ignores it.
 """
 
+import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from traceback import extract_tb
@@ -19,6 +20,7 @@ from dataflow.execution.annotations import spell
 from dataflow.execution.built_graph import GraphError
 from operators import frames
 from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
+from operators.ranking.total_order import without_gaps
 
 
 def check_call(
@@ -101,8 +103,10 @@ def _watched(
     except CrosscorpusError:
         raise
     except Exception as error:
-        place = extract_tb(error.__traceback__)[-1]
-        what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        entries = extract_tb(error.__traceback__)[1:]  # the first is this function's
+        file = _written(function).co_filename
+        place = next((one for one in reversed(entries) if one.filename == file), entries[-1])
+        what = f"{type(error).__name__}: {_first_line(error, frames_read)}"
         raise GraphError(f"{where} raises {what} ({place.filename} line {place.lineno})") from error
     for name, frame in frames_read.items():
         if copies[name].schema != frame.schema or copies[name].height != frame.height:
@@ -110,7 +114,8 @@ def _watched(
     if schema is None:
         return value
     if not isinstance(value, pl.DataFrame):
-        raise GraphError(f"{where}: expected a polars DataFrame, got {type(value).__name__}")
+        kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
+        raise GraphError(f"{where}: expected a polars DataFrame, got {kind}")
     types = value.schema
     for column, dtype in schema.items():
         if column not in types:
@@ -119,7 +124,22 @@ def _watched(
             raise GraphError(f"{where}: the column {column!r} is {types[column]}, expected {dtype}")
     if types.get("score") == pl.Float64 and (wrong := int(value["score"].is_nan().sum())):
         raise GraphError(f"{where}: 'score' is NaN in {wrong} of {value.height} rows")
-    return value
+    return without_gaps(value) if {"query_id", "rank"} <= schema.keys() else value
+
+
+def _first_line(error: Exception, frames_read: Mapping[str, pl.DataFrame]) -> str:
+    """The first line of a message; for a column that no frame has, with the nearest one only."""
+    line = str(error).partition("\n")[0]
+    if not isinstance(error, pl.exceptions.ColumnNotFoundError):
+        return line
+    line = line.partition("; valid columns")[0]
+    columns = {column for frame in frames_read.values() for column in frame.columns}
+    return line + suggest(line.strip('"').rpartition('"')[2], columns, "")
+
+
+def _written(function: Callable[..., Any]) -> Any:
+    """The code of a user's function, without what decorators put around it."""
+    return getattr(inspect.unwrap(function), "__code__", None)
 
 
 def _check_value(what: str, name: str, value: Any, node: Node, fixed: Collection[str]) -> None:

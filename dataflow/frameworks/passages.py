@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from dataflow.driver.answer import Answer
 from operators.frames import DEFINES
-from operators.ranking.weak_evidence import WEAK
+from operators.ranking.weak_evidence import is_weak
 
 _COLUMNS = ("corpus", "repo", "title", "path", "start_line", "end_line", "language", "version")
 
@@ -29,7 +29,7 @@ def passages_of(answer: Answer) -> list[Passage]:
     ``weak`` if no hit is likely to be relevant; and the ``notes`` of the answer.
     """
     notes = list(answer.notes)
-    shared = {"weak": any(note.startswith(WEAK) for note in notes) or None, "notes": notes}
+    shared = {"weak": is_weak(notes) or None, "notes": notes}
     return [
         Passage(
             id=f"{row['corpus']}:{row['chunk_id']}",

@@ -6,7 +6,7 @@ from functools import partial
 from inspect import signature
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -65,6 +65,13 @@ def http_app(
         status = next((code for kind, code in known.items() if isinstance(error, kind)), 422)
         headers = {"retry-after": str(RETRY_S)} if status == 429 else None
         return JSONResponse(models.Problem(detail=str(error)).model_dump(), status, headers)
+
+    @app.exception_handler(405)
+    def wrong_method(request: Request, error: HTTPException) -> JSONResponse:
+        allowed = (error.headers or {}).get("Allow", "another method")
+        body = " with a JSON object" if request.url.path.startswith("/api/") else ""
+        detail = f"{request.method} is not for this address: send {allowed}{body}"
+        return JSONResponse(models.Problem(detail=detail).model_dump(), 405, error.headers)
 
     serve_page(app, use, seconds)
     serve_batches(app, use, problems, seconds)

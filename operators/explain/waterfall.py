@@ -99,7 +99,11 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
                 f"{f'{v:+.6g}' if q in GAINS else f'× {spell(v)}'} {q.replace('_', ' ')}"
                 for q, v in factors
             ]
-            step(name, after, ", ".join(signs) or "moved up or down", meanings[name])
+            how = ", ".join(signs) or "moved up or down"
+            added = before + sum(value for factor, value in factors if factor in GAINS)
+            if signs and not math.isclose(added, after):
+                how = f"takes the score of its place by {how}"
+            step(name, after, how, meanings[name])
     return steps
 
 

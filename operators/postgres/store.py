@@ -35,7 +35,7 @@ from operators.postgres.connection import (
     resolve_dsn,
     retrying,
 )
-from operators.postgres.errors import explained, is_node_away
+from operators.postgres.errors import explained, is_node_away, target
 from operators.postgres.schema.caller_views import SETTING, drop_views, make_views, views_schema
 from operators.postgres.schema.migrate import schema_exists
 from operators.postgres.schema.tables import bring_up_to_date, check_vectors, shards_of
@@ -294,10 +294,14 @@ def open_store(
         cursor = conn.execute("SELECT pg_is_in_recovery(), current_setting('search_path')")
         replica, path = cursor.fetchone() or (False, "")
         if not create and not schema_exists(conn, schema):
+            known = _collections(conn)
+            elsewhere = "CROSSCORPUS_HOME and CROSSCORPUS_DSN say where to look"
+            none = f"; the server at {target(dsn)} has none: {elsewhere}"
             raise UnknownName(
-                f"no collection {collection!r}{suggest(collection, _collections(conn))}"
+                f"no collection {collection!r}{suggest(collection, known)}"
                 f" (`crosscorpus ingest ... --collection {collection}` makes it"
-                f"{', and this replica has it some time later' if replica else ''})"
+                f"{', and this replica has it some time later' if replica else ''}"
+                f"{'' if known or replica else none})"
             )
         extension = ensure_vector(conn)
         own = [sql.Identifier(name).as_string(conn) for name in (schema, extension.schema)]

@@ -30,6 +30,16 @@ def ranked(frame: pl.DataFrame, score: pl.Expr | pl.Series) -> pl.DataFrame:
     return replaced(chosen, pl.Series("rank", places(chosen["query_id"].to_numpy())))
 
 
+def without_gaps(frame: pl.DataFrame) -> pl.DataFrame:
+    """``frame`` with the ranks 0, 1, 2, ... within each query, in the order of its ranks.
+
+    >>> without_gaps(pl.DataFrame({"query_id": 0, "rank": [4, 2]}))["rank"].to_list()
+    [1, 0]
+    """
+    place = pl.col("rank").rank("ordinal").over("query_id") - 1
+    return frame.with_columns(rank=place.cast(pl.UInt32))
+
+
 def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:
     """The rows of ``frame`` among the first ``top_k`` of their query.
 

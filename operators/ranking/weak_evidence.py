@@ -6,7 +6,7 @@ queries with a relevant passage among the first five is the same at every value,
 "strong" level (benchmarks/README.md has the numbers).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -17,6 +17,11 @@ BELOW: dict[str, float] = {"minilm": 0.54}
 
 WEAK = "weak evidence"
 """The beginning of the note."""
+
+
+def is_weak(notes: Iterable[str]) -> bool:
+    """Whether one of an answer's ``notes`` says that its evidence is weak."""
+    return any(note.startswith(WEAK) for note in notes)
 
 
 def evidence(scale: pl.DataFrame) -> pl.DataFrame:

@@ -23,6 +23,7 @@ from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.snippets import snippet
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.foundation.escape import UNSEEN_IN_A_LINE
+from operators.ranking.weak_evidence import is_weak
 from operators.sources.protocol import printable
 
 if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which takes a second
@@ -91,6 +92,7 @@ def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
         "context": answer["context_window"]["text"].to_list(),
         "system_prompt": SYSTEM_PROMPT,
         "citations": answer["citations"]["citation"].to_list(),
+        "weak": is_weak(answer["notes"]["note"]),
         "notes": answer["notes"]["note"].to_list(),
         "provenance": answer["provenance"],
     }
@@ -124,9 +126,12 @@ def show_answer(
 ) -> None:
     """Print ranked results with labels, links and the lines that answer what was ``asked``.
 
-    The context comes where that is wanted, then notes and the time.
+    A note that the evidence is weak comes first, the others after the context, then the time.
     """
-    results = answer["results"]
+    results, notes = answer["results"], answer["notes"]["note"].to_list()
+    weak = [note for note in notes if is_weak([note])]
+    for note in weak:
+        out.print(Text(note, style="bold yellow"))
     for place, result in enumerate(results.iter_rows(named=True), start=1):
         out.print(
             Text.assemble(
@@ -151,7 +156,7 @@ def show_answer(
         more = f"... and {len(links) - _CITATIONS} more (--json lists all)"
         links[_CITATIONS:] = [Text(more, style="dim")]
     _section(out, "citations of the context", links)
-    _section(out, "notes", [Text(note, style="yellow") for note in answer["notes"]["note"]])
+    _section(out, "notes", [Text(note, style="yellow") for note in notes if note not in weak])
     if "dispositions" in answer:
         fits = answer["explain_targets"]["query_id", "chunk_id", "documents"]
         named = answer["dispositions"].join(fits, ["query_id", "chunk_id"], maintain_order="left")

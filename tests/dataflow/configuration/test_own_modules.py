@@ -188,12 +188,15 @@ HEAD = "def fused__mine(aged_hits: pl.DataFrame"
         ("1 / 0", r"mine\.py does not import: ZeroDivisionError: .* line 2\)"),
         ("def f(:", r"does not import: SyntaxError: .* line 2\)"),
         ("def results(a: int) -> int: return a", "mine.py: results: .* call yours results__NAME"),
-        ("def fused__mine(a) -> int: return a", "mine.py: fused__mine: give a a type"),
+        (
+            "def fused__mine(a) -> int: return a",
+            "mine.py: fused__mine: give 'a' a type: a: pl.DataFrame",
+        ),
         (
             "def fused__rrf(a: int) -> int: return a",
             "fused__rrf: is a variant of ours: choose another",
         ),
-        (f"{HEAD}): return 1", "give what it returns a type"),
+        (f"{HEAD}): return 1", "give what it returns a type: -> pl.DataFrame"),
         (f"{HEAD}) -> pl.Series: return 1", "returns Series, and 'fused' is a DataFrame"),
         (f"{HEAD}) -> int: return 1\n{HEAD}) -> int: return 2", "defines fused__mine twice"),
         (
@@ -242,6 +245,10 @@ def test_an_input_that_nothing_computes_is_one_line_that_names_file_function_and
         ),
         ("raise OSError('mine')", r"fused__mine raises OSError: mine \(.*mine\.py line \d+\)"),
         (
+            "return aged_hits.select('recncy')",
+            r"""Error: .*"recncy", did you mean 'recency'\? \(.*mine\.py line 5\)""",
+        ),
+        (
             "return aged_hits.with_columns(score=pl.lit(float('nan')))",
             r"'score' is NaN in \d+ of \d+ rows",
         ),
@@ -256,6 +263,23 @@ def test_a_frame_that_does_not_fit_names_function_column_and_what_was_expected(
         pytest.raises(GraphError, match=said),
     ):
         driver.execute(["results"], {"query": QUERY})
+
+
+def test_a_list_that_a_node_of_ones_own_filters_has_ranks_without_gaps(
+    filled: Store, tmp_path: Path
+) -> None:
+    text = '''
+    def reranked__mine(file_evidence: pl.DataFrame) -> pl.DataFrame:
+        """Without the first hit."""
+        return file_evidence.filter(pl.col("rank") > 0)
+    '''
+    config = write(tmp_path, text, variants={"reranked": "mine"})
+    with driver_of(filled, config) as driver:
+        out = driver.execute(["file_evidence", "reranked"], {"query": QUERY})
+    kept = out["file_evidence"].sort("rank")["chunk_id"].to_list()[1:]
+    assert len(kept) > 1
+    found = out["reranked"].sort("rank")
+    assert (found["chunk_id"].to_list(), found["rank"].to_list()) == (kept, [*range(len(kept))])
 
 
 def test_a_variant_may_be_called_off_and_a_search_of_ones_own_may_fail(

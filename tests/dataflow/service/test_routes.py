@@ -100,6 +100,12 @@ def test_a_body_without_its_content_type_is_told_the_header(client: httpx2.Clien
     assert (answer.status_code, "content-type: application/json" in answer.text) == (422, True)
 
 
+def test_another_method_is_told_the_right_one(client: httpx2.Client) -> None:
+    answer = client.get("/api/search", params={"query": "step"})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert answer.json() == {"detail": "GET is not for this address: send POST with a JSON object"}
+
+
 def test_a_body_that_is_no_request_is_refused(client: httpx2.Client) -> None:
     deep = "[" * 100_000 + "]" * 100_000
     for body in (b"", b"{", b"\xff", deep.encode(), json.dumps([1]).encode()):

@@ -48,6 +48,17 @@ def test_a_score_goes_from_nothing_to_itself_without_a_gap() -> None:
     assert language.before == weight.after
 
 
+@pytest.mark.parametrize(
+    ("after", "formula"),
+    [(0.775, "+0.3 by reviews"), (0.6, "takes the score of its place by +0.3 by reviews")],
+)
+def test_gains_that_only_give_a_place_are_not_shown_as_a_sum(after: float, formula: str) -> None:
+    rows = [*FACTORS, ("fused", "part", 0.475), ("fused", "score", 0.475)]
+    rows += [("related", "by_reviews", 0.3), ("related", "score", after)]
+    *_, last = waterfall(told(*rows))
+    assert (last.factor, last.after, last.formula) == ("related", after, formula)
+
+
 def test_a_factor_of_one_is_no_step() -> None:
     steps = waterfall(told(*FACTORS, ("fused", "part", 0.475), ("fused", "score", 0.475)))
     assert [step.factor for step in steps] == ["meaning", "words"]

@@ -306,6 +306,13 @@ def test_a_path_needs_its_repository_where_there_are_several(
     assert CollectionInfo(None, None, None, {}, repos).many_repos is many
 
 
+def test_a_server_without_collections_says_how_to_name_another(
+    server_dsn: str, database: str
+) -> None:
+    with pytest.raises(UnknownName, match="has none: CROSSCORPUS_HOME and CROSSCORPUS_DSN say"):
+        open_store(make_conninfo(server_dsn, dbname=database), "team")
+
+
 def test_a_collection_that_a_replica_lacks_or_has_in_an_older_version_is_one_line(
     replicated: Any,
 ) -> None:

@@ -264,6 +264,26 @@ def test_a_terminal_shows_some_citations_and_says_how_many_more_there_are(
     assert len(answer_as_json(empty)["citations"]) == many
 
 
+def test_a_terminal_says_first_that_the_evidence_is_weak(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    weak = "weak evidence (0.22, where answers have 0.54 or more)"
+    hit = {"source_label": "[docs: a.md]", "source_url": None, "score": 0.6, "text": "Wine."}
+    answer = {
+        "results": pl.DataFrame([{**hit, "rank": 0, "metadata": None, "alternate_sources": None}]),
+        "citations": pl.DataFrame({"citation": ["[docs: a.md]"]}),
+        "context_window": pl.DataFrame({"text": ["c"]}),
+        "notes": pl.DataFrame({"note": [weak, "the replica is late"]}),
+        "provenance": {"searched": {}, "timings": {}},
+    }
+    show_answer(answer, "trout", seconds=0.1)
+    out = capsys.readouterr().out
+    assert out.startswith(weak)
+    assert out.count("weak evidence") == 1
+    assert out.index("[docs: a.md]") < out.index("the replica is late")
+    assert answer_as_json(answer)["weak"] is True
+
+
 def test_questions_go_to_the_replica_which_says_what_it_lacks_and_writes_to_the_primary(
     crosscorpus: Any, replicated: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
