@@ -49,7 +49,7 @@ def as_markdown(evaluation: Evaluation) -> str:
         title = "All queries" if name == "all" else str(name)
         parts.append(f"## {title} ({rows['queries'][0]})")
         if meaning := slice_meaning(str(name)):
-            parts.append(f"Ranks {meaning}.")
+            parts.append(f"{meaning.capitalize()}.")
         parts.append(_table(["config", *measures], list(slice_rows(evaluation, str(name)))))
     if evaluation.comparison.height:
         parts.append(f"## Against {evaluation.configs[0]}")

@@ -118,4 +118,4 @@ def test_a_slice_that_ranks_other_documents_says_which(evaluation):
     every = evaluation.summary
     of_corpus = every.with_columns(slice=pl.lit("corpus=docs"))
     page = as_markdown(replace(evaluation, summary=pl.concat([every, of_corpus])))
-    assert "## corpus=docs (2)\n\nRanks only that corpus's documents, ranked without" in page
+    assert "## corpus=docs (2)\n\nOnly that corpus's documents, ranked without" in page
