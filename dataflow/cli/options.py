@@ -74,7 +74,15 @@ Measures = Annotated[
         "or AP@k; repeatable.",
     ),
 ]
-Qrels = Annotated[Path, typer.Option("--qrels", help="TREC: `query_id 0 doc_id grade` a line.")]
+Qrels = Annotated[
+    Path,
+    typer.Option(
+        "--qrels",
+        help="TREC: `query_id 0 doc_id grade` a line. The doc_id of a file is its path in the "
+        "repository or folder, as in `docs/cache.md`, of a commit its full hash; `org/app:` before "
+        "it names the repository, `:10-42` after it lines.",
+    ),
+]
 AllCorpora = Annotated[
     bool,
     typer.Option("--all-corpora", help="Judge all results, whatever `judged_corpora` says."),

@@ -1,5 +1,7 @@
 """The nodes from runs to measures, their intervals and the comparison of the configurations."""
 
+from functools import partial
+
 import polars as pl
 from hamilton.function_modifiers import tag
 
@@ -7,9 +9,9 @@ from dataflow.configuration.config_model import Config
 from operators.evaluation import comparison as compared
 from operators.evaluation import measures, statistics
 from operators.evaluation.evaluation_frames import MEASURES, SCORES
-from operators.evaluation.notes import evaluation_notes
+from operators.evaluation.notes import evaluation_notes, few_queries_note
 from operators.frames import empty
-from operators.postgres.inspect.document_homes import document_titles
+from operators.postgres.inspect.document_homes import document_titles, ids_like
 from operators.postgres.store import Store
 
 
@@ -106,8 +108,9 @@ def titles(store: Store, changed: pl.DataFrame) -> dict[str, str]:
     return document_titles(store, listed)
 
 
-@tag(stage="comparison")
+@tag(stage="comparison", io="postgres")
 def notes(
+    store: Store,
     given_queries: pl.DataFrame,
     given_qrels: pl.DataFrame,
     judged_queries: pl.DataFrame,
@@ -115,8 +118,22 @@ def notes(
     homes: pl.DataFrame,
     judged_runs: pl.DataFrame,
     configs: dict[str, Config],
+    comparison: pl.DataFrame,
+    permutations: int = statistics.PERMUTATIONS,
 ) -> tuple[str, ...]:
     """Notes for a reader of the numbers."""
-    return evaluation_notes(
-        given_queries, given_qrels, judged_queries, qrels, homes, judged_runs, list(configs)
+    usual = (config.usual_trigger for config in configs.values())
+    notes = evaluation_notes(
+        given_queries,
+        given_qrels,
+        judged_queries,
+        qrels,
+        homes,
+        judged_runs,
+        list(configs),
+        usual_trigger=next(filter(None, usual), None),
+        ids_like=partial(ids_like, store),
     )
+    compared = comparison.height
+    few = few_queries_note(judged_queries.height, compared, permutations) if compared else []
+    return (*notes, *few)

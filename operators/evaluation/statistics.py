@@ -58,7 +58,7 @@ def randomisation_p(
     rows, columns = kept.shape
     if not rows:
         return np.ones(columns)
-    exact = rows < 63 and 2**rows <= permutations
+    exact = _is_exact(rows, permutations)
     patterns = 2**rows if exact else permutations
     # sums of the same numbers in another order differ in the last digits
     observed = np.abs(kept.sum(axis=0)) - 1e-9 * np.abs(kept).sum(axis=0)
@@ -74,6 +74,18 @@ def randomisation_p(
             signs = np.unpackbits(packed, axis=1, count=rows) * 2.0 - 1.0
         as_far += (np.abs(signs @ kept) >= observed).sum(axis=0)
     return as_far / patterns if exact else (1 + as_far) / (1 + patterns)
+
+
+def lowest_p(rows: int, permutations: int = PERMUTATIONS) -> float:
+    """The smallest p that :func:`randomisation_p` can give for ``rows`` queries.
+
+    Of all sign patterns, only the observed one and its opposite are as far from 0.
+    """
+    return min(1.0, 2 / 2**rows) if _is_exact(rows, permutations) else 1 / (1 + permutations)
+
+
+def _is_exact(rows: int, permutations: int) -> bool:
+    return rows < 63 and 2**rows <= permutations
 
 
 def holm(p: Floats) -> Floats:

@@ -48,6 +48,8 @@ def as_markdown(evaluation: Evaluation) -> str:
         rows = evaluation.summary.filter(slice=name)
         title = "All queries" if name == "all" else str(name)
         parts.append(f"## {title} ({rows['queries'][0]})")
+        if meaning := slice_meaning(str(name)):
+            parts.append(f"{meaning.capitalize()}.")
         parts.append(_table(["config", *measures], list(slice_rows(evaluation, str(name)))))
     if evaluation.comparison.height:
         parts.append(f"## Against {evaluation.configs[0]}")
@@ -57,6 +59,7 @@ def as_markdown(evaluation: Evaluation) -> str:
         )
         header = ["config", "measure", "difference", "95 % interval", "p", "corrected p"]
         parts.append(_table([*header, "better / same / worse"], comparison_rows(evaluation)))
+        parts.append("\n".join(f"- {cell(verdict)}" for verdict in verdicts(evaluation)))
     if evaluation.notes:
         parts.append("## To know")
         parts.append("\n".join(f"- {cell(note)}" for note in evaluation.notes))
@@ -91,6 +94,34 @@ def comparison_rows(evaluation: Evaluation) -> list[list[str]]:
         ]
         for row in evaluation.comparison.iter_rows(named=True)
     ]
+
+
+def verdicts(evaluation: Evaluation) -> list[str]:
+    """A sentence per configuration: whether the first measure is better, worse, or may be alike."""
+    main = measures_of(evaluation.comparison)[:1]
+    rows = evaluation.comparison.filter(pl.col("measure").is_in(main))
+    return [_verdict(row) for row in rows.iter_rows(named=True)]
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    config, baseline, measure = row["config"], row["baseline"], row["measure"]
+    if not row["wins"] and not row["losses"]:
+        return f"{config}: the same {measure} as {baseline} for every query"
+    p = _p(row["p_corrected"])
+    sure = f"(corrected p {p if p[0] == '<' else f'= {p}'})"
+    if not is_significant(row):
+        return f"{config}: no difference from {baseline} shown in {measure} {sure}"
+    verdict = "better" if row["difference"] > 0 else "worse"
+    return f"{config}: {verdict} than {baseline} in {measure} {sure}"
+
+
+def slice_meaning(name: str) -> str:
+    """What a slice ranks, if other documents than the table of all queries does; else ``""``."""
+    if name == "all corpora":
+        return "the documents of every corpus in one list, even for a query that names its corpora"
+    if name.startswith("corpus="):
+        return "only that corpus's documents, ranked without others, for queries that judge any"
+    return ""
 
 
 def is_significant(row: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.cli.console.terminal import OUT, print_first
+from dataflow.cli.console.terminal import OUT, print_first, print_table
 from dataflow.configuration.loader import find, read_yaml, shipped
 from operators.postgres.errors import target
 from operators.sources.protocol import printable
@@ -77,7 +77,7 @@ def show_status(state: CollectionState) -> None:
     OUT.print(Text(f"collection {store.collection} {where}: {model if info.model else 'no model'}"))
     for name in ("corpus", "documents", "chunks", "MB", "vectors", "dates", "last run"):
         number = name in ("documents", "chunks", "MB")
-        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+        table.add_column(name, justify="right" if number else "left")
     for held in corpora.iter_rows(named=True):
         table.add_row(
             escape(held["corpus"]),
@@ -89,7 +89,7 @@ def show_status(state: CollectionState) -> None:
             f"{_day(held['last_run'], '%Y-%m-%d %H:%M')}\n"
             + escape(" ".join(filter(None, (held["last_run_source"], held["last_run_state"])))),
         )
-    OUT.print(table)
+    print_table(table)
     for corpus, chunks in info.repos.items():
         names = sorted(filter(None, chunks), key=lambda name: (-chunks[name], name))
         more = f" and {len(names) - _REPOS_SHOWN} more (--json)" if names[_REPOS_SHOWN:] else ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -12,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.cli.console.terminal import ERR, line_now_and_then
+from dataflow.cli.console.terminal import ERR, line_now_and_then, print_table
 from dataflow.evaluation.learning import FitResult
 from dataflow.evaluation.sweep import Sweep
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
@@ -21,7 +22,9 @@ from operators.evaluation.tables import (
     as_json,
     comparison_rows,
     is_significant,
+    slice_meaning,
     slice_rows,
+    verdicts,
 )
 
 _OUT = Console(highlight=False)  # wraps, as tables need
@@ -70,7 +73,7 @@ def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
         [name, *(_short(cell).replace(" [", "\n[") for cell in cells)]
         for name, *cells in slice_rows(evaluation, "all")
     ]
-    _OUT.print(_table(title, ["", *measures], rows))
+    print_table(_table(title, ["", *measures], rows), _OUT)
     if evaluation.comparison.height:
         header = ["", "measure", "change", "95 %", "p", "corrected", "better/same/worse"]
         title = f"against {evaluation.configs[0]} (* corrected p < {SIGNIFICANT})"
@@ -82,10 +85,18 @@ def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
             colour = ("green" if row["difference"] > 0 else "red") if is_significant(row) else "dim"
             short = (cells[0], cells[1], *map(_short, cells[2:]))
             table.add_row(*(Text(cell, style=colour) for cell in short))
-        _OUT.print(table)
+        print_table(table, _OUT)
+        for verdict in verdicts(evaluation):
+            _OUT.print(Text(verdict, style="bold"), soft_wrap=True)
+        _OUT.print()
     names = [n for n in evaluation.summary["slice"].unique(maintain_order=True) if n != "all"]
     if names:
-        _OUT.print(_slices(evaluation, names, measures[0]))
+        print_table(_slices(evaluation, names, measures[0]), _OUT)
+        for meaning, of in groupby(names, slice_meaning):
+            if meaning:
+                line = f"{', '.join(of)}: {meaning}"
+                _OUT.print(Text(line, style="dim"), soft_wrap=True)
+        _OUT.print()
     for note in evaluation.notes:
         _OUT.print(Text(f"note: {note}", style="yellow"))
     for path in files:
@@ -121,7 +132,7 @@ def show_sweep(sweep: Sweep, files: Sequence[Path]) -> None:
             )
         title = f"{measure}, {sweep.queries} queries; as configured {sweep.unchanged[measure]:.3f}"
         header = [*sweep.settings, "mean [95 %]", "change", "corrected p"]
-        _OUT.print(_table(title, header, rows))
+        print_table(_table(title, header, rows), _OUT)
     if (sweep.table["difference"] == 0).all():
         _OUT.print(Text("note: no combination changed a measure", style="yellow"))
     for path in files:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import polars as pl
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from operators.context.citations import MOST_ALTERNATES
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which 
 OUT = Console(soft_wrap=True, highlight=False)
 ERR = Console(stderr=True, highlight=False)
 _LINE_SECONDS = 10.0
+_WIDEST = 10_000  # columns of a table in a pipe or a file
 _CITATIONS = 8  # links that are shown
 _ISSUES_SHOWN, _SLOWEST = 10, 6
 _ENDINGS = 12  # that are counted one by one
@@ -76,6 +78,25 @@ def print_first(lines: Sequence[str | Text], most: int, indent: str = "") -> Non
         OUT.print(Text.assemble(indent, line))
     if len(lines) > most:
         OUT.print(f"{indent}... and {len(lines) - most} more (--json lists all)")
+
+
+def print_table(table: Table, out: Console = OUT) -> None:
+    """Print ``table`` with every number whole.
+
+    On a terminal the texts are folded, and not its numbers, which are to the right; elsewhere no
+    line is: the table is as wide as its cells.
+    """
+    options = out.options.update(width=_WIDEST)
+    if not out.is_terminal:
+        table.width = out.measure(table, options=options).maximum
+    for column in table.columns:
+        if column.justify == "right":
+            cells = [out.measure(cell, options=options) for cell in (column.header, *column.cells)]
+            column.min_width = max(cell.minimum for cell in cells)
+            column.no_wrap = column.min_width == max(cell.maximum for cell in cells)
+        else:
+            column.overflow = "fold"
+    out.print(table, crop=False)
 
 
 def _json_value(value: Any) -> str:

@@ -3,10 +3,10 @@
 from typing import Any
 
 import polars as pl
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-from dataflow.cli.console.terminal import OUT
+from dataflow.cli.console.terminal import OUT, print_table
 from operators.postgres.inspect.version_history import COUNTED, VersionDiff
 from operators.versions.version_diff import Span, shortened, word_diff
 
@@ -20,19 +20,21 @@ def show_topics(topics: pl.DataFrame) -> None:
     if topics.is_empty():
         OUT.print("no document has a second version here")
         return
-    table = Table("topic", "corpus", "versions", "from", "to", box=None, pad_edge=False)
+    versions = Column("versions", justify="right")
+    table = Table("topic", "corpus", versions, "from", "to", box=None, pad_edge=False)
     for row in topics.iter_rows(named=True):
         cells = (row["lineage_id"], row["corpus"], str(row["versions"]))
         table.add_row(
             *(Text(_plain(c)) for c in (*cells, row["oldest"] or "", row["newest"] or ""))
         )
-    OUT.print(table)
+    print_table(table)
 
 
 def show_versions(versions: pl.DataFrame) -> None:
     """Print one line for each version, the oldest first, and then where it began, went or ended."""
     OUT.print(Text(_plain(f"{versions['lineage_id'][0]}  [{versions['corpus'][0]}]"), "bold"))
-    table = Table("version", "date", "passages", *COUNTED, "path", box=None, pad_edge=False)
+    numbers = (Column(name, justify="right") for name in ("passages", *COUNTED))
+    table = Table("version", "date", *numbers, "path", box=None, pad_edge=False)
     for row in versions.iter_rows(named=True):
         date = row["released_at"]
         when = f"{date:%Y-%m-%d} ({row['date_source']})" if date else "unknown"
@@ -42,7 +44,7 @@ def show_versions(versions: pl.DataFrame) -> None:
         cells = (f"{version} newest" if row["newest"] else version, when, str(row["passages"]))
         style = "bold" if row["newest"] else ""
         table.add_row(*(Text(_plain(c), style) for c in (*cells, *counts, where)))
-    OUT.print(table)
+    print_table(table)
     for row in versions.drop_nulls("continues").iter_rows(named=True):
         OUT.print(Text(_plain(f"{row['version'] or 'none'}: {row['continues']}")))
 

@@ -70,6 +70,10 @@ def test_configurations_are_compared_and_everything_is_written(
     assert "2 queries, mean [95 % interval]" in done.stdout
     assert "against default" in done.stdout
     assert "1 query without judgements left out: q3" in done.stdout
+    assert "text_only: no difference from default shown in nDCG@10 (corrected p = " in done.stdout
+    assert "with 2 queries no corrected p (4 comparisons) can be below 1:" in done.stdout
+    assert "1 of 2 queries has no trigger and was asked as none" in done.stdout
+    assert "corpus=code, corpus=wiki: only that corpus's documents" in done.stdout
     assert sorted(path.name for path in (out / "runs").iterdir()) == [
         "default.trec",
         "text_only.trec",
@@ -154,6 +158,24 @@ def test_another_model_than_the_collections_is_told(
     pytest.importorskip("wordllama")
     done = crosscorpus("evaluate", "static_model", *judged(files), "--out", str(tmp_path))
     assert "configuration 'static_model' embeds with 'static'" in done.stderr
+
+
+def test_a_judged_document_that_is_missing_counts_as_missed_and_has_a_suggestion(
+    crosscorpus: Any, files: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "qrels.tsv").write_text("q1\t0\tCache pages\t2\nq2\t0\tsrc/lock.py\t1\n")
+    given = ["--queries", str(files / "queries.jsonl"), "--qrels", str(tmp_path / "qrels.tsv")]
+    out = ["--out", str(tmp_path / "out")]
+    done = crosscorpus("evaluate", "default", "-C", files.name, *given, *out)
+    assert (
+        "1 relevant document is not in the collection, and counts as missed: Cache pages, did you "
+        "mean 'Cache page'?"
+    ) in done.stdout
+
+
+def test_the_help_says_what_a_doc_id_is(crosscorpus: Any) -> None:
+    shown = " ".join(crosscorpus("evaluate", "--help").stdout.replace("│", " ").split())
+    assert "The doc_id of a file is its path in the repository or folder" in shown
 
 
 def test_a_file_that_is_not_there_is_named(crosscorpus: Any, files: Path, tmp_path: Path) -> None:

@@ -1,17 +1,24 @@
+import numpy as np
 import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS, RUN
-from operators.evaluation.notes import evaluation_notes
+from operators.evaluation.notes import evaluation_notes, few_queries_note
+from operators.evaluation.statistics import holm, randomisation_p
+from operators.evaluation.tables import SIGNIFICANT
 
 
-def told(queries, qrels, homes, answered, configs=("a",)):
-    given = pl.DataFrame([{"query_id": q} for q in queries], schema=JUDGED_QUERIES)
+def told(queries, qrels, homes, answered, configs=("a",), triggers=None, **options):
+    rows = [{"query_id": q, "trigger": (triggers or {}).get(q)} for q in queries]
+    given = pl.DataFrame(rows, schema=JUDGED_QUERIES)
     all_qrels = pl.DataFrame(qrels, schema=QRELS, orient="row")
     judged = given.join(all_qrels, on="query_id", how="semi")
     kept = all_qrels.join(given, on="query_id", how="semi")
     known = pl.DataFrame({"doc_id": homes}, schema={"doc_id": pl.String})
     runs = pl.DataFrame([{"config": c, "query_id": q} for c, q in answered], schema=RUN)
-    return evaluation_notes(given, all_qrels, judged, kept, known, runs, configs)
+    return evaluation_notes(given, all_qrels, judged, kept, known, runs, configs, **options)
 
 
 def test_nothing_is_said_where_all_is_plain():
@@ -30,7 +37,64 @@ def test_what_the_numbers_leave_out_is_said():
         "1 query without judgements left out: unjudged",
         "1 judged query is not in the file of queries: stranger",
         "1 query has no relevant document, and score 0: q",
-        "1 relevant document is not in the collection, and can't be found: gone",
+        "1 relevant document is not in the collection, and counts as missed: gone",
         "b answers nothing to 1 query: q",
         "mute answers nothing to 2 queries: p",
     )
+
+
+def test_a_missing_document_comes_with_the_nearest_id_of_the_collection():
+    looked_up = []
+
+    def ids_like(missing_id):
+        looked_up.append(missing_id)
+        return ["docs/queue.md", "docs/lock.md"]
+
+    qrels = [("p", "d", 1), ("p", "docs/looks.md", 1), ("p", "docs/other", 1)]
+    notes = told(["p"], qrels, ["d"], [("a", "p")], ids_like=ids_like)
+    assert notes == (
+        "2 relevant documents are not in the collection, and count as missed: docs/looks.md, "
+        "did you mean 'docs/lock.md'?",
+    )
+    assert looked_up == ["docs/looks.md"]  # only the one that is shown
+
+
+def test_queries_without_a_trigger_are_counted_where_the_command_query_has_one():
+    asked = ["p", "q"], [("p", "d", 1), ("q", "d", 1)], ["d"], [("a", "p"), ("a", "q")]
+    assert told(*asked) == ()
+    assert told(*asked, triggers={"p": "slack", "q": "issue"}, usual_trigger="question") == ()
+    assert told(*asked, triggers={"p": "slack"}, usual_trigger="question") == (
+        "1 of 2 queries has no trigger and was asked as none; `crosscorpus query` asks as "
+        'question: add "trigger": "question" to its line',
+    )
+    assert told(*asked, usual_trigger="question") == (
+        "2 of 2 queries have no trigger and were asked as none; `crosscorpus query` asks as "
+        'question: add "trigger": "question" to their lines',
+    )
+
+
+@pytest.mark.parametrize(
+    ("queries", "comparisons", "notes"),
+    [
+        (5, 1, ["with 5 queries no corrected p can be below 0.062: judge at least 6"]),
+        (
+            5,
+            4,
+            ["with 5 queries no corrected p (4 comparisons) can be below 0.25: judge at least 8"],
+        ),
+        (1, 1, ["with 1 query no corrected p can be below 1: judge at least 6"]),
+        (6, 1, []),
+        (8, 4, []),
+        (5000, 4, []),
+    ],
+)
+def test_too_few_queries_for_any_significance_are_told_with_the_number_that_is_enough(
+    queries, comparisons, notes
+):
+    assert few_queries_note(queries, comparisons) == notes
+
+
+@given(st.integers(2, 12), st.integers(1, 8))
+def test_a_corrected_p_is_below_the_level_at_best_where_no_note_is_given(queries, comparisons):
+    p = randomisation_p(np.ones((queries, comparisons)))
+    assert (holm(p).min() < SIGNIFICANT) == (few_queries_note(queries, comparisons) == [])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from operators.evaluation.statistics import bootstrap_means, holm, randomisation_p
+from operators.evaluation.statistics import bootstrap_means, holm, lowest_p, randomisation_p
 
 eighths = st.integers(-8, 8).map(lambda n: n / 8)  # sums are exact
 
@@ -24,6 +24,17 @@ def brute_force_p(differences):
 def test_a_small_p_is_the_share_of_all_sign_patterns(differences):
     p = randomisation_p(np.array(differences)[:, None])
     assert p[0] == pytest.approx(brute_force_p(differences))
+
+
+@given(st.lists(st.integers(1, 8), min_size=1, max_size=12))
+def test_the_lowest_p_is_that_of_queries_that_all_changed_the_same_way(gains):
+    p = randomisation_p(np.array(gains, float)[:, None])[0]
+    assert p == lowest_p(len(gains))
+
+
+def test_a_drawn_p_is_not_below_the_lowest():
+    drawn = randomisation_p(np.ones((40, 1)), permutations=99)[0]
+    assert drawn == lowest_p(40, permutations=99) == 1 / 100
 
 
 def test_a_drawn_p_is_close_to_the_exact_one():

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -15,7 +16,7 @@ from operators.evaluation.evaluation_frames import (
     TIMINGS,
     Evaluation,
 )
-from operators.evaluation.tables import as_json, as_markdown, per_query
+from operators.evaluation.tables import as_json, as_markdown, per_query, slice_meaning, verdicts
 
 
 @pytest.fixture
@@ -87,3 +88,34 @@ def test_the_tables_are_plain_data(evaluation):
     assert (plain["baseline"], plain["queries"], plain["judgements"]) == ("base", 2, 1)
     assert plain["comparison"][0]["difference"] == -0.0312
     assert plain["summary"][0]["config"] == "base"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({}, "new: worse than base in nDCG@10 (corrected p = 0.0200)"),
+        ({"difference": 0.1}, "new: better than base in nDCG@10 (corrected p = 0.0200)"),
+        (
+            {"p_corrected": 0.25},
+            "new: no difference from base shown in nDCG@10 (corrected p = 0.2500)",
+        ),
+        ({"p_corrected": 1e-5}, "new: worse than base in nDCG@10 (corrected p < 0.0001)"),
+        ({"wins": 0, "losses": 0}, "new: the same nDCG@10 as base for every query"),
+    ],
+)
+def test_a_sentence_says_whether_a_configuration_is_better_or_no_difference_is_shown(
+    evaluation, changes, sentence
+):
+    row = {**evaluation.comparison.row(0, named=True), **changes}
+    rows = pl.DataFrame([row, {**row, "measure": "AP"}], schema=COMPARISON)
+    of_rows = replace(evaluation, comparison=rows)
+    assert verdicts(of_rows) == [sentence]
+    assert f"- {sentence.replace('<', '&lt;')}" in as_markdown(of_rows)
+
+
+def test_a_slice_that_ranks_other_documents_says_which(evaluation):
+    assert slice_meaning("all") == slice_meaning("kind=issue") == ""
+    every = evaluation.summary
+    of_corpus = every.with_columns(slice=pl.lit("corpus=docs"))
+    page = as_markdown(replace(evaluation, summary=pl.concat([every, of_corpus])))
+    assert "## corpus=docs (2)\n\nOnly that corpus's documents, ranked without" in page

@@ -8,6 +8,7 @@ import sys
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -17,9 +18,11 @@ from dataflow import build_driver, load_config
 from dataflow.cli.console import evaluation_tables, terminal
 from dataflow.cli.console.asking import reply_to
 from dataflow.cli.console.collection_state import (
+    CollectionState,
     show_findings,
     show_migration,
     show_models,
+    show_status,
     show_verification,
 )
 from dataflow.cli.console.evaluation_tables import batch_progress, show_sweep
@@ -32,6 +35,7 @@ from dataflow.visualization.dot import to_dot
 from dataflow.visualization.png import RenderError
 from operators.embedding.minilm import ModelStatus
 from operators.errors import CrosscorpusError
+from operators.postgres.inspect.status import STATUS, UNREAD
 from operators.postgres.inspect.version_history import COUNTED, VersionDiff
 from operators.postgres.store import open_store
 from operators.versions.version_diff import Change
@@ -98,6 +102,27 @@ def test_a_failed_check_stands_out(capsys: pytest.CaptureFixture[str]) -> None:
         "ok    model: minilm",
         "FAIL  server: no answer",
     ]
+
+
+def test_a_status_of_80_columns_shows_every_heading_and_number_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminal.OUT, "width", 80)
+    day = datetime(2024, 5, 1, tzinfo=UTC)
+    held = {name: None if kind == pl.String else 0 for name, kind in STATUS.items()}
+    held |= {"corpus": "documentation", "documents": 10_123_456, "chunks": 123_456_789}
+    held |= dict.fromkeys(("oldest", "newest", "last_run", "indexed_at"), day)
+    held |= {"bytes": 123_456_700_000, "vector_index": True, "reasons": [], "notes": []}
+    held |= {"last_run_source": "git/2 organisation/application", "last_run_state": "ok"}
+    store: Any = SimpleNamespace(collection="team", dsn="host=db", replica=False)
+    info: Any = SimpleNamespace(model=None, dimensions=None, space=None, repos={})
+    corpora = pl.DataFrame([held], schema=STATUS)
+    show_status(CollectionState(store, info, corpora, pl.DataFrame(schema=UNREAD), None, []))
+    out = capsys.readouterr().out
+    for whole in ("documents", "chunks", "vectors", "10,123,456", "123,456,789", "123456.7"):
+        assert whole in out
+    assert "git/2 organisation/application ok" in out
+    assert "…" not in out
 
 
 def test_what_verify_found_is_one_line_each_and_many_are_counted(

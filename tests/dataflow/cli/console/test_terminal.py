@@ -6,11 +6,14 @@ import json
 import re
 import time
 from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from rich.console import Console
+from rich.table import Column, Table
 
 from dataflow.cli.console import terminal
 from dataflow.cli.console.terminal import (
@@ -21,6 +24,7 @@ from dataflow.cli.console.terminal import (
     from_one,
     other_places,
     print_json,
+    print_table,
     report_as_json,
     show_answer,
     show_change,
@@ -332,3 +336,29 @@ def test_questions_go_to_the_replica_which_says_what_it_lacks_and_writes_to_the_
         replicated.catch_up()
     assert found() == (["fill the cache", "flush the cache"], [])
     assert all(finding["ok"] for finding in json.loads(run("doctor", "--json").stdout))
+
+
+def wide_table() -> Table:
+    numbers = (Column(name, justify="right") for name in ("documents", "chunks"))
+    table = Table("corpus", *numbers, "last run")
+    table.add_row("documentation" * 3, "10,123,456", "23,456,789", "git org/application " * 3)
+    return table
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_a_table_on_a_terminal_folds_its_texts_and_never_cuts_a_number(width: int) -> None:
+    out = Console(file=StringIO(), force_terminal=True, color_system=None, width=width)
+    print_table(wide_table(), out)
+    written = out.file.getvalue()  # type: ignore[attr-defined]
+    for whole in ("documents", "chunks", "10,123,456", "23,456,789"):
+        assert whole in written
+    assert "…" not in written
+    assert width < 80 or max(map(len, written.splitlines())) <= width
+
+
+def test_a_table_elsewhere_is_as_wide_as_its_cells() -> None:
+    out = Console(file=StringIO(), width=20)
+    print_table(wide_table(), out)
+    (row,) = (line for line in out.file.getvalue().splitlines() if "10,123,456" in line)  # type: ignore[attr-defined]
+    assert "documentation" * 3 in row
+    assert ("git org/application " * 3).strip() in row

@@ -15,6 +15,7 @@ from operators.postgres.inspect.document_homes import (
     count_documents,
     document_homes,
     document_titles,
+    ids_like,
 )
 from operators.postgres.inspect.index_recall import index_recall, sample_text
 from operators.postgres.inspect.status import (
@@ -104,6 +105,26 @@ def test_the_oldest_and_the_newest_date_are_the_documents_own_before_the_creatio
     rows = [{"created_at": second}, {"created_at": third, "doc_date": first}, {"corpus": "wiki"}]
     filling.write(store, rows)
     assert status(store).select("oldest", "newest").rows() == [(first, second), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("missing", "likely"),
+    [
+        ("docs/looks.md", ["docs/lock.md", "docs/deep/queue.md"]),
+        ("docs/looks.md:10-42", ["docs/lock.md", "docs/deep/queue.md"]),
+        ("org/app:./lock.md", ["docs/lock.md"]),
+        ("queue.md", ["Locks", "docs/lock.md", "docs/deep/queue.md"]),
+        ("elsewhere/queue.md", ["docs/deep/queue.md"]),
+        ("src/100%_\\", []),
+    ],
+)
+def test_ids_like_a_missing_one_are_of_its_folder_or_have_its_file_name(
+    store: Store, filling: Any, missing: str, likely: list[str]
+) -> None:
+    names = ("docs/lock.md", "docs/deep/queue.md", "Locks")
+    filling.write(store, [{"document_id": name, "repo": "org/app"} for name in names])
+    assert ids_like(store, missing) == likely
+    assert ids_like(store, missing, most=1) == likely[:1]
 
 
 def test_the_time_of_a_copy_is_no_date_of_a_document(store: Store, filling: Any) -> None:
