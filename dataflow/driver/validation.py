@@ -3,10 +3,10 @@
 Hamilton accepts an unknown override or input and ignores it.
 """
 
-import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from traceback import extract_tb
+from types import CodeType
 from typing import Any
 
 import polars as pl
@@ -82,19 +82,30 @@ def watch_own_nodes(
         if node.tags.get("module") in own and node.callable is not None:
             node.tags["owner"] = shown_name(str(node.tags["module"]))
             schema = frames_of.get(node.name.rpartition(".")[2])
-            node._callable = partial(_watched, node.callable, place_of(node, own), schema)
+            place, file = place_of(node, own), _written(node).co_filename
+            node._callable = partial(_watched, node.callable, place, file, schema)
 
 
 def place_of(node: Node, own: Collection[str]) -> str:
     """The module and function of a node of the modules ``own``; another node's name."""
     if node.tags.get("module") not in own or node.callable is None:
         return str(node.name)
-    function = (node.originating_functions or (node.callable,))[0]
-    return f"{shown_name(str(node.tags['module']))}: {function.__code__.co_name}"
+    return f"{shown_name(str(node.tags['module']))}: {_written(node).co_name}"
+
+
+def _written(node: Node) -> CodeType:
+    """The code that a user wrote for a node, without what decorators put around it."""
+    code: CodeType = (node.originating_functions or (node.callable,))[0].__code__
+    return code
 
 
 def _watched(
-    function: Callable[..., Any], where: str, schema: pl.Schema | None, **arguments: Any
+    function: Callable[..., Any],
+    where: str,
+    file: str,
+    schema: pl.Schema | None,
+    /,  # a user's node may have arguments of these names
+    **arguments: Any,
 ) -> Any:
     frames_read = {n: v for n, v in arguments.items() if isinstance(v, pl.DataFrame)}
     copies = {name: frame.clone() for name, frame in frames_read.items()}
@@ -103,8 +114,7 @@ def _watched(
     except CrosscorpusError:
         raise
     except Exception as error:
-        entries = extract_tb(error.__traceback__)[1:]  # the first is this function's
-        file = _written(function).co_filename
+        entries = extract_tb(error.__traceback__)
         place = next((one for one in reversed(entries) if one.filename == file), entries[-1])
         what = f"{type(error).__name__}: {_first_line(error, frames_read)}"
         raise GraphError(f"{where} raises {what} ({place.filename} line {place.lineno})") from error
@@ -135,11 +145,6 @@ def _first_line(error: Exception, frames_read: Mapping[str, pl.DataFrame]) -> st
     line = line.partition("; valid columns")[0]
     columns = {column for frame in frames_read.values() for column in frame.columns}
     return line + suggest(line.strip('"').rpartition('"')[2], columns, "")
-
-
-def _written(function: Callable[..., Any]) -> Any:
-    """The code of a user's function, without what decorators put around it."""
-    return getattr(inspect.unwrap(function), "__code__", None)
 
 
 def _check_value(what: str, name: str, value: Any, node: Node, fixed: Collection[str]) -> None:

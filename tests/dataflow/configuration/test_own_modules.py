@@ -265,6 +265,24 @@ def test_a_frame_that_does_not_fit_names_function_column_and_what_was_expected(
         driver.execute(["results"], {"query": QUERY})
 
 
+def test_the_error_of_a_decorated_node_names_the_line_that_its_user_wrote(
+    filled: Store, tmp_path: Path
+) -> None:
+    text = '''
+    from hamilton.function_modifiers import parameterize, value
+
+    @parameterize(limit={"file": value("a.txt")})
+    def limit_of(file: str) -> int:
+        """A number from a file."""
+        return int(file)
+    '''
+    with (
+        driver_of(filled, write(tmp_path, text)) as driver,
+        pytest.raises(GraphError, match=r"limit_of raises ValueError: .*mine\.py line 8\)"),
+    ):
+        driver.execute(["limit"], {"query": QUERY})
+
+
 def test_a_list_that_a_node_of_ones_own_filters_has_ranks_without_gaps(
     filled: Store, tmp_path: Path
 ) -> None:
