@@ -40,7 +40,7 @@ test: $(TEST)  ## every test, on a real embedded server, then lint and types
 	$(BIN)/crosscorpus models install
 	$(MAKE) --no-print-directory lint
 	@# Hundreds of processes start: what they import is compiled once, whatever the user's shell says.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 test-citus: $(TEST)  ## the Postgres part of the tests on a real Citus cluster, if its sources are here
 	tests/citus/run.sh $(abspath $(BIN)/python)

@@ -131,66 +131,103 @@ def query_counts(text: str) -> dict[int, int]:
     return dict(Counter(map(_term_id, tokenizer.tokens(text[:MAX_QUERY_CHARACTERS]))))
 
 
-FOUND_BY_ONE = 0.3
-"""The share of the candidates found by one rare term; pairs of terms find the others."""
+PROMINENT = 0.5
+"""A term with this weight in a chunk, or more, is prominent there: frequent for its length."""
+
+GAIN = 1.5
+"""How much more a prominent term adds to a score than the term in the mean."""
+
+ALONE = 0.7
+"""The share of the candidates found by one key; pairs of keys find the others."""
 
 MOST_PAIRED = 9
 """The most postings that are paired, per candidate: the index reads them all."""
 
 
+def index_keys(counted: TermCounts) -> list[int]:
+    """The keys by which the index finds a chunk: its terms, and each prominent one negated.
+
+    So the index finds the few chunks in which a common term is prominent, without reading all that
+    have it.
+
+    >>> index_keys(TermCounts(np.array([5, 9]), np.array([1, 4]), length=AVERAGE_LENGTH))
+    [5, 9, -9]
+    """
+    norm = K1 * (1 - B + B * counted.length / AVERAGE_LENGTH)
+    least = norm * PROMINENT / (1 - PROMINENT)
+    return [*counted.terms.tolist(), *(-counted.terms[counted.counts >= least]).tolist()]
+
+
 @dataclass(frozen=True)
 class QueryTerms:
-    """A query's weights by term id, and the terms that select the candidates.
+    """A query's weights by term id, and the index keys that select the candidates.
 
-    A candidate has one of ``rare_terms``, or terms of two of the three ``groups``.
+    A candidate has one of the keys ``alone``, or one of each of the two ``pairs``.
     """
 
     weights: Mapping[int, float]
-    rare_terms: Sequence[int]
-    groups: Sequence[Sequence[int]] = ()
+    alone: Sequence[int]
+    pairs: tuple[Sequence[int], Sequence[int]] = ((), ())
 
 
 def query_terms(
     counts: Mapping[int, int], df: Mapping[int, int], chunks: int, *, cap: float, k: int
 ) -> QueryTerms:
-    """The weights of a query's terms in a corpus of ``chunks`` chunks, and the candidate terms.
+    """The weights of a query's terms in a corpus of ``chunks`` chunks, and the keys of candidates.
 
-    The rarest terms, each alone, select a part of the ``cap`` candidates. The next terms are dealt
-    to three groups, and chunks that have terms of two groups are the rest. So a chunk with many
-    middling terms is a candidate, which the rarest alone would miss. If all terms stay within
-    ``cap``, or the next ones are fewer than three, the rarest select all. Terms that the corpus
-    lacks are left out.
+    The keys are the terms, and the negated terms, which find the chunks where a term is prominent
+    (:func:`index_keys`); ``df`` has both. The most informative keys, each alone, select a part of
+    the ``cap`` candidates. The next ones are dealt to two groups, and chunks with a key of each are
+    the rest. So a chunk with many middling terms is a candidate, which the others would miss. If
+    all terms stay within ``cap``, each selects alone. Terms that the corpus lacks are left out.
     """
     known = sorted((df[term], term) for term in counts if df.get(term, 0) > 0)[:MAX_QUERY_TERMS]
     weights = {term: counts[term] * idf(frequency, chunks) for frequency, term in known}
-    rarest = _leading(known, cap, k)
-    if len(rarest) == len(known):
-        return QueryTerms(weights, rarest)
-    # information of a term per cost: a repeated term may come before a rarer one
-    known.sort(key=lambda one: (-weights[one[1]] / math.sqrt(one[0]), one))
-    alone = _leading(known, FOUND_BY_ONE * cap, k)
-    # n postings in three groups of c chunks: n * n / 3c chunks have terms of two groups by chance
-    by_two = math.sqrt(3 * chunks * (1 - FOUND_BY_ONE) * cap)
-    paired = _leading(known, min(by_two, MOST_PAIRED * cap), k)[len(alone) :]
-    if len(paired) < 3:
-        return QueryTerms(weights, rarest)
-    return QueryTerms(weights, alone, [paired[first::3] for first in range(3)])
+    every = [term for _, term in known]
+    if sum(df[term] for term in every) <= cap:
+        return QueryTerms(weights, every)
+    keys = _by_information(weights, df)
+    alone = _leading(keys, ALONE * cap, k)
+    # n postings in two groups: n * n / 4 of `chunks` have a key of both by chance
+    by_chance = math.sqrt(4 * chunks * (1 - ALONE) * cap)
+    paired = _leading(keys, min(by_chance, MOST_PAIRED * cap), k)[len(alone) :]
+    paired = [key for key in paired if -key not in paired or key > 0]
+    if len(paired) < 2:
+        return QueryTerms(weights, _leading(keys, cap, k))
+    return QueryTerms(weights, alone, (paired[::2], paired[1::2]))
 
 
-def _leading(known: Sequence[tuple[int, int]], cap: float, k: int) -> list[int]:
-    """The first terms of ``known``, pairs of a frequency and a term.
+def _by_information(weights: Mapping[int, float], df: Mapping[int, int]) -> list[tuple[int, int]]:
+    """Index keys by their information per cost, and how many chunks each adds to those before.
+
+    A prominent term counts ``GAIN`` times. It comes before the same term anywhere, which adds only
+    the other chunks.
+    """
+    keys = []
+    for term, weight in weights.items():
+        prominent = df.get(-term, 0)
+        if prominent:
+            keys.append((GAIN * weight / math.sqrt(prominent), prominent, -term))
+        if df[term] > prominent:
+            keys.append((weight / math.sqrt(df[term]), df[term] - prominent, term))
+    keys.sort(key=lambda key: (-key[0], *key[1:]))
+    return [(frequency, key) for _, frequency, key in keys]
+
+
+def _leading(keys: Sequence[tuple[int, int]], cap: float, k: int) -> list[int]:
+    """The first of ``keys``, pairs of a frequency and a key.
 
     As many as keep the summed frequency within ``cap``, but at least one, and more if they could
     not fill ``k`` rows.
     """
-    terms: list[int] = []
+    leading: list[int] = []
     reached = 0
-    for frequency, term in known:
-        if terms and reached >= k and reached + frequency > cap:
+    for frequency, key in keys:
+        if leading and reached >= k and reached + frequency > cap:
             break
-        terms.append(term)
+        leading.append(key)
         reached += frequency
-    return terms
+    return leading
 
 
 def ceiling(counts: Mapping[int, int], df: Mapping[int, int], chunks: int) -> float:

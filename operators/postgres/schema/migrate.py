@@ -1,7 +1,8 @@
 """Brings a collection's schema up to date: numbered SQL files, each applied once.
 
-Each file runs in one transaction. Its SHA-256 is recorded: a file that is edited after it was
-applied raises an error, so servers do not differ silently.
+All pending files run in one transaction, so that a collection is of one release or of another. The
+SHA-256 of each is recorded: a file that is edited after it was applied raises an error, so servers
+do not differ silently.
 """
 
 import hashlib
@@ -41,32 +42,30 @@ def apply_migrations(
     Raises:
         MigrationError: an applied file has changed or is missing, or another process has the lock.
     """
-    applied = []
-    deadline = time.monotonic() + WAIT_S
-    for path in sorted(MIGRATIONS.glob("[0-9]*.sql")):
-        with conn.transaction():
-            _take_turn(conn, schema, deadline)
-            # IF NOT EXISTS would use what this session cached before it had the lock.
-            if not schema_exists(conn, schema):
-                # with Citus, a collection is whole on one of its nodes; elsewhere nothing reads it
-                sharding = f"citus.enable_schema_based_sharding = {'on' if whole else 'off'}"
-                conn.execute(f"SET LOCAL {sharding}")
-                conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
-            known = _known(conn, schema, search_path)
-            _check_unchanged(known)
-            if path.name in known:
-                continue
-            seen = schema_exists(conn, views_schema(schema))
+    with conn.transaction():
+        _take_turn(conn, schema, time.monotonic() + WAIT_S)
+        # IF NOT EXISTS would use what this session cached before it had the lock.
+        if not schema_exists(conn, schema):
+            # with Citus, a collection is whole on one of its nodes; elsewhere nothing reads it
+            sharding = f"citus.enable_schema_based_sharding = {'on' if whole else 'off'}"
+            conn.execute(f"SET LOCAL {sharding}")
+            conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+        known = _known(conn, schema, search_path)
+        _check_unchanged(known)
+        files = sorted(MIGRATIONS.glob("[0-9]*.sql"))
+        pending = [path for path in files if path.name not in known]
+        seen = bool(pending) and schema_exists(conn, views_schema(schema))
+        if seen:
             drop_views(conn, schema)
+        for path in pending:
             for statement in statements(path.read_text("utf-8")):
                 conn.execute(statement.encode())
-            if seen:
-                make_views(conn, schema)
             conn.execute(
                 "INSERT INTO migrations (name, sha256) VALUES (%s, %s)", (path.name, _sha256(path))
             )
-            applied.append(path.name)
-    return applied
+        if seen:
+            make_views(conn, schema)
+    return [path.name for path in pending]
 
 
 def statements(text: str) -> list[str]:

@@ -1,9 +1,10 @@
 """Text search: BM25 by default, Postgres's own ranking and pg_textsearch as variants.
 
 BM25 on stock Postgres: an index on term arrays selects the candidates, which have one of the
-query's most selective terms or two of the next. An inner product of sparse vectors then scores each
-with all terms (see :mod:`operators.ranking.bm25`). If the corpus or the filtered set is small, all
-chunks are scored (exact). A chunk that a text names, as a file with its line, comes first (see
+query's most selective terms, or two of the next; a common term is selective where it is prominent.
+An inner product of sparse vectors then scores each with all terms (see
+:mod:`operators.ranking.bm25`). If the corpus or the filtered set is small, all chunks are scored
+(exact). A chunk that a text names, as a file with its line, comes first (see
 :mod:`operators.postgres.search.named_chunks`).
 """
 
@@ -84,7 +85,8 @@ def bm25_search(
         return empty(TEXT_LISTS)
     counts = {text: bm25.query_counts(text) for text in {item.text for item in texts}}
     terms = sorted({term for counted in counts.values() for term in counted})
-    chunks, df = run(store, deadline, partial(_statistics, corpus=corpus, terms=terms))
+    keys = [*terms, *(-term for term in terms)]
+    chunks, df = run(store, deadline, partial(_statistics, corpus=corpus, keys=keys))
     # Up to this size, scoring every visible chunk costs no more than selecting `candidate_cap`
     # candidates among all chunks.
     all_below = ALL_BELOW * candidate_cap
@@ -173,12 +175,12 @@ def _begin(
     ]
 
 
-def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, dict[int, int]]:
+def _statistics(conn: Connection, corpus: str, keys: list[int]) -> tuple[int, dict[int, int]]:
     # one statement, so that both numbers are from one snapshot
     rows = conn.execute(
         "SELECT 0, chunks FROM corpora WHERE corpus = %(corpus)s UNION ALL"
-        " SELECT term_id, df FROM terms WHERE corpus = %(corpus)s AND term_id = ANY(%(terms)s)",
-        {"corpus": corpus, "terms": terms},
+        " SELECT term_id, df FROM terms WHERE corpus = %(corpus)s AND term_id = ANY(%(keys)s)",
+        {"corpus": corpus, "keys": keys},
     ).fetchall()
     df = {int(term): int(count) for term, count in rows}
     return df.pop(0, 0), df
@@ -201,17 +203,13 @@ def _score(conn: Connection, weighed: _Weighed, *, corpus: str, k: int, pick: bo
 
 
 def _candidates(query: bm25.QueryTerms, parameters: dict[str, Any]) -> str:
-    """The clause for the candidates: chunks with the selective terms of ``query``."""
-    parameters["rare_terms"] = list(query.rare_terms)
-    clause = "p.terms && %(rare_terms)s::int[]"
-    if not query.groups:
+    """The clause for the candidates: chunks with the selective index keys of ``query``."""
+    parameters["alone"] = list(query.alone)
+    clause = "p.terms && %(alone)s::int[]"
+    if not query.pairs[1]:
         return clause
-    first, second, third = map(list, query.groups)
-    # two of three groups, in two scans of the index instead of three
-    parameters |= {"first": first, "second": second, "third": third, "others": second + third}
-    return f"""({clause}
-        OR (p.terms && %(first)s::int[] AND p.terms && %(others)s::int[])
-        OR (p.terms && %(second)s::int[] AND p.terms && %(third)s::int[]))"""
+    parameters["first"], parameters["second"] = map(list, query.pairs)
+    return f"({clause} OR (p.terms && %(first)s::int[] AND p.terms && %(second)s::int[]))"
 
 
 def _score_named(

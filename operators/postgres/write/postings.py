@@ -47,9 +47,9 @@ def write_postings(
     rows = []
     for row, counted in zip(chunks.select(list(_FILTERED)).iter_rows(), counts, strict=True):
         corpus, _, repo = row[:3]
-        terms, numbers = counted.terms.tolist(), counted.counts.tolist()
-        rows.append((*row, counted.length, terms, numbers, bm25.weights_bytes(counted)))
-        deltas[corpus].count(repo, counted.length, terms, 1, row[-1])
+        keys, numbers = bm25.index_keys(counted), counted.counts.tolist()
+        rows.append((*row, counted.length, keys, numbers, bm25.weights_bytes(counted)))
+        deltas[corpus].count(repo, counted.length, keys, 1, row[-1])
     copy_rows(conn, "postings", _POSTING, rows)
 
 

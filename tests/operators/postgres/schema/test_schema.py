@@ -79,13 +79,18 @@ def test_a_missing_file_says_to_upgrade(conn: psycopg.Connection, folder: Path) 
         pending_migrations(conn, SCHEMA)
 
 
-def test_a_file_that_fails_leaves_nothing_of_itself(conn: psycopg.Connection, folder: Path) -> None:
+def test_a_file_that_fails_leaves_the_schema_as_it_was(
+    conn: psycopg.Connection, folder: Path
+) -> None:
+    second = (folder / "0002_second.sql").rename(folder / "later")
+    apply_migrations(conn, SCHEMA, PATH)
+    second.rename(folder / "0002_second.sql")
     (folder / "0003_broken.sql").write_text("CREATE TABLE c (n int); SELECT 1/0;")
     with pytest.raises(psycopg.errors.DivisionByZero):
         apply_migrations(conn, SCHEMA, PATH)
-    assert pending_migrations(conn, SCHEMA) == ["0003_broken.sql"]
-    table = sql.Identifier(SCHEMA, "c").as_string(conn)
-    assert conn.execute("SELECT to_regclass(%s)", (table,)).fetchone() == (None,)
+    assert pending_migrations(conn, SCHEMA) == ["0002_second.sql", "0003_broken.sql"]
+    columns = sql.SQL("SELECT * FROM {}").format(sql.Identifier(SCHEMA, "a"))
+    assert [column.name for column in conn.execute(columns).description or ()] == ["n"]
 
 
 def test_processes_that_migrate_at_once_take_turns(
@@ -323,6 +328,27 @@ def test_weights_of_an_older_version_become_those_of_new_passages(
     (migration,) = migrate.MIGRATIONS.glob("*_one_average_length.sql")
     store.execute(migrate.statements(migration.read_text())[0])
     assert store.rows(weights) == written
+
+
+def test_prominent_terms_of_an_older_collection_become_those_of_new_passages(
+    store: Store, filling: Any
+) -> None:
+    texts = ["word " * n + "other " * (n % 7) for n in range(60)]
+    filling.write(store, [{"text": text, "access": n % 2} for n, text in enumerate(texts)])
+    held = [
+        "SELECT chunk_id, terms FROM postings ORDER BY chunk_id",
+        "SELECT corpus, term_id, df FROM terms ORDER BY 1, 2",
+        "SELECT corpus, access, term_id, df FROM access_terms ORDER BY 1, 2, 3",
+    ]
+    written = [store.rows(of) for of in held]
+    assert any(min(terms) < 0 for _, terms in written[0])
+    store.execute("UPDATE postings SET terms = ARRAY(SELECT t FROM unnest(terms) AS t WHERE t > 0)")
+    for table in ("terms", "access_terms"):
+        store.execute(f"DELETE FROM {table} WHERE term_id < 0")
+    (migration,) = migrate.MIGRATIONS.glob("*_prominent_terms.sql")
+    for statement in migrate.statements(migration.read_text()):
+        store.execute(statement)
+    assert [store.rows(of) for of in held] == written
 
 
 def test_a_corpus_that_outgrew_the_exact_scan_lacks_its_vector_index(

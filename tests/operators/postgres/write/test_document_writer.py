@@ -63,7 +63,7 @@ def counts_of(chunks: pl.DataFrame) -> tuple[Any, Any, Any]:
     corpora: dict[str, tuple[int, int]] = {}
     for row in chunks.iter_rows(named=True):
         counted = bm25.term_counts(bm25.analysed_text(*(row[name] for name in bm25.ANALYSED)))
-        terms.update((row["corpus"], term) for term in counted.terms.tolist())
+        terms.update((row["corpus"], key) for key in bm25.index_keys(counted))
         repos[row["corpus"], row["repo"]] += 1
         number, length = corpora.get(row["corpus"], (0, 0))
         corpora[row["corpus"]] = (number + 1, length + counted.length)
