@@ -37,6 +37,7 @@ TINY = {
     "learned": "{set} --seeds 1",
     "lineage": "{set}",
     "neardup": "",
+    "passages": "{set} --variants section",
     "pdf_reader": "{pdf} --repeat 1",
     "peers": "--collection {set} --queries 30 --peers",
     "pieces": "{set}",

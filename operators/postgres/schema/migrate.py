@@ -60,9 +60,10 @@ def apply_migrations(
         for path in pending:
             for statement in statements(path.read_text("utf-8")):
                 conn.execute(statement.encode())
-            conn.execute(
-                "INSERT INTO migrations (name, sha256) VALUES (%s, %s)", (path.name, _sha256(path))
-            )
+        conn.execute(
+            "INSERT INTO migrations (name, sha256) SELECT * FROM unnest(%s::text[], %s::text[])",
+            ([path.name for path in pending], [_sha256(path) for path in pending]),
+        )
         if seen:
             make_views(conn, schema)
     return [path.name for path in pending]
