@@ -1,5 +1,6 @@
 """Commands that list and carry collections, and that take out what must not stay."""
 
+import signal
 import sys
 from collections.abc import Iterable
 from functools import partial
@@ -179,6 +180,8 @@ def drop(
 def _confirm(question: str) -> None:
     if not sys.stdin.isatty():
         raise CrosscorpusError(f"{question} Nobody can be asked here: say --yes")
+    if hasattr(signal, "siginterrupt"):  # Polars restarts reads: Ctrl-C would not end the question
+        signal.siginterrupt(signal.SIGINT, True)
     typer.confirm(question, abort=True)
 
 

@@ -410,7 +410,7 @@ def show_change(change: IngestReport | Embedded | Exception) -> None:
         counts = {"new": change.documents_new, "changed": change.documents_changed}
         counts |= {"deleted": change.documents_deleted, "failed": len(change.failed)}
         counted = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
-        line = f"{counted or 'nothing new'}: found by words after {change.words_seconds:.1f} s"
+        line = f"{counted or 'nothing new'}: searchable after {change.words_seconds:.1f} s"
         line += f"; {change.chunks:,} chunks written" if change.chunks else ""
         line += f"; {change.unembedded:,} chunks of the collection wait for a vector"
     else:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +61,30 @@ def test_documents_and_collections_are_listed_and_dropped(crosscorpus: Any, inge
     assert "ingest" not in unknown.stderr  # who drops does not want it made
     assert crosscorpus("collections", "drop", "to-drop", "--yes").stdout == "to-drop is dropped\n"
     assert "to-drop" not in json.loads(crosscorpus("collections", "list", "--json").stdout)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_ctrl_c_ends_the_question_whether_to_delete() -> None:
+    asks = (
+        "import polars; polars.LazyFrame({'a': [1]}).collect();"
+        "from dataflow.cli.collections import _confirm; _confirm('delete it?')"
+    )
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", asks], stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    try:
+        shown = b""
+        while b"[y/N]" not in shown:
+            shown += os.read(ours, 1000)
+        time.sleep(0.2)  # until it waits for the answer
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) != 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_an_imported_collection_answers_as_the_exported_one_and_its_ingestion_goes_on(
