@@ -365,7 +365,7 @@ def show_report(report: IngestReport) -> None:
         f"[bold]{report.documents_new}[/] new, [bold]{report.documents_changed}[/] changed, "
         f"[bold]{report.documents_unchanged}[/] unchanged, "
         f"[bold]{report.documents_deleted}[/] deleted documents; "
-        f"[bold]{report.chunks}[/] chunks in {report.seconds:.1f} s "
+        f"[bold]{report.chunks}[/] chunk{'s' * (report.chunks != 1)} in {report.seconds:.1f} s "
         f"(searchable by words after {report.words_seconds:.1f} s, "
         f"{report.embedded} embedded in {report.embedding_seconds:.1f} s)"
     )
