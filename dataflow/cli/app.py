@@ -76,9 +76,11 @@ def main() -> None:
 
 
 def _say(error: str) -> None:
+    from dataflow.cli.console.word_wrap import for_stream
     from operators.sources.protocol import printable  # loads Polars, which not every command does
 
-    typer.secho(f"crosscorpus: {printable(error)}", fg="red", err=True)
+    line = for_stream(f"crosscorpus: {printable(error)}", sys.stderr)
+    typer.secho(line, fg="red", err=True)
 
 
 def _print_version(wanted: bool) -> None:

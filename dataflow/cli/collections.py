@@ -1,5 +1,6 @@
 """Commands that list and carry collections, and that take out what must not stay."""
 
+import signal
 import sys
 from collections.abc import Iterable
 from functools import partial
@@ -51,7 +52,7 @@ def collections_create(name: _Name, shards: _Shards = None) -> None:
     from operators.postgres.store import open_store
 
     open_store(collection=name, create=True, shards=shards).close()
-    typer.echo(f"{name} is there")
+    typer.echo(f"the collection '{name}' exists")
 
 
 @collections_app.command("drop")
@@ -124,7 +125,7 @@ def collections_import(
 
 
 def _print_progress(table: str, rows: int) -> None:
-    typer.secho(f"  {table}: {rows:,} rows", dim=True, err=True)
+    typer.secho(f"  {table}: {rows:,} row{'s' * (rows != 1)}", dim=True, err=True)
 
 
 def drop(
@@ -159,7 +160,9 @@ def drop(
     with open_store(collection=collection) as store:
         run = partial(drop_documents, store, corpus=corpus, repo=repo, document=document)
         chosen, _ = run(dry_run=True)
-        counts = f"{chosen.height} documents, {chosen['chunks'].sum()} chunks"
+        documents, chunks = chosen.height, chosen["chunks"].sum()
+        counts = f"{documents} document{'s' * (documents != 1)}, "
+        counts += f"{chunks} chunk{'s' * (chunks != 1)}"
         if not (yes or dry_run):
             _confirm(f"delete {counts} for good?")
         left = [] if dry_run else run()[1]
@@ -177,10 +180,14 @@ def drop(
 def _confirm(question: str) -> None:
     if not sys.stdin.isatty():
         raise CrosscorpusError(f"{question} Nobody can be asked here: say --yes")
+    if hasattr(signal, "siginterrupt"):  # Polars restarts reads: Ctrl-C would not end the question
+        signal.siginterrupt(signal.SIGINT, True)
     typer.confirm(question, abort=True)
 
 
 def print_notes(sentences: Iterable[str]) -> None:
     """Print each of ``sentences`` as a note on standard error."""
+    from dataflow.cli.console.word_wrap import for_stream
+
     for sentence in sentences:
-        typer.secho(f"note: {sentence}", fg="yellow", err=True)
+        typer.secho(for_stream(f"note: {sentence}", sys.stderr), fg="yellow", err=True)

@@ -113,7 +113,7 @@ def _corpus(
     if not row["chunks"]:
         yield Finding(name, True, "no chunks")
         return
-    says = f"{row['chunks']} chunks, "
+    says = f"{row['chunks']} chunk{'s' * (row['chunks'] != 1)}, "
     if row["unembedded"] and recall is None:
         says += "none with a vector yet: `crosscorpus embed` adds them"
     elif not recall:

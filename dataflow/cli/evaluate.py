@@ -34,7 +34,10 @@ class EvaluateOptions:
     qrels: Qrels
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory for runs and report.")]
     depth: Annotated[
-        int, typer.Option(min=0, help="Documents a corpus in a run, at least; 0: as a user gets.")
+        int,
+        typer.Option(
+            min=0, help="Documents per corpus in a run, at least; 0: as many as a user gets."
+        ),
     ] = 100
     measures: Measures = None
     unit: Annotated[
@@ -56,7 +59,7 @@ class EvaluateOptions:
         typer.Option(
             metavar="MODULE:FUNCTION",
             help="For a configuration with `reranked: cross_encoder`: takes (question, passage) "
-            "pairs, returns a number a pair, higher is better.",
+            "pairs, returns one number per pair, higher is better.",
         ),
     ] = None
     on: Annotated[

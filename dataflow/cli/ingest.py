@@ -283,7 +283,9 @@ def ingest_github(
 @ingest_app.command("from")
 @takes_options
 def ingest_from(
-    reader: Annotated[str, typer.Argument(help="A name that a package registers, or python:M:C.")],
+    reader: Annotated[
+        str, typer.Argument(help="A name that a package registers, or python:MODULE:CLASS.")
+    ],
     arguments: Annotated[
         list[str] | None, typer.Argument(help="Argument of the reader: VALUE or KEY=VALUE.")
     ] = None,

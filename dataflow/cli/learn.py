@@ -18,8 +18,8 @@ class LearnOptions:
         Path,
         typer.Option(
             "--queries",
-            help="JSON, one a line: query_id, text, and more if known; queries of one `group` stay "
-            "together.",
+            help="JSON, one query per line: query_id, text, and more if known; queries of one "
+            "`group` stay together.",
         ),
     ]
     qrels: Qrels

@@ -19,13 +19,13 @@ models_app = typer.Typer(no_args_is_help=True, help="The embedding models on thi
 
 def doctor(
     collection: Collection = "default",
-    samples: Annotated[int, typer.Option(min=1, help="Sample queries a corpus.")] = 20,
+    samples: Annotated[int, typer.Option(min=1, help="Sample queries per corpus.")] = 20,
     config: Config = "default",
     as_json: AsJson = False,
 ) -> None:
     """Check server, model and collection; search each corpus.
 
-    Exit code 1 where something does not work.
+    Exit code 1 if something does not work.
 
     Example: crosscorpus doctor -C team
     """
@@ -71,7 +71,7 @@ def verify(
 ) -> None:
     """Compare a collection's ledger with its chunks, vectors, text index and versions.
 
-    Exit code 3 where something was found, repaired or not. A document that lost a part is taken
+    Exit code 3 if there was a fault, repaired or not. A document that lost a part is taken
     out; ingesting its source again brings it back. Topics that were put right by hand (`versions
     join`, `versions split`) are listed, and are no fault.
 

@@ -31,7 +31,8 @@ def filled(value: Any) -> Any:
     return value
 
 
-AsJson = Annotated[
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+RankedAsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON for a program to read; ranks count from 1.")
 ]
 Collection = Annotated[
@@ -64,7 +65,8 @@ StopAfter = Annotated[
 
 # What asks judged queries.
 Queries = Annotated[
-    Path, typer.Option("--queries", help="JSON, one a line: query_id, text, and more if known.")
+    Path,
+    typer.Option("--queries", help="JSON, one query per line: query_id, text, and more if known."),
 ]
 Measures = Annotated[
     list[str] | None,
@@ -78,7 +80,7 @@ Qrels = Annotated[
     Path,
     typer.Option(
         "--qrels",
-        help="TREC: `query_id 0 doc_id grade` a line. The doc_id of a file is its path in the "
+        help="TREC, `query_id 0 doc_id grade` per line. The doc_id of a file is its path in the "
         "repository or folder, as in `docs/cache.md`, of a commit its full hash; `org/app:` before "
         "it names the repository, `:10-42` after it lines.",
     ),
@@ -100,8 +102,10 @@ class IngestOptions:
     secrets: Annotated[
         Literal["skip", "redact", "allow"] | None,
         typer.Option(
-            help="A document with a key or token of a well-known form: skip it and say so (the"
-            " default), take it with marks instead, or as it is; kept for later runs."
+            metavar="CHOICE",
+            help="A document with a key or token of a well-known form: `skip` it and report it (the"
+            " default), `redact` (take it with marks instead of secrets) or `allow` (take it"
+            " unchanged); kept for later runs.",
         ),
     ] = None
     corpora: Annotated[
@@ -115,8 +119,9 @@ class IngestOptions:
     wait: Annotated[
         Literal["words", "vectors"],
         typer.Option(
-            help="End when keyword search finds everything (`crosscorpus embed` makes the vectors),"
-            " or when each chunk has its vector."
+            metavar="CHOICE",
+            help="End when keyword search finds everything (`words`; `crosscorpus embed` makes the"
+            " vectors), or when each chunk has its vector (`vectors`).",
         ),
     ] = "vectors"
     in_turn: Annotated[
@@ -128,7 +133,7 @@ class IngestOptions:
         typer.Option(
             callback=filled,
             help="minilm, static, hf:ORG/NAME, onnx:DIR, openai:MODEL@URL or"
-            " python:MODULE:FUNCTION; else the configuration's.",
+            " python:MODULE:NAME (a function); else the configuration's.",
         ),
     ] = None
     config: Config = "default"

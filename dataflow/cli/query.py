@@ -18,9 +18,9 @@ from typer.core import TyperCommand
 from dataflow.cli.collections import print_notes
 from dataflow.cli.options import (
     PARTLY,
-    AsJson,
     Collection,
     Config,
+    RankedAsJson,
     WrongUsage,
     filled,
     takes_options,
@@ -134,7 +134,7 @@ class Question:
     ] = None
     config: Config = "default"
     collection: Collection = "default"
-    as_json: AsJson = False
+    as_json: RankedAsJson = False
 
     def check(self) -> None:
         """Raise for options that contradict each other, and warn of words without quotes."""
@@ -142,7 +142,7 @@ class Question:
             self.version or self.versions not in ("newest", "all")
         ):
             raise typer.BadParameter(
-                "--versions is `newest` or `all`; name one with --version alone"
+                "--versions is newest or all; for one version, give only --version"
             )
         texts = self.text or []
         alone = f"{self.regex or ''}{self.symbol or ''}"
@@ -198,7 +198,7 @@ class Query(TyperCommand):
             name = getattr(error, "option_name", None)
             if name is not None and isinstance(error, _USAGE):
                 meant = next((one for one in typed if one.startswith(name)), name)
-                hint = f"If you ask about it: crosscorpus query -- {shlex.quote(meant)}"
+                hint = f"If it is part of the question: crosscorpus query -- {shlex.quote(meant)}"
                 error.message = f"{error.message.rstrip('.')}. {hint}"
             raise
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from dataflow.cli.options import AsJson, Collection, Config, filled
+from dataflow.cli.options import Collection, Config, RankedAsJson, filled
 from dataflow.execution.light_hamilton import import_hamilton
+from operators.errors import CrosscorpusError
 
 LONGEST = 64_000_000
 """Bytes of a patch that are read from a file."""
@@ -39,7 +40,7 @@ def review(
     tokens: Annotated[int, typer.Option(min=200, help="Size of the context.")] = 2_000,
     config: Config = "default",
     collection: Collection = "default",
-    as_json: AsJson = False,
+    as_json: RankedAsJson = False,
 ) -> None:
     """Print the context of a change under review: what its diff does not show.
 
@@ -87,4 +88,6 @@ def _read(change: str, folder: Path) -> tuple[str | bytes, Path | None]:
     if file.is_file():
         with file.open("rb") as stream:
             return stream.read(LONGEST), None
+    if ".." not in change and file.suffix:
+        raise CrosscorpusError(f"{change} does not exist; give a file with a diff, or BASE..HEAD")
     return change, folder

@@ -1,12 +1,14 @@
 """Commands for who may see what: set the rules, show them, and ask as somebody else."""
 
 from collections.abc import Iterable
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dataflow.cli.options import AsJson, Collection, Config
+from dataflow.cli.options import AsJson, Collection, Config, RankedAsJson
+from operators.errors import CrosscorpusError
 
 rights_app = typer.Typer(no_args_is_help=True, help="Who may see what, and why.")
 
@@ -52,7 +54,7 @@ def rights_set(
     text = file.read_text("utf-8")
     with open_store(collection=collection) as store:
         changed = set_rights(store, text)
-    message = f"{changed} documents are seen by others than before"
+    message = f"the readers of {changed} document{'s' * (changed != 1)} changed"
     print_result(as_json, {"changed": changed}, typer.echo, message)
 
 
@@ -70,7 +72,7 @@ def rights_show(collection: Collection = "default", as_json: AsJson = False) -> 
         held, opened, rules = sets(store), is_open(store), rules_of(store)
     lines = rules.splitlines()
     for corpus, allowed, documents in held.iter_rows():
-        who = ", ".join(allowed) or "nobody" if allowed is not None else "not said"
+        who = ", ".join(allowed) or "nobody" if allowed is not None else "unmarked"
         if allowed is None:
             who += ": everyone" if opened else ": nobody"
         lines.append(f"{corpus:12} {documents:>8,}  {who}")
@@ -86,7 +88,7 @@ def rights_check(
     top_k: Annotated[int, typer.Option(min=1, help="How many results.")] = 10,
     config: Config = "default",
     collection: Collection = "default",
-    as_json: AsJson = False,
+    as_json: RankedAsJson = False,
 ) -> None:
     """Show the results that a user would get.
 
@@ -158,7 +160,10 @@ def rights_token(
     from dataflow.service.protection.tokens import new_token, token_line
 
     token = new_token()
-    typer.echo(token_line(token, [user, *(group or ())], expires))
+    line = token_line(token, [user, *(group or ())], expires)
+    if expires and date.fromisoformat(expires) < datetime.now(UTC).date():
+        raise CrosscorpusError(f"--expires {expires} is in the past: give a later day")
+    typer.echo(line)
     typer.echo(f"the token of {user}, shown this once: {token}", err=True)
 
 

@@ -82,6 +82,7 @@ def serve(
     """
     if halt:
         stop(collection)
+        typer.echo(f"the server of {collection} is stopped")
         return
     import_hamilton()
     from dataflow.service.running import run_http, run_stdio

@@ -305,5 +305,10 @@ def _first_fault(error: ValidationError) -> str:
         place = ("corpora", "*", *parent[2:]) if parent[:1] == ["corpora"] else tuple(parent)
         return f"unknown key {key!r}{where}{suggest(key, _MODELS[place].model_fields)}{more}"
     if fault["type"] == "missing":
-        return f"{key!r}{where} is missing{more}"
+        hint = (
+            ": write `extends: default` to use the shipped ones"
+            if fault["loc"] == ("corpora",)
+            else ""
+        )
+        return f"{key!r}{where} is missing{hint}{more}"
     return f"{'.'.join([*parent, key])}: {expectation(fault)}{more}"

@@ -85,9 +85,11 @@ def find(source: str | Path, folder: Path = Path()) -> Path:
     path = folder / Path(source).expanduser()
     if path.is_file():
         return path.resolve()
+    beside = [str(Path(source).with_name(each.name)) for each in path.parent.glob("*.y*ml")]
+    listed = "" if path.suffix in (".yaml", ".yml") else None
     raise UnknownName(
         f"no configuration {str(source)!r}: give a path to a YAML file or a shipped name"
-        f"{suggest(path.stem, named)}"
+        f"{suggest(str(source), beside, suggest(path.stem, named, listed))}"
     )
 
 

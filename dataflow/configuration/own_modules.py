@@ -56,7 +56,8 @@ def own_module(name: str) -> ModuleType:
         raise ConfigError(f"modules: {error}") from error
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
-        place = f" ({frames[-1].filename} line {frames[-1].lineno})" if len(frames) > 1 else ""
+        own = len(frames) > 1 and not frames[-1].filename.startswith("<frozen")
+        place = f" ({frames[-1].filename} line {frames[-1].lineno})" if own else ""
         if isinstance(error, SyntaxError):
             place = f" ({error.filename} line {error.lineno})"
         what = f"{type(error).__name__}: {error}"

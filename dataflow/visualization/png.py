@@ -24,7 +24,9 @@ def render(shown: Picture, path: Path) -> None:
     """
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
-        raise RenderError(f"{path.name}: write a name that ends in {', '.join(_SUFFIXES)}")
+        raise RenderError(
+            f"{path.name}: write a name that ends in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
+        )
     path.write_bytes(draw(to_dot(shown), format=suffix.removeprefix(".")))
 
 

@@ -8,14 +8,14 @@ import polars as pl
 from operators.frames import GAINS, SCORE_FACTORS
 
 FACTORS = {
-    "meaning": "how near it is to the question in meaning; without a vector, as its words are good",
+    "meaning": "vector similarity to the question (without a vector: estimated from its words)",
     "words": "the words that it shares with the question",
     "place": "its place in its corpus",
     "corpus": "its score in its corpus",
     "fusion": "its score from fusion; the factors are unknown",
     "others": "the same passage in other corpora",
     "recency": "how new it is, and how short",
-    "weight": "the weight of its source for what asks",
+    "weight": "the weight of its corpus for this trigger",
     "language_weight": "the weight of its language",
 }
 """The factors of the shipped stages and their meaning, in the order in which they apply. A list

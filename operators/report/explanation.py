@@ -93,7 +93,7 @@ def _lead(
     if question["trigger"]:
         mix = [f"{one['trigger']} {spell(one['share'])}" for one in question["trigger"]]
         single = len(mix) == 1 and question["trigger"][0]["trigger"]
-        facts.append(f"asked by {single or ', '.join(mix)}")
+        facts.append(f"trigger: {single or ', '.join(mix)}")
     for name, what in (("repos", "in"), ("corpora", "only")):
         if question[name] is not None:
             facts.append(f"{what} {', '.join(question[name]) or 'nothing'}")
@@ -165,7 +165,7 @@ def _link(source: Mapping[str, Any]) -> Html:
 def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
     """Everything about one passage."""
     row = one.row
-    score = "" if row["score"] is None else f"  {spell(row['score'])}"
+    score = "" if row["score"] is None else f"  {row['score']:.4f}"
     heading = [
         element("strong", one.name),
         f" {row['source_label']} ",

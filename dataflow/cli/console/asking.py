@@ -91,7 +91,7 @@ def _printed(
     else:
         console = Console(
             file=out,
-            soft_wrap=True,
+            soft_wrap=not request["terminal"],
             highlight=False,
             width=request["width"],
             force_terminal=request["terminal"],

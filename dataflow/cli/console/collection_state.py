@@ -95,7 +95,8 @@ def show_status(state: CollectionState) -> None:
         more = f" and {len(names) - _REPOS_SHOWN} more (--json)" if names[_REPOS_SHOWN:] else ""
         if names:
             shown = ", ".join(map(printable, names[:_REPOS_SHOWN]))
-            OUT.print(Text(f"{corpus}: repositories {shown}{more}"))
+            what = "repositories" if names[1:] else "repository"
+            OUT.print(Text(f"{corpus}: {what} {shown}{more}"))
     for source in read:
         at = f" at {source.commit[:12]}" if source.commit else ""
         since = f"; since then {source.since}" if source.since else ""

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.cli.console.terminal import ERR, line_now_and_then, print_table
+from dataflow.cli.console.terminal import ERR, OUT, line_now_and_then, print_table
 from dataflow.evaluation.learning import FitResult
 from dataflow.evaluation.sweep import Sweep
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
@@ -98,7 +98,7 @@ def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
                 _OUT.print(Text(line, style="dim"), soft_wrap=True)
         _OUT.print()
     for note in evaluation.notes:
-        _OUT.print(Text(f"note: {note}", style="yellow"))
+        OUT.print(Text(f"note: {note}", style="yellow"))
     for path in files:
         _OUT.print(Text(str(path), style="blue"), soft_wrap=True)
 
@@ -134,7 +134,7 @@ def show_sweep(sweep: Sweep, files: Sequence[Path]) -> None:
         header = [*sweep.settings, "mean [95 %]", "change", "corrected p"]
         print_table(_table(title, header, rows), _OUT)
     if (sweep.table["difference"] == 0).all():
-        _OUT.print(Text("note: no combination changed a measure", style="yellow"))
+        OUT.print(Text("note: no combination changed a measure", style="yellow"))
     for path in files:
         _OUT.print(Text(str(path), style="blue"), soft_wrap=True)
 

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dataflow.cli.console.word_wrap import wrap_words
 from operators.context.citations import MOST_ALTERNATES
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.snippets import snippet
@@ -35,8 +36,9 @@ if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which 
     from operators.sources.github.github_mirror import Fetched
     from operators.sources.protocol import ReadIssue
 
-OUT = Console(soft_wrap=True, highlight=False)
-ERR = Console(stderr=True, highlight=False)
+# A terminal gets lines that are broken between words; a pipe or a file gets whole lines.
+OUT = Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
+ERR = Console(stderr=True, soft_wrap=not sys.stderr.isatty(), highlight=False)
 _LINE_SECONDS = 10.0
 _WIDEST = 10_000  # columns of a table in a pipe or a file
 _CITATIONS = 8  # links that are shown
@@ -162,21 +164,24 @@ def show_answer(
             )
         )
         if result["source_url"]:
-            out.print(Text(f"    {result['source_url']}", style="blue"))
+            out.print(Text(f"    {result['source_url']}", style="blue"), soft_wrap=True)
         for other in other_places(result):
             out.print(Text(f"    also in {other}", style="dim"))
-        out.print(Text(indent(_snippet(result["text"], asked), "    ")))
+        excerpt = indent(_snippet(result["text"], asked), "    ")
+        if not out.soft_wrap:
+            excerpt = wrap_words(excerpt, out.width)
+        out.print(Text(excerpt), soft_wrap=True)
     if results.is_empty():
         why = "; ".join(answer["unmet_filters"]["note"])
         out.print(Text(f"No match: {why}." if why else _no_match(answer["provenance"]["searched"])))
     if with_context:
-        _section(out, "system prompt", [Text(SYSTEM_PROMPT)])
-        _section(out, "context", map(Text, answer["context_window"]["text"]))
+        _section(out, "system prompt", [Text(SYSTEM_PROMPT)], soft_wrap=True)
+        _section(out, "context", map(Text, answer["context_window"]["text"]), soft_wrap=True)
     links = [*map(Text, answer["citations"]["citation"])]
     if len(links) > _CITATIONS:
         more = f"... and {len(links) - _CITATIONS} more (--json lists all)"
         links[_CITATIONS:] = [Text(more, style="dim")]
-    _section(out, "citations of the context", links)
+    _section(out, "citations of the context", links, soft_wrap=True)
     _section(out, "notes", [Text(note, style="yellow") for note in notes if note not in weak])
     if "dispositions" in answer:
         fits = answer["explain_targets"]["query_id", "chunk_id", "documents"]
@@ -195,12 +200,14 @@ def show_answer(
     out.print(Text(f"{seconds:.2f} s{timings}", style="dim"))
 
 
-def _section(out: Console, title: str, lines: Iterable[Text]) -> None:
-    """Print a rule and the lines under it; nothing where there is none."""
+def _section(
+    out: Console, title: str, lines: Iterable[Text], soft_wrap: bool | None = None
+) -> None:
+    """Print a rule and the lines under it; nothing if there is none. ``soft_wrap``: whole lines."""
     for number, line in enumerate(lines):
         if number == 0:
             out.rule(title)
-        out.print(line)
+        out.print(line, soft_wrap=soft_wrap)
 
 
 def _no_match(searched: Mapping[str, Mapping[str, str]]) -> str:
@@ -358,7 +365,7 @@ def show_report(report: IngestReport) -> None:
         f"[bold]{report.documents_new}[/] new, [bold]{report.documents_changed}[/] changed, "
         f"[bold]{report.documents_unchanged}[/] unchanged, "
         f"[bold]{report.documents_deleted}[/] deleted documents; "
-        f"[bold]{report.chunks}[/] chunks in {report.seconds:.1f} s "
+        f"[bold]{report.chunks}[/] chunk{'s' * (report.chunks != 1)} in {report.seconds:.1f} s "
         f"(searchable by words after {report.words_seconds:.1f} s, "
         f"{report.embedded} embedded in {report.embedding_seconds:.1f} s)"
     )
@@ -403,7 +410,7 @@ def show_change(change: IngestReport | Embedded | Exception) -> None:
         counts = {"new": change.documents_new, "changed": change.documents_changed}
         counts |= {"deleted": change.documents_deleted, "failed": len(change.failed)}
         counted = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
-        line = f"{counted or 'nothing new'}: found by words after {change.words_seconds:.1f} s"
+        line = f"{counted or 'nothing new'}: searchable after {change.words_seconds:.1f} s"
         line += f"; {change.chunks:,} chunks written" if change.chunks else ""
         line += f"; {change.unembedded:,} chunks of the collection wait for a vector"
     else:

@@ -79,7 +79,7 @@ class Tokens:
                 raise CrosscorpusError(f"{self.path}: over {LARGEST:,} bytes of tokens")
             entries = yaml.safe_load(self.path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-            reason = " ".join(str(error).split())
+            reason = getattr(error, "strerror", None) or " ".join(str(error).split())
             raise CrosscorpusError(f"{self.path}: no file of tokens ({reason})") from error
         if not isinstance(entries, list):
             raise CrosscorpusError(

@@ -194,8 +194,8 @@ def _unknown(conn: Connection, name: str, values: Mapping[str, Any], seen: str) 
         values,
     ).fetchone()
     if row:
-        named = f", version {row[1]}" if row[1] else ""
-        return f"{row[0]!r} is there once only{named}: no other version of it was found"
+        named = f", {row[1]}" if row[1] else ""
+        return f"{row[0]!r} has only one version here{named}"
     rows = conn.execute(
         "SELECT DISTINCT unnest(ARRAY[v.lineage_id, d.path, d.title])"
         f" FROM {_VERSIONS} WHERE v.newest AND {_OF_CORPUS} AND {seen}",

@@ -93,7 +93,9 @@ def choose_documents(
     filters = {"corpus": corpus, "repo": repo, "document": document}
     conditions = {name: clean_text(value) for name, value in filters.items() if value is not None}
     if not conditions:
-        raise CrosscorpusError("say what to drop: a corpus, a repository or a document")
+        raise CrosscorpusError(
+            "say what to drop: a corpus (--corpus), a repository (--repo) or a document"
+        )
     columns = {"corpus": "corpus", "repo": "repo", "document": "document_id, path"}
     where = " AND ".join(f"%s IN ({columns[name]})" for name in conditions)
     rows = store.rows(

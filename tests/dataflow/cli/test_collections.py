@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,11 +48,11 @@ def test_documents_and_collections_are_listed_and_dropped(crosscorpus: Any, inge
     assert "to-drop" in json.loads(crosscorpus("collections", "list", "--json").stdout)
 
     tried = crosscorpus("drop", "-C", "to-drop", "--document", "a", "--dry-run")
-    assert tried.stdout == "would drop 1 documents, 1 chunks\n  docs o/r a\n"
+    assert tried.stdout == "would drop 1 document, 1 chunk\n  docs o/r a\n"
     asked = crosscorpus("drop", "-C", "to-drop", "--document", "a")  # nobody says yes
     assert (asked.returncode, "say --yes" in asked.stderr) == (1, True)
     done = crosscorpus("drop", "-C", "to-drop", "--document", "a", "--yes")
-    assert (done.returncode, done.stdout) == (0, "dropped 1 documents, 1 chunks\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "dropped 1 document, 1 chunk\n"), done.stderr
     again = crosscorpus("drop", "-C", "to-drop", "--document", "a", "--yes")
     assert (again.returncode, "no document 'a'" in again.stderr) == (2, True)
 
@@ -56,6 +61,30 @@ def test_documents_and_collections_are_listed_and_dropped(crosscorpus: Any, inge
     assert "ingest" not in unknown.stderr  # who drops does not want it made
     assert crosscorpus("collections", "drop", "to-drop", "--yes").stdout == "to-drop is dropped\n"
     assert "to-drop" not in json.loads(crosscorpus("collections", "list", "--json").stdout)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_ctrl_c_ends_the_question_whether_to_delete() -> None:
+    asks = (
+        "import polars; polars.LazyFrame({'a': [1]}).collect();"
+        "from dataflow.cli.collections import _confirm; _confirm('delete it?')"
+    )
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", asks], stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    try:
+        shown = b""
+        while b"[y/N]" not in shown:
+            shown += os.read(ours, 1000)
+        time.sleep(0.2)  # until it waits for the answer
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) != 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_an_imported_collection_answers_as_the_exported_one_and_its_ingestion_goes_on(
@@ -138,9 +167,9 @@ def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collec
         ("ALTER TABLE terms RENAME TO elsewhere", "the text search fails: "),
         (
             "UPDATE chunks SET embedding = NULL",
-            "1 chunks, none with a vector yet: ",
+            "1 chunk, none with a vector yet: ",
         ),
-        ("DELETE FROM repos", "1 chunks, but no vector search finds any"),
+        ("DELETE FROM repos", "1 chunk, but no vector search finds any"),
     ],
 )
 def test_a_search_that_does_not_work_is_a_failed_check(
@@ -159,7 +188,7 @@ def test_a_search_that_does_not_work_is_a_failed_check(
 def test_the_words_of_a_corpus_that_has_no_vector_yet_are_searched_too(
     crosscorpus: Any, server_dsn: str, one_document: Any
 ) -> None:
-    name, waits = "words-first", "1 chunks, none with a vector yet: `crosscorpus embed` adds them"
+    name, waits = "words-first", "1 chunk, none with a vector yet: `crosscorpus embed` adds them"
     assert crosscorpus(*one_document, "-C", name, "--wait", "words").returncode == 0
 
     def faults() -> list[str]:
@@ -263,5 +292,5 @@ def test_versions_the_wrong_way_round_are_refused(run: Any) -> None:
 
 
 def test_a_document_without_another_version_says_so(run: Any) -> None:
-    assert "once only, version 2.0" in run("versions", "list", "manual/2.0/alone.md").stderr
-    assert "once only, version 2.0" in run("versions", "list", "alone.md").stderr
+    assert "has only one version here, 2.0" in run("versions", "list", "manual/2.0/alone.md").stderr
+    assert "has only one version here, 2.0" in run("versions", "list", "alone.md").stderr

@@ -25,7 +25,7 @@ def team(crosscorpus: Any, tmp_path_factory: Any) -> str:
     assert done.returncode == 0, done.stderr
     (folder / "rights.yaml").write_text(RULES)
     done = crosscorpus("rights", "set", str(folder / "rights.yaml"), "-C", "rights-cli")
-    assert (done.returncode, done.stdout) == (0, "2 documents are seen by others than before\n")
+    assert (done.returncode, done.stdout) == (0, "the readers of 2 documents changed\n")
     return "rights-cli"
 
 
@@ -73,3 +73,9 @@ def test_a_token_is_shown_once_and_its_entry_has_a_hash(crosscorpus: Any) -> Non
     assert token not in done.stdout
     assert "2027-01-01" in done.stdout
     assert crosscorpus("rights", "token", "ann", "--expires", "soon").returncode != 0
+
+
+def test_no_token_is_made_that_has_expired_already(crosscorpus: Any) -> None:
+    done = crosscorpus("rights", "token", "ann", "--expires", "2020-01-01")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "in the past" in done.stderr

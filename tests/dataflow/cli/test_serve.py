@@ -297,7 +297,11 @@ def test_a_running_server_answers_the_command_in_the_same_words(
         assert by_tcp.status_code == 404, "what it takes may name code to load"
         another = crosscorpus("query", "flush", "--timings", "-C", collection, "-c", "rrf")
         assert "running server" not in another.stdout, "it has another configuration"
-        assert crosscorpus("serve", "--stop", "-C", collection).returncode == 0
+        stopped = crosscorpus("serve", "--stop", "-C", collection)
+        assert (stopped.returncode, stopped.stdout) == (
+            0,
+            f"the server of {collection} is stopped\n",
+        )
         assert server.wait(30) in (0, 143)
     assert Path(page).read_text().startswith("<!doctype html>")
     assert "running server" not in crosscorpus("query", "x", "--timings", "-C", collection).stdout

@@ -288,6 +288,26 @@ def test_a_terminal_says_first_that_the_evidence_is_weak(
     assert answer_as_json(answer)["weak"] is True
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_gets_lines_between_words_and_links_whole(terminal: bool) -> None:
+    link = "https://example.org/" + "a" * 60
+    text = "    a limiter protects an application from overload, and must not be an outage"
+    hit = {"source_label": "[docs: a.md]", "source_url": link, "score": 0.6, "text": text}
+    answer = {
+        "results": pl.DataFrame([{**hit, "rank": 0, "metadata": None, "alternate_sources": None}]),
+        "citations": pl.DataFrame({"citation": [f"[docs: a.md]({link})"]}),
+        "context_window": pl.DataFrame({"text": ["c"]}),
+        "notes": pl.DataFrame({"note": [text.strip()]}),
+        "provenance": {"searched": {}, "timings": {}},
+    }
+    out = Console(file=StringIO(), width=40, soft_wrap=not terminal, highlight=False)
+    show_answer(answer, "outage", seconds=0.1, out=out)
+    lines = out.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert [line for line in lines if link in line] == [f"    {link}", f"[docs: a.md]({link})"]
+    longest = max(len(line) for line in lines if link not in line)
+    assert (longest <= 40) is terminal
+
+
 def test_questions_go_to_the_replica_which_says_what_it_lacks_and_writes_to_the_primary(
     crosscorpus: Any, replicated: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
