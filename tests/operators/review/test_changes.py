@@ -270,10 +270,10 @@ print(max(seconds), int(status.partition("VmHWM:")[2].split()[0]) // 1024)
 @pytest.mark.parametrize(
     ("size", "start"),
     [
-        (50_000_000, GIT + "@@ -0,0 +1,999999999 @@\n"),
-        (5_000_000, "diff --git a/"),
-        (5_000_000, "--- "),
-        (5_000_000, "\x1b[m"),
+        (20_000_000, GIT + "@@ -0,0 +1,999999999 @@\n"),
+        (2_000_000, "diff --git a/"),
+        (2_000_000, "--- "),
+        (2_000_000, "\x1b[m"),
     ],
 )
 def test_megabytes_of_anything_are_read_in_seconds_and_600_mb(size: int, start: str) -> None:

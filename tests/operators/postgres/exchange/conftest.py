@@ -35,9 +35,8 @@ REST = """
 """
 
 
-@pytest.fixture
-def full(store: Store, filling: Any) -> Store:
-    """A collection with rows in every table, and with nulls and odd values in them."""
+def fill(store: Store, filling: Any) -> None:
+    """Give every table rows, with nulls and odd values in them."""
     rows = [
         {"chunk_id": -(2**63), "title": "Ünï\tcode", "text": "flush the cache\n" * 9},
         {"chunk_id": 2**63 - 1, "text": "", "path": "a/b.py", "start_line": 3},
@@ -56,7 +55,19 @@ def full(store: Store, filling: Any) -> Store:
         for statement in REST.strip().split(";\n"):
             conn.execute(statement, {"key": KEY})
     make_searchable(store)
+
+
+@pytest.fixture
+def full(store: Store, filling: Any) -> Store:
+    """A collection with rows in every table, and with nulls and odd values in them."""
+    fill(store, filling)
     return store
+
+
+@pytest.fixture(scope="session")
+def fill_all() -> Callable[[Store, Any], None]:
+    """What fills :func:`full`."""
+    return fill
 
 
 @pytest.fixture

@@ -37,6 +37,21 @@ def exported(full: Store, tmp_path: Path) -> Path:
     return tmp_path / "team"
 
 
+@pytest.fixture(scope="module")
+def exported_once(
+    make_store: Callable[[], Store],
+    fill_all: Callable[[Store, Any], None],
+    filling: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """What :func:`exported` is, to be copied."""
+    folder = tmp_path_factory.mktemp("exported") / "team"
+    with make_store() as store:
+        fill_all(store, filling)
+        export_collection(store, folder)
+    return folder
+
+
 @pytest.fixture
 def again(server_dsn: str) -> Iterator[str]:
     """The name of a collection to make; it is dropped afterwards."""
@@ -399,13 +414,14 @@ BAD: dict[str, tuple[Change, str]] = {
 
 @pytest.mark.parametrize("what", BAD)
 def test_a_bad_export_is_refused_in_one_line_and_leaves_nothing(
-    what: str, exported: Path, again: str, server_dsn: str
+    what: str, exported_once: Path, again: str, server_dsn: str, tmp_path: Path
 ) -> None:
     spoil, said = BAD[what]
-    spoil(exported)
+    spoiled = shutil.copytree(exported_once, tmp_path / "team")
+    spoil(spoiled)
     name = None if what == "a name that is none" else again
     with pytest.raises(CrosscorpusError, match=said) as refused:
-        import_collection(exported, server_dsn, name=name)
+        import_collection(spoiled, server_dsn, name=name)
     assert "\n" not in str(refused.value)
     assert "--as" not in str(refused.value), "the name was taken"
     with psycopg.connect(server_dsn) as conn:
