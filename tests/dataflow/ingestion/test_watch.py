@@ -321,7 +321,7 @@ def test_a_folder_is_waited_for_and_one_whose_path_is_not_utf8_is_refused(
     late = tmp_path / "late"
     one = watched(late, lambda: folder_source(late, "docs", "team"))
     one.until(lambda: errors(one))
-    assert "does not exist; is it mounted?" in errors(one)[0]
+    assert "does not exist; is it mounted? (waiting for it)" in errors(one)[0]
     late.mkdir()
     (late / "a.md").write_text("alpha says this")
     one.has(**{"a.md": "alpha says this"})
