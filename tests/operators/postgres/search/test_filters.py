@@ -197,8 +197,9 @@ def test_the_count_of_visible_chunks_is_never_too_low(held: Held, limit: int) ->
 ALL: dict[str, dict[str, Any]] = {"code": {}, "docs": {}}
 
 
-@pytest.fixture
-def filled(store: Store, filling: Any) -> Store:
+@pytest.fixture(scope="module")
+def filled(make_store: Make, filling: Any) -> Store:
+    store = make_store()
     filling.write(
         store,
         [

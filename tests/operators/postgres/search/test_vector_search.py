@@ -34,7 +34,7 @@ from operators.postgres.search.vector_search import may_lack, search_vectors
 from operators.postgres.store import Connection, Store, open_store
 from operators.postgres.write.document_writer import write_documents
 
-ROWS = 30_000
+ROWS = 21_000
 WIDTH = 32
 K = 50
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -55,8 +55,8 @@ class Clustered:
         for name, part in SHARES.items():
             self.repos[free[: ROWS // part]] = name
             free = free[ROWS // part :]
-        for start in range(0, ROWS, 5_000):
-            part = range(start, start + 5_000)
+        for start in range(0, ROWS, 7_000):
+            part = range(start, start + 7_000)
             chunks = filling.chunks(
                 [
                     {
