@@ -116,7 +116,11 @@ def watched_folder(path: Path) -> WatchedFolder:
         CrosscorpusError: there is no folder.
     """
     if not path.is_dir():
-        what = "is not a folder" if path.exists() else "does not exist; is it mounted? (waiting for it)"
+        what = (
+            "is not a folder"
+            if path.exists()
+            else "does not exist; is it mounted? (waiting for it)"
+        )
         raise CrosscorpusError(f"{path} {what}")
     real = os.path.realpath(path)
     return WatchedFolder(path, real, os.stat(real).st_uid)

@@ -9,6 +9,7 @@ line, a commit or an issue that the query names comes first as well (see
 
 import re
 from itertools import chain
+from pathlib import PurePosixPath
 
 import numpy as np
 import polars as pl
@@ -79,17 +80,17 @@ def message_phrases(text: str) -> list[str]:
 def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """``hits`` (``FUSED``) with passages first that contain a phrase of their query.
 
-    If the query is a name, the passages that define it come first. A passage with more phrases
-    comes earlier; ties keep their order. Their scores are just above the best of the query.
-    A phrase must match exactly, except for case and white space. The best passage of each place
-    that the query names counts as one that has a phrase.
+    If the query is a name, the passages that define it come first, those in a file of that name
+    before others. A passage with more phrases comes earlier; ties keep their order. Their scores
+    are just above the best of the query. A phrase must match exactly, except for case and white
+    space. The best passage of each place that the query names counts as one that has a phrase.
     """
     score, top, lead = hits["score"].to_numpy().copy(), dict[int, float](), _pointed(hits, queries)
     texts_of = queries["query_id", "texts"].iter_rows()
     by_query = {query: (_phrases(texts), _named(texts)) for query, texts in texts_of}
     wanted = any(map(any, by_query.values()))
-    passages = hits["query_id", "text", "metadata"].iter_rows() if wanted or lead else ()
-    for row, (query, text, metadata) in enumerate(passages):
+    passages = hits["query_id", "text", "metadata", "path"].iter_rows() if wanted or lead else ()
+    for row, (query, text, metadata, path) in enumerate(passages):
         top.setdefault(query, score[row])
         phrases, name = by_query.get(query, ([], None))
         if phrases:
@@ -97,7 +98,8 @@ def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
             if count := sum(_stands(phrase, passage) for phrase in phrases):
                 lead.append((count, -row, query))
         elif name and defines(name, text, metadata):
-            lead.append((1, -row, query))
+            so_called = PurePosixPath(path or "").stem.casefold() == name.casefold()
+            lead.append((1 + so_called, -row, query))
     for _, row, query in sorted(lead):
         score[-row] = top[query] = np.nextafter(top[query], np.inf)
     return ranked(hits, pl.Series(score)) if lead else hits

@@ -11,7 +11,7 @@ from operators.frames import DEFINES
 
 _MODIFIERS = (
     "abstract|async|const|data|declare|default|export|extern|final|inline|internal|local|open|"
-    "override|private|protected|pub|public|sealed|static|suspend|unsafe|virtual"
+    "override|partial|private|protected|pub|public|sealed|static|suspend|unsafe|virtual"
 )
 _KINDS = (
     "actor|alias|class|const|data|def|defmacro|defmodule|defp|defprotocol|enum|extension|fn|fun|func|function|"

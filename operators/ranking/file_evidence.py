@@ -27,6 +27,9 @@ from operators.ranking.total_order import ranked
 MOST_NAMES = 16
 """The most names of one query whose definitions are looked up."""
 
+MOST_DEFINING = 3
+"""A capitalised word that more files define, such as a namespace, is no name of a query."""
+
 FEW_NAMES = 8
 """A file that defines this many names of a query counts as defining all of them."""
 
@@ -40,6 +43,7 @@ _NAME = re.compile(
 )
 _MARKED = re.compile(r"`([^`\n]{1,80})`|\b([^\W\d]\w{0,60}(?:\.[^\W\d]\w{0,60}){1,8})")
 _CALLED = re.compile(r"\b([^\W\d]\w{2,60})\(")
+_CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]\w+")  # within a sentence
 _SECONDARY = re.compile(
     r"(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|[^/]*(?:Tests?|Spec|Suite)|[^/]*\.(?:test|spec))\.\w+$"
     r"|(?:^|/)(?:tests?|__tests__|spec|testdata|fixtures|_?compat|legacy|deprecated|_?examples?|"
@@ -177,10 +181,15 @@ def definitions(
     passage that defines it, and .4 to other passages of a file of that name. Otherwise a file gets
     the share of the names (of up to ``FEW_NAMES``) that its passages define: at a passage that
     defines one of them if the query has one or two names, at its best passage if it has more. In a
-    file with one of the names, all values are multiplied by 1.5.
+    file with one of the names, all values are multiplied by 1.5. A capitalised word within a
+    sentence is a name if one to three of the files define it.
     """
     bare = _BARE.fullmatch(text) is not None
     names = [re.split(_JOINED, text.strip())[-1]] if bare else names_said(text)
+    if not bare:
+        words = list(dict.fromkeys(_CAPITALISED.findall(text)))[:MOST_NAMES]
+        names += [word for word in words if 0 < _defining(word, files, passages) <= MOST_DEFINING]
+        names = list(dict.fromkeys(names))[:MOST_NAMES]
     gains = np.zeros(len(files))
     if not names:
         return gains
@@ -201,6 +210,16 @@ def definitions(
         so_called = _flat(PurePosixPath(file[1]).stem) in flat
         gains[row] = min(share, 1.0) * (1.5 if so_called else 1.0)
     return gains
+
+
+def _defining(
+    name: str,
+    files: Sequence[tuple[str, str]],
+    passages: Sequence[tuple[str | None, str | None]],
+) -> int:
+    """How many of ``files`` define ``name`` in one of their passages."""
+    pairs = zip(files, passages, strict=True)
+    return len({file for file, passage in pairs if defines(name, *passage)})
 
 
 def names_said(text: str) -> list[str]:

@@ -171,6 +171,13 @@ def test_a_function_of_c_is_defined_where_its_body_begins(definition: str) -> No
     assert order("l2_normalize", *others, definition) == [3, 0, 1, 2]
 
 
+def test_of_the_passages_that_define_a_name_those_in_a_file_of_that_name_lead() -> None:
+    ranked_hits = hits("partial class SqlMapper { }", "a use", "partial class SqlMapper { f(); }")
+    paths = pl.Series("path", ["SqlMapper.Async.cs", "a.cs", "src/sqlMapper.cs"])
+    led = phrases_first(ranked_hits.with_columns(paths), asked("SqlMapper"))
+    assert led.sort("rank")["chunk_id"].to_list() == [2, 0, 1]
+
+
 def test_behind_the_word_error_two_words_are_a_message_and_elsewhere_they_are_not() -> None:
     texts = ("options are missing", "Missing option")
     assert order("Error: Missing option '--name'.", *texts) == [1, 0]
