@@ -43,7 +43,7 @@ _NAME = re.compile(
 )
 _MARKED = re.compile(r"`([^`\n]{1,80})`|\b([^\W\d]\w{0,60}(?:\.[^\W\d]\w{0,60}){1,8})")
 _CALLED = re.compile(r"\b([^\W\d]\w{2,60})\(")
-_CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]\w+")  # within a sentence
+_CAPITALISED = re.compile(r"(?:^|(?<=[a-z,] ))[A-Z][a-z]\w+")
 _SECONDARY = re.compile(
     r"(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|[^/]*(?:Tests?|Spec|Suite)|[^/]*\.(?:test|spec))\.\w+$"
     r"|(?:^|/)(?:tests?|__tests__|spec|testdata|fixtures|_?compat|legacy|deprecated|_?examples?|"
@@ -181,13 +181,15 @@ def definitions(
     passage that defines it, and .4 to other passages of a file of that name. Otherwise a file gets
     the share of the names (of up to ``FEW_NAMES``) that its passages define: at a passage that
     defines one of them if the query has one or two names, at its best passage if it has more. In a
-    file with one of the names, all values are multiplied by 1.5. A capitalised word within a
-    sentence is a name if one to three of the files define it.
+    file with one of the names, all values are multiplied by 1.5. A capitalised word is a
+    name if one to three of the files define it, but for the project's own name.
     """
     bare = _BARE.fullmatch(text) is not None
     names = [re.split(_JOINED, text.strip())[-1]] if bare else names_said(text)
     if not bare:
+        projects = {repo.rpartition("/")[2].casefold() for repo, _ in set(files)}
         words = list(dict.fromkeys(_CAPITALISED.findall(text)))[:MOST_NAMES]
+        words = [word for word in words if word.casefold() not in projects]
         names += [word for word in words if 0 < _defining(word, files, passages) <= MOST_DEFINING]
         names = list(dict.fromkeys(names))[:MOST_NAMES]
     gains = np.zeros(len(files))

@@ -72,13 +72,14 @@ def test_what_defines_a_name_of_the_question_leads_what_uses_it() -> None:
     assert order("how is a locked cache made", *rows, definition=0.5) == [0, 1]
 
 
-def test_a_capitalised_word_within_a_sentence_is_a_name_if_few_files_define_it() -> None:
+def test_a_capitalised_word_is_a_name_if_few_files_define_it_and_it_is_not_the_project_s() -> None:
     used = {"path": "a.py", "score": 1.0, "text": "Lock().acquire()"}
     made = [{"path": f"{n}.py", "score": 0.8, "text": "class Lock:\n    pass"} for n in range(4)]
     question = "how a Lock is acquired"
     assert order(question, used, *made[:3], definition=0.5)[0] == 1
     assert order(question, used, *made, definition=0.5)[0] == 0, "too many files define it"
-    assert order("Lock is acquired", used, *made[:1], definition=0.5) == [0, 1], "a first word"
+    own = [{**row, "repo": "org/lock"} for row in (used, made[0])]
+    assert order(question, *own, definition=0.5) == [0, 1], "the project's own name"
 
 
 def test_of_many_names_the_file_that_defines_most_leads_with_its_best_passage() -> None:
