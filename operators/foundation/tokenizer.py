@@ -220,6 +220,15 @@ def _pairs(run: str) -> Iterable[str]:
     return map("".join, pairwise(run)) if len(run) > 1 else (run,)
 
 
+def stem(word: str) -> str:
+    """The stem of an English word in lower case; a word that is all ending stays.
+
+    >>> stem("readers"), stem("reads")
+    ('reader', 'read')
+    """
+    return str(_STEM.stemWord(word)) or word
+
+
 @lru_cache(maxsize=65_536)  # as many words as a batch of judged queries has
 def _terms_of_word(word: str) -> tuple[str, ...]:
     if dotted := _DOTTED.search(word):
@@ -232,7 +241,7 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
     if _HASH.fullmatch(whole):
         return (whole,) if len(whole) == SHORT_HASH else (whole[:SHORT_HASH], whole)
     parts = [part.casefold() for part in name_parts(word)] or [whole]
-    terms = [str(_STEM.stemWord(part)) or part for part in parts if part not in STOP_WORDS]
+    terms = [stem(part) for part in parts if part not in STOP_WORDS]
     if len(parts) > 1:
         terms.append(whole)
     return tuple(terms)

@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from operators.arrays.rows import by_rank, replaced, take
-from operators.foundation.tokenizer import STOP_WORDS, name_parts
+from operators.foundation.tokenizer import STOP_WORDS, name_parts, stem
 from operators.ranking.definitions import defines
 from operators.ranking.total_order import ranked
 
@@ -136,13 +136,13 @@ def shared_names(
     no gain from file names.
     """
     words = {word for one in _WORD.findall(text) if (word := one.lower()) not in STOP_WORDS}
-    words = {word for word in words if len(word) > 2}
+    words = {stem(word) for word in words if len(word) > 2}
     if not words or _BARE.fullmatch(text):
         return np.zeros(len(files))
     parts = {
-        part
+        stem(part)
         for one in _WORD.findall(text)
-        for part in _parts(one)
+        for part in map(str.lower, name_parts(one))
         if len(part) > 2 and part not in STOP_WORDS
     }
     distinct = dict.fromkeys(files)
@@ -269,7 +269,7 @@ def one_of_each_file(hits: pl.DataFrame, top_k: int) -> pl.DataFrame:
 
 @lru_cache(65_536)
 def _parts(name: str) -> tuple[str, ...]:
-    return tuple(part.lower() for part in name_parts(name))
+    return tuple(stem(part.lower()) for part in name_parts(name))
 
 
 @lru_cache(65_536)
@@ -277,7 +277,7 @@ def _around(path: str) -> frozenset[str]:
     """The words of a file's own name and of its folder."""
     file = PurePosixPath(path)
     names = [name for name in (file.stem, file.parent.name) if name]
-    return frozenset(part for name in names for part in (name.lower(), *_parts(name)))
+    return frozenset(part for name in names for part in (stem(name.lower()), *_parts(name)))
 
 
 def _by_start(words: Iterable[str]) -> dict[str, list[str]]:

@@ -63,6 +63,16 @@ def test_a_file_that_is_called_as_the_question_says_gains_by_how_rare_the_word_i
     assert order("how does http work", *rows, file_name=0.25)[0] == 0, "all files have that word"
 
 
+def test_a_file_s_name_matches_other_forms_of_a_word() -> None:
+    rows = [
+        {"path": "writers/docbook.py", "score": 1.0},
+        {"path": "readers/docbook.py", "score": 0.99},
+    ]
+    assert order("how does it read DocBook", *rows, file_name=0.25) == [1, 0]
+    assert order("what reads DocBook", *rows, file_name=0.25) == [1, 0]
+    assert order("how DocBook is written", *rows, file_name=0.25) == [0, 1]
+
+
 def test_what_defines_a_name_of_the_question_leads_what_uses_it() -> None:
     rows = [
         {"path": "a.py", "score": 1.0, "text": "cache = LockedCache()"},
