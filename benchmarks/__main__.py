@@ -30,7 +30,7 @@ ALL = {
     "neardup": [],
 }
 ON_CLONES = {"semble": [], "swe": [], "review": [], "aacr": []}
-"""Benchmarks on clones of repositories: embedding these takes hours."""
+"""Benchmarks on clones of repositories: embedding these takes an hour or more."""
 JUDGED = {"semble", "swe", "quality", "end_to_end", "versions", "version_cost", "neardup"}
 HELPERS = {"aacr_remarks", "clones", "judged", "peers_worker", "scale_source", "section_history"}
 HELPERS |= {"soak_callers", "soak_models", "soak_samples", "soak_source"}

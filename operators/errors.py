@@ -34,6 +34,15 @@ def suggest(name: str, known: Iterable[str], otherwise: str | None = None) -> st
     return f"; known: {', '.join(names)}" if names else ""
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things: ``one`` is their name, ``many`` its plural unless that is with an s.
+
+    >>> counted(1, "chunk"), counted(0, "chunk"), counted(2, "query", "queries")
+    ('1 chunk', '0 chunks', '2 queries')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def check_known(what: str, name: str, known: Collection[str]) -> None:
     """Raise :class:`UnknownName` with the nearest name unless ``name`` is ``known``."""
     if name not in known:

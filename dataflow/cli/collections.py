@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dataflow.cli.options import AsJson, Collection, filled
-from operators.errors import CrosscorpusError, check_known
+from operators.errors import CrosscorpusError, check_known, counted
 
 collections_app = typer.Typer(
     no_args_is_help=True,
@@ -160,9 +160,8 @@ def drop(
     with open_store(collection=collection) as store:
         run = partial(drop_documents, store, corpus=corpus, repo=repo, document=document)
         chosen, _ = run(dry_run=True)
-        documents, chunks = chosen.height, chosen["chunks"].sum()
-        counts = f"{documents} document{'s' * (documents != 1)}, "
-        counts += f"{chunks} chunk{'s' * (chunks != 1)}"
+        documents, chunks = chosen.height, int(chosen["chunks"].sum())
+        counts = f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}"
         if not (yes or dry_run):
             _confirm(f"delete {counts} for good?")
         left = [] if dry_run else run()[1]

@@ -9,7 +9,7 @@ from dataflow.configuration.config_model import Config, name_fault
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, counted
 from operators.postgres.connection import connect, ensure_vector, nodes, resolve_dsn
 from operators.postgres.errors import target
 from operators.postgres.inspect.index_recall import index_recall, sample_text
@@ -113,7 +113,7 @@ def _corpus(
     if not row["chunks"]:
         yield Finding(name, True, "no chunks")
         return
-    says = f"{row['chunks']} chunk{'s' * (row['chunks'] != 1)}, "
+    says = f"{counted(row['chunks'], 'chunk')}, "
     if row["unembedded"] and recall is None:
         says += "none with a vector yet: `crosscorpus embed` adds them"
     elif not recall:

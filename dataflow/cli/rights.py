@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dataflow.cli.options import AsJson, Collection, Config, RankedAsJson
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, counted
 
 rights_app = typer.Typer(no_args_is_help=True, help="Who may see what, and why.")
 
@@ -54,7 +54,7 @@ def rights_set(
     text = file.read_text("utf-8")
     with open_store(collection=collection) as store:
         changed = set_rights(store, text)
-    message = f"the readers of {changed} document{'s' * (changed != 1)} changed"
+    message = f"the readers of {counted(changed, 'document')} changed"
     print_result(as_json, {"changed": changed}, typer.echo, message)
 
 

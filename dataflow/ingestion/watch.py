@@ -116,11 +116,7 @@ def watched_folder(path: Path) -> WatchedFolder:
         CrosscorpusError: there is no folder.
     """
     if not path.is_dir():
-        what = (
-            "is not a folder"
-            if path.exists()
-            else "does not exist; is it mounted? (waiting for it)"
-        )
+        what = "is not a folder" if path.exists() else "does not exist; is it mounted?"
         raise CrosscorpusError(f"{path} {what}")
     real = os.path.realpath(path)
     return WatchedFolder(path, real, os.stat(real).st_uid)
@@ -193,7 +189,8 @@ def _appeared(path: Path, on_change: OnChange, stop: threading.Event) -> Watched
         try:
             return watched_folder(path)
         except (CrosscorpusError, OSError) as error:
-            last_error = _report_error(on_change, error, last_error)
+            waits = CrosscorpusError(f"{error} (waiting for it)")
+            last_error = _report_error(on_change, waits, last_error)
             stop.wait(AGAIN_S)
     return None
 

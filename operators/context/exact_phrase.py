@@ -18,7 +18,7 @@ from operators.foundation.escape import label_text
 from operators.foundation.tokenizer import is_name
 from operators.frames import NOTES
 from operators.ranking.bm25 import authors_of
-from operators.ranking.definitions import defines
+from operators.ranking.definitions import defines, flat_name
 from operators.ranking.named_places import PLACED, asks_author, is_author, leaders, named_places
 from operators.ranking.total_order import ranked
 
@@ -98,7 +98,7 @@ def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
             if count := sum(_stands(phrase, passage) for phrase in phrases):
                 lead.append((count, -row, query))
         elif name and defines(name, text, metadata):
-            so_called = PurePosixPath(path or "").stem.casefold() == name.casefold()
+            so_called = flat_name(PurePosixPath(path or "").stem) == flat_name(name)
             lead.append((1 + so_called, -row, query))
     for _, row, query in sorted(lead):
         score[-row] = top[query] = np.nextafter(top[query], np.inf)

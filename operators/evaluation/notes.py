@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import polars as pl
 
-from operators.errors import suggest
+from operators.errors import counted, suggest
 from operators.evaluation.statistics import PERMUTATIONS, lowest_p
 from operators.evaluation.tables import SIGNIFICANT
 
@@ -64,10 +64,10 @@ def few_queries_note(queries: int, comparisons: int, permutations: int = PERMUTA
         n for n in range(queries, 63) if comparisons * lowest_p(n, permutations) < SIGNIFICANT
     )
     needed = next(enough, None)
-    counted = f"{queries} {'query' if queries == 1 else 'queries'}"
     over = f" ({comparisons} comparisons)" if comparisons > 1 else ""
     advice = f": judge at least {needed}" if needed else ""
-    return [f"with {counted} no corrected p{over} can be below {lowest:.2g}{advice}"]
+    few = counted(queries, "query", "queries")
+    return [f"with {few} no corrected p{over} can be below {lowest:.2g}{advice}"]
 
 
 def _trigger_note(queries: pl.DataFrame, usual_trigger: str | None) -> list[str]:

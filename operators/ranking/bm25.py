@@ -153,9 +153,8 @@ def index_keys(counted: TermCounts) -> list[int]:
     >>> index_keys(TermCounts(np.array([5, 9]), np.array([1, 4]), length=AVERAGE_LENGTH))
     [5, 9, -9]
     """
-    norm = K1 * (1 - B + B * counted.length / AVERAGE_LENGTH)
-    least = norm * PROMINENT / (1 - PROMINENT)
-    return [*counted.terms.tolist(), *(-counted.terms[counted.counts >= least]).tolist()]
+    prominent = counted.terms[weights(counted.counts, counted.length) >= PROMINENT]
+    return [*counted.terms.tolist(), *(-prominent).tolist()]
 
 
 @dataclass(frozen=True)
@@ -183,15 +182,15 @@ def query_terms(
     """
     known = sorted((df[term], term) for term in counts if df.get(term, 0) > 0)[:MAX_QUERY_TERMS]
     weights = {term: counts[term] * idf(frequency, chunks) for frequency, term in known}
-    every = [term for _, term in known]
-    if sum(df[term] for term in every) <= cap:
-        return QueryTerms(weights, every)
+    if sum(frequency for frequency, _ in known) <= cap:
+        return QueryTerms(weights, [term for _, term in known])
     keys = _by_information(weights, df)
     alone = _leading(keys, ALONE * cap, k)
     # n postings in two groups: n * n / 4 of `chunks` have a key of both by chance
     by_chance = math.sqrt(4 * chunks * (1 - ALONE) * cap)
     paired = _leading(keys, min(by_chance, MOST_PAIRED * cap), k)[len(alone) :]
-    paired = [key for key in paired if -key not in paired or key > 0]
+    whole = set(paired)  # a term that is paired brings the chunks where it is prominent
+    paired = [key for key in paired if key > 0 or -key not in whole]
     if len(paired) < 2:
         return QueryTerms(weights, _leading(keys, cap, k))
     return QueryTerms(weights, alone, (paired[::2], paired[1::2]))

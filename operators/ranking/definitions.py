@@ -51,7 +51,13 @@ def defines(name: str, text: str | None, metadata: str | None) -> bool:
     >>> defines("release", "public void release() {", '{"defines": ["Lock", "Lock.release"]}')
     True
     """
-    if f'"{DEFINES}"' in (metadata or "") and re.search(listed(name), metadata or ""):
+    held = metadata or ""
+    # the first two tests are quick, and most passages fail one
+    if (
+        f'"{DEFINES}"' in held
+        and qualified_parts(name)[-1] in held
+        and re.search(listed(name), held)
+    ):
         return True
     return name in (text or "") and definition_of(name).search(text or "") is not None
 
@@ -70,11 +76,21 @@ def listed(name: str) -> str:
     )
 
 
-def qualified_parts(name: str) -> list[str]:
+def flat_name(name: str) -> str:
+    """A name as it is compared with a file's, whatever joins its words.
+
+    >>> flat_name("LockFile") == flat_name("lock_file")
+    True
+    """
+    return name.lower().replace("_", "")
+
+
+@lru_cache(4096)
+def qualified_parts(name: str) -> tuple[str, ...]:
     """The parts of a qualified name.
 
     >>> qualified_parts("redis.Lock::release()")
-    ['redis', 'Lock', 'release']
+    ('redis', 'Lock', 'release')
     """
     bare = name.strip().removesuffix("()")
-    return [part for part in re.split(r"::|->|[.:#\\/]", bare) if part] or [bare]
+    return tuple(part for part in re.split(r"::|->|[.:#\\/]", bare) if part) or (bare,)

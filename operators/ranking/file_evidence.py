@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from operators.arrays.rows import by_rank, replaced, take
 from operators.foundation.tokenizer import STOP_WORDS, name_parts, stem
-from operators.ranking.definitions import defines
+from operators.ranking.definitions import defines, flat_name
 from operators.ranking.total_order import ranked
 
 MOST_NAMES = 16
@@ -181,26 +181,31 @@ def definitions(
     passage that defines it, and .4 to other passages of a file of that name. Otherwise a file gets
     the share of the names (of up to ``FEW_NAMES``) that its passages define: at a passage that
     defines one of them if the query has one or two names, at its best passage if it has more. In a
-    file with one of the names, all values are multiplied by 1.5. A capitalised word is a
-    name if one to three of the files define it, but for the project's own name.
+    file with one of the names, all values are multiplied by 1.5. A capitalised word is a name if
+    one to ``MOST_DEFINING`` of the files define it, but for the project's own name.
     """
     bare = _BARE.fullmatch(text) is not None
     names = [re.split(_JOINED, text.strip())[-1]] if bare else names_said(text)
-    if not bare:
-        projects = {repo.rpartition("/")[2].casefold() for repo, _ in set(files)}
-        words = list(dict.fromkeys(_CAPITALISED.findall(text)))[:MOST_NAMES]
-        words = [word for word in words if word.casefold() not in projects]
-        names += [word for word in words if 0 < _defining(word, files, passages) <= MOST_DEFINING]
-        names = list(dict.fromkeys(names))[:MOST_NAMES]
+    projects = {repo.rpartition("/")[2].casefold() for repo, _ in set(files)}
+    words = [] if bare else list(dict.fromkeys(_CAPITALISED.findall(text)))[:MOST_NAMES]
+    words = [word for word in words if word.casefold() not in projects]
+    every = dict.fromkeys([*names, *words])
+    of_passages = [{name for name in every if defines(name, *passage)} for passage in passages]
+    of_files: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for file, own in zip(files, of_passages, strict=True):
+        for name in own:
+            of_files[name].add(file)
+    few = [word for word in words if 0 < len(of_files[word]) <= MOST_DEFINING]
+    names = list(dict.fromkeys([*names, *few]))[:MOST_NAMES]
     gains = np.zeros(len(files))
     if not names:
         return gains
-    flat = {_flat(name) for name in names}
+    flat = {flat_name(name) for name in names}
     best: dict[tuple[str, str], int] = {}
     defined: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for row, (file, passage) in enumerate(zip(files, passages, strict=True)):
-        so_called = _flat(PurePosixPath(file[1]).stem) in flat
-        own = {name for name in names if defines(name, *passage)}
+    for row, (file, every_own) in enumerate(zip(files, of_passages, strict=True)):
+        so_called = flat_name(PurePosixPath(file[1]).stem) in flat
+        own = every_own.intersection(names)
         if bare:
             gains[row] = (1.5 if so_called else 1.0) if own else 0.4 * so_called
             continue
@@ -209,19 +214,9 @@ def definitions(
         defined[file] |= own
     for file, row in best.items():
         share = len(defined[file]) / min(len(names), FEW_NAMES)
-        so_called = _flat(PurePosixPath(file[1]).stem) in flat
+        so_called = flat_name(PurePosixPath(file[1]).stem) in flat
         gains[row] = min(share, 1.0) * (1.5 if so_called else 1.0)
     return gains
-
-
-def _defining(
-    name: str,
-    files: Sequence[tuple[str, str]],
-    passages: Sequence[tuple[str | None, str | None]],
-) -> int:
-    """How many of ``files`` define ``name`` in one of their passages."""
-    pairs = zip(files, passages, strict=True)
-    return len({file for file, passage in pairs if defines(name, *passage)})
 
 
 def names_said(text: str) -> list[str]:
@@ -291,7 +286,3 @@ def _by_start(words: Iterable[str]) -> dict[str, list[str]]:
 def _alike(part: str, words: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Those of ``words`` that are a prefix of ``part`` or the reverse; ``words`` by start."""
     return (w for w in words.get(part[:3], ()) if part.startswith(w) or w.startswith(part))
-
-
-def _flat(name: str) -> str:
-    return name.lower().replace("_", "")

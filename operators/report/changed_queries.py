@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from operators.errors import counted
 from operators.report.comparison import shortened, signed
 from operators.report.page import Html, element, join
 
@@ -48,7 +49,7 @@ def _fold(
     relevant = sum(1 for grade in of_query.values() if grade > 0)
     numbers = (
         f"{row['query_id']}: {row['before']:.3f} before, {row['after']:.3f} after; "
-        f"{relevant} relevant document{'' if relevant == 1 else 's'} in all"
+        f"{counted(relevant, 'relevant document')} in all"
     )
     lists = element(
         "div",

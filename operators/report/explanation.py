@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from operators.errors import counted
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import spell, waterfall
 from operators.report import charts
@@ -85,10 +86,10 @@ def _lead(
 ) -> Html:
     used = sum(one.row["number"] is not None for one in results)
     corpora = len({one.row["corpus"] for one in results})
-    lead = f"{_count(len(results), 'result')} of {_count(corpora, 'corpus', 'corpora')}, "
+    lead = f"{counted(len(results), 'result')} of {counted(corpora, 'corpus', 'corpora')}, "
     lead += f"{used} in the context"
     if named:
-        lead += f"; {_count(len(named), 'passage')} asked about"
+        lead += f"; {counted(len(named), 'passage')} asked about"
     facts = [f"also put as: {text}" for text in question["texts"][1:]]
     if question["trigger"]:
         mix = [f"{one['trigger']} {spell(one['share'])}" for one in question["trigger"]]
@@ -247,7 +248,3 @@ def _settings(provenance: Mapping[str, Any]) -> Html:
     )
     model = element("p", f"Model: {provenance['model']}.", class_="note")
     return join([both, table("Stages of the corpora", ["corpus", *named], of_corpora), model])
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"

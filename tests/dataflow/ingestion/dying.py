@@ -118,12 +118,14 @@ class Points:
 def points_of_each_kind(met: Sequence[str]) -> list[int]:
     """The points, from 1, of a run that ``met`` these at which a process is killed.
 
-    The last of each name; all where ``CROSSCORPUS_TEST_EXAMPLES`` is set, for a search of a new
-    fault.
+    The first and the last of each name; all where ``CROSSCORPUS_TEST_EXAMPLES`` is set, for a
+    search of a new fault.
     """
     if "CROSSCORPUS_TEST_EXAMPLES" in os.environ:
         return list(range(1, len(met) + 1))
-    return sorted({name: point for point, name in enumerate(met, 1)}.values())
+    first = {name: point for point, name in reversed([*enumerate(met, 1)])}
+    last = {name: point for point, name in enumerate(met, 1)}
+    return sorted({*first.values(), *last.values()})
 
 
 def _caller() -> str:

@@ -434,16 +434,6 @@ def versions_points(met: list[str]) -> list[int]:
     return [n for n, name in enumerate(met, 1) if "version_store.py:" in name]
 
 
-def versions_states(met: list[str]) -> list[int]:
-    """Of the points of the step the first, and each at which the database has become another.
-
-    All of them where ``CROSSCORPUS_TEST_EXAMPLES`` is set: before a commit it is as after the last.
-    """
-    first, *more = versions_points(met)
-    every = "CROSSCORPUS_TEST_EXAMPLES" in os.environ
-    return [first, *(n for n in more if every or met[n - 1].startswith("after"))]
-
-
 @pytest.mark.parametrize("work", ["create", "update"])
 def test_no_topic_is_half_built_wherever_a_run_is_killed_and_the_next_run_ends_it(
     work: str,
@@ -487,7 +477,7 @@ def test_no_topic_is_half_built_wherever_a_run_is_killed_and_the_next_run_ends_i
 
     before: State | None = None
     seen: set[str] = set()
-    for point, dsn in deaths(order, versions_states(met)):
+    for point, dsn in deaths(order, points):
         with open_store(dsn, NAME, create=True, max_size=2) as store:
             between = placed(store)
             before = between if before is None else before

@@ -52,7 +52,7 @@ def test_every_stage_has_its_frame(
 )
 @given(data=st.data())
 @settings(
-    max_examples=max(3, settings.default.max_examples // 10),
+    max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -160,7 +160,7 @@ def test_a_changed_configuration_counts_and_no_question_fails(use: Warm, file: P
     for one in askers:
         one.start()
     try:
-        for hundreds in (8, 9):
+        for hundreds in (8, 9, 10):
             write(file, hundreds)
             until(use, hundreds * 100)
     finally:

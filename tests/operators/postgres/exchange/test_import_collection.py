@@ -459,21 +459,19 @@ def test_a_small_file_that_stands_for_gigabytes_is_refused_in_little_memory(
     one = pq.read_table(exported / "sync_state.parquet").slice(0, 1)
     long = pa.array([json.dumps("a" * 1_000_000)])
     filler = one.set_column(one.column_names.index("value"), "value", long)
-    repeated = filler.take(pa.array([0] * 50))
+    repeated = filler.take(pa.array([0] * 100))
     names = one.column_names.index("name")
     with pq.ParquetWriter(exported / "sync_state.parquet", one.schema, compression="zstd") as to:
-        for start in range(0, 400, 50):
-            named = pa.array([f"n{n}" for n in range(start, start + 50)])
+        for start in range(0, 1200, 100):
+            named = pa.array([f"n{n}" for n in range(start, start + 100)])
             to.write_table(repeated.set_column(names, "name", named))
     told = json.loads((exported / MANIFEST).read_text())
-    manifest(rows=told["rows"] | {"sync_state": 400})(exported)
+    manifest(rows=told["rows"] | {"sync_state": 1200})(exported)
     program = f"""
 import resource
-from operators.arrays import unfolded
 from operators.errors import CrosscorpusError
 from operators.postgres.exchange.import_collection import import_collection
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
-unfolded.FREE = 300 << 20  # a third, for a third of the time
 try:
     import_collection({str(exported)!r}, {server_dsn!r}, name={again!r})
 except CrosscorpusError as error:
@@ -486,8 +484,8 @@ print(int(status.partition("VmHWM:")[2].split()[0]) // 1024)
         [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
     )
     said, megabytes = done.stdout.splitlines()
-    assert "sync_state.parquet is damaged (it unfolds to over 314,572,800 bytes)" in said
-    assert int(megabytes) < 450
+    assert "sync_state.parquet is damaged (it unfolds to over 1,073,741,824 bytes)" in said
+    assert int(megabytes) < 700
     assert again not in collections(server_dsn)
 
 

@@ -234,12 +234,12 @@ def peak_memory() -> int:
 @pytest.mark.parametrize(
     "text",
     [
-        "(" * 10_000 + ")" * 10_000,
-        "(\n" * 10_000 + ")\n" * 10_000,
-        "(" * 10_000,
-        "[" * 10_000 + "]" * 10_000,
+        "(" * 30_000 + ")" * 30_000,
+        "(\n" * 30_000 + ")\n" * 30_000,
+        "(" * 30_000,
+        "[" * 30_000 + "]" * 30_000,
         "if x:\n" + "".join(" " * n + "if x:\n" for n in range(1, 400)),
-        "a <\n" * 7_000,
+        "a <\n" * 20_000,
     ],
     ids=["parentheses", "on lines of their own", "unclosed", "brackets", "indented", "compared"],
 )
@@ -247,7 +247,7 @@ def peak_memory() -> int:
 def test_deep_nesting_is_quick(text: str, language: str) -> None:
     began = time.perf_counter()
     found = breaks(text, language)
-    assert time.perf_counter() - began < 10
+    assert time.perf_counter() - began < 30
     if isinstance(found, Breaks):
         assert len(found.depths) == text.count("\n") + 1
 
