@@ -27,7 +27,10 @@ __all__ = ["MODULES", "assembly", "fusion", "own_hits", "queries", "settings"]
 MODULES = (queries, fusion, assembly, own_hits)
 """The question, the fused and ordered list, the context, and the nodes that stand for a store."""
 
-_WITHOUT_STORE = {"weighted": "off", "related": "off", "whole_passages": "off", "fused": "rrf"}
+_WITHOUT_STORE = {
+    **dict.fromkeys(("weighted", "related", "relevant_hits", "whole_passages"), "off"),
+    "fused": "rrf",
+}
 
 
 def settings(**variants: str) -> dict[str, Any]:

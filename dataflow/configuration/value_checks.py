@@ -26,8 +26,8 @@ _BOUNDED = {
     "top_k",
     _Positive: "rrf_k",
     _AtLeastOne: "candidate_cap ef_search max_query_characters",
-    _Share: "by_pull_request corpus_normalization missing_score_fraction secondary vector_weight "
-    "word_similarity",
+    _Share: "by_pull_request context_floor corpus_normalization missing_score_fraction secondary "
+    "vector_weight weak_context_floor word_similarity",
     _Threshold: "cosine_threshold jaccard_threshold",
 }
 BOUNDS: dict[str, Any] = {name: of for of, names in _BOUNDED.items() for name in names.split()}

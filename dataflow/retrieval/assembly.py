@@ -19,6 +19,7 @@ from operators.postgres.store import COUNTED, CollectionInfo, Home
 from operators.ranking import weak_evidence as weak
 from operators.ranking.file_evidence import one_of_each_file
 from operators.ranking.query_filters import visible_parts
+from operators.ranking.relevance_floor import above_floor
 from operators.ranking.total_order import cut
 from operators.ranking.weak_evidence import BELOW
 from operators.versions import version_choice
@@ -32,9 +33,29 @@ def results(unique: pl.DataFrame, top_k: int = 10, one_a_file: bool = True) -> p
 
 
 @tag(stage="context", frame="FUSED")
-def context_order(unique: pl.DataFrame, context_depth: int = 30) -> pl.DataFrame:
+@config.when(relevant_hits_variant="share")
+def relevant_hits__share(
+    unique: pl.DataFrame,
+    weak_evidence: pl.DataFrame,
+    context_floor: float = 0.5,
+    weak_context_floor: float = 0.8,
+) -> pl.DataFrame:
+    """The hits with at least a share of the best score; a larger one where evidence is weak."""
+    weak = weak_evidence["query_id"]
+    return above_floor(unique, weak, floor=context_floor, weak_floor=weak_context_floor)
+
+
+@tag(stage="context", frame="FUSED")
+@config.when(relevant_hits_variant="off")
+def relevant_hits__off(unique: pl.DataFrame) -> pl.DataFrame:
+    """All hits, also those much weaker than the best."""
+    return unique
+
+
+@tag(stage="context", frame="FUSED")
+def context_order(relevant_hits: pl.DataFrame, context_depth: int = 30) -> pl.DataFrame:
     """The best ``context_depth`` hits in reading order, with versions of one passage marked."""
-    best = cut(unique.drop("part", "other_parts", strict=False), context_depth)
+    best = cut(relevant_hits.drop("part", "other_parts", strict=False), context_depth)
     return passage_versions.newest_first(best)
 
 

@@ -16,6 +16,7 @@ from operators.frames import DISPOSITIONS
 
 DISPOSITION_MEANINGS = {
     "context": "in the context",
+    "below_floor": "a result, but too weak beside the best for the context",
     "over_budget": "a result, but too long for what was left of the context",
     "below_top_k": "below the last result",
     "near_duplicate_across": "a near-duplicate of a better-placed passage, or of its change",
@@ -262,7 +263,7 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
     if row["number"] is not None:
         return "context", _in_context(row, lookups), None
     if row["result_rank"] is not None:
-        return "over_budget", _too_long(row, lookups), None
+        return *_left_out(row, lookups), None
     if row[f"{lookups.run.last}_rank"] is not None:
         place = f"{ordinal(row[f'{lookups.run.last}_rank'])} without the near-duplicates"
         return "below_top_k", f"{place}; the results end after {lookups.limits.top_k}", None
@@ -289,14 +290,22 @@ def _in_context(row: Mapping[str, Any], lookups: _Lookups) -> str:
     return f"{ordinal(number - 1)} in the context, with {of}; cited"
 
 
-def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
-    """Why a result is not in the context; its cost is known if the unit is characters."""
-    limits = lookups.limits
+def _left_out(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str]:
+    """Disposition and reason of a result that is not in the context."""
     passage = lookups.passages.get((row["query_id"], row["chunk_id"]))
-    if passage is None:
-        return f"the context is filled from the first {limits.context_depth} alone"
+    if passage is not None:
+        return "over_budget", _too_long(row["query_id"], passage, lookups)
+    depth = lookups.limits.context_depth
+    if row[f"{lookups.run.last}_rank"] >= depth:
+        return "over_budget", f"the context is filled from the first {depth} alone"
+    return "below_floor", "its score is too small a share of the best (`context_floor`)"
+
+
+def _too_long(query_id: int, passage: tuple[int, str, str], lookups: _Lookups) -> str:
+    """Why a passage did not fit; its cost is known if the unit is characters."""
+    limits = lookups.limits
     rank, text, label = passage
-    packed = lookups.costs.get(row["query_id"], [])
+    packed = lookups.costs.get(query_id, [])
     before = [one for one in packed if one[0] < rank]
     left = limits.budget - sum(cost for *_, cost in before)
     if packed and all(rank < 0 for rank, *_ in packed):  # the separator of the notes counts too

@@ -27,9 +27,41 @@ def test_a_context_is_filled_from_more_than_the_results_that_are_shown(
 ) -> None:
     for top_k, depth in ((1, 30), (4, 2), (0, 1)):
         wanted = ["results", "packed", "unique"]
-        out = run(driver_of(), wanted, world, 0, top_k=top_k, context_depth=depth)
+        how = {"top_k": top_k, "context_depth": depth, "context_floor": 0.0}
+        out = run(driver_of(), wanted, world, 0, **how)
         assert out["results"].height == top_k
         assert out["packed"].height == min(depth, out["unique"].height)
+
+
+def test_a_context_leaves_out_what_is_too_weak_beside_the_best(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    wanted = ["unique", "context_order", "packed", "results"]
+    out = run(driver_of(), wanted, world, 0, context_floor=0.5)
+    scores = out["unique"]["score"]
+    strong = int((scores >= scores.max() / 2).sum())
+    assert 0 < strong < out["unique"].height == out["results"].height
+    assert out["packed"].height == out["context_order"].height == strong
+
+
+def test_a_context_of_a_query_with_weak_evidence_has_less(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    wanted = ["context_order", "weak_evidence"]
+    floors = {"context_floor": 0.0, "weak_context_floor": 1.0}
+    for noted, below in ((0, 0.0), (1, 100.0)):
+        weak_below = {"none": below}
+        out = run(driver_of(), wanted, world, 0, weak_below=weak_below, **floors)
+        assert out["weak_evidence"].height == noted
+        assert out["context_order"].height == (1 if noted else 5)
+
+
+def test_a_configuration_can_keep_all_hits_for_its_contexts(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    driver = driver_of({"relevant_hits": "off"})
+    out = run(driver, ["context_order"], world, 0, context_floor=1.0)
+    assert out["context_order"].height == 5
 
 
 def test_no_hit_anywhere_is_an_answer_and_no_search_anywhere_an_error(

@@ -185,15 +185,16 @@ def test_a_near_duplicate_within_a_corpus_names_what_represents_it(
             "5th without the near-duplicates; the results end after 1",
         ),
         ({"context_depth": 1}, "over_budget", "the context is filled from the first 1 alone"),
-        ({"context_budget": 99}, "over_budget", "were left"),
-        ({}, "context", "of 12,000 characters; cited"),
+        ({"context_budget": 99, "context_floor": 0.0}, "over_budget", "were left"),
+        ({"context_floor": 0.9}, "below_floor", "too small a share of the best"),
+        ({"context_floor": 0.0}, "context", "of 12,000 characters; cited"),
     ],
 )
 def test_every_cut_says_where_it_cut(
     driver_of: Drivers,
     world: Any,
     make_queries: Any,
-    case: dict[str, int],
+    case: dict[str, float],
     disposition: str,
     reason: str,
 ) -> None:
@@ -222,7 +223,8 @@ def test_what_did_not_fit_needs_more_than_was_left(
     driver, world = driver_of(), make_world(**data.draw(worlds))
     if noted:
         world.failing = {("wiki", "vector"): OSError("gone")}
-    out = explained(driver, world, make_queries(0), context_budget=budget)
+    case = {"context_budget": budget, "context_floor": 0.0}
+    out = explained(driver, world, make_queries(0), **case)
     for row in out["dispositions"].filter(disposition="over_budget").iter_rows(named=True):
         need, left, whole = (int(n) for n in re.findall(r"\d+", row["reason"]))
         assert 0 <= left < need
