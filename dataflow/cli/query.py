@@ -87,6 +87,10 @@ class Question:
         str | None,
         typer.Option(help="Only where this name is defined, such as `Lock.release`."),
     ] = None
+    uses: Annotated[
+        str | None,
+        typer.Option(metavar="SYMBOL", help="Only where this name is used, and not defined."),
+    ] = None
     words: Annotated[
         bool,
         typer.Option("--words", help="Keyword search only."),
@@ -145,7 +149,7 @@ class Question:
                 "--versions is newest or all; for one version, give only --version"
             )
         texts = self.text or []
-        alone = f"{self.regex or ''}{self.symbol or ''}"
+        alone = f"{self.regex or ''}{self.symbol or ''}{self.uses or ''}"
         if not alone.strip() and not any(text.strip() for text in texts):
             raise WrongUsage('the query is empty: ask something, such as crosscorpus query "why?"')
         if second := next((one for one in texts[1:] if one.isdigit()), None):
@@ -162,7 +166,7 @@ class Question:
         config = Path(self.config)
         return {
             "question": {
-                "query": self.text or [self.regex or self.symbol or ""],
+                "query": self.text or [self.regex or self.symbol or self.uses or ""],
                 "trigger": _mix(self.trigger),
                 "repos": self.repo or None,
                 "language": self.language,
@@ -170,6 +174,7 @@ class Question:
                 "path": self.path,
                 "pattern": self.regex,
                 "symbol": self.symbol,
+                "uses": self.uses,
                 "as_of": self.as_of,
                 "corpora": self.corpus or None,
                 "version": self.version or None,
@@ -211,7 +216,7 @@ def query(options: Question) -> None:
 
     Exact phrase: crosscorpus query '"not a number"'; a pattern: --regex 'raise .+Error'
 
-    Where is it defined? crosscorpus query --symbol Lock.release
+    Where is it defined, and who uses it? crosscorpus query --symbol Lock.release; --uses release
 
     Another version: crosscorpus query "how are jobs retried?" --version 3.5.3
 

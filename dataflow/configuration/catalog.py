@@ -42,7 +42,7 @@ RUN_INPUTS = frozenset(
     {
         *("query", "trigger", "repos", "path_prefix", "language", "state", "pattern", "as_of"),
         *("only_corpora", "versions", "now", "reranker", "explain_chunks"),
-        *("symbol", "read_as"),
+        *("symbol", "uses", "read_as"),
     }
 )
 """Inputs of one run from its caller; all except ``query`` are optional."""

@@ -12,7 +12,10 @@ OPTIONS |= {"versions": "version"}
 SEVERAL = frozenset({"corpora", "repos", "version"})
 """Options that take several values."""
 
-KNOWN = frozenset({*OPTIONS, *SEVERAL, "path", "language", "state", "pattern", "symbol", "as_of"})
+SINGLE = frozenset({"path", "language", "state", "pattern", "symbol", "uses", "as_of"})
+"""Options that take one value."""
+
+KNOWN = frozenset({*OPTIONS, *SEVERAL, *SINGLE})
 """The filters. ``principals`` is none: the caller's program sets it, never a filter."""
 
 

@@ -24,6 +24,7 @@ def question_filters(
     state: str | None = None,
     pattern: str | None = None,
     symbol: str | None = None,
+    uses: str | None = None,
     as_of: datetime | None = None,
     only_corpora: list[str] | None = None,
     versions: str | list[str] | None = None,
@@ -31,7 +32,7 @@ def question_filters(
     """The caller's filters, by name."""
     return {
         **{"repos": repos, "path_prefix": path_prefix, "language": language, "state": state},
-        **{"pattern": pattern, "symbol": symbol, "as_of": as_of},
+        **{"pattern": pattern, "symbol": symbol, "uses": uses, "as_of": as_of},
         **{"corpora": only_corpora, "versions": versions},
     }
 

@@ -60,6 +60,7 @@ Corpora = Annotated[Values | None, Field(description="only these corpora")]
 Repos = Annotated[Values | None, Field(description="only these repositories")]
 Language = Annotated[Value | None, Field(description="only this programming language")]
 Symbol = Annotated[Value | None, Field(description="only passages that define this name")]
+Uses = Annotated[Value | None, Field(description="only passages that use this name, its callers")]
 Path = Annotated[Value | None, Field(description="only paths with this prefix")]
 AsOf = Annotated[datetime | None, Field(description="no documents created at or after this")]
 VersionName = Annotated[Value | None, Field(description="answer for this version; default: newest")]
@@ -106,6 +107,7 @@ def search(
     language: Language = None,
     path: Path = None,
     symbol: Symbol = None,
+    uses: Uses = None,
     as_of: AsOf = None,
     version: VersionName = None,
     trigger: Trigger = None,
@@ -118,6 +120,7 @@ def search(
     options |= {
         "path": path,
         "symbol": symbol,
+        "uses": uses,
         "as_of": as_of,
         "version": version,
         "trigger": trigger,

@@ -20,8 +20,8 @@ NAMES = frozenset({"corpora", "only_corpora", "repos"})
 TEXTS = NAMES | {"explain_chunks", "passages"}
 TEXT = frozenset(
     {
-        *("path", "path_prefix", "language", "state", "pattern", "symbol", "trigger", "cursor"),
-        *("document", "older", "newer", "lines"),
+        *("path", "path_prefix", "language", "state", "pattern", "symbol", "uses"),
+        *("trigger", "cursor", "document", "older", "newer", "lines"),
     }
 )
 TEXT_OR_TEXTS = frozenset({"version", "versions"})

@@ -28,6 +28,7 @@ def ask(
     state: str | None = None,
     pattern: str | None = None,
     symbol: str | None = None,
+    uses: str | None = None,
     as_of: datetime | None = None,
     corpora: str | Sequence[str] | None = None,
     versions: str | Sequence[str] | None = None,
@@ -47,6 +48,8 @@ def ask(
         pattern: only passages that match it, a regular expression of Postgres, where ``^`` and
             ``$`` are the ends of a line.
         symbol: only passages that define this name, such as ``Lock.release``.
+        uses: only passages that have this name and do not define it; of ``Lock.release`` the last
+            part counts.
         as_of: only documents created before this time; a naive time is UTC.
         corpora: only these corpora; None: all.
         versions: the versions to search, or a policy (``newest``, ``all``); None: those that
@@ -66,7 +69,7 @@ def ask(
     within = [repos] if isinstance(repos, str) else repos
     only = [corpora] if isinstance(corpora, str) else corpora
     filters = {"path_prefix": path_prefix, "language": language, "state": state}
-    filters |= {"pattern": pattern, "symbol": symbol}
+    filters |= {"pattern": pattern, "symbol": symbol, "uses": uses}
     mix = read_trigger(trigger, known_triggers)
     policy, named = read_versions(versions)
     row = {

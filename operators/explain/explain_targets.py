@@ -291,11 +291,11 @@ def hidden(
         created = f"{chunk['created_at']:%Y-%m-%d %H:%M}"
         return f"created {created}, and the question is as of {as_of:%Y-%m-%d %H:%M}"
     if chunk["chunk_id"] not in visible:
-        return (
-            f"its text does not match {query['pattern']!r}, or another version answers"
-            if query.get("pattern")
-            else "another version answers this question"
-        )
+        of_text = (("match", query.get("pattern")), ("use", query.get("uses")))
+        wanted = " or ".join(f"does not {verb} {value!r}" for verb, value in of_text if value)
+        if wanted:
+            return f"its text {wanted}, or another version answers"
+        return "another version answers this question"
     return None
 
 

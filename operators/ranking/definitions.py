@@ -76,6 +76,16 @@ def listed(name: str) -> str:
     )
 
 
+@lru_cache(4096)
+def mentioned(name: str) -> str:
+    """The regular expression, for Python and Postgres, on a text with ``name``'s last part.
+
+    >>> [bool(re.search(mentioned("Lock.release"), text)) for text in ("release()", "released")]
+    [True, False]
+    """
+    return rf"(?<!\w){re.escape(qualified_parts(name)[-1])}(?!\w)"
+
+
 def flat_name(name: str) -> str:
     """A name as it is compared with a file's, whatever joins its words.
 

@@ -99,7 +99,9 @@ def _lead(
         if question[name] is not None:
             facts.append(f"{what} {', '.join(question[name]) or 'nothing'}")
     single_values = [
-        n for n in ("path_prefix", "language", "state", "symbol") if question[n] is not None
+        name
+        for name in ("path_prefix", "language", "state", "symbol", "uses")
+        if question[name] is not None
     ]
     facts += [f"{name.replace('_', ' ')} {question[name]}" for name in single_values]
     if question["as_of"] is not None:

@@ -12,6 +12,8 @@ Meaning of a query's filter columns:
 - ``language``, ``state``: equal
 - ``pattern``: a line of the chunk's text matches this regular expression somewhere
 - ``symbol``: a definition of this name begins in the chunk
+- ``uses``: the chunk's text has this name, or the last part of a qualified one, as a whole word,
+  and no definition of the name begins in it
 - ``as_of``: created strictly before. A chunk of unknown creation time passes, as it may be old
 - ``versions_as_of``: likewise, but only for documents that have versions
 - ``version_policy``: which versions of a topic pass. ``newest`` (the default): all chunks except
@@ -31,7 +33,7 @@ from operators.foundation import tokenizer
 from operators.foundation.sanitize import clean_text
 from operators.postgres.schema.caller_views import SETTING
 from operators.postgres.superseded_counts import SupersededCounts
-from operators.ranking.definitions import listed, qualified_parts
+from operators.ranking.definitions import listed, mentioned, qualified_parts
 
 INDEXED_PATH = 200
 """The index on paths holds this many characters of a path."""
@@ -50,6 +52,7 @@ class Filter:
     state: str | None = None
     pattern: str | None = None
     symbol: str | None = None
+    uses: str | None = None
     superseded: SupersededCounts | None = None  # None: versions do not count
     pinned: tuple[tuple[str, ...], ...] = ()  # the pinned versions, each with its possible names
     as_of: datetime | None = None
@@ -120,16 +123,32 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: 
         matching = f"SELECT x.chunk_id FROM chunks x WHERE x.corpus = %(corpus)s AND {matches}"
         add("pattern", scope.pattern, f"$chunk_id IN ({matching})")
     if scope.symbol is not None:
-        # the terms of the name, found through an index, also occur where it is defined
         parameters[f"symbol_terms_{number}"] = _terms(scope.symbol)
-        defining = (
-            "SELECT x.chunk_id FROM postings y JOIN chunks x"
-            " ON x.corpus = y.corpus AND x.chunk_id = y.chunk_id"
-            f" WHERE y.corpus = %(corpus)s AND y.terms @> %(symbol_terms_{number})s::int[]"
-            f" AND {_on_visible('x.metadata ~ ?::text')}"
-        )
+        defining = _with_terms("symbol_terms", number, "x.metadata ~ ?::text")
         add("symbol", listed(scope.symbol), f"$chunk_id IN ({defining})")
+    if scope.uses is not None:
+        parameters[f"uses_terms_{number}"] = _terms(scope.uses)
+        parameters[f"used_{number}"] = listed(scope.uses)
+        test = f"x.text ~ ?::text AND (x.metadata ~ %(used_{number})s::text) IS NOT TRUE"
+        add(
+            "uses",
+            mentioned(scope.uses),
+            f"$chunk_id IN ({_with_terms('uses_terms', number, test)})",
+        )
     return " AND ".join(clauses) or "true"
+
+
+def _with_terms(parameter: str, number: int, test: str) -> str:
+    """The ids of the chunks ``x`` that pass ``test``, among those with all terms of a name.
+
+    The terms are found through an index; a name occurs only where all its terms do.
+    """
+    return (
+        "SELECT x.chunk_id FROM postings y JOIN chunks x"
+        " ON x.corpus = y.corpus AND x.chunk_id = y.chunk_id"
+        f" WHERE y.corpus = %(corpus)s AND y.terms @> %({parameter}_{number})s::int[]"
+        f" AND {_on_visible(test)}"
+    )
 
 
 def _on_visible(test: str) -> str:
@@ -153,8 +172,10 @@ def _filter(row: Mapping[str, Any], superseded: SupersededCounts | None = None) 
     repos = row.get("repos")
     if repos is not None:
         repos = tuple(sorted({clean_text(repo) for repo in repos if repo is not None}))
-    names = ("path_prefix", "language", "state", "pattern", "symbol")
-    prefix, language, state, pattern, symbol = (clean_text(row.get(n) or "") or None for n in names)
+    names = ("path_prefix", "language", "state", "pattern", "symbol", "uses")
+    prefix, language, state, pattern, symbol, uses = (
+        clean_text(row.get(name) or "") or None for name in names
+    )
     as_of, later, pinned = row.get("as_of"), None, None
     if superseded is not None:
         later = row.get("versions_as_of")
@@ -162,7 +183,5 @@ def _filter(row: Mapping[str, Any], superseded: SupersededCounts | None = None) 
     versions = tuple(tuple(sorted(map(clean_text, of))) for of in pinned or ())
     moment = min(filter(None, (as_of, later)), default=None)
     only = as_of is None and later is not None
-    return Filter(
-        *(repos, prefix, language, state, pattern, symbol, superseded, versions, moment),
-        only_versions=only,
-    )
+    texts = (prefix, language, state, pattern, symbol, uses)
+    return Filter(repos, *texts, superseded, versions, moment, only)

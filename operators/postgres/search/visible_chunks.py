@@ -106,9 +106,9 @@ def visible_at_most(
     if filters.superseded is not None:
         most = sum(repo_sizes.values()) + scope.pinned_chunks
         bound = min(bound, most - filters.superseded.by(filters.as_of))
-    texts = (filters.path_prefix, filters.language, filters.state, filters.pattern, filters.symbol)
-    others = (*texts, filters.as_of)
-    return bound if bound <= limit or others == (None,) * 6 else None
+    texts = (filters.path_prefix, filters.language, filters.state, filters.pattern)
+    alone = (*texts, filters.symbol, filters.uses, filters.as_of) == (None,) * 7
+    return bound if bound <= limit or alone else None
 
 
 def count_visible(conn: Connection, corpus: str, scope: SearchFilter, *, limit: int) -> int:

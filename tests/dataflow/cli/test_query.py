@@ -19,7 +19,8 @@ def test_a_question_is_answered_from_several_corpora_with_citations(
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert {result["corpus"] for result in answer["results"]} == {"code", "history", "docs"}
-    assert len(answer["citations"]) == len(answer["results"])
+    of_corpora = [one.partition(":")[0].strip("[") for one in answer["citations"]]
+    assert {"code", "history", "docs"} == set(of_corpora)
     assert any("review" in note for note in answer["notes"])
     assert answer["provenance"]["model"] == "minilm"
 
@@ -78,6 +79,8 @@ def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection:
     assert corpora_of("--regex", r"^def \w+\(") == {"code"}
     assert corpora_of("--symbol", "flush_cache") == {"code"}
     assert corpora_of("--symbol", "cache") == set()
+    assert corpora_of("--uses", "write") == {"code"}
+    assert corpora_of("--uses", "flush_cache") == set()
 
 
 def test_a_question_about_the_past_is_told_which_files_it_cannot_see(
@@ -97,7 +100,7 @@ def test_a_question_about_the_past_is_told_which_files_it_cannot_see(
 
 
 def test_a_pattern_or_a_symbol_needs_no_question(crosscorpus: Any, collection: str) -> None:
-    for alone in (("--regex", r"^def \w+\("), ("--symbol", "flush_cache")):
+    for alone in (("--regex", r"^def \w+\("), ("--symbol", "flush_cache"), ("--uses", "write")):
         done = crosscorpus("query", "-C", collection, "--json", *alone)
         assert {result["corpus"] for result in json.loads(done.stdout)["results"]} == {"code"}
 

@@ -82,6 +82,7 @@ def visible(row: dict[str, Any], query: dict[str, Any]) -> bool:
         and (not query.get("state") or row["state"] == query["state"])
         and re.search(query.get("pattern") or "", row["text"], re.MULTILINE) is not None
         and (not query.get("symbol") or defined_in(row, query["symbol"]))
+        and (not query.get("uses") or used_in(row, query["uses"]))
         and (as_of is None or row["created_at"] is None or row["created_at"] < as_of)
     )
 
@@ -90,6 +91,11 @@ def defined_in(row: dict[str, Any], symbol: str) -> bool:
     parts = symbol.replace("::", ".").split(".")
     names = json.loads(row["metadata"] or "{}").get("defines", [])
     return any(name.replace("::", ".").split(".")[-len(parts) :] == parts for name in names)
+
+
+def used_in(row: dict[str, Any], symbol: str) -> bool:
+    word = symbol.replace("::", ".").split(".")[-1]
+    return word in re.findall(r"\w+", row["text"]) and not defined_in(row, symbol)
 
 
 def maybe(values: list[Any]) -> st.SearchStrategy[Any]:
@@ -106,6 +112,7 @@ QUERY = st.fixed_dictionaries(
         "state": maybe(["open", HOSTILE]),
         "pattern": maybe([r"^words: \d", "common$", "(?i)SOME|x", "Some", "", "o", r"'\); DROP"]),
         "symbol": maybe(["common", "A.common", "A::common", "ommon", "ns.common", "B.common"]),
+        "uses": maybe(["common", "A.common", "ommon", "words", "some", "A::words", HOSTILE]),
         "as_of": maybe([moment for moment in MOMENTS if moment]),
         "corpora": maybe([["code"], ["wiki"], ["wiki", "code"], []]),
     }
