@@ -117,7 +117,8 @@ def test_no_answer_has_more_than_10000_tokens_and_pages_of_a_text_lose_nothing(
     ]
     file = tmp_path / "documents.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    config = load_config("default").with_changes({"variants": {"packed": "tokens"}})
+    variants = {"packed": "tokens", "relevant_hits": "off"}
+    config = load_config("default").with_changes({"variants": variants})
     embedder, count = WordEmbedder(), token_measure(minilm.count_tokens)
     embedder.count_tokens = minilm.count_tokens  # type: ignore[method-assign]
     embedder.max_tokens = 256
