@@ -79,10 +79,11 @@ HOURS ?= 2
 soak: $(TEST)  ## hours (HOURS=2) of everything at once, with kills: a picture of what grows, and answers compared
 	$(BIN)/python -m benchmarks.soak --minutes $$(awk 'BEGIN { print 60 * $(HOURS) }')
 
-render: $(RUN)  ## draw dag.png and overview.png again, and dag.dot, which a test compares
+render: $(RUN)  ## draw dag.png and overview.png again, and the .dot files, which a test compares
 	$(BIN)/crosscorpus render --out dag.png
 	$(BIN)/crosscorpus render --stages --out overview.png
 	$(BIN)/crosscorpus render --out dag.dot
+	$(BIN)/crosscorpus render --stages --out overview.dot
 
 docs: $(TEST)  ## the documentation as a site, in build/docs/site; its generator has an environment of its own
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(DOCS)

@@ -1,12 +1,17 @@
 """How much of what is judged relevant stands in a context: documents, their lines, whole passages.
 
     python -m benchmarks.passages short secp [--variants off joined section]
+    python -m benchmarks.passages short secp --floor
 
 A context of 2,000, 4,000 and 12,000 tokens is made for each open query of a set, once for each
 variant of ``whole_passages``. Documents: the share of the judged documents with a passage in it.
 Lines: the share of the lines of these documents, an upper bound of what an answer can quote; the
 sets judge whole documents. Of the passages, the share that begin and end beside an empty line or at
 an end of the document, and the share that are several chunks in one.
+
+``--floor`` measures what a context of 12,000 characters leaves out (``relevant_hits``): how many
+passages it has, the share of them that is relevant, the judged documents with a passage, and its
+passages for the questions of the next set in the list, which this one does not answer.
 """
 
 from __future__ import annotations
@@ -17,6 +22,8 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
+
+import polars as pl
 
 from benchmarks.judged import JudgedSet, judged_set
 from benchmarks.quality import opened
@@ -37,7 +44,11 @@ def main() -> None:
     parser.add_argument("sets", nargs="+")
     parser.add_argument("--config", default="default")
     parser.add_argument("--variants", nargs="+", default=VARIANTS, choices=VARIANTS)
+    parser.add_argument("--floor", action="store_true", help="measure what is left out")
     options = parser.parse_args()
+    if options.floor:
+        measure_floor(options.sets, options.config)
+        return
     print("| set | `whole_passages` | tokens | documents | lines | bounded | joined |")
     print("|---|---|---|---|---|---|---|")
     for name in options.sets:
@@ -60,6 +71,39 @@ def main() -> None:
                     values = measured(driver, judged, relevant, texts, budget)
                     cells = " | ".join(f"{value:.3f}" for value in values)
                     print(f"| {name} | {variant} | {budget} | {cells} |", flush=True)
+
+
+def measure_floor(sets: Sequence[str], config_name: str) -> None:
+    """Print a line for each set and variant of ``relevant_hits``."""
+    print("| set | `relevant_hits` | passages | relevant | documents | of other questions |")
+    print("|---|---|---|---|---|---|")
+    for name, other in zip(sets, [*sets[1:], sets[0]], strict=True):
+        judged, foreign = judged_set(name), judged_set(other).queries
+        relevant = {(one.query_id, one.doc_id) for one in judged.qrels if one.relevance > 0}
+        for variant in ("off", "share"):
+            changes = {"extends": config_name, "variants": {"relevant_hits": variant}}
+            config = load_config(changes)
+            embedder = load_embedder(config.embedding)
+            with (
+                opened(judged, embedder) as store,
+                build_driver(config, name, store=store, embedder=embedder) as driver,
+            ):
+                shown = packed_documents(driver, judged.queries)
+                strange = packed_documents(driver, foreign)
+            named = [(judged.names[number], document) for number, document in shown]
+            hits = [one in relevant for one in named]
+            mean_size = len(shown) / judged.queries.height
+            strange_size = len(strange) / foreign.height
+            values = f"{mean_size:.1f} | {mean(hits):.3f} | {len(relevant & set(named)):,}"
+            print(f"| {name} | {variant} | {values} | {strange_size:.1f} |", flush=True)
+
+
+def packed_documents(driver: RetrievalDriver, queries: pl.DataFrame) -> list[tuple[int, str]]:
+    """The query and the document of each passage of the contexts."""
+    out = driver.execute(["packed", "whole_passages"], overrides={"queries": queries})
+    keys = ["query_id", "chunk_id"]
+    shown = out["packed"].join(out["whole_passages"].select(*keys, "document_id"), on=keys)
+    return shown["query_id", "document_id"].rows()
 
 
 def document_lines(judged: JudgedSet) -> dict[str, list[str]]:

@@ -21,14 +21,17 @@ def suggest(name: str, known: Iterable[str], otherwise: str | None = None) -> st
 
     >>> suggest("wki", ["wiki", "code"])
     ", did you mean 'wiki'?"
+    >>> suggest("ndgc@10", ["nDCG@10", "RR@10"])
+    ", did you mean 'nDCG@10'?"
     >>> suggest("zebra", ["wiki", "code"])
     '; known: code, wiki'
     >>> suggest("zebra", ["wiki", "code"], "; give one of 200 corpora")
     '; give one of 200 corpora'
     """
     names = sorted(set(known))
-    if near := difflib.get_close_matches(name, names, 1):
-        return f", did you mean {near[0]!r}?"
+    folded = {one.casefold(): one for one in names}
+    if near := difflib.get_close_matches(name.casefold(), folded, 1):
+        return f", did you mean {folded[near[0]]!r}?"
     if otherwise is not None:
         return otherwise
     return f"; known: {', '.join(names)}" if names else ""

@@ -87,8 +87,10 @@ def floor(module: str) -> int | None:
     return next((n for n, rooms in enumerate(FLOORS[package]) if room in rooms), None)
 
 
-def test_the_picture_in_the_readme_shows_the_graph_of_the_default_configuration() -> None:
-    assert check(ROOT / "dag.dot", draw_graph("retrieval", load_config("default")))
+def test_the_pictures_show_the_graph_of_the_default_configuration() -> None:
+    default = load_config("default")
+    assert check(ROOT / "dag.dot", draw_graph("retrieval", default))
+    assert check(ROOT / "overview.dot", draw_graph("retrieval", default, stages=True))
 
 
 def test_every_folder_of_the_packages_is_a_room_that_has_a_floor() -> None:

@@ -39,7 +39,8 @@ def check(path: Path, shown: Picture) -> bool:
     try:
         return path.read_bytes() == to_dot(shown).encode()
     except OSError as error:
-        raise RenderError(f"can't read {path.name}: {error.strerror}") from None
+        what = f"can't read {path.name}: {error.strerror}"
+        raise RenderError(f"{what}; `render --out {path.name}` writes it") from None
 
 
 def draw(dot: str, *, format: str = "png") -> bytes:

@@ -9,6 +9,7 @@ from operators.evaluation.evaluation_frames import measures_of
 from operators.evaluation.grid import point_name
 from operators.evaluation.tables import is_significant
 from operators.report import charts
+from operators.report.comparison import probability, signed
 from operators.report.page import Html, Section, element, join, page, table
 from operators.report.scores import colours
 
@@ -97,9 +98,9 @@ def _numbers(points: pl.DataFrame, measure: str) -> Html:
                 row["point"],
                 f"{row['mean']:.3f}",
                 f"{row['low']:.3f} to {row['high']:.3f}",
-                f"{row['difference']:+.3f}{star}",
-                f"{row['difference_low']:+.3f} to {row['difference_high']:+.3f}",
-                f"{row['p_corrected']:.4f}",
+                f"{signed(row['difference'])}{star}",
+                f"{signed(row['difference_low'])} to {signed(row['difference_high'])}",
+                probability(row["p_corrected"]),
             ]
         )
     return table(

@@ -11,6 +11,7 @@ from functools import partial
 
 import polars as pl
 
+from operators.errors import counted
 from operators.postgres.inspect.verify_text import check_text, fetch
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.schema.partitions import lock_writers
@@ -100,7 +101,7 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
     strays = fetch(conn, _STRANGERS, corpus)
     text = list(check_text(conn, corpus))
     seen = [
-        ("wrong_rights", *of, f"{count} chunks are seen by others than their document")
+        ("wrong_rights", *of, f"{counted(count, 'chunk')} with other rights than the document")
         for *of, count in fetch(conn, _WRONG_RIGHTS, corpus)
     ]
     if repair:  # first, so that a document is kept if strays are its only fault
@@ -121,7 +122,7 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
         if strays or text or seen:
             rebuild_postings(conn, corpus)
     findings = [
-        *(("stray_chunks", *of, f"{len(ids)} chunks of no document") for *of, ids in strays),
+        *(("stray_chunks", *of, f"{counted(len(i), 'chunk')} of no document") for *of, i in strays),
         *(_damage(*row[1:]) for row in damaged),
         *text,
         *seen,
@@ -133,7 +134,7 @@ def _damage(
     repo: str, document_id: str, state: str, recorded: int, held: int
 ) -> tuple[str, str, str, str]:
     if recorded == held and (state == "indexed") == (held > 0):
-        says = f"its {held} chunks are not numbered in turn"
+        says = f"{counted(held, 'chunk')}, not numbered in turn"
         return "wrong_ordinals", repo, document_id, says
-    says = f"{held} chunks, its ledger row says {state} with {recorded}"
+    says = f"{counted(held, 'chunk')}, its ledger row says {state} with {recorded}"
     return "lost_chunks", repo, document_id, says

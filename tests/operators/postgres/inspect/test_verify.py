@@ -80,7 +80,7 @@ def test_a_damaged_document_is_taken_out_whole_and_read_again(whole: Store) -> N
     damaged(whole, DAMAGE["lost_chunks"])
     found = verify(whole, repair=True)
     assert found.filter(kind="lost_chunks")["says"].to_list() == [
-        "1 chunks, its ledger row says indexed with 2"
+        "1 chunk, its ledger row says indexed with 2"
     ]
     rows = ledger(whole, "code", "a")
     assert rows.filter(document_id="d1").select("content_hash", "state", "reason").rows() == [
