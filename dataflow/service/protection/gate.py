@@ -23,6 +23,7 @@ from dataflow.service.protection.tokens import Callers
 LONGEST_BODY = 1_000_000
 BODY_S = 20.0
 """Timeout in seconds for the body of a request."""
+MOST_DISCARDED, DISCARD_S = 20_000_000, 2.0
 LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
 """Names of this machine: a page with such a name and another port is of another server."""
 
@@ -67,10 +68,12 @@ class Gate:
         if refused := foreign(headers, self.hosts, self.here) or unmeasured(
             scope["method"], headers
         ):
+            await _discard(headers, receive)
             await refused(scope, receive, safely)
             return
         principals = await self._principals(scope, headers)
         if principals is None and not of_owner(scope):
+            await _discard(headers, receive)
             await _unknown(scope, headers)(scope, receive, safely)
             return
         path = scope.get("path", "")
@@ -170,6 +173,21 @@ def unmeasured(method: str, headers: Headers) -> JSONResponse | None:
         return None
     detail = f"a body has a length, of {LONGEST_BODY:,} bytes at most"
     return JSONResponse({"detail": detail}, 413, {"connection": "close"})
+
+
+async def _discard(headers: Headers, receive: Receive) -> None:
+    """Read what a refused caller sends, up to ``MOST_DISCARDED`` bytes and ``DISCARD_S`` seconds.
+
+    A connection that is closed with unread bytes is reset, and its caller may lose the answer. One
+    that expects a 100 (Continue) sends nothing before the answer.
+    """
+    left = 0 if "expect" in headers else MOST_DISCARDED
+    with anyio.move_on_after(DISCARD_S):
+        while left > 0:
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if not message.get("more_body"):
+                break
 
 
 async def _read(receive: Receive) -> Receive | None:
