@@ -30,7 +30,7 @@ from benchmarks.quality import opened
 from dataflow import RetrievalDriver, build_driver, load_config
 from operators.embedding.registry import load_embedder
 
-TOKENS = {"packed": "tokens"}
+FILLED = {"packed": "tokens", "relevant_hits": "off"}
 BUDGETS = (2_000, 4_000, 12_000)
 VARIANTS = ("off", "joined", "section")
 DEPTH = 100
@@ -60,7 +60,7 @@ def main() -> None:
                 relevant[qrel.query_id].add(qrel.doc_id)
         for variant in options.variants:
             config = load_config(
-                {"extends": options.config, "variants": {"whole_passages": variant, **TOKENS}}
+                {"extends": options.config, "variants": {"whole_passages": variant, **FILLED}}
             )
             embedder = load_embedder(config.embedding)
             with (

@@ -199,6 +199,7 @@ def asked(driver: RetrievalDriver, one: Judged, repo: str, budget: int) -> list[
     lines = " ".join(text for h in hunks for _, text in (*h.removed, *h.added))
     inputs: dict[str, Any] = {"query": f"{one.message}\n{lines}"[:4_000], "repos": [repo]}
     inputs |= {"context_budget": budget, "context_depth": 100}
+    inputs |= {"context_floor": 0.0, "weak_context_floor": 0.0}  # it may fill its budget
     out = driver.execute(["packed", "whole_passages"], inputs)
     return _lines(out["whole_passages"], out["packed"]["chunk_id"])
 

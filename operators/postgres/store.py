@@ -336,15 +336,23 @@ def collections(dsn: str | None = None) -> list[str]:
 def drop_collection(dsn: str | None, name: str) -> None:
     """Delete the collection ``name`` with all its content.
 
+    It locks one table after the other, so that a question in between may deadlock with it: then it
+    begins again.
+
     Raises:
         UnknownName: there is no such collection.
     """
     dsn, schema = dsn or resolve_dsn(), schema_of(name)
-    with connect(dsn) as conn, explained(dsn):
-        if not schema_exists(conn, schema):
-            raise UnknownName(f"no collection {name!r}{suggest(name, _collections(conn))}")
-        drop_views(conn, schema)
-        conn.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
+
+    def attempt() -> None:
+        with connect(dsn) as conn:
+            if not schema_exists(conn, schema):
+                raise UnknownName(f"no collection {name!r}{suggest(name, _collections(conn))}")
+            drop_views(conn, schema)
+            conn.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
+
+    with explained(dsn):
+        retrying(attempt)
 
 
 def schema_of(collection: str) -> str:

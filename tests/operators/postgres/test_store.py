@@ -172,6 +172,30 @@ def test_a_collection_that_was_dropped_in_use_is_said_to_be_gone(server_dsn: str
             collection_info(opened)
 
 
+def test_a_drop_that_meets_a_question_begins_again(server_dsn: str) -> None:
+    name = "dropped-beside-a-question"
+    with open_store(server_dsn, name, create=True):
+        pass
+    schema = psycopg.sql.Identifier(schema_of(name))
+    read = psycopg.sql.SQL("SELECT FROM {}.{} LIMIT 1")
+    tables = [psycopg.sql.Identifier(one) for one in ("chunks", "documents", "corpora")]
+    with psycopg.connect(server_dsn) as reader, ThreadPoolExecutor(1) as pool:
+        reader.execute("SET deadlock_timeout = '1min'")  # so that the drop is what ends
+        reader.execute(read.format(schema, tables[0]))
+        dropped = pool.submit(drop_collection, server_dsn, name)
+        while not reader.execute(
+            "SELECT FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+            " AND relation = %s::regclass",
+            (f'"{schema_of(name)}".chunks',),
+        ).fetchall():
+            time.sleep(0.01)
+        for table in tables[1:]:
+            reader.execute(read.format(schema, table))
+        reader.rollback()
+        dropped.result(timeout=60)
+    assert name not in collections(server_dsn)
+
+
 def test_an_open_collection_says_that_its_vectors_were_lost(
     server_dsn: str, store: Store, filling: Any
 ) -> None:
