@@ -86,19 +86,21 @@ def _of_corpus(
     if of.anew:
         for part in version_store.unnamed(store, corpus):
             store.run(partial(version_store.keep_names, documents=part))
-    candidates = version_store.candidates_stamp(store, corpus)
-    if candidates == of.candidates and not of.anew:
-        return candidates, 0
-    for part in version_store.unsketched(store, corpus):
+    candidates = version_store.candidates(store, corpus)
+    if candidates.stamp == of.candidates and not of.anew:
+        return candidates.stamp, 0
+    sketches: dict[str, bytes] = {}
+    for part in version_store.texts(store, corpus, candidates.unsketched):
         made = [(k, at, text_sketches.sketch(text).astype("<u4").tobytes()) for k, at, text in part]
         version_store.keep_sketches(store, made)
+        sketches |= {key: sketch for key, _, sketch in made}
     corrections = version_store.corrections(store, corpus)
     # within one class of rights: hidden documents are no versions of visible ones
     lineages = pl.concat(
         [lineage.LINEAGES.to_frame()]
         + [
             _named_apart(lineage.lineages(documents, corrections), access)
-            for access, documents in version_store.lineage_documents(store, corpus).items()
+            for access, documents in candidates.by_class(sketches).items()
         ]
     )
     before = version_store.placed(store, corpus)
@@ -117,7 +119,7 @@ def _of_corpus(
         # another run that writes at the same time will do this step too
         whole &= version_store.write_lineages(store, corpus, versions, read, rows, leaving)
         on_compared()
-    return candidates if whole else None, len(changed)
+    return candidates.stamp if whole else None, len(changed)
 
 
 def _named_apart(lineages: pl.DataFrame, access: int) -> pl.DataFrame:

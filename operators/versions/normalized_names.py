@@ -144,6 +144,7 @@ def _path(holed: str) -> str:
     return "/".join(part for part in parts if part)
 
 
+@lru_cache(maxsize=65_536)  # most folders, and an identifier's parts, are those of other documents
 def _plain(holed: str) -> str:
     text = _EMPTY.sub(" ", _NOISE.sub(" ", unicodedata.normalize("NFKC", holed).casefold()))
     text = _SPACES.sub("-", text)

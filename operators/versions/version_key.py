@@ -1,6 +1,7 @@
 """A sort key that orders versions from oldest to newest."""
 
 import re
+from functools import lru_cache
 from typing import TypeAlias
 
 Number: TypeAlias = tuple[int, str]
@@ -17,6 +18,7 @@ _AFTER_WORDS = frozenset({"post", "patch", "pl", "p", "sp", "rev", "r", "hotfix"
 _ANY: Number = (1 << 60, "")
 
 
+@lru_cache(maxsize=4_096)
 def version_key(version: str | None) -> VersionKey:
     """A key that sorts versions from oldest to newest; it never raises.
 

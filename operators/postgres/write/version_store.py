@@ -4,7 +4,7 @@ Both tables are derived from the ledger and the chunks. A run records their stat
 so the run after an interrupted one detects the versions again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -45,11 +45,9 @@ _PLACES = {
     **{"indexed_at": "timestamptz", "corpus": "text"},
 }
 
-_STAMP = """
-    coalesce(sum(hashfloat8extended(date_part('epoch', indexed_at),
-                                    uuid_hash_extended(document_key, 0)))
-             %% 4611686018427387904, 0)::bigint
-"""
+_HASH = "hashfloat8extended(date_part('epoch', indexed_at), uuid_hash_extended(document_key, 0))"
+_MODULUS = 2**62
+_STAMP = f"coalesce(sum({_HASH}) %% {_MODULUS}, 0)::bigint"
 
 _CHANGED = f"""
     SELECT corpus, coalesce(ledger, 0), v.versioned, v.rules IS DISTINCT FROM %(rules)s
@@ -80,8 +78,27 @@ class Changed(NamedTuple):
 
     corpus: str
     ledger: int  # a stamp of its present documents; :func:`mark_found` takes it
-    candidates: int | None  # :func:`candidates_stamp` of the last detection
+    candidates: int | None  # stamp of the :class:`Candidates` of the last detection
     anew: bool  # the stored versions come from other rules or none, so none is kept
+
+
+class Candidates(NamedTuple):
+    """The documents of a corpus that may be versions of a topic."""
+
+    stamp: int  # of these documents; :class:`Changed` has one of all
+    unsketched: list[str]  # the keys of those without a sketch of their current text
+    rows: list[TupleRow]  # the class of rights, then ``LINEAGE_DOCUMENTS``
+
+    def by_class(self, sketches: Mapping[str, bytes]) -> dict[int, pl.DataFrame]:
+        """``LINEAGE_DOCUMENTS`` by class of rights; ``sketches``: of ``unsketched``, by key."""
+        by_class: dict[int, list[TupleRow]] = {}
+        for access, key, *names, sketch in self.rows:
+            row = (key, *names, sketches.get(key, sketch))
+            by_class.setdefault(access, []).append(row)
+        return {
+            access: pl.DataFrame(by_class[access], schema=LINEAGE_DOCUMENTS, orient="row")
+            for access in sorted(by_class)
+        }
 
 
 class SupersededChunk(NamedTuple):
@@ -113,7 +130,7 @@ def mark_found(
 ) -> None:
     """Record that all versions of a corpus are detected, for the state ``ledger`` of its documents.
 
-    ``candidates`` is :func:`candidates_stamp` of that state.
+    ``candidates`` is the stamp of its :class:`Candidates`.
     """
     store.execute(
         "INSERT INTO versioned_corpora (corpus, rules, documents, versioned)"
@@ -183,33 +200,39 @@ def keep_names(conn: Connection, documents: Sequence[TupleRow]) -> None:
     )
 
 
-def candidates_stamp(store: Store, corpus: str) -> int:
-    """A stamp of the documents that may be versions of a topic; :class:`Changed` has one of all."""
-    stamp: int = store.rows(f"SELECT {_STAMP} FROM {_CANDIDATES}", {"corpus": corpus})[0][0]
-    return stamp
+def candidates(store: Store, corpus: str) -> Candidates:
+    """The documents of a corpus that may be versions of a topic."""
+    rows = store.rows(
+        f"SELECT {_HASH}, access, document_key::text, repo, document_id, path, title, version,"
+        " doc_date, date_source, CASE WHEN strpos(metadata, '\"topic\"') > 0"
+        " THEN metadata::jsonb ->> 'topic' END, sketch"
+        f" FROM {_CANDIDATES} ORDER BY document_key",
+        {"corpus": corpus},
+    )
+    total = sum(row[0] for row in rows)
+    stamp = abs(total) % _MODULUS * (-1 if total < 0 else 1)  # as the server's %
+    unsketched = [row[2] for row in rows if row[-1] is None]
+    return Candidates(stamp, unsketched, [row[1:] for row in rows])
 
 
-def unsketched(store: Store, corpus: str) -> Iterator[list[tuple[str, datetime, str]]]:
-    """The documents that may be versions of a topic and have no sketch of their current text.
+def texts(
+    store: Store, corpus: str, keys: Sequence[str]
+) -> Iterator[list[tuple[str, datetime, str]]]:
+    """The texts of documents.
 
     Yields:
         Up to ``DOCUMENTS_AT_ONCE`` documents: document_key, indexed_at and text.
     """
-    wanted = store.rows(
-        f"SELECT document_key FROM {_CANDIDATES} WHERE sketch IS NULL ORDER BY document_key",
-        {"corpus": corpus},
-    )
-    for start in range(0, len(wanted), DOCUMENTS_AT_ONCE):
-        part = [row[0] for row in wanted[start : start + DOCUMENTS_AT_ONCE]]
-        texts = store.rows(
+    for start in range(0, len(keys), DOCUMENTS_AT_ONCE):
+        yield store.rows(
             "SELECT d.document_key::text, d.indexed_at,"
             " coalesce(string_agg(c.text, E'\\n' ORDER BY c.ordinal), '')"
             " FROM documents d LEFT JOIN chunks c"
             " ON c.corpus = %s AND c.document_key = d.document_key"
-            " WHERE d.document_key = ANY(%s) GROUP BY d.document_key ORDER BY d.document_key",
-            (corpus, part),
+            " WHERE d.document_key = ANY(%s::uuid[]) GROUP BY d.document_key"
+            " ORDER BY d.document_key",
+            (corpus, list(keys[start : start + DOCUMENTS_AT_ONCE])),
         )
-        yield [(key, indexed_at, text) for key, indexed_at, text in texts]
 
 
 def keep_sketches(store: Store, sketches: Sequence[tuple[str, datetime, bytes]]) -> None:
@@ -222,24 +245,6 @@ def keep_sketches(store: Store, sketches: Sequence[tuple[str, datetime, bytes]])
         " WHERE document_sketches.document_key = s.key",
         (*map(list, columns),),
     )
-
-
-def lineage_documents(store: Store, corpus: str) -> dict[int, pl.DataFrame]:
-    """The documents that may be versions of a topic, ``LINEAGE_DOCUMENTS``, by class of rights."""
-    rows = store.rows(
-        "SELECT access, document_key::text, repo, document_id, path, title, version,"
-        " doc_date, date_source, CASE WHEN strpos(metadata, '\"topic\"') > 0"
-        " THEN metadata::jsonb ->> 'topic' END, sketch"
-        f" FROM {_CANDIDATES} ORDER BY document_key",
-        {"corpus": corpus},
-    )
-    by_class: dict[int, list[TupleRow]] = {}
-    for access, *row in rows:
-        by_class.setdefault(access, []).append(tuple(row))
-    return {
-        access: pl.DataFrame(by_class[access], schema=LINEAGE_DOCUMENTS, orient="row")
-        for access in sorted(by_class)
-    }
 
 
 def placed(store: Store, corpus: str) -> pl.DataFrame:
