@@ -77,13 +77,21 @@ def listed(name: str) -> str:
 
 
 @lru_cache(4096)
-def mentioned(name: str) -> str:
-    """The regular expression, for Python and Postgres, on a text with ``name``'s last part.
+def use_of(name: str) -> str:
+    """The regular expression, for Python and Postgres, on texts that use ``name``'s last part.
 
-    >>> [bool(re.search(mentioned("Lock.release"), text)) for text in ("release()", "released")]
+    A single lower-case word may mean anything: only a call of it counts, or an attribute.
+
+    >>> [bool(re.search(use_of("Lock.flush_all"), text)) for text in ("flush_all", "flush_alls")]
     [True, False]
+    >>> [bool(re.search(use_of("index"), text)) for text in ("index(a)", "on=a.index", "an index")]
+    [True, True, False]
     """
-    return rf"(?<!\w){re.escape(qualified_parts(name)[-1])}(?!\w)"
+    last = qualified_parts(name)[-1]
+    word = re.escape(last)
+    if re.fullmatch(r"[a-z]+", last):
+        return rf"(?<!\w){word}[ \t]*\(|(?<=[.>:]){word}(?!\w)"
+    return rf"(?<!\w){word}(?!\w)"
 
 
 def flat_name(name: str) -> str:

@@ -16,9 +16,9 @@ import polars as pl
 from operators.arrays.rows import replaced, take
 from operators.context.snippets import snippet
 from operators.context.whole_passages import with_lines
-from operators.ranking.definitions import definition_of
+from operators.ranking.definitions import definition_of, use_of
 from operators.ranking.file_evidence import is_secondary
-from operators.review.review_questions import SECTIONS, use_of
+from operators.review.review_questions import SECTIONS
 
 NEAR = 10
 """The most lines between a remark and a hunk that it is about."""

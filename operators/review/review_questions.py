@@ -38,7 +38,7 @@ QUESTIONS = pl.Schema(
         "text": pl.String(),
         "corpora": pl.List(pl.String),
         "repos": pl.List(pl.String),  # null: all
-        **dict.fromkeys(("path_prefix", "symbol", "pattern"), pl.String()),
+        **dict.fromkeys(("path_prefix", "symbol", "uses"), pl.String()),
         "as_of": UTC,
     }
 )
@@ -57,18 +57,6 @@ MOST_USED = 16
 
 LONGEST = 2_000
 """The longest query, in characters."""
-
-
-def use_of(name: str) -> str:
-    """A regular expression of Postgres and of Python for a use of ``name``.
-
-    A single lower-case word may mean anything: only a call of it counts.
-
-    >>> [bool(re.search(use_of(name), f"see {name}")) for name in ("flush_all", "index")]
-    [True, False]
-    """
-    called = r"[ \t]*\(" if re.fullmatch(r"[a-z]+", name) else r"(?!\w)"
-    return rf"(?<!\w){re.escape(name)}{called}"
 
 
 def of_hunks(change: Change, corpora: Collection[str], repo: str | None) -> pl.DataFrame:
@@ -108,9 +96,10 @@ def of_change(
         {"purpose": "definition", "about": name, "text": name, "symbol": name}
         for name in used[:MOST_USED]
     ]
-    for name in changed[:MOST_CHANGED]:
-        named = {"about": name, "pattern": use_of(name)}
-        rows.append({"purpose": "caller", "text": f"{name} {title or ''}", **named})
+    rows += [
+        {"purpose": "caller", "about": name, "text": f"{name} {title or ''}", "uses": name}
+        for name in changed[:MOST_CHANGED]
+    ]
     names = " ".join(changed[:MOST_CHANGED])
     lines = " ".join(_new_text(change, path) for path in _old_files(change))
     for path in _old_files(change):

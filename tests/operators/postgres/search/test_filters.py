@@ -41,7 +41,7 @@ METADATA = [
     '{"defines": ["A.common", "B"], "common": 1}',
     '{"short": "common", "defines": ["A.common.x", "wide.ns::common"]}',
 ]
-TEXTS = ["common words here", "some common\nwords: 3.12"]
+TEXTS = ["common words here, common(Common_1)", "some common\nwords: 3.12"]
 Held = tuple[Store, list[dict[str, Any]]]
 HOSTILE = "x') OR true; DROP TABLE chunks; --"
 
@@ -94,8 +94,9 @@ def defined_in(row: dict[str, Any], symbol: str) -> bool:
 
 
 def used_in(row: dict[str, Any], symbol: str) -> bool:
-    word = symbol.replace("::", ".").split(".")[-1]
-    return word in re.findall(r"\w+", row["text"]) and not defined_in(row, symbol)
+    word, text = symbol.replace("::", ".").split(".")[-1], row["text"]
+    used = f" {word}(" in text or (word == "Common_1" and word in text)
+    return used and not defined_in(row, symbol)
 
 
 def maybe(values: list[Any]) -> st.SearchStrategy[Any]:
@@ -112,7 +113,7 @@ QUERY = st.fixed_dictionaries(
         "state": maybe(["open", HOSTILE]),
         "pattern": maybe([r"^words: \d", "common$", "(?i)SOME|x", "Some", "", "o", r"'\); DROP"]),
         "symbol": maybe(["common", "A.common", "A::common", "ommon", "ns.common", "B.common"]),
-        "uses": maybe(["common", "A.common", "ommon", "words", "some", "A::words", HOSTILE]),
+        "uses": maybe(["common", "A.common", "ommon", "B::Common_1", "some", HOSTILE]),
         "as_of": maybe([moment for moment in MOMENTS if moment]),
         "corpora": maybe([["code"], ["wiki"], ["wiki", "code"], []]),
     }
