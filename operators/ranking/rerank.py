@@ -23,8 +23,9 @@ def rerank(
 ) -> pl.DataFrame:
     """``hits`` with each query's first ``depth`` rows in the order of ``reranker``'s scores.
 
-    The others follow in their order, with their scores. ``hits`` are ``FUSED``, ``queries``
-    ``QUERIES``; a query's texts are joined by line breaks. The reranker is called once.
+    The others follow in their order, with their scores, or with lower ones where the reranker's
+    scale is lower: what orders by score later must not put them first. ``hits`` are ``FUSED``,
+    ``queries`` ``QUERIES``; a query's texts are joined by line breaks. The reranker is called once.
 
     Raises:
         RerankError: the reranker returned another number of scores than pairs, or a
@@ -47,4 +48,15 @@ def rerank(
         )
     read = ranked(hits[rows], pl.Series(scores))
     rest = replaced(hits, pl.Series("rank", place)).filter(pl.Series(place >= depth))
+    lowest = read.group_by("query_id").agg(lowest=pl.col("score").min())
+    rest = _beneath(rest.join(lowest, on="query_id", how="left", maintain_order="left"))
     return pl.concat([read, rest[read.columns]]).sort("query_id", "rank")
+
+
+def _beneath(rest: pl.DataFrame) -> pl.DataFrame:
+    """``rest`` with scores below ``lowest``, lowered alike, so that their differences stay."""
+    score = rest["score"].to_numpy()
+    limit = np.nextafter(rest["lowest"].to_numpy(), -np.inf)
+    top = rest.select(pl.col("score").max().over("query_id")).to_series().to_numpy()
+    lowered = np.minimum(score - np.maximum(top - limit, 0.0), limit)
+    return replaced(rest, pl.Series("score", lowered))

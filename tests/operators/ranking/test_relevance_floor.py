@@ -13,7 +13,10 @@ SCORES = st.lists(st.tuples(st.integers(0, 2), st.floats(-5, 5)), max_size=20)
 
 
 def of(rows: list[tuple[int, float]]) -> pl.DataFrame:
-    return pl.DataFrame(rows, {"query_id": pl.UInt32, "score": pl.Float64}, orient="row")
+    """Hits in the order of their scores."""
+    hits = pl.DataFrame(rows, {"query_id": pl.UInt32, "score": pl.Float64}, orient="row")
+    place = pl.col("score").rank("ordinal", descending=True).over("query_id") - 1
+    return hits.with_columns(rank=place.cast(pl.UInt32))
 
 
 @given(rows=SCORES, floor=st.floats(0, 1), weak=st.sets(st.integers(0, 2)))
@@ -40,3 +43,9 @@ def test_where_no_score_is_above_zero_no_share_of_it_is_taken(best: float) -> No
 def test_a_floor_of_zero_keeps_negative_scores_too() -> None:
     hits = of([(0, 2.0), (0, -1.0)])
     assert above_floor(hits, [], floor=0.0, weak_floor=1.0).equals(hits)
+
+
+@pytest.mark.parametrize("first", [-1.0, 0.02])
+def test_the_first_hit_stays_even_if_one_behind_it_has_a_higher_score(first: float) -> None:
+    hits = pl.DataFrame({"query_id": 0, "rank": [2, 0, 1], "score": [0.9, first, first]})
+    assert above_floor(hits, [], floor=0.5, weak_floor=0.8).equals(hits)

@@ -7,6 +7,7 @@ import pytest
 
 from operators.errors import CrosscorpusError
 from operators.ranking.rerank import rerank
+from operators.ranking.total_order import ranked
 
 Make = Callable[..., pl.DataFrame]
 
@@ -35,6 +36,18 @@ def test_the_head_takes_the_rerankers_order_and_the_tail_follows(
     assert found["chunk_id"].to_list() == [1, 2, 0, 3, 11, 12, 10, 13]
     assert found["rank"].to_list() == [0, 1, 2, 3] * 2
     assert found["score"].to_list()[:4] == [3.0, 2.0, 1.0, 0.7]
+
+
+def test_the_tail_has_lower_scores_on_whatever_scale_the_reranker_scores(
+    hits: pl.DataFrame, make_queries: Make
+) -> None:
+    queries = make_queries({"query_id": 0}, {"query_id": 1})
+    found = rerank(hits, queries, lambda pairs: [-5.0, -7.0] * 2, depth=2)
+    again = ranked(found, pl.col("score"))
+    assert again["chunk_id"].to_list() == found["chunk_id"].to_list()
+    third, fourth = found["score"].to_list()[2:4]
+    assert third < -7.0
+    assert third - fourth == pytest.approx(0.1)
 
 
 def test_it_sees_all_texts_of_a_question(hits: pl.DataFrame, make_queries: Make) -> None:
