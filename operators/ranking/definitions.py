@@ -94,6 +94,15 @@ def use_of(name: str) -> str:
     return rf"(?<!\w){word}(?!\w)"
 
 
+def defined(name: str) -> str:
+    """Like :func:`listed`, for chunks that define any name with the last part of ``name``.
+
+    >>> bool(re.search(defined("redis.lock.Lock.release"), '{"defines": ["Lock.release"]}'))
+    True
+    """
+    return listed(qualified_parts(name)[-1])
+
+
 def flat_name(name: str) -> str:
     """A name as it is compared with a file's, whatever joins its words.
 
@@ -110,5 +119,6 @@ def qualified_parts(name: str) -> tuple[str, ...]:
     >>> qualified_parts("redis.Lock::release()")
     ('redis', 'Lock', 'release')
     """
-    bare = name.strip().removesuffix("()")
+    bare = name.strip()
+    bare = bare.removesuffix("()") or bare
     return tuple(part for part in re.split(r"::|->|[.:#\\/]", bare) if part) or (bare,)

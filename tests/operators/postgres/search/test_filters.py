@@ -96,7 +96,7 @@ def defined_in(row: dict[str, Any], symbol: str) -> bool:
 def used_in(row: dict[str, Any], symbol: str) -> bool:
     word, text = symbol.replace("::", ".").split(".")[-1], row["text"]
     used = f" {word}(" in text or (word == "Common_1" and word in text)
-    return used and not defined_in(row, symbol)
+    return used and not defined_in(row, word)
 
 
 def maybe(values: list[Any]) -> st.SearchStrategy[Any]:
@@ -113,7 +113,7 @@ QUERY = st.fixed_dictionaries(
         "state": maybe(["open", HOSTILE]),
         "pattern": maybe([r"^words: \d", "common$", "(?i)SOME|x", "Some", "", "o", r"'\); DROP"]),
         "symbol": maybe(["common", "A.common", "A::common", "ommon", "ns.common", "B.common"]),
-        "uses": maybe(["common", "A.common", "ommon", "B::Common_1", "some", HOSTILE]),
+        "uses": maybe(["common", "a.A.common", "ommon", "B::Common_1", "some", "()", HOSTILE]),
         "as_of": maybe([moment for moment in MOMENTS if moment]),
         "corpora": maybe([["code"], ["wiki"], ["wiki", "code"], []]),
     }
@@ -147,6 +147,18 @@ def test_every_search_and_read_sees_exactly_what_the_filters_allow(
             assert mine["rank"].to_list() == list(range(len(ids)))
     chunks = fetch_chunks(store, "code", pl.Series([*range(150), 999]), queries)
     assert set(chunks["chunk_id"]) == set().union(*expected)
+
+
+@pytest.mark.parametrize("name", ["A.common", "a.A.common", "src/a.py::A.common", "a.B.common"])
+def test_no_definition_of_a_name_is_a_use_of_it_whatever_stands_before_it(
+    held: Held, filling: Any, name: str
+) -> None:
+    store, rows = held
+    found = bm25_search(
+        store, "code", filling.queries([{"texts": ["common"], "uses": name}]), k=1_000
+    )
+    wanted = {row["chunk_id"] for row in rows if not row["metadata"] and row["text"] == TEXTS[0]}
+    assert set(found["chunk_id"]) == wanted
 
 
 def test_no_search_or_read_leaks_another_tenants_repo(make_store: Make, filling: Any) -> None:
