@@ -19,7 +19,7 @@ from operators.postgres.store import COUNTED, CollectionInfo, Home
 from operators.ranking import weak_evidence as weak
 from operators.ranking.file_evidence import one_of_each_file
 from operators.ranking.query_filters import visible_parts
-from operators.ranking.relevance_floor import above_floor
+from operators.ranking.relevance_floor import above_floor, asked_by_text
 from operators.ranking.total_order import cut
 from operators.ranking.weak_evidence import BELOW
 from operators.versions import version_choice
@@ -37,12 +37,18 @@ def results(unique: pl.DataFrame, top_k: int = 10, one_a_file: bool = True) -> p
 def relevant_hits__share(
     unique: pl.DataFrame,
     weak_evidence: pl.DataFrame,
+    queries: pl.DataFrame,
     context_floor: float = 0.5,
     weak_context_floor: float = 0.8,
 ) -> pl.DataFrame:
-    """The hits with at least a share of the best score; a larger one where evidence is weak."""
-    weak = weak_evidence["query_id"]
-    return above_floor(unique, weak, floor=context_floor, weak_floor=weak_context_floor)
+    """The hits with a share of the best score, a larger one where evidence is weak."""
+    return above_floor(
+        unique,
+        weak_evidence["query_id"],
+        asked_by_text(queries),
+        floor=context_floor,
+        weak_floor=weak_context_floor,
+    )
 
 
 @tag(stage="context", frame="FUSED")

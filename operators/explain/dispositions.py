@@ -298,7 +298,8 @@ def _left_out(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str]:
     depth = lookups.limits.context_depth
     if row[f"{lookups.run.last}_rank"] >= depth:
         return "over_budget", f"the context is filled from the first {depth} alone"
-    return "below_floor", "its score is too small a share of the best (`context_floor`)"
+    floors = "`context_floor`, or `weak_context_floor` where the evidence is weak"
+    return "below_floor", f"its score is too small a share of the best ({floors})"
 
 
 def _too_long(query_id: int, passage: tuple[int, str, str], lookups: _Lookups) -> str:

@@ -8,9 +8,27 @@ from collections.abc import Collection
 
 import polars as pl
 
+OF_TEXT = ("pattern", "symbol", "uses")
+"""The filters of a query that say what a passage's text must have."""
+
+
+def asked_by_text(queries: pl.DataFrame) -> pl.Series:
+    """The ids of those ``queries`` (``QUERIES``) that say what a passage's text must have.
+
+    Each of their hits has it, such as each caller of a function, however little the rest of the
+    question is like it.
+    """
+    asked = (pl.col(name).fill_null("").str.strip_chars() != "" for name in OF_TEXT)
+    return queries.filter(pl.any_horizontal(*asked))["query_id"]
+
 
 def above_floor(
-    hits: pl.DataFrame, weak: Collection[int], *, floor: float, weak_floor: float
+    hits: pl.DataFrame,
+    weak: Collection[int],
+    whole: Collection[int] = (),
+    *,
+    floor: float,
+    weak_floor: float,
 ) -> pl.DataFrame:
     """The rows of ``hits`` with at least a share of their query's best score, that of rank 0.
 
@@ -20,6 +38,7 @@ def above_floor(
     Args:
         hits: columns query_id, rank and score.
         weak: the queries whose evidence is weak.
+        whole: the queries that keep all hits.
         floor: the share, 0 to 1; 0 keeps all.
         weak_floor: the share for the queries of ``weak``.
 
@@ -28,6 +47,8 @@ def above_floor(
     >>> above_floor(hits, [1], floor=0.5, weak_floor=0.8).rows()
     [(0, 0, 1.0), (0, 1, 0.6), (1, 0, 1.0)]
     """
-    share = pl.when(pl.col("query_id").is_in(list(weak))).then(weak_floor).otherwise(floor)
+    of = pl.col("query_id")
+    share = pl.when(of.is_in(list(weak))).then(weak_floor).otherwise(floor)
     best = pl.col("score").get(pl.col("rank").arg_min()).over("query_id")
-    return hits.filter((best <= 0) | (share == 0) | (pl.col("score") >= share * best))
+    kept = of.is_in(list(whole)) | (best <= 0) | (share == 0)
+    return hits.filter(kept | (pl.col("score") >= share * best))

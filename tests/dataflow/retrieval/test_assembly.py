@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import polars as pl
 import pytest
 
 from operators.errors import SearchError
@@ -54,6 +55,17 @@ def test_a_context_of_a_query_with_weak_evidence_has_less(
         out = run(driver_of(), wanted, world, 0, weak_below=weak_below, **floors)
         assert out["weak_evidence"].height == noted
         assert out["context_order"].height == (1 if noted else 5)
+
+
+@pytest.mark.parametrize("of_text", ["pattern", "symbol", "uses"])
+def test_a_context_of_a_query_that_says_what_a_text_must_have_keeps_all_that_have_it(
+    driver_of: Drivers, world: Any, of_text: str
+) -> None:
+    queries = pl.DataFrame([{"query_id": 0, "text": "q", of_text: "release"}])
+    given = {**world.overrides(0), "queries": queries}
+    how = {"now": NOW, "context_floor": 1.0, "weak_context_floor": 1.0}
+    out = driver_of().execute(["context_order"], how, overrides=given)
+    assert out["context_order"].height == 5
 
 
 def test_a_configuration_can_keep_all_hits_for_its_contexts(
