@@ -216,7 +216,9 @@ def query(options: Question) -> None:
 
     Exact phrase: crosscorpus query '"not a number"'; a pattern: --regex 'raise .+Error'
 
-    Where is it defined, and who uses it? crosscorpus query --symbol Lock.release; --uses release
+    Where is it defined? crosscorpus query --symbol Lock.release
+
+    Who uses it? crosscorpus query --uses Lock.release
 
     Another version: crosscorpus query "how are jobs retried?" --version 3.5.3
 
