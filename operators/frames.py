@@ -41,7 +41,7 @@ QUERIES = pl.Schema(
         "state": pl.String(),
         "pattern": pl.String(),  # a regular expression that a passage's text matches somewhere
         "symbol": pl.String(),  # a name whose definition begins in a passage
-        "uses": pl.String(),  # a name that a passage uses and does not define
+        "uses": pl.String(),  # a name that a passage uses, outside of its definition
         "as_of": UTC,  # null: now; else only documents created strictly before
         "corpora": pl.List(pl.String),  # null: every corpus
         "version_policy": pl.String(),  # newest | all | pinned | as_of; null: not asked for

@@ -89,7 +89,9 @@ class Question:
     ] = None
     uses: Annotated[
         str | None,
-        typer.Option(metavar="SYMBOL", help="Only where this name is used, and not defined."),
+        typer.Option(
+            metavar="SYMBOL", help="Only where this name is used, outside of its definition."
+        ),
     ] = None
     words: Annotated[
         bool,

@@ -24,7 +24,7 @@ from operators.frames import EXPLAIN_TARGETS, empty, stacked
 from operators.postgres.search.chunk_lookup import locate, unread_reason
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.store import Home, by_store, collection_info
-from operators.ranking.definitions import defined, listed
+from operators.ranking.definitions import listed
 from operators.ranking.query_filters import narrowed, visible_parts
 
 MOST_OF_A_DOCUMENT = 3
@@ -306,9 +306,6 @@ def _outside(chunk: Mapping[str, Any], limits: Mapping[str, Any], what: str) -> 
     symbol = limits.get("symbol")
     if symbol is not None and not re.search(listed(symbol), chunk["metadata"] or ""):
         return f"the {what} is limited to definitions of {symbol!r}"
-    uses = limits.get("uses")
-    if uses is not None and re.search(defined(uses), chunk["metadata"] or ""):
-        return f"the {what} is limited to uses of {uses!r}, and this defines it"
     for name in ("language", "state"):
         if (limit := limits.get(name)) is not None and chunk[name] != limit:
             return f"the {what} is limited to the {name} {limit!r}, and this has {chunk[name]!r}"

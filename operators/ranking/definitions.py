@@ -94,13 +94,12 @@ def use_of(name: str) -> str:
     return rf"(?<!\w){word}(?!\w)"
 
 
-def defined(name: str) -> str:
-    """Like :func:`listed`, for chunks that define any name with the last part of ``name``.
+def used_twice(name: str) -> str:
+    """The regular expression on texts with :func:`use_of` ``name`` twice, maybe lines apart.
 
-    >>> bool(re.search(defined("redis.lock.Lock.release"), '{"defines": ["Lock.release"]}'))
-    True
+    A passage that defines the name uses it if it has it a second time.
     """
-    return listed(qualified_parts(name)[-1])
+    return f"(?s)(?:{use_of(name)}).*(?:{use_of(name)})"
 
 
 def flat_name(name: str) -> str:

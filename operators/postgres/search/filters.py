@@ -12,8 +12,9 @@ Meaning of a query's filter columns:
 - ``language``, ``state``: equal
 - ``pattern``: a line of the chunk's text matches this regular expression somewhere
 - ``symbol``: a definition of this name begins in the chunk
-- ``uses``: the chunk's text uses this name, or the last part of a qualified one, and no definition
-  of that part begins in it; of a single lower-case word only calls and attributes count
+- ``uses``: the chunk's text uses this name, or the last part of a qualified one; of a single
+  lower-case word only calls and attributes count, and of a chunk that defines the name a second
+  place in it
 - ``as_of``: created strictly before. A chunk of unknown creation time passes, as it may be old
 - ``versions_as_of``: likewise, but only for documents that have versions
 - ``version_policy``: which versions of a topic pass. ``newest`` (the default): all chunks except
@@ -33,7 +34,7 @@ from operators.foundation import tokenizer
 from operators.foundation.sanitize import clean_text
 from operators.postgres.schema.caller_views import SETTING
 from operators.postgres.superseded_counts import SupersededCounts
-from operators.ranking.definitions import defined, listed, qualified_parts, use_of
+from operators.ranking.definitions import listed, qualified_parts, use_of, used_twice
 
 INDEXED_PATH = 200
 """The index on paths holds this many characters of a path."""
@@ -128,8 +129,12 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: 
         add("symbol", listed(scope.symbol), f"$chunk_id IN ({defining})")
     if scope.uses is not None:
         parameters[f"uses_terms_{number}"] = _terms(scope.uses)
-        parameters[f"used_{number}"] = defined(scope.uses)
-        test = f"x.text ~ ?::text AND (x.metadata ~ %(used_{number})s::text) IS NOT TRUE"
+        parameters[f"defined_{number}"] = listed(qualified_parts(scope.uses)[-1])
+        parameters[f"twice_{number}"] = used_twice(scope.uses)
+        test = (
+            f"x.text ~ ?::text AND ((x.metadata ~ %(defined_{number})s::text) IS NOT TRUE"
+            f" OR x.text ~ %(twice_{number})s::text)"
+        )
         add(
             "uses",
             use_of(scope.uses),

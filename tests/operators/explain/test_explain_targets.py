@@ -185,11 +185,6 @@ def test_a_distance_is_that_to_the_nearest_text_and_none_without_a_vector() -> N
             "created 2025-03-01 00:00, and the question is as of 2025-03-01 00:00",
         ),
         (
-            {"chunk_id": 8, "metadata": '{"defines": ["Lock.release"]}'},
-            {"uses": "redis.Lock.release"},
-            "the question is limited to uses of 'redis.Lock.release', and this defines it",
-        ),
-        (
             {"chunk_id": 8, "metadata": '{"defines": ["Queue.take"]}'},
             {"uses": "Lock.release"},
             "its text does not use 'Lock.release', or another version answers",

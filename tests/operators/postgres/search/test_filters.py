@@ -41,7 +41,11 @@ METADATA = [
     '{"defines": ["A.common", "B"], "common": 1}',
     '{"short": "common", "defines": ["A.common.x", "wide.ns::common"]}',
 ]
-TEXTS = ["common words here, common(Common_1)", "some common\nwords: 3.12"]
+TEXTS = [
+    "common words here, common(Common_1)",
+    "some common\nwords: 3.12",
+    "common(words)\n\nx.common here",
+]
 Held = tuple[Store, list[dict[str, Any]]]
 HOSTILE = "x') OR true; DROP TABLE chunks; --"
 
@@ -52,7 +56,7 @@ def held(make_store: Make, filling: Any) -> Held:
     rows = [
         {
             "chunk_id": number,
-            "text": TEXTS[number % 2],
+            "text": TEXTS[number % 3],
             "repo": random_.choice(REPOS),
             "path": random_.choice(PATHS),
             "language": random_.choice(LANGUAGES),
@@ -95,8 +99,10 @@ def defined_in(row: dict[str, Any], symbol: str) -> bool:
 
 def used_in(row: dict[str, Any], symbol: str) -> bool:
     word, text = symbol.replace("::", ".").split(".")[-1], row["text"]
-    used = f" {word}(" in text or (word == "Common_1" and word in text)
-    return used and not defined_in(row, word)
+    if word != "common":
+        return word == "Common_1" and word in text
+    times = len(re.findall(r"\bcommon\(|\.common\b", text))
+    return times > defined_in(row, word)
 
 
 def maybe(values: list[Any]) -> st.SearchStrategy[Any]:
@@ -150,14 +156,19 @@ def test_every_search_and_read_sees_exactly_what_the_filters_allow(
 
 
 @pytest.mark.parametrize("name", ["A.common", "a.A.common", "src/a.py::A.common", "a.B.common"])
-def test_no_definition_of_a_name_is_a_use_of_it_whatever_stands_before_it(
+def test_a_definition_is_no_use_of_its_name_whatever_stands_before_it(
     held: Held, filling: Any, name: str
 ) -> None:
     store, rows = held
     found = bm25_search(
         store, "code", filling.queries([{"texts": ["common"], "uses": name}]), k=1_000
     )
-    wanted = {row["chunk_id"] for row in rows if not row["metadata"] and row["text"] == TEXTS[0]}
+    once, _, twice = TEXTS
+    wanted = {
+        row["chunk_id"]
+        for row in rows
+        if row["text"] == twice or (row["text"] == once and not row["metadata"])
+    }
     assert set(found["chunk_id"]) == wanted
 
 
