@@ -128,7 +128,7 @@ def search(
     answer = _ask(service, query, **options, top_k=top_k)
     passages = answer.passages[start : start + PAGE]
     return models.Hits(
-        results=[_hit(service, one, query) for one in passages],
+        results=[_hit(service, one, uses or symbol or query) for one in passages],
         weak=answer.weak,
         notes=list(answer.notes),
         sources=sources_of(service.homes, [(one.corpus, one.repo) for one in passages]),
@@ -136,9 +136,9 @@ def search(
     )
 
 
-def _hit(service: Service, one: Passage, query: str) -> models.Hit:
+def _hit(service: Service, one: Passage, asked: str) -> models.Hit:
     id = f"{one.corpus}:{one.chunk_id}"
-    shown = snippet(one.text, query)
+    shown = snippet(one.text, asked)
     return models.Hit(
         id=id,
         title=one.label,

@@ -117,7 +117,8 @@ def qualified_parts(name: str) -> tuple[str, ...]:
 
     >>> qualified_parts("redis.Lock::release()")
     ('redis', 'Lock', 'release')
+    >>> qualified_parts("`flush(pages, 3)`")
+    ('flush',)
     """
-    bare = name.strip()
-    bare = bare.removesuffix("()") or bare
+    bare = re.sub(r"(?<=[\w?!])\(.*", "", name.strip(" \t\n`\"'"), flags=re.S) or name.strip()
     return tuple(part for part in re.split(r"::|->|[.:#\\/]", bare) if part) or (bare,)

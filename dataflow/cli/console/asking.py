@@ -97,7 +97,8 @@ def _printed(
             force_terminal=request["terminal"],
             color_system="standard" if request["terminal"] and request["colour"] else None,
         )
-        texts = request["question"]["query"]
+        question = request["question"]
+        texts = question.get("uses") or question.get("symbol") or question["query"]
         terminal.show_answer(
             answer,
             texts if isinstance(texts, str) else "\n".join(texts),

@@ -67,6 +67,17 @@ def test_a_name_of_several_documents_is_said_to_be_one(crosscorpus: Any, ingest:
     assert crosscorpus("collections", "drop", "alike", "--yes").returncode == 0
 
 
+def test_an_excerpt_of_a_search_for_a_name_shows_where_the_name_stands(
+    crosscorpus: Any, ingest: Any
+) -> None:
+    lines = ["the cache is flushed", *(f"word {n}" for n in range(9)), "drain() waits"]
+    page = {"doc_id": "p", "path": "p.md", "corpus": "docs", "text": "\n".join(lines)}
+    assert ingest("excerpts", page).returncode == 0
+    done = crosscorpus("query", "cache", "-C", "excerpts", "--uses", "drain")
+    assert "drain() waits" in done.stdout
+    assert crosscorpus("collections", "drop", "excerpts", "--yes").returncode == 0
+
+
 def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection: str) -> None:
     def corpora_of(*options: str) -> set[str]:
         done = crosscorpus("query", "cache", "-C", collection, "--json", *options)

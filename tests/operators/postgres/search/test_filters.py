@@ -119,7 +119,9 @@ QUERY = st.fixed_dictionaries(
         "state": maybe(["open", HOSTILE]),
         "pattern": maybe([r"^words: \d", "common$", "(?i)SOME|x", "Some", "", "o", r"'\); DROP"]),
         "symbol": maybe(["common", "A.common", "A::common", "ommon", "ns.common", "B.common"]),
-        "uses": maybe(["common", "a.A.common", "ommon", "B::Common_1", "some", "()", HOSTILE]),
+        "uses": maybe(
+            ["common", "a.A.common", "ommon", "B::Common_1", "some", "()", "``", HOSTILE]
+        ),
         "as_of": maybe([moment for moment in MOMENTS if moment]),
         "corpora": maybe([["code"], ["wiki"], ["wiki", "code"], []]),
     }
@@ -155,7 +157,7 @@ def test_every_search_and_read_sees_exactly_what_the_filters_allow(
     assert set(chunks["chunk_id"]) == set().union(*expected)
 
 
-@pytest.mark.parametrize("name", ["A.common", "a.A.common", "src/a.py::A.common", "a.B.common"])
+@pytest.mark.parametrize("name", ["A.common", "a.A.common", "a.A.common(x, *y.z)", "a.B.common"])
 def test_a_definition_is_no_use_of_its_name_whatever_stands_before_it(
     held: Held, filling: Any, name: str
 ) -> None:
