@@ -80,17 +80,20 @@ def listed(name: str) -> str:
 def use_of(name: str) -> str:
     """The regular expression, for Python and Postgres, on texts that use ``name``'s last part.
 
-    A single lower-case word may mean anything: only a call of it counts, or an attribute.
+    A single lower-case word may mean anything: only a call of it counts, or an attribute or a
+    decorator.
 
     >>> [bool(re.search(use_of("Lock.flush_all"), text)) for text in ("flush_all", "flush_alls")]
     [True, False]
     >>> [bool(re.search(use_of("index"), text)) for text in ("index(a)", "on=a.index", "an index")]
     [True, True, False]
+    >>> [bool(re.search(use_of("cached"), text)) for text in ("@cached\\ndef f():", "is cached")]
+    [True, False]
     """
     last = qualified_parts(name)[-1]
     word = re.escape(last)
     if re.fullmatch(r"[a-z]+", last):
-        return rf"(?<!\w){word}[ \t]*\(|(?<=[.>:]){word}(?!\w)"
+        return rf"(?<!\w){word}[ \t]*\(|(?<=[.>:@]){word}(?!\w)"
     return rf"(?<!\w){word}(?!\w)"
 
 
