@@ -291,10 +291,13 @@ def hidden(
         created = f"{chunk['created_at']:%Y-%m-%d %H:%M}"
         return f"created {created}, and the question is as of {as_of:%Y-%m-%d %H:%M}"
     if chunk["chunk_id"] not in visible:
-        of_text = (("match", query.get("pattern")), ("use", query.get("uses")))
-        wanted = " or ".join(f"does not {verb} {value!r}" for verb, value in of_text if value)
-        if wanted:
-            return f"its text {wanted}, or another version answers"
+        lacks = {
+            f"does not match {query.get('pattern')!r}": query.get("pattern"),
+            f"does not use {query.get('uses')!r} outside of its definition": query.get("uses"),
+        }
+        if any(lacks.values()):
+            texts = " or ".join(text for text, value in lacks.items() if value)
+            return f"its text {texts}, or another version answers"
         return "another version answers this question"
     return None
 

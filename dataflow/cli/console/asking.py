@@ -54,6 +54,7 @@ def reply_to(
     if asked["words"]:
         alone = {"variants": {"merged": "text_only"}}
         changes["corpora"] = dict.fromkeys(settings.corpora, alone)
+        changes["variants"] = {"relevant_hits": "off"}  # its share was chosen for both scores
     settings = settings.with_changes(changes)
     visible = visible_filters(settings)
     try:

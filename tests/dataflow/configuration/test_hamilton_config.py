@@ -41,9 +41,11 @@ INTENDED = {
     "by_list": {"normalized"},
     "merged_ranks": {"merged", "relevant_hits"} | OF_CONVEX,
     "static_model": set(),
-    "text_only": {"merged", "query_embeddings", "other_embeddings", "vector_search"} | OF_CONVEX,
+    "text_only": {"merged", "query_embeddings", "other_embeddings", "vector_search"}
+    | {"relevant_hits"}
+    | OF_CONVEX,
     "vector_lean": {"merged"},
-    "vector_only": {"merged", "text_search"} | OF_CONVEX,
+    "vector_only": {"merged", "text_search", "relevant_hits"} | OF_CONVEX,
     "weighted_rrf": LISTS | OF_CONVEX,
     "whole_questions": {"reduced_queries"},
     "passages_as_found": {"whole_passages", "surroundings"},
