@@ -24,7 +24,7 @@ from operators.frames import EXPLAIN_TARGETS, empty, stacked
 from operators.postgres.search.chunk_lookup import locate, unread_reason
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.store import Home, by_store, collection_info
-from operators.ranking.definitions import listed
+from operators.ranking.definitions import listed_under
 from operators.ranking.query_filters import narrowed, visible_parts
 
 MOST_OF_A_DOCUMENT = 3
@@ -307,7 +307,8 @@ def _outside(chunk: Mapping[str, Any], limits: Mapping[str, Any], what: str) -> 
     if prefix is not None and not (chunk["path"] or "").startswith(prefix):
         return f"the {what} is limited to paths that begin with {prefix!r}"
     symbol = limits.get("symbol")
-    if symbol is not None and not re.search(listed(symbol), chunk["metadata"] or ""):
+    held = f"{chunk['repo']}/{chunk['path'] or ''}\n{chunk['metadata'] or ''}"
+    if symbol is not None and not re.search(listed_under(symbol), held):
         return f"the {what} is limited to definitions of {symbol!r}"
     for name in ("language", "state"):
         if (limit := limits.get(name)) is not None and chunk[name] != limit:

@@ -77,6 +77,26 @@ def listed(name: str) -> str:
 
 
 @lru_cache(4096)
+def listed_under(name: str) -> str:
+    """Like :func:`listed`, on a chunk's repository and path, a line break and its metadata.
+
+    The first parts of a qualified name may be the chunk's file, folder or repository.
+
+    >>> held = 'org/redis/src/lock.py\\n{"defines": ["Lock.release"]}'
+    >>> bool(re.search(listed_under("redis.Lock.release"), held))
+    True
+    >>> bool(re.search(listed_under("jobs.Lock.release"), held))
+    False
+    """
+    parts = [re.escape(part) for part in qualified_parts(name)]
+    forms = [listed(name)]
+    for place in range(1, len(parts)):
+        path = rf"(?:^|/){parts[place - 1]}(?:/[^\n]*|\.[^/\n]*)?\n"
+        forms.append(rf'{path}.*"{DEFINES}": \[[^]]*"{"[.:#]+".join(parts[place:])}"')
+    return f"(?s)(?:{'|'.join(forms)})"
+
+
+@lru_cache(4096)
 def use_of(name: str) -> str:
     """The regular expression, for Python and Postgres, on texts that use ``name``'s last part.
 

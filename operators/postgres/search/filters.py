@@ -11,7 +11,8 @@ Meaning of a query's filter columns:
 - ``path_prefix``: the path begins exactly with it; a chunk without a path does not match
 - ``language``, ``state``: equal
 - ``pattern``: a line of the chunk's text matches this regular expression somewhere
-- ``symbol``: a definition of this name begins in the chunk
+- ``symbol``: a definition of this name begins in the chunk; the first parts of a qualified name may
+  be its file, folder or repository
 - ``uses``: the chunk's text uses this name, or the last part of a qualified one; of a single
   lower-case word only calls and attributes count, and of a chunk that defines the name a second
   place in it
@@ -34,7 +35,7 @@ from operators.foundation import tokenizer
 from operators.foundation.sanitize import clean_text
 from operators.postgres.schema.caller_views import SETTING
 from operators.postgres.superseded_counts import SupersededCounts
-from operators.ranking.definitions import listed, qualified_parts, use_of, used_twice
+from operators.ranking.definitions import listed, listed_under, qualified_parts, use_of, used_twice
 
 INDEXED_PATH = 200
 """The index on paths holds this many characters of a path."""
@@ -125,8 +126,9 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: 
         add("pattern", scope.pattern, f"$chunk_id IN ({matching})")
     if scope.symbol is not None:
         parameters[f"symbol_terms_{number}"] = _terms(scope.symbol)
-        defining = _with_terms("symbol_terms", number, "x.metadata ~ ?::text")
-        add("symbol", listed(scope.symbol), f"$chunk_id IN ({defining})")
+        test = "concat_ws('/', x.repo, x.path) || E'\\n' || x.metadata ~ ?::text"
+        defining = _with_terms("symbol_terms", number, test)
+        add("symbol", listed_under(scope.symbol), f"$chunk_id IN ({defining})")
     if scope.uses is not None:
         parameters[f"uses_terms_{number}"] = _terms(scope.uses)
         parameters[f"defined_{number}"] = listed(qualified_parts(scope.uses)[-1])

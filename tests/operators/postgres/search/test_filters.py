@@ -93,8 +93,13 @@ def visible(row: dict[str, Any], query: dict[str, Any]) -> bool:
 
 def defined_in(row: dict[str, Any], symbol: str) -> bool:
     parts = symbol.replace("::", ".").split(".")
-    names = json.loads(row["metadata"] or "{}").get("defines", [])
-    return any(name.replace("::", ".").split(".")[-len(parts) :] == parts for name in names)
+    defines = json.loads(row["metadata"] or "{}").get("defines", [])
+    names = [name.replace("::", ".").split(".") for name in defines]
+    *folders, file = f"{row['repo']}/{row['path'] or ''}".split("/")
+    above = {*folders, file, file.partition(".")[0]}
+    return any(name[-len(parts) :] == parts for name in names) or any(
+        parts[place - 1] in above and parts[place:] in names for place in range(1, len(parts))
+    )
 
 
 def used_in(row: dict[str, Any], symbol: str) -> bool:
@@ -109,6 +114,8 @@ def maybe(values: list[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(st.none(), st.sampled_from(values))
 
 
+SYMBOLS = ["common", "A.common", "A::common", "ommon", "ns.common", "B.common"]
+SYMBOLS += ["src.A.common", "a.A.common", "src/a.py::B", "x.src.b_c.B", "rc.B", "app.B"]
 QUERY = st.fixed_dictionaries(
     {
         "repos": st.one_of(
@@ -118,7 +125,7 @@ QUERY = st.fixed_dictionaries(
         "language": maybe(["python", "Python", HOSTILE, "c\0"]),
         "state": maybe(["open", HOSTILE]),
         "pattern": maybe([r"^words: \d", "common$", "(?i)SOME|x", "Some", "", "o", r"'\); DROP"]),
-        "symbol": maybe(["common", "A.common", "A::common", "ommon", "ns.common", "B.common"]),
+        "symbol": maybe(SYMBOLS),
         "uses": maybe(
             ["common", "a.A.common", "ommon", "B::Common_1", "some", "()", "``", HOSTILE]
         ),
