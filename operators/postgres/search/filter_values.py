@@ -23,7 +23,7 @@ def unmet_filters(
     results: pl.DataFrame,
     visible: Mapping[str, Mapping[str, Any]],
 ) -> pl.DataFrame:
-    """``NOTES``: for each query without a result, its filter values that no visible document has.
+    """``NOTES``: for each query without a result, its filter values that nothing visible has.
 
     ``queries`` has columns ``QUERIES``, ``results`` query_id; ``homes`` are read only for such a
     query. ``visible``: the visible part of each corpus, as :func:`absent_values` takes it.
@@ -37,6 +37,9 @@ def unmet_filters(
             searched = {c: of for c, of in visible.items() if corpora is None or c in corpora}
             sentences = absent_everywhere(homes, searched, **filters)
             rows += [(query["query_id"], sentence) for sentence in sentences]
+        for does, name in (("defines", query["symbol"]), ("uses", query["uses"])):
+            if name:
+                rows.append((query["query_id"], f"found no passage that {does} {name!r}"))
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 

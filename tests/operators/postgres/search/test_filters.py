@@ -367,12 +367,15 @@ def test_only_a_query_without_results_hears_which_filter_nothing_has(
         {"query_id": 1, "repos": ["cc/x"], "language": "python"},
         {"query_id": 2, "state": "closed", "corpora": ["wiki"]},
         {"query_id": 3},
+        {"query_id": 4, "symbol": "Lock.release", "uses": "acquire"},
     ]
     queries = pl.DataFrame(asked, schema=QUERIES)
     homes = {corpus: Home(filled, corpus) for corpus in ALL}
     found = unmet_filters(homes, queries, pl.DataFrame({"query_id": [0]}), ALL)
     assert check(found, NOTES, "unmet_filters").rows() == [
         (1, "no document of repo 'cc/x' here; there is 'cc'"),
+        (4, "found no passage that defines 'Lock.release'"),
+        (4, "found no passage that uses 'acquire'"),
     ]
 
 
