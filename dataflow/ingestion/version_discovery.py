@@ -154,10 +154,12 @@ def _together(
 
     is_in = dict(lineages["document_key", "lineage_id"].iter_rows())
     leaving: dict[str, list[str]] = {}
-    for (name,), of in before.group_by("lineage_id", maintain_order=True):
-        keys = of["document_key"].to_list()
+    held_before: dict[str, list[str]] = {}
+    for name, key in before["lineage_id", "document_key"].iter_rows():
+        held_before.setdefault(name, []).append(key)
+    for name, keys in held_before.items():
         held = sorted({first(is_in[key]) for key in keys if is_in.get(key) in now})
-        group = held[0] if held else str(name)
+        group = held[0] if held else name
         now.update(dict.fromkeys(held, group))
         if gone := [key for key in keys if key not in is_in]:
             now.setdefault(group, group)
