@@ -32,10 +32,9 @@ from benchmarks.review import BUDGETS, Lines, asked, grepped, read, reviewed
 from dataflow import build_driver, load_config
 from operators.embedding.registry import load_embedder
 from operators.postgres.store import open_store
-from operators.ranking.definitions import definition_of
+from operators.ranking.definitions import definition_of, use_of
 from operators.review.changed_names import SHORTEST
 from operators.review.changes import ChangedFile, read_change
-from operators.review.review_questions import use_of
 from operators.sources.git.repository import GitError
 
 DATA = "https://github.com/alibaba/aacr-bench"
