@@ -155,6 +155,9 @@ def watch(
     changed, failed = threading.Event(), list[BaseException]()
     watcher = threading.Thread(target=_wait, args=(root, changed, stop, failed), daemon=True)
     watcher.start()
+    # a reading before the watch begins would be repeated, and its embedding interrupted
+    while not (changed.wait(0.1) or failed or stop.is_set()):
+        pass
     first, last_error = True, ""
     beside = ThreadPoolExecutor(1)
     try:

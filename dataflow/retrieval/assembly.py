@@ -41,7 +41,7 @@ def relevant_hits__share(
     context_floor: float = 0.5,
     weak_context_floor: float = 0.8,
 ) -> pl.DataFrame:
-    """The hits with a share of the best score, a larger one where evidence is weak."""
+    """The hits with a share of the best score, more if evidence is weak; all of a text filter."""
     return above_floor(
         unique,
         weak_evidence["query_id"],

@@ -49,7 +49,7 @@ def ask(
             ``$`` are the ends of a line.
         symbol: only passages that define this name, such as ``Lock.release``.
         uses: only passages that use this name, outside of its definition; of ``Lock.release`` the
-            last part counts, and of a single lower-case word only calls and attributes.
+            last part counts, and of a single lower-case word only calls, attributes and decorators.
         as_of: only documents created before this time; a naive time is UTC.
         corpora: only these corpora; None: all.
         versions: the versions to search, or a policy (``newest``, ``all``); None: those that

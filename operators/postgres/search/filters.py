@@ -14,8 +14,8 @@ Meaning of a query's filter columns:
 - ``symbol``: a definition of this name begins in the chunk; the first parts of a qualified name may
   be its file, folder or repository
 - ``uses``: the chunk's text uses this name, or the last part of a qualified one; of a single
-  lower-case word only calls and attributes count, and of a chunk that defines the name a second
-  place in it
+  lower-case word only calls, attributes and decorators count, and of a chunk that defines the name
+  a second place in it
 - ``as_of``: created strictly before. A chunk of unknown creation time passes, as it may be old
 - ``versions_as_of``: likewise, but only for documents that have versions
 - ``version_policy``: which versions of a topic pass. ``newest`` (the default): all chunks except

@@ -20,7 +20,8 @@ def test_a_question_is_answered_from_several_corpora_with_citations(
     answer = json.loads(done.stdout)
     assert {result["corpus"] for result in answer["results"]} == {"code", "history", "docs"}
     of_corpora = [one.partition(":")[0].strip("[") for one in answer["citations"]]
-    assert {"code", "history", "docs"} == set(of_corpora)
+    assert sorted(of_corpora) == ["code", "docs", "history"]
+    assert len(answer["results"]) == 4
     assert any("review" in note for note in answer["notes"])
     assert answer["provenance"]["model"] == "minilm"
 
