@@ -178,8 +178,8 @@ def file_evidence__files(
     reduced_queries: pl.DataFrame,
     evidence_corpora: Sequence[str] = ("code",),
     file_share: float = 0.2,
-    file_name: float = 0.25,
-    name_cover: float = 0.1,
+    file_name: float = 0.35,
+    name_cover: float = 0.15,
     definition: float = 0.5,
     secondary: float = 0.7,
 ) -> pl.DataFrame:

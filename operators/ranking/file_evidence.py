@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from operators.arrays.rows import by_rank, replaced, take
 from operators.foundation.tokenizer import STOP_WORDS, name_parts, stem
+from operators.frames import DEFINES, SIGNATURES
 from operators.ranking.definitions import defines, flat_name
 from operators.ranking.total_order import ranked
 
@@ -46,11 +47,13 @@ _CALLED = re.compile(r"\b([^\W\d]\w{2,60})\(")
 _CAPITALISED = re.compile(r"(?:^|(?<=[a-z,] ))[A-Z][a-z]\w+")
 _SECONDARY = re.compile(
     r"(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|[^/]*(?:Tests?|Spec|Suite)|[^/]*\.(?:test|spec))\.\w+$"
-    r"|(?:^|/)(?:tests?|__tests__|spec|testdata|fixtures|_?compat|legacy|deprecated|_?examples?|"
+    r"|(?:^|/)(?:tests?|testing|__tests__|spec|testdata|fixtures|_?compat|legacy|deprecated|_?examples?|"
     r"docs?_src|samples?|benchmarks?|bench)/"
 )
 _ABOUT_THEM = re.compile(r"\b(?:tests?|testing|spec|examples?|fixtures?|benchmarks?)\b", re.I)
-_ONLY_PASSES_ON = frozenset(("__init__.py", "package-info.java", "mod.ts", "index.ts", "index.js"))
+_TITLE = 200  # characters of the first line of a long query
+_LONG = 400
+_RE_EXPORTS = frozenset(("__init__.py", "package-info.java", "mod.ts", "index.ts", "index.js"))
 
 _Scores: TypeAlias = NDArray[np.float64]
 
@@ -70,8 +73,7 @@ def file_evidence(
 
     With the best score of the corpus as unit, a hit gains ``file_share``, ``file_name``,
     ``name_cover`` and ``definition`` times the values of :func:`shares_of_files`,
-    :func:`shared_names` and :func:`definitions`; a hit in a test, an example or a file that only
-    re-exports names is then multiplied by ``secondary``, unless the query is about such. A
+    :func:`shared_names` and :func:`definitions`, and is then multiplied by its :func:`factors`. A
     corpus's hits exchange their scores: its best hit has the best score as before, so that other
     corpora keep their ranks. A hit without a path keeps its rank.
 
@@ -96,9 +98,9 @@ def file_evidence(
         files = [(repos[row], paths[row]) for row in rows]
         gains[at, 0] = file_share * shares_of_files(own, files)
         gains[at, 1] = shared_names(text, files, file_name, name_cover)
-        gains[at, 2] = definition * definitions(text, files, [passages[row] for row in rows])
-        if not _ABOUT_THEM.search(text):
-            factor[at] = [secondary if is_secondary(path) else 1.0 for _, path in files]
+        of_group = [passages[row] for row in rows]
+        gains[at, 2] = definition * definitions(text, files, of_group)
+        factor[at] = factors(text, files, [metadata for _, metadata in of_group], secondary)
         order = np.lexsort((at, -own, -(own + unit * gains[at].sum(axis=1)) * factor[at]))
         score[at[order]] = np.sort(own)[::-1]
     names = ("share_of_file", "shared_name", "defines")
@@ -219,6 +221,34 @@ def definitions(
     return gains
 
 
+def factors(
+    text: str,
+    files: Sequence[tuple[str, str]],
+    metadata: Sequence[str | None],
+    secondary: float,
+) -> list[float]:
+    """What the scores of passages of ``files`` are multiplied by, ``metadata`` of each passage.
+
+    ``secondary`` for a test, an example or a file that only re-exports names, unless the query
+    ``text`` is about such; 1 for others. A package's file that defines something is an ordinary
+    file. Of a long query its title says what it is about: nearly every report of a bug speaks of a
+    test or an example somewhere.
+
+    >>> factors("How is it sent?", [("", "a/__init__.py"), ("", "tests/a.py")], [None, None], 0.7)
+    [0.7, 0.7]
+    """
+    title = text if len(text) < _LONG else text.partition("\n")[0][:_TITLE]
+    if _ABOUT_THEM.search(title):
+        return [1.0] * len(files)
+    defining = {
+        file
+        for file, one in zip(files, metadata, strict=True)
+        if one and (f'"{DEFINES}"' in one or f'"{SIGNATURES}"' in one)
+    }
+    ordinary = {file for file in defining if not _SECONDARY.search(file[1])}
+    return [secondary if is_secondary(f[1]) and f not in ordinary else 1.0 for f in files]
+
+
 def names_said(text: str) -> list[str]:
     """The code names in ``text``, the first ``MOST_NAMES``.
 
@@ -241,7 +271,7 @@ def is_secondary(path: str) -> bool:
     >>> is_secondary("src/cache_test.go"), is_secondary("pkg/__init__.py"), is_secondary("a/b.py")
     (True, True, False)
     """
-    return bool(_SECONDARY.search(path)) or path.rpartition("/")[2] in _ONLY_PASSES_ON
+    return bool(_SECONDARY.search(path)) or path.rpartition("/")[2] in _RE_EXPORTS
 
 
 def one_of_each_file(hits: pl.DataFrame, top_k: int) -> pl.DataFrame:

@@ -22,8 +22,8 @@ from operators.ranking.total_order import ranked
 
 WEIGHTS = {
     "file_share": 0.2,
-    "file_name": 0.25,
-    "name_cover": 0.1,
+    "file_name": 0.35,
+    "name_cover": 0.15,
     "definition": 0.5,
     "secondary": 0.7,
 }
@@ -139,6 +139,27 @@ def test_tests_and_examples_count_less_unless_the_question_is_about_them() -> No
     rows = [{"path": "tests/test_lock.py", "score": 1.0}, {"path": "src/lock.py", "score": 0.5}]
     assert order("how is it released", *rows, secondary=0.3) == [1, 0]
     assert order("which tests release it", *rows, secondary=0.3) == [0, 1]
+
+
+def test_a_long_question_is_about_tests_only_if_its_title_is() -> None:
+    rows = [{"path": "testing/lock.py", "score": 1.0}, {"path": "src/lock.py", "score": 0.5}]
+    report = "\n" + "I ran the tests and the lock was not released. " * 20
+    assert order("Lock is not released" + report, *rows, secondary=0.3) == [1, 0]
+    assert order("A test of the lock fails" + report, *rows, secondary=0.3) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "best"),
+    [(None, 1), ('{"defines": ["Lock"]}', 0), ('{"signatures_above": "class Lock:"}', 0)],
+)
+def test_a_file_that_only_re_exports_names_counts_less_than_one_that_defines_them(
+    metadata: str | None, best: int
+) -> None:
+    rows = [
+        {"path": "lock/__init__.py", "score": 1.0, "metadata": metadata},
+        {"path": "lock/held.py", "score": 0.9},
+    ]
+    assert order("how is it released", *rows, secondary=0.7)[0] == best
 
 
 @pytest.mark.parametrize("path", ["attest.py", "src/contest/a.py", "latest.go", "src/specs.py"])
