@@ -309,6 +309,13 @@ CITATIONS = pl.Schema(
 )
 
 NOTES = pl.Schema({"query_id": pl.UInt32(), "note": pl.String()})
+EVIDENCE = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "sureness": pl.Float64(),  # null: too few hits
+        "evidence": pl.String(),  # strong, partial or weak; null: no threshold is known
+    }
+)
 
 # The documents of a source before chunking, one a row.
 _TEXTS = ("document_id", "corpus", "repo", "title", "text", "path", "uri")

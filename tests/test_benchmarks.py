@@ -31,6 +31,7 @@ TINY = {
     "bm25_cpu": "--chunks 50 --queries 2 --caps 20",
     "choices": "{set} --undone-by rrf",
     "end_to_end": "{set} --queries 1",
+    "evidence": "{set}",
     "few_queries": "{set} --draws 2",
     "filtered_recall": "--chunks 2000 --queries 2 --dimensions 8",
     "ingestion": "--files 1 --sources git",

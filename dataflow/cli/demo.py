@@ -52,7 +52,9 @@ def demo() -> None:
             typer.echo(f'\n$ crosscorpus query "{question}" -C {_COLLECTION} --top-k {_TOP_K}\n')
             began = perf_counter()
             inputs = driver.question_inputs(question, top_k=_TOP_K)
-            answer = driver.execute(["results", "citations", "notes", "provenance"], inputs)
+            answer = driver.execute(
+                ["results", "citations", "evidence_level", "notes", "provenance"], inputs
+            )
             terminal.show_answer(answer, question, seconds=perf_counter() - began)
     command = _as_typed()
     typer.echo(

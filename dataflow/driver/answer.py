@@ -18,12 +18,11 @@ from operators.context.asked_values import read_asked
 from operators.errors import CrosscorpusError
 from operators.postgres.search.filter_values import check_known_values
 from operators.postgres.store import Home
-from operators.ranking.weak_evidence import is_weak
 
 if TYPE_CHECKING:
     import pyarrow
 
-NODES = ("results", "context_window", "citations", "notes", "provenance")
+NODES = ("results", "context_window", "citations", "evidence_level", "notes", "provenance")
 """The nodes that an answer is made of."""
 
 OTHER_NAMES = {"corpora": "only_corpora", "path": "path_prefix", "version": "versions"}
@@ -75,6 +74,8 @@ class Answer:
         notes: what failed, what is missing, and how versions were understood.
         provenance: how the answer was computed.
         frame: the node ``results``.
+        evidence: ``strong``, ``partial`` or ``weak``: how likely the first passages answer the
+            query; None where that is not known.
     """
 
     passages: tuple[Passage, ...]
@@ -83,6 +84,7 @@ class Answer:
     notes: tuple[str, ...]
     provenance: dict[str, Any] = field(repr=False)
     frame: pl.DataFrame = field(repr=False, compare=False)
+    evidence: str | None = None
 
     def __iter__(self) -> Iterator[Passage]:
         """The passages."""
@@ -95,11 +97,6 @@ class Answer:
     def __getitem__(self, place: int) -> Passage:
         """The passage at index ``place``, from 0."""
         return self.passages[place]
-
-    @property
-    def weak(self) -> bool:
-        """Whether what was found is unlikely to answer the query; a note gives the numbers."""
-        return is_weak(self.notes)
 
     def to_arrow(self) -> "pyarrow.Table":
         """The results as an Arrow table: the columns ``operators.frames.FUSED``, one row a passage.
@@ -240,6 +237,7 @@ def answer_of(out: Mapping[str, Any], whole: pl.DataFrame) -> Answer:
         notes=tuple(out["notes"]["note"]),
         provenance=out["provenance"],
         frame=results,
+        evidence=next(iter(out["evidence_level"]["evidence"]), None),
     )
 
 

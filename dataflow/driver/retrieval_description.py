@@ -16,7 +16,7 @@ CORPUS_IDENTITY = frozenset({"label", "link", "full_length_words"})
 """Parameters with a value per corpus; corpora that differ only in them count as alike."""
 
 
-RESULTS = frozenset({"results", "context_window", "citations", "notes"})
+RESULTS = frozenset({"results", "context_window", "citations", "evidence_level", "notes"})
 """The nodes of an answer. Shipped nodes that none of them reads are unused in a variant."""
 
 STRUCTURE = ("corpora", "corpus_modules", "own_modules", "chosen_variants", "top_parameters")

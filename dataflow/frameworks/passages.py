@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from dataflow.driver.answer import Answer
 from operators.frames import DEFINES
-from operators.ranking.weak_evidence import is_weak
 
 _COLUMNS = ("corpus", "repo", "title", "path", "start_line", "end_line", "language", "version")
 
@@ -26,10 +25,10 @@ def passages_of(answer: Answer) -> list[Passage]:
     ``start_line``, ``end_line``, ``language``, ``version`` and ``created_at``; ``symbol``, the
     names whose definitions begin there; ``alternates``, the label, link, corpus and repository of
     each near-duplicate that the passage represents; ``similarity`` to the query, 0 to 1, and
-    ``weak`` if no hit is likely to be relevant; and the ``notes`` of the answer.
+    ``evidence`` (strong, partial or weak: how likely the first passages answer the query); and the
+    ``notes`` of the answer.
     """
-    notes = list(answer.notes)
-    shared = {"weak": is_weak(notes) or None, "notes": notes}
+    shared = {"evidence": answer.evidence, "notes": list(answer.notes)}
     return [
         Passage(
             id=f"{row['corpus']}:{row['chunk_id']}",

@@ -17,6 +17,7 @@ from operators.postgres.search import filter_values, later_files
 from operators.postgres.search import surroundings as around
 from operators.postgres.store import COUNTED, CollectionInfo, Home
 from operators.ranking import weak_evidence as weak
+from operators.ranking.evidence_level import STRONG_FROM, evidence_levels
 from operators.ranking.file_evidence import one_of_each_file
 from operators.ranking.query_filters import visible_parts
 from operators.ranking.relevance_floor import above_floor, asked_by_text
@@ -166,6 +167,17 @@ def weak_evidence(
 ) -> pl.DataFrame:
     """A note for each query whose best hits are too weak to answer it."""
     return weak.notes(score_scale, embedder.model, weak_below)
+
+
+@tag(stage="context", frame="EVIDENCE")
+def evidence_level(
+    unique: pl.DataFrame,
+    weak_evidence: pl.DataFrame,
+    embedder: Any,
+    strong_from: dict[str, float] = STRONG_FROM,
+) -> pl.DataFrame:
+    """How likely the first hits answer each query: strong, partial or weak evidence."""
+    return evidence_levels(unique, weak_evidence["query_id"], embedder.model, strong_from)
 
 
 @tag(stage="context", frame="NOTES")

@@ -72,8 +72,9 @@ class Hits(BaseModel):
     """The results of a search, best first."""
 
     results: list[Hit]
-    weak: bool = Field(
-        default=False, description="whether the results are unlikely to answer the query"
+    evidence: str | None = Field(
+        default=None,
+        description="strong, partial or weak: how likely the first results answer the query",
     )
     notes: list[str] = Field(description="what the reader must know about the results")
     sources: list[Read]
@@ -99,8 +100,9 @@ class Context(BaseModel):
     text: str
     citations: list[str] = Field(description="Markdown links, in the order of the text")
     instruction: str = Field(description="system prompt for the model that answers")
-    weak: bool = Field(
-        default=False, description="whether the passages are unlikely to answer the query"
+    evidence: str | None = Field(
+        default=None,
+        description="strong, partial or weak: how likely the first passages answer the query",
     )
     notes: list[str]
     sources: list[Read]

@@ -129,7 +129,7 @@ def search(
     passages = answer.passages[start : start + PAGE]
     return models.Hits(
         results=[_hit(service, one, uses or symbol or query) for one in passages],
-        weak=answer.weak,
+        evidence=answer.evidence,
         notes=list(answer.notes),
         sources=sources_of(service.homes, [(one.corpus, one.repo) for one in passages]),
         next_cursor=str(start + PAGE) if start + PAGE < len(answer) else None,
@@ -210,7 +210,7 @@ def get_context(
         text=answer.context,
         citations=links,
         instruction=SYSTEM_PROMPT,
-        weak=answer.weak,
+        evidence=answer.evidence,
         notes=notes,
         sources=sources_of(service.homes, [(one.corpus, one.repo) for one in answer]),
     )

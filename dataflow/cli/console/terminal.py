@@ -115,13 +115,18 @@ def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
         "context": answer["context_window"]["text"].to_list(),
         "system_prompt": SYSTEM_PROMPT,
         "citations": answer["citations"]["citation"].to_list(),
-        "weak": is_weak(answer["notes"]["note"]),
+        "evidence": evidence_of(answer),
         "notes": answer["notes"]["note"].to_list(),
         "provenance": answer["provenance"],
     }
     if "dispositions" in answer:
         shown["dispositions"] = from_one(answer["dispositions"]).to_dicts()
     return shown
+
+
+def evidence_of(answer: Mapping[str, Any]) -> str | None:
+    """Whether the evidence of an answer is strong, partial or weak; None if that is not known."""
+    return next(iter(answer["evidence_level"]["evidence"]), None)
 
 
 def from_one(frame: pl.DataFrame) -> pl.DataFrame:
@@ -149,7 +154,8 @@ def show_answer(
 ) -> None:
     """Print ranked results with labels, links and the lines that answer what was ``asked``.
 
-    A note that the evidence is weak comes first, the others after the context, then the time.
+    A note that the evidence is weak comes first, the others after the context, then whether the
+    evidence is strong or partial, and the time.
     """
     results, notes = answer["results"], answer["notes"]["note"].to_list()
     weak = [note for note in notes if is_weak([note])]
@@ -197,6 +203,8 @@ def show_answer(
         ]
         _section(out, "asked about", fates)
     timings = f"{served}; {_where_time_went(answer['provenance'])}" if with_timings else ""
+    if not weak and (level := evidence_of(answer)):
+        out.print(Text(f"{level} evidence", style="dim"))
     out.print(Text(f"{seconds:.2f} s{timings}", style="dim"))
 
 

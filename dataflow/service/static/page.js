@@ -106,9 +106,9 @@ async function ask(body) {
     const answer = await api("search", JSON.parse(body));
     if (turn !== asked) return;
     const count = answer.results.length;
-    const weak = answer.weak ? "; weak evidence: they may not answer the question" : "";
-    say(`${count || "No"} result${count === 1 ? "" : "s"} in ${Math.round(performance.now() - began)} ms${weak}`,
-      answer.weak);
+    const evidence = answer.evidence ? `; ${answer.evidence} evidence` : "";
+    const weak = answer.evidence === "weak";
+    say(`${count || "No"} result${count === 1 ? "" : "s"} in ${Math.round(performance.now() - began)} ms${evidence}${weak ? ": they may not answer the question" : ""}`, weak);
     $("results").append(...answer.results.map(hit));
     $("around").append(...notes(answer.notes), make("p", {},
       make("button", { type: "button", onclick: () => go({ tab: "graph", open: "" }) }, TABS.graph)),

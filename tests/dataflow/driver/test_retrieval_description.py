@@ -23,7 +23,7 @@ def test_what_nothing_reads_under_the_chosen_variants_is_not_described() -> None
     shown = describe_config(load_config("rrf")).nodes
     read = {name for node in shown.values() for name in (*node.needs, node.field_of)}
     ends = {name for name in shown.keys() - read if shown[name].field_of not in shown}
-    assert ends == {"citations", "context_window", "notes"}
+    assert ends == {"citations", "context_window", "evidence_level", "notes"}
     assert "lexical_weight" in describe_config(load_config("default")).nodes
 
 

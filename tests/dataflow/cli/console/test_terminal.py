@@ -155,6 +155,7 @@ def test_code_keeps_its_lines_and_the_time_is_one_number(
             }
         ),
         "citations": pl.DataFrame({"citation": []}),
+        "evidence_level": pl.DataFrame({"evidence": []}),
         "notes": pl.DataFrame({"note": []}),
         "provenance": {"timings": {"fused": 1.5}, "searched": {}},
     }
@@ -211,6 +212,7 @@ def test_no_name_and_no_text_of_a_corpus_commands_the_terminal(
     answer = {
         "results": pl.DataFrame([{**result, "alternate_sources": []}]),
         "citations": pl.DataFrame({"citation": [citation(label, None, [])]}),
+        "evidence_level": pl.DataFrame({"evidence": []}),
         "notes": pl.DataFrame({"note": []}),
         "provenance": {"timings": {}, "searched": {}, "parameters": {}},
     }
@@ -256,6 +258,7 @@ def test_a_terminal_shows_some_citations_and_says_how_many_more_there_are(
         "results": pl.DataFrame({"source_label": []}),
         "citations": pl.DataFrame({"citation": [f"[docs: {n}]" for n in range(many)]}),
         "context_window": pl.DataFrame({"text": ["c"]}),
+        "evidence_level": pl.DataFrame({"evidence": []}),
         "notes": pl.DataFrame({"note": []}),
         "unmet_filters": pl.DataFrame({"note": []}),
         "provenance": provenance,
@@ -277,6 +280,7 @@ def test_a_terminal_says_first_that_the_evidence_is_weak(
         "results": pl.DataFrame([{**hit, "rank": 0, "metadata": None, "alternate_sources": None}]),
         "citations": pl.DataFrame({"citation": ["[docs: a.md]"]}),
         "context_window": pl.DataFrame({"text": ["c"]}),
+        "evidence_level": pl.DataFrame({"evidence": ["weak"]}),
         "notes": pl.DataFrame({"note": [weak, "the replica is late"]}),
         "provenance": {"searched": {}, "timings": {}},
     }
@@ -285,7 +289,7 @@ def test_a_terminal_says_first_that_the_evidence_is_weak(
     assert out.startswith(weak)
     assert out.count("weak evidence") == 1
     assert out.index("[docs: a.md]") < out.index("the replica is late")
-    assert answer_as_json(answer)["weak"] is True
+    assert answer_as_json(answer)["evidence"] == "weak"
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -297,6 +301,7 @@ def test_a_terminal_gets_lines_between_words_and_links_whole(terminal: bool) -> 
         "results": pl.DataFrame([{**hit, "rank": 0, "metadata": None, "alternate_sources": None}]),
         "citations": pl.DataFrame({"citation": [f"[docs: a.md]({link})"]}),
         "context_window": pl.DataFrame({"text": ["c"]}),
+        "evidence_level": pl.DataFrame({"evidence": ["strong"]}),
         "notes": pl.DataFrame({"note": [text.strip()]}),
         "provenance": {"searched": {}, "timings": {}},
     }
@@ -306,6 +311,7 @@ def test_a_terminal_gets_lines_between_words_and_links_whole(terminal: bool) -> 
     assert [line for line in lines if link in line] == [f"    {link}", f"[docs: a.md]({link})"]
     longest = max(len(line) for line in lines if link not in line)
     assert (longest <= 40) is terminal
+    assert lines[-2:] == ["strong evidence", "0.10 s"]
 
 
 def test_questions_go_to_the_replica_which_says_what_it_lacks_and_writes_to_the_primary(
