@@ -163,10 +163,14 @@ def incomplete_corpora(
 
 @tag(stage="context", frame="NOTES")
 def weak_evidence(
-    score_scale: pl.DataFrame, embedder: Any, weak_below: dict[str, float] = BELOW
+    score_scale: pl.DataFrame,
+    queries: pl.DataFrame,
+    embedder: Any,
+    weak_below: dict[str, float] = BELOW,
 ) -> pl.DataFrame:
-    """A note for each query whose best hits are too weak to answer it."""
-    return weak.notes(score_scale, embedder.model, weak_below)
+    """A note for each query whose best hits are too weak to answer it; none for a text filter."""
+    by_meaning = score_scale.filter(~pl.col("query_id").is_in(asked_by_text(queries).implode()))
+    return weak.notes(by_meaning, embedder.model, weak_below)
 
 
 @tag(stage="context", frame="EVIDENCE")

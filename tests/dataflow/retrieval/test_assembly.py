@@ -63,9 +63,10 @@ def test_a_context_of_a_query_that_says_what_a_text_must_have_keeps_all_that_hav
 ) -> None:
     queries = pl.DataFrame([{"query_id": 0, "text": "q", of_text: "release"}])
     given = {**world.overrides(0), "queries": queries}
-    how = {"now": NOW, "context_floor": 1.0, "weak_context_floor": 1.0}
-    out = driver_of().execute(["context_order"], how, overrides=given)
+    how = {"now": NOW, "context_floor": 1.0, "weak_context_floor": 1.0, "weak_below": {"none": 9.0}}
+    out = driver_of().execute(["context_order", "weak_evidence"], how, overrides=given)
     assert out["context_order"].height == 5
+    assert out["weak_evidence"].is_empty()
 
 
 def test_a_configuration_can_keep_all_hits_for_its_contexts(
