@@ -42,7 +42,8 @@ class LedgerSnapshot:
         self.store, self.run = store, run
         self._at_most = 0 if prunes else LOOKED_UP
         self.kind = source_kind(reader) + "/"
-        self._entries = DiskDict[tuple[Entry, bool]]()  # and whether the scan has met it
+        self._entries = DiskDict[tuple[int, Entry]]()  # and their numbers
+        self._marks = bytearray()  # by number: 1 if the scan has met the document
         self._met: Counter[Scope] = Counter()  # documents of this kind, by scope
         self._looked_up: Counter[Scope] = Counter()
         self._absent = set[bytes]()  # looked up, and not in the ledger
@@ -64,20 +65,22 @@ class LedgerSnapshot:
                 self._read(scope)
                 held = self._entries.get(name)
             elif stored := read_entry(self.store, *key):
-                held = stored, False
+                held = self._numbered(stored)
+                self._entries[name] = held
             else:
                 self._absent.add(name)
         if held is None:
             return None
-        entry, met = held
-        if not met:
-            self._entries[name] = (entry, True)
+        number, entry = held
+        if not self._marks[number]:
+            self._marks[number] = 1
             self._met[scope] += self._of_this_kind(entry)
         return entry
 
     def note(self, key: Key, entry: Entry) -> None:
         """Replace the ledger's entry of a document by ``entry``."""
-        self._entries[_name(key)] = (entry, True)
+        number, _ = self._entries[_name(key)] = self._numbered(entry)
+        self._marks[number] = 1
 
     def more_than(self, document: Document) -> ReadIssue | None:
         """Why the stored version stays: it has more than a part of the source gave ``document``."""
@@ -102,8 +105,8 @@ class LedgerSnapshot:
         """The documents of this kind of source that the scan has not met, sorted."""
         self._read(scope)
         prefix = _name((*scope, ""))
-        for name, (entry, met) in self._entries.starting(prefix):
-            if not met and self._of_this_kind(entry):
+        for name, (number, entry) in self._entries.starting(prefix):
+            if not self._marks[number] and self._of_this_kind(entry):
                 yield name[len(prefix) :].decode()
 
     def before(self, scope: Scope) -> int:
@@ -125,13 +128,16 @@ class LedgerSnapshot:
         if scope in self._whole:
             return
 
-        def take(document_id: str, entry: Entry) -> None:
-            name = _name((*scope, document_id))
-            if self._entries.get(name) is None:  # else the scan has met it
-                self._entries[name] = (entry, False)
+        def take(rows: Iterator[tuple[str, Entry]]) -> None:
+            named = ((_name((*scope, name)), self._numbered(entry)) for name, entry in rows)
+            self._entries.add_all(named)  # what is there, the scan has met
 
         read_entries(self.store, *scope, take)
         self._whole.add(scope)
+
+    def _numbered(self, entry: Entry) -> tuple[int, Entry]:
+        self._marks.append(0)
+        return len(self._marks) - 1, entry
 
     def _of_this_kind(self, entry: Entry) -> bool:
         return entry.fingerprint is not None and entry.fingerprint.startswith(self.kind)

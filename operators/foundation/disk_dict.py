@@ -6,12 +6,14 @@ ends with the process, even a killed one.
 
 import pickle
 import sqlite3
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping
 from typing import Any, TypeVar
 
 from operators.errors import CrosscorpusError
 
 CACHE_KIB = 128
+
+_ADD = "INSERT OR IGNORE INTO held VALUES (?, ?)"
 
 V = TypeVar("V")
 
@@ -73,13 +75,23 @@ class DiskDict(MutableMapping[bytes, V]):
                 return
             yield key, pickle.loads(value)
 
+    def add(self, key: bytes, value: V) -> bool:
+        """Store ``value`` at ``key`` if nothing is there; whether nothing was."""
+        return self._do(_ADD, (key, pickle.dumps(value))).rowcount == 1
+
+    def add_all(self, entries: Iterable[tuple[bytes, V]]) -> int:
+        """Store each value at its key if nothing is there; how many were stored."""
+        rows = ((key, pickle.dumps(value)) for key, value in entries)
+        return self._do(_ADD, rows, many=True).rowcount
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
-    def _do(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+    def _do(self, statement: str, values: Any = (), *, many: bool = False) -> sqlite3.Cursor:
         try:
-            return self._file.execute(statement, values)
+            run = self._file.executemany if many else self._file.execute
+            return run(statement, values)
         except sqlite3.DatabaseError as exc:  # after a full disk, the contents are damaged
             raise NoScratch(
                 f"no scratch file: {exc}; make room in the folder for temporary files (TMPDIR)"

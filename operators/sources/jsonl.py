@@ -190,10 +190,8 @@ def documents_of(rows: Iterable[tuple[str, Any]]) -> Iterator[Document | ReadIss
             item = row if isinstance(row, ReadIssue) else _item(where, row, named)
             if (key := item.key) is not None:
                 name = "\0".join(key).encode()
-                if name in seen:
+                if not seen.add(name, None):
                     item = ReadIssue(where, f"doc_id {key[2]!r} was given before", key=key)
-                else:
-                    seen[name] = None
             yield item
 
 

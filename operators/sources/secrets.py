@@ -282,8 +282,8 @@ def without_secrets(source: Source, mode: str = "skip") -> Source:
         if isinstance(item, LazyDocument):
             return replace(item, parse=lambda: judge(item.read()))
         # hashed first: an unchanged document is not searched for secrets again
-        hashed = replace(item, source_hash=content_hash(item))
-        return LazyDocument(item.key, content_hash(hashed), lambda: judge(hashed))
+        content = content_hash(item)
+        return LazyDocument(item.key, content, lambda: judge(replace(item, source_hash=content)))
 
     def scan() -> Iterator[Item]:
         yield from map(judged, source.scan())

@@ -15,7 +15,7 @@ COLUMNS = ("document_id", "content_hash", "fingerprint", "state", "reason")
 def ledger(store: Store, corpus: str, repo: str) -> pl.DataFrame:
     """The recorded documents of ``corpus`` in ``repo``, by id."""
     found: dict[str, Entry] = {}
-    read_entries(store, corpus, repo, found.__setitem__)
+    read_entries(store, corpus, repo, found.update)
     columns = (*COLUMNS, "failed_with", "failed_reason")
     rows = [(name, *entry) for name, entry in sorted(found.items())]
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")

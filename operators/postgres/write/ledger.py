@@ -79,15 +79,16 @@ class Entry(NamedTuple):
     failed_reason: str | None = None
 
 
-def read_entries(store: Store, corpus: str, repo: str, take: Callable[[str, Entry], None]) -> None:
-    """Call ``take`` with the id and the record of each document of ``corpus`` in ``repo``.
+def read_entries(
+    store: Store, corpus: str, repo: str, take: Callable[[Iterator[tuple[str, Entry]]], None]
+) -> None:
+    """Call ``take`` with the ids and the records of the documents of ``corpus`` in ``repo``.
 
     It reads in batches. After a lost connection, ``take`` gets some documents again.
     """
 
     def work(rows: Iterator[TupleRow]) -> None:
-        for document_id, *entry in rows:
-            take(document_id, Entry(*entry))
+        take((document_id, Entry(*entry)) for document_id, *entry in rows)
 
     query = _ENTRIES.format("corpus = %s AND repo = %s")
     over_rows(store, query, (clean_text(corpus), clean_text(repo)), work)
