@@ -21,7 +21,7 @@ from operators.embedding.registry import load_embedder
 from operators.frames import EVIDENCE
 
 FIRST = 5
-EDGES = (0.10, 0.14, 0.18, 0.22, 0.26)
+EDGES = (0.32, 0.36, 0.40, 0.44, 0.48)
 """Borders of sureness that the reliability is shown between."""
 
 

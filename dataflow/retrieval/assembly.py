@@ -80,10 +80,10 @@ def surroundings(
 def whole_passages__section(
     context_order: pl.DataFrame,
     surroundings: pl.DataFrame,
-    passage_characters: int = 1_000,
+    passage_characters: int = 2_000,
     joined_passages: int = 8,
     grown_passages: int = 3,
-    grown_characters: int = 1_500,
+    grown_characters: int = 2_000,
 ) -> pl.DataFrame:
     """The passages with neighbours joined; the best start at the start of their section."""
     return whole_passages(
@@ -101,7 +101,7 @@ def whole_passages__section(
 def whole_passages__joined(
     context_order: pl.DataFrame,
     surroundings: pl.DataFrame,
-    passage_characters: int = 1_000,
+    passage_characters: int = 2_000,
     joined_passages: int = 8,
 ) -> pl.DataFrame:
     """The passages, with neighbours in one document joined into one."""
@@ -176,12 +176,14 @@ def weak_evidence(
 @tag(stage="context", frame="EVIDENCE")
 def evidence_level(
     unique: pl.DataFrame,
+    score_scale: pl.DataFrame,
     weak_evidence: pl.DataFrame,
     embedder: Any,
     strong_from: dict[str, float] = STRONG_FROM,
 ) -> pl.DataFrame:
     """How likely the first hits answer each query: strong, partial or weak evidence."""
-    return evidence_levels(unique, weak_evidence["query_id"], embedder.model, strong_from)
+    noted = weak_evidence["query_id"]
+    return evidence_levels(unique, score_scale, noted, embedder.model, strong_from)
 
 
 @tag(stage="context", frame="NOTES")

@@ -6,13 +6,16 @@ The chunks of a document have no gaps between them, so that neighbours make one 
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from operators.arrays.rows import by_rank, replaced, take
+
+_ABOVE = re.compile(r"(.+) > .+$|([^>]+)(?:\.|::|#).+$", re.DOTALL)
+"""The heading or the definition above a section or a definition."""
 
 
 class _Chunk(NamedTuple):
@@ -46,6 +49,9 @@ def whole_passages(
     It has the rank and the ids of the best of them, all of their text, and their lines in
     ``start_line``, ``end_line``, label and link. The first ``best`` hits of a query, which fit
     any budget, are joined at any length; others to at most ``longest`` characters.
+
+    Hits of one section or definition are joined, also with one chunk between them. So are those of
+    the best whose sections are inside one another or inside a third.
 
     The first ``grown`` passages of a query grow to their section or definition, up to
     ``longest_grown`` characters: first backwards under the same heading, then forwards. The
@@ -95,7 +101,8 @@ def _runs(document: Document, hits: Mapping[int, int], shown: set[int], longest:
             continue
         first = last = hit
         length = len(document[hit].text)
-        while (near := _next(document, hits, taken, (first, last), grown > 0)) is not None:
+        best = shown if hit in shown else frozenset[int]()
+        while (near := _next(document, hits, taken, (first, last), grown > 0, best)) is not None:
             if not (hit in shown and near in shown):
                 length += len(document[near].text)
             if length > (grown or longest):
@@ -107,9 +114,17 @@ def _runs(document: Document, hits: Mapping[int, int], shown: set[int], longest:
 
 
 def _next(
-    document: Document, hits: Mapping[int, int], taken: set[int], run: Run, of_section: bool
+    document: Document,
+    hits: Mapping[int, int],
+    taken: set[int],
+    run: Run,
+    of_section: bool,
+    best: Collection[int],
 ) -> int | None:
-    """The next chunk that a run takes in: of its section first, and there a hit first."""
+    """The next chunk that a run takes in: of its section first, and there a hit first.
+
+    A chunk of another section only if it is one of the ``best`` hits, and of the same chapter.
+    """
     first, last = run
     sides = [(first - 1, first), (last + 1, last)]
     free = [
@@ -120,14 +135,31 @@ def _next(
         and document[near].version == document[edge].version  # the label contains it
     ]
     own = [near for near, edge in free if _goes_on(document[near], document[edge])]
-    of_hits = [near for near in own if near in hits]
-    others = [near for near, _ in free if near in hits]
+    of_hits = [near for near in own if near in hits or _is_hole(document, hits, near)]
+    others = [
+        near for near, edge in free if near in best and _is_kin(document[near], document[edge])
+    ]
     return next(iter([*of_hits, *(own if of_section else ()), *others]), None)
+
+
+def _is_hole(document: Document, hits: Mapping[int, int], place: int) -> bool:
+    """Whether the chunk is the only one between two hits of its section or definition."""
+    return all(
+        near in hits and _goes_on(document[near], document[place])
+        for near in (place - 1, place + 1)
+    )
 
 
 def _goes_on(one: _Chunk, two: _Chunk) -> bool:
     """Whether ``two`` is in the same section or definition as ``one``."""
     return one.anchor == two.anchor and (one.anchor is not None or one.start is not None)
+
+
+def _is_kin(one: _Chunk, two: _Chunk) -> bool:
+    """Whether one section or definition is inside the other, or both are inside a third."""
+    a, b = one.anchor or "", two.anchor or ""
+    above = [match and (match[1] or match[2]) for match in map(_ABOVE.match, (a, b))]
+    return (above[0] is not None and above[0] == above[1]) or a.startswith(b) or b.startswith(a)
 
 
 def _shown_passages(

@@ -17,6 +17,8 @@ REACH = 4
 def surroundings(homes: Mapping[str, Home], hits: pl.DataFrame, *, grown: int) -> pl.DataFrame:
     """``SURROUNDINGS``: the chunks of ``hits``, and ``REACH`` before and after the first ``grown``.
 
+    A single chunk between two that are read is read too.
+
     ``hits`` has the columns corpus, chunk_id and rank, from 0. An unreadable corpus raises an
     error; chunks that were deleted meanwhile are missing.
     """
@@ -46,6 +48,7 @@ def _read(
     wanted = {
         (key, near) for key, at, most in reach for near in range(max(at - most, 0), at + most + 1)
     }
+    wanted |= {(key, at + 1) for key, at in wanted if (key, at + 2) in wanted}
     keys = sorted({key for key, _ in wanted})
     return conn.execute(
         "SELECT document_key::text, ordinal, chunk_id, start_line, end_line, anchor, version, text,"

@@ -437,11 +437,14 @@ def attributed(server_dsn, words, tmp_path_factory):
         drop_collection(store.dsn, "attributed")
 
 
+OF_JOINING = ("joined_passages", "passage_characters", "grown_characters")
+
+
 def test_every_passage_says_where_it_is_from_and_is_called_so_everywhere(attributed):
     explained = ["dispositions", "explain"]
     out = attributed.execute(
         [*EVERYTHING, *explained],
-        {**ASK, "context_budget": 100_000, "top_k": 20, "joined_passages": 0},
+        {**ASK, "context_budget": 100_000, "top_k": 20} | dict.fromkeys(OF_JOINING, 0),
     )
     labels = out["results"]["source_label"].to_list()
     assert len(set(labels)) == len(labels)

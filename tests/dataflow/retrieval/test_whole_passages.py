@@ -86,3 +86,15 @@ def test_a_result_inside_another_passage_is_explained_as_in_the_context(asked: A
 def test_no_more_is_read_than_the_configuration_says(asked: Any) -> None:
     off = asked(grown_passages=0, passage_characters=0)
     assert off["whole_passages"].drop("parts").equals(off["context_order"])
+
+
+def test_a_single_chunk_between_two_hits_of_a_section_is_read_and_joined(
+    over_pages: Any, asked: Any
+) -> None:
+    order = asked()["context_order"].filter(pl.col("anchor").str.ends_with("Quorum"))
+    section = order.sort("start_line")
+    apart = section[[0, 2]].with_columns(rank=pl.Series([0, 1], dtype=pl.UInt32))
+    inputs = {"query": QUERY, "grown_passages": 0}
+    out = over_pages.execute(["whole_passages"], inputs, overrides={"context_order": apart})
+    joined = out["whole_passages"]["parts"].to_list()
+    assert joined == [section["chunk_id"].head(3).to_list()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,15 +52,46 @@ def grown(around: pl.DataFrame, *places: int, **how: Any) -> pl.DataFrame:
 
 
 def test_the_best_hits_are_joined_whatever_their_length_and_others_up_to_a_limit() -> None:
-    around = document("a", "b", "c", "d")
+    around = document("s > a", "s > b", "s > c", "s > d")
     assert read(grown(around, 1, 0, 3, 2, longest=SIZE, best=2)) == [[0, 1], [3], [2]]
     assert read(grown(around, 1, 0, 3, 2, longest=SIZE, best=4)) == [[0, 1, 2, 3]]
     assert read(grown(around, 1, 0, 3, 2, longest=SIZE)) == [[1], [0], [3], [2]]
+    same = document(*"aaaa")
+    assert read(grown(same, 1, 0, 3, 2, longest=3 * SIZE)) == [[0, 1, 2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("anchors", "joined"),
+    [
+        (("a", "b"), False),
+        (("utils.resolve", "headers.default"), False),
+        (("s > a", "t > a"), False),
+        (("s > a", "s > b"), True),
+        (("Lock.acquire", "Lock.release"), True),
+        (("Lock", "Lock.release"), True),
+        (("s", "s > a"), True),
+        ((None, "s"), True),
+    ],
+)
+def test_the_best_hits_of_two_sections_are_joined_within_one_chapter_and_others_never(
+    anchors: tuple[str | None, str | None], joined: bool
+) -> None:
+    around = document(*anchors)
+    apart = [[1], [0]]
+    assert read(grown(around, 1, 0, best=2)) == ([[0, 1]] if joined else apart)
+    assert read(grown(around, 1, 0, best=1)) == apart
+
+
+def test_a_single_chunk_between_two_hits_of_a_definition_comes_with_them() -> None:
+    assert read(grown(document(*"aaa"), 0, 2)) == [[0, 1, 2]]
+    assert read(grown(document(*"aaaa"), 0, 3)) == [[0], [3]]
+    assert read(grown(document(*"aba"), 0, 2)) == [[0], [2]]
+    assert read(grown(document(*"aaa"), 0, 2, longest=SIZE)) == [[0], [2]]
 
 
 def test_a_passage_from_the_middle_of_a_definition_has_its_signature_above_it() -> None:
     signatures = ["class Lock:", "class Lock:\n    def release(self):", None]
-    around = document(*"aab").with_columns(signatures=pl.Series(signatures, dtype=pl.String))
+    around = document(*"aaa").with_columns(signatures=pl.Series(signatures, dtype=pl.String))
     found = grown(around, 0, 1, 2)
     assert read(found) == [[0, 1, 2]]
     assert found["text"][0].startswith(f"class Lock:\n...\n{around['text'][0]}\n")
@@ -76,9 +108,10 @@ def test_a_signature_stands_above_the_best_passage_under_it_alone() -> None:
 
 
 def test_sections_of_two_releases_stay_apart() -> None:
-    around = document(*"abb")
+    around = document("s > a", "s > b", "s > b")
     versions = around.with_columns(version=pl.Series(["2.0", "2.0", "1.0"]))
-    assert read(grown(versions, 1, 2, 0, grown=3, longest_grown=9 * SIZE)) == [[0, 1], [2]]
+    how = {"grown": 3, "longest_grown": 9 * SIZE, "best": 3}
+    assert read(grown(versions, 1, 2, 0, **how)) == [[0, 1], [2]]
 
 
 def test_neighbours_are_one_passage_in_the_documents_order_at_the_best_ones_place() -> None:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.frames import EVIDENCE, FUSED
+from operators.frames import EVIDENCE, FUSED, SCORE_SCALE
 from operators.ranking.evidence_level import evidence_levels, sureness
 
-FROM = {"minilm": 0.18}
+FROM = {"minilm": 0.44}
 
 
 def hits(similarities: list[float | None], documents: list[str], query: int = 0) -> pl.DataFrame:
@@ -29,8 +29,15 @@ def hits(similarities: list[float | None], documents: list[str], query: int = 0)
     return pl.DataFrame(rows, schema=FUSED)
 
 
-def level(frame: pl.DataFrame, weak: set[int] | None = None, model: str = "minilm") -> list[str]:
-    told = evidence_levels(frame, weak or set(), model, FROM)
+def scale(near: float = 1.0) -> pl.DataFrame:
+    rows = [{"query_id": query, "corpus": "docs", "similarity": near} for query in (0, 1)]
+    return pl.DataFrame(rows, schema=SCORE_SCALE)
+
+
+def level(
+    frame: pl.DataFrame, weak: set[int] | None = None, model: str = "minilm", near: float = 1.0
+) -> list[str]:
+    told = evidence_levels(frame, scale(near), weak or set(), model, FROM)
     assert told.schema == EVIDENCE
     return told["evidence"].to_list()
 
@@ -47,6 +54,10 @@ def test_evidence_is_strong_where_the_nearest_passage_stands_out() -> None:
 def test_evidence_is_strong_where_the_first_passages_are_of_one_document() -> None:
     assert level(hits(ALIKE, ["d"] * 10)) == ["strong"]
     assert level(hits(ALIKE + ALIKE, OTHERS + ["d"] * 10)) == ["partial"]
+
+
+def test_evidence_is_not_strong_where_nothing_is_near() -> None:
+    assert level(hits([0.7, *ALIKE[1:]], OTHERS), near=0.6) == ["partial"]
 
 
 def test_weak_evidence_is_weak_however_it_stands_out() -> None:
@@ -82,8 +93,8 @@ def test_sureness_is_that_of_its_formula_in_any_order_of_rows(rows: list, draw: 
     shuffled = frame.sample(fraction=1, shuffle=True, seed=draw.randint(0, 9))  # type: ignore[attr-defined]
     near = sorted((near for near, _ in rows if near is not None), reverse=True)
     documents = len({document for _, document in rows[:10]})
-    told = sureness(shuffled)["sureness"].to_list()
+    told = sureness(shuffled, scale(0.5))["sureness"].to_list()
     if len(near) < 10:
         assert told == ([None] if rows else [])
     else:
-        assert told == [pytest.approx(near[0] - near[9] + 0.02 * (10 - documents))]
+        assert told == [pytest.approx(0.15 + near[0] - near[9] + 0.02 * (10 - documents))]
