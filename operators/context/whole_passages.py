@@ -58,6 +58,9 @@ def whole_passages(
     longer the passages, the fewer fit a context. A passage that newer versions lack does not
     grow: its surroundings are outdated.
 
+    Passages that go on in one section or definition follow one another, at the rank of the best,
+    unless ``longest`` is 0: then hits stay as they are.
+
     A passage of code that starts inside a definition has the signatures of the enclosing
     definitions above it, and a line ``...`` between them, if no better passage has them.
 
@@ -78,14 +81,21 @@ def whole_passages(
             hits[query, at[0]][at[1]] = row
     passages: dict[int, list[_Chunk]] = {}
     gone: set[int] = set()
+    follows: dict[int, int] = {}
     for (_, name), rows in hits.items():
+        document = documents[name]
         most = {place: most_of[row] for place, row in rows.items()}
         shown = {place for place, row in rows.items() if first[row]}
-        for start, end in _runs(documents[name], most, shown, longest):
+        before = -1, -2  # the row and the last chunk of the passage above
+        for start, end in sorted(_runs(document, most, shown, longest)):
             inside = sorted(row for place, row in rows.items() if start <= place <= end)
-            passages[inside[0]] = [documents[name][place] for place in range(start, end + 1)]
+            passages[inside[0]] = [document[place] for place in range(start, end + 1)]
             gone.update(inside[1:])
-    return _shown_passages(ordered, passages, gone)
+            goes_on = before[1] == start - 1 and _goes_on(document[start - 1], document[start])
+            if longest and goes_on:
+                follows[inside[0]] = before[0]
+            before = inside[0], end
+    return _shown_passages(ordered, passages, gone, follows)
 
 
 def _runs(document: Document, hits: Mapping[int, int], shown: set[int], longest: int) -> list[Run]:
@@ -163,7 +173,10 @@ def _is_kin(one: _Chunk, two: _Chunk) -> bool:
 
 
 def _shown_passages(
-    ordered: pl.DataFrame, passages: Mapping[int, Sequence[_Chunk]], gone: set[int]
+    ordered: pl.DataFrame,
+    passages: Mapping[int, Sequence[_Chunk]],
+    gone: set[int],
+    follows: Mapping[int, int],
 ) -> pl.DataFrame:
     columns = ("text", "start_line", "end_line", "source_label", "source_url")
     values: dict[str, list[Any]] = {name: ordered[name].to_list() for name in columns}
@@ -189,9 +202,25 @@ def _shown_passages(
         *(pl.Series(name, of, ordered.schema[name]) for name, of in values.items()),
         pl.Series("parts", parts, pl.List(pl.Int64)),
     )
-    kept = np.array([row for row in range(ordered.height) if row not in gone], dtype=np.int64)
+    kept = np.array(_in_order(ordered.height, gone, follows), dtype=np.int64)
     ranks = pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
     return take(whole, kept).with_columns(rank=ranks)
+
+
+def _in_order(height: int, gone: set[int], follows: Mapping[int, int]) -> list[int]:
+    """The passages by rank, but those of one section in its order, at the place of the best."""
+    heads: dict[int, int] = {}
+    depths: dict[int, int] = {}
+    for row in range(height):
+        head, depth = row, 0
+        while head in follows:
+            head, depth = follows[head], depth + 1
+        heads[row], depths[row] = head, depth
+    best: dict[int, int] = {}
+    for row in range(height):
+        best.setdefault(heads[row], row)
+    kept = [row for row in range(height) if row not in gone]
+    return sorted(kept, key=lambda row: (best[heads[row]], depths[row]))
 
 
 def _text(parts: Sequence[str]) -> str:

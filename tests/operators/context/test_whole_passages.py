@@ -89,6 +89,14 @@ def test_a_single_chunk_between_two_hits_of_a_definition_comes_with_them() -> No
     assert read(grown(document(*"aaa"), 0, 2, longest=SIZE)) == [[0], [2]]
 
 
+def test_passages_that_go_on_in_one_section_follow_one_another_at_the_place_of_the_best() -> None:
+    around = document(*"aabbaa")
+    found = grown(around, 1, 3, 0, 2, 5, longest=SIZE)
+    assert read(found) == [[0], [1], [2], [3], [5]]
+    assert found["rank"].to_list() == [0, 1, 2, 3, 4]
+    assert read(grown(around, 3, 5, 2, longest=SIZE)) == [[2], [3], [5]]
+
+
 def test_a_passage_from_the_middle_of_a_definition_has_its_signature_above_it() -> None:
     signatures = ["class Lock:", "class Lock:\n    def release(self):", None]
     around = document(*"aaa").with_columns(signatures=pl.Series(signatures, dtype=pl.String))
