@@ -79,8 +79,9 @@ class LedgerSnapshot:
 
     def note(self, key: Key, entry: Entry) -> None:
         """Replace the ledger's entry of a document by ``entry``."""
-        number, _ = self._entries[_name(key)] = self._numbered(entry)
-        self._marks[number] = 1
+        held = self._numbered(entry)
+        self._entries[_name(key)] = held
+        self._marks[held[0]] = 1
 
     def more_than(self, document: Document) -> ReadIssue | None:
         """Why the stored version stays: it has more than a part of the source gave ``document``."""
