@@ -18,6 +18,7 @@ from operators.context.asked_values import read_asked
 from operators.errors import CrosscorpusError
 from operators.postgres.search.filter_values import check_known_values
 from operators.postgres.store import Home
+from operators.ranking.evidence_level import level_of_one
 
 if TYPE_CHECKING:
     import pyarrow
@@ -237,7 +238,7 @@ def answer_of(out: Mapping[str, Any], whole: pl.DataFrame) -> Answer:
         notes=tuple(out["notes"]["note"]),
         provenance=out["provenance"],
         frame=results,
-        evidence=next(iter(out["evidence_level"]["evidence"]), None),
+        evidence=level_of_one(out["evidence_level"]),
     )
 
 

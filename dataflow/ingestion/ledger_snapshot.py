@@ -31,7 +31,7 @@ Scope = tuple[str, str]
 class LedgerSnapshot:
     """The ledger's entries for the corpora and repos that one run reads. Close it.
 
-    They are in a scratch file, so that memory does not grow with the ledger.
+    They are in a scratch file: of each, memory has one byte.
     """
 
     def __init__(self, store: Store, reader: str, run: int, *, prunes: bool = False) -> None:

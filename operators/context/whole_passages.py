@@ -81,21 +81,24 @@ def whole_passages(
             hits[query, at[0]][at[1]] = row
     passages: dict[int, list[_Chunk]] = {}
     gone: set[int] = set()
-    follows: dict[int, int] = {}
+    chains: list[list[int]] = []  # passages that go on in one section, in its order
     for (_, name), rows in hits.items():
         document = documents[name]
         most = {place: most_of[row] for place, row in rows.items()}
         shown = {place for place, row in rows.items() if first[row]}
-        before = -1, -2  # the row and the last chunk of the passage above
+        last = -2  # the last chunk of the passage above
         for start, end in sorted(_runs(document, most, shown, longest)):
             inside = sorted(row for place, row in rows.items() if start <= place <= end)
             passages[inside[0]] = [document[place] for place in range(start, end + 1)]
             gone.update(inside[1:])
-            goes_on = before[1] == start - 1 and _goes_on(document[start - 1], document[start])
-            if longest and goes_on:
-                follows[inside[0]] = before[0]
-            before = inside[0], end
-    return _shown_passages(ordered, passages, gone, follows)
+            if longest and last == start - 1 and _goes_on(document[last], document[start]):
+                chains[-1].append(inside[0])
+            else:
+                chains.append([inside[0]])
+            last = end
+    chains += [[row] for row in range(ordered.height) if row not in passages and row not in gone]
+    order = [row for rows in sorted(chains, key=min) for row in rows]
+    return _shown_passages(ordered, passages, order)
 
 
 def _runs(document: Document, hits: Mapping[int, int], shown: set[int], longest: int) -> list[Run]:
@@ -173,10 +176,7 @@ def _is_kin(one: _Chunk, two: _Chunk) -> bool:
 
 
 def _shown_passages(
-    ordered: pl.DataFrame,
-    passages: Mapping[int, Sequence[_Chunk]],
-    gone: set[int],
-    follows: Mapping[int, int],
+    ordered: pl.DataFrame, passages: Mapping[int, Sequence[_Chunk]], order: Sequence[int]
 ) -> pl.DataFrame:
     columns = ("text", "start_line", "end_line", "source_label", "source_url")
     values: dict[str, list[Any]] = {name: ordered[name].to_list() for name in columns}
@@ -184,7 +184,8 @@ def _shown_passages(
     # the lines of a document that a query has so far
     lines_seen: dict[tuple[int, str], set[str]] = defaultdict(set)
     of = list(zip(ordered["query_id"], ordered["document_id"], strict=True))
-    for row, chunks in sorted(passages.items()):
+    for row in (row for row in order if row in passages):
+        chunks = passages[row]
         if len(chunks) > 1:
             parts[row] = [chunk.chunk_id for chunk in chunks]
             old = values["start_line"][row], values["end_line"][row]
@@ -202,25 +203,8 @@ def _shown_passages(
         *(pl.Series(name, of, ordered.schema[name]) for name, of in values.items()),
         pl.Series("parts", parts, pl.List(pl.Int64)),
     )
-    kept = np.array(_in_order(ordered.height, gone, follows), dtype=np.int64)
     ranks = pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
-    return take(whole, kept).with_columns(rank=ranks)
-
-
-def _in_order(height: int, gone: set[int], follows: Mapping[int, int]) -> list[int]:
-    """The passages by rank, but those of one section in its order, at the place of the best."""
-    heads: dict[int, int] = {}
-    depths: dict[int, int] = {}
-    for row in range(height):
-        head, depth = row, 0
-        while head in follows:
-            head, depth = follows[head], depth + 1
-        heads[row], depths[row] = head, depth
-    best: dict[int, int] = {}
-    for row in range(height):
-        best.setdefault(heads[row], row)
-    kept = [row for row in range(height) if row not in gone]
-    return sorted(kept, key=lambda row: (best[heads[row]], depths[row]))
+    return take(whole, np.array(order, dtype=np.int64)).with_columns(rank=ranks)
 
 
 def _text(parts: Sequence[str]) -> str:

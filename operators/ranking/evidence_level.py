@@ -51,6 +51,11 @@ def evidence_levels(
     return sureness(hits, scale).with_columns(evidence=level.cast(pl.String)).select(*EVIDENCE)
 
 
+def level_of_one(levels: pl.DataFrame) -> str | None:
+    """The level of a single query, of ``EVIDENCE``; None if it is not known."""
+    return next(iter(levels["evidence"]), None)
+
+
 def sureness(hits: pl.DataFrame, scale: pl.DataFrame) -> pl.DataFrame:
     """Columns query_id and sureness: ``.3 * E + (S1 - S10) + .02 * (10 - D)``.
 

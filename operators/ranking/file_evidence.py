@@ -45,7 +45,7 @@ _NAME = re.compile(
 _MARKED = re.compile(r"`([^`\n]{1,80})`|\b([^\W\d]\w{0,60}(?:\.[^\W\d]\w{0,60}){1,8})")
 _CALLED = re.compile(r"\b([^\W\d]\w{2,60})\(")
 _CAPITALISED = re.compile(r"(?:^|(?<=[a-z,] ))[A-Z][a-z]\w+")
-_SECONDARY = re.compile(
+_TESTS = re.compile(
     r"(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|[^/]*(?:Tests?|Spec|Suite)|[^/]*\.(?:test|spec))\.\w+$"
     r"|(?:^|/)(?:tests?|testing|__tests__|spec|testdata|fixtures|_?compat|legacy|deprecated|_?examples?|"
     r"docs?_src|samples?|benchmarks?|bench)/"
@@ -245,8 +245,10 @@ def factors(
         for file, one in zip(files, metadata, strict=True)
         if one and (f'"{DEFINES}"' in one or f'"{SIGNATURES}"' in one)
     }
-    ordinary = {file for file in defining if not _SECONDARY.search(file[1])}
-    return [secondary if is_secondary(f[1]) and f not in ordinary else 1.0 for f in files]
+    return [
+        secondary if _is_test(f[1]) or (_re_exports(f[1]) and f not in defining) else 1.0
+        for f in files
+    ]
 
 
 def names_said(text: str) -> list[str]:
@@ -264,14 +266,22 @@ def names_said(text: str) -> list[str]:
     return list(dict.fromkeys(names))[:MOST_NAMES]
 
 
-@lru_cache(65_536)
 def is_secondary(path: str) -> bool:
     """Whether ``path`` is a test, an example, old code, or a file that only re-exports names.
 
     >>> is_secondary("src/cache_test.go"), is_secondary("pkg/__init__.py"), is_secondary("a/b.py")
     (True, True, False)
     """
-    return bool(_SECONDARY.search(path)) or path.rpartition("/")[2] in _RE_EXPORTS
+    return _is_test(path) or _re_exports(path)
+
+
+@lru_cache(65_536)
+def _is_test(path: str) -> bool:
+    return _TESTS.search(path) is not None
+
+
+def _re_exports(path: str) -> bool:
+    return path.rpartition("/")[2] in _RE_EXPORTS
 
 
 def one_of_each_file(hits: pl.DataFrame, top_k: int) -> pl.DataFrame:

@@ -25,6 +25,7 @@ from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.snippets import snippet
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.foundation.escape import UNSEEN_IN_A_LINE
+from operators.ranking.evidence_level import level_of_one
 from operators.ranking.weak_evidence import is_weak
 from operators.sources.protocol import printable
 
@@ -115,18 +116,13 @@ def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
         "context": answer["context_window"]["text"].to_list(),
         "system_prompt": SYSTEM_PROMPT,
         "citations": answer["citations"]["citation"].to_list(),
-        "evidence": evidence_of(answer),
+        "evidence": level_of_one(answer["evidence_level"]),
         "notes": answer["notes"]["note"].to_list(),
         "provenance": answer["provenance"],
     }
     if "dispositions" in answer:
         shown["dispositions"] = from_one(answer["dispositions"]).to_dicts()
     return shown
-
-
-def evidence_of(answer: Mapping[str, Any]) -> str | None:
-    """Whether the evidence of an answer is strong, partial or weak; None if that is not known."""
-    return next(iter(answer["evidence_level"]["evidence"]), None)
 
 
 def from_one(frame: pl.DataFrame) -> pl.DataFrame:
@@ -203,7 +199,7 @@ def show_answer(
         ]
         _section(out, "asked about", fates)
     timings = f"{served}; {_where_time_went(answer['provenance'])}" if with_timings else ""
-    if not weak and (level := evidence_of(answer)):
+    if not weak and (level := level_of_one(answer["evidence_level"])):
         out.print(Text(f"{level} evidence", style="dim"))
     out.print(Text(f"{seconds:.2f} s{timings}", style="dim"))
 
