@@ -24,6 +24,13 @@ SOURCE = pl.Struct(
 DEFINES = "defines"
 """In the metadata of a chunk of code: the qualified names whose definitions begin in it."""
 
+KINDS, LINES = "kinds", "lines"
+"""Beside those names, in their order: the grammar's word for each definition, such as ``class``,
+and its first and last line, from 1, with its comments."""
+
+USES = "uses"
+"""There too: the names that the chunk uses by its syntax tree, sorted; absent if not known."""
+
 SIGNATURES = "signatures_above"
 """There too: the signatures of the definitions that the chunk begins in the middle of."""
 

@@ -7,7 +7,7 @@ grammar. A chunk that was cut by lines is matched against definition forms of ma
 import re
 from functools import lru_cache
 
-from operators.frames import DEFINES
+from operators.frames import DEFINES, USES
 
 _MODIFIERS = (
     "abstract|async|const|data|declare|default|export|extern|final|inline|internal|local|open|"
@@ -115,6 +115,21 @@ def use_of(name: str) -> str:
     if re.fullmatch(r"[a-z]+", last):
         return rf"(?<!\w){word}[ \t]*\(|(?<=[.>:@]){word}(?!\w)"
     return rf"(?<!\w){word}(?!\w)"
+
+
+KNOWN_USES = f'"{USES}": \\['
+"""The regular expression on metadata of chunks whose names used are known."""
+
+
+def names_used(name: str) -> str:
+    """The regular expression on metadata of chunks that use ``name``'s last part by their syntax.
+
+    >>> bool(re.search(names_used("Lock.flush"), '{"defines": ["flush"], "uses": ["flush"]}'))
+    True
+    >>> bool(re.search(names_used("Lock.flush"), '{"defines": ["flush"], "uses": ["flush_all"]}'))
+    False
+    """
+    return rf'{KNOWN_USES}[^]]*"{re.escape(qualified_parts(name)[-1])}"'
 
 
 def used_twice(name: str) -> str:

@@ -27,7 +27,16 @@ from operators.context.named_releases import IN_CHANGELOG
 from operators.embedding.passage import chunk_heading, embedded_text
 from operators.foundation.filename_dates import filename_date
 from operators.foundation.front_matter import front_matter_lines
-from operators.frames import CHUNKS, DEFINES, DOCUMENTS, SIGNATURES, check
+from operators.frames import (
+    CHUNKS,
+    DEFINES,
+    DOCUMENTS,
+    KINDS,
+    LINES,
+    SIGNATURES,
+    USES,
+    check,
+)
 from operators.sources.chunking.code_breaks import (
     Breaks,
     Unparsed,
@@ -48,11 +57,14 @@ from operators.sources.protocol import (
     metadata_json,
 )
 
-VERSION = "11 signatures"
+VERSION = "12 names used"
 """Part of every document's fingerprint: after a change of the chunker documents are cut again."""
 
 PLACED = ("docs", "wiki")
 """The corpora whose chunks state their position in the document."""
+
+MOST_USES = 1_500
+"""Upper bound in characters of the list of names that a chunk uses; a longer one is left out."""
 
 MAX_CHARACTERS = 4000
 """Upper bound of a chunk in characters, because base64 has few word-pieces."""
@@ -103,7 +115,8 @@ def chunk_documents(
         a heading (``MAX_HEADING`` characters) leave room for a line's words. Runs of blank lines
         alone make no chunk; a document without any text has none. Code that is cut by lines because
         its parser gave up says why in ``metadata`` (``CUT_BY_LINES``, ``CUT_AGAIN``); that cut
-        along its syntax names the definitions that begin in a chunk (``DEFINES``) and has the
+        along its syntax names the definitions that begin in a chunk (``DEFINES``, ``KINDS``,
+        ``LINES``), the names that it uses (``USES``, at most ``MOST_USES`` characters) and has the
         signatures of those that it begins in the middle of (``SIGNATURES``). Chunks of
         ``PLACED`` have their place there: ``page`` of a PDF, from 1, where the text of the chunk
         begins, and ``fragment``, the end of an address after ``#``: ``page=12``, or the section's
@@ -168,8 +181,9 @@ def _chunks_of(
         columns = {**kept, **own}
         if own := _place(run, pages, slugs[at] if slugs and at is not None else ""):
             columns["metadata"] = _with(columns["metadata"], own)
-        if code and (own := {**_defined(run, code), **_under(run, code, lines)}):
-            columns["metadata"] = _with(columns["metadata"], own)
+        if code:
+            own = {**_defined(run, code), **_used(run, body, code), **_under(run, code, lines)}
+            columns["metadata"] = _with(columns["metadata"], own) if own else columns["metadata"]
         yield {
             **columns,
             "chunk_id": chunk_id(*key, ordinal),
@@ -238,15 +252,30 @@ def _with(metadata: object, more: dict[str, object]) -> str:
 
 
 def _defined(run: Sequence[_Unit], code: Breaks) -> dict[str, object]:
-    """The qualified names whose definitions begin in a chunk, as many as metadata holds."""
+    """The definitions that begin in a chunk, as many as metadata holds."""
     begin, end = (
         bisect_left(code.definitions, line, key=attrgetter("first"))
         for line in (run[0].line, run[-1].line + 1)
     )
-    names = dict.fromkeys(definition.name for definition in code.definitions[begin:end])
+    begun = code.definitions[begin:end]
+    named = {one.name: one for one in reversed(begun)}  # the first of each name
+    names = dict.fromkeys(one.name for one in begun)
     lengths = accumulate(len(json.dumps(name, ensure_ascii=False)) + 2 for name in names)
     held = [name for name, to in zip(names, lengths, strict=True) if to < METADATA_VALUE_LIMIT]
-    return {DEFINES: held} if held else {}
+    if not held:
+        return {}
+    kinds = [named[name].kind for name in held]
+    lines = [[named[name].first + 1, named[name].last + 1] for name in held]
+    return {DEFINES: held, KINDS: kinds, LINES: lines}
+
+
+def _used(run: Sequence[_Unit], body: str, code: Breaks) -> dict[str, object]:
+    """The names that a chunk uses, sorted; a line may be in several chunks."""
+    if code.used is None:
+        return {}
+    begin, end = (bisect_left(code.used, (line,)) for line in (run[0].line, run[-1].line + 1))
+    names = sorted({name for _, name in code.used[begin:end] if name in body})
+    return {USES: names} if len(json.dumps(names, ensure_ascii=False)) <= MOST_USES else {}
 
 
 def _under(run: Sequence[_Unit], code: Breaks, lines: Sequence[str]) -> dict[str, object]:

@@ -40,6 +40,7 @@ class Definition(NamedTuple):
     first: int  # of its comments and decorators, where it has some
     last: int
     name: str
+    kind: str  # the grammar's word for it
     begins: int  # without its comments: the line of its signature, or of its decorators
     body: tuple[int, int]  # the line and column where the signature ends
 
@@ -49,6 +50,7 @@ class Breaks(NamedTuple):
 
     depths: list[int]  # for each line: how many pieces of syntax a cut before it goes through
     definitions: list[Definition]  # by first line, the outer before the inner
+    used: list[tuple[int, str]] | None  # the lines and names of uses, sorted; None: not known
 
     def innermost(self) -> list[str | None]:
         """For each line the name of the innermost definition that it is in."""
@@ -67,7 +69,7 @@ class Unparsed(NamedTuple):
 
 
 def breaks(text: str, language: str | None, path: str | None = None) -> Breaks | Unparsed | None:
-    r"""The depth of a cut before each line of ``text``, and its definitions.
+    r"""The depth of a cut before each line of ``text``, its definitions and the names it uses.
 
     Args:
         text: any text; its lines end with ``\n``.
@@ -80,7 +82,7 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
 
     >>> text = "class A:\n    # f\n    def f(self):\n        pass\n"
     >>> breaks(text, "python").definitions[1]
-    Definition(first=1, last=3, name='A.f', begins=2, body=(3, 8))
+    Definition(first=1, last=3, name='A.f', kind='function', begins=2, body=(3, 8))
     """
     name = grammar_name(language, path, text)
     source = text.encode("utf-8", "replace")
@@ -100,12 +102,12 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
         if loaded(name) is None:
             return Unparsed(f"the grammar of {name} does not load on this machine")
         return Unparsed(f"the grammar of {name} gave up")
-    depths, rows = reply
+    depths, rows, used = reply
     definitions = [
-        Definition(first, last, called, begins, (row, column))
-        for first, last, called, begins, (row, column) in rows
+        Definition(first, last, called, kind, begins, (row, column))
+        for first, last, called, kind, begins, (row, column) in rows
     ]
-    return Breaks(depths, definitions)
+    return Breaks(depths, definitions, used and [(line, named) for line, named in used])
 
 
 def signatures_above(

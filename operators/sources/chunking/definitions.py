@@ -21,6 +21,9 @@ _LEADING = re.compile(
 _ELIXIR_LEADING = re.compile(r"^(doc|spec|impl|typedoc|deprecated|since|dialyzer|tag)$")
 _JULIA_STATEMENTS = frozenset(("source_file", "module_definition"))
 
+_KIND_ENDS = re.compile(
+    r"^(create|preproc)_|(_(declaration|declarator|def|definition|item|spec|specifier|statement))+$"
+)
 _RECEIVER = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*\)$")
 _NEEDS_BODY = re.compile(r"_specifier$|^(namespace_definition|package_clause)$")
 _FUNCTIONS = re.compile(r"function|class$")
@@ -58,6 +61,12 @@ def definition_name(node: Node, language: str, path: Path) -> str | None:
         path: the types of the nodes around it.
     """
     return _NAMES.get(language, _usual)(node, path)
+
+
+def definition_kind(node: Node) -> str:
+    """The grammar's word for what a node defines: ``class``, ``function``, ``trait``, ``defp``."""
+    target = node.child_by_field_name("target") if node.type == "call" else None
+    return _text(target) if target is not None else _KIND_ENDS.sub("", node.type)
 
 
 def is_absolute(node: Node) -> bool:

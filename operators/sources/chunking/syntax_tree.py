@@ -14,12 +14,14 @@ from tree_sitter import Language, Node, Parser, Point, Tree, TreeCursor
 
 from operators.sources.chunking.definitions import (
     MAX_DEPTH,
+    definition_kind,
     definition_name,
     holds_for_the_rest,
     is_absolute,
     leads,
 )
 from operators.sources.chunking.grammars import GRAMMARS, loaded
+from operators.sources.chunking.used_names import DATA, used_names
 
 MAX_SYMBOL = 200
 """Characters of a qualified name."""
@@ -28,9 +30,9 @@ _SECONDS, _SECONDS_A_BYTE, _MOST_SECONDS = 0.5, 5e-6, 3.0
 _READ = 16384
 
 Span = tuple[int, int]  # first and last line
-Found = tuple[int, int, str, int, tuple[int, int]]
-"""A definition: first and last line from 0, qualified name; the line where it begins without its
-comments, and the line and column where its signature ends."""
+Found = tuple[int, int, str, str, int, tuple[int, int]]
+"""A definition: first and last line from 0, qualified name, kind; the line where it begins without
+its comments, and the line and column where its signature ends."""
 
 _WRAPPER = re.compile(r"^(decorated_definition|template_declaration|export_statement)$")
 _BODY = re.compile(
@@ -45,8 +47,8 @@ _CONTINUES = re.compile(
 )
 
 
-def answer(request: bytes) -> tuple[list[int], list[Found]] | None:
-    r"""The depth of a cut before each line of a text, and its definitions.
+def answer(request: bytes) -> tuple[list[int], list[Found], list[tuple[int, str]] | None] | None:
+    r"""The depth of a cut before each line of a text, its definitions and the names that it uses.
 
     Args:
         request: the name of a grammar, a key of ``GRAMMARS``; a NUL; the text, with ``\n`` at the
@@ -54,17 +56,21 @@ def answer(request: bytes) -> tuple[list[int], list[Found]] | None:
 
     Returns:
         None where the grammar does not load or the parser takes too long. Definitions come by
-        first line, the outer before the inner.
+        first line, the outer before the inner; names as :func:`used_names` gives them, None for
+        languages of ``DATA``.
     """
     named, _, source = request.partition(b"\0")
     name, text = named.decode(), source.decode()
-    tree = _parsed(source.replace(b"\0", b" "), loaded(name))
+    source = source.replace(b"\0", b" ")
+    tree = _parsed(source, loaded(name))
     if tree is None:
         return None
     lines = text.split("\n")
     spans, definitions = _Walk(name, source.split(b"\n")).over(tree.walk())
     definitions.sort(key=lambda definition: (definition[0], -definition[1]))
-    return _depths(lines, spans), definitions
+    heads = [(called, begins, row) for _, _, called, _, begins, (row, _) in definitions]
+    used = None if name in DATA else used_names(tree.root_node, source, name, heads)
+    return _depths(lines, spans), definitions, used
 
 
 def _parsed(source: bytes, language: Language | None) -> Tree | None:
@@ -151,7 +157,8 @@ class _Walk:
             if qualifier and not is_absolute(node):
                 named = f"{qualifier}{self.grammar.separator}{named}"
             qualifier = named[:MAX_SYMBOL]
-            self._define(span, qualifier, self._signature(node, level), level)
+            kind = definition_kind(node)
+            self._define(span, qualifier, kind, self._signature(node, level), level)
             if holds_for_the_rest(node):
                 level.qualifier = qualifier
         elif node.is_named and not about:
@@ -178,18 +185,23 @@ class _Walk:
         return first, (row, len(self.lines[row][:column].decode("utf-8", "replace")))
 
     def _define(
-        self, span: Span, name: str, signature: tuple[int, tuple[int, int]], level: _Level
+        self,
+        span: Span,
+        name: str,
+        kind: str,
+        signature: tuple[int, tuple[int, int]],
+        level: _Level,
     ) -> None:
         """Record a definition; extend the previous one if both are clauses of one."""
         before = level.clauses
         if self.grammar.clauses and before in self.definitions and before[1] == name:
-            signature = self.definitions.pop(before)[3:]
+            signature = self.definitions.pop(before)[4:]
             self.spans.discard(before[0])
             span = (before[0][0], span[1])
             if span[1] > span[0]:
                 self.spans.add(span)
         level.clauses = (span, name)
-        self.definitions[level.clauses] = (*span, name, *signature)
+        self.definitions[level.clauses] = (*span, name, kind, *signature)
 
     def _hand_on(self, done: _Level, level: _Level) -> None:
         """Move comments that end a node, not indented deeper than it, to the following node.

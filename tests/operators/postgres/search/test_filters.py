@@ -40,6 +40,9 @@ METADATA = [
     None,
     '{"defines": ["A.common", "B"], "common": 1}',
     '{"short": "common", "defines": ["A.common.x", "wide.ns::common"]}',
+    '{"defines": ["common"], "uses": ["Common_1", "commons"]}',
+    '{"defines": ["A"], "uses": ["common"]}',
+    '{"uses": []}',
 ]
 TEXTS = [
     "common words here, common(Common_1)",
@@ -104,6 +107,9 @@ def defined_in(row: dict[str, Any], symbol: str) -> bool:
 
 def used_in(row: dict[str, Any], symbol: str) -> bool:
     word, text = symbol.replace("::", ".").split(".")[-1], row["text"]
+    known = json.loads(row["metadata"] or "{}").get("uses")
+    if known is not None:
+        return word in known and word in text
     if word != "common":
         return word == "Common_1" and word in text
     times = len(re.findall(r"\bcommon\(|\.common\b", text))
@@ -173,10 +179,15 @@ def test_a_definition_is_no_use_of_its_name_whatever_stands_before_it(
         store, "code", filling.queries([{"texts": ["common"], "uses": name}]), k=1_000
     )
     once, _, twice = TEXTS
+    known = {row["chunk_id"]: '"uses"' in (row["metadata"] or "") for row in rows}
     wanted = {
         row["chunk_id"]
         for row in rows
-        if row["text"] == twice or (row["text"] == once and not row["metadata"])
+        if (
+            '"uses": ["common"' in row["metadata"]
+            if known[row["chunk_id"]]
+            else row["text"] == twice or (row["text"] == once and not row["metadata"])
+        )
     }
     assert set(found["chunk_id"]) == wanted
 

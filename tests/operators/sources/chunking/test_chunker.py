@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.chunking.chunker import (
     CUT_BY_LINES,
     MAX_CHARACTERS,
+    MOST_USES,
     chunk_documents,
     chunk_id,
 )
@@ -199,7 +201,8 @@ def test_code_whose_parser_gives_up_is_cut_by_lines_and_its_chunks_say_why() -> 
     made = chunk_documents(given.with_columns(metadata=pl.lit('{"commit": "c1"}')), count_words)
     for document_id, metadata in made.select("document_id", "metadata").iter_rows():
         gave_up = {CUT_BY_LINES: "the grammar of java gave up"}
-        note = gave_up if document_id == "d0" else {"defines": ["f"]}
+        parsed = {"defines": ["f"], "kinds": ["method"], "lines": [[1, 2]], "uses": []}
+        note = gave_up if document_id == "d0" else parsed
         assert json.loads(metadata) == {"commit": "c1", **note}
     text = "".join(made.filter(document_id="d0")["text"])
     assert text == "a < " * 20_000
@@ -315,6 +318,30 @@ def test_a_chunk_of_another_corpus_has_no_place_and_keeps_its_page_breaks() -> N
     found = placed(code)
     assert (found["text"].item(), metadata(found)) == (code.text, [{"heading_path": "A", "k": 1}])
     assert metadata(placed(replace(code, corpus="docs")))[0]["fragment"] == "a"
+
+
+def test_a_chunk_of_code_has_kinds_and_lines_of_its_definitions_and_the_names_it_uses() -> None:
+    methods = "\n".join(f"  int m{n}() {{\n    return m{n + 1}();\n  }}\n" for n in range(40))
+    made = chunk_documents(
+        documents(f"class Lock {{\n{methods}}}\n", path="a.java"), count_words, 60
+    )
+    assert made.height > 1
+    for text, metadata in made.select("text", "metadata").iter_rows():
+        held = json.loads(metadata)
+        own = [name.rpartition("m")[2] for name in held["defines"] if name != "Lock"]
+        begins = [["class", [1, 161]]] if "Lock" in held["defines"] else []
+        expected = [["method", [2 + 4 * int(n), 4 + 4 * int(n)]] for n in own]
+        kinds_and_lines = zip(held["kinds"], held["lines"], strict=True)
+        assert [[*pair] for pair in kinds_and_lines] == begins + expected
+        assert held["uses"] == sorted(re.findall(r"return (m\d+)", text))
+
+
+def test_a_list_of_names_used_that_is_too_long_is_left_out() -> None:
+    calls = " + ".join(f"name_{n}" for n in range(3 * MOST_USES // 10))
+    made = chunk_documents(documents(f"x = {calls}\n", path="a.py"), count_words, 1_000)
+    for text, metadata in made.select("text", "metadata").iter_rows():
+        names = json.dumps(sorted(set(re.findall(r"name_\d+", text))))
+        assert ("uses" in json.loads(metadata)) == (len(names) <= MOST_USES)
 
 
 def test_a_chunk_of_code_names_the_definitions_that_begin_in_it() -> None:

@@ -146,6 +146,124 @@ def test_definitions_in_real_python_are_those_that_python_finds(where: str) -> N
     assert number > 100
 
 
+def test_names_used_in_real_python_are_those_that_python_finds() -> None:
+    number = 0
+    for text in islice(real_python(), 0, 400, 3):
+        tree = list(ast.walk(ast.parse(text)))
+        imported = {
+            part
+            for node in tree
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+            for part in (
+                *alias.name.split("."),
+                alias.asname,
+                *(getattr(node, "module", None) or "").split("."),
+            )
+        }
+        attributes = {node.attr for node in tree if isinstance(node, ast.Attribute)}
+        read = {n.id for n in tree if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        written = {n.id for n in tree if isinstance(n, ast.Name)} - read
+        written |= {node.arg for node in tree if isinstance(node, ast.arg | ast.keyword)}
+        written |= {node.name for node in tree if isinstance(node, ast.ExceptHandler)}
+        used = {name for _, name in parsed(text, "python").used or ()}
+        words = {name for name in read if re.fullmatch("[a-z]+", name)}
+        assert (read | attributes) - words <= used
+        assert used <= read | attributes | imported | written
+        number += len(used)
+    assert number > 5_000
+
+
+USES = [
+    (
+        "python",
+        "@cached\ndef f(index):\n    # old_f\n    return 'new_f', f(index)\n",
+        "cached f",
+        "old_f new_f index",
+    ),
+    (
+        "java",
+        "class A extends Base {\n  void f(int x) {\n    x.flush(); go(B::run); // Old\n  }\n}",
+        "Base flush go B run",
+        "A f x Old",
+    ),
+    (
+        "go",
+        "func (l *Lock) Release() {\n  l.mu.unlock()\n  defer done()\n}",
+        "Lock mu unlock done",
+        "l Release",
+    ),
+    (
+        "rust",
+        'use a::b;\nfn f() -> Lock {\n  vec![1]; run::<u8>(); "No".go()\n}',
+        "a b Lock vec run go",
+        "f No",
+    ),
+    (
+        "ruby",
+        "class A\n def flush(x)\n  commit x\n  Lock.new(x).release!\n end\nend\n",
+        "commit Lock new release!",
+        "A flush x",
+    ),
+    (
+        "c",
+        '#include "x.h"\nint f(struct lock *l) {\n  return g(l->count) + sizeof(foo_t);\n}',
+        "lock g count foo_t",
+        "f l x",
+    ),
+    (
+        "cpp",
+        "int A::f(int x) {\n  return g<int>(x) + b.c();\n}\n",
+        "g c",
+        "f x",
+    ),
+    (
+        "php",
+        "<?php\nfunction f($index) {\n  return foo($index)->bar() . Baz::q();\n}",
+        "foo bar Baz q",
+        "f index",
+    ),
+    ("bash", "flush() { echo hi; }\nflush_all a # old_one\n", "flush_all echo", "hi old_one"),
+    ("elixir", "defmodule A do\n  def f(x) do\n    B.run(x)\n  end\nend\n", "B run", "A f x"),
+    (
+        "typescript",
+        "import { a } from 'b';\nclass A extends B<C> {\n  f(x: D) {\n    this.g(x) + h_i\n  }\n}",
+        "a B C D g h_i",
+        "A f h",
+    ),
+]
+
+
+@pytest.mark.parametrize(("language", "text", "uses", "not_used"), USES)
+def test_calls_types_imports_and_attributes_are_uses_and_comments_texts_and_heads_are_not(
+    language: str, text: str, uses: str, not_used: str
+) -> None:
+    used = {name for _, name in parsed(text, language).used or ()}
+    assert set(uses.split()) <= used
+    assert not used & set(not_used.split())
+
+
+@pytest.mark.parametrize("language", ["toml", "yaml"])
+def test_of_data_no_names_are_known_to_be_used(language: str) -> None:
+    assert parsed(sample(language), language).used is None
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "kinds"),
+    [
+        ("python", "class A:\n  def f(self):\n    pass\n", ["class", "function"]),
+        ("rust", "trait A {\n}\nstruct B {\n}\nmod c {\n}\n", ["trait", "struct", "mod"]),
+        ("elixir", "defmodule A do\n  defp f(x) do\n    x\n  end\nend\n", ["defmodule", "defp"]),
+        ("sql", "CREATE VIEW v AS\nSELECT 1;\n", ["view"]),
+        ("haskell", "f :: Int\nf = 1\n", ["bind"]),
+    ],
+)
+def test_a_definition_has_its_grammars_word_for_its_kind(
+    language: str, text: str, kinds: list[str]
+) -> None:
+    assert [one.kind for one in parsed(text, language).definitions] == kinds
+
+
 def test_signatures_in_real_python_end_where_the_body_begins() -> None:
     number = 0
     for text in islice(real_python(), 0, 300, 3):
@@ -305,10 +423,10 @@ def test_code_torn_anywhere_has_sane_breaks(data: st.DataObject, language: str) 
 
 def test_the_symbol_of_lines_is_the_definition_that_has_most_of_them() -> None:
     found = [
-        Definition(0, 20, "A", 0, (1, 0)),
-        Definition(2, 5, "A.f", 2, (3, 0)),
-        Definition(6, 9, "A.g", 6, (7, 0)),
-        Definition(22, 23, "h", 22, (23, 0)),
+        Definition(0, 20, "A", "class", 0, (1, 0)),
+        Definition(2, 5, "A.f", "function", 2, (3, 0)),
+        Definition(6, 9, "A.g", "function", 6, (7, 0)),
+        Definition(22, 23, "h", "function", 22, (23, 0)),
     ]
     assert symbol(found, 0, 20) == "A"
     assert symbol(found, 3, 4) == "A.f"
