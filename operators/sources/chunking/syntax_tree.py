@@ -21,7 +21,7 @@ from operators.sources.chunking.definitions import (
     leads,
 )
 from operators.sources.chunking.grammars import GRAMMARS, loaded
-from operators.sources.chunking.used_names import DATA, used_names
+from operators.sources.chunking.used_names import used_names
 
 MAX_SYMBOL = 200
 """Characters of a qualified name."""
@@ -56,8 +56,7 @@ def answer(request: bytes) -> tuple[list[int], list[Found], list[tuple[int, str]
 
     Returns:
         None where the grammar does not load or the parser takes too long. Definitions come by
-        first line, the outer before the inner; names as :func:`used_names` gives them, None for
-        languages of ``DATA``.
+        first line, the outer before the inner; names as :func:`used_names` gives them.
     """
     named, _, source = request.partition(b"\0")
     name, text = named.decode(), source.decode()
@@ -69,7 +68,7 @@ def answer(request: bytes) -> tuple[list[int], list[Found], list[tuple[int, str]
     spans, definitions = _Walk(name, source.split(b"\n")).over(tree.walk())
     definitions.sort(key=lambda definition: (definition[0], -definition[1]))
     heads = [(called, begins, row) for _, _, called, _, begins, (row, _) in definitions]
-    used = None if name in DATA else used_names(tree.root_node, source, name, heads)
+    used = used_names(tree, source, name, heads)
     return _depths(lines, spans), definitions, used
 
 

@@ -45,9 +45,9 @@ METADATA = [
     '{"uses": []}',
 ]
 TEXTS = [
-    "common words here, common(Common_1)",
-    "some common\nwords: 3.12",
-    "common(words)\n\nx.common here",
+    "common words here, common(Common_1) B",
+    "some common\nwords: 3.12 B",
+    "common(words)\n\nx.common here B",
 ]
 Held = tuple[Store, list[dict[str, Any]]]
 HOSTILE = "x') OR true; DROP TABLE chunks; --"
