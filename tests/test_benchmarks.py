@@ -51,6 +51,7 @@ TINY = {
     "served": "{set} {queries} --callers 1 --minutes 0.01 --kills 0 --alone 0.1",
     "shards": "{export} --shards 0 --copies 2 --workers 1 --wait 0 --questions 2",
     "swe": "--clones {clones} --collection bench-swe",
+    "uses": "operators/arrays --files 3 --names 20",
     "version_cost": "{set} --questions 2 --rounds 1",
     "versions": "{set}",
 }

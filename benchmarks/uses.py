@@ -1,0 +1,123 @@
+"""Whether `uses` finds the places that use a name: by the syntax tree, and by the text.
+
+    python -m benchmarks.uses operators dataflow --files 400
+
+Truth is Python's own parser. The names are functions and classes that the files define.
+"""
+
+import argparse
+import ast
+import json
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from operators.ranking.definitions import definition_of, use_of, used_twice
+from operators.sources.chunking.chunker import chunk_documents
+from operators.sources.protocol import Document, document_frame
+
+WORD = re.compile(r"[a-z]+")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--files", type=int, default=400, help="how many, at random")
+    parser.add_argument("--names", type=int, default=1_500, help="how many of each kind, at random")
+    options = parser.parse_args()
+    random_ = random.Random(1)
+    files = sorted(file for folder in options.folders for file in folder.rglob("*.py"))
+    random_.shuffle(files)
+    texts = dict(enumerate(parsed(files[: options.files])))
+    names = sorted({name for _, tree in texts.values() for name in defined(tree)})
+    random_.shuffle(names)
+    chunks = chunks_of({number: text for number, (text, _) in texts.items()})
+    true = {number: uses(tree) for number, (_, tree) in texts.items()}
+    words = [name for name in names if WORD.fullmatch(name)][: options.names]
+    others = [name for name in names if not WORD.fullmatch(name)][: options.names]
+    listed = [len(json.dumps(held)) for *_, held in chunks if held is not None]
+    print(f"{len(texts)} files, {len(chunks)} passages; the list of a passage has", end=" ")
+    print(f"{sum(listed) / max(1, len(listed)):.0f} characters on average\n")
+    print("| names | way | precision | recall |\n|---|---|---|---|")
+    for kind, some in (("one lower-case word", words), ("others", others)):
+        for way, (precision, recall) in scores(some, chunks, true).items():
+            print(f"| {kind}, {len(some)} | {way} | {precision:.3f} | {recall:.3f} |")
+
+
+def parsed(files: Iterable[Path]) -> Iterator[tuple[str, ast.Module]]:
+    """The texts of the files that Python reads."""
+    for file in files:
+        try:
+            text = file.read_text(encoding="utf-8")
+            yield text, ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+
+
+def defined(tree: ast.Module) -> Iterator[str]:
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    names = (node.name for node in ast.walk(tree) if isinstance(node, kinds))
+    return (name for name in names if not name.startswith("__") and len(name) > 2)
+
+
+def uses(tree: ast.Module) -> dict[str, set[int]]:
+    """The lines, from 1, of what each name is read on, local variables apart."""
+    nodes = list(ast.walk(tree))
+    local = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    local |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    lines = defaultdict(set)
+    for node in nodes:
+        if isinstance(node, ast.Attribute):
+            lines[node.attr].add(node.end_lineno or 0)
+        elif isinstance(node, ast.Name) and node.id not in local:
+            lines[node.id].add(node.lineno)
+        elif isinstance(node, ast.alias):
+            for part in node.name.split("."):
+                lines[part].add(node.lineno)
+    return lines
+
+
+def chunks_of(texts: dict[int, str]) -> list[tuple[int, str, int, int, list[str] | None]]:
+    """The passages of the texts: number, text, first and last line, names used."""
+    documents = [
+        Document(str(number), "code", "bench", None, text, path=f"{number}.py", language="python")
+        for number, text in texts.items()
+    ]
+    made = chunk_documents(document_frame(documents), lambda some: [len(t.split()) for t in some])
+    columns = made.select("document_id", "text", "start_line", "end_line", "metadata")
+    return [
+        (int(number), text, first, last, json.loads(metadata or "{}").get("uses"))
+        for number, text, first, last, metadata in columns.iter_rows()
+    ]
+
+
+def scores(
+    names: Iterable[str], chunks: list[Any], true: dict[int, dict[str, set[int]]]
+) -> dict[str, tuple[float, float]]:
+    """Precision and recall over all passages that have a name in their text, for each way."""
+    counts: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
+    for name in names:
+        use, twice = re.compile(use_of(name)), re.compile(used_twice(name))
+        definition = definition_of(name)
+        for number, text, first, last, listed in chunks:
+            if name not in text:
+                continue
+            is_true = any(first <= line <= last for line in true[number].get(name, ()))
+            by_text = use.search(text) and (not definition.search(text) or twice.search(text))
+            by_tree = by_text if listed is None else name in listed
+            counts["text"][bool(by_text), is_true] += 1
+            counts["syntax tree"][bool(by_tree), is_true] += 1
+    return {
+        way: (
+            of[True, True] / max(1, of[True, True] + of[True, False]),
+            of[True, True] / max(1, of[True, True] + of[False, True]),
+        )
+        for way, of in counts.items()
+    }
+
+
+if __name__ == "__main__":
+    main()
