@@ -20,6 +20,7 @@ from operators.ranking import file_evidence as files
 from operators.ranking import fusion, recency, rerank
 from operators.ranking.current_version import newest_stands
 from operators.ranking.lexical_weight import lexical_weights, match_weights
+from operators.ranking.licence_texts import licence_factor
 from operators.ranking.related import related as of_links
 from operators.ranking.score_scale import score_scale as of_all_corpora
 from operators.ranking.weighting import weigh, weigh_languages
@@ -70,10 +71,12 @@ def passage_factor(
     queries: pl.DataFrame,
     version_scope: pl.DataFrame,
     superseded_weight: float = 0.7,
+    licence_weight: float = 0.5,
 ) -> pl.Series:
-    """The factor of each hit: below 1 if it is superseded for its query, or short."""
+    """The factor of each hit: below 1 if it is superseded for its query, short, or a licence."""
     superseded = recency.outdated(pooled_hits, queries, version_scope, weight=superseded_weight)
-    return pl.Series(superseded) * pooled_hits["brevity"].fill_null(1.0)
+    licence = licence_factor(pooled_hits, queries, weight=licence_weight)
+    return pl.Series(superseded * licence) * pooled_hits["brevity"].fill_null(1.0)
 
 
 @tag(stage="fusion", frame="AGED")
