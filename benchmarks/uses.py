@@ -1,13 +1,16 @@
-"""Whether `uses` finds the places that use a name: by the syntax tree, and by the text.
+"""Whether the places that use a name are found: by the filter `uses`, and by "who calls it?".
 
     python -m benchmarks.uses operators dataflow --files 400
+    python -m benchmarks.uses operators dataflow --ask COLLECTION
 
-Truth is Python's own parser. The names are functions and classes that the files define.
+Truth is Python's own parser. The names are functions and classes that the files define; those that
+are asked for have two words or more, one definition, and one to eight other files that use them.
 """
 
 import argparse
 import ast
 import json
+import math
 import random
 import re
 from collections import Counter, defaultdict
@@ -15,11 +18,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from dataflow import build_driver
 from operators.ranking.definitions import definition_of, use_of, used_twice
 from operators.sources.chunking.chunker import chunk_documents
 from operators.sources.protocol import Document, document_frame
 
 WORD = re.compile(r"[a-z]+")
+SEVERAL = re.compile(r"_|[a-z][A-Z]")
+FORMS = ("Who calls {}?", "Where is {} used?", "What uses {}?", "callers of {}")
 
 
 def main() -> None:
@@ -27,7 +33,13 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--files", type=int, default=400, help="how many, at random")
     parser.add_argument("--names", type=int, default=1_500, help="how many of each kind, at random")
+    parser.add_argument(
+        "--ask", metavar="COLLECTION", help="ask it for users of names; it has the working folder"
+    )
     options = parser.parse_args()
+    if options.ask:
+        ask(options.ask, options.folders, options.names)
+        return
     random_ = random.Random(1)
     files = sorted(file for folder in options.folders for file in folder.rglob("*.py"))
     random_.shuffle(files)
@@ -45,6 +57,36 @@ def main() -> None:
     for kind, some in (("one lower-case word", words), ("others", others)):
         for way, (precision, recall) in scores(some, chunks, true).items():
             print(f"| {kind}, {len(some)} | {way} | {precision:.3f} | {recall:.3f} |")
+
+
+def ask(collection: str, folders: Iterable[Path], most: int) -> None:
+    """Print how well "who calls it?" finds the other files that use a name."""
+    places, users = defaultdict(list), defaultdict(set)
+    for file in sorted(file for folder in folders for file in folder.rglob("*.py")):
+        for _, tree in parsed([file]):
+            for name in defined(tree):
+                places[name].append(file.as_posix())
+            for name in uses(tree):
+                users[name].add(file.as_posix())
+    others = {name: users[name].difference(places[name]) for name in sorted(places)}
+    wanted = [
+        name
+        for name in others
+        if SEVERAL.search(name.strip("_")) and len(places[name]) == 1 and 0 < len(others[name]) < 9
+    ]
+    random.Random(2).shuffle(wanted)
+    gains: list[tuple[float, float, bool]] = []
+    with build_driver("default", collection) as driver:
+        for number, name in enumerate(wanted[:most]):
+            answer = driver.ask(FORMS[number % len(FORMS)].format(name))
+            files = list(dict.fromkeys(one.path for one in answer if one.path))
+            hits = [file in others[name] for file in files[:10]]
+            found = sum(hit / math.log2(place + 2) for place, hit in enumerate(hits))
+            best = sum(1 / math.log2(place + 2) for place in range(len(others[name])))
+            gains.append((found / best, sum(hits) / len(others[name]), any(hits[:5])))
+    print("| questions | nDCG@10 | recall@10 | one of the first five |\n|---|---|---|---|")
+    means = (sum(column) / max(1, len(gains)) for column in zip(*gains, strict=True))
+    print(f"| {len(gains)} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
 
 
 def parsed(files: Iterable[Path]) -> Iterator[tuple[str, ast.Module]]:

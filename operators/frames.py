@@ -153,7 +153,7 @@ PART = pl.Struct(
 other corpora that found the chunk. ``FUSED.score`` is the sum of a chunk's parts, in the order of
 their corpora, times its own ``recency``."""
 
-GAINS = ("by_reviews", "by_pull_request", "share_of_file", "shared_name", "defines")
+GAINS = ("by_reviews", "by_pull_request", "share_of_file", "shared_name", "defines", "uses")
 """What linked hits add to a score, and what the files of hits add to their order, in units of the
 best score of their corpus."""
 

@@ -23,7 +23,7 @@ _BOUNDED = {
     "file_name file_share full_length_words full_weight_terms grown_characters "
     "grown_passages joined_passages lexical_margin licence_weight linked_reviews name_cover "
     "passage_characters recency_boost recency_days rerank_depth search_depth superseded_weight "
-    "top_k",
+    "top_k use",
     _Positive: "rrf_k",
     _AtLeastOne: "candidate_cap ef_search max_query_characters",
     _Share: "by_pull_request context_floor corpus_normalization missing_score_fraction secondary "

@@ -184,6 +184,7 @@ def file_evidence__files(
     file_name: float = 0.35,
     name_cover: float = 0.15,
     definition: float = 0.5,
+    use: float = 1.0,
     secondary: float = 0.7,
 ) -> pl.DataFrame:
     """The list with code passages reordered by file-level evidence."""
@@ -195,6 +196,7 @@ def file_evidence__files(
         file_name=file_name,
         name_cover=name_cover,
         definition=definition,
+        use=use,
         secondary=secondary,
     )
 

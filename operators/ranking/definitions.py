@@ -62,6 +62,23 @@ def defines(name: str, text: str | None, metadata: str | None) -> bool:
     return name in (text or "") and definition_of(name).search(text or "") is not None
 
 
+def uses(name: str, text: str | None, metadata: str | None) -> bool:
+    """Whether a chunk of that text and metadata (a JSON object) uses ``name``.
+
+    >>> uses("release", "def release(): pass", '{"defines": ["release"], "uses": ["acquire"]}')
+    False
+    >>> uses("release", "lock.release()", None)
+    True
+    """
+    held = metadata or ""
+    if qualified_parts(name)[-1] not in (text or ""):
+        return False
+    if f'"{USES}": [' in held:
+        return re.search(names_used(name), held) is not None
+    found = used_twice(name) if defines(name, text, metadata) else use_of(name)
+    return re.search(found, text or "") is not None
+
+
 @lru_cache(4096)
 def listed(name: str) -> str:
     """The regular expression, for Python and Postgres, on metadata of chunks that define ``name``.

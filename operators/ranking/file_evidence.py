@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from operators.arrays.rows import by_rank, replaced, take
 from operators.foundation.tokenizer import STOP_WORDS, name_parts, stem
 from operators.frames import DEFINES, SIGNATURES
-from operators.ranking.definitions import defines, flat_name
+from operators.ranking.definitions import defines, flat_name, uses
 from operators.ranking.total_order import ranked
 
 MOST_NAMES = 16
@@ -51,6 +51,16 @@ _TESTS = re.compile(
     r"docs?_src|samples?|benchmarks?|bench)/"
 )
 _ABOUT_THEM = re.compile(r"\b(?:tests?|testing|spec|examples?|fixtures?|benchmarks?)\b", re.I)
+_ABOUT_USES = re.compile(
+    r"\b(?:who|what|which(?:\s+\w+)?)\s+(?:calls?|uses?|imports?|invokes?|references?)\b"
+    r"|\b(?:where|when|how|why)\s+(?:is|are|was)\b.{0,80}?\b(?:called|used|imported|invoked)\b"
+    r"|\bwhere\s+(?:do|does)\b.{0,80}?\b(?:call|use|import)\b"
+    r"|\b(?:callers?|usages?|uses|references|call\s+sites?)\s+(?:of|to)\b",
+    re.IGNORECASE,
+)
+"""A question about the places that use a name, not about the place that defines it."""
+_SHORT = 150  # characters of such a question
+
 _TITLE = 200  # characters of the first line of a long query
 _LONG = 400
 _RE_EXPORTS = frozenset(("__init__.py", "package-info.java", "mod.ts", "index.ts", "index.js"))
@@ -67,21 +77,23 @@ def file_evidence(
     file_name: float,
     name_cover: float,
     definition: float,
+    use: float,
     secondary: float,
 ) -> pl.DataFrame:
     """``hits`` (``FUSED``) with those of each of ``corpora`` reordered by file-level evidence.
 
     With the best score of the corpus as unit, a hit gains ``file_share``, ``file_name``,
     ``name_cover`` and ``definition`` times the values of :func:`shares_of_files`,
-    :func:`shared_names` and :func:`definitions`, and is then multiplied by its :func:`factors`. A
-    corpus's hits exchange their scores: its best hit has the best score as before, so that other
+    :func:`shared_names` and :func:`definitions`, and is then multiplied by its :func:`factors`. If
+    the query asks who uses a name, ``use`` and :func:`users` replace the definitions. A corpus's
+    hits exchange their scores: its best hit has the best score as before, so that other
     corpora keep their ranks. A hit without a path keeps its rank.
 
-    The columns ``share_of_file``, ``shared_name``, ``defines`` and ``secondary`` contain the gains
-    and the factor.
+    The columns ``share_of_file``, ``shared_name``, ``defines``, ``uses`` and ``secondary`` contain
+    the gains and the factor.
     """
     score = hits["score"].to_numpy().copy()
-    gains = np.zeros((hits.height, 3))
+    gains = np.zeros((hits.height, 4))
     factor = np.ones(hits.height)
     texts = dict(queries.select("query_id", pl.col("texts").list.join("\n")).iter_rows())
     groups: dict[tuple[int, str], list[int]] = defaultdict(list)
@@ -99,11 +111,14 @@ def file_evidence(
         gains[at, 0] = file_share * shares_of_files(own, files)
         gains[at, 1] = shared_names(text, files, file_name, name_cover)
         of_group = [passages[row] for row in rows]
-        gains[at, 2] = definition * definitions(text, files, of_group)
+        if asks_for_users(text):
+            gains[at, 3] = use * users(text, files, of_group)
+        else:
+            gains[at, 2] = definition * definitions(text, files, of_group)
         factor[at] = factors(text, files, [metadata for _, metadata in of_group], secondary)
         order = np.lexsort((at, -own, -(own + unit * gains[at].sum(axis=1)) * factor[at]))
         score[at[order]] = np.sort(own)[::-1]
-    names = ("share_of_file", "shared_name", "defines")
+    names = ("share_of_file", "shared_name", "defines", "uses")
     columns = [pl.Series(name, gains[:, n]) for n, name in enumerate(names)]
     return ranked(hits.with_columns(*columns, pl.Series("secondary", factor)), pl.Series(score))
 
@@ -188,9 +203,7 @@ def definitions(
     """
     bare = _BARE.fullmatch(text) is not None
     names = [re.split(_JOINED, text.strip())[-1]] if bare else names_said(text)
-    projects = {repo.rpartition("/")[2].casefold() for repo, _ in set(files)}
-    words = [] if bare else list(dict.fromkeys(_CAPITALISED.findall(text)))[:MOST_NAMES]
-    words = [word for word in words if word.casefold() not in projects]
+    words = [] if bare else _capitalised(text, files)
     every = dict.fromkeys([*names, *words])
     of_passages = [{name for name in every if defines(name, *passage)} for passage in passages]
     of_files: dict[str, set[tuple[str, str]]] = defaultdict(set)
@@ -219,6 +232,37 @@ def definitions(
         so_called = flat_name(PurePosixPath(file[1]).stem) in flat
         gains[row] = min(share, 1.0) * (1.5 if so_called else 1.0)
     return gains
+
+
+def asks_for_users(text: str) -> bool:
+    """Whether a short question is about the places that use something.
+
+    >>> asks_for_users("Who calls `flush`?"), asks_for_users("Where is MAX_SIZE used?")
+    (True, True)
+    >>> asks_for_users("How do I use `flush`?"), asks_for_users("What does `flush` call?")
+    (False, False)
+    """
+    return len(text) <= _SHORT and _ABOUT_USES.search(text) is not None
+
+
+def users(
+    text: str,
+    files: Sequence[tuple[str, str]],
+    passages: Sequence[tuple[str | None, str | None]],
+) -> _Scores:
+    """1 for each passage that uses a name in the query ``text``, 0 for others.
+
+    ``passages`` are texts and metadata. A capitalised word is a name too.
+    """
+    names = [*names_said(text), *_capitalised(text, files)]
+    return np.array([float(any(uses(name, *one) for name in names)) for one in passages])
+
+
+def _capitalised(text: str, files: Sequence[tuple[str, str]]) -> list[str]:
+    """The capitalised words within the sentences of ``text``, but for the projects' own names."""
+    projects = {repo.rpartition("/")[2].casefold() for repo, _ in set(files)}
+    words = list(dict.fromkeys(_CAPITALISED.findall(text)))[:MOST_NAMES]
+    return [word for word in words if word.casefold() not in projects]
 
 
 def factors(

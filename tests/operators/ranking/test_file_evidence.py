@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from operators.frames import FUSED, QUERIES
 from operators.ranking.definitions import definition_of
 from operators.ranking.file_evidence import (
+    asks_for_users,
     file_evidence,
     is_secondary,
     one_of_each_file,
@@ -25,9 +26,10 @@ WEIGHTS = {
     "file_name": 0.35,
     "name_cover": 0.15,
     "definition": 0.5,
+    "use": 1.0,
     "secondary": 0.7,
 }
-NONE = {"file_share": 0.0, "file_name": 0.0, "name_cover": 0.0, "definition": 0.0, "secondary": 1.0}
+NONE = {**dict.fromkeys(WEIGHTS, 0.0), "secondary": 1.0}
 
 
 def hits(*rows: dict[str, Any]) -> pl.DataFrame:
@@ -54,6 +56,54 @@ def test_a_file_with_several_good_passages_stands_above_one_with_a_single_one() 
     ]
     assert order("q", *rows) == [0, 1, 2]
     assert order("q", *rows, file_share=0.2) == [1, 0, 2]
+
+
+CALLERS = [
+    {"path": "locks.py", "score": 1.0, "text": "def flush_all():", "metadata": '{"uses": []}'},
+    {"path": "a.py", "score": 0.8, "text": "# flush_all", "metadata": '{"uses": []}'},
+    {"path": "b.py", "score": 0.5, "text": "flush_all()", "metadata": '{"uses": ["flush_all"]}'},
+    {"path": "c.f90", "score": 0.4, "text": "call flush_all()"},
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Who calls flush_all?",
+        "where is flush_all used",
+        "What uses `flush_all`?",
+        "callers of flush_all",
+        "Which functions call flush_all()?",
+        "Where do we call flush_all?",
+        "When is flush_all called?",
+    ],
+)
+def test_who_asks_for_the_users_of_a_name_gets_them_before_its_definition(text: str) -> None:
+    assert order(text, *CALLERS, use=1.0, definition=0.5) == [2, 3, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How do I use flush_all?",
+        "What does flush_all call?",
+        "flush_all",
+        "Where is flush_all defined?",
+        "It uses flush_all of the old version to empty the queue before it closes. " * 3,
+    ],
+)
+def test_another_question_about_a_name_gets_its_definition_first(text: str) -> None:
+    assert not asks_for_users(text)
+    assert order(text, *CALLERS, use=1.0, definition=0.5)[0] == 0
+
+
+def test_a_capitalised_word_is_a_name_whose_users_can_be_asked_for_but_no_project() -> None:
+    rows = [
+        {"path": "a.py", "score": 1.0, "text": "x", "metadata": '{"uses": ["y"]}'},
+        {"path": "b.py", "score": 0.5, "text": "Lock()", "metadata": '{"uses": ["Lock"]}'},
+    ]
+    assert order("who uses Lock?", *rows, use=1.0) == [1, 0]
+    assert order("who uses Lock?", *({**row, "repo": "org/lock"} for row in rows), use=1.0)[0] == 0
 
 
 def test_a_file_that_is_called_as_the_question_says_gains_by_how_rare_the_word_is() -> None:
