@@ -2,9 +2,9 @@
 
 A text in double quotes is a phrase. A line that is clearly an error message is one as well: the
 whole line, and the line up to its first quoted or listed value, which a message fills in when it is
-raised. For a query that is only a name, the passage that defines it comes first. A file with its
-line, a commit or an issue that the query names comes first as well (see
-:mod:`operators.ranking.named_places`).
+raised. For a query that is only a name, or asks where it is or what it does, the passage that
+defines it comes first. A file with its line, a commit or an issue that the query names comes first
+as well (see :mod:`operators.ranking.named_places`).
 """
 
 import re
@@ -41,8 +41,9 @@ _OPENS = re.compile(
 _ASKS = re.compile(r"(?:how|what|when|where|which|who|why)\b|.*\?$", re.I)
 _FILLED = re.compile(r":(?:\s|$)|(?<!\w)['\"`“{(]")
 _NAME = re.compile(
-    r"\s*(?:where is )?((?:class|def|fn|func|function|struct) )?`?(?:\w+\.)*([^\W\d]\w{2,})"
-    r"(\(\))?`?(?: defined)?\??\s*"
+    r"\s*(?i:where is |what does |how (?:does|is) |explain )?(?:the )?"
+    r"((?:class|def|fn|func|function|method|struct) )?`?(?:\w+\.)*([^\W\d]\w{2,})(\(\))?`?"
+    r"(?: defined| implemented| do| mean| return| work)?\??\s*"
 )
 _CODE_BREAK = re.compile(r"""["'][ \t]*\\?\n[ \t]*\w{0,2}["']""")
 
@@ -80,10 +81,11 @@ def message_phrases(text: str) -> list[str]:
 def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """``hits`` (``FUSED``) with passages first that contain a phrase of their query.
 
-    If the query is a name, the passages that define it come first, those in a file of that name
-    before others. A passage with more phrases comes earlier; ties keep their order. Their scores
-    are just above the best of the query. A phrase must match exactly, except for case and white
-    space. The best passage of each place that the query names counts as one that has a phrase.
+    If the query is a name, or asks where it is or what it does, the passages that define it come
+    first, those in a file of that name before others. A passage with more phrases comes earlier;
+    ties keep their order. Their scores are just above the best of the query. A phrase must match
+    exactly, except for case and white space. The best passage of each place that the query names
+    counts as one that has a phrase.
     """
     score, top, lead = hits["score"].to_numpy().copy(), dict[int, float](), _pointed(hits, queries)
     texts_of = queries["query_id", "texts"].iter_rows()

@@ -155,6 +155,30 @@ def test_the_passage_that_defines_the_name_that_is_asked_for_leads(
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "Where is flush_all defined?",
+        "What does flush_all do?",
+        "what does the function flush_all return?",
+        "How does `flush_all` work?",
+        "How is Lock.flush_all implemented?",
+        "Explain flush_all()",
+    ],
+)
+def test_who_asks_where_a_name_is_or_what_it_does_gets_its_definition_first(question: str) -> None:
+    others = ("What flush_all does: it works", "flush_all()", "def flush_all_too():")
+    assert order(question, *others, "def flush_all():") == [3, 0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Why does flush_all do that?", "How does it work?", "What does flush_all do to pages?"],
+)
+def test_a_question_of_more_than_a_name_keeps_its_order(question: str) -> None:
+    assert order(question, "flush_all does it", "def flush_all():", "def it():") == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
     "definition",
     [
         "PG_FUNCTION_INFO_V1(l2_normalize);\nDatum\nl2_normalize(PG_FUNCTION_ARGS)\n{",
