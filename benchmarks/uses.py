@@ -26,6 +26,7 @@ from operators.sources.protocol import Document, document_frame
 WORD = re.compile(r"[a-z]+")
 SEVERAL = re.compile(r"_|[a-z][A-Z]")
 FORMS = ("Who calls {}?", "Where is {} used?", "What uses {}?", "callers of {}")
+OF_TESTS = ("Which tests cover {}?", "How is {} tested?", "tests of {}")
 
 
 def main() -> None:
@@ -38,7 +39,11 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.ask:
-        ask(options.ask, options.folders, options.names)
+        print(
+            "| questions | | nDCG@10 | recall@10 | one of the first five |\n|---|---|---|---|---|"
+        )
+        for of_tests in (False, True):
+            print(ask(options.ask, options.folders, options.names, of_tests=of_tests))
         return
     random_ = random.Random(1)
     files = sorted(file for folder in options.folders for file in folder.rglob("*.py"))
@@ -59,8 +64,8 @@ def main() -> None:
             print(f"| {kind}, {len(some)} | {way} | {precision:.3f} | {recall:.3f} |")
 
 
-def ask(collection: str, folders: Iterable[Path], most: int) -> None:
-    """Print how well "who calls it?" finds the other files that use a name."""
+def ask(collection: str, folders: Iterable[Path], most: int, *, of_tests: bool) -> str:
+    """How well "who calls it?" finds the other files, or tests, that use a name: a row."""
     places, users = defaultdict(list), defaultdict(set)
     for file in sorted(file for folder in folders for file in folder.rglob("*.py")):
         for _, tree in parsed([file]):
@@ -69,6 +74,9 @@ def ask(collection: str, folders: Iterable[Path], most: int) -> None:
             for name in uses(tree):
                 users[name].add(file.as_posix())
     others = {name: users[name].difference(places[name]) for name in sorted(places)}
+    if of_tests:
+        others = {n: {file for file in of if "test" in file.lower()} for n, of in others.items()}
+    forms = OF_TESTS if of_tests else FORMS
     wanted = [
         name
         for name in others
@@ -78,15 +86,15 @@ def ask(collection: str, folders: Iterable[Path], most: int) -> None:
     gains: list[tuple[float, float, bool]] = []
     with build_driver("default", collection) as driver:
         for number, name in enumerate(wanted[:most]):
-            answer = driver.ask(FORMS[number % len(FORMS)].format(name))
+            answer = driver.ask(forms[number % len(forms)].format(name))
             files = list(dict.fromkeys(one.path for one in answer if one.path))
             hits = [file in others[name] for file in files[:10]]
             found = sum(hit / math.log2(place + 2) for place, hit in enumerate(hits))
             best = sum(1 / math.log2(place + 2) for place in range(len(others[name])))
             gains.append((found / best, sum(hits) / len(others[name]), any(hits[:5])))
-    print("| questions | nDCG@10 | recall@10 | one of the first five |\n|---|---|---|---|")
     means = (sum(column) / max(1, len(gains)) for column in zip(*gains, strict=True))
-    print(f"| {len(gains)} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
+    kind = "its tests" if of_tests else "its users"
+    return f"| {len(gains)} | {kind} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |"
 
 
 def parsed(files: Iterable[Path]) -> Iterator[tuple[str, ast.Module]]:

@@ -58,6 +58,11 @@ _ABOUT_USES = re.compile(
     r"|\b(?:callers?|usages?|uses|references|call\s+sites?)\s+(?:of|to)\b",
     re.IGNORECASE,
 )
+_ABOUT_TESTS = re.compile(
+    r"\b(?:which|what|where\s+are(?:\s+the)?)\s+tests?\b|\btests?\s+(?:of|for|that\s+cover)\b"
+    r"|\bhow\s+(?:is|are)\b.{0,80}?\btested\b",
+    re.IGNORECASE,
+)
 """A question about the places that use a name, not about the place that defines it."""
 _SHORT = 150  # characters of such a question
 
@@ -235,14 +240,17 @@ def definitions(
 
 
 def asks_for_users(text: str) -> bool:
-    """Whether a short question is about the places that use something.
+    """Whether a short question is about the places that use something, or about its tests.
 
     >>> asks_for_users("Who calls `flush`?"), asks_for_users("Where is MAX_SIZE used?")
     (True, True)
+    >>> asks_for_users("Which tests cover `flush`?")
+    True
     >>> asks_for_users("How do I use `flush`?"), asks_for_users("What does `flush` call?")
     (False, False)
     """
-    return len(text) <= _SHORT and _ABOUT_USES.search(text) is not None
+    about = _ABOUT_USES.search(text) or _ABOUT_TESTS.search(text) if len(text) <= _SHORT else None
+    return about is not None
 
 
 def users(
@@ -252,10 +260,17 @@ def users(
 ) -> _Scores:
     """1 for each passage that uses a name in the query ``text``, 0 for others.
 
-    ``passages`` are texts and metadata. A capitalised word is a name too.
+    ``passages`` are texts and metadata. A capitalised word is a name too. A query about tests gives
+    1 to those in tests only.
     """
     names = [*names_said(text), *_capitalised(text, files)]
-    return np.array([float(any(uses(name, *one) for name in names)) for one in passages])
+    only_tests = _ABOUT_TESTS.search(text) is not None
+    return np.array(
+        [
+            float((_is_test(file[1]) or not only_tests) and any(uses(name, *one) for name in names))
+            for file, one in zip(files, passages, strict=True)
+        ]
+    )
 
 
 def _capitalised(text: str, files: Sequence[tuple[str, str]]) -> list[str]:
@@ -282,7 +297,7 @@ def factors(
     [0.7, 0.7]
     """
     title = text if len(text) < _LONG else text.partition("\n")[0][:_TITLE]
-    if _ABOUT_THEM.search(title):
+    if _ABOUT_THEM.search(title) or _ABOUT_TESTS.search(title):
         return [1.0] * len(files)
     defining = {
         file

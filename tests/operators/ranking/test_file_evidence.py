@@ -83,6 +83,17 @@ def test_who_asks_for_the_users_of_a_name_gets_them_before_its_definition(text: 
 
 
 @pytest.mark.parametrize(
+    "text", ["Which tests cover flush_all?", "tests of flush_all", "How is `flush_all` tested?"]
+)
+def test_who_asks_for_the_tests_of_a_name_gets_those_that_use_it(text: str) -> None:
+    tests = [
+        {"path": "tests/test_a.py", "score": 0.3, "text": "flush_all()"},
+        {"path": "tests/test_b.py", "score": 0.9, "text": "flush()"},
+    ]
+    assert order(text, *CALLERS, *tests, use=1.0, secondary=0.7)[:2] == [4, 0]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "How do I use flush_all?",
