@@ -55,7 +55,8 @@ _ABOUT_USES = re.compile(
     r"\b(?:who|what|which(?:\s+\w+)?)\s+(?:calls?|uses?|imports?|invokes?|references?)\b"
     r"|\b(?:where|when|how|why)\s+(?:is|are|was)\b.{0,80}?\b(?:called|used|imported|invoked)\b"
     r"|\bwhere\s+(?:do|does)\b.{0,80}?\b(?:call|use|import)\b"
-    r"|\b(?:callers?|usages?|uses|references|call\s+sites?)\s+(?:of|to)\b",
+    r"|^\W*(?:(?:all|are|find|list|show|the|what|where|which)\s+){0,4}"
+    r"(?:callers?|usages?|uses|references|call\s+sites?)\s+(?:of|to)\b",
     re.IGNORECASE,
 )
 _ABOUT_TESTS = re.compile(

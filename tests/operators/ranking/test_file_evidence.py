@@ -73,6 +73,8 @@ CALLERS = [
         "where is flush_all used",
         "What uses `flush_all`?",
         "callers of flush_all",
+        "Show all references to flush_all",
+        "what are the usages of flush_all?",
         "Which functions call flush_all()?",
         "Where do we call flush_all?",
         "When is flush_all called?",
@@ -100,6 +102,7 @@ def test_who_asks_for_the_tests_of_a_name_gets_those_that_use_it(text: str) -> N
         "What does flush_all call?",
         "flush_all",
         "Where is flush_all defined?",
+        "This flag of flush_all makes the usage of a queue clear",
         "It uses flush_all of the old version to empty the queue before it closes. " * 3,
     ],
 )
