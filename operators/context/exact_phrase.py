@@ -85,9 +85,11 @@ def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     first, those in a file of that name before others. A passage with more phrases comes earlier;
     ties keep their order. Their scores are just above the best of the query. A phrase must match
     exactly, except for case and white space. The best passage of each place that the query names
-    counts as one that has a phrase.
+    counts as one that has a phrase, and so does each with ``uses`` above 0
+    (:func:`~operators.ranking.file_evidence.users`).
     """
-    score, top, lead = hits["score"].to_numpy().copy(), dict[int, float](), _pointed(hits, queries)
+    score, top = hits["score"].to_numpy().copy(), dict[int, float]()
+    lead = [*_pointed(hits, queries), *_users(hits)]
     texts_of = queries["query_id", "texts"].iter_rows()
     by_query = {query: (_phrases(texts), _named(texts)) for query, texts in texts_of}
     wanted = any(map(any, by_query.values()))
@@ -127,6 +129,14 @@ def _pointed(hits: pl.DataFrame, queries: pl.DataFrame) -> list[tuple[int, int, 
             if any(is_author(text, authors_of(metadata)) for text in of_author):
                 lead.add((1, -row, query))
     return sorted(lead)
+
+
+def _users(hits: pl.DataFrame) -> list[tuple[int, int, int]]:
+    """The rows that use a name whose users the query asks for, as :func:`_pointed` gives them."""
+    if "uses" not in hits.columns:
+        return []
+    rows = hits.with_row_index("row").filter(pl.col("uses") > 0)
+    return [(1, -row, query) for row, query in rows["row", "query_id"].iter_rows()]
 
 
 def notes(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:

@@ -170,6 +170,13 @@ def test_who_asks_where_a_name_is_or_what_it_does_gets_its_definition_first(ques
     assert order(question, *others, "def flush_all():") == [3, 0, 1, 2]
 
 
+def test_passages_that_use_the_name_whose_users_are_asked_for_lead_in_their_order() -> None:
+    ranked_hits = hits("a commit", "def f():", "f()", "g(f)")
+    gains = pl.Series("uses", [0.0, 0.0, 1.0, 1.0])
+    led = phrases_first(ranked_hits.with_columns(gains), asked("Who calls f?"))
+    assert led.sort("rank")["chunk_id"].to_list() == [2, 3, 0, 1]
+
+
 @pytest.mark.parametrize(
     "question",
     ["Why does flush_all do that?", "How does it work?", "What does flush_all do to pages?"],
