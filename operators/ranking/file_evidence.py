@@ -59,13 +59,14 @@ _ABOUT_USES = re.compile(
     r"(?:callers?|usages?|uses|references|call\s+sites?)\s+(?:of|to)\b",
     re.IGNORECASE,
 )
+"""A question about the places that use a name, not about the place that defines it."""
 _ABOUT_TESTS = re.compile(
     r"\b(?:which|what|where\s+are(?:\s+the)?)\s+tests?\b|\btests?\s+(?:of|for|that\s+cover)\b"
     r"|\bhow\s+(?:is|are)\b.{0,80}?\btested\b",
     re.IGNORECASE,
 )
-"""A question about the places that use a name, not about the place that defines it."""
-_SHORT = 150  # characters of such a question
+"""A question about the tests of a name."""
+_SHORT = 150  # characters of either
 
 _TITLE = 200  # characters of the first line of a long query
 _LONG = 400
@@ -91,8 +92,8 @@ def file_evidence(
     With the best score of the corpus as unit, a hit gains ``file_share``, ``file_name``,
     ``name_cover`` and ``definition`` times the values of :func:`shares_of_files`,
     :func:`shared_names` and :func:`definitions`, and is then multiplied by its :func:`factors`. If
-    the query asks who uses a name, ``use`` and :func:`users` replace the definitions. A corpus's
-    hits exchange their scores: its best hit has the best score as before, so that other
+    the query asks who uses a name and some do, ``use`` and :func:`users` replace the definitions. A
+    corpus's hits exchange their scores: its best hit has the best score as before, so that other
     corpora keep their ranks. A hit without a path keeps its rank.
 
     The columns ``share_of_file``, ``shared_name``, ``defines``, ``uses`` and ``secondary`` contain
@@ -119,7 +120,7 @@ def file_evidence(
         of_group = [passages[row] for row in rows]
         if asks_for_users(text):
             gains[at, 3] = use * users(text, files, of_group)
-        else:
+        if not gains[at, 3].any():
             gains[at, 2] = definition * definitions(text, files, of_group)
         factor[at] = factors(text, files, [metadata for _, metadata in of_group], secondary)
         order = np.lexsort((at, -own, -(own + unit * gains[at].sum(axis=1)) * factor[at]))

@@ -111,6 +111,14 @@ def test_another_question_about_a_name_gets_its_definition_first(text: str) -> N
     assert order(text, *CALLERS, use=1.0, definition=0.5)[0] == 0
 
 
+def test_a_name_without_a_user_has_its_definition_first() -> None:
+    rows = [
+        {"path": "a.py", "score": 1.0, "text": "flush", "metadata": '{"uses": ["flush"]}'},
+        {"path": "b.py", "score": 0.9, "text": "def flush_all():", "metadata": '{"uses": []}'},
+    ]
+    assert order("Who calls flush_all?", *rows, use=1.0, definition=0.5) == [1, 0]
+
+
 def test_a_capitalised_word_is_a_name_whose_users_can_be_asked_for_but_no_project() -> None:
     rows = [
         {"path": "a.py", "score": 1.0, "text": "x", "metadata": '{"uses": ["y"]}'},
