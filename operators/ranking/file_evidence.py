@@ -52,11 +52,12 @@ _TESTS = re.compile(
 )
 _ABOUT_THEM = re.compile(r"\b(?:tests?|testing|spec|examples?|fixtures?|benchmarks?)\b", re.I)
 _ABOUT_USES = re.compile(
-    r"\b(?:who|what|which(?:\s+\w+)?)\s+(?:calls?|uses?|imports?|invokes?|references?)\b"
+    r"\b(?:who|what|which(?:\s+\w+)?)\s+"
+    r"(?:calls?|uses?|imports?|invokes?|references?|extends?|implements?|depends?\s+on)\b"
     r"|\b(?:where|when|how|why)\s+(?:is|are|was)\b.{0,80}?\b(?:called|used|imported|invoked)\b"
     r"|\bwhere\s+(?:do|does)\b.{0,80}?\b(?:call|use|import)\b"
     r"|^\W*(?:(?:all|are|find|list|show|the|what|where|which)\s+){0,4}"
-    r"(?:callers?|usages?|uses|references|call\s+sites?)\s+(?:of|to)\b",
+    r"(?:callers?|usages?|uses|references|call\s+sites?|subclasses|implementations)\s+(?:of|to)\b",
     re.IGNORECASE,
 )
 """A question about the places that use a name, not about the place that defines it."""

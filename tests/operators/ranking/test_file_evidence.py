@@ -75,6 +75,8 @@ CALLERS = [
         "callers of flush_all",
         "Show all references to flush_all",
         "what are the usages of flush_all?",
+        "Which classes extend flush_all?",
+        "implementations of flush_all",
         "Which functions call flush_all()?",
         "Where do we call flush_all?",
         "When is flush_all called?",
