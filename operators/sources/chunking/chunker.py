@@ -57,7 +57,7 @@ from operators.sources.protocol import (
     metadata_json,
 )
 
-VERSION = "12 names used"
+VERSION = "13 names used"
 """Part of every document's fingerprint: after a change of the chunker documents are cut again."""
 
 PLACED = ("docs", "wiki")

@@ -21,7 +21,7 @@ from operators.sources.chunking.definitions import (
     leads,
 )
 from operators.sources.chunking.grammars import GRAMMARS, loaded
-from operators.sources.chunking.used_names import used_names
+from operators.sources.chunking.used_names import Head, used_names
 
 MAX_SYMBOL = 200
 """Characters of a qualified name."""
@@ -65,10 +65,10 @@ def answer(request: bytes) -> tuple[list[int], list[Found], list[tuple[int, str]
     if tree is None:
         return None
     lines = text.split("\n")
-    spans, definitions = _Walk(name, source.split(b"\n")).over(tree.walk())
+    walk = _Walk(name, source.split(b"\n"))
+    spans, definitions = walk.over(tree.walk())
     definitions.sort(key=lambda definition: (definition[0], -definition[1]))
-    heads = [(called, begins, row) for _, _, called, _, begins, (row, _) in definitions]
-    used = used_names(tree, source, name, heads)
+    used = used_names(tree, source, name, walk.heads)
     return _depths(lines, spans), definitions, used
 
 
@@ -121,6 +121,7 @@ class _Walk:
         self.written = list(accumulate(written, max))  # the last line with text up to each line
         self.spans: set[Span] = set()
         self.definitions: dict[tuple[Span, str], Found] = {}
+        self.heads: list[Head] = []  # of every clause of a definition
 
     def over(self, cursor: TreeCursor) -> tuple[set[Span], list[Found]]:
         root = cursor.node
@@ -192,6 +193,7 @@ class _Walk:
         level: _Level,
     ) -> None:
         """Record a definition; extend the previous one if both are clauses of one."""
+        self.heads.append((name, signature[0], signature[1][0]))
         before = level.clauses
         if self.grammar.clauses and before in self.definitions and before[1] == name:
             signature = self.definitions.pop(before)[4:]

@@ -231,6 +231,49 @@ USES = [
         "a B C D g h_i",
         "A f h",
     ),
+    (
+        "typescript",
+        "export const fmtDate = (d: D, e?: E) => run(d);\nfunction go(x: X) {\n  y.#priv();\n}",
+        "D E X run priv",
+        "fmtDate d e go x",
+    ),
+    (
+        "elixir",
+        "defmodule A.B do\n  def run(1) do\n    C.D.go\n  end\n  def run(x) do\n  end\nend",
+        "D go",
+        "B run x",
+    ),
+    (
+        "haskell",
+        "fooBar :: Int\nfooBar 0 (x:xs) = 1\nfooBar n = a `op` go n",
+        "Int op go",
+        "fooBar xs",
+    ),
+    (
+        "objc",
+        "@implementation A\n- (int)doIt:(int)x with:(int)y {\n  [x draw:y on:[B shared]];\n}\n@end",
+        "draw on B shared",
+        "doIt with x y",
+    ),
+    (
+        "ruby",
+        "class A\n  before_action :check_it\n  def f(x)\n    x.map(&:render)\n  end\nend\n",
+        "before_action check_it map render",
+        "f x",
+    ),
+    ("perl", "sub f {\n  Foo::helper($x);\n  Other::Mod->build;\n}\n", "helper Mod build", "f Foo"),
+    ("ocaml", "let rec f x =\n  handle x;\n  M.run x\n", "handle M run", "f x"),
+    ("julia", "function f(x)\n  transform.(x)\nend\n", "transform", "f x"),
+    ("scala", "object M {\n  def f(xs: X) =\n    xs map go_on\n}\n", "X map go_on", "f xs M"),
+    ("sql", "SELECT a.id FROM orders a JOIN s.users b ON uid = 1;\n", "orders users", "a b uid"),
+    (
+        "c",
+        '#define MAX(a, b) \\\n  pick(a, b) + x->count + LIMIT_A + f("no()")\nint y;\n',
+        "pick LIMIT_A f",
+        "MAX a b no",
+    ),
+    ("cpp", "int A::make(int x)\n{\n  return x > limit;\n}\n", "A", "make x limit"),
+    ("python", "a = b[:size], b[0:end], x>y\n", "", "size end y"),
 ]
 
 
