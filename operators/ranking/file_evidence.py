@@ -52,7 +52,8 @@ _TESTS = re.compile(
 )
 _ABOUT_THEM = re.compile(r"\b(?:tests?|testing|spec|examples?|fixtures?|benchmarks?)\b", re.I)
 _ABOUT_USES = re.compile(
-    r"\b(?:who|what|which(?:\s+\w+)?)\s+(?:calls?|uses?|imports?|invokes?|references?)\b"
+    r"\b(?:who|what)(?:\s+else)?\s+(?:call|use|import|invoke|reference)(?:s|d|ed)\b"
+    r"|\bwhich(?:\s+\w+){1,2}\s+(?:calls?|uses?|imports?|invokes?|references?)\b"
     r"|\b(?:where|when|how|why)\s+(?:is|are|was)\b.{0,80}?\b(?:called|used|imported|invoked)\b"
     r"|\bwhere\s+(?:do|does)\b.{0,80}?\b(?:call|use|import)\b"
     r"|\b(?:callers?|usages?|uses|references|call\s+sites?)\s+(?:of|to)\b",
