@@ -42,7 +42,8 @@ _ASKS = re.compile(r"(?:how|what|when|where|which|who|why)\b|.*\?$", re.I)
 _FILLED = re.compile(r":(?:\s|$)|(?<!\w)['\"`“{(]")
 _NAME = re.compile(
     r"\s*(?i:where is |what does |how (?:does|is) |explain )?(?:the )?"
-    r"((?:class|def|fn|func|function|method|struct) )?`?(?:\w+\.)*([^\W\d]\w{2,})(\(\))?`?"
+    r"((?:class|def|fn|func|function|method|struct) )?`?"
+    r"(?:\w+(?:\.|::|->))*([^\W\d]\w{2,})(\(\))?`?"
     r"(?: defined| implemented| do| mean| return| work)?\??\s*"
 )
 _CODE_BREAK = re.compile(r"""["'][ \t]*\\?\n[ \t]*\w{0,2}["']""")

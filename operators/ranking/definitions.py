@@ -73,7 +73,7 @@ def uses(name: str, text: str | None, metadata: str | None) -> bool:
     held = metadata or ""
     if qualified_parts(name)[-1] not in (text or ""):
         return False
-    if f'"{USES}": [' in held:
+    if f'"{USES}": [' in held and is_listable(name):
         return re.search(names_used(name), held) is not None
     found = used_twice(name) if defines(name, text, metadata) else use_of(name)
     return re.search(found, text or "") is not None
@@ -136,6 +136,15 @@ def use_of(name: str) -> str:
 
 KNOWN_USES = f'"{USES}": \\['
 """The regular expression on metadata of chunks whose names used are known."""
+
+
+def is_listable(name: str) -> bool:
+    """Whether the names used of a chunk may have ``name``'s last part; operators are not there.
+
+    >>> is_listable("Lock.valid?"), is_listable("this.$emit"), is_listable("<+>")
+    (True, False, False)
+    """
+    return re.fullmatch(r"\w[\w-]*[?!]?", qualified_parts(name)[-1]) is not None
 
 
 def names_used(name: str) -> str:

@@ -52,7 +52,9 @@ _TESTS = re.compile(
 )
 _ABOUT_THEM = re.compile(r"\b(?:tests?|testing|spec|examples?|fixtures?|benchmarks?)\b", re.I)
 _ABOUT_USES = re.compile(
-    r"\b(?:who|what|which(?:\s+\w+)?)\s+"
+    r"\b(?:who|what)(?:\s+else)?\s+"
+    r"(?:(?:call|use|import|invoke|reference|extend|implement)(?:s|d|ed)|depends\s+on)\b"
+    r"|\bwhich(?:\s+\w+){1,2}\s+"
     r"(?:calls?|uses?|imports?|invokes?|references?|extends?|implements?|depends?\s+on)\b"
     r"|\b(?:where|when|how|why)\s+(?:is|are|was)\b.{0,80}?\b(?:called|used|imported|invoked)\b"
     r"|\bwhere\s+(?:do|does)\b.{0,80}?\b(?:call|use|import)\b"
@@ -68,7 +70,6 @@ _ABOUT_TESTS = re.compile(
 )
 """A question about the tests of a name."""
 _SHORT = 150  # characters of either
-
 _TITLE = 200  # characters of the first line of a long query
 _LONG = 400
 _RE_EXPORTS = frozenset(("__init__.py", "package-info.java", "mod.ts", "index.ts", "index.js"))

@@ -13,11 +13,16 @@ import polars as pl
 from operators.arrays.segments import Floats
 
 _LICENCE = re.compile(
-    r"(?:^|/)(?:licen[cs]es/[^/]*|(?:un)?licen[cs]e|copying|copyright|notice|patents)"
+    r"(?:^|/)(?:licen[cs]es/(?:[^/.]+|[^/]*\d|[^/]*(?=\.(?:txt|md|rst|html)$))"
+    r"|(?:un)?licen[cs]e|copying|copyright|notice|patents)"
     r"(?:-[\w.-]*?)?(?:\.(?:txt|md|rst|html))?$",
     re.IGNORECASE,
 )
-_ABOUT_ONE = re.compile(r"licen[cs]|copyright|patent|copying|warrant|trademark", re.IGNORECASE)
+_ABOUT_ONE = re.compile(
+    r"li[cz]en[cçsz]|copyright|patent|copying|warrant|trademark|redistribut|commercial"
+    r"|\b[AL]?GPL|\b(?:(?-i:MIT)|BSD|MPL|Apache.2)\b",
+    re.IGNORECASE,
+)
 
 
 def licence_factor(hits: pl.DataFrame, queries: pl.DataFrame, *, weight: float) -> Floats:

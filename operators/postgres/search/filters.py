@@ -14,8 +14,9 @@ Meaning of a query's filter columns:
 - ``symbol``: a definition of this name begins in the chunk; the first parts of a qualified name may
   be its file, folder or repository
 - ``uses``: the chunk uses this name, or the last part of a qualified one, by its syntax tree. Where
-  none is known, its text has the name; of a single lower-case word only calls, attributes and
-  decorators count, and of a chunk that defines the name a second place in it
+  none is known, or the name is an operator or has a ``$``, its text has the name; of a single
+  lower-case word only calls, attributes and decorators count, and of a chunk that defines the name
+  a second place in it
 - ``as_of``: created strictly before. A chunk of unknown creation time passes, as it may be old
 - ``versions_as_of``: likewise, but only for documents that have versions
 - ``version_policy``: which versions of a topic pass. ``newest`` (the default): all chunks except
@@ -37,6 +38,7 @@ from operators.postgres.schema.caller_views import SETTING
 from operators.postgres.superseded_counts import SupersededCounts
 from operators.ranking.definitions import (
     KNOWN_USES,
+    is_listable,
     listed,
     listed_under,
     names_used,
@@ -141,14 +143,17 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: 
         parameters[f"uses_terms_{number}"] = _terms(scope.uses)
         parameters[f"defined_{number}"] = listed(qualified_parts(scope.uses)[-1])
         parameters[f"twice_{number}"] = used_twice(scope.uses)
-        parameters[f"known_{number}"] = KNOWN_USES
-        parameters[f"listed_{number}"] = names_used(scope.uses)
         test = (
-            f"CASE WHEN x.metadata ~ %(known_{number})s::text"
-            f" THEN x.metadata ~ %(listed_{number})s::text"
-            f" ELSE x.text ~ ?::text AND ((x.metadata ~ %(defined_{number})s::text) IS NOT TRUE"
-            f" OR x.text ~ %(twice_{number})s::text) END"
+            f"x.text ~ ?::text AND ((x.metadata ~ %(defined_{number})s::text) IS NOT TRUE"
+            f" OR x.text ~ %(twice_{number})s::text)"
         )
+        if is_listable(scope.uses):
+            parameters[f"known_{number}"] = KNOWN_USES
+            parameters[f"listed_{number}"] = names_used(scope.uses)
+            test = (
+                f"CASE WHEN x.metadata ~ %(known_{number})s::text"
+                f" THEN x.metadata ~ %(listed_{number})s::text ELSE {test} END"
+            )
         add(
             "uses",
             use_of(scope.uses),

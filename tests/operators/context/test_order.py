@@ -162,6 +162,8 @@ def test_the_passage_that_defines_the_name_that_is_asked_for_leads(
         "what does the function flush_all return?",
         "How does `flush_all` work?",
         "How is Lock.flush_all implemented?",
+        "What does Lock::flush_all do?",
+        "Where is `lock->flush_all()` defined?",
         "Explain flush_all()",
     ],
 )

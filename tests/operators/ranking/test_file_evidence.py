@@ -80,6 +80,9 @@ CALLERS = [
         "Which functions call flush_all()?",
         "Where do we call flush_all?",
         "When is flush_all called?",
+        "Who else calls flush_all?",
+        "Who called flush_all()?",
+        "Which other modules import flush_all?",
     ],
 )
 def test_who_asks_for_the_users_of_a_name_gets_them_before_its_definition(text: str) -> None:
@@ -105,6 +108,8 @@ def test_who_asks_for_the_tests_of_a_name_gets_those_that_use_it(text: str) -> N
         "flush_all",
         "Where is flush_all defined?",
         "This flag of flush_all makes the usage of a queue clear",
+        "What import do I need for flush_all?",
+        "Which call of flush_all is slow?",
         "It uses flush_all of the old version to empty the queue before it closes. " * 3,
     ],
 )

@@ -32,10 +32,21 @@ def test_a_licence_counts_less_unless_the_question_is_about_one(path: str) -> No
 
 @pytest.mark.parametrize(
     "path",
-    [None, "src/license.py", "licenses.go", "notices/send.md", "docs/licensing.md", "NOTICE/b.c"],
+    [None, "src/license.py", "licenses.go", "notices/send.md", "docs/licensing.md", "NOTICE/b.c",
+     "src/licenses/check.ts", "app/licenses/models.py"],
 )  # fmt: skip
 def test_code_and_pages_about_licences_are_no_licences(path: str | None) -> None:
     assert factor(path, "How do I add a source of my own?") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Is it GPL?", "LGPLv3 or BSD?", "MIT or not?", "Is commercial use allowed?", "Welche Lizenz?",
+     "May I redistribute it?", "Qual é a licença?"],
+)  # fmt: skip
+def test_a_question_about_a_licence_need_not_call_it_so(text: str) -> None:
+    assert factor("LICENSE", text) == 1
+    assert factor("LICENSE", "Was macht man mit einem Commit?") == 0.5
 
 
 def test_a_question_that_is_unknown_and_a_frame_without_rows_are_no_error() -> None:

@@ -27,6 +27,7 @@ from operators.postgres.search.version_filters import SearchFilter
 from operators.postgres.search.visible_chunks import count_visible, visible_at_most
 from operators.postgres.store import Home, Store, collection_info
 from operators.postgres.write.document_writer import keep_classes
+from operators.ranking.definitions import uses
 
 Make = Callable[..., Store]
 
@@ -190,6 +191,24 @@ def test_a_definition_is_no_use_of_its_name_whatever_stands_before_it(
         )
     }
     assert set(found["chunk_id"]) == wanted
+
+
+@pytest.mark.parametrize("name", ["$emit", "this.$emit", "<+>"])
+def test_a_name_that_no_syntax_tree_lists_is_searched_in_the_text(
+    make_store: Make, filling: Any, name: str
+) -> None:
+    store = make_store()
+    texts = [f"common x {name} y", "common emit x", "common"]
+    filling.write(
+        store,
+        [
+            {"chunk_id": number, "text": text, "metadata": '{"uses": ["common", "x", "y"]}'}
+            for number, text in enumerate(texts)
+        ],
+    )
+    queries = filling.queries([{"texts": ["common"], "uses": name}])
+    assert bm25_search(store, "code", queries, k=9)["chunk_id"].to_list() == [0]
+    assert uses(name, texts[0], '{"uses": ["common"]}')
 
 
 def test_no_search_or_read_leaks_another_tenants_repo(make_store: Make, filling: Any) -> None:
