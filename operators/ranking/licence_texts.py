@@ -14,8 +14,9 @@ from operators.arrays.segments import Floats
 
 _LICENCE = re.compile(
     r"(?:^|/)(?:licen[cs]es/(?:[^/.]+|[^/]*\d|[^/]*(?=\.(?:txt|md|rst|html)$))"
-    r"|(?:un)?licen[cs]e|copying|copyright|notice|patents)"
-    r"(?:-[\w.-]*?)?(?:\.(?:txt|md|rst|html))?$",
+    r"|(?:un|mit-|apache-|bsd-)?licen[cs]e|copying|copyright|notice|patents)"
+    r"(?:[-.](?:mit|apache|[al]?gpl|lesser|bsd|mpl|isc|cc|zlib)[\w.-]*?)?"
+    r"(?:\.(?:txt|md|rst|html))?$",
     re.IGNORECASE,
 )
 _ABOUT_ONE = re.compile(

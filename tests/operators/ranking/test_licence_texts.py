@@ -21,7 +21,8 @@ def factor(path: str | None, *texts: str) -> float:
 @pytest.mark.parametrize(
     "path",
     ["LICENSE", "a/LICENCE.md", "COPYING", "NOTICE.txt", "license.rst", "UNLICENSE",
-     "LICENSE-APACHE-2.0", "LICENSE-MIT.txt", "LICENSES/MIT.txt"],
+     "LICENSE-APACHE-2.0", "LICENSE-MIT.txt", "LICENSES/MIT.txt",
+     "LICENSE.GPL", "COPYING.LESSER", "MIT-LICENSE"],
 )  # fmt: skip
 def test_a_licence_counts_less_unless_the_question_is_about_one(path: str) -> None:
     assert factor(path, "How do I add a source of my own?") == 0.5
@@ -33,7 +34,7 @@ def test_a_licence_counts_less_unless_the_question_is_about_one(path: str) -> No
 @pytest.mark.parametrize(
     "path",
     [None, "src/license.py", "licenses.go", "notices/send.md", "docs/licensing.md", "NOTICE/b.c",
-     "src/licenses/check.ts", "app/licenses/models.py"],
+     "src/licenses/check.ts", "app/licenses/models.py", "license-server.md", "notice-board.md"],
 )  # fmt: skip
 def test_code_and_pages_about_licences_are_no_licences(path: str | None) -> None:
     assert factor(path, "How do I add a source of my own?") == 1
