@@ -29,7 +29,8 @@ KINDS, LINES = "kinds", "lines"
 and its first and last line, from 1, with its comments."""
 
 USES = "uses"
-"""There too: the names that the chunk uses by its syntax tree, sorted; absent if not known."""
+"""There too: the names that the chunk uses by its syntax tree, sorted; absent if not known or too
+many."""
 
 SIGNATURES = "signatures_above"
 """There too: the signatures of the definitions that the chunk begins in the middle of."""

@@ -234,7 +234,7 @@ def version_order(
 
 @tag(stage="order", frame="FUSED")
 def phrase_order(version_order: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """The list with passages first that contain a phrase of the query word for word."""
+    """The list with passages first that have a phrase of the query or what it asks of a name."""
     return phrases_first(version_order, queries)
 
 

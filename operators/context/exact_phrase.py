@@ -3,8 +3,8 @@
 A text in double quotes is a phrase. A line that is clearly an error message is one as well: the
 whole line, and the line up to its first quoted or listed value, which a message fills in when it is
 raised. For a query that is only a name, or asks where it is or what it does, the passage that
-defines it comes first. A file with its line, a commit or an issue that the query names comes first
-as well (see :mod:`operators.ranking.named_places`).
+defines it comes first; if it asks who uses the name, those that do. A file with its line, a commit
+or an issue that the query names comes first as well (see :mod:`operators.ranking.named_places`).
 """
 
 import re
@@ -136,8 +136,10 @@ def _users(hits: pl.DataFrame) -> list[tuple[int, int, int]]:
     """The rows that use a name whose users the query asks for, as :func:`_pointed` gives them."""
     if "uses" not in hits.columns:
         return []
-    rows = hits.with_row_index("row").filter(pl.col("uses") > 0)
-    return [(1, -row, query) for row, query in rows["row", "query_id"].iter_rows()]
+    rows = np.flatnonzero(hits["uses"].to_numpy() > 0)
+    return [
+        (1, -row, query) for row, query in zip(rows.tolist(), hits["query_id"][rows], strict=True)
+    ]
 
 
 def notes(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:

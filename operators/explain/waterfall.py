@@ -14,7 +14,7 @@ FACTORS = {
     "corpus": "its score in its corpus",
     "fusion": "its score from fusion; the factors are unknown",
     "others": "the same passage in other corpora",
-    "recency": "how new it is, how short, or a licence",
+    "recency": "how new it is, how short, and whether it is a licence",
     "weight": "the weight of its corpus for this trigger",
     "language_weight": "the weight of its language",
 }

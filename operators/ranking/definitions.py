@@ -1,7 +1,7 @@
-"""Finds where a name is defined: a class, a function, a type.
+"""Finds where a name is defined or used: a class, a function, a type.
 
-A chunk that was cut along its syntax lists the names that it defines, in every language with a
-grammar. A chunk that was cut by lines is matched against definition forms of many languages.
+A chunk that was cut along its syntax lists the names that it defines and uses, in every language
+with a grammar. A chunk that was cut by lines is matched against forms of many languages.
 """
 
 import re

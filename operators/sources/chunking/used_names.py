@@ -32,7 +32,7 @@ _TELLING = re.compile(
 )
 _CALLS = re.compile(r"call|appl[yi]|command|invocation|template|generic|^object_reference$")
 _IMPORTS = re.compile(r"import|^use(?!r)|using|require(?!d|ment)|include")
-_FIELDS = frozenset(("method", "operator"))
+_FIELDS = frozenset(("method", "operator"))  # of a message, and of a name between operands
 _NO_HEADS = re.compile(r"_specifier$|^instance$")
 _MACROS = re.compile(r"^preproc_arg$")
 _MACRO = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|/\*.*?(?:\*/|$)|//.*|(?<!\w)([^\W\d]\w*)([ \t]*\()?')

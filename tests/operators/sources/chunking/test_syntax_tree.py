@@ -17,6 +17,7 @@ from code_samples import SAMPLES, check, marked, parsed, sample, spans
 from hypothesis import given
 from hypothesis import strategies as st
 
+from operators.ranking.definitions import is_listable
 from operators.sources.chunking import grammars
 from operators.sources.chunking.code_breaks import (
     MAX_PARSED,
@@ -283,6 +284,7 @@ def test_calls_types_imports_and_attributes_are_uses_and_comments_texts_and_head
 ) -> None:
     used = {name for _, name in parsed(text, language).used or ()}
     assert set(uses.split()) <= used
+    assert all(map(is_listable, used)), "else a search for it reads the text"
     assert not used & set(not_used.split())
 
 
