@@ -24,6 +24,9 @@ SOURCE = pl.Struct(
 DEFINES = "defines"
 """In the metadata of a chunk of code: the qualified names whose definitions begin in it."""
 
+CHANGED_PATHS = "changed_paths"
+"""In the metadata of a commit: the files that it changed; absent where they are many."""
+
 KINDS, LINES = "kinds", "lines"
 """Beside those names, in their order: the grammar's word for each definition, such as ``class``,
 and its first and last line, from 1, with its comments."""
@@ -154,12 +157,15 @@ PART = pl.Struct(
 other corpora that found the chunk. ``FUSED.score`` is the sum of a chunk's parts, in the order of
 their corpora, times its own ``recency``."""
 
-GAINS = ("by_reviews", "by_pull_request", "share_of_file", "shared_name", "defines", "uses")
+LINK_GAINS = ("by_commits", "by_reviews", "by_pull_request")
+"""What linked hits add to a score; ``linked_by`` names the best of them, and how many more."""
+
+GAINS = (*LINK_GAINS, "share_of_file", "shared_name", "defines", "uses")
 """What linked hits add to a score, and what the files of hits add to their order, in units of the
 best score of their corpus."""
 
 _WEIGHTS = ("part", "other_parts", "coverage", "weight", "language_weight", "secondary")
-TOLD = frozenset((*SCORE_FACTORS, *_WEIGHTS, *GAINS))
+TOLD = frozenset((*SCORE_FACTORS, *_WEIGHTS, *GAINS, "linked_by"))
 """Columns that a frame may have beside those of its schema: they tell what made its scores."""
 
 MERGED = pl.Schema(

@@ -30,6 +30,7 @@ TINY = {
     "aacr": "--clones {clones} --collection bench-aacr",
     "bm25_cpu": "--chunks 50 --queries 2 --caps 20",
     "choices": "{set} --undone-by rrf",
+    "commits": "app={clones}/org+app --ago 1 --questions 1 --collection bench-commits",
     "end_to_end": "{set} --queries 1",
     "evidence": "{set}",
     "few_queries": "{set} --draws 2",
@@ -104,7 +105,7 @@ def inputs(
     }
     yield Inputs(made, environment)
     made = {SET} | {
-        *(f"bench-{name}" for name in ("whole", "semble", "swe", "review", "aacr-app-7"))
+        *(f"bench-{name}" for name in ("whole", "semble", "swe", "review", "aacr-app-7", "commits"))
     }
     for name in made & set(collections(server_dsn)):
         drop_collection(server_dsn, name)

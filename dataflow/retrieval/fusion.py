@@ -153,17 +153,19 @@ def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFr
 def related__links(
     weighted: pl.DataFrame,
     linked_corpora: Sequence[str] = ("code",),
+    by_commits: float = 0.15,
     by_reviews: float = 0.3,
     by_pull_request: float = 0.7,
-    linked_reviews: int = 30,
+    most_linked: int = 30,
 ) -> pl.DataFrame:
-    """The list where reviews raise their files, and threads of a good pull request come first."""
+    """The list where commits and reviews raise files, and threads of a good pull request lead."""
     return of_links(
         weighted,
         corpora=linked_corpora,
+        by_commits=by_commits,
         by_reviews=by_reviews,
         by_pull_request=by_pull_request,
-        most_reviews=linked_reviews,
+        most_linked=most_linked,
     )
 
 

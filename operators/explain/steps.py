@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from operators.explain.dispositions import Run
-from operators.frames import EXPLAIN, FUSED, PART, SCORE_FACTORS, empty
+from operators.frames import EXPLAIN, FUSED, LINK_GAINS, PART, SCORE_FACTORS, empty
 
 _KEY = ["query_id", "chunk_id"]
 _ORDER = ["query_id", "place", "table", "rank", "other"]
@@ -41,7 +41,7 @@ def explain(run: Run, dispositions: pl.DataFrame, *, budget: int) -> pl.DataFram
     - the first list of all corpora: ``part`` for each corpus (``detail``) and ``recency``;
       ``score``
     - each later list by name: its factors; ``score``. The ``detail`` of a score says what the
-      list is; a list within a corpus has none.
+      list is; a list within a corpus has none. That of ``LINK_GAINS`` names the linked passages.
     - the list before the results: ``near-duplicate``, ``near-duplicate of`` too
     - ``context``: ``number``, ``cost``, ``budget``; ``citations``: ``number``
     - ``end``: the chunk's disposition, ``detail`` the reason, ``other`` its representative
@@ -86,7 +86,7 @@ def _quantities(
             yield name, "part", _of(parts, "part", "corpus_rank", detail="corpus")
             yield name, "recency", _of(own, "recency")
         for column in (one for one in of.columns if one not in known and of[one].dtype.is_float()):
-            yield name, column, _of(of, column)
+            yield name, column, _with_links(of, column)
         known |= set(of.columns)
         yield name, "score", _score(of).with_columns(detail=pl.lit(run.meanings.get(name, "")))
         if name == run.last:
@@ -143,6 +143,13 @@ def _of(
     if detail is not None:
         columns["detail"] = pl.col(detail)
     return frame.select(*_KEY, **columns).drop_nulls("value")
+
+
+def _with_links(frame: pl.DataFrame, gain: str) -> pl.DataFrame:
+    """The values of ``gain``, each with what it comes from if that is known."""
+    if gain not in LINK_GAINS or "linked_by" not in frame.columns:
+        return _of(frame, gain)
+    return _of(frame, gain, detail="linked_by")
 
 
 def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:

@@ -87,24 +87,28 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
         step("recency", fused, f"× {spell(numbers[lists[0], 'recency'])}")
     for name in lists[1:]:
         after, before = numbers.get((name, "score")), steps[-1].after
-        factors = [(q, v) for s, q, v, _ in rows if s == name and q not in _NEXT_TO_SCORES]
-        factors = [(q, v) for q, v in factors if v != (0 if q in GAINS else 1)]
+        own = [(q, v, d) for s, q, v, d in rows if s == name and q not in _NEXT_TO_SCORES]
+        own = [(q, v, d) for q, v, d in own if v != (0 if q in GAINS else 1)]
+        factors = [(q, v) for q, v, _ in own]
         if after is None or after == before:
             continue
         if factors and math.prod((value for _, value in factors), start=before) == after:
             for factor, value in factors:
                 step(factor, steps[-1].after * value, f"× {spell(value)}")
         else:
-            signs = [
-                f"{f'{v:+.6g}' if q in GAINS else f'× {spell(v)}'} {q.replace('_', ' ')}"
-                for q, v in factors
-            ]
+            signs = [_sign(*one) for one in own]
             how = ", ".join(signs) or "moved up or down"
             added = before + sum(value for factor, value in factors if factor in GAINS)
             if signs and not math.isclose(added, after):
                 how = f"takes the score of its place by {how}"
             step(name, after, how, meanings[name])
     return steps
+
+
+def _sign(factor: str, value: float, links: str | None) -> str:
+    """A factor with its value, and the passages that it comes from."""
+    number = f"{value:+.6g}" if factor in GAINS else f"× {spell(value)}"
+    return f"{number} {factor.replace('_', ' ')}{f' ({links})' if links and value > 0 else ''}"
 
 
 def spell(value: float) -> str:

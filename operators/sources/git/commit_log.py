@@ -7,11 +7,15 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from operators.foundation.sanitize import clean_text, shown_path
+from operators.frames import CHANGED_PATHS
 from operators.sources.git.repository import Repository, TrackedFile, git_stream, split
 from operators.sources.protocol import APART_FROM, Document, metadata_json
 
 MAX_FILES = 100
 """Paths named in a commit's text; a commit that touches more says how many more."""
+
+MOST_CHANGED = 20
+"""A commit that changes more files links to none of them: it is about no single one."""
 
 _GIVEN_NAME = re.compile(r"'[^']*'|`[^`]*`|\S+ into \S+|\b(?:of|in|into|from) \S+|#\d+")
 _BARE_MERGE = re.compile(
@@ -157,6 +161,7 @@ def history_document(repository: Repository, commit: Commit, *, cut: bool = Fals
             author=commit.author[:200],
             committed_at=committed,
             files=None if cut else commit.files,
+            **{CHANGED_PATHS: listed if 0 < commit.files <= MOST_CHANGED else None},
             merge=len(commit.parents) > 1 or None,
         ),
         note="without its files: this shallow clone has no commit before it" if cut else None,

@@ -1,18 +1,25 @@
-"""What reviews say of files, and a pull request of its threads."""
+"""What commits and reviews say of files, and a pull request of its threads."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.frames import FUSED
 from operators.ranking.related import related
 
-WEIGHTS: dict[str, Any] = {"by_reviews": 0.3, "by_pull_request": 0.7, "most_reviews": 30}
-NONE: dict[str, Any] = {"by_reviews": 0.0, "by_pull_request": 0.0, "most_reviews": 0}
+WEIGHTS: dict[str, Any] = {
+    "by_commits": 0.2,
+    "by_reviews": 0.3,
+    "by_pull_request": 0.7,
+    "most_linked": 30,
+}
+NONE: dict[str, Any] = {**dict.fromkeys(WEIGHTS, 0.0), "most_linked": 0}
 
 
 def hit(
@@ -53,8 +60,8 @@ def test_remarks_on_other_files_of_other_repositories_and_for_other_questions_sa
 
 def test_only_the_best_remarks_of_a_question_count() -> None:
     remarks = [hit(2, 0.9, "review", "b.py", 1), hit(3, 0.5, "review", pull=2)]
-    assert scores(hit(1, 0.4), *remarks, most_reviews=1)[1] == 0.4
-    assert scores(hit(1, 0.4), *remarks, most_reviews=2)[1] == round(0.4 + 0.3 * 0.5, 9)
+    assert scores(hit(1, 0.4), *remarks, most_linked=1)[1] == 0.4
+    assert scores(hit(1, 0.4), *remarks, most_linked=2)[1] == round(0.4 + 0.3 * 0.5, 9)
 
 
 def test_a_thread_of_a_pull_request_that_answers_well_changes_places_with_other_threads() -> None:
@@ -69,6 +76,46 @@ def test_a_thread_of_a_pull_request_that_answers_well_changes_places_with_other_
 
 def test_a_page_that_is_not_of_the_linked_corpora_gains_nothing() -> None:
     assert scores(hit(1, 0.4, "docs"), hit(2, 0.9, "review", pull=1))[1] == 0.4
+
+
+def commit(chunk_id: int, score: float, *paths: Any, **more: Any) -> dict[str, Any]:
+    held = json.dumps({"changed_paths": list(paths)})
+    more = {"document_id": f"c{chunk_id}", "source_label": f"commit {chunk_id}", **more}
+    return hit(chunk_id, score, "history", None, **more) | {"metadata": held}
+
+
+def test_a_file_gains_by_the_commits_that_changed_it_each_less_the_more_it_changed() -> None:
+    one, four = commit(2, 0.9, "b.py"), commit(3, 0.8, "a.py", "b.py", "c.py", "d.py")
+    assert scores(hit(1, 0.4), one, four)[1] == round(0.4 + 0.2 * 0.8 / 2, 9)
+
+
+def test_of_many_commits_the_one_counts_that_says_most() -> None:
+    many = [commit(2, 0.6, "a.py", "b", "c", "d"), *(commit(n, 0.5, "a.py") for n in range(3, 9))]
+    assert scores(hit(1, 0.4), *many)[1] == round(0.4 + 0.2 * 0.5, 9)
+
+
+def test_a_commit_of_several_passages_votes_once() -> None:
+    passages = [commit(n, 0.5, *"ab", "a.py", "c", document_id="c") for n in (2, 3)]
+    assert scores(hit(1, 0.4), *passages)[1] == round(0.4 + 0.2 * 0.25, 9)
+
+
+@pytest.mark.parametrize("paths", [None, 3, "a.py", [7, None], {"a.py": 1}, [["a.py"]]])
+def test_the_metadata_of_others_links_nothing(paths: Any) -> None:
+    own = {"changed_paths": paths, "x": {"changed_paths": []}}
+    other = hit(2, 0.9, "wiki", None, metadata=json.dumps(own))
+    nested = hit(3, 0.9, "wiki", None, metadata='{"x": {"changed_paths": ["a.py"]}}')
+    assert scores(hit(1, 0.4), other, nested)[1] == 0.4
+
+
+def test_a_gain_names_the_best_passage_that_it_comes_from_and_counts_the_others() -> None:
+    review = hit(4, 0.7, "review", pull=1, source_label="review 4")
+    commits = [commit(2, 0.9, "a.py"), commit(3, 0.8, "a.py"), commit(5, 0.1, "b.py")]
+    rows = [hit(1, 0.4), hit(6, 0.3, path="b.py"), hit(7, 0.2, path="c.py"), review, *commits]
+    frame = related(pl.DataFrame(rows, schema=FUSED), corpora=["code"], **WEIGHTS)
+    named = dict(frame["chunk_id", "linked_by"].iter_rows())
+    assert named[1] == "review 4 and 2 more"
+    assert named[6] == "commit 5"
+    assert named[7] is named[2] is None
 
 
 ROWS = st.lists(

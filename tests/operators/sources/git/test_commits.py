@@ -75,6 +75,7 @@ def test_a_commit_is_its_message_and_its_files(repo: Any) -> None:
     assert got.repo == "group/team/app"
     assert json.loads(got.metadata) == {
         "author": "Ann",
+        "changed_paths": ["d.md", "src/c.py"],
         "commit": sha,
         "committed_at": moment(EPOCH + 60).isoformat(),
         "files": 2,
@@ -90,6 +91,16 @@ def test_a_message_cannot_forge_a_commit_or_a_file(repo: Any) -> None:
     assert list(got) == shas[::-1]
     assert got[shas[0]].text == fake + "\n\nFiles:\n:100644 x.py\n"
     assert got[shas[1]].title == "(no message)"
+
+
+def test_a_commit_of_many_files_is_linked_to_none_of_them(repo: Any) -> None:
+    shas = [
+        repo.commit(f"all {many}", **{f"{many}/f{n:02}.py": "1" for n in range(many)})
+        for many in (20, 21)
+    ]
+    held = [json.loads(repo.documents("history")[sha].metadata) for sha in shas]
+    assert held[0]["changed_paths"] == [f"20/f{n:02}.py" for n in range(20)]
+    assert "changed_paths" not in held[1]
 
 
 def test_a_commit_of_many_files_names_the_first_hundred(repo: Any) -> None:
