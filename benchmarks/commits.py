@@ -1,6 +1,6 @@
 """Whether earlier commits help to find the files that a change needs: the stage `related`.
 
-    python -m benchmarks.commits scrapy=../clones/scrapy httpx=../clones/httpx --by-commits 0 0.2
+    python -m benchmarks.commits scrapy=../clones/scrapy httpx=../clones/httpx --by-commits 0 0.5
 
 A repository is read as it was some commits ago, code and history. Questions are the commits that
 followed with a message of four words or more; the answer are the program's files that one changed,
@@ -31,6 +31,7 @@ from operators.sources.git.commit_log import own_text
 from operators.sources.git.git_source import git_source
 
 MEASURES = ("Acc@1", "Acc@3", "Acc@5", "Acc@10", "MRR")
+CONFIGURATION = {"bash", "css", "html", "json", "toml", "xml", "yaml"}
 MOST_FILES = 5
 FEWEST_WORDS = 4
 
@@ -40,7 +41,7 @@ def main() -> None:
     parser.add_argument("clones", nargs="+", metavar="NAME=DIR", help="with their history")
     parser.add_argument("--ago", type=int, default=300, help="by how many commits to go back")
     parser.add_argument("--questions", type=int, default=150, help="the most of each repository")
-    parser.add_argument("--by-commits", type=float, nargs="+", default=[0.0, 0.2])
+    parser.add_argument("--by-commits", type=float, nargs="+", default=[0.0, 0.5])
     parser.add_argument("--collection", default="commits")
     options = parser.parse_args()
     base = load_config("default")
@@ -97,7 +98,7 @@ def is_source(path: str) -> bool:
     Commits of a robot that lifts dependencies are alike, and would say much.
     """
     return (
-        code_language(path) in GRAMMARS
+        code_language(path) in GRAMMARS.keys() - CONFIGURATION
         and not is_secondary(path)
         and "version" not in Path(path).stem.lower()
     )

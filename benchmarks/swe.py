@@ -1,15 +1,17 @@
 """SWE-bench Lite as file localization: which file did the fix of an issue change?
 
-    python -m benchmarks swe --clones DIR [--only flask requests] [--config NAME ...]
+    python -m benchmarks swe --clones DIR [--only flask requests] [--config NAME ...] [--history N]
 
 The corpus of a question is the Python files outside tests at the commit before the fix, and nothing
-later: a repository of its own for each question (``flask/4045``). A vector is made once.
+later: a repository of its own for each question (``flask/4045``). With ``--history`` the last N
+commits before the fix are there too, and files alone are ranked. A vector is made once.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +22,14 @@ from benchmarks.clones import add_options, clone, read_tree, to_fetch
 from benchmarks.judged import set_folder
 from dataflow import load_config
 from dataflow.evaluation.graph import evaluate
+from dataflow.ingestion.loop import ingest
 from operators.embedding.registry import load_embedder
 from operators.errors import check_known
 from operators.evaluation.evaluation_frames import Evaluation
 from operators.evaluation.judgements import read_qrels, read_queries
+from operators.foundation.data_dir import data_home
 from operators.postgres.store import open_store
+from operators.sources.git.git_source import git_source
 
 MEASURES = ("Acc@1", "Acc@3", "Acc@5", "Acc@10", "MRR")
 PUBLISHED = {
@@ -48,6 +53,7 @@ class Project:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_options(parser, "swe")
+    parser.add_argument("--history", type=int, metavar="N", help="search N earlier commits too")
     options = parser.parse_args()
     wanted = projects(set_folder("swe") / "dev", options.only)
     lines = [to_fetch(options.clones, one.url, commits(one)) for one in wanted]
@@ -68,8 +74,14 @@ def main() -> None:
             for instance in one.instances:
                 name = snapshot(instance["instance_id"])
                 read_tree(store, embedder, cloned, instance["base_commit"], name, is_source)
+                if options.history:
+                    tree = shallow(cloned, instance["base_commit"], name, options.history)
+                    ingest(store, embedder, git_source(tree, name), corpora=["history"])
         queries, qrels = (pl.concat(frames) for frames in zip(*map(judged, there), strict=True))
         queries = queries.with_columns(number=pl.int_range(pl.len(), dtype=pl.UInt32))
+        if options.history:
+            asked = pl.lit(["code", "history"], pl.List(pl.String))
+            queries = queries.with_columns(corpora=asked)
         result = evaluate(
             store,
             configs,
@@ -83,6 +95,20 @@ def main() -> None:
     show(result)
     for system, (count, *cells) in PUBLISHED.items():
         print(f"| published | {count} | {system} | " + " | ".join(cells) + " |")
+
+
+def shallow(cloned: Path, revision: str, name: str, most: int) -> Path:
+    """A clone whose last commit is ``revision``, with ``most`` commits."""
+    folder = data_home() / "benchmarks" / f"last-{most}" / name.replace("/", "+")
+    if not folder.exists():
+        subprocess.run(["git", "init", "-q", folder], check=True)
+        source = (cloned.resolve().as_uri(), revision)
+        for arguments in (
+            ["fetch", "-q", "--depth", str(most), *source],
+            ["checkout", "-q", revision],
+        ):
+            subprocess.run(["git", "-C", folder, *arguments], check=True)
+    return folder
 
 
 def projects(folder: Path, only: list[str] | None) -> list[Project]:
@@ -144,7 +170,9 @@ def judged(project: Project) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def show(found: Evaluation) -> None:
     """Percent of Acc@k, and MRR, of each repository and of all."""
-    scores = found.scores.join(found.queries.select("query_id", "kind"), on="query_id")
+    scores = found.corpus_scores.filter(corpus="code").join(
+        found.queries.select("query_id", "kind"), on="query_id"
+    )
     names = scores["kind"].unique(maintain_order=True).sort().to_list()
     for name in [*names, "all"] if len(names) > 1 else names:
         part = scores if name == "all" else scores.filter(kind=name)

@@ -153,7 +153,7 @@ def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFr
 def related__links(
     weighted: pl.DataFrame,
     linked_corpora: Sequence[str] = ("code",),
-    by_commits: float = 0.15,
+    by_commits: float = 0.5,
     by_reviews: float = 0.3,
     by_pull_request: float = 0.7,
     most_linked: int = 30,

@@ -133,6 +133,8 @@ def is_author(text: str, authors: Sequence[str]) -> bool:
     >>> is_author("commits by Ann", ["Ann Smith"]), is_author("by annotation", ["Ann Smith"])
     (True, False)
     """
-    rests = [text[match.end() :].casefold() for match in _BY.finditer(text)]
-    names = [name.casefold() for author in authors for name in {author, *author.split()[:1]}]
-    return any(re.match(rf"{re.escape(name)}(?!\w)", rest) for rest in rests for name in names)
+    said = text.casefold()
+    starts = [match.end() for match in _BY.finditer(said)]
+    names = {name.casefold() for author in authors for name in (author, *author.split()[:1])}
+    patterns = [re.compile(rf"{re.escape(name)}(?!\w)") for name in names]
+    return any(pattern.match(said, start) for pattern in patterns for start in starts)

@@ -26,7 +26,7 @@ _HAS_CHANGED = f'"{CHANGED_PATHS}": ['
 _Place: TypeAlias = tuple[int, str, str]
 """A query, a repository, and a path or a pull request of it."""
 _Link: TypeAlias = tuple[int, Sequence[str], float]
-"""The row of a hit, the paths that it links to, and what it gives their files."""
+"""The row of a hit, the paths that it links to, and the share of its score for their files."""
 
 
 def related(
@@ -41,9 +41,10 @@ def related(
     """``hits`` (``FUSED``) with ``LINK_GAINS``, the gains from their links, and ``linked_by``.
 
     A hit of ``corpora`` gains ``by_reviews`` times the score of the best review thread of its
-    repository and path, and ``by_commits`` times the best score of a commit that changed its file
-    over the square root of the number of files that this commit changed. The ``most_linked`` best
-    threads and commits of the query count. The passages of pull requests
+    repository and path. And it gains the most that a commit gives that changed its file:
+    ``by_commits`` times what its score is above that of the first commit that does not count, over
+    the square root of the number of files that it changed. The ``most_linked`` best threads and
+    commits of the query count. The passages of pull requests
     (``pr_number`` in their metadata) are ordered by their scores plus ``by_pull_request`` times the
     excess of the best one of the same pull request: the first gets the best of their scores.
 
@@ -61,20 +62,24 @@ def related(
             pulls[query, repo, pull[1]].append(row)
             threads[query].append(row)
             if path:
-                links[query, "by_reviews"].append((row, [path], by_reviews * score[row]))
+                links[query, "by_reviews"].append((row, [path], by_reviews))
         elif path and corpus in corpora:
             files[query, repo, path].append(row)
         elif held and _HAS_CHANGED in held and (query, repo, document) not in known:
             known.add((query, repo, document))
             if changed := _changed(held):
-                gain = by_commits * score[row] / math.sqrt(len(changed))
-                links[query, "by_commits"].append((row, changed, gain))
+                share = by_commits / math.sqrt(len(changed))
+                links[query, "by_commits"].append((row, changed, share))
     gains = {name: np.zeros(hits.height) for name in LINK_GAINS}
     gained_from: dict[int, list[tuple[float, int]]] = defaultdict(list)
     for (query, name), of_query in links.items():
         of_query.sort(key=lambda link: (-score[link[0]], link[0]))
-        for linked, paths, gain in of_query[:most_linked]:
-            repo = hits["repo"][linked]
+        last = of_query[min(most_linked, len(of_query) - 1)][0]
+        least = score[last] if name == "by_commits" else 0.0
+        for linked, paths, share in of_query[:most_linked]:
+            repo, gain = hits["repo"][linked], share * (score[linked] - least)
+            if not gain:
+                continue
             for row in chain.from_iterable(files.get((query, repo, path), ()) for path in paths):
                 gains[name][row] = max(gains[name][row], gain)
                 gained_from[row].append((-gain, linked))

@@ -85,18 +85,26 @@ def commit(chunk_id: int, score: float, *paths: Any, **more: Any) -> dict[str, A
 
 
 def test_a_file_gains_by_the_commits_that_changed_it_each_less_the_more_it_changed() -> None:
-    one, four = commit(2, 0.9, "b.py"), commit(3, 0.8, "a.py", "b.py", "c.py", "d.py")
-    assert scores(hit(1, 0.4), one, four)[1] == round(0.4 + 0.2 * 0.8 / 2, 9)
+    four = commit(3, 0.8, "a.py", "b.py", "c.py", "d.py")
+    found = scores(hit(1, 0.4), commit(2, 0.9, "b.py"), four, commit(4, 0.1, "a.py"))
+    assert found[1] == round(0.4 + 0.2 * (0.8 - 0.1) / 2, 9)
 
 
 def test_of_many_commits_the_one_counts_that_says_most() -> None:
     many = [commit(2, 0.6, "a.py", "b", "c", "d"), *(commit(n, 0.5, "a.py") for n in range(3, 9))]
-    assert scores(hit(1, 0.4), *many)[1] == round(0.4 + 0.2 * 0.5, 9)
+    assert scores(hit(1, 0.4), *many, commit(9, 0.2, "z.py"))[1] == round(0.4 + 0.2 * 0.3, 9)
+
+
+def test_commits_count_by_what_they_have_more_than_the_first_that_does_not() -> None:
+    many = [commit(n, 1 - n / 10, "a.py") for n in range(2, 9)]
+    assert scores(hit(1, 0.4), *many, most_linked=3)[1] == round(0.4 + 0.2 * 0.3, 9)
+    assert scores(hit(1, 0.4), *many, most_linked=0)[1] == 0.4
 
 
 def test_a_commit_of_several_passages_votes_once() -> None:
     passages = [commit(n, 0.5, *"ab", "a.py", "c", document_id="c") for n in (2, 3)]
-    assert scores(hit(1, 0.4), *passages)[1] == round(0.4 + 0.2 * 0.25, 9)
+    found = scores(hit(1, 0.4), *passages, commit(4, 0.1, "b.py"))
+    assert found[1] == round(0.4 + 0.2 * (0.5 - 0.1) / 2, 9)
 
 
 @pytest.mark.parametrize("paths", [None, 3, "a.py", [7, None], {"a.py": 1}, [["a.py"]]])
@@ -109,7 +117,8 @@ def test_the_metadata_of_others_links_nothing(paths: Any) -> None:
 
 def test_a_gain_names_the_best_passage_that_it_comes_from_and_counts_the_others() -> None:
     review = hit(4, 0.7, "review", pull=1, source_label="review 4")
-    commits = [commit(2, 0.9, "a.py"), commit(3, 0.8, "a.py"), commit(5, 0.1, "b.py")]
+    commits = [commit(2, 0.9, "a.py"), commit(3, 0.8, "a.py"), commit(5, 0.3, "b.py")]
+    commits.append(commit(8, 0.1, "a.py"))
     rows = [hit(1, 0.4), hit(6, 0.3, path="b.py"), hit(7, 0.2, path="c.py"), review, *commits]
     frame = related(pl.DataFrame(rows, schema=FUSED), corpora=["code"], **WEIGHTS)
     named = dict(frame["chunk_id", "linked_by"].iter_rows())
