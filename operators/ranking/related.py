@@ -2,31 +2,31 @@
 
 A file that relevant commits changed, or that has good review comments, is likely to be their
 subject, though its own words differ. A thread of a pull request that answers well is likely to
-answer too: it comes before other threads, and takes their scores. All threads together keep their
-set of scores, so that they rank no higher among code and pages than before.
+answer too. Files with such commits and threads of such pull requests come before others and take
+their scores: the set of scores stays, so that files and threads rank no higher among the passages
+of other corpora than before.
 """
 
 import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from itertools import chain
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from operators.frames import CHANGED_PATHS, LINK_GAINS
+from operators.frames import CHANGED_PATHS
 from operators.ranking.total_order import ranked
 
 _PULL = re.compile(r'"pr_number": (\d+)')
 _HAS_CHANGED = f'"{CHANGED_PATHS}": ['
 
+_Scores: TypeAlias = NDArray[np.float64]
 _Place: TypeAlias = tuple[int, str, str]
 """A query, a repository, and a path or a pull request of it."""
-_Link: TypeAlias = tuple[int, Sequence[str], float]
-"""The row of a hit, the paths that it links to, and the share of its score for their files."""
 
 
 def related(
@@ -40,66 +40,85 @@ def related(
 ) -> pl.DataFrame:
     """``hits`` (``FUSED``) with ``LINK_GAINS``, the gains from their links, and ``linked_by``.
 
-    A hit of ``corpora`` gains ``by_reviews`` times the score of the best review thread of its
-    repository and path. And it gains the most that a commit gives that changed its file:
-    ``by_commits`` times what its score is above that of the first commit that does not count, over
-    the square root of the number of files that it changed. The ``most_linked`` best threads and
-    commits of the query count. The passages of pull requests
-    (``pr_number`` in their metadata) are ordered by their scores plus ``by_pull_request`` times the
-    excess of the best one of the same pull request: the first gets the best of their scores.
+    Only the ``most_linked`` best review threads and commits of a query count:
+
+    - ``by_reviews``: a hit of ``corpora`` gains this share of the score of the best thread of its
+      repository and path.
+    - ``by_commits``: the hits of ``corpora`` are ordered by their scores plus the most that a
+      commit gives that changed the file: this share of what its score is above that of the first
+      commit that does not count, over the square root of the number of files that it changed.
+    - ``by_pull_request``: the passages of pull requests (``pr_number`` in their metadata) are
+      ordered by their scores plus this share of the excess of the best one of the same request.
+
+    Hits that are ordered exchange their scores: the first gets the best of them.
 
     ``linked_by`` has the label of the passage that gives a hit most, and how many more do.
     """
     score = hits["score"].to_numpy()
     files: dict[_Place, list[int]] = defaultdict(list)
+    of_corpora: dict[int, list[int]] = defaultdict(list)  # of each query, as the next three
     pulls: dict[_Place, list[int]] = defaultdict(list)
-    threads: dict[int, list[int]] = defaultdict(list)  # of each query
-    links: dict[tuple[int, str], list[_Link]] = defaultdict(list)  # of each query, by the gain
-    known = set[tuple[int, str, str]]()  # commits: of several passages the best one counts
+    threads: dict[int, list[int]] = defaultdict(list)
+    commits: dict[int, dict[tuple[str, str], int]] = defaultdict(dict)  # their best passages
     columns = hits["query_id", "corpus", "repo", "path", "document_id", "metadata"]
     for row, (query, corpus, repo, path, document, held) in enumerate(columns.iter_rows()):
         if pull := _PULL.search(held or ""):
             pulls[query, repo, pull[1]].append(row)
             threads[query].append(row)
-            if path:
-                links[query, "by_reviews"].append((row, [path], by_reviews))
         elif path and corpus in corpora:
             files[query, repo, path].append(row)
-        elif held and _HAS_CHANGED in held and (query, repo, document) not in known:
-            known.add((query, repo, document))
-            if changed := _changed(held):
-                share = by_commits / math.sqrt(len(changed))
-                links[query, "by_commits"].append((row, changed, share))
-    gains = {name: np.zeros(hits.height) for name in LINK_GAINS}
-    gained_from: dict[int, list[tuple[float, int]]] = defaultdict(list)
-    for (query, name), of_query in links.items():
-        of_query.sort(key=lambda link: (-score[link[0]], link[0]))
-        last = of_query[min(most_linked, len(of_query) - 1)][0]
-        least = score[last] if name == "by_commits" else 0.0
-        for linked, paths, share in of_query[:most_linked]:
-            repo, gain = hits["repo"][linked], share * (score[linked] - least)
-            if not gain:
-                continue
-            for row in chain.from_iterable(files.get((query, repo, path), ()) for path in paths):
-                gains[name][row] = max(gains[name][row], gain)
-                gained_from[row].append((-gain, linked))
-    wanted = score.copy()
+            of_corpora[query].append(row)
+        elif held and _HAS_CHANGED in held:
+            commits[query].setdefault((repo, document), row)
+    from_reviews, wanted = np.zeros(hits.height), score.copy()
+    linked: dict[int, list[tuple[float, int]]] = defaultdict(list)  # what a row gains, and from
+    repos, paths, metadata = hits["repo"], hits["path"], hits["metadata"]
+    for query, rows in threads.items():
+        for review in _best_first(filter(paths.__getitem__, rows), score)[:most_linked]:
+            for row in files.get((query, repos[review], paths[review]), ()):
+                from_reviews[row] = max(from_reviews[row], by_reviews * score[review])
+                linked[row].append((by_reviews * score[review], review))
+    for query, of_query in commits.items():
+        rows = _best_first(of_query.values(), score)
+        least = score[rows[min(most_linked, len(rows) - 1)]]
+        for commit in rows[:most_linked]:
+            changed = _changed(metadata[commit])
+            vote = by_commits * (score[commit] - least) / math.sqrt(max(1, len(changed)))
+            for path in changed if vote else ():
+                for row in files.get((query, repos[commit], path), ()):
+                    wanted[row] = max(wanted[row], score[row] + vote)
+                    linked[row].append((vote, commit))
     for rows in pulls.values():
-        best = min(rows, key=lambda row: (-score[row], row))
-        wanted[rows] += by_pull_request * (score[best] - score[rows])
-        for row in set(rows) - {best}:
-            gained_from[row].append((0.0, best))
-    for at in map(np.array, threads.values()):
-        order = at[np.lexsort((at, -score[at], -wanted[at]))]
-        gains["by_pull_request"][order] = np.sort(score[at])[::-1] - score[order]
+        best, *others = _best_first(rows, score)
+        for row in others:
+            wanted[row] += by_pull_request * (score[best] - score[row])
+            linked[row].append((wanted[row] - score[row], best))
+    gains = {
+        "by_commits": _exchanged(score, wanted, of_corpora.values()),
+        "by_reviews": from_reviews,
+        "by_pull_request": _exchanged(score, wanted, threads.values()),
+    }
     labels = hits["source_label"]
     named: list[str | None] = [None] * hits.height
-    for row, of_row in gained_from.items():
-        (_, first), *more = sorted(of_row)
+    for row, of_row in linked.items():
+        (_, first), *more = sorted(of_row, key=lambda one: (-one[0], one[1]))
         named[row] = f"{labels[first]} and {len(more)} more" if more else labels[first]
     own = [pl.Series(name, gain) for name, gain in gains.items()]
     told = hits.with_columns(*own, pl.Series("linked_by", named, pl.String))
     return ranked(told, pl.Series(sum(gains.values(), score)))
+
+
+def _best_first(rows: Iterable[int], score: _Scores) -> list[int]:
+    return sorted(rows, key=lambda row: (-score[row], row))
+
+
+def _exchanged(score: _Scores, wanted: _Scores, groups: Iterable[Sequence[int]]) -> _Scores:
+    """What each row gains if the rows of a group take its scores in the order of ``wanted``."""
+    gain = np.zeros(len(score))
+    for rows in map(np.array, groups):
+        order = rows[np.lexsort((rows, -score[rows], -wanted[rows]))]
+        gain[order] = np.sort(score[rows])[::-1] - score[order]
+    return gain
 
 
 def _changed(metadata: str) -> list[str]:

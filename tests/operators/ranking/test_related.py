@@ -84,27 +84,50 @@ def commit(chunk_id: int, score: float, *paths: Any, **more: Any) -> dict[str, A
     return hit(chunk_id, score, "history", None, **more) | {"metadata": held}
 
 
-def test_a_file_gains_by_the_commits_that_changed_it_each_less_the_more_it_changed() -> None:
-    four = commit(3, 0.8, "a.py", "b.py", "c.py", "d.py")
-    found = scores(hit(1, 0.4), commit(2, 0.9, "b.py"), four, commit(4, 0.1, "a.py"))
-    assert found[1] == round(0.4 + 0.2 * (0.8 - 0.1) / 2, 9)
+BOTH = [hit(1, 0.4), hit(10, 0.45, path="z.py")]
+"""Two files of code; the first gets the other's score where commits give it more than .05."""
+
+
+def first(*commits: dict[str, Any], **weights: Any) -> bool:
+    """Whether the commits bring ``a.py`` before ``z.py``, and the two share their scores."""
+    found = scores(*BOTH, *commits, **weights)
+    assert {found[1], found[10]} == {0.4, 0.45}
+    return found[1] > found[10]
+
+
+def test_a_file_comes_before_others_by_a_commit_that_changed_it_the_less_the_more_it_changed() -> (
+    None
+):
+    last = commit(9, 0.1, "y.py")
+    assert first(commit(2, 0.4, "a.py"), last)  # .2 * .3
+    assert not first(commit(2, 0.4, "a.py", "b.py", "c.py", "d.py"), last)
+    assert first(commit(2, 0.7, "a.py", "b.py", "c.py", "d.py"), last)
+    assert not first(commit(2, 0.7, "a.py"), commit(3, 0.65, "z.py"), last)
 
 
 def test_of_many_commits_the_one_counts_that_says_most() -> None:
-    many = [commit(2, 0.6, "a.py", "b", "c", "d"), *(commit(n, 0.5, "a.py") for n in range(3, 9))]
-    assert scores(hit(1, 0.4), *many, commit(9, 0.2, "z.py"))[1] == round(0.4 + 0.2 * 0.3, 9)
+    last = commit(9, 0.1, "y.py")
+    assert not first(*(commit(n, 0.3, "a.py") for n in range(2, 8)), last)
+    assert first(commit(2, 0.5, "a.py", "b", "c", "d"), commit(3, 0.4, "a.py"), last)
 
 
 def test_commits_count_by_what_they_have_more_than_the_first_that_does_not() -> None:
-    many = [commit(n, 1 - n / 10, "a.py") for n in range(2, 9)]
-    assert scores(hit(1, 0.4), *many, most_linked=3)[1] == round(0.4 + 0.2 * 0.3, 9)
-    assert scores(hit(1, 0.4), *many, most_linked=0)[1] == 0.4
+    many = [commit(n, score, "a.py") for n, score in ((2, 0.9), (3, 0.8), (4, 0.6), (5, 0.1))]
+    assert first(*many, most_linked=2)
+    assert not first(*many, most_linked=1)
+    assert not first(*many, most_linked=0)
 
 
-def test_a_commit_of_several_passages_votes_once() -> None:
-    passages = [commit(n, 0.5, *"ab", "a.py", "c", document_id="c") for n in (2, 3)]
-    found = scores(hit(1, 0.4), *passages, commit(4, 0.1, "b.py"))
-    assert found[1] == round(0.4 + 0.2 * (0.5 - 0.1) / 2, 9)
+def test_of_a_commit_the_best_passage_counts() -> None:
+    passages = [commit(n, score, "a.py", document_id="c") for n, score in ((2, 0.9), (3, 0.8))]
+    assert not first(*passages)  # there is no other commit to stand out from
+    assert first(*passages, commit(4, 0.1, "y.py"))
+
+
+def test_files_rank_no_higher_among_other_corpora_by_their_commits() -> None:
+    page = hit(11, 0.46, "docs", "a.md")
+    found = scores(*BOTH, page, commit(2, 0.9, "a.py"), commit(9, 0.1, "y.py"))
+    assert found[11] > found[1] > found[10]
 
 
 @pytest.mark.parametrize("paths", [None, 3, "a.py", [7, None], {"a.py": 1}, [["a.py"]]])
@@ -112,7 +135,7 @@ def test_the_metadata_of_others_links_nothing(paths: Any) -> None:
     own = {"changed_paths": paths, "x": {"changed_paths": []}}
     other = hit(2, 0.9, "wiki", None, metadata=json.dumps(own))
     nested = hit(3, 0.9, "wiki", None, metadata='{"x": {"changed_paths": ["a.py"]}}')
-    assert scores(hit(1, 0.4), other, nested)[1] == 0.4
+    assert not first(other, nested, commit(9, 0.1, "y.py"))
 
 
 def test_a_gain_names_the_best_passage_that_it_comes_from_and_counts_the_others() -> None:
