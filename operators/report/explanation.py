@@ -132,8 +132,9 @@ def _few_words(passages: Sequence[Passage]) -> list[str]:
 
 def _scores(passages: Sequence[Passage]) -> Html:
     scored = [one for one in passages if one.steps]
-    meanings = "; ".join(f"{name}: {text}" for name, text in used_factors(scored).items())
-    meanings = meanings.removesuffix(".").capitalize()
+    named = (f"{name}: {text.rstrip('.')}" for name, text in used_factors(scored).items())
+    meanings = "; ".join(named)
+    meanings = meanings[:1].upper() + meanings[1:]
     has_others = any(one.place is None for one in passages)
     hollow = any(step.after < step.before for one in scored for step in one.steps)
     meanings += ". Hollow: what a factor takes away" if hollow else ""

@@ -10,13 +10,16 @@ from typing import Any
 
 import polars as pl
 import pytest
+from lxml import html
 
 from dataflow import build_driver, load_config
 from operators.explain.waterfall import waterfall
 from operators.postgres.store import drop_collection, open_store
+from operators.report.explanation import explanation_page
 
 COLLECTION = "links"
 QUESTION = "a deadlock when two writers flush the cache"
+PAGE = ["queries", "results", "explain", "dispositions", "outcomes", "provenance"]
 
 
 def commit(folder: Path, subject: str, **files: str) -> None:
@@ -68,6 +71,16 @@ def test_a_file_gains_by_the_commits_that_speak_of_the_question_and_its_explanat
     assert said is not None
     assert "by commits (" in said
     assert "Fix a deadlock when two writers flush (2024-05-01)] and 1 more)" in said
+
+
+def test_the_page_of_an_explanation_names_them_and_says_in_sentences_what_each_factor_is(
+    driver: Any,
+) -> None:
+    page = explanation_page(driver.execute(PAGE, {"query": QUESTION}))
+    text = " ".join(html.document_fromstring(page).text_content().split())
+    assert "Fix a deadlock when two writers flush (2024-05-01)] and 1 more)" in text
+    assert "related: The list where commits and reviews raise files" in text
+    assert ".;" not in text
 
 
 def test_without_the_stage_nothing_is_gained(driver: Any) -> None:
