@@ -158,14 +158,16 @@ other corpora that found the chunk. ``FUSED.score`` is the sum of a chunk's part
 their corpora, times its own ``recency``."""
 
 LINK_GAINS = ("by_commits", "by_reviews", "by_pull_request")
-"""What linked hits add to a score; ``linked_by`` names the best of them, and how many more."""
+"""What linked hits add to a score. Beside each, ``by_commits_from`` and so on name the best of them
+and how many more there are."""
 
 GAINS = (*LINK_GAINS, "share_of_file", "shared_name", "defines", "uses")
 """What linked hits add to a score, and what the files of hits add to their order, in units of the
 best score of their corpus."""
 
+_FROM = tuple(f"{gain}_from" for gain in LINK_GAINS)
 _WEIGHTS = ("part", "other_parts", "coverage", "weight", "language_weight", "secondary")
-TOLD = frozenset((*SCORE_FACTORS, *_WEIGHTS, *GAINS, "linked_by"))
+TOLD = frozenset((*SCORE_FACTORS, *_WEIGHTS, *GAINS, *_FROM))
 """Columns that a frame may have beside those of its schema: they tell what made its scores."""
 
 MERGED = pl.Schema(

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from operators.explain.dispositions import Run
-from operators.frames import EXPLAIN, FUSED, LINK_GAINS, PART, SCORE_FACTORS, empty
+from operators.frames import EXPLAIN, FUSED, PART, SCORE_FACTORS, empty
 
 _KEY = ["query_id", "chunk_id"]
 _ORDER = ["query_id", "place", "table", "rank", "other"]
@@ -147,9 +147,8 @@ def _of(
 
 def _with_links(frame: pl.DataFrame, gain: str) -> pl.DataFrame:
     """The values of ``gain``, each with what it comes from if that is known."""
-    if gain not in LINK_GAINS or "linked_by" not in frame.columns:
-        return _of(frame, gain)
-    return _of(frame, gain, detail="linked_by")
+    linked = f"{gain}_from"
+    return _of(frame, gain, detail=linked if linked in frame.columns else None)
 
 
 def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:

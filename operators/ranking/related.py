@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from operators.frames import CHANGED_PATHS
+from operators.frames import CHANGED_PATHS, LINK_GAINS
 from operators.ranking.total_order import ranked
 
 _PULL = re.compile(r'"pr_number": (\d+)')
@@ -27,6 +27,8 @@ _HAS_CHANGED = f'"{CHANGED_PATHS}": ['
 _Scores: TypeAlias = NDArray[np.float64]
 _Place: TypeAlias = tuple[int, str, str]
 """A query, a repository, and a path or a pull request of it."""
+_Given: TypeAlias = dict[int, list[tuple[float, int]]]
+"""What a row gains from other rows: how much, and which."""
 
 
 def related(
@@ -44,40 +46,41 @@ def related(
 
     - ``by_reviews``: a hit of ``corpora`` gains this share of the score of the best thread of its
       repository and path.
-    - ``by_commits``: the hits of ``corpora`` are ordered by their scores plus the most that a
-      commit gives that changed the file: this share of what its score is above that of the first
+    - ``by_commits``: the hits of each of ``corpora`` are ordered by their scores plus the most that
+      a commit gives that changed the file: this share of what its score is above that of the first
       commit that does not count, over the square root of the number of files that it changed.
     - ``by_pull_request``: the passages of pull requests (``pr_number`` in their metadata) are
       ordered by their scores plus this share of the excess of the best one of the same request.
 
     Hits that are ordered exchange their scores: the first gets the best of them.
 
-    ``linked_by`` has the label of the passage that gives a hit most, and how many more do.
+    Beside each gain, ``by_commits_from`` and so on have the label of the passage that gives a hit
+    most, and how many more do.
     """
     score = hits["score"].to_numpy()
     files: dict[_Place, list[int]] = defaultdict(list)
-    of_corpora: dict[int, list[int]] = defaultdict(list)  # of each query, as the next three
+    of_corpora: dict[tuple[int, str], list[int]] = defaultdict(list)  # of each query
     pulls: dict[_Place, list[int]] = defaultdict(list)
-    threads: dict[int, list[int]] = defaultdict(list)
+    threads: dict[int, list[int]] = defaultdict(list)  # of each query, as the next
     commits: dict[int, dict[tuple[str, str], int]] = defaultdict(dict)  # their best passages
-    columns = hits["query_id", "corpus", "repo", "path", "document_id", "metadata"]
-    for row, (query, corpus, repo, path, document, held) in enumerate(columns.iter_rows()):
+    rows_of = hits["query_id", "corpus", "repo", "path", "document_id", "metadata"]
+    for row, (query, corpus, repo, path, document, held) in enumerate(rows_of.iter_rows()):
         if pull := _PULL.search(held or ""):
             pulls[query, repo, pull[1]].append(row)
             threads[query].append(row)
         elif path and corpus in corpora:
             files[query, repo, path].append(row)
-            of_corpora[query].append(row)
+            of_corpora[query, corpus].append(row)
         elif held and _HAS_CHANGED in held:
             commits[query].setdefault((repo, document), row)
     from_reviews, wanted = np.zeros(hits.height), score.copy()
-    linked: dict[int, list[tuple[float, int]]] = defaultdict(list)  # what a row gains, and from
+    linked: dict[str, _Given] = {name: defaultdict(list) for name in LINK_GAINS}
     repos, paths, metadata = hits["repo"], hits["path"], hits["metadata"]
     for query, rows in threads.items():
         for review in _best_first(filter(paths.__getitem__, rows), score)[:most_linked]:
             for row in files.get((query, repos[review], paths[review]), ()):
                 from_reviews[row] = max(from_reviews[row], by_reviews * score[review])
-                linked[row].append((by_reviews * score[review], review))
+                linked["by_reviews"][row].append((by_reviews * score[review], review))
     for query, of_query in commits.items():
         rows = _best_first(of_query.values(), score)
         least = score[rows[min(most_linked, len(rows) - 1)]]
@@ -87,25 +90,30 @@ def related(
             for path in changed if vote else ():
                 for row in files.get((query, repos[commit], path), ()):
                     wanted[row] = max(wanted[row], score[row] + vote)
-                    linked[row].append((vote, commit))
+                    linked["by_commits"][row].append((vote, commit))
     for rows in pulls.values():
         best, *others = _best_first(rows, score)
         for row in others:
-            wanted[row] += by_pull_request * (score[best] - score[row])
-            linked[row].append((wanted[row] - score[row], best))
+            excess = by_pull_request * (score[best] - score[row])
+            wanted[row] += excess
+            linked["by_pull_request"][row].append((excess, best))
     gains = {
         "by_commits": _exchanged(score, wanted, of_corpora.values()),
         "by_reviews": from_reviews,
         "by_pull_request": _exchanged(score, wanted, threads.values()),
     }
-    labels = hits["source_label"]
-    named: list[str | None] = [None] * hits.height
-    for row, of_row in linked.items():
+    columns = [pl.Series(name, gain) for name, gain in gains.items()]
+    labels = hits["source_label"].to_list()
+    columns += [_names(name, given, labels) for name, given in linked.items()]
+    return ranked(hits.with_columns(columns), pl.Series(sum(gains.values(), score)))
+
+
+def _names(gain: str, given: _Given, labels: Sequence[str]) -> pl.Series:
+    named: list[str | None] = [None] * len(labels)
+    for row, of_row in given.items():
         (_, first), *more = sorted(of_row, key=lambda one: (-one[0], one[1]))
         named[row] = f"{labels[first]} and {len(more)} more" if more else labels[first]
-    own = [pl.Series(name, gain) for name, gain in gains.items()]
-    told = hits.with_columns(*own, pl.Series("linked_by", named, pl.String))
-    return ranked(told, pl.Series(sum(gains.values(), score)))
+    return pl.Series(f"{gain}_from", named, pl.String)
 
 
 def _best_first(rows: Iterable[int], score: _Scores) -> list[int]:

@@ -124,6 +124,16 @@ def test_of_a_commit_the_best_passage_counts() -> None:
     assert first(*passages, commit(4, 0.1, "y.py"))
 
 
+def test_files_of_two_corpora_do_not_exchange_their_scores() -> None:
+    rows = [*BOTH, hit(11, 0.42, "docs", "b.md"), hit(12, 0.5, "docs", "c.md")]
+    rows += [commit(2, 0.9, "a.py", "b.md"), commit(9, 0.1, "y.py")]
+    found = related(
+        pl.DataFrame(rows, schema=FUSED), corpora=["code", "docs"], **WEIGHTS
+    ).rows_by_key("chunk_id", named=True)
+    assert {found[n][0]["score"] for n in (1, 10)} == {0.4, 0.45}
+    assert (found[11][0]["score"], found[12][0]["score"]) == (0.5, 0.42)
+
+
 def test_files_rank_no_higher_among_other_corpora_by_their_commits() -> None:
     page = hit(11, 0.46, "docs", "a.md")
     found = scores(*BOTH, page, commit(2, 0.9, "a.py"), commit(9, 0.1, "y.py"))
@@ -144,10 +154,13 @@ def test_a_gain_names_the_best_passage_that_it_comes_from_and_counts_the_others(
     commits.append(commit(8, 0.1, "a.py"))
     rows = [hit(1, 0.4), hit(6, 0.3, path="b.py"), hit(7, 0.2, path="c.py"), review, *commits]
     frame = related(pl.DataFrame(rows, schema=FUSED), corpora=["code"], **WEIGHTS)
-    named = dict(frame["chunk_id", "linked_by"].iter_rows())
-    assert named[1] == "review 4 and 2 more"
-    assert named[6] == "commit 5"
-    assert named[7] is named[2] is None
+    named = {
+        n: texts
+        for n, *texts in frame["chunk_id", "by_commits_from", "by_reviews_from"].iter_rows()
+    }
+    assert named[1] == ["commit 2 and 1 more", "review 4"]
+    assert named[6] == ["commit 5", None]
+    assert named[7] == named[2] == [None, None]
 
 
 ROWS = st.lists(
