@@ -40,7 +40,7 @@ def related(
     by_pull_request: float,
     most_linked: int,
 ) -> pl.DataFrame:
-    """``hits`` (``FUSED``) with ``LINK_GAINS``, the gains from their links, and ``linked_by``.
+    """``hits`` (``FUSED``) with ``LINK_GAINS``, the gains from their links, and what gives them.
 
     Only the ``most_linked`` best review threads and commits of a query count:
 
