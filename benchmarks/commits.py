@@ -57,9 +57,7 @@ def main() -> None:
                 (name, *one) for one in questions(Path(clone), options.ago, options.questions)
             ]
             tree = data_home() / "benchmarks" / options.collection / name
-            if not tree.exists():
-                git(Path(clone), "clone", "-q", ".", str(tree))
-                git(tree, "checkout", "-q", "--detach", f"HEAD~{options.ago}")
+            go_back(Path(clone), tree, options.ago)
             ingest(store, embedder, git_source(tree, name), corpora=["code", "history"])
         found = evaluate(
             store,
@@ -76,6 +74,15 @@ def main() -> None:
             measure_names=MEASURES,
         )
     show(found.corpus_scores.filter(corpus="code"), {sha: name for name, sha, *_ in asked})
+
+
+def go_back(clone: Path, tree: Path, ago: int) -> None:
+    """Check out ``HEAD~ago`` of ``clone`` in ``tree``, also one of an earlier run."""
+    start = git(clone, "rev-parse", f"HEAD~{ago}").strip()
+    if not tree.exists():
+        git(clone, "clone", "-q", "--no-checkout", ".", str(tree))
+    git(tree, "fetch", "-q", str(clone.resolve()), "HEAD")
+    git(tree, "checkout", "-q", "--detach", start)
 
 
 def questions(clone: Path, ago: int, most: int) -> list[tuple[str, str, set[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import pytest
 from judged_pages import write_judged, write_pairs, write_peers
 
 from benchmarks.__main__ import ALL, main, names
+from benchmarks.commits import go_back
 from benchmarks.ingestion import measure, write_source
 from dataflow.ingestion.loop import ingest
 from operators.embedding.onnx import DirectoryEmbedder
@@ -222,3 +224,25 @@ def test_a_context_is_judged_by_what_remarks_name_beyond_the_diff(
 
 def test_make_bench_names_benchmarks_of_the_package() -> None:
     assert set(ALL) <= set(names())
+
+
+def test_the_tree_of_an_earlier_run_goes_back_as_far_as_asked(tmp_path: Path) -> None:
+    """Else the commits that are asked about stay in the history that is searched."""
+
+    def git(folder: Path, *arguments: str) -> str:
+        by = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
+        done = subprocess.run(
+            ["git", "-C", folder, *by, *arguments], capture_output=True, check=True
+        )
+        return done.stdout.decode().strip()
+
+    clone, tree = tmp_path / "clone", tmp_path / "tree"
+    git(tmp_path, "init", "-q", str(clone))
+    for n in range(5):
+        git(clone, "commit", "-q", "--allow-empty", "-m", f"Change {n}")
+    for ago in (1, 3, 2):
+        go_back(clone, tree, ago)
+        assert git(tree, "rev-parse", "HEAD") == git(clone, "rev-parse", f"HEAD~{ago}")
+    git(clone, "commit", "-q", "--allow-empty", "-m", "Newer than the tree")
+    go_back(clone, tree, 0)
+    assert git(tree, "rev-parse", "HEAD") == git(clone, "rev-parse", "HEAD")
