@@ -3,8 +3,8 @@
 A file that relevant commits changed, or that has good review comments, is likely to be their
 subject, though its own words differ. A thread of a pull request that answers well is likely to
 answer too. Files with such commits and threads of such pull requests come before others and take
-their scores: the set of scores stays, so that files and threads rank no higher among the passages
-of other corpora than before.
+their scores: the scores of the files of a corpus, and of all threads, stay the same numbers, so
+that they rank no higher among other passages than before.
 """
 
 import json
@@ -48,7 +48,8 @@ def related(
       repository and path.
     - ``by_commits``: the hits of each of ``corpora`` are ordered by their scores plus the most that
       a commit gives that changed the file: this share of what its score is above that of the first
-      commit that does not count, over the square root of the number of files that it changed.
+      commit that does not count (if all count, of the last), over the square root of the number of
+      files that it changed.
     - ``by_pull_request``: the passages of pull requests (``pr_number`` in their metadata) are
       ordered by their scores plus this share of the excess of the best one of the same request.
 
@@ -65,14 +66,14 @@ def related(
     commits: dict[int, dict[tuple[str, str], int]] = defaultdict(dict)  # their best passages
     rows_of = hits["query_id", "corpus", "repo", "path", "document_id", "metadata"]
     for row, (query, corpus, repo, path, document, held) in enumerate(rows_of.iter_rows()):
+        if held and _HAS_CHANGED in held:
+            commits[query].setdefault((repo, document), row)
         if pull := _PULL.search(held or ""):
             pulls[query, repo, pull[1]].append(row)
             threads[query].append(row)
         elif path and corpus in corpora:
             files[query, repo, path].append(row)
             of_corpora[query, corpus].append(row)
-        elif held and _HAS_CHANGED in held:
-            commits[query].setdefault((repo, document), row)
     from_reviews, wanted = np.zeros(hits.height), score.copy()
     linked: dict[str, _Given] = {name: defaultdict(list) for name in LINK_GAINS}
     repos, paths, metadata = hits["repo"], hits["path"], hits["metadata"]

@@ -15,7 +15,8 @@ MAX_FILES = 100
 """Paths named in a commit's text; a commit that touches more says how many more."""
 
 MOST_CHANGED = 20
-"""A commit that changes more files links to none of them: it is about no single one."""
+"""A commit that changes more files links to none of them: it is about no single one. Nor does one
+whose paths are too long together for a value of metadata."""
 
 _GIVEN_NAME = re.compile(r"'[^']*'|`[^`]*`|\S+ into \S+|\b(?:of|in|into|from) \S+|#\d+")
 _BARE_MERGE = re.compile(

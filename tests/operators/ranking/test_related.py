@@ -124,6 +124,11 @@ def test_of_a_commit_the_best_passage_counts() -> None:
     assert first(*passages, commit(4, 0.1, "y.py"))
 
 
+def test_a_commit_that_names_its_pull_request_links_its_files_too() -> None:
+    held = '{"changed_paths": ["a.py"], "pr_number": 7}'
+    assert first(commit(2, 0.9, "a.py") | {"metadata": held}, commit(9, 0.1, "y.py"))
+
+
 def test_files_of_two_corpora_do_not_exchange_their_scores() -> None:
     rows = [*BOTH, hit(11, 0.42, "docs", "b.md"), hit(12, 0.5, "docs", "c.md")]
     rows += [commit(2, 0.9, "a.py", "b.md"), commit(9, 0.1, "y.py")]
