@@ -3,8 +3,8 @@
     python -m benchmarks swe --clones DIR [--only flask requests] [--config NAME ...] [--history N]
 
 The corpus of a question is the Python files outside tests at the commit before the fix, and nothing
-later: a repository of its own for each question (``flask/4045``). With ``--history`` the last N
-commits before the fix are there too, and files alone are ranked. A vector is made once.
+later: a repository of its own for each question (``flask/4045``). With ``--history`` the commits
+before the fix are there too, N deep, and files alone are ranked. A vector is made once.
 """
 
 from __future__ import annotations
@@ -98,16 +98,12 @@ def main() -> None:
 
 
 def shallow(cloned: Path, revision: str, name: str, most: int) -> Path:
-    """A clone whose last commit is ``revision``, with ``most`` commits."""
+    """A clone whose last commit is ``revision``, its history ``most`` commits deep."""
     folder = data_home() / "benchmarks" / f"last-{most}" / name.replace("/", "+")
-    if not folder.exists():
-        subprocess.run(["git", "init", "-q", folder], check=True)
-        source = (cloned.resolve().as_uri(), revision)
-        for arguments in (
-            ["fetch", "-q", "--depth", str(most), *source],
-            ["checkout", "-q", revision],
-        ):
-            subprocess.run(["git", "-C", folder, *arguments], check=True)
+    source = (cloned.resolve().as_uri(), revision)
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    for arguments in (["fetch", "-q", "--depth", str(most), *source], ["checkout", "-q", revision]):
+        subprocess.run(["git", "-C", folder, *arguments], check=True)
     return folder
 
 
