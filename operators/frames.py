@@ -27,6 +27,9 @@ DEFINES = "defines"
 CHANGED_PATHS = "changed_paths"
 """In the metadata of a commit: the files that it changed; absent where they are many."""
 
+CLOSES = "closes"
+"""In the metadata of a pull request's passages: the numbers of the issues that it closes."""
+
 KINDS, LINES = "kinds", "lines"
 """Beside those names, in their order: the grammar's word for each definition, such as ``class``,
 and its first and last line, from 1, with its comments."""
@@ -98,9 +101,22 @@ VECTOR_LISTS = pl.Schema({**_TEXT, **_PLACE, "distance": pl.Float64()})
 TEXT_LISTS = pl.Schema({**_TEXT, **_PLACE, "score": pl.Float64()})
 """A search that knows it adds ``coverage``: the score over that of a passage full of all words."""
 
+LINKING = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "corpus": pl.String(),
+        "chunk_id": pl.Int64(),
+        "vote": pl.Float64(),  # by the hit's ranks in the lists of its corpus
+    }
+)
+"""The best hits of each corpus, which may link to files."""
+
 # One list a query. Several texts are fused: their distance or score is made of those of the texts.
 VECTOR_HITS = pl.Schema({k: v for k, v in VECTOR_LISTS.items() if k != "text_no"})
 TEXT_HITS = pl.Schema({k: v for k, v in TEXT_LISTS.items() if k != "text_no"})
+
+LINKED_HITS = pl.Schema({"query_id": pl.UInt32(), "chunk_id": pl.Int64(), "distance": pl.Float64()})
+"""Hits that links led to; they are in neither list, so that they have no rank."""
 
 _BEST = {
     "space": pl.String(),  # the vector space; null: that of the driver's own model

@@ -78,6 +78,8 @@ def not_searched(
                 of_corpus[f"{channel}_outcome"] = outcome(corpus, channel, "overridden")
         if named(frames.READ_CHUNKS, frames.UNIFIED) & own.keys():
             of_corpus["chunks_outcome"] = frames.empty(frames.OUTCOMES)
+        if scored or named(frames.LINKED_HITS) & own.keys():
+            of_corpus["linked_outcome"] = frames.empty(frames.OUTCOMES)
         for name in scored:
             ids = own[name].select("query_id", "chunk_id").unique(maintain_order=True)
             hits = ids.with_columns(rank=pl.lit(0), distance=pl.lit(None))

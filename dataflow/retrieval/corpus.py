@@ -17,8 +17,17 @@ from operators.context.unified_form import unify
 from operators.dedup import within
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
 from operators.dedup.token_index import TokenIndex, index_tokens
-from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty, stacked
+from operators.frames import (
+    LINKED_HITS,
+    OUTCOMES,
+    READ_CHUNKS,
+    TEXT_LISTS,
+    VECTOR_LISTS,
+    empty,
+    stacked,
+)
 from operators.postgres.search.chunk_reader import fetch_chunks, without_vector
+from operators.postgres.search.linked_search import linked_search as files_of_links
 from operators.postgres.search.text_search import (
     CANDIDATE_CAP,
     bm25_search,
@@ -29,6 +38,7 @@ from operators.postgres.search.timed_search import Asked, timed_search
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import CollectionInfo, Home, collection_info
 from operators.ranking import merge, normalization, score_scale
+from operators.ranking.linked_files import best_found as best_of_lists
 from operators.ranking.multi_query import fuse_texts
 from operators.ranking.query_filters import narrowed
 
@@ -125,7 +135,10 @@ def vector_hits(
 ) -> pl.DataFrame:
     """The vector list of each query: the lists of its texts, fused if there are several."""
     return fuse_texts(
-        vector_lists, "distance", depth=search_depth, missing_score_fraction=missing_score_fraction
+        vector_lists,
+        "distance",
+        depth=search_depth,
+        missing_score_fraction=missing_score_fraction,
     )
 
 
@@ -139,12 +152,50 @@ def text_hits(
     )
 
 
+@tag(stage="search", frame="LINKING")
+def best_found(
+    vector_hits: pl.DataFrame, text_hits: pl.DataFrame, corpus: str, most_linked: int = 30
+) -> pl.DataFrame:
+    """The best hits of both lists; they may link to files of other corpora."""
+    return best_of_lists([vector_hits, text_hits], corpus=corpus, most=most_linked)
+
+
+@tag(stage="search", io="postgres", fail_open="empty", frame=["LINKED_HITS", "OUTCOMES"])
+@config.when_not(merged_variant="text_only")
+@extract_fields({"linked_hits": pl.DataFrame, "linked_outcome": pl.DataFrame})
+def linked_search(
+    asked: Asked,
+    query_embeddings: pl.DataFrame,
+    other_embeddings: dict[str, pl.DataFrame],
+    linking: pl.DataFrame,
+    vector_hits: pl.DataFrame,
+    text_hits: pl.DataFrame,
+    homes: dict[str, Home],
+    linked_files: int = 0,
+) -> Frames:
+    """The nearest chunks in ``linked_files`` files that neither search found, but hits link to."""
+    vectors = other_embeddings.get(asked.home.store.space or "", query_embeddings)
+    found = [vector_hits, text_hits]
+    hits = files_of_links(asked, vectors, linking, found, homes, files=linked_files)
+    return {"linked_hits": hits, "linked_outcome": empty(OUTCOMES)}
+
+
+@tag(stage="search", frame=["LINKED_HITS", "OUTCOMES"])
+@config.when(merged_variant="text_only")
+@extract_fields({"linked_hits": pl.DataFrame, "linked_outcome": pl.DataFrame})
+def linked_search__unused() -> Frames:
+    """No hit: the merge reads the keyword list only."""
+    return {"linked_hits": empty(LINKED_HITS), "linked_outcome": empty(OUTCOMES)}
+
+
 @tag(stage="search", io="postgres", fail_open="empty", frame=["READ_CHUNKS", "OUTCOMES"])
 @extract_fields({"chunks": pl.DataFrame, "chunks_outcome": pl.DataFrame})
-def read_chunks(asked: Asked, vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> Frames:
-    """The chunks of both lists; an outcome only if reading fails."""
+def read_chunks(
+    asked: Asked, vector_hits: pl.DataFrame, text_hits: pl.DataFrame, linked_hits: pl.DataFrame
+) -> Frames:
+    """The chunks of all hits; an outcome only if reading fails."""
     store, held_as = asked.home
-    ids = pl.concat([vector_hits["chunk_id"], text_hits["chunk_id"]])
+    ids = pl.concat(hits["chunk_id"] for hits in (vector_hits, text_hits, linked_hits))
     chunks = (
         fetch_chunks(store, held_as, ids, asked.queries, timeout_s=asked.timeout_s)
         if len(ids)
@@ -156,10 +207,13 @@ def read_chunks(asked: Asked, vector_hits: pl.DataFrame, text_hits: pl.DataFrame
 
 @tag(stage="search", frame="OUTCOMES")
 def search_outcomes(
-    vector_outcome: pl.DataFrame, text_outcome: pl.DataFrame, chunks_outcome: pl.DataFrame
+    vector_outcome: pl.DataFrame,
+    text_outcome: pl.DataFrame,
+    linked_outcome: pl.DataFrame,
+    chunks_outcome: pl.DataFrame,
 ) -> pl.DataFrame:
     """The outcome of each search of the corpus."""
-    return stacked([vector_outcome, text_outcome, chunks_outcome])
+    return stacked([vector_outcome, text_outcome, linked_outcome, chunks_outcome])
 
 
 @tag(stage="score", frame="BEST_SCORES")
@@ -181,6 +235,7 @@ def best_scores(
 def normalized__common_scale(
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
+    linked_hits: pl.DataFrame,
     chunks: pl.DataFrame,
     search_outcomes: pl.DataFrame,
     score_scale: pl.DataFrame,
@@ -192,7 +247,7 @@ def normalized__common_scale(
 ) -> pl.DataFrame:
     """Both lists side by side, with scores on a scale that all corpora share."""
     scaled = normalization.common_scale(
-        normalization.side_by_side(vector_hits, text_hits),
+        normalization.side_by_side(vector_hits, text_hits, linked_hits),
         score_scale.filter(corpus=corpus),
         depth=search_depth,
         corpus_normalization=corpus_normalization,
@@ -209,13 +264,14 @@ def normalized__common_scale(
 def normalized__by_list(
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
+    linked_hits: pl.DataFrame,
     search_outcomes: pl.DataFrame,
     vector_norm: str = "max",
     text_norm: str = "max",
 ) -> pl.DataFrame:
     """Both lists side by side, each normalized by itself: min_max, max, raw or three_sigma."""
     return normalization.by_list(
-        normalization.side_by_side(vector_hits, text_hits),
+        normalization.side_by_side(vector_hits, text_hits, linked_hits),
         vector_norm=vector_norm,
         text_norm=text_norm,
         channels=answered_channels(search_outcomes),

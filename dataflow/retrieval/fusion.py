@@ -32,6 +32,13 @@ def corpus_branch(unified: pl.DataFrame) -> pl.DataFrame:
     return unified
 
 
+@tag(stage="search", frame="LINKING")
+@from_each_corpus(best="best_found")
+def linking(best: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """The best hits of all corpora, which may link to files."""
+    return stacked(best.values())
+
+
 @tag(stage="score", frame="SCORE_SCALE")
 @from_each_corpus(best_scores="best_scores")
 def score_scale(best_scores: dict[str, pl.DataFrame]) -> pl.DataFrame:

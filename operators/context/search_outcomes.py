@@ -2,7 +2,8 @@
 
 A search that failed or timed out leaves an empty list and an outcome. So the others can answer, and
 the reader knows which search failed. A corpus without a hit gets no note.
-The channels are ``vector`` and ``text``; ``chunks`` appears only if reading the chunks failed.
+The channels are ``vector`` and ``text``; ``linked`` and ``chunks`` appear only if the search of
+linked files or the reading of the chunks failed.
 """
 
 import re
@@ -17,6 +18,7 @@ from operators.frames import NOTES, OUTCOMES, empty, stacked
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+@|(?i:password|passwd|token|secret)\s*[=:]\s*\S+")
 _LONGEST = 160
 _FAILED = ("failed", "timed_out")
+_WHAT = {"chunks": "reading of its chunks", "linked": "search of linked files"}
 _ANSWERED = ("ok", "empty", "overridden")
 
 
@@ -137,14 +139,16 @@ def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
 def answered_channels(outcomes: pl.DataFrame) -> list[str]:
     """The searches of one corpus that succeeded: vector, text."""
     rows = outcomes["channel", "status"].iter_rows()
-    return [channel for channel, how in rows if channel != "chunks" and how in _ANSWERED]
+    return [channel for channel, how in rows if channel in ("vector", "text") and how in _ANSWERED]
 
 
 def _sentence(
     corpus: str, good: list[str], channel: str, status: str, elapsed_ms: float, error: str | None
 ) -> str:
-    what = "reading of its chunks" if channel == "chunks" else f"{channel} search"
+    what = _WHAT.get(channel, f"{channel} search")
     fault = f"timed out after {elapsed_ms / 1000:.2f} s" if status == "timed_out" else "failed"
     detail = f" ({error})" if error and status != "timed_out" else ""
     rest = f"the results are of its {good[0]} search alone" if good else "it has no results here"
+    if channel == "linked" and good:
+        rest = "the results lack files that only links lead to"
     return f"{corpus}: the {what} {fault}{detail}; {rest}"

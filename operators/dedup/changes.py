@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Integers
+from operators.foundation.closed_issues import closed_issues
 
 _OF_REQUEST = re.compile(
     r"\A[^\n]*\([#!](\d+)\)$|^Merge pull request #(\d+) |^See merge request \S*!(\d+)$", re.M
 )
-_CLOSES = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)\b", re.I)
 _CONVERSATION = re.compile(r"(pull|issues)/(\d+)")
 _CORPORA = {"review": "pull", "history": "commit", "issue": "issues"}
 """The kind of document that each corpus may have; a request comes first, it names both others."""
@@ -34,7 +34,8 @@ def change_representatives(hits: pl.DataFrame) -> Integers:
     for corpus, kind in _CORPORA.items():
         for row in np.flatnonzero((first & (hits["corpus"] == corpus)).to_numpy()).tolist():
             query_id, repo, document_id, text = columns.row(row)
-            named = [(query_id, repo.lower(), *name) for name in _names(kind, document_id, text)]
+            own = repo.lower()
+            named = [(query_id, own, *name) for name in _names(kind, document_id, text, own)]
             near = [change for name in named for change in known.get(name, ())]
             change = next((one for one in near if kind not in one), {})
             change[kind] = row
@@ -44,13 +45,14 @@ def change_representatives(hits: pl.DataFrame) -> Integers:
     return representative
 
 
-def _names(kind: str, document_id: str, text: str) -> set[tuple[str, str]]:
+def _names(kind: str, document_id: str, text: str, repo: str) -> set[tuple[str, str]]:
     """The pull requests and issues of a document's change, as kind and number.
 
-    >>> sorted(_names("commit", "1c9a", "Take less memory (#12)\\n\\nFixes #7, see #3."))
+    >>> sorted(_names("commit", "1c9a", "Take less memory (#12)\\n\\nFixes #7, see #3.", "app"))
     [('issues', '7'), ('pull', '12')]
     """
-    closed = set() if kind == "issues" else {("issues", n) for n in _CLOSES.findall(text)}
+    numbers, _ = ([], False) if kind == "issues" else closed_issues(text, [repo])
+    closed = {("issues", str(number)) for number in numbers}
     if kind == "commit":
         return closed | {("pull", "".join(numbers)) for numbers in _OF_REQUEST.findall(text)}
     named = _CONVERSATION.fullmatch(document_id)  # not a thread on a line, nor a review

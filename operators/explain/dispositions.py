@@ -240,7 +240,7 @@ class _Lookups:
     @cached_property
     def statuses(self) -> dict[str, dict[str, str]]:
         """For each corpus, the status of each of its searches."""
-        return channels(self.run.outcomes.filter(pl.col("channel") != "chunks"))
+        return channels(self.run.outcomes.filter(pl.col("channel").is_in(["vector", "text"])))
 
     @cached_property
     def ends(self) -> dict[tuple[int, str], dict[str, Any]]:
@@ -251,7 +251,7 @@ class _Lookups:
             .agg(
                 vector=pl.col("vector_rank").count(),
                 text=pl.col("text_rank").count(),
-                last=pl.col("vector_distance").max(),
+                last=pl.col("vector_distance").filter(pl.col("vector_rank").is_not_null()).max(),
             )
         )
         return {(row["query_id"], row["corpus"]): row for row in ends.iter_rows(named=True)}

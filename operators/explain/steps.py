@@ -68,7 +68,7 @@ def _quantities(
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Each stage and quantity with the values of all chunks, as :func:`explain` lists them."""
     merged, packed = run.of_corpora[run.scored], run.packed.drop_nulls("number")
-    further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
+    further = run.explain_targets.join(merged.drop_nulls("vector_distance"), on=_KEY, how="anti")
     near = [_of(merged, "vector_distance", "vector_rank"), _of(further, "vector_distance")]
     yield "vector", "distance", pl.concat(near, how="diagonal")
     yield "text", "score", _of(merged, "text_score", "text_rank")

@@ -15,18 +15,21 @@ from collections.abc import Callable, Collection
 import polars as pl
 
 from operators.errors import check_known
-from operators.frames import NORMALIZED, empty
+from operators.frames import LINKED_HITS, NORMALIZED, empty
 
 _KEY = ("query_id", "chunk_id")
 _OF_CHANNELS = {"vector": "vector_value", "text": "text_value"}
 
 
-def side_by_side(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> pl.DataFrame:
+def side_by_side(
+    vector_hits: pl.DataFrame, text_hits: pl.DataFrame, linked_hits: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """``NORMALIZED`` with unscaled similarities and text scores; null if a list lacks a hit.
 
     Args:
         vector_hits, text_hits: columns ``VECTOR_HITS`` and ``TEXT_HITS``; a chunk that occurs
             twice in a list counts at its best rank.
+        linked_hits: ``LINKED_HITS``, which are in neither list; None: none.
 
     >>> from operators.frames import TEXT_HITS, VECTOR_HITS
     >>> near = pl.DataFrame([(0, 1, 0, 0.25), (0, 2, 1, 0.5)], VECTOR_HITS, orient="row")
@@ -35,15 +38,17 @@ def side_by_side(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> pl.DataF
     >>> both["chunk_id", "vector_distance", "vector_value", "text_value"].rows()
     [(1, 0.25, 0.75, None), (2, 0.5, 0.5, 9.0)]
     """
-    if vector_hits.is_empty() and text_hits.is_empty():
+    linked_hits = empty(LINKED_HITS) if linked_hits is None else linked_hits
+    if vector_hits.is_empty() and text_hits.is_empty() and linked_hits.is_empty():
         return empty(NORMALIZED)  # with many collections, most corpora have no hit
     distance, score = pl.col("distance").fill_nan(None), pl.col("score").fill_nan(None)
     vector = vector_hits.select(
         *_KEY, vector_rank="rank", vector_distance=distance, vector_value=1 - distance
     )
     text = text_hits.select(*_KEY, text_rank="rank", text_score=score, text_value=score)
+    linked = linked_hits.select(*_KEY, vector_distance=distance, vector_value=1 - distance)
     return (
-        pl.concat([empty(NORMALIZED), vector, text], how="diagonal")
+        pl.concat([empty(NORMALIZED), vector, text, linked], how="diagonal")
         .group_by(_KEY, maintain_order=True)
         .agg(
             pl.min("vector_rank", "vector_distance"),
@@ -119,9 +124,10 @@ def common_scale(
     if sides.is_empty():
         return sides
     best = scale.select("query_id", "best_similarity", "best_score")
+    of_list = pl.col("vector_value").filter(pl.col("vector_rank").is_not_null())
     known = sides.join(best, on="query_id", how="left", maintain_order="left").with_columns(
         nearest=pl.max("vector_value").clip(0).over("query_id"),
-        vector_last=pl.min("vector_value").clip(0).over("query_id"),
+        vector_last=of_list.min().clip(0).over("query_id"),
         vector_depth=1 + pl.max("vector_rank").over("query_id"),
         text_last=pl.min("text_value").clip(0).over("query_id"),
         text_depth=1 + pl.max("text_rank").over("query_id"),

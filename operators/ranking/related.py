@@ -2,26 +2,29 @@
 
 A file that relevant commits changed, or that has good review comments, is likely to be their
 subject, though its own words differ. A thread of a pull request that answers well is likely to
-answer too. Files with such commits and threads of such pull requests come before others and take
-their scores: the scores of the files of a corpus, and of all threads, stay the same numbers, so
-that they rank no higher among other passages than before.
+answer too, and so is the issue that the request closes. Such files, threads and issues come before
+others and take their scores: the scores of the files of a corpus, of all threads, and of all
+issues, stay the same numbers, so that they rank no higher among other passages than before.
 """
 
-import json
 import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from operators.frames import CHANGED_PATHS, LINK_GAINS
+from operators.frames import CHANGED_PATHS, CLOSES, LINK_GAINS
+from operators.ranking.linked_files import changed_paths
 from operators.ranking.total_order import ranked
 
 _PULL = re.compile(r'"pr_number": (\d+)')
+_ISSUE = re.compile(r'"issue_number": (\d+)')
+_CLOSES = re.compile(rf'"{CLOSES}": \[([\d, ]+)\]')
 _HAS_CHANGED = f'"{CHANGED_PATHS}": ['
 
 _Scores: TypeAlias = NDArray[np.float64]
@@ -51,7 +54,8 @@ def related(
       commit that does not count (if all count, of the last), over the square root of the number of
       files that it changed.
     - ``by_pull_request``: the passages of pull requests (``pr_number`` in their metadata) are
-      ordered by their scores plus this share of the excess of the best one of the same request.
+      ordered by their scores plus this share of the excess of the best one of the same request,
+      or of the issues that it closes; likewise those of issues (``issue_number``) among themselves.
 
     Hits that are ordered exchange their scores: the first gets the best of them.
 
@@ -62,7 +66,10 @@ def related(
     files: dict[_Place, list[int]] = defaultdict(list)
     of_corpora: dict[tuple[int, str], list[int]] = defaultdict(list)  # of each query
     pulls: dict[_Place, list[int]] = defaultdict(list)
-    threads: dict[int, list[int]] = defaultdict(list)  # of each query, as the next
+    closed: dict[_Place, set[str]] = defaultdict(set)  # the issues that a pull request closes
+    issues: dict[_Place, list[int]] = defaultdict(list)
+    threads: dict[int, list[int]] = defaultdict(list)  # of each query, as the next two
+    of_issues: dict[int, list[int]] = defaultdict(list)
     commits: dict[int, dict[tuple[str, str], int]] = defaultdict(dict)  # their best passages
     rows_of = hits["query_id", "corpus", "repo", "path", "document_id", "metadata"]
     for row, (query, corpus, repo, path, document, held) in enumerate(rows_of.iter_rows()):
@@ -71,6 +78,11 @@ def related(
         if pull := _PULL.search(held or ""):
             pulls[query, repo, pull[1]].append(row)
             threads[query].append(row)
+            if closes := _CLOSES.search(held):
+                closed[query, repo, pull[1]].update(closes[1].split(", "))
+        elif issue := _ISSUE.search(held or ""):
+            issues[query, repo, issue[1]].append(row)
+            of_issues[query].append(row)
         elif path and corpus in corpora:
             files[query, repo, path].append(row)
             of_corpora[query, corpus].append(row)
@@ -86,22 +98,23 @@ def related(
         rows = _best_first(of_query.values(), score)
         least = score[rows[min(most_linked, len(rows) - 1)]]
         for commit in rows[:most_linked]:
-            changed = _changed(metadata[commit])
+            changed = changed_paths(metadata[commit])
             vote = by_commits * (score[commit] - least) / math.sqrt(max(1, len(changed)))
             for path in changed if vote else ():
                 for row in files.get((query, repos[commit], path), ()):
                     wanted[row] = max(wanted[row], score[row] + vote)
                     linked["by_commits"][row].append((vote, commit))
-    for rows in pulls.values():
-        best, *others = _best_first(rows, score)
+    for (query, repo, request), rows in pulls.items():
+        those = (issues.get((query, repo, number), ()) for number in closed[query, repo, request])
+        best, *others = _best_first([*rows, *chain.from_iterable(those)], score)
         for row in others:
             excess = by_pull_request * (score[best] - score[row])
-            wanted[row] += excess
+            wanted[row] = max(wanted[row], score[row] + excess)
             linked["by_pull_request"][row].append((excess, best))
     gains = {
         "by_commits": _exchanged(score, wanted, of_corpora.values()),
         "by_reviews": from_reviews,
-        "by_pull_request": _exchanged(score, wanted, threads.values()),
+        "by_pull_request": _exchanged(score, wanted, [*threads.values(), *of_issues.values()]),
     }
     columns = [pl.Series(name, gain) for name, gain in gains.items()]
     labels = hits["source_label"].to_list()
@@ -128,9 +141,3 @@ def _exchanged(score: _Scores, wanted: _Scores, groups: Iterable[Sequence[int]])
         order = rows[np.lexsort((rows, -score[rows], -wanted[rows]))]
         gain[order] = np.sort(score[rows])[::-1] - score[order]
     return gain
-
-
-def _changed(metadata: str) -> list[str]:
-    paths = json.loads(metadata).get(CHANGED_PATHS)
-    known = paths if isinstance(paths, list) else []
-    return list(dict.fromkeys(path for path in known if isinstance(path, str)))

@@ -25,7 +25,7 @@ Meaning of a query's filter columns:
   a changelog. ``all``: every version. Corpora whose topics have no versions ignore it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -46,6 +46,7 @@ from operators.ranking.definitions import (
     use_of,
     used_twice,
 )
+from operators.ranking.linked_files import File
 
 INDEXED_PATH = 200
 """The index on paths holds this many characters of a path."""
@@ -160,6 +161,16 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: 
             f"$chunk_id IN ({_with_terms('uses_terms', number, test)})",
         )
     return " AND ".join(clauses) or "true"
+
+
+def in_files(alias: str, files: Sequence[File], parameters: dict[str, Any]) -> str:
+    """The clause for the rows of ``alias`` in ``files``, found through the index on paths."""
+    parameters["files"] = [f"{repo}\n{path}" for repo, path in files]
+    parameters["short_paths"] = [path[:INDEXED_PATH] for _, path in files]
+    return (
+        f'left({alias}.path, {INDEXED_PATH}) COLLATE "C" = ANY(%(short_paths)s::text[])'
+        f" AND {alias}.repo || E'\\n' || {alias}.path = ANY(%(files)s::text[])"
+    )
 
 
 def _with_terms(parameter: str, number: int, test: str) -> str:

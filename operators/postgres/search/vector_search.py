@@ -9,7 +9,7 @@ exact scan, which takes microseconds a row. A larger set gets an iterative index
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
@@ -23,10 +23,12 @@ from operators.frames import VECTOR_LISTS, empty
 from operators.postgres.row_writer import LARGEST_HALF
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
+from operators.postgres.search.filters import in_files
 from operators.postgres.search.ranked_list import Hit, ranked_lists
 from operators.postgres.search.version_filters import SearchFilter, seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
 from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
+from operators.ranking.linked_files import File
 
 LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
 MAX_SCAN_TUPLES = 100_000
@@ -50,6 +52,7 @@ class _Item:
     text: tuple[int, int]  # query_id, text_no
     vector: HalfVector
     filter: SearchFilter
+    files: tuple[File, ...] = ()  # only these, if there are any
 
 
 def search_vectors(
@@ -91,15 +94,8 @@ def search_vectors(
     sizes = info.repos.get(corpus, {})
     if not sizes or k < 1 or query_embeddings.is_empty():
         return empty(VECTOR_LISTS)
-    vectors = _matrix(query_embeddings["embedding"], info.dimensions, store.collection, info.model)
-    texts = query_embeddings["query_id", "text_no"].rows()
     deadline = Deadline.after(timeout_s, f"the vector search of corpus {corpus!r}")
-    filters = search_filters(store, deadline, corpus, queries)
-    items = [
-        _Item(text, HalfVector(vector), filters[text[0]])
-        for text, vector in zip(texts, vectors, strict=True)
-        if text[0] in filters
-    ]
+    items = _items(store, deadline, corpus, queries, query_embeddings)
     exactly, by_index = items, list[_Item]()
     chunks = sum(sizes.values())
     if exact_scan_max_rows is None:
@@ -124,9 +120,48 @@ def search_vectors(
     again = {item.text for item in short}
     hits = [row for row in indexed if row[:2] not in again]
     hits += run_slices(store, deadline, [*exactly, *short], partial(nearest, by_index=False))
-    if {row[:2] for row in hits} != set(texts):
+    if {row[:2] for row in hits} != set(query_embeddings["query_id", "text_no"].rows()):
         run(store, deadline, lambda conn: check_space(store, conn))
     return ranked_lists(hits, "distance")
+
+
+def search_files(
+    store: Store,
+    corpus: str,
+    queries: pl.DataFrame,
+    query_embeddings: pl.DataFrame,
+    files: Mapping[int, Sequence[File]],
+    *,
+    deadline: Deadline,
+) -> pl.DataFrame:
+    """``VECTOR_LISTS``: the nearest chunk in each of the ``files`` of a query, which are few."""
+    most = max(map(len, files.values()), default=0)
+    nearest = partial(_nearest, common={"corpus": corpus, "space": store.space, "k": most})
+    items = [
+        replace(item, files=tuple(files[item.text[0]]))
+        for item in _items(store, deadline, corpus, queries, query_embeddings)
+        if files.get(item.text[0])
+    ]
+    hits = run_slices(store, deadline, items, partial(nearest, by_index=False))
+    return ranked_lists(hits, "distance")
+
+
+def _items(
+    store: Store,
+    deadline: Deadline,
+    corpus: str,
+    queries: pl.DataFrame,
+    query_embeddings: pl.DataFrame,
+) -> list[_Item]:
+    info = collection_info(store)
+    vectors = _matrix(query_embeddings["embedding"], info.dimensions, store.collection, info.model)
+    filters = search_filters(store, deadline, corpus, queries)
+    texts = query_embeddings["query_id", "text_no"].iter_rows()
+    return [
+        _Item((query, text), HalfVector(vector), filters[query])
+        for (query, text), vector in zip(texts, vectors, strict=True)
+        if query in filters
+    ]
 
 
 def may_lack(distances: Sequence[float], k: int) -> bool:
@@ -160,15 +195,19 @@ def _nearest(
     distance, order = "c.embedding <=> %(vector)s::halfvec", "distance + 0, chunk_id"
     parameters = {**common, "vector": item.vector, "wanted": common["k"] * MORE_FROM_INDEX}
     seeing = seen(item.filter, "c", parameters, each=by_index, listed=not by_index)
+    one_each = file = ""
+    if item.files:
+        seeing += f" AND {in_files('c', item.files, parameters)}"
+        one_each, file = "DISTINCT ON (c.repo, c.path)", "c.repo, c.path, "
     # A statement reads one snapshot of the collection: if its model has changed, it has no hits.
-    rows = f"""SELECT c.chunk_id, {distance} AS distance FROM chunks c
+    rows = f"""SELECT {one_each} c.chunk_id, {distance} AS distance FROM chunks c
         WHERE {seeing} AND c.embedding IS NOT NULL
           AND (%(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s)"""
     if by_index:
         rows = f"""SELECT chunk_id, distance FROM
             ({rows} ORDER BY {distance} LIMIT %(wanted)s) AS nearest"""
     else:
-        order = f"({distance}) + 0, c.chunk_id"
+        order = f"{file}({distance}) + 0, c.chunk_id"
     hits = fetch(conn, f"{rows} ORDER BY {order} LIMIT %(k)s", parameters)
     return [(*item.text, *row) for row in hits]
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from operators.errors import CrosscorpusError
+from operators.foundation.closed_issues import REFERENCE, closed_issues
 from operators.foundation.sanitize import shown_path
 from operators.sources.also import kind_of, reads_as_prose
 from operators.sources.git.commit_log import Commit, own_text, read_commits
@@ -23,13 +24,6 @@ from operators.sources.git.repository import (
 from operators.sources.git.snapshots import ADDED, Change, changes
 from operators.sources.github.issue_texts import IssueTexts
 
-_REFERENCE = re.compile(
-    r"(?<![\w-])(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?::\s*|\s+)"
-    r"(?:(?P<repo>[\w.-]+/[\w.-]+)?#|GH-"
-    r"|https?://github\.com/(?P<address>[\w.-]+/[\w.-]+)/issues/)"
-    r"(?P<number>[1-9]\d{0,9})\b",
-    re.IGNORECASE,
-)
 _REVERT = re.compile(r"(?:revert|reapply)\b", re.IGNORECASE)
 _OTHER_NUMBER = re.compile(
     r"\s*\(#\d+\)|(?:\b(?:and|or|refs?|see|also)\b:?\s*)*(?<!\w)#\d+\b", re.I
@@ -86,33 +80,13 @@ def is_test(path: str) -> bool:
     return _TEST.search(path) is not None
 
 
-def closed_issues(message: str, names: Collection[str]) -> tuple[list[int], bool]:
-    """The issues that a commit closes in its own repository, and whether it names another's.
-
-    ``names``: what the repository is called, in lower case.
-
-    >>> closed_issues("Fix the cache\\n\\nfixes #12, Closes: GH-3; resolves org/app#4", ["org/app"])
-    ([12, 3, 4], False)
-    >>> closed_issues("prefixes #12, see #3; fixes org/other#4", ["org/app"])
-    ([], True)
-    """
-    numbers, elsewhere = [], False
-    for match in _REFERENCE.finditer(message):
-        named = match["repo"] or match["address"]
-        if named and named.lower() not in names:
-            elsewhere = True
-        elif (number := int(match["number"])) not in numbers:
-            numbers.append(number)
-    return numbers, elsewhere
-
-
 def what_it_says(commit: Commit) -> str:
     """The message of a commit without references to issues, and without its trailers.
 
     Empty where nothing is left.
     """
     message = own_text(commit.message) if len(commit.parents) > 1 else commit.message
-    cleaned = _EMPTY.sub("", _OTHER_NUMBER.sub("", _REFERENCE.sub("", message)))
+    cleaned = _EMPTY.sub("", _OTHER_NUMBER.sub("", REFERENCE.sub("", message)))
     lines = (line.strip() for line in cleaned.splitlines() if not _TRAILER.match(line))
     kept = (line.rstrip(" ,;:-(") for line in lines if re.search(r"\w", line))
     return "\n".join(kept).lstrip(" ,;:.-")
@@ -143,7 +117,7 @@ def fixed_issues(
     result, seen, closing = FixedIssues(), set[int](), list[Commit]()
     for commit in read_commits(repository, lambda commit, path, content: None):
         result.commits += 1
-        if _REFERENCE.search(commit.message):
+        if REFERENCE.search(commit.message):
             closing.append(commit)
     for commit in reversed(closing):
         for one in _of_commit(repository, commit, names, texts, most_files, seen, result.skipped):

@@ -16,7 +16,9 @@ from itertools import groupby, islice, starmap
 from pathlib import Path
 from typing import Any
 
+from operators.foundation.closed_issues import closed_issues
 from operators.foundation.disk_dict import DiskDict
+from operators.frames import CLOSES
 from operators.postgres.write.sync_state import SyncItem
 from operators.sources.formats.json_stream import file_objects
 from operators.sources.github.github_records import (
@@ -129,6 +131,7 @@ def review_documents(
     comments = {item.item_id: item.data for item in held if item.kind == COMMENT}
     reviews = [item for item in held if item.kind == REVIEW]
     title = f"PR #{number} {(pull.get('title') or '').strip()}".rstrip()
+    of_all = {"pr_number": number, CLOSES: _closed(repo, pull)}
     if of_pull(held):
         yield from conversation(PULL, repo, number, held, whole=whole)
     for root, ids in sorted(_threads(comments).items()):
@@ -138,11 +141,11 @@ def review_documents(
                 "export, or say that it is whole (--prune)"
             )
             yield ReadIssue(f"PR #{number}", why, failed=False)
-        elif document := _thread(repo, number, title, root, [comments[key] for key in ids]):
+        elif document := _thread(repo, of_all, title, root, [comments[key] for key in ids]):
             yield replace(document, part=not whole)
     for review in sorted(reviews, key=lambda item: item.item_id):
         if not review.data.get("bot") and (review.data["body"] or "").strip():
-            yield replace(_review_document(repo, number, title, review), part=not whole)
+            yield replace(_review_document(repo, of_all, title, review), part=not whole)
 
 
 def _threads(comments: dict[int, _Data]) -> dict[int, list[int]]:
@@ -157,7 +160,9 @@ def _threads(comments: dict[int, _Data]) -> dict[int, list[int]]:
     return threads
 
 
-def _thread(repo: str, number: int, title: str, root: int, thread: list[_Data]) -> Document | None:
+def _thread(
+    repo: str, of_all: _Data, title: str, root: int, thread: list[_Data]
+) -> Document | None:
     """None if only programs wrote."""
     posts = [data for data in thread if not data.get("bot")]
     if not posts:
@@ -165,12 +170,12 @@ def _thread(repo: str, number: int, title: str, root: int, thread: list[_Data]) 
     place = thread[0]  # the thread's position, even if a program began it
     opening = [place["path"] or "", _hunk(place["hunk"])]
     blocks = ["\n".join(part for part in opening if part), *map(comment_block, posts)]
-    metadata = {"pr_number": number, "line": place["line"], "outdated": place["outdated"] or None}
+    metadata = {**of_all, "line": place["line"], "outdated": place["outdated"] or None}
     return _document(
         posts[0],
         posts,
         {**metadata, "n_comments": len(posts)},
-        document_id=f"pull/{number}#discussion_r{root}",
+        document_id=f"pull/{of_all['pr_number']}#discussion_r{root}",
         corpus=REVIEWS,
         repo=repo,
         title=title,
@@ -180,19 +185,27 @@ def _thread(repo: str, number: int, title: str, root: int, thread: list[_Data]) 
     )
 
 
-def _review_document(repo: str, number: int, title: str, review: SyncItem) -> Document:
+def _review_document(repo: str, of_all: _Data, title: str, review: SyncItem) -> Document:
     data = review.data
     return _document(
         data,
         [data],
-        {"pr_number": number, "n_comments": 1, "review_state": data["state"].lower()},
-        document_id=f"pull/{number}#pullrequestreview-{review.item_id}",
+        {**of_all, "n_comments": 1, "review_state": data["state"].lower()},
+        document_id=f"pull/{of_all['pr_number']}#pullrequestreview-{review.item_id}",
         corpus=REVIEWS,
         repo=repo,
         title=title,
         text=comment_block(data, data["state"]),
         uri=data["html_url"],
     )
+
+
+def _closed(repo: str, pull: _Data) -> list[int] | None:
+    """The issues that a pull request says it closes; None if none."""
+    text = f"{pull.get('title') or ''}\n{pull.get('body') or ''}"
+    address = "/".join((pull.get("html_url") or "").split("/")[3:5])
+    numbers, _ = closed_issues(text, [repo.lower(), address.lower()])
+    return numbers or None
 
 
 def _document(
@@ -240,6 +253,7 @@ def conversation(
     expected = data.get("comments")  # none in what an earlier release kept, and in a list of pulls
     metadata = {
         key: number,
+        CLOSES: _closed(repo, data) if kind == PULL else None,
         "n_comments": sum(not each.get("bot") for each in comments),
         "labels": data.get("labels") or None,
         "state_reason": data.get("state_reason"),

@@ -42,7 +42,7 @@ INTENDED = {
     "merged_ranks": {"merged", "relevant_hits"} | OF_CONVEX,
     "static_model": set(),
     "text_only": {"merged", "query_embeddings", "other_embeddings", "vector_search"}
-    | {"relevant_hits"}
+    | {"relevant_hits", "best_found", "linking", "linked_search"}
     | OF_CONVEX,
     "vector_lean": {"merged"},
     "vector_only": {"merged", "text_search", "relevant_hits"} | OF_CONVEX,

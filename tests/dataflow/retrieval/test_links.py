@@ -13,6 +13,7 @@ import pytest
 from lxml import html
 
 from dataflow import build_driver, load_config
+from dataflow.retrieval import corpus as corpus_nodes
 from operators.explain.waterfall import waterfall
 from operators.postgres.store import drop_collection, open_store
 from operators.report.explanation import explanation_page
@@ -37,7 +38,8 @@ def driver(crosscorpus: Any, server_dsn: str, minilm: Any, tmp_path_factory: Any
     folder = tmp_path_factory.mktemp("repository")
     subprocess.run(["git", "init", "-q", folder], check=True)
     both = {name: f"def {name}(queue):\n    return queue.writers\n" for name in ("turns", "waits")}
-    commit(folder, "Queue the writers", **both)
+    near = "def flush_cache(writers):\n    return [flush_cache(two) for two in writers]\n"
+    commit(folder, "Queue the writers", **both, cache=near)
     commit(folder, "Fix a deadlock when two writers flush", turns=f"{both['turns']}\n# 1\n")
     commit(folder, "No deadlock of writers on the cache", turns=f"{both['turns']}\n# 2\n")
     done = crosscorpus("ingest", "git", str(folder), "--repo", "app", "-C", COLLECTION)
@@ -54,6 +56,10 @@ def gain(told: pl.DataFrame, path: str) -> tuple[float, str | None]:
     """What the file gains by commits, and what the explanation says of it."""
     names = told.filter(pl.col("source_label").str.contains(path, literal=True))["chunk_id"]
     own = told.filter(pl.col("chunk_id").is_in(names.implode()))
+    return gain_of(own)
+
+
+def gain_of(own: pl.DataFrame) -> tuple[float, str | None]:
     (score,) = own.filter(stage="related", quantity="by_commits")["value"]
     steps = {step.factor: step.formula for step in waterfall(own)}
     return score, steps.get("related")
@@ -81,6 +87,60 @@ def test_the_page_of_an_explanation_names_them_and_says_in_sentences_what_each_f
     assert "Fix a deadlock when two writers flush (2024-05-01)] and 1 more)" in text
     assert "related: The list where commits and reviews raise files" in text
     assert ".;" not in text
+
+
+SHORT = {"query": QUESTION, "code.search_depth": 1}
+"""Its lists of code have only ``cache.py``."""
+
+
+def test_a_file_that_no_search_found_enters_by_the_commits_that_changed_it(driver: Any) -> None:
+    nodes = ["code.vector_lists", "code.text_lists", "code.linked_hits", "results"]
+    out = driver.execute([*nodes, "explain"], SHORT)
+    ids = {name: set(out[name]["chunk_id"]) for name in nodes}
+    results = dict(out["results"]["chunk_id", "path"].iter_rows())
+    assert {results[n] for n in ids["code.vector_lists"] | ids["code.text_lists"]} == {"cache.py"}
+    entered = {results[n] for n in ids["code.linked_hits"]}
+    assert entered == {"turns.py", "waits.py"}
+    (turns,) = (n for n in ids["code.linked_hits"] if results[n] == "turns.py")
+    score, said = gain_of(out["explain"].filter(chunk_id=turns))
+    assert score > 0
+    assert said is not None
+    assert "and 1 more)" in said
+
+
+def test_what_the_question_may_not_see_does_not_enter(driver: Any) -> None:
+    narrow = {**SHORT, "path_prefix": "ca"}
+    assert driver.execute(["code.linked_hits"], narrow)["code.linked_hits"].is_empty()
+    others = {**SHORT, "only_corpora": ["code"]}
+    assert driver.execute(["code.linked_hits"], others)["code.linked_hits"].is_empty()
+
+
+def test_no_more_files_enter_than_asked_for(driver: Any) -> None:
+    for most, rows in ((0, 0), (1, 1), (9, 2)):
+        out = driver.execute(["code.linked_hits"], {**SHORT, "code.linked_files": most})
+        assert out["code.linked_hits"].height == rows
+
+
+def test_a_search_of_linked_files_that_fails_leaves_the_rest_and_says_so(
+    driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works = corpus_nodes.files_of_links
+
+    def breaks(asked: Any, *rest: Any, **options: Any) -> pl.DataFrame:
+        if asked.corpus == "code":
+            raise OSError("disk on fire")
+        return works(asked, *rest, **options)
+
+    monkeypatch.setattr(corpus_nodes, "files_of_links", breaks)
+    out = driver.execute(["results", "outcomes", "notes"], SHORT)
+    assert "cache.py" in out["results"]["path"].to_list()
+    failed = out["outcomes"].filter(status="failed").select("corpus", "channel").rows()
+    assert failed == [("code", "linked")]
+    (note,) = (note for note in out["notes"]["note"] if note.startswith("code:"))
+    assert note == (
+        "code: the search of linked files failed (disk on fire); "
+        "the results lack files that only links lead to"
+    )
 
 
 def test_without_the_stage_nothing_is_gained(driver: Any) -> None:

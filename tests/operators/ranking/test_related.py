@@ -1,4 +1,4 @@
-"""What commits and reviews say of files, and a pull request of its threads."""
+"""What commits and reviews say of files, and a pull request of its threads and issues."""
 
 from __future__ import annotations
 
@@ -82,6 +82,46 @@ def commit(chunk_id: int, score: float, *paths: Any, **more: Any) -> dict[str, A
     held = json.dumps({"changed_paths": list(paths)})
     more = {"document_id": f"c{chunk_id}", "source_label": f"commit {chunk_id}", **more}
     return hit(chunk_id, score, "history", None, **more) | {"metadata": held}
+
+
+def issue(chunk_id: int, score: float, number: int, **more: Any) -> dict[str, Any]:
+    held = f'{{"issue_number": {number}, "n_comments": 2}}'
+    return hit(chunk_id, score, "issue", None, **{"metadata": held, **more})
+
+
+def closing(chunk_id: int, score: float, pull: int, *issues: int) -> dict[str, Any]:
+    held = json.dumps({"closes": list(issues), "pr_number": pull})
+    return hit(chunk_id, score, "review", "a.py", metadata=held)
+
+
+def test_an_issue_comes_before_others_by_the_pull_request_that_closes_it() -> None:
+    issues = [issue(1, 0.3, 7), issue(2, 0.4, 8), issue(3, 0.35, 70)]
+    assert scores(*issues, closing(4, 0.9, 5, 7)) == {4: 0.9, 1: 0.4, 2: 0.35, 3: 0.3}
+    assert scores(*issues, closing(4, 0.9, 5, 6, 7, 8)) == {4: 0.9, 2: 0.4, 1: 0.35, 3: 0.3}
+    assert scores(*issues, hit(4, 0.9, "review", pull=5))[1] == 0.3
+    assert scores(*issues, closing(4, 0.9, 5, 7) | {"repo": "o/fork"})[1] == 0.3
+    assert scores(*issues, closing(4, 0.9, 5, 7), by_pull_request=0.0)[1] == 0.3
+
+
+def test_a_pull_request_s_threads_come_before_others_by_the_issue_that_it_closes() -> None:
+    threads = [closing(1, 0.3, 5, 7), hit(2, 0.4, "review", pull=6)]
+    assert scores(*threads, issue(3, 0.9, 7)) == {3: 0.9, 1: 0.4, 2: 0.3}
+    assert scores(*threads, issue(3, 0.9, 8)) == {3: 0.9, 2: 0.4, 1: 0.3}
+
+
+def test_the_gain_of_an_issue_and_of_a_thread_names_the_other() -> None:
+    rows = [issue(1, 0.3, 7), issue(2, 0.4, 8), closing(3, 0.9, 5, 7), closing(5, 0.2, 5, 7)]
+    labelled = [row | {"source_label": f"passage {row['chunk_id']}"} for row in rows]
+    frame = related(pl.DataFrame(labelled, schema=FUSED), corpora=["code"], **WEIGHTS)
+    named = dict(frame["chunk_id", "by_pull_request_from"].iter_rows())
+    assert named == {1: "passage 3", 2: None, 3: None, 5: "passage 3"}
+
+
+@pytest.mark.parametrize("closes", ["[]", '["7"]', "7", "null", "[[7]]", '{"a": 7}'])
+def test_a_pull_request_that_says_it_otherwise_closes_nothing(closes: str) -> None:
+    held = f'{{"closes": {closes}, "pr_number": 5}}'
+    issues = [issue(1, 0.3, 7), issue(2, 0.4, 8)]
+    assert scores(*issues, hit(4, 0.9, "review", metadata=held))[1] == 0.3
 
 
 BOTH = [hit(1, 0.4), hit(10, 0.45, path="z.py")]

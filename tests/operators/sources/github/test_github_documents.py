@@ -86,10 +86,22 @@ def test_a_pull_requests_description_and_conversation_are_a_document(
     assert document.part == (listing == "pulls")
     assert json.loads(document.metadata) == {
         "pr_number": 7, "authors": ["hubot", "octocat"], "n_comments": 1, "labels": ["bug"],
+        "closes": [3],
     }  # fmt: skip
+    assert json.loads(thread.metadata)["closes"] == [3]
     assert (thread.document_id, thread.title) == ("pull/7#discussion_r90", document.title)
     assert not fault.failed
     assert fault.reason == "an issue: `crosscorpus ingest issues` takes it"
+
+
+def test_a_pull_request_says_which_issues_of_its_own_repository_it_closes(export: Export) -> None:
+    body = "Fixes #3, resolves org/app#4, see #5.\nCloses other/app#6, closes: GH-8, fixes #3"
+    pull = github.issue(7, pull=True, body=body) | {"title": "Fix #9"}
+    review = github.review(70, 7, body="Good.")
+    documents = read(export(pull, review), repo="ours")
+    assert [json.loads(document.metadata)["closes"] for document in documents] == [[9, 3, 4, 8]] * 2
+    (issue,) = read_issues(export(github.issue(2, body=body)))
+    assert "closes" not in json.loads(issue.metadata)
 
 
 def test_a_conversation_without_its_pull_request_is_told(export: Export) -> None:

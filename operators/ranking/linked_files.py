@@ -1,0 +1,85 @@
+"""Files that no search of their corpus found, but that found commits changed or reviews are about.
+
+Their own words differ from the question's, so that neither list has them. What links to them has
+the question's words: a commit lists the files that it changed, a review thread is on one.
+"""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import TypeAlias
+
+import polars as pl
+
+from operators.frames import CHANGED_PATHS, LINKING, empty
+
+File: TypeAlias = tuple[str, str]
+"""A repository and a path."""
+
+_RANK_OFFSET = 10
+"""As the constant of reciprocal rank fusion, but smaller: the first hits of a list count most."""
+
+
+def best_found(lists: Iterable[pl.DataFrame], *, corpus: str, most: int) -> pl.DataFrame:
+    """``LINKING``: the ``most`` best hits of each query in the ``lists`` of a corpus.
+
+    A hit's vote is the sum over the lists (columns query_id, chunk_id and rank) of
+    ``1 / (10 + rank)`` (reciprocal rank fusion).
+
+    >>> one = pl.DataFrame([(0, 7, 0), (0, 8, 1)], ["query_id", "chunk_id", "rank"], orient="row")
+    >>> best_found([one, one[:1]], corpus="history", most=1).rows()
+    [(0, 'history', 7, 0.2)]
+    """
+    votes: dict[tuple[int, int], float] = defaultdict(float)
+    for frame in lists:
+        for query, chunk, rank in frame["query_id", "chunk_id", "rank"].iter_rows():
+            votes[query, chunk] += 1 / (_RANK_OFFSET + rank)
+    ordered = sorted((query, -vote, chunk) for (query, chunk), vote in votes.items())
+    best = [row for _, of in groupby(ordered, key=itemgetter(0)) for row in islice(of, most)]
+    rows = [(query, corpus, chunk, -vote) for query, vote, chunk in best]
+    return pl.DataFrame(rows, schema=LINKING, orient="row") if rows else empty(LINKING)
+
+
+def changed_paths(metadata: str) -> list[str]:
+    """The files that a commit changed, by its metadata; none where it says nothing readable.
+
+    >>> changed_paths('{"changed_paths": ["a.py", "b.py", "a.py"]}'), changed_paths("{}")
+    (['a.py', 'b.py'], [])
+    """
+    paths = json.loads(metadata).get(CHANGED_PATHS)
+    known = paths if isinstance(paths, list) else []
+    return list(dict.fromkeys(path for path in known if isinstance(path, str)))
+
+
+def linked_files(
+    votes: Iterable[tuple[int, float, str, Collection[str]]],
+    found: Mapping[int, Collection[int]],
+    held: Mapping[File, Collection[int]],
+    *,
+    most: int,
+) -> dict[int, list[File]]:
+    """For each query the ``most`` files with the highest votes of which it has found no chunk.
+
+    Args:
+        votes: a query, a vote, a repository, and the paths there that share it: each gets it over
+            the square root of their number.
+        found: the chunks that each query has found.
+        held: the chunks of the files that there are.
+
+    >>> votes = [(0, 1.0, "app", ["a.py", "b.py"]), (0, 0.5, "app", ["c.py"])]
+    >>> linked_files(votes, {0: {1}}, {("app", "a.py"): [1, 2], ("app", "c.py"): [3]}, most=5)
+    {0: [('app', 'c.py')]}
+    """
+    total: dict[int, dict[File, float]] = defaultdict(lambda: defaultdict(float))
+    for query, vote, repo, paths in votes:
+        for path in paths:
+            total[query][repo, path] += vote / math.sqrt(len(paths))
+    best: dict[int, list[File]] = {}
+    for query, files in total.items():
+        have = found.get(query, ())
+        new = [file for file in files if file in held and not any(c in have for c in held[file])]
+        best[query] = sorted(new, key=lambda file: (-files[file], file))[:most]
+    return best

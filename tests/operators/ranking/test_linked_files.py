@@ -1,0 +1,57 @@
+"""Which files found commits and reviews lead to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.frames import LINKING, TEXT_HITS, VECTOR_HITS, check, empty
+from operators.ranking.linked_files import best_found, changed_paths, linked_files
+
+HELD = {("app", "a.py"): [1, 2], ("app", "b.py"): [3], ("app", "c.py"): [4], ("lib", "a.py"): [5]}
+
+
+def test_the_best_of_both_lists_come_first_and_each_query_has_its_own() -> None:
+    near = pl.DataFrame([(0, 1, 0, 0.1), (0, 2, 1, 0.2), (1, 9, 0, 0.1)], VECTOR_HITS, orient="row")
+    text = pl.DataFrame([(0, 2, 0, 8.0), (0, 3, 1, 7.0)], TEXT_HITS, orient="row")
+    best = check(best_found([near, text], corpus="history", most=2), LINKING, "best")
+    assert best["query_id", "chunk_id"].rows() == [(0, 2), (0, 1), (1, 9)]
+    assert best["corpus"].unique().to_list() == ["history"]
+
+
+def test_lists_without_a_hit_give_none() -> None:
+    best = best_found([empty(VECTOR_HITS), empty(TEXT_HITS)], corpus="history", most=30)
+    assert best.equals(empty(LINKING))
+
+
+def test_a_file_that_many_commits_changed_comes_before_one_that_a_better_one_changed() -> None:
+    votes: list[Any] = [(0, 0.1, "app", ["a.py"]), *[(0, 0.04, "app", ["b.py"])] * 10]
+    assert linked_files(votes, {}, HELD, most=2) == {0: [("app", "b.py"), ("app", "a.py")]}
+
+
+def test_a_commit_that_changed_many_files_says_less_of_each() -> None:
+    votes: list[Any] = [(0, 0.1, "app", ["a.py", "x", "y", "z"]), (0, 0.06, "app", ["b.py"])]
+    assert linked_files(votes, {}, HELD, most=1) == {0: [("app", "b.py")]}
+
+
+def test_a_found_file_a_deleted_one_and_one_of_another_repository_do_not_enter() -> None:
+    votes: list[Any] = [(0, 0.1, "app", ["a.py", "gone.py", "c.py"]), (1, 0.1, "lib", ["b.py"])]
+    assert linked_files(votes, {0: {2}}, HELD, most=9) == {0: [("app", "c.py")], 1: []}
+
+
+@pytest.mark.parametrize(
+    "metadata", ['{"changed_paths": 3}', '{"changed_paths": {"a": 1}}', '{"changed_paths": [1]}']
+)
+def test_metadata_of_others_names_no_files(metadata: str) -> None:
+    assert changed_paths(metadata) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([*HELD])), max_size=12), st.data())
+def test_the_order_of_the_links_does_not_matter(links: list[Any], data: Any) -> None:
+    votes = [(query, 0.25, repo, [path]) for query, (repo, path) in links]
+    other = data.draw(st.permutations(votes))
+    assert linked_files(votes, {}, HELD, most=2) == linked_files(other, {}, HELD, most=2)
