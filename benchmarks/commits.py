@@ -1,6 +1,7 @@
 """Whether earlier commits help to find the files that a change needs: the stage `related`.
 
     python -m benchmarks.commits scrapy=../clones/scrapy httpx=../clones/httpx --by-commits 0 0.5
+    python -m benchmarks.commits scrapy=../clones/scrapy --linked-files 0 10
 
 A repository is read as it was some commits ago, code and history. Questions are the commits that
 followed with a message of four words or more; the answer are the program's files that one changed,
@@ -30,7 +31,7 @@ from operators.sources.formats.languages import code_language
 from operators.sources.git.commit_log import own_text
 from operators.sources.git.git_source import git_source
 
-MEASURES = ("Acc@1", "Acc@3", "Acc@5", "Acc@10", "MRR")
+MEASURES = ("Acc@1", "Acc@3", "Acc@5", "Acc@10", "R@50", "MRR")
 CONFIGURATION = {"bash", "css", "html", "json", "toml", "xml", "yaml"}
 MOST_FILES = 5
 FEWEST_WORDS = 4
@@ -41,14 +42,21 @@ def main() -> None:
     parser.add_argument("clones", nargs="+", metavar="NAME=DIR", help="with their history")
     parser.add_argument("--ago", type=int, default=300, help="by how many commits to go back")
     parser.add_argument("--questions", type=int, default=150, help="the most of each repository")
-    parser.add_argument("--by-commits", type=float, nargs="+", default=[0.0, 0.5])
+    parser.add_argument("--by-commits", type=float, nargs="+", default=[0.5])
+    parser.add_argument("--linked-files", type=int, nargs="+", default=[10])
     parser.add_argument("--collection", default="commits")
     options = parser.parse_args()
     base = load_config("default")
     embedder = load_embedder(base.embedding)
     configs = {
-        f"{value:g}": base.with_changes({"parameters": {"by_commits": value}})
-        for value in options.by_commits
+        f"{share:g}, {files}": base.with_changes(
+            {
+                "parameters": {"by_commits": share},
+                "corpora": {"code": {"parameters": {"linked_files": files}}},
+            }
+        )
+        for share in options.by_commits
+        for files in options.linked_files
     }
     asked: list[tuple[str, str, str, set[str]]] = []
     with open_store(collection=options.collection, create=True) as store:
@@ -128,10 +136,14 @@ def git(clone: Path, *arguments: str) -> str:
 
 
 def show(scores: pl.DataFrame, names: dict[str, str]) -> None:
-    """Percent of Acc@k, and MRR with the interval of its gain over the first ``by_commits``."""
+    """Percent of Acc@k and R@50, and MRR with the interval of its gain over the first setting."""
     scores = scores.with_columns(repository=pl.col("query_id").replace_strict(names))
     first, *_ = configs = scores["config"].unique(maintain_order=True).to_list()
-    print("| repository | questions | by_commits | " + " | ".join(MEASURES) + " | gain |")
+    print(
+        "| repository | questions | by_commits, linked_files | "
+        + " | ".join(MEASURES)
+        + " | gain |"
+    )
     print("|---|---|---|" + "---|" * len(MEASURES) + "---|")
     for name in [*dict.fromkeys(names.values()), "all"]:
         part = scores if name == "all" else scores.filter(repository=name)

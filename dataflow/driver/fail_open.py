@@ -59,12 +59,14 @@ def not_searched(
     Returns:
         Values by node: the outcome ``overridden`` for each search, and no rows for the stages of
         a corpus whose result is overridden; its chunks are read only if a stage compares them.
+        Where the vector search's result is given, links add nothing to it.
     """
 
     def named(*schemas: pl.Schema) -> set[str]:
         return {name for name, schema in frames_of.items() if schema in schemas}
 
     instead: dict[str, Any] = {}
+    linked = named(frames.LINKED_HITS)
     for corpus in corpora:
         own = {
             name.partition(".")[2]: value
@@ -78,7 +80,10 @@ def not_searched(
                 of_corpus[f"{channel}_outcome"] = outcome(corpus, channel, "overridden")
         if named(frames.READ_CHUNKS, frames.UNIFIED) & own.keys():
             of_corpus["chunks_outcome"] = frames.empty(frames.OUTCOMES)
-        if scored or named(frames.LINKED_HITS) & own.keys():
+        near = named(*_CHANNELS["vector"]) | {"vector_search"}
+        if scored or near & own.keys():
+            of_corpus |= {name: frames.empty(frames.LINKED_HITS) for name in linked}
+        if scored or (near | linked) & own.keys():
             of_corpus["linked_outcome"] = frames.empty(frames.OUTCOMES)
         for name in scored:
             ids = own[name].select("query_id", "chunk_id").unique(maintain_order=True)

@@ -31,7 +31,7 @@ from dataflow.configuration.catalog import Catalog, read_layer
 from dataflow.configuration.config_model import Config, check
 from operators.context.search_outcomes import searched, unsuccessful
 from operators.foundation.data_dir import data_home
-from operators.frames import LINKED_HITS, OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
+from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
 from operators.postgres.store import CollectionInfo
 
 Crosscorpus = Callable[..., subprocess.CompletedProcess[str]]
@@ -279,8 +279,6 @@ class World:
             given[f"{corpus}.collection"] = info
             chunks = self._chunks(corpus, queries)
             given[f"{corpus}.read_chunks"] = {"chunks": chunks, "chunks_outcome": empty(OUTCOMES)}
-            linked = {"linked_hits": empty(LINKED_HITS), "linked_outcome": empty(OUTCOMES)}
-            given[f"{corpus}.linked_search"] = linked
             for place, (channel, schema) in enumerate(
                 (("vector", VECTOR_LISTS), ("text", TEXT_LISTS))
             ):

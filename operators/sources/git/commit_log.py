@@ -1,6 +1,7 @@
 """One pass over a repository's log: every commit as a document, and every file's last commit."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,6 +14,9 @@ from operators.sources.protocol import APART_FROM, Document, metadata_json
 
 MAX_FILES = 100
 """Paths named in a commit's text; a commit that touches more says how many more."""
+
+MOST_MOVED = 20_000
+"""A commit that adds or deletes more files moves none."""
 
 MOST_CHANGED = 20
 """A commit that changes more files links to none of them: it is about no single one. Nor does one
@@ -60,6 +64,7 @@ class Commit:
     message: str
     paths: tuple[bytes, ...]  # the first ``MAX_FILES`` of them
     files: int  # how many they are
+    today: tuple[bytes, ...] = ()  # the first ones, as the checked-out commit calls them
     diff: str = ""  # of :mod:`operators.sources.git.commit_diffs`, if requested
 
 
@@ -74,18 +79,25 @@ def read_commits(repository: Repository, on_file: OnFile) -> Iterator[Commit]:
     colon; a commit's first field is its id, which has none. So nothing in a message or in a path
     can be taken for structure.
     """
+    today: dict[bytes, bytes] = {}  # a path before the last commit that was read -> its name now
     with git_stream(repository.root, *_LOG, repository.head, "--") as stream:
         tokens = split(stream)
         token = next(tokens, None)
         while token is not None:
             commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])])
             paths, files = [], 0
+            gone, new = dict[bytes, bytes](), dict[bytes, bytes]()
             for token in tokens:
                 change = token.lstrip(b"\n")
                 if change.startswith(b":"):
                     parents = len(change) - len(change.lstrip(b":"))
-                    content = change.split(b" ")[2 * parents + 1]
+                    fields = change.split(b" ")
+                    content, status = fields[2 * parents + 1 :]
                     path = next(tokens)
+                    if status == b"D" and len(gone) <= MOST_MOVED:
+                        gone[path] = fields[2]
+                    elif status == b"A" and len(new) <= MOST_MOVED:
+                        new[path] = content
                     files += 1
                     if files <= MAX_FILES:
                         paths.append(path)
@@ -94,7 +106,36 @@ def read_commits(repository: Repository, on_file: OnFile) -> Iterator[Commit]:
                     break
             else:
                 token = None
-            yield replace(commit, paths=tuple(paths), files=files)
+            moved = moves(gone, new) if max(len(gone), len(new)) <= MOST_MOVED else {}
+            names = {path: today.pop(path, path) for path in new}
+            today |= {path: names[to] for path, to in moved.items()}
+            known = dict.fromkeys(names.get(path) or today.get(path, path) for path in paths)
+            yield replace(commit, paths=tuple(paths), files=files, today=tuple(known))
+
+
+def moves(gone: Mapping[bytes, bytes], new: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """Where files went in a commit: each path of ``gone`` that has one of ``new`` in its place.
+
+    The content's id is the same, or else the last part of the path, and no other file's is. Git
+    would compare the contents too, which a clone without them lacks.
+
+    Args:
+        gone, new: the paths that the commit deleted and added, each with its content's id.
+
+    >>> moves({b"a.py": b"1", b"b.py": b"2"}, {b"src/c.py": b"1", b"src/b.py": b"3"})
+    {b'a.py': b'src/c.py', b'b.py': b'src/b.py'}
+    """
+    moved: dict[bytes, bytes] = {}
+    for part in (1, 0):  # of a path's last part and its content
+        left, right = defaultdict[bytes, list[bytes]](list), defaultdict[bytes, list[bytes]](list)
+        taken = set(moved.values())
+        for paths, place, done in ((gone, left, moved), (new, right, taken)):
+            for path, content in paths.items():
+                if path not in done:
+                    place[(path.rpartition(b"/")[2], content)[part]].append(path)
+        pairs = ((olds, right.get(key, [])) for key, olds in left.items())
+        moved |= {olds[0]: news[0] for olds, news in pairs if len(olds) == len(news) == 1}
+    return moved
 
 
 def own_text(message: str) -> str:
@@ -138,6 +179,7 @@ def history_document(repository: Repository, commit: Commit, *, cut: bool = Fals
     if cut:
         commit = replace(commit, paths=(), files=0, diff="")
     listed = [shown_path(path) for path in commit.paths]
+    today = [shown_path(path) for path in commit.today]
     if commit.files > MAX_FILES:
         listed.append(f"and {commit.files - MAX_FILES} more")
     message = commit.message.strip("\n")
@@ -162,7 +204,7 @@ def history_document(repository: Repository, commit: Commit, *, cut: bool = Fals
             author=commit.author[:200],
             committed_at=committed,
             files=None if cut else commit.files,
-            **{CHANGED_PATHS: listed if 0 < commit.files <= MOST_CHANGED else None},
+            **{CHANGED_PATHS: today if 0 < commit.files <= MOST_CHANGED else None},
             merge=len(commit.parents) > 1 or None,
         ),
         note="without its files: this shallow clone has no commit before it" if cut else None,

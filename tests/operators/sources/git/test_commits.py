@@ -18,6 +18,7 @@ from whole_scan import read_all
 
 from operators.sources.chunking.chunker import chunk_documents
 from operators.sources.git.commit_diffs import MAX_DIFF, parse_diffs
+from operators.sources.git.commit_log import moves
 from operators.sources.git.git_source import git_source
 from operators.sources.protocol import Document, document_frame
 from operators.sources.secrets import without_secrets
@@ -101,6 +102,79 @@ def test_a_commit_of_many_files_is_linked_to_none_of_them(repo: Any) -> None:
     held = [json.loads(repo.documents("history")[sha].metadata) for sha in shas]
     assert held[0]["changed_paths"] == [f"20/f{n:02}.py" for n in range(20)]
     assert "changed_paths" not in held[1]
+
+
+def paths_today(repo: Any, sha: str) -> list[str]:
+    document = repo.documents("history")[sha]
+    paths: list[str] = json.loads(document.metadata)["changed_paths"]
+    return paths
+
+
+def move(repo: Any, *pairs: tuple[str, str], edit: bool = False) -> str:
+    for old, new in pairs:
+        (repo.path / new).parent.mkdir(parents=True, exist_ok=True)
+        repo.git("mv", old, new)
+        if edit:
+            repo.write(new, f"edited {new}")
+    sha: str = repo.commit("Move")
+    return sha
+
+
+def test_a_commit_links_to_files_by_what_they_are_called_today(repo: Any) -> None:
+    first = repo.commit("Begin", **{"app/a.py": "a", "app/b.py": "b", "c.md": "c"})
+    moved = move(repo, ("app/a.py", "lib/x.py"), ("app/b.py", "lib/b.py"))
+    again = move(repo, ("lib/b.py", "src/lib/b.py"), edit=True)
+    assert paths_today(repo, first) == ["lib/x.py", "src/lib/b.py", "c.md"]
+    assert paths_today(repo, moved) == ["lib/x.py", "src/lib/b.py"]
+    assert paths_today(repo, again) == ["src/lib/b.py"]
+    assert "app/a.py\napp/b.py\n" in repo.documents("history")[first].text
+
+
+def test_a_file_that_takes_the_name_of_one_that_moved_is_another(repo: Any) -> None:
+    first = repo.commit("Begin", **{"a.py": "a"})
+    move(repo, ("a.py", "b.py"))
+    second = repo.commit("Another", **{"a.py": "new"})
+    third = repo.commit("Edit both", **{"a.py": "newer", "b.py": "newer too"})
+    assert paths_today(repo, first) == ["b.py"]
+    assert paths_today(repo, second) == ["a.py"]
+    assert paths_today(repo, third) == ["a.py", "b.py"]
+
+
+def test_a_file_before_one_that_took_its_name_and_moved_keeps_the_name(repo: Any) -> None:
+    first = repo.commit("Begin", **{"a.py": "a", "b.py": "b"})
+    repo.git("rm", "-q", "b.py")
+    repo.commit("Away")
+    move(repo, ("a.py", "b.py"))
+    move(repo, ("b.py", "d.py"))
+    assert paths_today(repo, first) == ["d.py", "b.py"]
+
+
+def test_files_that_are_alike_are_not_told_apart_by_a_move(repo: Any) -> None:
+    first = repo.commit("Begin", **{"a/m.py": "", "b/m.py": ""})
+    move(repo, ("a/m.py", "c/m.py"), ("b/m.py", "d/m.py"))
+    assert paths_today(repo, first) == ["a/m.py", "b/m.py"]
+
+
+def test_a_copy_is_no_move(repo: Any) -> None:
+    first = repo.commit("Begin", **{"a.py": "a"})
+    repo.commit("Copy", **{"b.py": "a"})
+    assert paths_today(repo, first) == ["a.py"]
+
+
+NAMES = st.sampled_from([b"a.py", b"x/a.py", b"y/a.py", b"b.py", b"x/b.py"])
+FILES = st.dictionaries(NAMES, st.sampled_from([b"1", b"2", b"3"]), max_size=5)
+
+
+@given(FILES, FILES)
+def test_no_two_files_move_to_one_and_each_has_its_content_or_its_name(
+    gone: dict[bytes, bytes], new: dict[bytes, bytes]
+) -> None:
+    moved = moves(gone, new)
+    assert moved.keys() <= gone.keys()
+    assert set(moved.values()) <= new.keys()
+    assert len(set(moved.values())) == len(moved)
+    for old, now in moved.items():
+        assert gone[old] == new[now] or old.split(b"/")[-1] == now.split(b"/")[-1]
 
 
 def test_a_commit_of_many_files_names_the_first_hundred(repo: Any) -> None:
