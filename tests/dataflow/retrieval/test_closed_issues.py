@@ -1,0 +1,83 @@
+"""What an issue and the pull request that closes it say of each other, from exports to a list."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import github_shapes as github
+import polars as pl
+import pytest
+
+from dataflow import build_driver, load_config
+from operators.postgres.store import drop_collection, open_store
+
+COLLECTION = "closed_issues"
+QUESTION = "a deadlock when two writers flush the cache"
+
+
+def write(folder: Path, name: str, *items: dict[str, Any]) -> str:
+    file = folder / name
+    file.write_text(json.dumps(items))
+    return str(file)
+
+
+@pytest.fixture(scope="module")
+def driver(crosscorpus: Any, server_dsn: str, minilm: Any, tmp_path_factory: Any) -> Iterator[Any]:
+    """Request 7 speaks of the question and closes #3, which does not; #4 and request 8 do a bit."""
+    folder = tmp_path_factory.mktemp("exports")
+    closing = {"title": "Two writers deadlock as they flush the cache", "body": "Fixes #3"}
+    reviews = write(
+        folder,
+        "reviews.json",
+        github.issue(7, pull=True, **closing),
+        github.issue(8, pull=True, title="Writers queue", body="They wait in turn."),
+        github.comment(70, 7, body="Release it earlier.", path="a.py"),
+        github.comment(80, 8, body="Does the cache wait as well?", path="a.py"),
+    )
+    issues = write(
+        folder,
+        "issues.json",
+        github.issue(3, title="The program hangs", body="It does nothing any more."),
+        github.issue(4, title="Writers are slow", body="The cache helps them little."),
+    )
+    for kind, file in (("reviews", reviews), ("issues", issues)):
+        done = crosscorpus("ingest", kind, file, "--repo", "app", "-C", COLLECTION)
+        assert done.returncode == 0, done.stderr
+    with (
+        open_store(server_dsn, COLLECTION) as store,
+        build_driver(load_config("default"), COLLECTION, store=store, embedder=minilm) as driver,
+    ):
+        yield driver
+    drop_collection(server_dsn, COLLECTION)
+
+
+def placed(driver: Any, question: str, **inputs: Any) -> pl.DataFrame:
+    found: pl.DataFrame = driver.execute(["related"], {"query": question, **inputs})["related"]
+    return found
+
+
+def documents(found: pl.DataFrame, corpus: str) -> list[str]:
+    ids: list[str] = found.filter(corpus=corpus)["document_id"].to_list()
+    return ids
+
+
+def test_an_issue_comes_first_by_the_request_that_closes_it(driver: Any) -> None:
+    found = placed(driver, QUESTION)
+    assert documents(found, "issue") == ["issues/3", "issues/4"]
+    (named,) = found.filter(document_id="issues/3")["by_pull_request_from"]
+    assert "PR #7" in named
+    without = placed(driver, QUESTION, by_pull_request=0.0)
+    assert documents(without, "issue") == ["issues/4", "issues/3"]
+
+
+def test_a_thread_comes_first_by_the_issue_that_its_request_closes(driver: Any) -> None:
+    asked = "the program hangs, does nothing any more: does it wait"
+    threads = ["pull/7#discussion_r70", "pull/8#discussion_r80"]
+    for share, expected in ((0.7, threads), (0.0, threads[::-1])):
+        found = placed(driver, asked, by_pull_request=share)
+        assert [one for one in documents(found, "review") if one in threads] == expected
+    (named,) = placed(driver, asked).filter(document_id=threads[0])["by_pull_request_from"]
+    assert "#3 The program hangs" in named
