@@ -9,8 +9,11 @@ Text is compared in Unicode's compatible form (NFKC) with folded case, so that l
 letters and decomposed accents are the same words. Scripts that put no blank between words (Chinese,
 Japanese, Thai) and Korean, whose particles stick to their word, give overlapping pairs of letters,
 as Lucene's CJKBigramFilter does; where such a script meets another one, a word ends. The names
-``C++``, ``C#`` and ``.net`` keep their signs, an operator is a term, and a
-hash is its first seven digits and the whole, since people shorten it.
+``C++``, ``C#`` and ``.net`` keep their signs, and an operator is a term.
+
+What a program wrote has no words: a hash or a UUID is its first seven digits, since people shorten
+it, and the whole; an encoded word (base64) is the whole alone. Of the trailers of a commit and the
+headers of a mail only names are left, without what they are for and without addresses.
 """
 
 import hashlib
@@ -22,11 +25,14 @@ from unicodedata import normalize
 
 import Stemmer
 
-VERSION = "5"
+VERSION = "6"
 """Part of every document's fingerprint: a change of the analysis must raise it."""
 
 MAX_TOKEN_LENGTH = 64
 """Longer words (base64, minified code) are truncated: nobody searches for them."""
+
+SHORTEST_BLOB, LETTERS_OF_A_PART = 24, 4
+"""A word of at least that many letters whose parts have fewer on average is encoded (base64)."""
 
 TERM_ID_LIMIT = 1_000_000_000
 """Term ids are 1..TERM_ID_LIMIT, the index range of a sparse vector."""
@@ -110,15 +116,22 @@ _REST = (
     r"(?:(?<!\w\w)(?:\+\+|#)(?![+#A-Za-z_]))?"  # C++17 and F#, no ``note#1``
     r"|(?<![\w)\]}>.])\.(?:net|NET|Net)\b"
 )
+_UUID = r"(?<!\w)[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?!\w)"
 _OPERATOR = rf"(?<![{_SIGNS}])(?:{'|'.join(map(re.escape, _OPERATORS))})(?![{_SIGNS}])"
-_ASCII_WORD = re.compile(rf"\w+{_REST}", re.ASCII)
-_ANY_WORD = re.compile(rf"[\w{_MARKS}{_UNSPACED}]+{_REST}")
+_ASCII_WORD = re.compile(rf"{_UUID}|\w+{_REST}", re.ASCII)
+_ANY_WORD = re.compile(rf"{_UUID}|[\w{_MARKS}{_UNSPACED}]+{_REST}")
 _ASCII_PIECE = re.compile(f"{_ASCII_WORD.pattern}|{_OPERATOR}", re.ASCII)
 _ANY_PIECE = re.compile(f"{_ANY_WORD.pattern}|{_OPERATOR}")
 _SCRIPT = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _PAIRED = re.compile(f"[{_UNSPACED}]")
 _DOTTED = re.compile(r"(?<!\d)\d+(?:\.\d+)+")
-_HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{7,}")
+_CODED = re.compile(rf"{_UUID}|(?=.*\d)(?=.*[a-f])[0-9a-f]{{7,}}")
+_TRAILER = re.compile(
+    r"^[ \t>]*(?:[A-Z][A-Za-z-]*-by|From|To|Cc|Sender|Reply-To): "
+    r"([^\n<]*)<[^<>\s@]+@[^<>\s@]+>[ \t]*$"
+    r"|^[ \t>]*(?:Change-Id: \w+|(?:Message-I[Dd]|In-Reply-To|References): <[^\n]*>)[ \t]*$",
+    re.MULTILINE,
+)
 _SIGNED = re.compile(r"\w(?:\+\+|#)|\.net|\W+")
 _ASCII_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _PART = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+|\d+")  # no upper and lower case beyond ASCII
@@ -148,10 +161,20 @@ def words(text: str) -> Iterator[str]:
     >>> list(words("使用Redis缓存"))
     ['使用', 'Redis', '缓存']
     """
+    text = _without_trailers(text)
     if text.isascii():
         return (match.group() for match in _ASCII_WORD.finditer(text))
     matches = _ANY_WORD.finditer(compatible(text))
     return (run for piece in matches for run in _SCRIPT.findall(piece.group()))
+
+
+def _without_trailers(text: str) -> str:
+    """``text`` where of a trailer or a mail's header only the name is left.
+
+    >>> _without_trailers("Fix it\\n\\nReviewed-by: Ann Smith <ann@example.org>").split()
+    ['Fix', 'it', 'Ann', 'Smith']
+    """
+    return _TRAILER.sub(r"\1", text) if ": " in text else text
 
 
 def compatible(text: str) -> str:
@@ -197,6 +220,7 @@ _Terms = Callable[[str], Iterable[str]]
 
 def _analysis(text: str) -> tuple[_Terms, list[str]]:
     """The words and operators of ``text``, and what gives the terms of one."""
+    text = _without_trailers(text)
     if text.isascii():
         return _terms_of_word, _ASCII_PIECE.findall(text)
     return _terms_of_runs, _ANY_PIECE.findall(compatible(text))
@@ -238,9 +262,15 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
     whole = word.casefold()
     if _SIGNED.fullmatch(whole):
         return (whole,)
-    if _HASH.fullmatch(whole):
+    if _CODED.fullmatch(whole):
         return (whole,) if len(whole) == SHORT_HASH else (whole[:SHORT_HASH], whole)
     parts = [part.casefold() for part in name_parts(word)] or [whole]
+    if (
+        len(word) >= SHORTEST_BLOB
+        and "_" not in word
+        and len(parts) > len(word) / LETTERS_OF_A_PART
+    ):
+        return (whole,)
     terms = [stem(part) for part in parts if part not in STOP_WORDS]
     if len(parts) > 1:
         terms.append(whole)

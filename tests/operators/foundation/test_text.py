@@ -77,6 +77,57 @@ def test_a_stop_word_inside_an_identifier_does_not_hide_the_identifier() -> None
     assert "is_on" in tokens("is_on")
 
 
+def test_a_hash_and_a_uuid_are_their_first_digits_and_the_whole() -> None:
+    uuid = "550e8400-e29b-41d4-a716-446655440000"
+    assert tokens(f"request {uuid.upper()} fails") == ["request", "550e840", uuid, "fail"]
+    assert set(tokens("24ada7f")) <= set(tokens("24ada7f0c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f6"))
+    assert "550e840" in tokens("550e8400")  # as people shorten it
+
+
+def test_an_encoded_word_is_one_term_and_a_long_name_keeps_its_parts() -> None:
+    assert len(tokens("AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhA")) == 1
+    assert "factori" in tokens("AbstractSingletonProxyFactoryBean2")
+    assert "secp" in tokens("test_secp256k1_a_b_c_d_e_f_g")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Signed-off-by: Ann Smith <ann@example.org>",
+        "  Co-authored-by: Ann Smith <ann@example.org>",
+        "> From: Ann Smith <ann@example.org>",
+        "Cc: Ann Smith <ann@example.org>\nMessage-ID: <1.2@example.org>",
+        "Reviewed-by: Ann Smith <ann@example.org>\nChange-Id: I8f1e2d",
+    ],
+)
+def test_of_trailers_and_headers_of_mail_only_names_are_words(line: str) -> None:
+    assert tokens(f"Fix it\n\n{line}") == ["fix", "ann", "smith"]
+    assert [*words(line)] == ["Ann", "Smith"]
+
+
+@pytest.mark.parametrize("line", ["To: begin anew", "X-By: ann@example.org", "standby: <b@c.de>"])
+def test_other_lines_of_a_name_and_a_value_keep_their_words(line: str) -> None:
+    assert len(tokens(line)) >= 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From: a <" + "x@" * 50_000,
+        "A" + "-Abc" * 50_000 + ": ",
+        "From: " + "<a@b> " * 50_000,
+        "Message-ID: <" + "> \t" * 50_000 + "x",
+        "From: " + " " * 100_000,
+        ">" * 100_000 + ": ",
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_hostile_trailer_is_read_at_once(text: str) -> None:
+    began = time.process_time()
+    tokens(text)
+    assert time.process_time() - began < 1
+
+
 def test_letters_beyond_ascii_stay_together() -> None:
     assert tokens("Größe naïve") == ["grösse", "naïv"]
 
