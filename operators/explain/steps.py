@@ -33,7 +33,7 @@ def explain(run: Run, dispositions: pl.DataFrame, *, budget: int) -> pl.DataFram
     The stages and their quantities; a chunk has no row for a stage that it never reached:
 
     - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the rank in the list, null if
-      a named chunk is not in it
+      a chunk is not in it: a named one, or one that links led to
     - the lists within a corpus by name: ``score``. The first has the ``SCORE_FACTORS``, if it
       has such columns and they give the score; the last ``near-duplicate`` for each chunk that it
       represents, or ``near-duplicate of`` its representative (``other`` is that chunk, ``detail``
