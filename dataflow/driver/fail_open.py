@@ -59,7 +59,8 @@ def not_searched(
     Returns:
         Values by node: the outcome ``overridden`` for each search, and no rows for the stages of
         a corpus whose result is overridden; its chunks are read only if a stage compares them.
-        Where the vector search's result is given, links add nothing to it.
+        Where the vector search's result is given, links add nothing to it, unless ``linked_hits``
+        is asked for.
     """
 
     def named(*schemas: pl.Schema) -> set[str]:

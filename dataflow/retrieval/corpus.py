@@ -135,10 +135,7 @@ def vector_hits(
 ) -> pl.DataFrame:
     """The vector list of each query: the lists of its texts, fused if there are several."""
     return fuse_texts(
-        vector_lists,
-        "distance",
-        depth=search_depth,
-        missing_score_fraction=missing_score_fraction,
+        vector_lists, "distance", depth=search_depth, missing_score_fraction=missing_score_fraction
     )
 
 
@@ -161,7 +158,7 @@ def best_found(
 
 
 @tag(stage="search", io="postgres", fail_open="empty", frame=["LINKED_HITS", "OUTCOMES"])
-@config.when_not(merged_variant="text_only")
+@config.when_not_in(merged_variant=["text_only", "vector_only"])
 @extract_fields({"linked_hits": pl.DataFrame, "linked_outcome": pl.DataFrame})
 def linked_search(
     asked: Asked,
@@ -181,10 +178,10 @@ def linked_search(
 
 
 @tag(stage="search", frame=["LINKED_HITS", "OUTCOMES"])
-@config.when(merged_variant="text_only")
+@config.when_in(merged_variant=["text_only", "vector_only"])
 @extract_fields({"linked_hits": pl.DataFrame, "linked_outcome": pl.DataFrame})
 def linked_search__unused() -> Frames:
-    """No hit: the merge reads the keyword list only."""
+    """No hit: the merge reads one list only."""
     return {"linked_hits": empty(LINKED_HITS), "linked_outcome": empty(OUTCOMES)}
 
 

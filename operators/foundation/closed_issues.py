@@ -22,11 +22,23 @@ def closed_issues(message: str, names: Collection[str]) -> tuple[list[int], bool
     >>> closed_issues("prefixes #12, see #3; fixes org/other#4", ["org/app"])
     ([], True)
     """
-    numbers, elsewhere = [], False
+    numbers, elsewhere = dict[int, None](), False
     for match in REFERENCE.finditer(message):
         named = match["repo"] or match["address"]
         if named and named.lower() not in names:
             elsewhere = True
-        elif (number := int(match["number"])) not in numbers:
-            numbers.append(number)
-    return numbers, elsewhere
+        else:
+            numbers[int(match["number"])] = None
+    return [*numbers], elsewhere
+
+
+def said(markdown: str) -> str:
+    """``markdown`` without comments, code and quotes: what its author says there.
+
+    >>> said("Fixes #1 <!-- such as fixes #2 --> `fixes #3`").split()
+    ['Fixes', '#1']
+    """
+    first, *rest = markdown.split("<!--")
+    shown = first + "".join(part.partition("-->")[2] for part in rest)
+    outside = "\n".join(shown.split("```")[::2])
+    return re.sub(r"`[^`\n]*`|^ {0,3}>[^\n]*", "", outside, flags=re.MULTILINE)

@@ -7,7 +7,8 @@ the question's words: a commit lists the files that it changed, a review thread 
 import json
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import TypeAlias
@@ -54,32 +55,35 @@ def changed_paths(metadata: str) -> list[str]:
     return list(dict.fromkeys(path for path in known if isinstance(path, str)))
 
 
-def linked_files(
-    votes: Iterable[tuple[int, float, str, Collection[str]]],
-    found: Mapping[int, Collection[int]],
+def votes_for_files(links: Iterable[tuple[float, str, Sequence[str]]]) -> dict[File, float]:
+    """The votes of ``links``: each a vote, a repository, and the paths there that share it.
+
+    Each path gets the vote over the square root of their number.
+
+    >>> votes_for_files([(1.0, "app", ["a.py"]), (1.0, "app", ["a.py", "b.py", "c.py", "d.py"])])
+    {('app', 'a.py'): 1.5, ('app', 'b.py'): 0.5, ('app', 'c.py'): 0.5, ('app', 'd.py'): 0.5}
+    """
+    votes: dict[File, float] = defaultdict(float)
+    for vote, repo, paths in links:
+        for path in paths:
+            votes[repo, path] += vote / math.sqrt(len(paths))
+    return dict(votes)
+
+
+def most_voted(
+    votes: Mapping[File, float],
+    found: AbstractSet[int],
     held: Mapping[File, Collection[int]],
     *,
     most: int,
-) -> dict[int, list[File]]:
-    """For each query the ``most`` files with the highest votes of which it has found no chunk.
+) -> list[File]:
+    """The ``most`` files with the highest ``votes`` of which no chunk is ``found``.
 
-    Args:
-        votes: a query, a vote, a repository, and the paths there that share it: each gets it over
-            the square root of their number.
-        found: the chunks that each query has found.
-        held: the chunks of the files that there are.
+    ``held``: the chunks of those of them that there are and may be seen.
 
-    >>> votes = [(0, 1.0, "app", ["a.py", "b.py"]), (0, 0.5, "app", ["c.py"])]
-    >>> linked_files(votes, {0: {1}}, {("app", "a.py"): [1, 2], ("app", "c.py"): [3]}, most=5)
-    {0: [('app', 'c.py')]}
+    >>> votes = {("app", "a.py"): 1.0, ("app", "b.py"): 0.9, ("app", "c.py"): 0.5}
+    >>> most_voted(votes, {1}, {("app", "a.py"): [1, 2], ("app", "c.py"): [3]}, most=5)
+    [('app', 'c.py')]
     """
-    total: dict[int, dict[File, float]] = defaultdict(lambda: defaultdict(float))
-    for query, vote, repo, paths in votes:
-        for path in paths:
-            total[query][repo, path] += vote / math.sqrt(len(paths))
-    best: dict[int, list[File]] = {}
-    for query, files in total.items():
-        have = found.get(query, ())
-        new = [file for file in files if file in held and not any(c in have for c in held[file])]
-        best[query] = sorted(new, key=lambda file: (-files[file], file))[:most]
-    return best
+    new = [file for file, chunks in held.items() if file in votes and not found & {*chunks}]
+    return sorted(new, key=lambda file: (-votes[file], file))[:most]

@@ -68,7 +68,7 @@ def by_list(
 ) -> pl.DataFrame:
     """``sides`` with the values of each query's list scaled by that list only.
 
-    A chunk that a list lacks has the value 0.
+    A chunk that a list lacks has the value 0, also one that links led to.
 
     Args:
         sides: of :func:`side_by_side`.
@@ -81,7 +81,11 @@ def by_list(
     for name in (vector_norm, text_norm):
         check_known("normalisation", name, NORMS)
     norms = {"vector_value": NORMS[vector_norm], "text_value": NORMS[text_norm]}
-    scaled = [norm(pl.col(name)).fill_null(0.0).alias(name) for name, norm in norms.items()]
+    listed = {name: pl.col(name.replace("value", "rank")).is_not_null() for name in norms}
+    scaled = [
+        norm(pl.when(listed[name]).then(name)).fill_null(0.0).alias(name)
+        for name, norm in norms.items()
+    ]
     return _without_silent(sides.with_columns(scaled), channels)
 
 

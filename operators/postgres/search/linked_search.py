@@ -1,22 +1,25 @@
 """Searches the files that found commits and reviews are about, if no search found them."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
+import numpy as np
 import polars as pl
 
-from operators.frames import CHANGED_PATHS, LINKED_HITS, empty
-from operators.postgres.search.batches import Deadline, run
+from operators.frames import CHANGED_PATHS, LINKED_HITS, QUERY_EMBEDDINGS, empty
+from operators.postgres.search.batches import Deadline, run, run_slices
 from operators.postgres.search.filters import in_files
 from operators.postgres.search.timed_search import Asked
 from operators.postgres.search.vector_search import search_files
+from operators.postgres.search.version_filters import SearchFilter, seen
+from operators.postgres.search.visible_chunks import search_filters
 from operators.postgres.store import Connection, Home, by_store, collection_info
-from operators.ranking.linked_files import File, changed_paths, linked_files
+from operators.ranking.linked_files import File, changed_paths, most_voted, votes_for_files
 
-_Links: TypeAlias = dict[int, tuple[str, Sequence[str]]]
-"""By chunk, its repository and the paths that it links to."""
+_Links: TypeAlias = dict[tuple[str, int], tuple[str, str, Sequence[str]]]
+"""By corpus and chunk, its document, its repository, and the paths that it links to."""
 
 
 def linked_search(
@@ -31,8 +34,7 @@ def linked_search(
     """``LINKED_HITS``: the nearest passages of the files that hits of other corpora link to.
 
     A commit links to the files that it changed, a passage of a pull request to its path. The
-    similarity is the mean over the query's texts; it counts as 0 for one to which another passage
-    of the file is nearer.
+    similarity is the mean over the query's texts.
 
     Args:
         asked: the corpus of the files.
@@ -52,27 +54,51 @@ def linked_search(
         return empty(LINKED_HITS)
     linking = linking.filter(pl.col("corpus") != asked.corpus)
     links = _read_links(linking, homes, deadline)
-    votes = [
-        (query, vote, *links[chunk])
-        for query, _, chunk, vote in linking.iter_rows()
-        if chunk in links
-    ]
-    if not votes or held_as not in collection_info(store).repos:
+    of_queries: dict[int, dict[tuple[str, ...], tuple[float, str, Sequence[str]]]] = {}
+    for query, corpus, chunk, vote in linking.iter_rows():  # a document's best chunk comes first
+        if (corpus, chunk) in links:
+            document, repo, paths = links[corpus, chunk]
+            of_query = of_queries.setdefault(query, {})
+            of_query.setdefault((corpus, repo, document), (vote, repo, paths))
+    if not of_queries or held_as not in collection_info(store).repos:
         return empty(LINKED_HITS)
     found: dict[int, set[int]] = defaultdict(set)
     for frame in hits:
         for query, chunk in frame["query_id", "chunk_id"].iter_rows():
             found[query].add(chunk)
-    named = sorted({(repo, path) for _, _, repo, paths in votes for path in paths})
-    held = run(store, deadline, partial(_held, held_as=held_as, files=named))
-    wanted = linked_files(votes, found, held, most=files)
-    lists = search_files(store, held_as, asked.queries, query_embeddings, wanted, deadline=deadline)
-    texts = Counter(query_embeddings["query_id"])
-    near: dict[tuple[int, int], float] = defaultdict(float)
-    for query, chunk, distance in lists["query_id", "chunk_id", "distance"].iter_rows():
-        near[query, chunk] += (1 - distance) / texts[query]
-    rows = [(*key, 1 - similarity) for key, similarity in near.items()]
+    scopes = search_filters(store, deadline, held_as, asked.queries)
+    votes = {
+        query: votes_for_files(of_query.values())
+        for query, of_query in of_queries.items()
+        if query in scopes
+    }
+    items = [(query, scopes[query], list(of)) for query, of in votes.items()]
+    held: dict[int, dict[File, list[int]]] = defaultdict(dict)
+    read = partial(_held, held_as=held_as)
+    for query, repo, path, chunks in run_slices(store, deadline, items, read):
+        held[query][repo, path] = chunks
+    wanted = {q: most_voted(votes[q], found[q], of, most=files) for q, of in held.items()}
+    means, lengths = _mean_texts(query_embeddings)
+    lists = search_files(store, held_as, asked.queries, means, wanted, deadline=deadline)
+    near = lists["query_id", "chunk_id", "distance"].iter_rows()
+    rows = [(query, chunk, 1 - (1 - away) * lengths[query]) for query, chunk, away in near]
     return pl.DataFrame(rows, schema=LINKED_HITS, orient="row")
+
+
+def _mean_texts(query_embeddings: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, float]]:
+    """One vector a query, the mean of its texts' unit vectors, and its length.
+
+    A passage's similarity to it times the length is the mean of its similarities to the texts.
+    """
+    rows, lengths = [], {}
+    by_query = query_embeddings.group_by("query_id", maintain_order=True)
+    for (query,), of in by_query:
+        vectors = np.array(of["embedding"].to_list(), dtype=np.float64)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        mean = (vectors / np.where(norms > 0, norms, 1)).mean(axis=0)
+        rows.append((query, 0, None, mean.tolist()))
+        lengths[cast("int", query)] = float(np.linalg.norm(mean))
+    return pl.DataFrame(rows, schema=QUERY_EMBEDDINGS, orient="row"), lengths
 
 
 def _read_links(linking: pl.DataFrame, homes: Mapping[str, Home], deadline: Deadline) -> _Links:
@@ -82,29 +108,34 @@ def _read_links(linking: pl.DataFrame, homes: Mapping[str, Home], deadline: Dead
     links: _Links = {}
     for store, corpora in by_store({corpus: homes[corpus] for corpus in ids}):
         chunks = sorted({chunk for corpus in corpora.values() for chunk in ids[corpus]})
-        links |= run(store, deadline, partial(_links, corpora=list(corpora), ids=chunks))
+        read = run(store, deadline, partial(_links, corpora=list(corpora), ids=chunks))
+        links |= {(corpora[held_as], chunk): of for (held_as, chunk), of in read.items()}
     return links
 
 
 def _links(conn: Connection, *, corpora: Sequence[str], ids: Sequence[int]) -> _Links:
     rows = conn.execute(
-        """SELECT chunk_id, repo, path, metadata FROM chunks
+        """SELECT corpus, chunk_id, document_id, repo, path, metadata FROM chunks
         WHERE corpus = ANY(%s::text[]) AND chunk_id = ANY(%s::bigint[])
           AND (strpos(metadata, %s) > 0 OR path IS NOT NULL AND strpos(metadata, %s) > 0)""",
         (list(corpora), list(ids), f'"{CHANGED_PATHS}": [', '"pr_number": '),
     )
     return {
-        chunk: (repo, changed_paths(metadata) or [path] * (path is not None))
-        for chunk, repo, path, metadata in rows.fetchall()
+        (corpus, chunk): (document, repo, changed_paths(metadata) or [path] * (path is not None))
+        for corpus, chunk, document, repo, path, metadata in rows.fetchall()
     }
 
 
-def _held(conn: Connection, *, held_as: str, files: Sequence[File]) -> dict[File, list[int]]:
-    """The chunks of those of the ``files`` that there are."""
+def _held(
+    conn: Connection, item: tuple[int, SearchFilter, Sequence[File]], *, held_as: str
+) -> list[tuple[int, str, str, list[int]]]:
+    """A query, and those of the files that it may see, each with its chunks."""
+    query, scope, files = item
     parameters: dict[str, Any] = {"corpus": held_as}
     rows = conn.execute(
-        "SELECT c.repo, c.path, array_agg(c.chunk_id) FROM chunks c WHERE c.corpus = %(corpus)s"
-        f" AND {in_files('c', files, parameters)} GROUP BY c.repo, c.path",
+        f"""SELECT c.repo, c.path, array_agg(c.chunk_id) FROM chunks c
+        WHERE {seen(scope, "c", parameters)} AND {in_files("c", files, parameters)}
+        GROUP BY c.repo, c.path""",
         parameters,
     )
-    return {(repo, path): chunks for repo, path, chunks in rows.fetchall()}
+    return [(query, *row) for row in rows.fetchall()]

@@ -2,7 +2,15 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+)
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -72,8 +80,13 @@ OnFile = Callable[[Commit, bytes, str], None]
 """Takes a commit, each path that it touched, and the id of the content that it left there."""
 
 
-def read_commits(repository: Repository, on_file: OnFile) -> Iterator[Commit]:
+def read_commits(
+    repository: Repository, on_file: OnFile, tracked: Container[bytes] = ()
+) -> Iterator[Commit]:
     """The commits that the checked-out one descends from, newest first, merges included.
+
+    A file has moved to one of ``tracked``, or else it keeps its name. The log has no branches: a
+    commit of a branch from before a move that was made after the move keeps the old name.
 
     In the log, pairs of change and path follow the fields of a commit. A change begins with a
     colon; a commit's first field is its id, which has none. So nothing in a message or in a path
@@ -107,8 +120,10 @@ def read_commits(repository: Repository, on_file: OnFile) -> Iterator[Commit]:
             else:
                 token = None
             moved = moves(gone, new) if max(len(gone), len(new)) <= MOST_MOVED else {}
-            names = {path: today.pop(path, path) for path in new}
-            today |= {path: names[to] for path, to in moved.items()}
+            # before a commit without parents there is nothing: it takes no other file's name
+            names = {path: today.pop(path, path) for path in new if commit.parents}
+            lasting = {path: names.get(to, to) for path, to in moved.items()}
+            today |= {path: name for path, name in lasting.items() if name in tracked}
             known = dict.fromkeys(names.get(path) or today.get(path, path) for path in paths)
             yield replace(commit, paths=tuple(paths), files=files, today=tuple(known))
 

@@ -81,7 +81,7 @@ class _Walk:
             commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
             self.done, self.found = 0, max(commits * _OF_A_COMMIT + texts, 1)
             on_file = partial(remember_last_commit, tracked, last, cuts=cuts)
-            log = read_commits(repository, on_file)
+            log = read_commits(repository, on_file, tracked)
             log = with_diffs(repository, log) if self.diffs else log
             for commit in each_once(log, merges):
                 self.done += _OF_A_COMMIT

@@ -16,7 +16,7 @@ from itertools import groupby, islice, starmap
 from pathlib import Path
 from typing import Any
 
-from operators.foundation.closed_issues import closed_issues
+from operators.foundation.closed_issues import closed_issues, said
 from operators.foundation.disk_dict import DiskDict
 from operators.frames import CLOSES
 from operators.postgres.write.sync_state import SyncItem
@@ -131,7 +131,7 @@ def review_documents(
     comments = {item.item_id: item.data for item in held if item.kind == COMMENT}
     reviews = [item for item in held if item.kind == REVIEW]
     title = f"PR #{number} {(pull.get('title') or '').strip()}".rstrip()
-    of_all = {"pr_number": number, CLOSES: _closed(repo, pull)}
+    of_all = {"pr_number": number, CLOSES: _closed(repo, number, pull)}
     if of_pull(held):
         yield from conversation(PULL, repo, number, held, whole=whole)
     for root, ids in sorted(_threads(comments).items()):
@@ -200,12 +200,12 @@ def _review_document(repo: str, of_all: _Data, title: str, review: SyncItem) -> 
     )
 
 
-def _closed(repo: str, pull: _Data) -> list[int] | None:
-    """The issues that a pull request says it closes; None if none."""
-    text = f"{pull.get('title') or ''}\n{pull.get('body') or ''}"
+def _closed(repo: str, number: int, pull: _Data) -> list[int] | None:
+    """The issues that pull request ``number`` says it closes; None if none."""
+    text = said(f"{pull.get('title') or ''}\n{pull.get('body') or ''}")
     address = "/".join((pull.get("html_url") or "").split("/")[3:5])
     numbers, _ = closed_issues(text, [repo.lower(), address.lower()])
-    return numbers or None
+    return [one for one in numbers if one != number] or None
 
 
 def _document(
@@ -253,7 +253,7 @@ def conversation(
     expected = data.get("comments")  # none in what an earlier release kept, and in a list of pulls
     metadata = {
         key: number,
-        CLOSES: _closed(repo, data) if kind == PULL else None,
+        CLOSES: _closed(repo, number, data) if kind == PULL else None,
         "n_comments": sum(not each.get("bot") for each in comments),
         "labels": data.get("labels") or None,
         "state_reason": data.get("state_reason"),

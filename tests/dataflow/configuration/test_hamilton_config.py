@@ -45,7 +45,9 @@ INTENDED = {
     | {"relevant_hits", "best_found", "linking", "linked_search"}
     | OF_CONVEX,
     "vector_lean": {"merged"},
-    "vector_only": {"merged", "text_search", "relevant_hits"} | OF_CONVEX,
+    "vector_only": {"merged", "text_search", "relevant_hits"}
+    | {"best_found", "linking", "linked_search"}
+    | OF_CONVEX,
     "weighted_rrf": LISTS | OF_CONVEX,
     "whole_questions": {"reduced_queries"},
     "passages_as_found": {"whole_passages", "surroundings"},

@@ -115,6 +115,30 @@ def test_what_the_question_may_not_see_does_not_enter(driver: Any) -> None:
     assert driver.execute(["code.linked_hits"], others)["code.linked_hits"].is_empty()
 
 
+def test_of_several_texts_a_file_has_one_passage_and_its_mean_similarity(driver: Any) -> None:
+    texts = [QUESTION, "queue of writers"]
+
+    def similarities(query: Any) -> dict[int, float]:
+        out = driver.execute(["code.linked_hits"], {**SHORT, "query": query})["code.linked_hits"]
+        return {chunk: 1 - away for chunk, away in out["chunk_id", "distance"].iter_rows()}
+
+    both, (one, other) = similarities(texts), map(similarities, texts)
+    assert both
+    assert both.keys() <= one.keys() & other.keys()
+    for chunk, similarity in both.items():
+        assert similarity == pytest.approx((one[chunk] + other[chunk]) / 2, abs=1e-3)
+
+
+@pytest.mark.parametrize("file", ["waits.py", "turns.py"])
+def test_what_a_configuration_hides_takes_no_place_of_what_it_shows(driver: Any, file: str) -> None:
+    visible = {"corpora": {"code": {"filters": {"path_prefix": file}}}}
+    narrow = driver.sibling(driver.config.with_changes(visible))
+    least = {"code.linked_files": 1, "code.search_depth": 0}
+    out = narrow.execute(["code.linked_hits", "related"], {"query": QUESTION, **least})
+    (chunk,) = out["code.linked_hits"]["chunk_id"]
+    assert out["related"].filter(chunk_id=chunk)["path"].to_list() == [file]
+
+
 def test_no_more_files_enter_than_asked_for(driver: Any) -> None:
     for most, rows in ((0, 0), (1, 1), (9, 2)):
         out = driver.execute(["code.linked_hits"], {**SHORT, "code.linked_files": most})

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.frames import LINKING, TEXT_HITS, VECTOR_HITS, check, empty
-from operators.ranking.linked_files import best_found, changed_paths, linked_files
+from operators.ranking.linked_files import best_found, changed_paths, most_voted, votes_for_files
 
 HELD = {("app", "a.py"): [1, 2], ("app", "b.py"): [3], ("app", "c.py"): [4], ("lib", "a.py"): [5]}
 
@@ -28,19 +28,24 @@ def test_lists_without_a_hit_give_none() -> None:
     assert best.equals(empty(LINKING))
 
 
+def chosen(*links: Any, found: Any = frozenset(), most: int = 9) -> list[tuple[str, str]]:
+    return most_voted(votes_for_files(links), found, HELD, most=most)
+
+
 def test_a_file_that_many_commits_changed_comes_before_one_that_a_better_one_changed() -> None:
-    votes: list[Any] = [(0, 0.1, "app", ["a.py"]), *[(0, 0.04, "app", ["b.py"])] * 10]
-    assert linked_files(votes, {}, HELD, most=2) == {0: [("app", "b.py"), ("app", "a.py")]}
+    many = [(0.04, "app", ["b.py"])] * 10
+    assert chosen((0.1, "app", ["a.py"]), *many) == [("app", "b.py"), ("app", "a.py")]
+    assert chosen((0.1, "app", ["a.py"]), *many, most=1) == [("app", "b.py")]
 
 
 def test_a_commit_that_changed_many_files_says_less_of_each() -> None:
-    votes: list[Any] = [(0, 0.1, "app", ["a.py", "x", "y", "z"]), (0, 0.06, "app", ["b.py"])]
-    assert linked_files(votes, {}, HELD, most=1) == {0: [("app", "b.py")]}
+    both = (0.1, "app", ["a.py", "x", "y", "z"]), (0.06, "app", ["b.py"])
+    assert chosen(*both) == [("app", "b.py"), ("app", "a.py")]
 
 
 def test_a_found_file_a_deleted_one_and_one_of_another_repository_do_not_enter() -> None:
-    votes: list[Any] = [(0, 0.1, "app", ["a.py", "gone.py", "c.py"]), (1, 0.1, "lib", ["b.py"])]
-    assert linked_files(votes, {0: {2}}, HELD, most=9) == {0: [("app", "c.py")], 1: []}
+    links = (0.1, "app", ["a.py", "gone.py", "c.py"]), (0.1, "lib", ["b.py"])
+    assert chosen(*links, found={2}) == [("app", "c.py")]
 
 
 @pytest.mark.parametrize(
@@ -50,8 +55,8 @@ def test_metadata_of_others_names_no_files(metadata: str) -> None:
     assert changed_paths(metadata) == []
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([*HELD])), max_size=12), st.data())
-def test_the_order_of_the_links_does_not_matter(links: list[Any], data: Any) -> None:
-    votes = [(query, 0.25, repo, [path]) for query, (repo, path) in links]
-    other = data.draw(st.permutations(votes))
-    assert linked_files(votes, {}, HELD, most=2) == linked_files(other, {}, HELD, most=2)
+@given(st.lists(st.sampled_from([*HELD]), max_size=12), st.data())
+def test_the_order_of_the_links_does_not_matter(files: list[tuple[str, str]], data: Any) -> None:
+    links = [(0.25, repo, [path]) for repo, path in files]
+    other = data.draw(st.permutations(links))
+    assert chosen(*links, most=2) == chosen(*other, most=2)

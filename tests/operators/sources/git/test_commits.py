@@ -149,6 +149,48 @@ def test_a_file_before_one_that_took_its_name_and_moved_keeps_the_name(repo: Any
     assert paths_today(repo, first) == ["d.py", "b.py"]
 
 
+def test_a_move_that_did_not_last_changes_no_name(repo: Any) -> None:
+    first = repo.commit("Begin", **{"a.py": "a"})
+    repo.git("checkout", "-q", "-b", "side")
+    move(repo, ("a.py", "b.py"))
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--no-ff", "-s", "ours", "-m", "Decline it", "side", when=EPOCH + 300)
+    assert paths_today(repo, first) == ["a.py"]
+
+
+def test_a_move_on_two_branches_leads_to_the_name_of_today(repo: Any) -> None:
+    first = repo.commit("Begin", **{"a.py": "a"})
+    repo.git("checkout", "-q", "-b", "side")
+    move(repo, ("a.py", "b.py"))
+    repo.git("checkout", "-q", "main")
+    repo.commit("Another", EPOCH + 100, **{"o.py": "o"})
+    move(repo, ("a.py", "b.py"))
+    repo.git("merge", "-q", "--no-ff", "-m", "Merge side", "side", when=EPOCH + 300)
+    move(repo, ("b.py", "c.py"))
+    assert paths_today(repo, first) == ["c.py"]
+
+
+def test_the_first_commits_of_a_shallow_clone_take_no_names(repo: Any, tmp_path: Path) -> None:
+    repo.commit("Begin", **{"a.py": "a"})
+    repo.git("checkout", "-q", "-b", "side")
+    repo.commit("side", EPOCH + 100, **{"s.py": "s"})
+    repo.commit("side again", EPOCH + 200, **{"s.py": "s2"})
+    repo.git("checkout", "-q", "main")
+    edited = repo.commit("main", EPOCH + 150, **{"a.py": "a2"})
+    again = repo.commit("main again", EPOCH + 170, **{"a.py": "a3"})
+    repo.git("merge", "-q", "--no-ff", "-m", "Merge side", "side", when=EPOCH + 300)
+    repo.git("mv", "a.py", "b.py")
+    repo.commit("Move", EPOCH + 400)
+    repo.git("clone", "-q", "--depth", "4", f"file://{repo.path}", str(tmp_path / "shallow"))
+    found = {
+        item.document_id: json.loads(item.metadata).get("changed_paths")
+        for item in git_source(tmp_path / "shallow").scan()
+        if isinstance(item, Document) and item.corpus == "history"
+    }
+    assert found[again] == ["b.py"]
+    assert found.get(edited) in (None, ["b.py"])  # without its parents it names no files
+
+
 def test_files_that_are_alike_are_not_told_apart_by_a_move(repo: Any) -> None:
     first = repo.commit("Begin", **{"a/m.py": "", "b/m.py": ""})
     move(repo, ("a/m.py", "c/m.py"), ("b/m.py", "d/m.py"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -102,6 +103,26 @@ def test_a_pull_request_says_which_issues_of_its_own_repository_it_closes(export
     assert [json.loads(document.metadata)["closes"] for document in documents] == [[9, 3, 4, 8]] * 2
     (issue,) = read_issues(export(github.issue(2, body=body)))
     assert "closes" not in json.loads(issue.metadata)
+
+
+def test_what_only_shows_how_to_close_an_issue_closes_none(export: Export) -> None:
+    shown = [
+        "<!-- Say which issue,\nsuch as fixes #2 -->",
+        "```\ngit commit -m 'fixes #3'\n```",
+        "`fixes #4`",
+        "> fixes #5",
+        "fixes #7",  # itself
+        "<!-- fixes #8",
+    ]
+    documents = read(export(github.issue(7, pull=True, body="\n\n".join(shown))))
+    assert "closes" not in json.loads(only(documents).metadata)
+
+
+def test_a_request_that_closes_many_issues_is_read_at_once(export: Export) -> None:
+    body = "".join(f"fixes #{number} " for number in range(1, 40_000))
+    began = time.process_time()
+    only(read(export(github.issue(7, pull=True, body=body))))
+    assert time.process_time() - began < 2
 
 
 def test_a_conversation_without_its_pull_request_is_told(export: Export) -> None:
