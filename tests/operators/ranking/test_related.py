@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from operators.frames import FUSED
@@ -224,18 +224,21 @@ ROWS = st.lists(
 )
 
 
+@example(
+    [hit(0, 0.4381818534460037, "review", "b.py", 1), hit(1, 0.11871566349545584, "code", "b.py")]
+)
 @given(ROWS)
 def test_the_threads_keep_their_scores_among_them_and_a_file_gains_a_share_of_the_best(
     rows: list[dict[str, Any]],
 ) -> None:
-    before = {row["chunk_id"]: round(row["score"], 9) for row in rows}
+    before = {row["chunk_id"]: row["score"] for row in rows}
     threads = {row["chunk_id"] for row in rows if row["metadata"]}
     after = scores(*rows)
     assert after.keys() == before.keys()
-    assert sorted(after[n] for n in threads) == sorted(before[n] for n in threads)
+    assert sorted(after[n] for n in threads) == sorted(round(before[n], 9) for n in threads)
     best = max((before[n] for n in threads), default=0.0)
     assert all(
-        before[n] <= after[n] <= before[n] + 0.3 * best + 1e-9 for n in before.keys() - threads
+        before[n] - 1e-9 < after[n] < before[n] + 0.3 * best + 1e-9 for n in before.keys() - threads
     )
 
 
