@@ -25,7 +25,8 @@ DEFINES = "defines"
 """In the metadata of a chunk of code: the qualified names whose definitions begin in it."""
 
 CHANGED_PATHS = "changed_paths"
-"""In the metadata of a commit: the files that it changed; absent where they are many."""
+"""In the metadata of a commit: the files that it changed, as they are called today; absent where
+they are many."""
 
 CLOSES = "closes"
 """In the metadata of a pull request's passages: the numbers of the issues that it closes."""

@@ -79,7 +79,7 @@ def linked_search(
         held[query][repo, path] = chunks
     wanted = {q: most_voted(votes[q], found[q], of, most=files) for q, of in held.items()}
     means, lengths = _mean_texts(query_embeddings)
-    lists = search_files(store, held_as, asked.queries, means, wanted, deadline=deadline)
+    lists = search_files(store, held_as, means, scopes, wanted, deadline=deadline)
     near = lists["query_id", "chunk_id", "distance"].iter_rows()
     rows = [(query, chunk, 1 - (1 - away) * lengths[query]) for query, chunk, away in near]
     return pl.DataFrame(rows, schema=LINKED_HITS, orient="row")

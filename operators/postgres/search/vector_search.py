@@ -95,7 +95,7 @@ def search_vectors(
     if not sizes or k < 1 or query_embeddings.is_empty():
         return empty(VECTOR_LISTS)
     deadline = Deadline.after(timeout_s, f"the vector search of corpus {corpus!r}")
-    items = _items(store, deadline, corpus, queries, query_embeddings)
+    items = _items(store, query_embeddings, search_filters(store, deadline, corpus, queries))
     exactly, by_index = items, list[_Item]()
     chunks = sum(sizes.values())
     if exact_scan_max_rows is None:
@@ -128,18 +128,21 @@ def search_vectors(
 def search_files(
     store: Store,
     corpus: str,
-    queries: pl.DataFrame,
     query_embeddings: pl.DataFrame,
+    filters: Mapping[int, SearchFilter],
     files: Mapping[int, Sequence[File]],
     *,
     deadline: Deadline,
 ) -> pl.DataFrame:
-    """``VECTOR_LISTS``: the nearest chunk in each of the ``files`` of a query, which are few."""
+    """``VECTOR_LISTS``: the nearest chunk in each of the ``files`` of a query, which are few.
+
+    ``filters``: of each query that may search, as :func:`search_filters` gives them.
+    """
     most = max(map(len, files.values()), default=0)
     nearest = partial(_nearest, common={"corpus": corpus, "space": store.space, "k": most})
     items = [
         replace(item, files=tuple(files[item.text[0]]))
-        for item in _items(store, deadline, corpus, queries, query_embeddings)
+        for item in _items(store, query_embeddings, filters)
         if files.get(item.text[0])
     ]
     hits = run_slices(store, deadline, items, partial(nearest, by_index=False))
@@ -147,15 +150,10 @@ def search_files(
 
 
 def _items(
-    store: Store,
-    deadline: Deadline,
-    corpus: str,
-    queries: pl.DataFrame,
-    query_embeddings: pl.DataFrame,
+    store: Store, query_embeddings: pl.DataFrame, filters: Mapping[int, SearchFilter]
 ) -> list[_Item]:
     info = collection_info(store)
     vectors = _matrix(query_embeddings["embedding"], info.dimensions, store.collection, info.model)
-    filters = search_filters(store, deadline, corpus, queries)
     texts = query_embeddings["query_id", "text_no"].iter_rows()
     return [
         _Item((query, text), HalfVector(vector), filters[query])

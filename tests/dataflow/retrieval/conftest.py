@@ -1,8 +1,9 @@
-"""Drivers of the real graph over made-up searches."""
+"""Drivers of the real graph, over made-up searches and over what a test ingests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +12,9 @@ import polars as pl
 import pytest
 
 from dataflow.configuration.config_model import load_config
-from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver, build_graph
 from operators import frames
+from operators.postgres.store import drop_collection, open_store
 
 CORPORA = ("code", "review", "wiki")
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
@@ -31,6 +33,25 @@ def run() -> Callable[..., dict[str, Any]]:
         return out
 
     return ask
+
+
+@pytest.fixture(scope="module")
+def ingested(
+    crosscorpus: Any, server_dsn: str, minilm: Any
+) -> Iterator[Callable[..., RetrievalDriver]]:
+    """A driver over a collection that the commands of ``crosscorpus ingest`` fill."""
+    with ExitStack() as open_until_the_end:
+
+        def make(collection: str, *commands: list[str]) -> RetrievalDriver:
+            for command in commands:
+                done = crosscorpus("ingest", *command, "--repo", "app", "-C", collection)
+                assert done.returncode == 0, done.stderr
+            open_until_the_end.callback(drop_collection, server_dsn, collection)
+            store = open_until_the_end.enter_context(open_store(server_dsn, collection))
+            driver = build_driver("default", collection, store=store, embedder=minilm)
+            return open_until_the_end.enter_context(driver)
+
+        yield make
 
 
 @pytest.fixture(scope="session")

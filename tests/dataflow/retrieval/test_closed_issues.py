@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import github_shapes as github
 import polars as pl
 import pytest
-
-from dataflow import build_driver, load_config
-from operators.postgres.store import drop_collection, open_store
 
 COLLECTION = "closed_issues"
 QUESTION = "a deadlock when two writers flush the cache"
@@ -25,7 +21,7 @@ def write(folder: Path, name: str, *items: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def driver(crosscorpus: Any, server_dsn: str, minilm: Any, tmp_path_factory: Any) -> Iterator[Any]:
+def driver(ingested: Any, tmp_path_factory: Any) -> Any:
     """Request 7 speaks of the question and closes #3, which does not; #4 and request 8 do a bit."""
     folder = tmp_path_factory.mktemp("exports")
     closing = {"title": "Two writers deadlock as they flush the cache", "body": "Fixes #3"}
@@ -43,15 +39,7 @@ def driver(crosscorpus: Any, server_dsn: str, minilm: Any, tmp_path_factory: Any
         github.issue(3, title="The program hangs", body="It does nothing any more."),
         github.issue(4, title="Writers are slow", body="The cache helps them little."),
     )
-    for kind, file in (("reviews", reviews), ("issues", issues)):
-        done = crosscorpus("ingest", kind, file, "--repo", "app", "-C", COLLECTION)
-        assert done.returncode == 0, done.stderr
-    with (
-        open_store(server_dsn, COLLECTION) as store,
-        build_driver(load_config("default"), COLLECTION, store=store, embedder=minilm) as driver,
-    ):
-        yield driver
-    drop_collection(server_dsn, COLLECTION)
+    return ingested(COLLECTION, ["reviews", reviews], ["issues", issues])
 
 
 def placed(driver: Any, question: str, **inputs: Any) -> pl.DataFrame:

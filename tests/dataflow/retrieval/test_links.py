@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,8 @@ import polars as pl
 import pytest
 from lxml import html
 
-from dataflow import build_driver, load_config
 from dataflow.retrieval import corpus as corpus_nodes
 from operators.explain.waterfall import waterfall
-from operators.postgres.store import drop_collection, open_store
 from operators.report.explanation import explanation_page
 
 COLLECTION = "links"
@@ -33,7 +30,7 @@ def commit(folder: Path, subject: str, **files: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def driver(crosscorpus: Any, server_dsn: str, minilm: Any, tmp_path_factory: Any) -> Iterator[Any]:
+def driver(ingested: Any, tmp_path_factory: Any) -> Any:
     """``turns.py`` and ``waits.py`` read alike; the fault is named by two commits of the first."""
     folder = tmp_path_factory.mktemp("repository")
     subprocess.run(["git", "init", "-q", folder], check=True)
@@ -42,14 +39,7 @@ def driver(crosscorpus: Any, server_dsn: str, minilm: Any, tmp_path_factory: Any
     commit(folder, "Queue the writers", **both, cache=near)
     commit(folder, "Fix a deadlock when two writers flush", turns=f"{both['turns']}\n# 1\n")
     commit(folder, "No deadlock of writers on the cache", turns=f"{both['turns']}\n# 2\n")
-    done = crosscorpus("ingest", "git", str(folder), "--repo", "app", "-C", COLLECTION)
-    assert done.returncode == 0, done.stderr
-    with (
-        open_store(server_dsn, COLLECTION) as store,
-        build_driver(load_config("default"), COLLECTION, store=store, embedder=minilm) as driver,
-    ):
-        yield driver
-    drop_collection(server_dsn, COLLECTION)
+    return ingested(COLLECTION, ["git", str(folder)])
 
 
 def gain(told: pl.DataFrame, path: str) -> tuple[float, str | None]:
