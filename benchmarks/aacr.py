@@ -35,7 +35,7 @@ from operators.postgres.store import open_store
 from operators.ranking.definitions import definition_of, use_of
 from operators.review.changed_names import SHORTEST
 from operators.review.changes import ChangedFile, read_change
-from operators.sources.git.repository import GitError
+from operators.sources.git.git_process import GitError
 
 DATA = "https://github.com/alibaba/aacr-bench"
 FILE = "dataset/positive_samples.json"

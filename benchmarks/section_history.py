@@ -44,7 +44,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from operators.sources.formats.headings import Heading, heading_paths, headings, is_text
-from operators.sources.git.repository import Repository, git_output
+from operators.sources.git.git_process import git_output
+from operators.sources.git.repository import Repository
 from operators.sources.git.snapshots import tree_files
 from operators.versions.lineage import LINEAGE_DOCUMENTS
 from operators.versions.text_sketches import sketch

@@ -5,14 +5,15 @@ The most frequent complaint about such servers is an outdated index that does no
 
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from dataflow.service import models
 from operators.foundation.os_user import child_environment, child_python
 from operators.postgres.inspect.status import names_repo, sources
 from operators.postgres.store import Home, by_store
-from operators.sources.git.repository import changed_since
+from operators.sources.git.unread_changes import changed_since, recently_changed
 
 MOST = 20
 """Maximum number of sources of one answer."""
@@ -39,7 +40,7 @@ def sources_of(
                 if of in row["corpora"] and named:
                     rows.append(row)
                     break
-    return [read_of(row) for row in rows[:MOST]]
+    return [read_of(row, recently_changed) for row in rows[:MOST]]
 
 
 def read_again(homes: Mapping[str, Home]) -> None:
@@ -62,11 +63,13 @@ def read_again(homes: Mapping[str, Home]) -> None:
                 store.forget_info()
 
 
-def read_of(row: Mapping[str, Any]) -> models.Read:
+def read_of(
+    row: Mapping[str, Any], changes: Callable[[str, str, datetime], str | None] = changed_since
+) -> models.Read:
     """A row of ``SOURCES``, with the changes of its working tree since the run."""
     commit, folder = row["revision"], row["folder"]
     return models.Read(
         **{name: row[name] for name in ("source", "corpora", "read_at", "state")},
         commit=commit,
-        since=changed_since(folder, commit, row["read_at"]) if folder and commit else None,
+        since=changes(folder, commit, row["read_at"]) if folder and commit else None,
     )

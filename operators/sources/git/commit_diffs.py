@@ -12,7 +12,8 @@ from typing import IO
 from operators.foundation.sanitize import clean_text
 from operators.sources.formats.languages import is_generated
 from operators.sources.git.commit_log import Commit
-from operators.sources.git.repository import Repository, git_stream
+from operators.sources.git.git_process import git_stream
+from operators.sources.git.repository import Repository
 from operators.sources.jsonl import bounded_lines
 
 MAX_DIFF = 4000
@@ -20,15 +21,13 @@ MAX_DIFF = 4000
 
 _VENDORED = re.compile(r"(^|/)(_?vendor(ed)?|third[_-]party|node_modules)/")
 PATCH_OPTIONS = (
-    "--patch", "--no-ext-diff", "--no-textconv", "--no-color", "--diff-algorithm=myers",
-    "--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", "--no-relative",
-    "--find-renames", "-l400", "--submodule=short",  # 400 files at most are compared for a rename
+    "--patch", "--diff-algorithm=myers", "--inter-hunk-context=0", "--src-prefix=a/",
+    "--dst-prefix=b/", "--no-relative", "--find-renames",
+    "-l400",  # 400 files at most are compared for a rename
 )  # fmt: skip
-"""How git writes a patch, whatever is configured; no program of the repository runs."""
+"""How git writes a patch, whatever is configured."""
 
 _LOG = (
-    "-c", "core.bigFileThreshold=1m",  # a larger file is binary: git compares no lines of it
-    "-c", "core.quotePath=false",
     "log", "--date-order", "--format=%x00%H", "--no-notes", "--no-decorate", "--no-diff-merges",
     *PATCH_OPTIONS, "--unified=0",
 )  # fmt: skip
@@ -37,7 +36,8 @@ _LOG = (
 def with_diffs(repository: Repository, commits: Iterable[Commit]) -> Iterator[Commit]:
     """``commits``, as ``read_commits`` gives all of them, each with its ``diff``."""
     with git_stream(repository.root, *_LOG, repository.head, "--") as stream:
-        for commit, (of, diff) in zip(commits, parse_diffs(stream), strict=True):
+        # where there are fewer diffs, git says why as the stream ends
+        for (of, diff), commit in zip(parse_diffs(stream), commits, strict=False):
             assert commit.commit == of
             yield replace(commit, diff=diff)
 

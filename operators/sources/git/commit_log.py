@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.frames import CHANGED_PATHS
-from operators.sources.git.repository import Repository, TrackedFile, git_stream, split
+from operators.sources.git.git_process import git_stream, split
+from operators.sources.git.repository import Repository, TrackedFile
 from operators.sources.protocol import APART_FROM, Document, metadata_json
 
 MAX_FILES = 100
@@ -42,8 +43,8 @@ _LOG = (
     "log", "-z", "--raw",
     "-c",  # a merge names the files that differ from all its parents: what it decided itself
     "--date-order",  # a child always before its parents, whatever the clocks said
-    "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-notes",
-    "--no-decorate", "--encoding=UTF-8", "--format=" + "%x00".join(_FIELDS),
+    "--no-abbrev", "--no-renames", "--no-notes", "--no-decorate", "--encoding=UTF-8",
+    "--format=" + "%x00".join(_FIELDS),
 )  # fmt: skip
 
 

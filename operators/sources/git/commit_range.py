@@ -7,13 +7,8 @@ from typing import NamedTuple
 
 from operators.foundation.sanitize import clean_text
 from operators.sources.git.commit_diffs import PATCH_OPTIONS
-from operators.sources.git.repository import (
-    GitError,
-    cut_commits,
-    git_output,
-    git_stream,
-    open_repository,
-)
+from operators.sources.git.git_process import GitError, git_output, git_stream
+from operators.sources.git.repository import cut_commits, open_repository
 
 MAX_PATCH = 32_000_000
 """Bytes of a patch; what follows is left out. Of a file over 1 MB git shows no lines."""
@@ -23,7 +18,6 @@ SILENCE = 60.0
 
 _LONGEST = 1000  # characters of a commit's name
 _DIFF = (
-    "-c", "core.bigFileThreshold=1m",
     "diff-tree", "-r", *PATCH_OPTIONS, "--unified=3", "--ignore-submodules=none",
 )  # fmt: skip
 _READ_SIZE = 1 << 16

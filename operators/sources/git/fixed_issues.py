@@ -14,13 +14,8 @@ from operators.foundation.closed_issues import REFERENCE, closed_issues
 from operators.foundation.sanitize import shown_path
 from operators.sources.also import kind_of, reads_as_prose
 from operators.sources.git.commit_log import Commit, own_text, read_commits
-from operators.sources.git.repository import (
-    GitError,
-    Repository,
-    cut_commits,
-    origin_url,
-    parse_origin,
-)
+from operators.sources.git.git_process import GitError
+from operators.sources.git.repository import Repository, cut_commits, origin_url, parse_origin
 from operators.sources.git.snapshots import ADDED, Change, changes
 from operators.sources.github.issue_texts import IssueTexts
 

@@ -21,13 +21,8 @@ from operators.sources.git.commit_log import (
     read_commits,
     remember_last_commit,
 )
-from operators.sources.git.repository import (
-    GitError,
-    Repository,
-    cut_commits,
-    git_output,
-    open_repository,
-)
+from operators.sources.git.git_process import GitError, git_output
+from operators.sources.git.repository import Repository, cut_commits, open_repository
 from operators.sources.git.tracked_files import (
     MAX_FILE,
     is_excluded,

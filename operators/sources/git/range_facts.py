@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from operators.sources.git.repository import GitError, git_output
+from operators.sources.git.git_process import GitError, git_output
 
 MOST_PLACES = 20
 """Maximum hunks of a change whose lines are blamed."""
@@ -13,12 +13,12 @@ MOST_PLACES = 20
 MOST_MESSAGES = 20
 """Commits of a change whose messages count, the oldest."""
 
-_BLAME = ("blame", "-s", "-l", "--root", "--no-textconv", "--ignore-revs-file=")
+_BLAME = ("blame", "-s", "-l", "--root")
 
 
 def committed_at(root: Path, commit: str) -> datetime:
     """When a commit was made."""
-    output = git_output(root, "show", "-s", "--no-show-signature", "--format=%cI", commit)
+    output = git_output(root, "show", "-s", "--format=%cI", commit)
     return datetime.fromisoformat(output.splitlines()[0])
 
 

@@ -1,29 +1,19 @@
-"""Runs git on an untrusted repository, and reads the repository's properties.
+"""The properties of a checked-out git repository, and which repositories are refused.
 
-A repository brings its own configuration. None of its hooks, pagers, monitors, signature checks or
-external diffs run, nothing is fetched and nothing is written; filters never run because files are
-read from the working tree, not through git. It can't name a file to read, replace a commit by
-another, or take commits from another repository. A git without output is stopped after a timeout.
+An untrusted repository could name a private one of its reader: a link, a file ``.git`` or borrowed
+objects lead anywhere. So only those are followed that know the working tree.
 """
 
-import io
 import os
 import re
-import resource
-import selectors
 import stat
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
-from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
 from operators.sources.git.borrowed_objects import (
     ALTERNATES,
@@ -31,43 +21,14 @@ from operators.sources.git.borrowed_objects import (
     named_store,
     strange_stores,
 )
+from operators.sources.git.git_process import GitError, git_output
 from operators.sources.protocol import printable
 
-SILENCE = 300.0
-"""Timeout in seconds; git sorts a history of a million commits before its first output."""
+OPENING_S = 10.0
+"""Timeout in seconds of git's first commands, which read the configuration alone."""
 
-LONGEST = 1_000_000
-"""Bytes of a commit's message; the rest of a longer one is left out, as a larger file is."""
-
-MOST_MEMORY = 8 << 30
-"""Memory in bytes of one git; a folder that contains itself many times makes an endless list."""
-
-_KEPT_ENVIRONMENT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
-_OPTIONS = (
-    "--no-pager",
-    "--no-replace-objects",
-    "-c", f"core.hooksPath={os.devnull}",
-    "-c", "core.fsmonitor=false",
-    "-c", "advice.graftFileDeprecated=false",  # none is read: see GIT_GRAFT_FILE
-    "-c", f"diff.orderFile={os.devnull}",
-    "-c", "log.mailmap=false",
-    "-c", "log.showSignature=false",
-    "-c", "log.showRoot=true",
-    "-c", "protocol.allow=never",
-)  # fmt: skip
-_REFUSALS = {
-    "dubious ownership": "git does not read {root} because another user owns it; if you trust it: "
-    "git config --global --add safe.directory '{root}'",
-    "not a git repository": "{root} is not a git working tree; give the top folder of one",
-    "lazy fetching disabled": "{root} is a clone without the folders of its commits; to fetch "
-    "these: git -C '{root}' fetch --refetch --filter=blob:none",
-}
-_READ_SIZE = 1 << 16
+_PATTERNS = ("exclude", "attributes", "sparse-checkout")
 _SCP_FORM = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:\[\]]+):(?!//)(?P<path>.+)")
-
-
-class GitError(CrosscorpusError):
-    """A git repository cannot be read; nothing was taken from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +75,9 @@ def open_repository(
     if not root.is_dir():
         raise GitError(f"{path} is not a folder; give the top folder of a git working tree")
     _check_entries(root / ".git")
-    if git_output(root, "rev-parse", "--is-inside-work-tree") != "true":
+    if _asked(root, "rev-parse", "--is-inside-work-tree") != "true":
         raise GitError(f"{path} is a bare repository; give a folder that has it checked out")
-    top = Path(os.path.realpath(git_output(root, "rev-parse", "--show-toplevel")))
+    top = Path(os.path.realpath(_asked(root, "rev-parse", "--show-toplevel")))
     if top != root:
         raise GitError(f"{path} lies inside the git working tree {top}; give that folder instead")
     store = named_store(root, objects_from)
@@ -126,13 +87,17 @@ def open_repository(
     if objects_from is not None:
         keep_store(root, store)
     try:
-        head = git_output(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        head = _asked(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     except GitError as exc:
         raise GitError(f"{path} has no commits yet; commit something first") from exc
     origin = origin_url(root)
     remote, forge = parse_origin(origin)
     title = clean_text(name or remote or root.name)
     return Repository(root, head, title, forge, clone_addresses(root, origin))
+
+
+def _asked(root: Path, *arguments: str) -> str:
+    return git_output(root, *arguments, silence=OPENING_S)
 
 
 def _check_git_folder(root: Path, store: Path | None) -> None:
@@ -144,7 +109,7 @@ def _check_git_folder(root: Path, store: Path | None) -> None:
     Objects are borrowed from ``store`` alone.
     """
     own, common = (
-        Path(os.path.realpath(root / git_output(root, "rev-parse", which)))
+        Path(os.path.realpath(root / _asked(root, "rev-parse", which)))
         for which in ("--git-dir", "--git-common-dir")
     )
     for folder in {own, common} - {root / ".git"}:
@@ -152,10 +117,10 @@ def _check_git_folder(root: Path, store: Path | None) -> None:
     _check_borrowed(root, common / "objects", store)
     if common.is_relative_to(root):
         return
-    listed = git_output(common, "worktree", "list", "--porcelain", "-z").split("\0")
+    listed = _asked(common, "worktree", "list", "--porcelain", "-z").split("\0")
     known = [line.removeprefix("worktree ") for line in listed if line.startswith("worktree ")]
     with suppress(GitError):
-        known.append(str(common / git_output(common, "config", "--get", "core.worktree")))
+        known.append(str(common / _asked(common, "config", "--get", "core.worktree")))
     if root not in (Path(os.path.realpath(one)) for one in known):
         raise GitError(
             f"{root / '.git'} leads to {common}, which does not have this folder as a worktree; "
@@ -183,8 +148,9 @@ def _check_borrowed(root: Path, objects: Path, store: Path | None) -> None:
 def _check_entries(folder: Path) -> None:
     """Refuse a git folder with a link, which may lead anywhere, or a pipe, on which git would wait.
 
-    ``HEAD`` may be a link to the branch's file, as old versions of git make it. Hooks never run,
-    and a submodule's git folder is checked when that is read: anything may be in these.
+    ``HEAD`` may be a link to the branch's file, as old versions of git make it, and patterns may be
+    links to a file that many clones share. Hooks never run, and a submodule's git folder is checked
+    when that is read: anything may be in these.
     """
     waiting = [] if folder.is_symlink() or not folder.is_dir() else [folder]
     while waiting:
@@ -195,7 +161,14 @@ def _check_entries(folder: Path) -> None:
                 waiting.append(path)
             elif not stat.S_ISREG(mode):
                 target = Path(os.path.realpath(path))
-                if path != folder / "HEAD" or not target.is_relative_to(folder / "refs"):
+                shared = path.parent == folder / "info" and path.name in _PATTERNS
+                if path == folder / "HEAD" and target.is_relative_to(folder / "refs"):
+                    continue
+                if (
+                    not shared
+                    or not path.is_symlink()
+                    or (target.exists() and not target.is_file())
+                ):
                     raise GitError(
                         f"{printable(str(path))} is a link or no file, which no clone has; "
                         "clone the repository, then give the clone"
@@ -212,94 +185,8 @@ def _entries(folder: Path) -> Iterator[tuple[Path, int]]:
 
 def cut_commits(root: Path) -> frozenset[str]:
     """The commits of a shallow clone whose parents it lacks: each seems to add every file."""
-    named = Path(root, git_output(root, "rev-parse", "--git-path", "shallow"))
+    named = Path(root, _asked(root, "rev-parse", "--git-path", "shallow"))
     return frozenset(named.read_text("ascii", "replace").split() if named.exists() else ())
-
-
-def git_output(root: Path, *arguments: str) -> str:
-    """The output of git, without the last newline.
-
-    Raises:
-        GitError: git is missing or refuses.
-    """
-    with git_stream(root, *arguments) as stream:
-        return stream.read().decode("utf-8", "surrogateescape").removesuffix("\n")
-
-
-@contextmanager
-def git_stream(
-    root: Path, *arguments: str, silence: float | None = None, asked: IO[bytes] | None = None
-) -> Iterator[IO[bytes]]:
-    """Git's standard output as it comes; leaving early ends git.
-
-    ``asked``: a file that git reads as its standard input.
-
-    Raises:
-        GitError: git is missing or refuses, at the end of the ``with`` block; from a read, where
-            git says nothing for ``silence`` seconds (None: ``SILENCE``).
-    """
-    command = ["git", *_OPTIONS, *arguments]
-    with tempfile.TemporaryFile() as errors:
-        try:
-            process = subprocess.Popen(
-                command,
-                cwd=root,
-                env=environment(),
-                stdin=asked or subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-            )
-        except FileNotFoundError as exc:
-            raise GitError("git is not installed; install it to read a repository") from exc
-        assert process.stdout is not None
-        if sys.platform == "linux":  # where it leaves out the files that git maps
-            with suppress(ProcessLookupError):
-                resource.prlimit(process.pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
-        try:
-            yield io.BufferedReader(_Heard(process.stdout.fileno(), root, silence or SILENCE))
-        except BaseException:
-            process.kill()
-            raise
-        finally:
-            process.stdout.close()
-            status = process.wait()
-        if status != 0:
-            errors.seek(0)
-            raise GitError(_refusal(root, errors.read().decode("utf-8", "replace")))
-
-
-class _Heard(io.RawIOBase):
-    """A pipe's output; a read raises GitError after ``silence`` seconds without any."""
-
-    def __init__(self, pipe: int, root: Path, silence: float) -> None:
-        self.pipe, self.root, self.silence = pipe, root, silence
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.pipe, selectors.EVENT_READ)
-            if not selector.select(self.silence):
-                raise GitError(
-                    f"git said nothing for {self.silence:.0f} seconds while it read {self.root}; "
-                    "clone the repository, then give the clone"
-                )
-        return os.readv(self.pipe, [buffer])
-
-
-def split(stream: IO[bytes]) -> Iterator[bytes]:
-    """The parts of git's output between NULs (``-z``), each cut after ``LONGEST`` bytes."""
-    rest = b""
-    while block := stream.read(_READ_SIZE):
-        first, *others = block.split(b"\0")
-        rest += first[: LONGEST - len(rest)]
-        if others:
-            yield rest
-            *whole, rest = others
-            yield from whole
-    if rest:
-        yield rest
 
 
 def parse_origin(url: str) -> tuple[str | None, str | None]:
@@ -348,7 +235,7 @@ def clone_addresses(root: Path, origin: str) -> tuple[str, ...]:
 def origin_url(root: Path) -> str:
     """The address of ``origin``; empty if there is none."""
     try:
-        return git_output(root, "config", "--get", "remote.origin.url")
+        return _asked(root, "config", "--get", "remote.origin.url")
     except GitError:
         return ""
 
@@ -366,46 +253,3 @@ def _host_and_name(url: str) -> tuple[str, str]:
         if parts.scheme not in ("https", "http", "ssh", "git") or not host:
             return "", ""
     return host, path.strip("/").removesuffix(".git")
-
-
-def environment() -> dict[str, str]:
-    """The caller's environment without variables that point git elsewhere (a hook sets GIT_DIR)."""
-    every = os.environ.items()
-    return {k: v for k, v in every if not k.startswith("GIT_") or k in _KEPT_ENVIRONMENT} | {
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_GRAFT_FILE": os.devnull,
-        "GIT_NO_LAZY_FETCH": "1",  # git knows it from 2.44 on; no protocol at all holds before
-        "GIT_ALLOW_PROTOCOL": "",
-        "LC_ALL": "C",
-    }
-
-
-def _refusal(root: Path, message: str) -> str:
-    for mark, why in _REFUSALS.items():
-        if mark in message:
-            return why.replace("{root}", str(root))
-    lines = [line for line in message.splitlines() if line.strip()] or ["it gave no reason"]
-    return f"git cannot read {root}: {printable(lines[0].removeprefix('fatal: '))}"
-
-
-def changed_since(folder: str, revision: str, read_at: datetime) -> str | None:
-    """The changes of a working tree that a run over it did not read; None: none, or no tree.
-
-    Files that git does not track don't count, nor do changes from before ``read_at``, the run's
-    start: it read them. ``revision`` is the commit that it read.
-    """
-    if not os.path.isdir(folder):
-        return None
-    try:
-        head = git_output(Path(folder), "rev-parse", "HEAD")
-        dirty = git_output(
-            Path(folder), "status", "--porcelain", "-z", "--untracked-files=no", "--no-renames"
-        )
-    except GitError:
-        return None
-    named = (Path(folder, entry[3:]) for entry in dirty.split("\0") if entry)
-    there = (next(one for one in (path, *path.parents) if one.exists()) for path in named)
-    files = sum(path.stat().st_mtime > read_at.timestamp() for path in there)
-    changes = [f"HEAD is {head[:12]}"] if head != revision else []
-    return ", ".join([*changes, *([f"changed files: {files}"] if files else [])]) or None

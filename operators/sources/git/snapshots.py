@@ -9,14 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from operators.foundation.sanitize import shown_path
-from operators.sources.git.repository import (
-    GitError,
-    Repository,
-    environment,
-    git_output,
-    git_stream,
-    split,
-)
+from operators.sources.git.git_process import GitError, environment, git_output, git_stream, split
+from operators.sources.git.repository import Repository
 from operators.sources.git.tracked_files import MAX_PACKED
 
 ADDED = "A"

@@ -4,9 +4,9 @@ A file is read once, from the disk, by the path that git tracks; symbolic links 
 neither as a file nor as a folder on the way to it.
 """
 
-import hashlib
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,14 +33,9 @@ from operators.sources.formats.languages import (
 from operators.sources.formats.notebook import notebook_text
 from operators.sources.generated import why_generated
 from operators.sources.git.commit_log import LastCommit
-from operators.sources.git.repository import (
-    GitError,
-    Repository,
-    TrackedFile,
-    git_output,
-    git_stream,
-    split,
-)
+from operators.sources.git.git_process import GitError, git_output, git_stream, split
+from operators.sources.git.repository import Repository, TrackedFile
+from operators.sources.git.stored_content import PLAIN, Conversion, conversions, is_stored
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Document, Item, Key, ReadIssue, metadata_json
 from operators.versions.named_version import lineage_of
@@ -52,7 +47,7 @@ MAX_PACKED = 20_000_000
 """Bytes of a notebook or Word document: most of it may be pictures."""
 
 LONGEST_SEARCH_S = 5.0
-"""Seconds that git may look for files that it does not track."""
+"""Seconds that git may read files that the tree names, such as ``.gitignore``."""
 
 _PACKED: Mapping[str | None, Callable[[bytes], tuple[str, str | None]]] = {  # text and a note
     "ipynb": lambda data: (notebook_text(data), None),
@@ -139,6 +134,7 @@ class _Tree(NamedTuple):
     also: Also
     declared: Declared
     generated: Callable[[bytes], bool | None]  # what ``.gitattributes`` says
+    converted: Mapping[bytes, Conversion]  # by git, before it stores a file
     text_endings: dict[str, bool]  # whether the first file of an unknown ending holds text
 
 
@@ -154,7 +150,12 @@ def read_tree(
     endings that are read besides the known ones.
     """
     root = os.fsencode(repository.root)
-    tree = _Tree(repository, also, declared_encodings(root), declared_generated(root), {})
+    converted: Mapping[bytes, Conversion] = {}
+    with suppress(GitError):  # what it reads stands in files that the tree names: one may be a pipe
+        paths = (path for path, _ in tracked.starting(b""))
+        converted = conversions(repository.root, paths, LONGEST_SEARCH_S)
+    generated = declared_generated(root)
+    tree = _Tree(repository, also, declared_encodings(root), generated, converted, {})
     for corpus in ("docs", "code"):
         for path, file in tracked.starting(b""):
             if (corpus == "docs") is reads_as_prose(shown_path(path), also):
@@ -206,7 +207,11 @@ def _document(
     repository = tree.repository
     data, decoded, language = _read(tree, file, path)
     text = decoded.text
-    linked = last is not None and last.exact and _is_content(data, file.content)
+    linked = (
+        last is not None
+        and last.exact
+        and is_stored(data, file.content, tree.converted.get(file.path, PLAIN))
+    )
     moment = last.moment if last else None
     commit = {
         "commit": last.commit if last else None,
@@ -243,10 +248,3 @@ def _document(
         lineage_id=lineage_of(path, title),
         metadata=metadata_json(commit, date_trust=dated.trust, version_source=version_source),
     )
-
-
-def _is_content(data: bytes, tracked: str) -> bool:
-    """Whether git gives the id ``tracked`` to ``data``, or to its form with LF at the line ends."""
-    algorithm = hashlib.sha1 if len(tracked) == 40 else hashlib.sha256
-    forms = (data, data.replace(b"\r\n", b"\n"))
-    return any(algorithm(b"blob %d\0" % len(f) + f).hexdigest() == tracked for f in forms)

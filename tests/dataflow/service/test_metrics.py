@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,7 +23,7 @@ from operators.postgres.inspect.status import status
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import begin_run
-from operators.sources.git.repository import changed_since
+from operators.sources.git.unread_changes import changed_since
 
 SECRET = "zanzibar"
 
@@ -182,6 +183,7 @@ def test_a_command_that_fails_is_told_and_the_answer_says_what_was_not_read(
     (known,) = sources_of(homes, [("code", "org/app")])
     before = file.read_text()
     file.write_text("changed")
+    time.sleep(1.1)  # what was seen of the folder is kept for a second
     for command in (["/nowhere", "ingest"], [str(app), "ingest", "nonsense"]):
         of = (command, known.source)
         service.store.execute("UPDATE runs SET command = %s WHERE source = %s", of)

@@ -11,8 +11,9 @@ import pytest
 import working_tree
 
 from operators.errors import CrosscorpusError
+from operators.sources.git.git_process import GitError, git_output
 from operators.sources.git.git_source import git_source
-from operators.sources.git.repository import GitError, git_output, open_repository
+from operators.sources.git.repository import open_repository
 
 SAYS = "--objects-from PATH"
 

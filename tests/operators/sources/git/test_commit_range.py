@@ -11,7 +11,7 @@ import working_tree
 from operators.review.changes import Change, read_change
 from operators.sources.git import commit_range
 from operators.sources.git.commit_range import change_between
-from operators.sources.git.repository import GitError
+from operators.sources.git.git_process import GitError
 
 LINES = "".join(f"line {number}\n" for number in range(20))
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from operators.sources.git import repository
+from operators.sources.git import git_process
+from operators.sources.git.commit_range import change_between
+from operators.sources.git.git_process import GitError
 from operators.sources.git.git_source import git_source
-from operators.sources.git.repository import GitError
 from operators.sources.protocol import Document, ReadIssue
 
 EPOCH = 1_600_000_000
@@ -373,21 +374,32 @@ def test_a_damaged_git_folder_is_one_line(repo: Any, file: str, content: bytes) 
     assert "\n" not in str(said.value)
 
 
-def test_a_clone_without_trees_says_how_to_complete_it(repo: Any) -> None:
+@pytest.mark.parametrize("missing", ["tree:0", "blob:none"])
+def test_a_partial_clone_says_how_to_complete_it_and_is_complete_then(
+    repo: Any, missing: str
+) -> None:
     repo.commit("x", **{"a.py": "1"})
     repo.commit("y", **{"a.py": "2"})
     repo.git("config", "uploadpack.allowFilter", "true")
-    repo.git("clone", "-q", "--filter=tree:0", f"file://{repo.path}", "../partial")
-    repo.path = repo.path.with_name("partial")
-    with pytest.raises(GitError, match=r"partial' fetch --refetch --filter=blob:none$|not allowed"):
-        repo.scan()
+    repo.git("clone", "-q", f"--filter={missing}", f"file://{repo.path}", "../partial")
+    partial = repo.path.with_name("partial")
+
+    def read() -> list[Any]:
+        return list(git_source(partial, "app", diffs=True).scan())
+
+    for refused in (read, lambda: change_between(partial, "HEAD^..HEAD")):
+        with pytest.raises(GitError, match=r"partial' fetch --refetch --no-filter$") as said:
+            refused()
+    subprocess.run(str(said.value).partition("fetch these: ")[2], shell=True, check=True)
+    assert read() == list(git_source(repo.path, "app", diffs=True).scan())
+    assert change_between(partial, "HEAD^..HEAD").patch
 
 
 def test_a_message_without_end_is_cut(repo: Any) -> None:
     commit(repo, b"\n\n" + b"word " * 6_000_000)
     started = time.monotonic()
     (got,) = repo.documents("history").values()
-    assert len(got.text) <= repository.LONGEST + 1
+    assert len(got.text) <= git_process.LONGEST + 1
     assert time.monotonic() - started < 10
 
 
@@ -395,7 +407,7 @@ def test_a_message_without_end_is_cut(repo: Any) -> None:
 def test_a_tree_that_holds_itself_a_billion_times_ends(
     repo: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repository, "MOST_MEMORY", 1 << 28)
+    monkeypatch.setattr(git_process, "MOST_MEMORY", 1 << 28)
     inner = tree(repo, *(("100644", f"f{i}", store(repo, "blob", b"1")) for i in range(10)))
     for _ in range(9):
         inner = tree(repo, *(("40000", f"d{i}", inner) for i in range(10)))
