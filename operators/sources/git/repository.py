@@ -27,6 +27,11 @@ from operators.sources.protocol import printable
 OPENING_S = 10.0
 """Timeout in seconds of git's first commands, which read the configuration alone."""
 
+_PUBLIC_HOST = re.compile(
+    r"(?:www\.|(?:alt)?ssh\.)?(github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)(?:[-_.].+)?"
+)
+"""Hosts of many teams, as an account's alias or for ssh through port 443."""
+
 _PATTERNS = ("exclude", "attributes", "sparse-checkout")
 _SCP_FORM = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:\[\]]+):(?!//)(?P<path>.+)")
 
@@ -193,7 +198,8 @@ def parse_origin(url: str) -> tuple[str | None, str | None]:
     """A remote's ``owner/name`` and the start of its web addresses of files and commits.
 
     A host names its forge: GitHub's and GitLab's addresses are known, any other forge gets
-    no links. User names and passwords in ``url`` are dropped.
+    no links, and no alias of ssh's configuration does. User names and passwords in ``url`` are
+    dropped.
 
     >>> parse_origin("git@github.com:org/app.git")
     ('org/app', 'https://github.com/org/app')
@@ -205,8 +211,8 @@ def parse_origin(url: str) -> tuple[str | None, str | None]:
     host, name = _host_and_name(url)
     if not name:
         return None, None
-    host = clean_text(host.lower())
-    words = host.split(".")
+    host = _web_host(clean_text(host))
+    words = host.split(".") if "." in host else []
     address = f"https://{host}/{quote(os.fsencode(name))}"
     if "github" in words and name.count("/") == 1:
         return name, address
@@ -224,7 +230,7 @@ def clone_addresses(root: Path, origin: str) -> tuple[str, ...]:
     here = clean_text(str(root))
     host, name = _host_and_name(origin)
     if name:
-        return here, clean_text(f"{host.lower()}/{name}")
+        return here, clean_text(f"{_web_host(host)}/{name}")
     path = origin.removeprefix("file://")
     if not path or "://" in path:
         return (here,)
@@ -232,10 +238,24 @@ def clone_addresses(root: Path, origin: str) -> tuple[str, ...]:
     return here, clean_text(there)
 
 
+def _web_host(host: str) -> str:
+    """The web's name of a forge's host, which ssh may know by another.
+
+    >>> _web_host("github.com-work"), _web_host("ssh.github.com"), _web_host("git.example.org")
+    ('github.com', 'github.com', 'git.example.org')
+    """
+    found = _PUBLIC_HOST.fullmatch(host.lower())
+    return found[1] if found else host.lower()
+
+
 def origin_url(root: Path) -> str:
-    """The address of ``origin``; empty if there is none."""
+    """The address of ``origin``; empty if there is none.
+
+    One that tells no forge may be short for another, by ``insteadOf`` of git's configuration.
+    """
     try:
-        return _asked(root, "config", "--get", "remote.origin.url")
+        url = _asked(root, "config", "--get", "remote.origin.url")
+        return url if parse_origin(url)[1] else _asked(root, "remote", "get-url", "origin")
     except GitError:
         return ""
 

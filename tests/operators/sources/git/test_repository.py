@@ -478,3 +478,34 @@ def test_odd_file_names_keep_distinct_ids(repo: Any) -> None:
     found = repo.documents("docs")
     assert set(found) == {"caf%E9.md", "a\nb.md", "é.md", "e\u0301.md", "-- .md", ":a.md"}
     assert all(d.created_at == moment(EPOCH + 60) for d in found.values())
+
+
+@pytest.mark.parametrize(
+    ("url", "forge"),
+    [
+        ("git@github.com-work:acme/app.git", "https://github.com/acme/app"),
+        ("git@github.com_me:acme/app", "https://github.com/acme/app"),
+        ("git@gitlab.com-work:acme/app.git", "https://gitlab.com/acme/app/-"),
+        ("ssh://git@ssh.github.com:443/acme/app.git", "https://github.com/acme/app"),
+        ("ssh://git@altssh.gitlab.com:443/acme/app.git", "https://gitlab.com/acme/app/-"),
+        ("https://www.github.com/acme/app", "https://github.com/acme/app"),
+        ("git@github.example.com:acme/app", "https://github.example.com/acme/app"),
+        ("github-work:acme/app.git", None),  # ssh knows where that is
+        ("github:acme/app.git", None),
+        ("gh:acme/app", "https://github.com/acme/app"),  # git knows
+        ("work:acme/app", "https://github.com/acme/app"),
+        ("https://github.com/acme/app", "https://github.com/acme/app"),
+    ],
+)
+def test_a_link_leads_to_the_forge_and_not_to_an_alias_of_its_host(
+    repo: Any, url: str, forge: str | None
+) -> None:
+    repo.commit("first", **{"a.py": "1"})
+    for short, long in (
+        ("gh:", "git@github.com:"),
+        ("work:", "ssh://git@ssh.github.com:443/"),
+        ("https://github.com/", "https://mirror.example.org/github/"),
+    ):
+        repo.git("config", f"url.{long}.insteadOf", short)
+    repo.git("remote", "add", "origin", url)
+    assert open_repository(repo.path).forge == forge
