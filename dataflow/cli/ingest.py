@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow.cli.options import PARTLY, IngestOptions, Relocated, StopAfter, filled, takes_options
+from dataflow.cli.options import (
+    PARTLY,
+    BotsOption,
+    IngestOptions,
+    Relocated,
+    StopAfter,
+    filled,
+    takes_options,
+)
 from dataflow.execution.light_hamilton import import_hamilton
 from operators.errors import CrosscorpusError
 
@@ -204,6 +212,7 @@ def ingest_reviews(
     files: _Exports,
     repo: _ExportsRepo = None,
     prune: _PruneExports = False,
+    bots: BotsOption = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -220,7 +229,7 @@ def ingest_reviews(
     """
     from operators.sources.github.github_documents import reviews_source
 
-    ingest_source(reviews_source(files, repo, whole=prune), options, prune=prune)
+    ingest_source(reviews_source(files, repo, whole=prune, bots=bots), options, prune=prune)
 
 
 @ingest_app.command("issues")
@@ -229,6 +238,7 @@ def ingest_issues(
     files: _Exports,
     repo: _ExportsRepo = None,
     prune: _PruneExports = False,
+    bots: BotsOption = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -244,7 +254,7 @@ def ingest_issues(
     """
     from operators.sources.github.github_documents import issues_source
 
-    ingest_source(issues_source(files, repo, whole=prune), options, prune=prune)
+    ingest_source(issues_source(files, repo, whole=prune, bots=bots), options, prune=prune)
 
 
 @ingest_app.command("memory")

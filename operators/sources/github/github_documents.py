@@ -2,12 +2,14 @@
 
 A document is the description and conversation of a pull request or issue; or a review thread (its
 path, the last lines of its diff hunk, then every comment as a block ``@login: text``); or a
-review's own text. Comments of programs are left out.
+review's own text. :mod:`operators.sources.github.programs` says which texts of programs are left
+out.
 
 An export spreads the items of one number over pages and files. So they are sorted into a scratch
 file first, and documents are built number by number: memory holds the items of one number.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -35,6 +37,7 @@ from operators.sources.github.github_records import (
     sync_item,
     time_at,
 )
+from operators.sources.github.programs import check_bots, judged, of_programs
 from operators.sources.jsonl import (
     FIRST_ITEMS,
     SourceError,
@@ -73,7 +76,11 @@ _Held = tuple[str, SyncItem]
 
 
 def reviews_source(
-    paths: Sequence[Path | str], repo: str | None = None, *, whole: bool = False
+    paths: Sequence[Path | str],
+    repo: str | None = None,
+    *,
+    whole: bool = False,
+    bots: str | None = None,
 ) -> Source:
     """Exported pull requests, the comments on them, review comments and reviews.
 
@@ -88,16 +95,23 @@ def reviews_source(
         whole: the files contain the whole repository: a comment that they lack was deleted.
             Otherwise a thread whose first comment they lack stays as it is in the store; so does
             one that has more comments there, or its pull request's title.
+        bots: which texts of programs are read, one of ``programs.BOTS``. None: as in the last run
+            with the same ``repo``, at first all but those of routine programs.
 
     Raises:
         SourceError: a path is not a readable file; or, while scanning, ``repo`` is given for items
             of several repositories.
     """
-    return _exported(paths, repo, REVIEWS, partial(review_documents, whole=whole), whole)
+    build = partial(review_documents, whole=whole)
+    return _exported(paths, repo, REVIEWS, build, whole, bots)
 
 
 def issues_source(
-    paths: Sequence[Path | str], repo: str | None = None, *, whole: bool = False
+    paths: Sequence[Path | str],
+    repo: str | None = None,
+    *,
+    whole: bool = False,
+    bots: str | None = None,
 ) -> Source:
     """Exported issues and their comments; arguments and errors as in :func:`reviews_source`.
 
@@ -112,7 +126,7 @@ def issues_source(
             return [ReadIssue(f"#{number}", why, failed=False)]
         return conversation(ISSUE, name, number, items, whole=whole)
 
-    return _exported(paths, repo, ISSUES, documents, whole)
+    return _exported(paths, repo, ISSUES, documents, whole, bots)
 
 
 def review_documents(
@@ -163,7 +177,7 @@ def _threads(comments: dict[int, _Data]) -> dict[int, list[int]]:
 def _thread(
     repo: str, of_all: _Data, title: str, root: int, thread: list[_Data]
 ) -> Document | None:
-    """None if only programs wrote."""
+    """None if all of it is left out."""
     posts = [data for data in thread if not data.get("bot")]
     if not posts:
         return None
@@ -231,7 +245,7 @@ def _hunk(hunk: str) -> str:
 def conversation(
     kind: str, repo: str, number: int, items: Iterable[SyncItem], *, whole: bool
 ) -> list[Item]:
-    """The document of an issue or a pull request with its comments; none if only programs wrote.
+    """The document of an issue or a pull request with its comments; none if all of it is left out.
 
     Args:
         kind: ``issue`` or ``pull``.
@@ -276,8 +290,14 @@ def conversation(
 
 
 def _exported(
-    paths: Sequence[Path | str], repo: str | None, corpus: str, build: _Build, whole: bool
+    paths: Sequence[Path | str],
+    repo: str | None,
+    corpus: str,
+    build: _Build,
+    whole: bool,
+    bots: str | None,
 ) -> Source:
+    check_bots(bots)
     files = [given_file(path, _FORM) for path in paths]
     size = sum(file.stat().st_size for file in files) or 1
     progress = 0.0
@@ -296,12 +316,14 @@ def _exported(
             if repo is not None:
                 _check_one_repository(held)
             done, of = 0, len(held)
-            every = (one for _, one in held.starting(b""))
+            every, left_out = (one for _, one in held.starting(b"")), Counter[str]()
             for (name, number), group in groupby(every, key=lambda one: (one[0], one[1].number)):
                 items = [item for _, item in group]
                 done += len(items)
                 progress = 0.5 + 0.5 * done / of
+                items = list(judged(items, bots, left_out))
                 yield from build(name if repo is None else repo, number, items)
+            yield from of_programs(left_out)
 
     def beginnings() -> Iterator[ReadIssue | None]:
         """The errors of the first items of each file; None for a valid item."""
@@ -314,7 +336,16 @@ def _exported(
         refuse_other_kind(beginnings(), _FORM, most=FIRST_ITEMS * len(files))
 
     scopes = None if repo is None else ((corpus, repo),)
-    return Source(READER, scan, scopes, lambda: progress, whole=whole, check=check)
+    return Source(
+        READER,
+        scan,
+        scopes,
+        lambda: progress,
+        whole=whole,
+        check=check,
+        choices={"bots": bots},
+        choosing=lambda chosen: _exported(paths, repo, corpus, build, whole, chosen["bots"]),
+    )
 
 
 def _take(

@@ -12,6 +12,7 @@ from typing import Any
 import github_shapes as github
 import pytest
 
+from operators.errors import CrosscorpusError
 from operators.sources.github.github_documents import issues_source, reviews_source
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, Item, ReadIssue
@@ -75,9 +76,10 @@ def test_a_pull_requests_description_and_conversation_are_a_document(
         github.issue_comment(62, 2), github.comment(90, 7), github.issue(2),
         name="talk.json",
     )  # fmt: skip
-    document, thread, fault = sorted(
+    document, thread, fault, left_out = sorted(
         read(export(pull), talk), key=lambda i: isinstance(i, ReadIssue)
     )
+    assert "ci[bot] 1" in str(left_out)
     assert document.key == ("review", "org/app", "pull/7")
     assert (document.title, document.state) == ("PR #7 Title 7", "merged")
     assert document.text == "@octocat: Closes #3.\n\n@hubot: Why not sooner?"
@@ -138,7 +140,8 @@ def test_hostile_pull_requests_are_kept_or_refused(export: Export) -> None:
     program = github.issue(2, pull=True, user=github.user("renovate[bot]", "Bot"))
     broken = github.issue(3, pull=True, pull_request={"merged_at": 7})
     odd = github.issue(4, pull=True, pull_request="x", body="a\x00b\ud800" + "x" * 65_536)
-    fault, ghost, long = read(export(nobody, program, broken, odd))
+    fault, ghost, long, left_out = read(export(nobody, program, broken, odd))
+    assert "renovate[bot] 1" in str(left_out)
     assert (fault.failed, fault.reason) == (True, "merged_at is no string")
     assert (ghost.title, ghost.text) == ("PR #1", "@ghost:")
     assert long.text.startswith("@octocat: a\ufffdb\ufffdxxx")
@@ -180,15 +183,66 @@ def test_a_review_is_its_verdict_and_its_words(export: Export) -> None:
     assert json.loads(document.metadata)["review_state"] == "changes_requested"
 
 
-def test_what_programs_write_is_left_out(export: Export) -> None:
+AGENT = github.user("Copilot", "Bot")
+
+
+def test_what_an_agent_opened_and_answered_is_read_as_a_person_s(export: Export) -> None:
+    comments = (
+        github.comment(1),
+        github.comment(2, reply_to=1, user=AGENT, body="The manual says fifteen."),
+    )
+    file = export(
+        github.issue(1, pull=True, user=AGENT), github.review(4, user=AGENT),
+        github.issue(9, pull=True, user=github.user("some-coding-agent[bot]", "Bot")), *comments,
+    )  # fmt: skip
+    pull, thread, review, other = read(file)
+    assert pull.text.startswith("@Copilot: Trouble 1.")
+    assert other.text.startswith("@some-coding-agent[bot]: ")
+    assert thread.text.endswith("@Copilot: The manual says fifteen.")
+    assert "@Copilot" in review.text
+
+
+@pytest.mark.parametrize(
+    ("bots", "authors", "left_out"),
+    [
+        (None, {"octocat", "Copilot"}, "acme-dependabot[bot] 1"),
+        ("routine", {"octocat", "Copilot"}, "acme-dependabot[bot] 1"),
+        ("drop", {"octocat"}, "Copilot 1, acme-dependabot[bot] 1"),
+        ("keep", {"octocat", "Copilot", "acme-dependabot[bot]"}, None),
+    ],
+)
+def test_a_choice_says_which_texts_of_programs_are_read_and_the_rest_are_counted(
+    export: Export, bots: str | None, authors: set[str], left_out: str | None
+) -> None:
+    file = export(
+        github.issue(1), github.issue(2, user=AGENT),
+        github.issue(3, user=github.user("acme-dependabot[bot]", "Bot")),
+    )  # fmt: skip
+    found = list(issues_source([file], bots=bots).scan())
+    documents = [one for one in found if isinstance(one, Document)]
+    assert {name for one in documents for name in json.loads(one.metadata)["authors"]} == authors
+    said = [str(one) for one in found if isinstance(one, ReadIssue)]
+    assert said == ([] if left_out is None else [
+        f"texts of programs: {left_out.count('[bot]') + left_out.count('Copilot')} left out "
+        f"({left_out}); `--bots keep` reads them"
+    ])  # fmt: skip
+
+
+def test_another_choice_is_refused_with_the_nearest_word(export: Export) -> None:
+    with pytest.raises(CrosscorpusError, match="'kep', did you mean 'keep'"):
+        issues_source([export(github.issue(1))], bots="kep")
+
+
+def test_what_routine_programs_write_is_left_out(export: Export) -> None:
     bot = github.user("codecov[bot]", "Bot")
-    app = github.user("lint-app[bot]")
+    app = github.user("stale[bot]")
     file = export(
         github.comment(1, user=bot),
         github.comment(2, user=bot), github.comment(3, reply_to=2, user=github.user("ann")),
         github.review(4, user=app),
     )  # fmt: skip
-    document = only(read(file))
+    document, left_out = read(file)
+    assert "3 left out (codecov[bot] 2, stale[bot] 1)" in str(left_out)
     assert document.document_id == "pull/1#discussion_r2"
     assert document.text.endswith("c\n\n@ann: Remark 3.")
     assert json.loads(document.metadata)["authors"] == ["ann"]
@@ -205,7 +259,7 @@ def test_an_issue_is_what_everybody_said(export: Export) -> None:
         github.issue(3, state="closed", state_reason="completed", closed_at=github.at(300)),
         github.issue(2, body=None, user=None, labels=["plain", {"name": None}]),
     )
-    second, third = read_issues(comments, issues)
+    second, third, _ = read_issues(comments, issues)
     assert third.key == ("issue", "org/app", "issues/3")
     assert (third.title, third.state) == ("#3 Title 3", "closed")
     assert third.text == "@octocat: Trouble 3.\n\n@hubot: Me too."
@@ -241,8 +295,12 @@ def test_comments_without_their_issue_are_told(export: Export) -> None:
 def test_issues_that_only_programs_wrote_are_left_out(export: Export) -> None:
     bot = github.user("dependabot[bot]", "Bot")
     file = export(github.issue(1, user=bot), github.issue(2, user=bot), github.issue_comment(60, 2))
-    (document,) = read_issues(file)
+    document, left_out = read_issues(file)
     assert document.text == "@octocat: Word 60."
+    assert not left_out.failed
+    assert str(left_out) == (
+        "texts of programs: 2 left out (dependabot[bot] 2); `--bots keep` reads them"
+    )
 
 
 def test_review_comments_go_elsewhere(export: Export) -> None:

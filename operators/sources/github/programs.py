@@ -1,0 +1,77 @@
+"""Which texts of programs are read: those of coding agents, and not those of routine programs.
+
+Pull requests that an agent opened, and its answers to people, explain the code as a person's do.
+What a program writes without being asked (updates of dependencies, coverage, deployments) is the
+same text many times. GitHub calls both accounts ``Bot``, so a list of names tells them apart.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, MutableMapping
+from dataclasses import replace
+
+from operators.errors import check_known
+from operators.postgres.write.sync_state import SyncItem
+from operators.sources.protocol import ReadIssue
+
+KEEP, DROP, ROUTINE = BOTS = ("keep", "drop", "routine")
+"""Texts of programs: all are read, none is, or those of routine programs are left out."""
+
+_ROUTINE = re.compile(
+    r"(?:.*[-_])?(?:dependabot|renovate|greenkeeper|snyk|pyup|scala-steward|depfu|imgbot|whitesource"
+    r"|mend|deepsource|codecov|codecov-commenter|coveralls|codeclimate|codacy|sonarcloud"
+    r"|sonarqubecloud|sonarqube|codspeed|github-actions|github-merge-queue|github-pages"
+    r"|github-advanced-security|github-code-scanning|pre-commit-ci|ci|travis|circleci|azure-pipelines"
+    r"|netlify|vercel|cloudflare|cloudflare-workers-and-pages|gitpod-io|readthedocs|percy|chromatic"
+    r"|changeset|semantic-release|release-please|mergify|bors|kodiakhq|stale|lock|welcome|cla"
+    r"|google-cla|cla-assistant|linux-foundation-easycla|easycla|facebook-github-bot|dco"
+    r"|allcontributors|all-contributors|k8s-ci-robot|k8s-triage-robot|openshift-ci|size-limit"
+    r"|lgtm-com|gitguardian|socket-security|fossabot|weblate|crowdin|transifex-integration)"
+    r"(?:[-_](?:bot|robot|app|commenter|preview|integration|for-github|io|ci))*",
+    re.IGNORECASE,
+)
+
+
+def is_routine(login: str) -> bool:
+    """Whether the account of a program writes without being asked.
+
+    >>> [is_routine(one) for one in ("dependabot[bot]", "acme-renovate[bot]", "Copilot")]
+    [True, True, False]
+    """
+    return _ROUTINE.fullmatch(login[:100].removesuffix("[bot]")) is not None
+
+
+def check_bots(bots: str | None) -> str | None:
+    """``bots`` if it is one of ``BOTS``, empty or None.
+
+    Raises:
+        CrosscorpusError: it is another word.
+    """
+    if bots:
+        check_known("choice of --bots", bots, BOTS)
+    return bots
+
+
+def judged(
+    items: Iterable[SyncItem], bots: str | None, left_out: MutableMapping[str, int]
+) -> Iterator[SyncItem]:
+    """``items``, in which ``bot`` says whether a program's text is left out by ``bots``.
+
+    ``left_out`` counts them by their authors.
+    """
+    for item in items:
+        data = item.data
+        login = str(data.get("login"))
+        dropped = bool(data.get("bot")) and (bots == DROP or (bots != KEEP and is_routine(login)))
+        if dropped:
+            left_out[login] = left_out.get(login, 0) + 1
+        yield replace(item, data={**data, "bot": dropped})
+
+
+def of_programs(left_out: Counter[str]) -> Iterator[ReadIssue]:
+    """The issue that names the programs whose texts were left out, if there were any."""
+    if left_out:
+        names = ", ".join(f"{login} {count}" for login, count in left_out.most_common(10))
+        rest = f" and {len(left_out) - 10} more" if len(left_out) > 10 else ""
+        why = f"{left_out.total()} left out ({names}{rest}); `--bots keep` reads them"
+        yield ReadIssue("texts of programs", why, failed=False)
