@@ -115,7 +115,7 @@ def rights_explain(
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Show whether a user may see a document, and why.
+    """Show whether a user may see a document, and what commits say of its path, and why.
 
     Example: crosscorpus rights explain payroll/2026.md ann --group hr -C team
     """
@@ -134,10 +134,12 @@ def rights_explain(
             why = f"nothing says who may, and then {'everyone' if one.opened else 'nobody'} does"
         else:
             grantor = "its source" if one.allowed_by == "source" else f"rule {one.allowed_by}"
+            grantor = "the rules together" if one.about else grantor
             if one.allowed_by and one.allowed_by != "source":
                 grantor += f" ({rules[int(one.allowed_by) - 1]})"
             why = f"{grantor} allows {', '.join(one.allowed) or 'nobody'}"
         where = " ".join(filter(None, (one.corpus, one.repo, one.path or one.document_id)))
+        where += f" (what it says of {one.about})" if one.about else ""
         of = f" (of {', '.join(names[1:])})" if names[1:] else ""
         lines.append(f"{user}{of} {'sees' if one.sees else 'does not see'} {where}: {why}")
     print_result(as_json, [one._asdict() for one in decisions], _say, lines)

@@ -20,6 +20,7 @@ from operators.postgres.write.document_writer import Written, write_documents
 from operators.postgres.write.embedding_cache import cache_embeddings, cached_embeddings
 from operators.sources.chunking.chunker import CUT_AGAIN, CUT_BY_LINES, chunk_documents
 from operators.sources.dates.document_date import without_future_dates
+from operators.sources.git.commit_rights import chunks_by_readers
 from operators.sources.protocol import Document, content_hash, document_frame
 from operators.sources.rights_rules import Rights, with_rights
 
@@ -46,11 +47,11 @@ def documents_with_rights(dated_documents: pl.DataFrame, rights: Rights) -> pl.D
 
 
 @tag(stage="chunk")
-def chunks(documents_with_rights: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
+def chunks(documents_with_rights: pl.DataFrame, rights: Rights, embedder: Embedder) -> pl.DataFrame:
     """The documents' chunks, cut to the model's window: frame CHUNKS without ``embedding``."""
     documents = documents_with_rights.select(DOCUMENTS.names())
     cut = chunk_documents(documents, embedder.count_tokens, embedder.max_tokens)
-    return without_future_dates(cut)
+    return without_future_dates(chunks_by_readers(cut, documents_with_rights, rights))
 
 
 @tag(stage="chunk")

@@ -6,8 +6,11 @@ from dataflow.ingestion.version_discovery import find_versions
 from operators.postgres.inspect.who_sees import is_open
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.store import Store
+from operators.postgres.write.commit_chunks import stored_commits
 from operators.postgres.write.document_classes import classify, keep_rules
-from operators.sources.rights_rules import read_rights
+from operators.postgres.write.document_writer import write_documents
+from operators.sources.git.commit_rights import chunks_by_readers
+from operators.sources.rights_rules import Rights, read_rights
 
 
 def set_rights(store: Store, text: str) -> int:
@@ -34,7 +37,30 @@ def set_rights(store: Store, text: str) -> int:
     changed = classify(store, decide)
     if opened:
         keep_rules(store, text, unmarked=True)
+    changed += cut_commits(store, rights)
     if changed:
         find_versions(store)  # with other rights, a document belongs to other versions
         make_searchable(store)  # each of its passages was written again
+    return changed
+
+
+def cut_commits(store: Store, rights: Rights) -> int:
+    """Cut the stored commits along their files where these have other readers by now.
+
+    New chunks are found by words at once; the next ingestion embeds them.
+
+    Returns:
+        The number of commits whose chunks have changed.
+    """
+    changed = 0
+    for documents, chunks in stored_commits(store):
+        now = chunks_by_readers(chunks, documents, rights)
+        key = ["corpus", "repo", "document_id"]
+        other = (
+            now.join(chunks, on=["chunk_id", "text", "metadata"], how="anti").select(key).unique()
+        )
+        if not other.is_empty():
+            new, parts = (of.join(other, on=key, how="semi") for of in (documents, now))
+            write_documents(store, new, parts, rights.text)
+            changed += len(other)
     return changed

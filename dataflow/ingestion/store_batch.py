@@ -4,17 +4,12 @@ from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.run import Run
 from operators.embedding.protocol import EmbeddingError
 from operators.foundation.disk_dict import NoScratch
+from operators.foundation.principals import ALLOWED
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import ModelMismatch
 from operators.postgres.write.document_classes import allow_document
 from operators.postgres.write.document_writer import RulesChanged
-from operators.sources.protocol import (
-    ALLOWED,
-    Document,
-    ReadIssue,
-    content_hash,
-    document_frame,
-)
+from operators.sources.protocol import Document, ReadIssue, content_hash, document_frame
 from operators.sources.rights_rules import with_rights
 
 FAILURES_IN_A_ROW = 25

@@ -17,6 +17,13 @@ EVERYONE = "everyone"
 UNMARKED = 0
 """The class of documents without rights."""
 
+ALLOWED = "allowed"
+"""In a document's metadata: who may see it (:mod:`operators.sources.rights_rules`). In that of a
+chunk that is written: who may see it, if not all who see its document."""
+
+RESTRICTED = "restricted"
+"""In a stored chunk's metadata, ``true``: not all who see its document may see it."""
+
 LONGEST = 200
 MOST = 1_000
 

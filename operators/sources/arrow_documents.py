@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from operators.errors import CrosscorpusError
+from operators.foundation.principals import ALLOWED
 from operators.sources.formats.arrow_messages import MAGIC, message_sizes
 from operators.sources.formats.json_stream import read_json
-from operators.sources.protocol import ALLOWED, MAX_TEXT, ReadIssue
+from operators.sources.protocol import MAX_TEXT, ReadIssue
 
 if TYPE_CHECKING:
     import numpy as np

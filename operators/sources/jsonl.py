@@ -32,20 +32,12 @@ from typing import IO, Any, BinaryIO
 
 from operators.errors import CrosscorpusError, suggest
 from operators.foundation.disk_dict import DiskDict
-from operators.foundation.principals import principals
+from operators.foundation.principals import ALLOWED, principals
 from operators.foundation.sanitize import clean_text
 from operators.sources.arrow_documents import arrow_rows, is_arrow
 from operators.sources.formats.json_stream import DAMAGED, read_json, unpacked
 from operators.sources.formats.languages import code_language
-from operators.sources.protocol import (
-    ALLOWED,
-    Document,
-    Item,
-    Key,
-    ReadIssue,
-    Source,
-    metadata_json,
-)
+from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
 
 READER = "documents/1"
 MAX_LINE = 64 * 1024 * 1024

@@ -21,14 +21,12 @@ import polars as pl
 
 from operators.errors import CrosscorpusError
 from operators.foundation.escape import UNSEEN_IN_A_LINE
+from operators.foundation.principals import ALLOWED
 from operators.foundation.sanitize import clean_text
 from operators.frames import DOCUMENTS
 
 METADATA_VALUE_LIMIT = 500
 """Maximum characters of JSON; a longer metadata value is left out: it is a text, not a label."""
-
-ALLOWED = "allowed"
-"""In a document's metadata: who may see it (:mod:`operators.sources.rights_rules`)."""
 
 MAX_TEXT = 20_000_000
 """Maximum bytes of a text; a larger text file, or row of Parquet, is left out."""

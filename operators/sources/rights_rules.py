@@ -22,9 +22,8 @@ import polars as pl
 import yaml
 
 from operators.errors import CrosscorpusError, check_known
-from operators.foundation.principals import principals
+from operators.foundation.principals import ALLOWED, principals
 from operators.sources.ignore_patterns import ignore_patterns
-from operators.sources.protocol import ALLOWED
 
 LARGEST = 1_000_000
 """Maximum characters of a rules file."""

@@ -16,6 +16,7 @@ from operators.postgres.inspect.verify_text import check_text, fetch
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.schema.partitions import lock_writers
 from operators.postgres.store import Connection, Store
+from operators.postgres.write.document_classes import SHARES_READERS
 from operators.postgres.write.postings import rebuild_postings
 from operators.postgres.write.term_statistics import take_out
 
@@ -57,13 +58,15 @@ _STRANGERS = """
     GROUP BY c.repo, c.document_id ORDER BY 1, 2
 """
 # A passage must have the rights of its document.
-_WRONG_RIGHTS = """
+_WRONG_RIGHTS = f"""
     SELECT d.repo, d.document_id, count(*) FROM chunks c JOIN documents d USING (document_key)
-    WHERE c.corpus = %(corpus)s AND c.access <> d.access GROUP BY 1, 2 ORDER BY 1, 2
+    WHERE c.corpus = %(corpus)s AND c.access <> d.access AND {SHARES_READERS}
+    GROUP BY 1, 2 ORDER BY 1, 2
 """
-_RIGHTS_OF_DOCUMENTS = """
+_RIGHTS_OF_DOCUMENTS = f"""
     UPDATE chunks c SET access = d.access FROM documents d
     WHERE c.corpus = %(corpus)s AND d.document_key = c.document_key AND c.access <> d.access
+        AND {SHARES_READERS}
 """
 Finding = tuple[str, str, str | None, str | None, str, bool]
 

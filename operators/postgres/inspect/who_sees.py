@@ -29,6 +29,20 @@ class Reason(NamedTuple):
     allowed: list[str] | None
     allowed_by: str | None  # ``source``, or the number of a rule; None: nothing
     opened: bool  # it is unmarked, and everyone may see unmarked documents
+    about: str | None = None  # a path: what this commit says of the file there
+
+
+MOST_COMMITS = 20
+"""The newest commits that are listed for a path."""
+
+_COMMITS = f"""
+    SELECT d.corpus, d.repo, d.document_id, c.access, a.principals
+    FROM documents d JOIN chunks c ON c.corpus = d.corpus AND c.document_key = d.document_key
+    LEFT JOIN access_classes a ON a.access = c.access
+    WHERE d.path IS NULL AND d.metadata::json->>'files' IS NOT NULL
+        AND strpos(E'\\n' || c.text || E'\\n', E'\\n' || %s || E'\\n') > 0
+    ORDER BY d.created_at DESC NULLS LAST, 1, 2, 3 LIMIT {MOST_COMMITS}
+"""
 
 
 def sets(store: Store) -> pl.DataFrame:
@@ -52,6 +66,8 @@ def is_open(store: Store) -> bool:
 def reasons(store: Store, names: Sequence[str], document: str) -> list[Reason]:
     """For each document with that path or id, whether a caller with principals ``names`` sees it.
 
+    Then the same of what the newest ``MOST_COMMITS`` commits say of that path.
+
     Raises:
         UnknownName: there is none; suggests the nearest path.
     """
@@ -61,7 +77,8 @@ def reasons(store: Store, names: Sequence[str], document: str) -> list[Reason]:
         " WHERE %s IN (d.path, d.document_id) ORDER BY 1, 2, 3",
         (document,),
     )
-    if not rows:
+    commits = store.rows(_COMMITS, (document,))
+    if not rows and not commits:
         known = [str(path) for (path,) in store.rows("SELECT DISTINCT path FROM documents") if path]
         raise UnknownName(f"no document {document!r}{suggest(document, known)}")
     opened, own = is_open(store), {*names, EVERYONE}
@@ -69,4 +86,8 @@ def reasons(store: Store, names: Sequence[str], document: str) -> list[Reason]:
     for corpus, repo, document_id, path, access, allowed, by in rows:
         sees = opened if access == UNMARKED else bool(own & {*allowed})
         listed.append(Reason(corpus, repo, document_id, path, sees, allowed, by, opened))
+    for corpus, repo, document_id, access, allowed in commits:
+        sees = opened if access == UNMARKED else bool(own & {*allowed})
+        reason = Reason(corpus, repo, document_id, None, sees, allowed, None, opened, document)
+        listed.append(reason)
     return listed

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from operators.foundation.principals import UNMARKED, access_class
+from operators.foundation.principals import RESTRICTED, UNMARKED, access_class
 from operators.foundation.sanitize import clean_text
 from operators.postgres.schema.partitions import lock, lock_writers
 from operators.postgres.store import Connection, Store
@@ -14,6 +14,9 @@ from operators.postgres.write.term_statistics import Deltas, apply_deltas
 
 AT_ONCE = 5_000
 """Documents whose rights are decided in one batch."""
+
+SHARES_READERS = f"(c.metadata::json->>'{RESTRICTED}') IS NULL"
+"""The condition that all who see a chunk's document may see the chunk ``c``."""
 
 Decide = Callable[[str, str, str | None], tuple[str, Sequence[str]] | None]
 """Corpus, repo and path of a document -> the rule and who may see it; None: no rule applies."""
@@ -155,10 +158,11 @@ def move_documents(
     )
     conn.execute(
         f"UPDATE chunks c SET access = n.access FROM {of}"
-        " WHERE c.corpus = %(corpus)s AND c.document_key = n.key AND c.access <> n.access",
+        " WHERE c.corpus = %(corpus)s AND c.document_key = n.key AND c.access <> n.access"
+        f" AND {SHARES_READERS}",
         values,
     )
-    of_chunks = f"chunks c JOIN {of} ON c.document_key = n.key"
+    of_chunks = f"chunks c JOIN {of} ON c.document_key = n.key AND {SHARES_READERS}"
     same = "p.corpus = %(corpus)s AND c.corpus = p.corpus AND c.chunk_id = p.chunk_id"
     delta = Deltas()
     with conn.cursor(name="moved", binary=True) as cursor:

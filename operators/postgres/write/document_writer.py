@@ -6,6 +6,7 @@ the IDF of text search. It writes cached vectors; workers add the others later. 
 """
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from operators.errors import CrosscorpusError
-from operators.foundation.principals import access_class
+from operators.foundation.principals import ALLOWED, RESTRICTED, access_class
 from operators.foundation.sanitize import clean_frame, clean_text
 from operators.frames import CHUNKS, DOCUMENTS, FrameError
 from operators.postgres.row_writer import LARGEST_HALF, copy_rows, insert_rows, vector_bytes
@@ -86,7 +87,8 @@ def write_documents(
             principals that may see it; null: unmarked) with ``allowed_by``. A document without
             chunks is recorded as empty.
         chunks: columns ``CHUNKS``, of those documents only. A chunk without an embedding is queued,
-            see :mod:`operators.postgres.write.chunk_vectors`.
+            see :mod:`operators.postgres.write.chunk_vectors`. ``ALLOWED`` in its metadata names its
+            readers, if they are not its document's.
         rules: the text of the rules file that ``allowed`` comes from, empty if there was none;
             None: do not check.
 
@@ -114,7 +116,13 @@ def write_documents(
     chunk_keys = document_keys(texts)
     _check_keys(documents, keys, chunk_keys)
     of = dict(zip(keys, documents["access"], strict=True))
-    texts = texts.with_columns(pl.Series("access", [of[key] for key in chunk_keys], dtype=pl.Int64))
+    metadata, own = _own_readers(texts["metadata"])
+    classes |= {access_class(one): one for one in own if one is not None}
+    access = [
+        of[key] if one is None else access_class(one)
+        for key, one in zip(chunk_keys, own, strict=True)
+    ]
+    texts = texts.with_columns(metadata, pl.Series("access", access, dtype=pl.Int64))
 
     counts = count_terms(texts)
     corpora = sorted(set(documents["corpus"]))
@@ -254,6 +262,20 @@ def _classed(documents: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, list[str]
     classes = {of: one for of, one in zip(numbers, named, strict=True) if one is not None}
     access = pl.Series("access", numbers, dtype=pl.Int64)
     return documents.drop("allowed").with_columns(access), classes
+
+
+def _own_readers(metadata: pl.Series) -> tuple[pl.Series, list[list[str] | None]]:
+    """The chunks' metadata with a mark in the place of ``ALLOWED``, and its values."""
+    kept: list[str | None] = metadata.to_list()
+    readers: list[list[str] | None] = [None] * len(kept)
+    for at in (
+        metadata.str.contains(f'"{ALLOWED}":', literal=True).fill_null(value=False).arg_true()
+    ):
+        known = json.loads(kept[at] or "{}")
+        readers[at] = known.pop(ALLOWED, None)
+        if readers[at] is not None:
+            kept[at] = json.dumps(known | {RESTRICTED: True}, sort_keys=True, ensure_ascii=False)
+    return pl.Series("metadata", kept, dtype=pl.String), readers
 
 
 def _vectors(store: Store, chunks: pl.DataFrame) -> list[bytes | None]:

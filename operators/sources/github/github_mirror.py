@@ -21,7 +21,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from operators.errors import CrosscorpusError
-from operators.foundation.principals import EVERYONE
+from operators.foundation.principals import ALLOWED, EVERYONE
 from operators.postgres.store import Store
 from operators.postgres.write import sync_state
 from operators.postgres.write.document_classes import allow_source
@@ -43,14 +43,7 @@ from operators.sources.github.github_records import (
     without_secrets,
 )
 from operators.sources.github.programs import check_bots, judged, of_programs
-from operators.sources.protocol import (
-    ALLOWED,
-    Document,
-    Item,
-    ReadIssue,
-    Source,
-    metadata_json,
-)
+from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 from operators.sources.secrets import VERSION as RULES
 
 SWEEP_DAYS = 7.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from dying import WordEmbedder
-from ingested import document
+from ingested import document, git
 from ingesting import ingest_documents
 
 from dataflow import build_driver
@@ -18,13 +19,15 @@ from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.run import Progress
 from dataflow.ingestion.set_rights import set_rights
 from operators.embedding.protocol import EmbeddingError
-from operators.errors import CrosscorpusError, SearchError
+from operators.errors import CrosscorpusError, SearchError, UnknownName
 from operators.postgres.exchange.export_collection import export_collection
 from operators.postgres.exchange.import_collection import import_collection
 from operators.postgres.inspect.verify import verify
+from operators.postgres.inspect.who_sees import reasons
 from operators.postgres.schema.caller_views import drop_views
 from operators.postgres.store import Store, drop_collection, open_store
 from operators.postgres.write import document_classes
+from operators.sources.git.git_source import git_source
 from operators.sources.protocol import Document, Source
 
 OPEN = "rules: [{allow: everyone}]"
@@ -315,3 +318,62 @@ def test_rights_that_change_leave_no_dead_rows_behind(store: Store, write_lines:
 
     after_few = turns(4)
     assert turns(10) <= 1.3 * after_few
+
+
+RULES = (
+    "rules: [{allow: everyone}, {allow: [hr], path: payroll/}]",
+    "rules: [{allow: everyone}, {allow: [hr], path: payroll/}, {allow: [dev], path: src/}]",
+    "rules: [{allow: [dev]}, {allow: [hr, dev], path: payroll/}]",
+    "rules: [{allow: everyone}]",
+    "{unmarked: everyone, rules: [{allow: [hr], path: src/}]}",
+)
+
+
+def texts_of_commits(store: Store, *principals: str) -> set[str]:
+    """What a caller sees of the history, a line each."""
+    with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
+        seen = driver.seen_by(principals).store
+        rows = seen.rows("SELECT text FROM chunks WHERE corpus = 'history'")
+    return {line for (text,) in rows for line in text.split("\n")} - {""}
+
+
+def test_rules_that_change_show_of_stored_commits_what_a_new_ingestion_shows(
+    store: Store, server_dsn: str, tmp_path: Path
+) -> None:
+    git(tmp_path, "init", "-q")
+    for name, text in (("payroll/bonus.md", "bonus"), ("src/a.py", "code"), ("b.md", "plain")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"the {text} of depots\n")
+        git(tmp_path, "add", ".")
+        git(tmp_path, "commit", "-qm", f"Tell of {text.upper()}")
+    for path in tmp_path.rglob("*.*"):
+        if ".git" not in path.parts:
+            path.write_text(path.read_text() + "and more\n")
+    git(tmp_path, "commit", "-qam", "Tell more of all")
+    ingest(store, WordEmbedder(), git_source(tmp_path, "app", diffs=True))
+    for rules in (*RULES, *reversed(RULES)):
+        set_rights(store, rules)
+        assert set_rights(store, rules) == 0
+        drop_collection_if_there(server_dsn, "anew")
+        with open_store(server_dsn, "anew", create=True) as anew:
+            set_rights(anew, rules)
+            ingest(anew, WordEmbedder(), git_source(tmp_path, "app", diffs=True))
+            for caller in (["guest"], ["hr"], ["dev"], ["hr", "dev"]):
+                assert texts_of_commits(store, *caller) == texts_of_commits(anew, *caller)
+            assert verify(anew).is_empty()
+        assert verify(store).is_empty()
+    set_rights(store, RULES[0])
+    ingest(store, WordEmbedder(), git_source(tmp_path, "app", diffs=True))
+    guest, hr = texts_of_commits(store, "guest"), texts_of_commits(store, "hr")
+    assert not any("payroll" in line or "bonus" in line for line in guest)
+    assert {"Tell of BONUS", "+the code of depots"} < guest
+    assert {"payroll/bonus.md", "+the bonus of depots"} < hr
+    (lacking,) = store.row("SELECT count(*) FROM chunks WHERE embedding IS NULL") or (None,)
+    assert lacking == 0
+    told = {one.about: one.sees for one in reasons(store, ["guest"], "payroll/bonus.md")}
+    assert told == {None: False, "payroll/bonus.md": False}
+
+
+def drop_collection_if_there(dsn: str, name: str) -> None:
+    with suppress(UnknownName):
+        drop_collection(dsn, name)
