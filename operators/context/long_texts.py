@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from operators.foundation.markdown_blocks import without_comments
+
 SHORT = 800
 """Characters of a text that is searched unchanged."""
 
@@ -78,19 +80,11 @@ def essential(text: str) -> str:
     """
     if len(text) <= SHORT:
         return text
-    blocks = _blocks(_without_comments(text).split("\n"))
+    blocks = _blocks(without_comments(text).split("\n"))
     kept = "\n".join(line for block in blocks for line in _kept(block))
     if len(kept.split()) == len(text.split()):
         return text
     return re.sub(r"\n{3,}", "\n\n", kept).strip() or text
-
-
-def _without_comments(text: str) -> str:
-    """``text`` without the HTML comments of a template."""
-    first, *others = text.split("<!--")
-    return first + "".join(
-        " " + part.partition("-->")[2] if "-->" in part else part for part in others
-    )
 
 
 def _with_note(texts: Sequence[str], kept: Sequence[str], cut: str | None) -> str | None:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection
 
+from operators.foundation.markdown_blocks import markdown_parts
+
 REFERENCE = re.compile(
     r"(?<![\w-])(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?::\s*|\s+)"
     r"(?:(?P<repo>[\w.-]+/[\w.-]+)?#|GH-"
@@ -38,7 +40,5 @@ def said(markdown: str) -> str:
     >>> said("Fixes #1 <!-- such as fixes #2 --> `fixes #3`").split()
     ['Fixes', '#1']
     """
-    first, *rest = markdown.split("<!--")
-    shown = first + "".join(part.partition("-->")[2] for part in rest)
-    outside = "\n".join(shown.split("```")[::2])
-    return re.sub(r"`[^`\n]*`|^ {0,3}>[^\n]*", "", outside, flags=re.MULTILINE)
+    outside = "".join(part.text for part in markdown_parts(markdown) if part.kind == "text")
+    return re.sub(r"^ {0,3}>[^\n]*", "", outside, flags=re.MULTILINE)

@@ -30,6 +30,7 @@ from operators.sources.formats.html import html_text
 from operators.sources.formats.languages import is_prose, prose_format
 from operators.sources.formats.notebook import notebook_text
 from operators.sources.formats.pdf import PdfReader, PdfRefused, pdf_text, pdf_title
+from operators.sources.formats.shown_text import shown_text
 from operators.sources.generated import why_generated
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError, is_corpus_name
@@ -175,11 +176,13 @@ def _item(folder: _Folder, path: bytes, key: Key) -> Item:
         read = partial(_PACKED[kind], content.data)
     else:
         decoded = decode_file(content.data, shown, partial(folder.declared, path))
+        text = decoded.text if kind == "html" else shown_text(decoded.text, kind, shown)
         judged = generated is None and kind != "html"  # its text has no pictures and no scripts
-        if judged and (why := why_generated(decoded.text, kind, prose=is_prose(kind))):
+        whole = text if is_prose(kind) else decoded.text  # a picture in code is the code's own
+        if judged and (why := why_generated(whole, kind, prose=is_prose(kind))):
             raise files.Generated(why)
         parser = _PARSERS.get(kind, _PARSERS["text"])
-        read, how, note = partial(parser, decoded.text), decoded.how, decoded.note
+        read, how, note = partial(parser, text), decoded.how, decoded.note
     if kind != document_format(shown):
         how += (kind,)
     hashed = files.content_key(content, shown, base_url, *how)
@@ -324,5 +327,6 @@ _PARSERS: Mapping[str, Callable[[str], _Parsed]] = {
     "asciidoc": _parse_asciidoc,
     "markdown": partial(_parse_prose, path="a.md"),
     "rst": partial(_parse_prose, path="a.rst"),
+    "org": partial(_parse_prose, path="a.org"),
     "text": partial(_parse_prose, path="a.txt"),
 }

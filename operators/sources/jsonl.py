@@ -36,7 +36,8 @@ from operators.foundation.principals import ALLOWED, principals
 from operators.foundation.sanitize import clean_text
 from operators.sources.arrow_documents import arrow_rows, is_arrow
 from operators.sources.formats.json_stream import DAMAGED, read_json, unpacked
-from operators.sources.formats.languages import code_language
+from operators.sources.formats.languages import code_language, prose_format
+from operators.sources.formats.shown_text import shown_text
 from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
 
 READER = "documents/1"
@@ -302,11 +303,13 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
     corpus, repo, document_id = key
     if values["language"] is None and corpus == "code" and values["path"]:
         values["language"] = code_language(values["path"])
+    path = values["path"] or ""
+    kind = prose_format(path) or values["language"] or code_language(path) or "text"
     return Document(
         document_id=document_id,
         corpus=corpus,
         repo=repo,
-        text=clean_text(text),
+        text=shown_text(clean_text(text), kind.lower(), path),
         created_at=created_at,
         doc_date=created_at,
         date_source=None if created_at is None else "explicit",

@@ -57,7 +57,7 @@ from operators.sources.protocol import (
     metadata_json,
 )
 
-VERSION = "13 names used"
+VERSION = "14 shown text"
 """Part of every document's fingerprint: after a change of the chunker documents are cut again."""
 
 PLACED = ("docs", "wiki")

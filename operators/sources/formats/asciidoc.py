@@ -44,7 +44,7 @@ _ONLY_FOR_A_PROCESSOR = re.compile(
 _CROSS_REFERENCE = re.compile(r"<<([^,<>\n]{1,500})(?:,[ \t]*([^<>\n]{1,500}))?>>")
 _MACRO = re.compile(r"\b(?:xref|link|mailto):([^\s\[\]]{1,1000})\[([^\]\n]{0,500})\]")
 _ADDRESS = re.compile(r"\b(https?://[^\s\[\]]{1,1000})\[([^\]\n]{0,500})\]")
-_IMAGE = re.compile(r"\bimage::?[^\s\[\]]{1,1000}\[([^\]\n]{0,500})\]")
+_IMAGE = re.compile(r"\bimage::?[^\s\[\]]{0,1000}\[([^\]\n]{0,500})\]")
 _ANCHOR = re.compile(r"\[\[[^\]\n]{1,200}\]\]")
 
 

@@ -3,14 +3,14 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import unescape
 from itertools import pairwise
 from posixpath import splitext
 from typing import NamedTuple
 
-from markdown_it import MarkdownIt
-
 from operators.embedding.passage import MAX_HEADING
-from operators.foundation.front_matter import find_front_matter, front_matter_lines
+from operators.foundation.front_matter import front_matter_lines
+from operators.foundation.markdown_blocks import markdown_blocks
 from operators.sources.formats.languages import MARKDOWN, prose_format
 
 
@@ -31,9 +31,18 @@ _ASCIIDOC_RULES = "=-~^+"
 _DERIVED = re.compile(r"(#{1,6}) (\S.*)")
 _RST_RULE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}\s*$")
 _TITLE_LINES = 100
-_FENCE = re.compile(r" {0,3}(```|~~~)")
-_ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
-_MARKDOWN = MarkdownIt("commonmark").disable("inline")  # blocks alone: linear, whatever is in them
+_HTML_HEADING = re.compile(r"<(/?)h([1-6])\b[^<>]*>", re.I)
+_TAG = re.compile(r"<[^<>]{0,4000}>")
+_ALT = re.compile(r"""<img\b[^<>]*?\balt=(["'])([^<>]*?)\1""", re.I)
+_ORG_HEADING = re.compile(r"(\*+)[ \t]+(?P<comment>COMMENT\b)?(.*)")
+_ORG_TAGS = re.compile(r":[\w@#%:]+:")
+_ORG_STATE = re.compile(r"(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+|\[#[A-Z0-9]+\][ \t]*")
+_ORG_TITLE = re.compile(r"#\+title:[ \t]*(\S.*)", re.I)
+_ORG_BLOCK = re.compile(r"[ \t]*#\+(begin|end)_(\S+).*", re.I)
+_ORG_COMMENT = re.compile(r"[ \t]*#(?:[ \t].*)?")
+
+MDX = ".mdx"
+"""The ending of Markdown with components."""
 
 
 def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
@@ -71,9 +80,10 @@ def is_text(line: str) -> bool:
 def headings(text: str, path: str) -> list[Heading]:
     """The headings of ``text`` in order; the ending of ``path`` says the format.
 
-    Markdown, MediaWiki, AsciiDoc and reStructuredText are known, and the text that a reader made
-    of a PDF, Word or HTML file: there a heading is a line ``## Title`` after a blank one. Other
-    formats have no headings; code fences, AsciiDoc blocks and front matter hold none.
+    Markdown (with the headings of HTML in it), MDX, MediaWiki, AsciiDoc, reStructuredText and Org
+    are known, and the text that a reader made of a PDF, Word or HTML file: there a heading is a
+    line ``## Title`` after a blank one. Other formats have no headings; code fences, blocks of
+    AsciiDoc and Org, and front matter hold none.
 
     >>> headings("# A\\n\\ntext\\n\\n## B\\n", "guide.md")
     [Heading(line=0, level=1, text='A'), Heading(line=4, level=2, text='B')]
@@ -88,24 +98,14 @@ def prose_title(text: str, path: str) -> str | None:
     >>> prose_title("<p>logo</p>\\n# The *guide* #\\n", "a.md")
     'The *guide*'
     """
-    lines = text.split("\n", _TITLE_LINES)[:_TITLE_LINES]
-    if prose_format(path) not in ("markdown", "ipynb"):
-        titles = headings("\n".join(lines), path)
-        return titles[0].text if titles else None
-    lines = lines[front_matter_lines("\n".join(lines)) :]
-    fence = ""
-    for number, line in enumerate(lines):
-        mark = _FENCE.match(line)
-        if fence:
-            fence = "" if mark and mark[1] == fence else fence
-        elif mark:
-            fence = mark[1]
-        elif title := _ATX_TITLE.fullmatch(line.rstrip("\r")):
-            if title[1]:
-                return title[1]
-        elif number and re.fullmatch(r" {0,3}=+\s*", line) and lines[number - 1].strip():
-            return lines[number - 1].strip()
-    return None
+    start = "\n".join(text.split("\n", _TITLE_LINES)[:_TITLE_LINES])
+    kind = prose_format(path)
+    if kind in ("markdown", "ipynb"):
+        # the picture above a title is often a tag, which hides it from CommonMark
+        titles = [title for title in _mdx(start) if title.level <= 2]
+    else:
+        titles = [title for title in headings(start, path) if kind != "org" or title.level == 1]
+    return " ".join(titles[0].text.split()) if titles else None
 
 
 def heading_paths(sections: Sequence[Heading], title: str) -> list[str]:
@@ -135,16 +135,37 @@ def heading_paths(sections: Sequence[Heading], title: str) -> list[str]:
     return paths
 
 
-def _markdown(text: str) -> list[Heading]:
-    matter = find_front_matter(text)
-    start = matter.end if matter else 0
-    skipped = text.count("\n", 0, start)
-    parsed = _MARKDOWN.parse(text[start:])
-    return [
-        Heading(skipped + opening.map[0], int(opening.tag[1]), inline.content.strip())
-        for opening, inline in pairwise(parsed)
-        if opening.type == "heading_open" and opening.map and inline.content.strip()
-    ]
+def _markdown(text: str, *, mdx: bool = False) -> Iterator[Heading]:
+    for block in markdown_blocks(text, mdx=mdx):
+        if block.level:
+            if title := block.content.strip():
+                yield Heading(block.first, block.level, title)
+        elif block.kind == "html_block" or (mdx and block.kind == "inline"):
+            yield from _html_headings(block.content, block.first)
+
+
+def _mdx(text: str) -> Iterator[Heading]:
+    return _markdown(text, mdx=True)
+
+
+def _html_headings(html: str, first: int) -> Iterator[Heading]:
+    """The headings of a block of HTML that begins on line ``first``; one a line."""
+    opened: re.Match[str] | None = None
+    last, line, counted = -1, first, 0
+    for match in _HTML_HEADING.finditer(html):
+        if not match[1]:
+            opened = match
+        elif opened and opened[2] == match[2]:
+            inner = html[opened.end() : match.start()]
+            shown = " ".join(unescape(_TAG.sub(" ", inner)).split())
+            alts = (_ALT.match(tag[0]) for tag in _TAG.finditer(inner))
+            pictured = " ".join(unescape(alt[2]) for alt in alts if alt)
+            line += html.count("\n", counted, opened.start())
+            counted = opened.start()
+            if (title := shown or pictured) and line != last:
+                yield Heading(line, int(match[2]), title)
+                last = line
+            opened = None
 
 
 def _mediawiki(text: str) -> Iterator[Heading]:
@@ -214,18 +235,70 @@ def _derived(text: str) -> Iterator[Heading]:
 
 
 def _restructured(text: str) -> Iterator[Heading]:
+    """A title has a rule below it; with one above it as well, it may be inset."""
     lines = [line.rstrip() for line in text.split("\n")]
-    levels: dict[str, int] = {}
+    levels: dict[tuple[str, bool], int] = {}
+    above = ""
     for number, (title, rule) in enumerate(pairwise(lines)):
         ruled = len(rule) >= len(title) and _RST_RULE.match(rule)
-        if title and ruled and not title[0].isspace() and not _RST_RULE.match(title):
-            yield Heading(number, levels.setdefault(rule[0], len(levels) + 1), title)
+        over = above == rule
+        if title and ruled and (over or not title[0].isspace()) and not _RST_RULE.match(title):
+            level = levels.setdefault((rule[0], over), len(levels) + 1)
+            yield Heading(number, level, title.strip())
+        above = title
+
+
+def org_lines(lines: Sequence[str]) -> Iterator[str]:
+    """What each line of an Org text is: ``text``, ``code`` (of a block) or ``comment``.
+
+    A block that never closes is none. What stands under a heading ``* COMMENT`` is a comment.
+    """
+    ends: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        if (match := _ORG_BLOCK.fullmatch(line)) and match[1].lower() == "end":
+            ends.setdefault(match[2].lower(), []).append(number)
+    closes, block, withdrawn = -1, "", 0
+    for number, line in enumerate(lines):
+        if number <= closes:
+            yield block
+            continue
+        match = _ORG_BLOCK.fullmatch(line)
+        if match and match[1].lower() == "begin":
+            later = ends.get(match[2].lower(), [])
+            if (at := bisect_right(later, number)) < len(later):
+                closes = later[at]
+                commented = withdrawn or match[2].lower() == "comment"
+                block = "comment" if commented else "code"
+                yield block
+                continue
+        heading = _ORG_HEADING.fullmatch(line)
+        if heading and (not withdrawn or len(heading[1]) <= withdrawn):
+            withdrawn = len(heading[1]) if heading["comment"] else 0
+        yield "comment" if withdrawn or _ORG_COMMENT.fullmatch(line) else "text"
+
+
+def _org(text: str) -> Iterator[Heading]:
+    """``#+TITLE:`` is of level 1, ``*`` of level 2."""
+    lines = text.split("\n")
+    titled = False
+    for number, (line, kind) in enumerate(zip(lines, org_lines(lines), strict=True)):
+        if kind != "text":
+            continue
+        if (title := _ORG_TITLE.fullmatch(line.rstrip())) and not titled:
+            titled = True
+            yield Heading(number, 1, title[1])
+        heading = _ORG_HEADING.fullmatch(line)
+        if heading and (words := _ORG_STATE.sub("", heading[3]).split()):
+            tagged = len(words) > 1 and _ORG_TAGS.fullmatch(words[-1])
+            yield Heading(number, len(heading[1]) + 1, " ".join(words[:-1] if tagged else words))
 
 
 _FORMATS: dict[str, Callable[[str], Iterable[Heading]]] = {
     **dict.fromkeys((*MARKDOWN, ".ipynb"), _markdown),
-    **dict.fromkeys((".mediawiki", ".wiki"), _mediawiki),
+    MDX: _mdx,
+    **dict.fromkeys((".mediawiki", ".wiki", ".wikitext"), _mediawiki),
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), _asciidoc),
-    ".rst": _restructured,
+    **dict.fromkeys((".rst", ".rest"), _restructured),
+    ".org": _org,
     **dict.fromkeys((".pdf", ".html", ".htm", ".xhtml", ".docx"), _derived),
 }

@@ -1,4 +1,4 @@
-"""The text of a Jupyter notebook (.ipynb): its prose unchanged, its code in fences, no outputs.
+"""The text of a Jupyter notebook (.ipynb): its prose as shown, its code in fences, no outputs.
 
 Outputs are data, often megabytes of it; the content is in the cells. nbconvert 7.17 was tried: it
 refuses a notebook with one invalid cell, a fence in code ends the fence around it, and it takes 2 s
@@ -8,6 +8,8 @@ to start.
 import json
 import re
 from typing import Any
+
+from operators.sources.formats.shown_text import shown_text
 
 _TICKS = re.compile("`{3,}")
 _WORD = re.compile(r"[\w+#.-]{1,40}")
@@ -40,9 +42,17 @@ def notebook_text(data: bytes) -> str:
         lines = source if isinstance(source, list) else [source]
         text = "".join(line for line in lines if isinstance(line, str))
         if text.strip():
-            code = _of(cell, "cell_type") == "code"
+            kind = _of(cell, "cell_type")
+            code = kind == "code"
             fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
-            parts.append(f"{fence}{language}\n{text}\n{fence}" if code else text)
+            if code:
+                text = f"{fence}{language}\n{text}\n{fence}"
+            elif kind == "heading":  # of version 3
+                level = _of(cell, "level")
+                marks = "#" * (level if level in range(1, 7) else 1)
+                text = f"{marks} {' '.join(text.split())}"
+            # each cell by itself: a comment that never closes ends with it
+            parts.append(shown_text(text, "markdown"))
     return "\n\n".join(parts)
 
 

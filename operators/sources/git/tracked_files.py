@@ -31,6 +31,7 @@ from operators.sources.formats.languages import (
     script_language,
 )
 from operators.sources.formats.notebook import notebook_text
+from operators.sources.formats.shown_text import shown_text
 from operators.sources.generated import why_generated
 from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.git_process import GitError, git_output, git_stream, split
@@ -193,11 +194,13 @@ def _read(tree: _Tree, file: TrackedFile, path: str) -> tuple[bytes, Decoded, st
         text, note = unpack(data)
         return data, Decoded(clean_text(text), note=note), language
     decoded = decode_file(data, path, partial(tree.declared, file.path))
+    shown = decoded._replace(text=shown_text(decoded.text, language, path))
+    judged = shown if is_prose(language) else decoded  # a picture in code is the code's own
     if generated is None and (
-        why := why_generated(decoded.text, language, prose=is_prose(language))
+        why := why_generated(judged.text, language, prose=is_prose(language))
     ):
         raise files.Generated(why)
-    return data, decoded, language
+    return data, shown, language
 
 
 def _document(

@@ -34,6 +34,7 @@ from operators.sources.github.github_records import (
     comment_block,
     of_pull,
     repository_of,
+    shown_body,
     sync_item,
     time_at,
 )
@@ -158,7 +159,7 @@ def review_documents(
         elif document := _thread(repo, of_all, title, root, [comments[key] for key in ids]):
             yield replace(document, part=not whole)
     for review in sorted(reviews, key=lambda item: item.item_id):
-        if not review.data.get("bot") and (review.data["body"] or "").strip():
+        if not review.data.get("bot") and shown_body(review.data):
             yield replace(_review_document(repo, of_all, title, review), part=not whole)
 
 

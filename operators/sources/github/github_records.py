@@ -14,6 +14,7 @@ from typing import Any
 
 from operators.foundation.sanitize import clean_text
 from operators.postgres.write.sync_state import SyncItem
+from operators.sources.formats.shown_text import shown_text
 from operators.sources.jsonl import parse_moment
 from operators.sources.protocol import printable
 from operators.sources.secrets import redacted
@@ -92,9 +93,14 @@ def time_at(data: Mapping[str, Any], key: str) -> datetime | None:
 
 
 def comment_block(data: Mapping[str, Any], note: str | None = None) -> str:
-    """``@login: body``; ``note`` goes into brackets after the login."""
+    """``@login: body``, as GitHub shows it; ``note`` goes into brackets after the login."""
     suffix = f" ({note})" if note else ""
-    return f"@{data['login']}{suffix}: {(data.get('body') or '').strip()}".rstrip()
+    return f"@{data['login']}{suffix}: {shown_body(data)}".rstrip()
+
+
+def shown_body(data: Mapping[str, Any]) -> str:
+    """The body of a record without what GitHub hides, such as the comments of a template."""
+    return shown_text(data.get("body") or "", "markdown").strip()
 
 
 def _hash(data: Mapping[str, Any]) -> str:

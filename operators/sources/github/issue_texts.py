@@ -4,7 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from operators.sources.formats.json_stream import file_objects
-from operators.sources.github.github_records import ISSUE, BadItem, repository_of, sync_item
+from operators.sources.github.github_records import (
+    ISSUE,
+    BadItem,
+    repository_of,
+    shown_body,
+    sync_item,
+)
 from operators.sources.jsonl import SourceError, given_file, readable
 from operators.sources.protocol import ReadIssue
 
@@ -31,7 +37,7 @@ def issue_texts(paths: Sequence[Path]) -> IssueTexts:
                 except BadItem as error:
                     raise SourceError(f"{where}: {error}") from None
                 if item and item.kind == ISSUE:
-                    parts = (item.data["title"], item.data["body"])
+                    parts = (item.data["title"], shown_body(item.data))
                     name = (repository_of(value) or "").lower()
                     text = "\n\n".join(part.strip() for part in parts if part and part.strip())
                     texts[name, item.number] = text

@@ -23,6 +23,8 @@ from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
 from operators.sources.declared_encodings import Declared, declared_encodings
 from operators.sources.encodings import decode_file, with_plain_line_ends
+from operators.sources.formats.languages import prose_format
+from operators.sources.formats.shown_text import shown_text
 from operators.sources.git.commit_log import LastCommit, read_commits, remember_last_commit
 from operators.sources.git.repository import (
     clone_addresses,
@@ -176,6 +178,7 @@ def _document(
         text, categories = wikitext_text(source)
     else:
         title = stated_title(source) or name
+        text = shown_text(source, prose_format(shown) or "markdown", shown)
     dated = document_date(file, within=shown, text=source, git_date=moment)
     changed = moment or dated.value
     version, _ = document_version(shown, source)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import NamedTuple
 
+from operators.sources.formats.shown_text import shown_text
+
 _VERBATIM = ("nowiki", "pre", "syntaxhighlight", "source", "code", "math")
 _LEFT_OUT = ("ref", "gallery", "templatestyles", "imagemap", "timeline", "score", "graph")
 _TOKEN = re.compile(
@@ -70,7 +72,7 @@ def wikitext_text(source: str) -> WikiText:
     """
     kept: list[str] = []  # verbatim parts, inserted again at the end
     categories: list[str] = []
-    text = _balanced(source.replace(_MARK, " "), kept, categories)
+    text = _balanced(shown_text(source, "wikitext").replace(_MARK, " "), kept, categories)
     lines = [_line(line) for line in text.split("\n")]
     text = _BLANK_RUN.sub("\n\n", "\n".join(line for line in lines if line is not None))
     parts = _REFERENCE.split(text)  # before entities are read: one may be the references' mark

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import random
 import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -64,6 +66,28 @@ def test_every_format_gives_text_title_and_language(tmp_path: Path) -> None:
     assert found["c.adoc"].text.endswith("Version 2\n")
     assert found["b.md"].created_at == datetime(2025, 3, 15, tzinfo=UTC)
     assert {(d.corpus, d.repo) for d in found.values()} == {("docs", tmp_path.name)}
+
+
+def test_a_page_with_a_picture_as_base64_is_read_without_it(tmp_path: Path) -> None:
+    picture = (
+        "data:image/png;base64," + base64.b64encode(random.Random(5).randbytes(60_000)).decode()
+    )
+    page = (
+        f"# Safety\n\nWear the vest. ![][i]\n\n<!-- gone -->\n\nNever lift.\n\n[i]: <{picture}>\n"
+    )
+    write(tmp_path, "a.md", page)
+    write(tmp_path, "b.adoc", f"= Safety\n\nimage::{picture}[vest]\n")
+    write(tmp_path, "c.txt", f"Safety {picture}\n")
+    write(tmp_path, "d.html", f"<p>Safety <img src='{picture}' alt=vest>")
+    write(tmp_path, "e.org", f"#+TITLE: Safety\n# gone\n[[{picture}]]\n")
+    assert {name: d.text for name, d in documents(tmp_path).items()} == {
+        "a.md": "# Safety\n\nWear the vest. ![][i]\n\n\n\nNever lift.\n\n[i]: <>\n",
+        "b.adoc": "= Safety\n\nvest\n",
+        "c.txt": "Safety \n",
+        "d.html": "Safety vest\n",
+        "e.org": "#+TITLE: Safety\n\n[[]]\n",
+    }
+    assert documents(tmp_path)["e.org"].title == "Safety"
 
 
 def test_a_pdfs_own_date_counts(tmp_path: Path) -> None:

@@ -145,6 +145,17 @@ def test_a_working_tree_leaves_generated_files_out_and_says_why(repo: Any) -> No
     assert all(item.reason.startswith("generated: ") for item in left.values())
 
 
+def test_a_picture_in_a_page_does_not_make_it_generated(repo: Any) -> None:
+    picture = f"data:image/png;base64,{BASE64}"
+    repo.commit(
+        "first", **{"a.md": f"# A\n<!-- b -->\n![c]({picture})\n", "d.css": f"a {{{picture}}}"}
+    )
+    assert repo.documents("docs")["a.md"].text == "# A\n\n![c]()\n"
+    assert repo.issues().keys() == {"d.css"}
+    repo.commit("second", **{"d.css": WRITTEN * 40 + f"b {{{picture}}}"})
+    assert repo.documents("code")["d.css"].text.endswith("b {data:image/png;base64,}")
+
+
 def test_gitattributes_say_what_is_generated_and_what_is_not(repo: Any) -> None:
     repo.commit(
         "first",

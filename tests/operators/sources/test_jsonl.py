@@ -68,6 +68,13 @@ def test_what_is_not_given_is_unknown() -> None:
     assert got == Document("d", "docs", "", None, "t")
 
 
+def test_comments_of_markdown_and_pictures_as_base64_are_no_text() -> None:
+    text = "<!-- a\nb --> ![c](data:image/png;base64,AAAA)"
+    assert document(text=text, path="a.md").text == "\n ![c]()"
+    assert document(text=text, path=None, language="markdown").text == "\n ![c]()"
+    assert document(text=text, path=None, language=None).text == "<!-- a\nb --> ![c]()"
+
+
 def test_a_project_names_the_repo_where_there_is_none() -> None:
     got = document(project="secp256k1")
     assert (got.repo, got.metadata) == ("secp256k1", "{}")

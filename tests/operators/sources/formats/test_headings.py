@@ -33,6 +33,55 @@ def test_headings_are_found_in_each_format(path: str, text: str) -> None:
     assert headings(text, path) == [Heading(0, 1, "One"), Heading(4, 2, "Two")]
 
 
+def titles(text: str, path: str) -> list[tuple[int, int, str]]:
+    return [tuple(heading) for heading in headings(text, path)]
+
+
+def test_a_title_between_two_rules_may_be_inset() -> None:
+    text = "======\n Book\n======\n\n*****\n One\n*****\n\n quoted\n=======\n\nTwo\n===\n"
+    assert titles(text, "a.rst") == [(1, 1, "Book"), (5, 2, "One"), (11, 3, "Two")]
+    assert prose_title(text, "a.rst") == "Book"
+
+
+def test_headings_of_html_in_markdown_are_headings() -> None:
+    text = (
+        '<h1 align="center">\n  <img src="a.png" alt="Logo"><br>\n  Ferry &amp; <b>co</b>\n</h1>\n'
+        "\n<div>\n<H2>Use</H2>\n</div>\n\n```\n<h2>no</h2>\n```\n\n`<h2>no</h2>`\n\n### More\n"
+    )
+    assert titles(text, "a.md") == [(0, 1, "Ferry & co"), (6, 2, "Use"), (15, 3, "More")]
+    assert prose_title(text, "a.md") == "Ferry & co"
+    assert prose_title('<p align="center"><h1><img src=a alt="Logo"></h1></p>\n', "a.md") == "Logo"
+
+
+@pytest.mark.parametrize("fence", ["````", "~~~~", "``````"])
+def test_a_fence_of_four_holds_a_fence_of_three(fence: str) -> None:
+    text = f"{fence}md\n{fence[:3]}\n# no\n{fence[:3]}\n# no\n{fence}\n\n# Yes\n"
+    assert titles(text, "a.md") == [(7, 1, "Yes")]
+    assert prose_title(text, "a.md") == "Yes"
+
+
+def test_org_has_a_title_and_starred_headings() -> None:
+    text = (
+        "#+title: Runbook\n# no\n* TODO [#A] Alarms :urgent:night:\n** Belt\ntext *bold*\n"
+        "#+BEGIN_SRC sh\n* no\n#+END_SRC\n* COMMENT gone\n** no\n* Backups\n *no\n*no\n"
+        "#+begin_quote\n* Open\n"
+    )
+    assert titles(text, "a.org") == [
+        (0, 1, "Runbook"), (2, 2, "Alarms"), (3, 3, "Belt"), (10, 2, "Backups"), (14, 2, "Open"),
+    ]  # fmt: skip
+    assert prose_title(text, "a.org") == "Runbook"
+    assert prose_title("* A section\n", "a.org") is None
+
+
+def test_a_heading_right_below_a_component_of_mdx_is_one() -> None:
+    text = (
+        "<Tabs>\n  <Tab>\n    ### Web\n\ntext\n\n</Tab>\n<Tab>\n### Phone\n</Tab>\n<h2>Fax</h2>\n"
+        "<Tab>\n    ```sh\n    # no\n    ```\n</Tab>\n"
+    )
+    assert titles(text, "a.mdx") == [(2, 3, "Web"), (8, 3, "Phone"), (10, 2, "Fax")]
+    assert titles(text, "a.md") == [(10, 2, "Fax")]
+
+
 def test_restructured_text_levels_follow_the_order_of_their_rules() -> None:
     text = "One\n===\n\ntext\n\nTwo\n---\n\nThree\n=====\n"
     assert headings(text, "a.rst") == [
@@ -52,7 +101,9 @@ def test_a_file_of_another_kind_has_no_headings() -> None:
     assert headings("# a comment\n", "a.py") == []
 
 
-@given(st.text(), st.sampled_from(["a.md", "a.rst", "a.wiki", "a.adoc", "a.txt", ""]))
+@given(
+    st.text(), st.sampled_from(["a.md", "a.mdx", "a.org", "a.rst", "a.wiki", "a.adoc", "a.txt", ""])
+)
 def test_heading_lines_rise_and_lie_inside_the_text(text: str, path: str) -> None:
     lines = [heading.line for heading in headings(text, path)]
     assert lines == sorted(set(lines))
@@ -103,6 +154,10 @@ def test_the_title_of_restructured_text_is_its_first_heading() -> None:
         (">" * 5_000, "a.md"),
         (" ".join("`" * n for n in range(1_500)), "a.md"),
         ("# " + "[" * 20_000, "a.md"),
+        ("<h1>" * 50_000, "a.md"),
+        ("<h1>" + "<img alt='" * 50_000 + "</h1>", "a.md"),
+        ("* a" + " " * 50_000 + "b", "a.org"),
+        ("#+begin_a\n" * 50_000, "a.org"),
         ("= " + "= " * 20_000, "a.wiki"),
         ("== a" + " " * 50_000 + "b", "a.wiki"),
         ("-" * 50_000, "a.adoc"),

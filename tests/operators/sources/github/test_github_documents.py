@@ -14,6 +14,7 @@ import pytest
 
 from operators.errors import CrosscorpusError
 from operators.sources.github.github_documents import issues_source, reviews_source
+from operators.sources.github.issue_texts import issue_texts
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, Item, ReadIssue
 
@@ -306,6 +307,23 @@ def test_issues_that_only_programs_wrote_are_left_out(export: Export) -> None:
 def test_review_comments_go_elsewhere(export: Export) -> None:
     (fault,) = read_issues(export(github.comment(1)))
     assert fault.reason == "a comment: `crosscorpus ingest reviews` takes it"
+
+
+def test_what_github_hides_or_shows_as_a_picture_is_no_text(export: Export) -> None:
+    hidden = (
+        "<!--\r\nrun `make lint`\r\n-->\r\n\r\nSort vans.\n\n![v](data:image/png;base64,AAAA)\n"
+    )
+    hidden += "<!-- open"
+    file = export(
+        github.issue(1, pull=True, body=hidden),
+        github.review(80, body="<!-- only a template -->"),
+        github.issue_comment(60, 1, pull=True, body="`<!-- shown -->` <!-- hidden -->"),
+    )
+    shown = "@octocat: Sort vans.\n\n![v]()"
+    assert only(read(file)).text == f"{shown}\n\n@octocat: `<!-- shown -->`"
+    issues = export(github.issue(3, body=hidden), name="issues.json")
+    assert only(read_issues(issues)).text == shown
+    assert issue_texts([issues])["org/app", 3] == "Title 3\n\nSort vans.\n\n![v]()"
 
 
 def test_an_issue_with_more_comments_than_the_files_have_is_a_part(export: Export) -> None:
