@@ -5,8 +5,8 @@ with a grammar. A chunk that was cut by lines is matched against forms of many l
 """
 
 import re
-from functools import lru_cache
 
+from operators.foundation.short_cache import cached_if_short
 from operators.frames import DEFINES, USES
 
 _MODIFIERS = (
@@ -27,7 +27,7 @@ _TYPED = r"^(?:[^\W\d][\w*&:<>,]*[ \t]+[*&]*)*"
 _BODY = r"\([^;{}]{0,500}\)\s*\{"
 
 
-@lru_cache(4096)
+@cached_if_short(1024)
 def definition_of(name: str) -> re.Pattern[str]:
     """A pattern for the definition of ``name`` in a text.
 
@@ -79,7 +79,7 @@ def uses(name: str, text: str | None, metadata: str | None) -> bool:
     return re.search(found, text or "") is not None
 
 
-@lru_cache(4096)
+@cached_if_short(4096)
 def listed(name: str) -> str:
     """The regular expression, for Python and Postgres, on metadata of chunks that define ``name``.
 
@@ -93,7 +93,6 @@ def listed(name: str) -> str:
     )
 
 
-@lru_cache(4096)
 def listed_under(name: str) -> str:
     """Like :func:`listed`, on a chunk's repository and path, a line break and its metadata.
 
@@ -113,7 +112,7 @@ def listed_under(name: str) -> str:
     return f"(?s)(?:{'|'.join(forms)})"
 
 
-@lru_cache(4096)
+@cached_if_short(4096)
 def use_of(name: str) -> str:
     """The regular expression, for Python and Postgres, on texts that use ``name``'s last part.
 
@@ -175,7 +174,7 @@ def flat_name(name: str) -> str:
     return name.lower().replace("_", "")
 
 
-@lru_cache(4096)
+@cached_if_short(4096)
 def qualified_parts(name: str) -> tuple[str, ...]:
     """The parts of a qualified name.
 
