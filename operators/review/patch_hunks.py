@@ -5,6 +5,7 @@ a file can be read as structure, unless the header's counts are wrong.
 """
 
 import re
+from itertools import islice
 from typing import NamedTuple
 
 from operators.foundation.sanitize import REPLACEMENT, clean_text
@@ -125,6 +126,17 @@ def read_hunks(reader: Reader, name: str, crlf: bool, notes: list[str]) -> tuple
     return tuple(hunks)
 
 
+def shortened(hunk: Hunk, most: int) -> Hunk:
+    """``hunk`` up to its first ``most`` changed lines."""
+    if len(hunk.removed) + len(hunk.added) <= most:
+        return hunk
+    lines = hunk.lines.split("\n")
+    changed = (n for n, line in enumerate(lines) if line[:1] in ("-", "+"))
+    text = "\n".join(lines[: next(islice(changed, most, None))])
+    removed, added = numbered(text, hunk.old_start, hunk.new_start)
+    return hunk._replace(removed=removed, added=added, lines=text)
+
+
 def _hunk(
     reader: Reader, header: re.Match[bytes], crlf: bool, limit: int
 ) -> tuple[Hunk, tuple[int, int] | None]:
@@ -156,13 +168,13 @@ def _hunk(
         taken.pop()
         old_left, new_left = old_left + 1, new_left + 1
     text = clean_text(b"\n".join(taken).decode("utf-8", "replace"))
-    removed, added = _numbered(text, old_start, new_start)
+    removed, added = numbered(text, old_start, new_start)
     section = clean_text(header[5].decode("utf-8", "replace")).strip()
     hunk = Hunk(old_start, old_count, new_start, new_count, section, removed, added, text)
     return hunk, (old_left, new_left) if old_left or new_left else None
 
 
-def _numbered(
+def numbered(
     text: str, old: int, new: int
 ) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[int, str], ...]]:
     """The removed and the added lines of a hunk with their numbers."""
