@@ -129,6 +129,7 @@ def test_lines_over_the_limit_are_left_out_also_within_a_hunk() -> None:
 
 def test_hunks_without_a_changed_line_are_limited_too() -> None:
     hunks = "".join(f"@@ -{n} +{n} @@\n a\n" for n in range(1, 2 * MOST_LINES))
+    hunks += "@@ -9999 +9999 @@\n-a\n+b\n"
     assert sum(1 for _ in code_hunks(patch("a.py", hunks))) == MOST_LINES
 
 
