@@ -10,6 +10,7 @@ import polars as pl
 
 from dataflow.configuration.catalog import RUN_INPUTS
 from operators.context.question import LONGEST_TEXT, asked_texts, shortened
+from operators.context.text_limits import LONGEST, check_texts
 from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
 from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
 
@@ -73,6 +74,7 @@ def complete_queries(
     Raises:
         BatchError: a column is missing, given in both forms, of a wrong type, or null or empty
             where that is not allowed.
+        CrosscorpusError: a text is over the limits of :mod:`operators.context.text_limits`.
         UnknownName: an unknown column, trigger or corpus.
     """
     queries = frame
@@ -156,6 +158,8 @@ def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Colle
         raise BatchError("queries: a query_id is given more than once")
     if not frame["as_of"].drop_nulls().dt.year().is_between(1, 9999).all():
         raise BatchError("queries: an as_of is outside the years 1 to 9999 in UTC")
+    for name in filter(LONGEST.__contains__, frame.columns):
+        check_texts(name, frame[name].drop_nulls().to_list())
     for policy in frame["version_policy"].drop_nulls().unique(maintain_order=True):
         check_known("version policy", policy, POLICIES)
     shares = frame["trigger"].explode().drop_nulls()

@@ -29,6 +29,7 @@ from dataflow.service.places import place_named
 from dataflow.service.protection.limits import answered, asker
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.snippets import snippet
+from operators.context.text_limits import NAME, PATH
 from operators.context.token_counts import head
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
@@ -54,18 +55,20 @@ _ID = re.compile(r"(\w+):(-?[0-9]{1,19})")  # of a passage: its corpus and its n
 
 Value = Annotated[str, Field(max_length=10_000), AfterValidator(models.without_nul)]
 Query = Annotated[Value, Field(json_schema_extra={"pattern": r"\S"})]
-Values = Annotated[list[Value], Field(max_length=100)]
+Name = Annotated[str, Field(max_length=NAME), AfterValidator(models.without_nul)]
+PathText = Annotated[str, Field(max_length=PATH), AfterValidator(models.without_nul)]
+Values = Annotated[list[PathText], Field(max_length=100)]
 
 Corpora = Annotated[Values | None, Field(description="only these corpora")]
 Repos = Annotated[Values | None, Field(description="only these repositories")]
-Language = Annotated[Value | None, Field(description="only this programming language")]
-Symbol = Annotated[Value | None, Field(description="only passages that define this name")]
-Uses = Annotated[Value | None, Field(description="only passages that use this name, its callers")]
-Path = Annotated[Value | None, Field(description="only paths with this prefix")]
+Language = Annotated[Name | None, Field(description="only this programming language")]
+Symbol = Annotated[Name | None, Field(description="only passages that define this name")]
+Uses = Annotated[Name | None, Field(description="only passages that use this name, its callers")]
+Path = Annotated[PathText | None, Field(description="only paths with this prefix")]
 AsOf = Annotated[datetime | None, Field(description="no documents created at or after this")]
-VersionName = Annotated[Value | None, Field(description="answer for this version; default: newest")]
-Trigger = Annotated[Value | None, Field(description="what prompts the query, such as pr_review")]
-Cursor = Annotated[Value | None, Field(description="next_cursor of the previous answer")]
+VersionName = Annotated[Name | None, Field(description="answer for this version; default: newest")]
+Trigger = Annotated[Name | None, Field(description="what prompts the query, such as pr_review")]
+Cursor = Annotated[Name | None, Field(description="next_cursor of the previous answer")]
 Id = Annotated[Value, Field(description="id of a search result")]
 
 
@@ -155,10 +158,10 @@ def fetch(
         Field(description="id of a search result; or a path: src/a.py, src/a.py:120, a.py#L7-L9"),
     ],
     lines: Annotated[
-        Value | None, Field(description="lines of its document instead, such as 10-42")
+        Name | None, Field(description="lines of its document instead, such as 10-42")
     ] = None,
     version: Annotated[
-        Value | None,
+        Name | None,
         Field(description="this version of its document instead, or lines of that version"),
     ] = None,
     cursor: Cursor = None,
@@ -255,10 +258,11 @@ def explain(
 def versions(
     service: Service,
     document: Annotated[
-        Value | None, Field(description="its path, id or title; default: the newest of each topic")
+        PathText | None,
+        Field(description="its path, id or title; default: the newest of each topic"),
     ] = None,
-    older: Annotated[Value | None, Field(description="show the changes since this version")] = None,
-    newer: Annotated[Value | None, Field(description="up to this version; default: newest")] = None,
+    older: Annotated[Name | None, Field(description="show the changes since this version")] = None,
+    newer: Annotated[Name | None, Field(description="up to this version; default: newest")] = None,
     cursor: Cursor = None,
 ) -> models.Versions:
     """The versions of a document, or the changes from one to another."""

@@ -6,7 +6,8 @@
   in a list are dropped. Commas separate the names of corpora and of repositories.
 - For one text, a list of one text is that text.
 - A number in a text is that number, and a text is parsed as a time for a time option.
-- Anything else is an error, which names the option and the values it takes.
+- Anything else is an error, which names the option and the values it takes; so is a text over the
+  limits of :mod:`operators.context.text_limits`.
 """
 
 import json
@@ -14,6 +15,7 @@ from collections.abc import Collection, Mapping
 from datetime import date, datetime
 from typing import Any
 
+from operators.context.text_limits import check_texts
 from operators.errors import CrosscorpusError
 
 NAMES = frozenset({"corpora", "only_corpora", "repos"})
@@ -61,6 +63,7 @@ def read_asked(
         if read is None:
             changes.append(f"{name} {_shown(value)} was left out: blank")
             continue
+        check_texts(name, read)
         options[name] = read
         if _is_changed(name, value, read):
             changes.append(f"{name} {_shown(value)} was read as {_shown(read)}")
@@ -98,7 +101,7 @@ def _read(name: str, value: Any) -> Any:
 def _texts(name: str, value: Any) -> list[Any] | None:
     takes = "a list of texts"
     if isinstance(value, str):
-        items = _list_in(value)
+        items = _list_in(name, value)
         if items is None:
             items = value.split(",") if name in NAMES else [value]
             items = [one.strip() for one in items] if len(items) > 1 else items
@@ -173,7 +176,7 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _list_in(text: str) -> list[Any] | None:
+def _list_in(name: str, text: str) -> list[Any] | None:
     """The list of texts that ``text`` contains as JSON; None: it is something else."""
     if not text.lstrip().startswith("["):
         return None
@@ -181,6 +184,8 @@ def _list_in(text: str) -> list[Any] | None:
         value = json.loads(text)
     except ValueError:
         return None
+    except RecursionError:  # thousands of brackets
+        raise _unlike(name, "a list of texts", text) from None
     texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
     return value if texts else None
 

@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from operators.arrays.rows import by_rank
+from operators.foundation.cancellation import checked
 from operators.foundation.defusing import defused
 from operators.foundation.escape import header_label
 from operators.frames import CONTEXT, PACKED
@@ -76,7 +77,7 @@ def pack(
         block = _notes(key, remarks, budget, measure)
         left = budget - sum(measure([SEPARATOR + block])) if block else budget
         number = 0
-        for row in rows:
+        for row in checked(rows):
             text = entry(key, number + 1, labels[row], texts[row])
             (cost,) = measure([SEPARATOR + text if number else text])
             if cost <= left:

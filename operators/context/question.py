@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import polars as pl
 
+from operators.context.text_limits import check_texts
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
 from operators.frames import QUERIES
@@ -58,7 +59,8 @@ def ask(
     Raises:
         EmptyQuery: no text has a character other than white space.
         UnknownName: an unknown trigger.
-        CrosscorpusError: an empty version, or an ``as_of`` outside the range of UTC.
+        CrosscorpusError: an empty version, an ``as_of`` outside the range of UTC, or a filter over
+            the limits of :mod:`operators.context.text_limits`.
     """
     phrasings = [query] if isinstance(query, str) else query
     if not (isinstance(phrasings, Sequence) and all(isinstance(text, str) for text in phrasings)):
@@ -70,6 +72,8 @@ def ask(
     only = [corpora] if isinstance(corpora, str) else corpora
     filters = {"path_prefix": path_prefix, "language": language, "state": state}
     filters |= {"pattern": pattern, "symbol": symbol, "uses": uses}
+    for name, value in {**filters, "repos": within, "corpora": only}.items():
+        check_texts(name, value)
     mix = read_trigger(trigger, known_triggers)
     policy, named = read_versions(versions)
     row = {

@@ -7,7 +7,7 @@ order.
 """
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from operators.dedup.cosine import ROUNDING
 from operators.dedup.jaccard import Finder
 from operators.dedup.representatives import check_threshold
 from operators.dedup.similarity_index import SimilarityIndex
+from operators.foundation.short_cache import cached_if_short
 
 _MANY_A_ROW = 32
 """Shared parts per row above which the guards of all rows cost less than the pairs they exclude."""
@@ -75,7 +76,7 @@ def guards(text: str) -> tuple[str, ...]:
     return tuple(filter(None, map(_guard, _WORD.findall(text))))
 
 
-@lru_cache(100_000)
+@cached_if_short(100_000)
 def _guard(word: str) -> str:
     """The form of ``word`` that a near-duplicate must have; empty for plain prose."""
     lower = word.lower()

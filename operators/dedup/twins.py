@@ -16,7 +16,6 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence, Set
-from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -27,6 +26,7 @@ from operators.arrays.segments import Integers
 from operators.dedup.jaccard import Finder
 from operators.dedup.representatives import check_threshold
 from operators.dedup.token_index import index_tokens
+from operators.foundation.short_cache import cached_if_short
 from operators.foundation.tokenizer import name_parts
 from operators.frames import DEFINES
 
@@ -173,7 +173,7 @@ def folded(text: str) -> list[str]:
     return list(filter(None, map(_folded_token, _TOKEN.findall(text))))
 
 
-@lru_cache(100_000)
+@cached_if_short(100_000)
 def _folded_token(token: str) -> str:
     """``token`` in lower case, its parts joined; empty if it is only a word of twins."""
     parts = [part.lower() for part in name_parts(token)]

@@ -11,6 +11,7 @@ from operators.arrays.rows import by_rank
 from operators.context.packing import SEPARATOR, boundary, entry, headers
 from operators.context.search_outcomes import channels
 from operators.dedup.changes import change_representatives
+from operators.foundation.cancellation import checked
 from operators.foundation.defusing import defused
 from operators.frames import DISPOSITIONS
 
@@ -131,7 +132,7 @@ def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
     lookups = _Lookups(run, limits)
     names = ("disposition", "reason", "near_duplicate_of")
     ends = pl.DataFrame(
-        [_disposition(row, lookups) for row in rows.iter_rows(named=True)],
+        [_disposition(row, lookups) for row in checked(rows.iter_rows(named=True))],
         schema={name: DISPOSITIONS[name] for name in names},
         orient="row",
     )

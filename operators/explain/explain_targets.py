@@ -19,6 +19,7 @@ from operators.context.distinct_labels import ADDITIONS
 from operators.context.templates import describe
 from operators.embedding.protocol import Embedder
 from operators.errors import UnknownName
+from operators.foundation.cancellation import checked
 from operators.foundation.sanitize import clean_text
 from operators.frames import EXPLAIN_TARGETS, empty, stacked
 from operators.postgres.search.chunk_lookup import locate, unread_reason
@@ -75,9 +76,9 @@ def find_targets(
         known = _located(homes, wanted, query["repos"], corpora)
         visible, distances = _visible(homes, embedders, query_frame, known, corpora)
         ranks = dict(hits_of_all.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
-        for name in wanted:
+        for name in checked(wanted):
             chunks, documents = meant(name, known, ranks, distances)
-            for chunk_id in chunks:
+            for chunk_id in checked(chunks):
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
                 facts = {
                     "source_label": shown.get((query["query_id"], chunk_id), chunk["source_label"]),

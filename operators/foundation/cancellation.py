@@ -4,13 +4,16 @@ The caller sets ``waiting`` and cancels by its switch; the work in that context,
 threads, reads the switch there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from threading import Lock
 from time import sleep
+from typing import TypeVar
 
 from operators.errors import CrosscorpusError
+
+T = TypeVar("T")
 
 AGAIN_S = 0.1
 """Seconds between two attempts to stop what has not ended."""
@@ -71,3 +74,10 @@ def check() -> None:
     """Raise ``Cancelled`` if the caller no longer waits."""
     if switch := waiting.get():
         switch.check()
+
+
+def checked(items: Iterable[T]) -> Iterator[T]:
+    """``items``; raises ``Cancelled`` before one if the caller no longer waits."""
+    for one in items:
+        check()
+        yield one

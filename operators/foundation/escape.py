@@ -9,8 +9,9 @@ the header of a passage (:func:`header_label`) or HTML (:mod:`operators.report.p
 """
 
 import re
-from functools import lru_cache
 from urllib.parse import quote, urlsplit, urlunsplit
+
+from operators.foundation.short_cache import cached_if_short
 
 # Unicode's format characters but for the visible ones, fillers and blanks that show nothing,
 # supplementary variation selectors, runs of the common ones, line and paragraph separators.
@@ -81,7 +82,7 @@ def header_label(label: str) -> str:
     return f"[{''.join(shown)}]"
 
 
-@lru_cache(4096)  # without the cache, an answer's links cost as much as its ranking
+@cached_if_short(4096, 1_000)  # without the cache, an answer's links cost as much as its ranking
 def safe_url(url: str) -> str | None:
     """``url`` for any link that leaves: of Markdown, HTML or JSON; None if it must not be one.
 

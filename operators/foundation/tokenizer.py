@@ -19,11 +19,12 @@ headers of a mail only names are left, without what they are for and without add
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from itertools import chain, pairwise
 from unicodedata import normalize
 
 import Stemmer
+
+from operators.foundation.short_cache import cached_if_short
 
 VERSION = "6"
 """Part of every document's fingerprint: a change of the analysis must raise it."""
@@ -253,7 +254,7 @@ def stem(word: str) -> str:
     return str(_STEM.stemWord(word)) or word
 
 
-@lru_cache(maxsize=65_536)  # as many words as a batch of judged queries has
+@cached_if_short(65_536)  # as many words as a batch of judged queries has
 def _terms_of_word(word: str) -> tuple[str, ...]:
     if dotted := _DOTTED.search(word):
         parts_of = map(_terms_of_word, word.split("."))

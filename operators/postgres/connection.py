@@ -15,7 +15,14 @@ from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
 from operators.foundation.data_dir import data_home
-from operators.postgres.errors import ENABLE_VECTOR, DatabaseError, explain, explained, is_transient
+from operators.postgres.errors import (
+    ENABLE_VECTOR,
+    DatabaseError,
+    address_parts,
+    explain,
+    explained,
+    is_transient,
+)
 from operators.postgres.server.pg_environment import undisturbed
 
 T = TypeVar("T")
@@ -270,6 +277,6 @@ def _vector(conn: psycopg.Connection[Any]) -> VectorExtension | None:
 def _options(dsn: str, prepare: bool) -> dict[str, Any]:
     """Return the connection options that the address does not set."""
     options: dict[str, Any] = {} if prepare else {"prepare_threshold": None}
-    if "connect_timeout" not in psycopg.conninfo.conninfo_to_dict(dsn):
+    if "connect_timeout" not in address_parts(dsn):
         options["connect_timeout"] = CONNECT_TIMEOUT_S
     return options

@@ -45,6 +45,7 @@ class Rule(NamedTuple):
 
 
 WRITTEN = "postgresql://user:password@host:5432/database"
+ESCAPES = "in user and password @ as %40, / as %2F, : as %3A, # as %23, ? as %3F, % as %25"
 _DISK_FULL = (
     "the disk of the server at {to} is full ({said}): make room in its data directory, then run "
     "the same command again"
@@ -57,7 +58,7 @@ RULES = (
         r"invalid (integer value|port number|\w+ value:)|bad value for connect_timeout"
         r"|Servname not supported|could not match \d+",
         "{variable} has a port, or another option, with a value that it cannot have: write it "
-        f"as {WRITTEN}, a / in the password as %2F",
+        f"as {WRITTEN}, {ESCAPES}",
         states=frozenset({"no SQLSTATE"}),
         permanent=True,
     ),
@@ -132,6 +133,10 @@ RULES = (
         states=frozenset({"57014"}),
     ),
 )
+# a user ends at the first @, a host at / or ?, as libpq reads them
+_URI = re.compile(
+    r"postgres(?:ql)?://(?:[^/@]*@)?(?P<host>[^/?]*)(?P<path>/[^?]*)?(?:\?.*)?", re.DOTALL
+)
 NO_SERVER = (
     "no Postgres answers at {to}: start it or correct {variable}; without {variable} "
     "{instead} ({said})"
@@ -153,10 +158,10 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
     replica = os.environ.get("CROSSCORPUS_READ_DSN", "").strip() == dsn != ""
     variable = "CROSSCORPUS_READ_DSN" if replica else "CROSSCORPUS_DSN"
     try:
-        parts = {k: str(v) for k, v in conninfo_to_dict(dsn).items() if v is not None}
+        parts = {k: str(v) for k, v in address_parts(dsn).items() if v is not None}
     except psycopg.ProgrammingError:
         return DatabaseError(
-            "bad_dsn", f"{variable} is not a Postgres address: write it as {WRITTEN}"
+            "bad_dsn", f"{variable} is not a Postgres address: write it as {WRITTEN}, {ESCAPES}"
         )
     facts = {
         "to": target(dsn),
@@ -243,9 +248,28 @@ def _matches(error: BaseException, rule: Rule) -> bool:
     return re.search(rule.words, str(error)) is not None
 
 
-def target(dsn: str) -> str:
-    """The address of the server of ``dsn``: host and port, or the folder of its socket."""
+def address_parts(dsn: str) -> dict[str, Any]:
+    """The options in an address, as libpq parses it.
+
+    Raises:
+        psycopg.ProgrammingError: it is no address, or a bare @ or / in a password has made the rest
+            of the password the host, its port or the database, which messages would show.
+    """
     parts = conninfo_to_dict(dsn)
+    if not (address := _URI.fullmatch(dsn)):
+        return parts
+    if "@" in address["host"] or "@" in (address["path"] or ""):
+        raise psycopg.ProgrammingError("a bare @ or / in a user or a password")
+    return parts
+
+
+def target(dsn: str) -> str:
+    """The address of the server of ``dsn``: host and port, or the folder of its socket.
+
+    Raises:
+        psycopg.ProgrammingError: it is no address.
+    """
+    parts = address_parts(dsn)
     host = str(parts.get("host") or parts.get("hostaddr") or "the local socket")
     if host.startswith(("/", "@")) or host == "the local socket":
         return host
@@ -261,7 +285,7 @@ def without_secrets(dsn: str) -> str:
     Raises:
         psycopg.ProgrammingError: it is no address.
     """
-    parts = conninfo_to_dict(dsn)
+    parts = address_parts(dsn)
     if not any(parts.get(name) for name in SECRETS):
         return dsn
     return make_conninfo(**{name: str(parts[name]) for name in parts if name not in SECRETS})

@@ -1,7 +1,13 @@
 """A cache of lookups in a collection, valid until the collection changes."""
 
+import sys
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import polars as pl
+
+MOST_BYTES = 32_000_000
+"""The most bytes of the values of a cache; the latest value stays if it is larger."""
 
 T = TypeVar("T")
 
@@ -27,7 +33,7 @@ class VersionedCache(Generic[T]):
         """The value for ``key``, looked up if none of this ``state`` is cached.
 
         ``state`` is a stamp, None while it changes: then nothing is cached. The cache keeps the
-        ``most`` (1 or more) latest values.
+        ``most`` (1 or more) latest values, fewer if they are over ``MOST_BYTES``.
         """
         held = self._answers.get(key)
         if held is not None and held[0] == state:
@@ -36,9 +42,19 @@ class VersionedCache(Generic[T]):
         if state is not None:
             others = [pair for pair in self._answers.items() if pair[0] != key]
             latest = others[max(len(others) + 1 - most, 0) :]
+            left = MOST_BYTES - _size(answer) - sum(_size(value) for _, (_, value) in latest)
+            while latest and left < 0:
+                left += _size(latest.pop(0)[1][1])
             self._answers = {**dict(latest), key: (state, answer)}
         return answer
 
     def __len__(self) -> int:
         """The number of cached values."""
         return len(self._answers)
+
+
+def _size(value: Any) -> int:
+    """About the bytes of a cached value: texts, tuples of them, a frame."""
+    if isinstance(value, pl.DataFrame):
+        return int(value.estimated_size())
+    return sum(map(_size, value)) if isinstance(value, tuple) else sys.getsizeof(value)

@@ -11,7 +11,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
@@ -20,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from operators.arrays.rows import by_rank, replaced, take
+from operators.foundation.short_cache import cached_if_short
 from operators.foundation.tokenizer import STOP_WORDS, name_parts, stem
 from operators.frames import DEFINES, SIGNATURES
 from operators.ranking.definitions import defines, flat_name, uses
@@ -338,7 +338,7 @@ def is_secondary(path: str) -> bool:
     return _is_test(path) or _re_exports(path)
 
 
-@lru_cache(65_536)
+@cached_if_short(65_536)
 def _is_test(path: str) -> bool:
     return _TESTS.search(path) is not None
 
@@ -365,12 +365,12 @@ def one_of_each_file(hits: pl.DataFrame, top_k: int) -> pl.DataFrame:
     return replaced(shown, pl.Series("rank", ranks, pl.UInt32))
 
 
-@lru_cache(65_536)
+@cached_if_short(65_536)
 def _parts(name: str) -> tuple[str, ...]:
     return tuple(stem(part.lower()) for part in name_parts(name))
 
 
-@lru_cache(65_536)
+@cached_if_short(65_536)
 def _around(path: str) -> frozenset[str]:
     """The words of a file's own name and of its folder."""
     file = PurePosixPath(path)

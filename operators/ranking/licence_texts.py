@@ -5,12 +5,12 @@ sentences, and ranks above the page that says how to add a source of one's own.
 """
 
 import re
-from functools import lru_cache
 
 import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Floats
+from operators.foundation.short_cache import cached_if_short
 
 _LICENCE = re.compile(
     r"(?:^|/)(?:licen[cs]es/(?:[^/.]+|[^/]*\d|[^/]*(?=\.(?:txt|md|rst|html)$))"
@@ -49,6 +49,6 @@ def licence_factor(hits: pl.DataFrame, queries: pl.DataFrame, *, weight: float) 
     return factor
 
 
-@lru_cache(65_536)
+@cached_if_short(65_536)
 def _is_licence(path: str) -> bool:
     return _LICENCE.search(path) is not None

@@ -15,6 +15,7 @@ import polars as pl
 
 from operators.arrays.rows import replaced, take
 from operators.context.whole_passages import with_lines
+from operators.foundation.cancellation import checked
 from operators.frames import DEFINES, SIGNATURES
 from operators.ranking.definitions import definition_of, qualified_parts
 from operators.ranking.file_evidence import is_secondary
@@ -80,7 +81,7 @@ def _rest(hunks: list[Hunk], lines: list[str], start: int, names: list[str]) -> 
     patterns = [definition_of(qualified_parts(name)[-1]) for name in names]
     heads = [n for n, line in enumerate(lines) if any(p.search(line) for p in patterns)]
     size, shown, near = 0.0, set[int](), set[int]()
-    for hunk in hunks:
+    for hunk in checked(hunks):
         marked = [line for line in hunk.lines.split("\n") if line[:1] in ("-", " ", "+")]
         old = [line[1:].rstrip() for line in marked if line[0] != "+"]
         at = _place(old, lines, hunk.old_start - start)

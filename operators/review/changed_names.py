@@ -7,14 +7,16 @@ around a hunk is in none of its lines: the passages of the old files name it, by
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cached_property
 
 import polars as pl
 
+from operators.foundation.cancellation import check
 from operators.frames import DEFINES
-from operators.ranking.definitions import definition_of, qualified_parts
+from operators.ranking.definitions import definition_of, names_defined, qualified_parts
 from operators.ranking.file_evidence import is_secondary
 from operators.review.changes import Change
-from operators.review.patch_hunks import Hunk
+from operators.review.patch_hunks import Hunk, shortened
 
 MOST_LINES = 2_000
 """Lines of a change that are searched for names, those of its first files."""
@@ -28,7 +30,6 @@ PROSE = (".md", ".rst", ".txt", ".adoc", ".html", ".json", ".lock", ".yaml", ".y
 SHORTEST = 3
 """The shortest name, in characters."""
 
-_WORD = re.compile(r"[^\W\d]\w*")
 _CALLED = re.compile(r"([^\W\d]\w*)(?:<[^<>()]{0,60}>)?\(")
 _TYPE = re.compile(
     r"\b((?:[A-Z][a-z0-9]+){2,})\b"
@@ -41,6 +42,37 @@ _LITERALS = {"None", "True", "False"}
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
 _COMMENT = re.compile(r"^\s*(?:#(?!\w)|//|/?\*+\s|--\s|;|%).*$|\s(?:#|//)\s.*$")
 _LISTED = re.compile(rf'"{DEFINES}": \[([^]]*)\]')
+
+
+class _Passage:
+    """A passage of an old file, with the definitions that begin in it, looked up once."""
+
+    def __init__(self, start: int, text: str, names: list[str]) -> None:
+        self.start, self.text, self.names = start, text, names
+        self.last_names = {qualified_parts(name)[-1] for name in names}
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Where each line ends."""
+        return [*(match.start() for match in re.finditer("\n", self.text)), len(self.text)]
+
+    @cached_property
+    def _definitions(self) -> list[tuple[int, int, str]]:
+        """Where each name is defined: the match's start and end."""
+        parts = (part for one in self.names for part in qualified_parts(one) if part[:2] != "__")
+        found = []
+        for name in dict.fromkeys(parts):
+            check()
+            found += [(*one.span(), name) for one in definition_of(name).finditer(self.text)]
+        return found
+
+    def enclosing(self, line: int) -> str | None:
+        """The last name whose definition begins in the passage at or before ``line``."""
+        if not self.start <= line < self.start + len(self._ends):
+            return None
+        end = self._ends[line - self.start]
+        begun = [(start, name) for start, of, name in self._definitions if of <= end]
+        return max(begun)[1] if begun else None
 
 
 def touched_lines(change: Change) -> list[tuple[str, int, int]]:
@@ -78,21 +110,21 @@ def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
         passages: the passages of the old files around the hunks: path, start_line, text, metadata.
     """
     counted: defaultdict[str, float] = defaultdict(float)
-    around: dict[str, list[tuple[int, str, list[str]]]] = {}
+    around: dict[str, list[_Passage]] = {}
     for path, start, text, metadata in passages[
         "path", "start_line", "text", "metadata"
     ].iter_rows():
         listed = _LISTED.search(metadata or "")
         names = re.findall(r'"([^"]+)"', listed[1]) if listed else []
-        around.setdefault(path, []).append((start or 1, text, names))
+        around.setdefault(path, []).append(_Passage(start or 1, text, names))
     for path, hunk in code_hunks(change):
         lines = [line for _, line in (*hunk.removed, *hunk.added)]
         defined = {name for line in lines for name in _defined(line)}
         first = min((number for number, _ in hunk.removed), default=hunk.old_start)
         if not defined:
-            enclosing = [_enclosing(*one, first) for one in around.get(path, ())]
+            enclosing = [one.enclosing(first) for one in around.get(path, ())]
             defined = {name for name in enclosing if name} or set(_defined(hunk.section))
-        known = {qualified_parts(name)[-1] for *_, names in around.get(path, ()) for name in names}
+        known = {name for one in around.get(path, ()) for name in one.last_names}
         for name in defined & known if known else defined:
             counted[name] += len(lines) * (OF_TESTS if is_secondary(path) else 1)
     return [name for name, _ in sorted(counted.items(), key=lambda of: (-of[1], of[0]))]
@@ -122,37 +154,27 @@ def used_names(change: Change, changed: Iterable[str]) -> list[str]:
 
 
 def code_hunks(change: Change) -> Iterable[tuple[str, Hunk]]:
-    """The hunks of a change, except prose, with the paths of their old files."""
+    """The hunks of a change, except prose, with the paths of their old files.
+
+    They have ``MOST_LINES`` changed lines in all; a hunk without any counts as one.
+    """
     left = MOST_LINES
     for file in change.files:
         for hunk in () if file.path.endswith(PROSE) else file.hunks:
-            left -= len(hunk.removed) + len(hunk.added)
-            yield file.old_path or file.path, hunk
-            if left < 0:
+            if left <= 0:
                 return
+            check()
+            yield file.old_path or file.path, shortened(hunk, left)
+            left -= max(len(hunk.removed) + len(hunk.added), 1)
 
 
 def _defined(line: str) -> list[str]:
-    """The names that a line defines, in the forms of many languages."""
-    words = dict.fromkeys(_WORD.findall(line[:400]))
-    names = [word for word in words if len(word) >= SHORTEST and not word.startswith("__")]
-    return [word for word in names if definition_of(word).search(line[:400])]
+    """The names, in any order, that a line defines, in the forms of many languages."""
+    names = names_defined(line[:400])
+    return [name for name in names if len(name) >= SHORTEST and not name.startswith("__")]
 
 
 def _used(line: str) -> list[str]:
     code = _COMMENT.sub("", _QUOTED.sub('""', line[:400]))
     names = [*_CALLED.findall(code), *("".join(of) for of in _TYPE.findall(code))]
     return [n for n in dict.fromkeys(names) if len(n) >= SHORTEST and n not in _LITERALS]
-
-
-def _enclosing(start: int, text: str, names: list[str], line: int) -> str | None:
-    """The last of ``names`` whose definition begins in a passage at or before ``line``."""
-    lines = text.split("\n")
-    if not start <= line < start + len(lines):
-        return None
-    above = "\n".join(lines[: line - start + 1])
-    begun = []
-    for name in (part for one in names for part in qualified_parts(one) if part[:2] != "__"):
-        begins = [match.start() for match in definition_of(name).finditer(above)]
-        begun += [(begins[-1], name)] if begins else []
-    return max(begun)[1] if begun else None

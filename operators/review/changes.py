@@ -8,11 +8,12 @@ quadratic time for a long header.
 
 import codecs
 import re
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
-from operators.review.patch_hunks import PLAIN, Hunk, Reader, read_hunks
+from operators.review.patch_hunks import OF_WORDS, PLAIN, Hunk, Reader, read_hunks, unreadable
 from operators.review.patch_mails import LONGEST, MAIL, read_mail, with_plain_bodies
 from operators.review.patch_paths import (
     Sides,
@@ -30,6 +31,14 @@ MAX_NOTES = 100
 Kind = Literal["added", "deleted", "modified", "renamed", "copied", "mode", "binary", "submodule"]
 
 _EXPECTED = "give the output of `git diff`, `git format-patch` or `diff -u`"
+_COLOURED = re.compile(rb"^(?:\x1b\[[0-9;]*[mK])+(?:commit |diff --|--- |@@ )", re.MULTILINE)
+# a colour within a line that has no mark in colour; not of the statistics above a diff
+_COLOURED_WORDS = re.compile(
+    rb"^(?![^\n]* \| +[0-9])[^\n\x1b]+\x1b\[(?!0?m)[0-9;]+m"
+    rb"|^\x1b\[(?:[0-9]+;)*3[12]m(?![-+\\\x1b ])",
+    re.MULTILINE,
+)
+_HUNKS = re.compile(rb"^(@@[^\n]*)", re.MULTILINE)
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
 _START = re.compile(
     rb"\n(?=[-dBFS@])(?:(?P<git>diff --git )|(?P<merge>diff --(?:cc|combined) )"
@@ -42,6 +51,8 @@ _EXTENDED = re.compile(
 )
 _SUBMODULE = re.compile(rb"Submodule (.+) [0-9a-f]{7,64}\.{2,3}[0-9a-f]{7,64}\b.*", re.DOTALL)
 _BINARY = re.compile(rb"Binary files (.*) differ\r?", re.DOTALL)
+_WHOLE = ("renamed", "copied", "mode", "binary", "submodule", "deleted")
+"""The kinds of a changed file that may have no hunk."""
 _MOVES: dict[bytes, Kind] = {b"rename": "renamed", b"copy": "copied"}
 _MODES = (b"index", b"new file mode", b"deleted file mode")
 _EPOCH = re.compile(rb"\t(?:1970-01-01|1969-12-31) ")  # the date that GNU diff gives a missing file
@@ -107,8 +118,7 @@ def read_change(patch: str | bytes) -> Change:
             strays += 1
         elif file := _READERS[start.lastgroup or ""](reader, notes):
             files.append(file)
-    if not files and not notes:
-        raise CrosscorpusError(f"the text is no diff: {_EXPECTED}")
+    _check_lines(data, files, is_empty=not files and not notes)
     if strays:
         notes.append(f"hunks that belong to no file were left out: {strays}")
     if reader.is_full and reader.at < len(data):
@@ -122,6 +132,28 @@ def read_change(patch: str | bytes) -> Change:
     return Change(tuple(files), tuple(notes), titles or None, texts or None)
 
 
+def _check_lines(data: bytes, files: Sequence[ChangedFile], *, is_empty: bool) -> None:
+    """Raise :class:`CrosscorpusError` for a patch without a changed line, if it should have one."""
+    hunks = [hunk for file in files for hunk in file.hunks]
+    if any(hunk.removed or hunk.added for hunk in hunks) or any(f.kind in _WHOLE for f in files):
+        return
+    for header in _HUNKS.finditer(data):
+        if header[1].startswith(b"@@@"):
+            raise CrosscorpusError(
+                "the patch is the combined diff of a merge: compare with one parent, as"
+                " `git diff HEAD^1 HEAD` does"
+            )
+        if why := unreadable(header[1]):
+            raise CrosscorpusError(f"the hunk {shown(header[1])} {why}: {_EXPECTED}")
+    if is_empty:
+        raise CrosscorpusError(f"the text is no diff: {_EXPECTED}")
+    if hunks:
+        raise CrosscorpusError(
+            f"no line of the patch begins with + or -, so that nothing changes: {_EXPECTED},"
+            " without --word-diff and --color-words"
+        )
+
+
 def _bytes(patch: str | bytes) -> bytes:
     """The patch in UTF-8, without a byte-order mark and without colours."""
     data = clean_text(patch).encode() if isinstance(patch, str) else patch
@@ -130,7 +162,11 @@ def _bytes(patch: str | bytes) -> bytes:
     elif data.startswith(codecs.BOM_UTF16_BE) or data[:8:2] == b"\0" * 4 != data[1:8:2]:
         data = data.decode("utf-16-be", "replace").encode("utf-8", "replace")
     data = data.removeprefix(codecs.BOM_UTF8)
-    return _without_colours(data) if data.startswith(b"\x1b[") else data
+    if not _COLOURED.search(data):
+        return data
+    if _COLOURED_WORDS.search(data):
+        raise CrosscorpusError(OF_WORDS)
+    return _without_colours(data)
 
 
 def _without_colours(data: bytes) -> bytes:

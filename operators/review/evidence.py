@@ -16,6 +16,7 @@ import polars as pl
 from operators.arrays.rows import replaced, take
 from operators.context.snippets import snippet
 from operators.context.whole_passages import with_lines
+from operators.foundation.cancellation import checked
 from operators.ranking.definitions import definition_of, use_of
 from operators.ranking.file_evidence import is_secondary
 from operators.review.review_questions import SECTIONS
@@ -131,17 +132,17 @@ def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Line
     purpose, about = question["purpose"], question["about"]
     best = max((row["score"] for row in rows), default=0.0)
     if purpose == "definition":
-        named = [row for row in rows if definition_of(about).search(row["text"])]
+        named = [row for row in checked(rows) if definition_of(about).search(row["text"])]
         if len(named) > MOST_DEFINED:
             return []
         why = f"defines {about}, which the change uses"
         return [_Entry(row["row"], purpose, why, _line(row, about)) for row in named]
     if purpose == "caller":
-        return [entry for row in rows if (entry := _caller(row, about))]
+        return [entry for row in checked(rows) if (entry := _caller(row, about))]
     if purpose == "test":
         tests = [row for row in rows if is_secondary(row["path"] or "")]
         likely = [row for row in tests if row["score"] >= FLOOR * best]
-        return [_best_lines(row, purpose, WHY[purpose], question) for row in likely]
+        return [_best_lines(row, purpose, WHY[purpose], question) for row in checked(likely)]
     if purpose == "related":
         rows = [row for row in rows if not is_secondary(row["path"] or "")]
     if purpose == "remark":
@@ -156,7 +157,7 @@ def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Line
         return [_Entry(row["row"], purpose, why, 0) for row in small]
     return [
         _best_lines(row, purpose, WHY[purpose], question)
-        for row in rows
+        for row in checked(rows)
         if row["score"] >= FLOOR * best
     ]
 
@@ -240,7 +241,7 @@ def _shown(hits: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:
     rows = take(hits, np.array([one.row for one in entries], dtype=np.int64))
     columns = ("text", "start_line", "end_line", "source_label", "source_url")
     values = {name: rows[name].to_list() for name in columns}
-    for place, one in enumerate(entries):
+    for place, one in enumerate(checked(entries)):
         text, start, end, label, url = (values[name][place] for name in columns)
         lines = text.rstrip("\n").split("\n")
         first = min(one.first, max(len(lines) - 1, 0))

@@ -5,14 +5,21 @@ a file can be read as structure, unless the header's counts are wrong.
 """
 
 import re
+from itertools import islice
 from typing import NamedTuple
 
+from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import REPLACEMENT, clean_text
 from operators.review.patch_mails import MAIL
 from operators.review.patch_paths import shown
 
 PLAIN = rb"--- [^\n]*\n\+\+\+ [^\n]*\n@@ -"
 """The first lines of a file in ``diff -u``."""
+
+OF_WORDS = (
+    "the patch is a diff of words: give the output of `git diff` without --word-diff and"
+    " --color-words"
+)
 
 MAX_TEXT = 16_000_000
 """Bytes of a patch that are read, without binary files; the rest is left out."""
@@ -29,6 +36,10 @@ MAX_FILE = 1_000_000
 _NEXT_FILE = re.compile(rb"\n(?:diff -|Index: |" + MAIL + rb")")  # in no hunk
 _PLAIN = re.compile(rb"\n" + PLAIN)
 _SIGNATURE = re.compile(rb"\n-- ?\r?\n(?:\d+\.\d|\s*\Z)")
+_NUMBERED = re.compile(rb"@@ -\d")
+_NEXT_HUNK = re.compile(rb"\n(?:@@ -|diff -)")
+_ADDED_WORDS = re.compile(rb"\{\+[^\n]*?\+\}|\n~\r?(?=\n|\Z)")
+_WORDS = re.compile(rb"\[-[^\n]*?-\]|" + _ADDED_WORDS.pattern)
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(.*)", re.DOTALL)
 
 
@@ -107,9 +118,13 @@ def read_hunks(reader: Reader, name: str, crlf: bool, notes: list[str]) -> tuple
         reader.take()
         header = _HUNK.fullmatch(line.removesuffix(b"\r"))
         if header is None:
-            notes.append(f"{name}: the hunk {shown(line)} cannot be read and was left out")
+            why = unreadable(line) or "cannot be read"
+            notes.append(f"{name}: the hunk {shown(line)} {why} and was left out")
             break
+        start = reader.at
         hunk, missing = _hunk(reader, header, crlf, limit)
+        if _is_of_words(reader, start, hunk, missing is not None):
+            raise CrosscorpusError(OF_WORDS)
         hunks.append(hunk)
         if reader.taken > limit:
             notes.append(f"{name}: what follows its first {MAX_FILE} bytes was left out")
@@ -123,6 +138,39 @@ def read_hunks(reader: Reader, name: str, crlf: bool, notes: list[str]) -> tuple
     if any(REPLACEMENT in hunk.lines for hunk in hunks):
         notes.append(f"{name}: bytes that are no text in UTF-8 became U+FFFD")
     return tuple(hunks)
+
+
+def unreadable(line: bytes) -> str | None:
+    """What is wrong with the header of a hunk that is of another form; None: something else."""
+    if line.startswith(b"@@@"):
+        return "is of a merge (a combined diff)"
+    return None if _NUMBERED.match(line) else "has no line numbers, as `@@ -12,5 +12,6 @@` has"
+
+
+def _is_of_words(reader: Reader, start: int, hunk: Hunk, is_missing: bool) -> bool:
+    """Whether the hunk behind ``start`` is of ``git diff --word-diff``, whose lines have no marks.
+
+    Its lines are not as many as its header counts, unless all are read as lines without a change.
+    """
+    after = reader.peek()
+    if after is not None and after.removesuffix(b"\r") == b"~":
+        return True
+    if not is_missing and (hunk.removed or hunk.added):
+        return False
+    marks = _ADDED_WORDS if hunk.removed or hunk.added else _WORDS
+    end = _NEXT_HUNK.search(reader.data, reader.at - 1)
+    return bool(marks.search(reader.data, start - 1, end.start() if end else len(reader.data)))
+
+
+def shortened(hunk: Hunk, most: int) -> Hunk:
+    """``hunk`` up to its first ``most`` changed lines."""
+    if len(hunk.removed) + len(hunk.added) <= most:
+        return hunk
+    lines = hunk.lines.split("\n")
+    changed = (n for n, line in enumerate(lines) if line[:1] in ("-", "+"))
+    text = "\n".join(lines[: next(islice(changed, most, None))])
+    removed, added = numbered(text, hunk.old_start, hunk.new_start)
+    return hunk._replace(removed=removed, added=added, lines=text)
 
 
 def _hunk(
@@ -156,13 +204,13 @@ def _hunk(
         taken.pop()
         old_left, new_left = old_left + 1, new_left + 1
     text = clean_text(b"\n".join(taken).decode("utf-8", "replace"))
-    removed, added = _numbered(text, old_start, new_start)
+    removed, added = numbered(text, old_start, new_start)
     section = clean_text(header[5].decode("utf-8", "replace")).strip()
     hunk = Hunk(old_start, old_count, new_start, new_count, section, removed, added, text)
     return hunk, (old_left, new_left) if old_left or new_left else None
 
 
-def _numbered(
+def numbered(
     text: str, old: int, new: int
 ) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[int, str], ...]]:
     """The removed and the added lines of a hunk with their numbers."""

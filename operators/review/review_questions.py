@@ -11,6 +11,8 @@ from typing import Any
 
 import polars as pl
 
+from operators.context.text_limits import check_texts
+from operators.errors import CrosscorpusError
 from operators.frames import UTC
 from operators.review.changes import Change
 from operators.review.patch_hunks import Hunk
@@ -128,12 +130,22 @@ def _frame(
     for row in rows:
         within = [one for one in PURPOSES[row["purpose"]] if one in corpora]
         text = row["text"].strip()[:LONGEST]
-        if within and text:
+        if within and text and _is_searchable(row):
             of_code = "code" in within
             more = {"corpora": within, "as_of": None if of_code else as_of, "text": text}
             repos = None if repo is None or row["purpose"] == "page" else [repo]
             questions.append({"query_id": len(questions), "repos": repos, **row, **more})
     return pl.DataFrame(questions, schema=QUESTIONS, orient="row")
+
+
+def _is_searchable(row: dict[str, Any]) -> bool:
+    """Whether the filters of a query are within the limits; a patch may have any path or name."""
+    try:
+        for name in ("path_prefix", "symbol", "uses"):
+            check_texts(name, row.get(name))
+    except CrosscorpusError:
+        return False
+    return True
 
 
 def _old_files(change: Change) -> list[str]:

@@ -10,12 +10,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import polars as pl
 
 from operators.foundation.escape import label_text
+from operators.foundation.short_cache import cached_if_short
 from operators.versions.asking import words
 from operators.versions.mentions import Mention
 from operators.versions.version_key import version_key
@@ -25,9 +26,7 @@ MOST_SHOWN = 8
 LONGEST_SHOWN = 40
 
 KEPT = 20_000
-"""The most topics and versions whose words and order are cached from one query to the next."""
-
-_key = lru_cache(maxsize=KEPT)(version_key)
+"""The most topics whose words are cached from one query to the next."""
 
 # A version of one of these, in a query about something else, is only its environment.
 _PLATFORMS = words(
@@ -118,7 +117,7 @@ class KnownVersions:
         """The spellings that ``mention`` matches; none: no topic has such a version."""
         version = mention.written
         if mention.before:
-            place = bisect_left(self._spellings, _key(version), key=_key)
+            place = bisect_left(self._spellings, version_key(version), key=version_key)
             return self._spellings[:place] if is_named and place < len(self._spellings) else []
         exact = self._exact(version) if is_named or version.count(".") >= 2 else []
         return exact or (self._series(version) if is_named else [])
@@ -144,8 +143,8 @@ class KnownVersions:
         return not _PLATFORMS.isdisjoint(last) and not self._names_a_topic(product)
 
     def _exact(self, version: str) -> list[str]:
-        key = _key(version)
-        return [known for known in self._spellings if _key(known) == key]
+        key = version_key(version)
+        return [known for known in self._spellings if version_key(known) == key]
 
     def _series(self, version: str) -> list[str]:
         """The versions that begin with ``version``, its releases if it has any."""
@@ -158,7 +157,7 @@ class KnownVersions:
     def _absent(self, version: str, question: str) -> str:
         """The note that there is no ``version``; it names those of topics near to ``question``."""
         known = self._near(question)
-        place = bisect_left(known, _key(version), key=_key)
+        place = bisect_left(known, version_key(version), key=version_key)
         begin = max(0, min(place - MOST_SHOWN // 2, len(known) - MOST_SHOWN))
         there = ", ".join(map(shown, known[begin : begin + MOST_SHOWN]))
         there = "…, " * (begin > 0) + there + ", …" * (begin + MOST_SHOWN < len(known))
@@ -173,7 +172,7 @@ class KnownVersions:
             return self._spellings
         nearest = topics.filter(shared == shared.max()).implode()
         part = self._frame.filter(pl.col("lineage_id").is_in(nearest))["version"]
-        return sorted(part.drop_nulls().unique(), key=lambda v: (_key(v), v))
+        return sorted(part.drop_nulls().unique(), key=lambda v: (version_key(v), v))
 
     def _dated(self, written: str, until: datetime) -> str:
         first = self._frame["released_at"].min()
@@ -187,7 +186,7 @@ class KnownVersions:
     @cached_property
     def _spellings(self) -> list[str]:
         versions = self._frame["version"].drop_nulls().unique().to_list()
-        return sorted(versions, key=lambda version: (_key(version), version))
+        return sorted(versions, key=lambda version: (version_key(version), version))
 
     @cached_property
     def _topic_words(self) -> frozenset[str]:
@@ -208,7 +207,7 @@ def _may_be_seen(filters: Mapping[str, Any]) -> pl.Expr:
 
 
 def _version_note(version: str, known: list[str], who: str) -> str:
-    if _key(known[-1]) == _key(version):
+    if version_key(known[-1]) == version_key(version):
         return f"answered for version {shown(version)}, which {who}"
     return f"answered for version {shown(known[-1])}, the newest of {shown(version)}, which {who}"
 
@@ -226,7 +225,7 @@ def _tokens(text: str) -> frozenset[str]:
     return frozenset(word for word in tokens if len(word) > 2 and not word.isdigit())
 
 
-_topic_tokens = lru_cache(maxsize=KEPT)(_tokens)
+_topic_tokens = cached_if_short(KEPT)(_tokens)
 
 
 def shown(version: str) -> str:

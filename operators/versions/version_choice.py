@@ -10,12 +10,12 @@ An explicit input beats the version in the query's text, and that beats the defa
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import polars as pl
 
 from operators.arrays.rows import replaced
+from operators.foundation.short_cache import cached_if_short
 from operators.frames import NOTES, SCOPED_QUERIES, VERSION_SCOPE, empty
 from operators.versions.asked_versions import KnownVersions, shown
 from operators.versions.introduced_in import origin_asked
@@ -115,7 +115,7 @@ def degraded(scope: pl.DataFrame) -> list[str]:
     return list(dict.fromkeys(note for note in texts if note.startswith(UNKNOWN)))
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256, 10_000)
 def _meant(texts: tuple[str, ...]) -> tuple[list[Mention], list[list[str]]]:
     """The versions in ``texts``, and for each that asks for an origin the words that say whose."""
     named = [mention for text in texts for mention in mentions(text)]

@@ -1,8 +1,9 @@
 """A sort key that orders versions from oldest to newest."""
 
 import re
-from functools import lru_cache
 from typing import TypeAlias
+
+from operators.foundation.short_cache import cached_if_short
 
 Number: TypeAlias = tuple[int, str]
 """A number of any size as (digits, their text): compares as the number does."""
@@ -18,7 +19,6 @@ _AFTER_WORDS = frozenset({"post", "patch", "pl", "p", "sp", "rev", "r", "hotfix"
 _ANY: Number = (1 << 60, "")
 
 
-@lru_cache(maxsize=4_096)
 def version_key(version: str | None) -> VersionKey:
     """A key that sorts versions from oldest to newest; it never raises.
 
@@ -30,7 +30,12 @@ def version_key(version: str | None) -> VersionKey:
     >>> sorted(["1.10", "1.9", "1.10rc1", "v1.2"], key=version_key)
     ['v1.2', '1.9', '1.10rc1', '1.10']
     """
-    text = (version or "").strip().lower().partition("+")[0]
+    return _key(version or "")
+
+
+@cached_if_short(20_000)
+def _key(version: str) -> VersionKey:
+    text = version.strip().lower().partition("+")[0]
     text = re.sub(r"\A(?:version|ver|v|release|rel)[-_. ]*(?=[0-9])", "", text)
     if re.fullmatch(r"[0-9]{4}([-_])[0-9]{1,2}(?:\1[0-9]{1,2})?", text, re.ASCII):
         text = re.sub("[-_]", ".", text)

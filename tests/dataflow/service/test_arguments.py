@@ -72,6 +72,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"top_k": 2.5}, "top_k takes a whole number, not 2.5"),
     ({"top_k": [3]}, "top_k takes a whole number, not [3]"),
     ({"trigger": 5}, "trigger takes a text, not 5"),
+    ({"trigger": "a" * 501}, "trigger has 501 characters: give at most 500"),
+    ({"repos": ["a" * 4_097]}, "repos has 4,097 characters: give at most 4,096"),
+    ({"repos": "[" * 3_000}, 'repos takes a list of texts, not "[['),
+    ({"corpora": "[" * 9_000}, 'corpora takes a list of texts, not "[['),
+    ({"corpora": ' [{"a":' * 3_000}, 'corpora takes a list of texts, not " [{'),
 ]
 REFUSED_BY_SEARCHES: list[tuple[dict[str, Any], str]] = [
     ({"path": 5}, "path takes a text, not 5"),
@@ -80,6 +85,11 @@ REFUSED_BY_SEARCHES: list[tuple[dict[str, Any], str]] = [
     ({"version": 3.5}, "version takes a text or a list of texts, not 3.5"),
     ({"as_of": 5}, "as_of takes a moment, not 5"),
     ({"as_of": "soon"}, "as_of 'soon' is no time: write a day"),
+    ({"symbol": ".".join("a" * 5_000)}, "symbol has 9,999 characters: give at most 500"),
+    ({"uses": "/".join("a" * 200)}, "uses has 200 parts: give at most 32"),
+    ({"language": "a" * 501}, "language has 501 characters: give at most 500"),
+    ({"path": "a" * 4_097}, "path has 4,097 characters: give at most 4,096"),
+    ({"version": "1" * 501}, "version has 501 characters: give at most 500"),
 ]
 
 Said = tuple[list[str], list[str]]
@@ -185,6 +195,21 @@ def test_what_is_no_value_of_an_option_is_one_error_of_every_door(
             ask()
         assert str(error.value).startswith(says), door
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("opened", ["[", '{"a":', '[{"a":'])
+@pytest.mark.parametrize("tool", ["search", "batch", "explain", "versions", "review_context"])
+def test_a_body_of_thousands_of_brackets_is_a_fault_of_the_request(
+    client: httpx2.Client, tool: str, opened: str
+) -> None:
+    closed = opened.replace('{"a":', "}").replace("[", "]")[::-1]
+    deep = opened * 5_000 + "1" + closed * 5_000
+    for body in (f'{{"query": "x", "repos": {deep}}}', deep):
+        answer = client.post(
+            f"/api/{tool}", content=body, headers={"content-type": "application/json"}
+        )
+        assert answer.status_code in (400, 422), answer.text
+        assert "\n" not in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

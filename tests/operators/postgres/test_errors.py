@@ -3,8 +3,10 @@ from __future__ import annotations
 import os
 import pickle
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psycopg
 import pytest
@@ -13,7 +15,15 @@ from psycopg.conninfo import make_conninfo
 
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import connect, ensure_vector, open_pool
-from operators.postgres.errors import DatabaseError, explain, explained, is_transient
+from operators.postgres.errors import (
+    DatabaseError,
+    address_parts,
+    explain,
+    explained,
+    is_transient,
+    target,
+    without_secrets,
+)
 from operators.postgres.server.embedded_server import Server, start
 from operators.postgres.store import Store, collection_info, open_store
 
@@ -192,7 +202,7 @@ def test_an_unreadable_dsn_is_never_repeated(dsn: str) -> None:
     ],
 )
 def test_an_address_with_an_impossible_port_or_option_says_how_one_is_written(dsn: str) -> None:
-    with pytest.raises(DatabaseError, match=r"CROSSCORPUS_DSN has a port, .*write it as") as caught:
+    with pytest.raises(DatabaseError, match=r"CROSSCORPUS_DSN (has|is) .*write it as") as caught:
         connect(dsn)
     assert caught.value.kind == "bad_dsn"
     assert SECRET not in str(caught.value)
@@ -270,6 +280,60 @@ def test_other_errors_keep_the_servers_line_without_the_secret(server_dsn: str) 
     found = explain(caught.value, dsn)
     assert "invalid input syntax for type integer" in str(found)
     assert SECRET not in str(found)
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        *("Hunter@2#Secret", "Hunter/2@Secret", "12/Secret", "Hunter@12/Secret", "@Secret@"),
+        *(
+            "Hu?nter@Secret",
+            "Hunter@x:5@Secret",
+            "Hunter@Secret?a=b",
+            "Hunter%Secret",
+            "12/S?ecret",
+        ),
+    ],
+)
+@pytest.mark.parametrize("rest", ["127.0.0.1:1/x", "127.0.0.1:1", "127.0.0.1/x?sslmode=disable"])
+def test_no_part_of_a_password_with_bare_signs_is_shown_and_their_forms_are(
+    password: str, rest: str
+) -> None:
+    dsn = f"postgresql://app:{password}@{rest}"
+    for show in (lambda: connect(dsn), lambda: explaining(lambda: without_secrets(dsn), dsn)):
+        with pytest.raises(DatabaseError) as caught:
+            show()
+        error, text = caught.value, str(caught.value)
+        assert error.kind == "bad_dsn"
+        assert error.__cause__ is None
+        for part in ("Hunter", "Secret", "ecret", "12", "nter"):
+            assert part not in text.replace("5432", "")
+        assert "@ as %40, / as %2F" in text
+        assert "# as %23" in text
+    escaped = f"postgresql://app:{quote(password, safe='')}@{rest}"
+    assert address_parts(escaped)["password"] == password
+
+
+def explaining(work: Callable[[], object], dsn: str) -> None:
+    with explained(dsn):
+        work()
+
+
+@pytest.mark.parametrize(
+    ("dsn", "to"),
+    [
+        ("postgresql://app:a%40b%2Fc@[::1]:7/x", "::1:7"),
+        ("postgres://me%40tenant:p#?w@h/x?user=a@b", "h:5432"),
+        ("postgresql://h1/db?application_name=a@b", "h1:5432"),
+        ("postgresql:///db?host=/run/a@b", "/run/a@b"),
+        ("postgresql://%2Frun%2Fpg/db", "/run/pg"),
+        ("postgresql://", "the local socket"),
+        ("host=@abstract user=me", "@abstract"),
+        ("host=h password=a@b/c", "h:5432"),
+    ],
+)
+def test_an_address_that_libpq_reads_as_it_is_meant_is_shown(dsn: str, to: str) -> None:
+    assert target(dsn) == to
 
 
 def test_our_own_errors_pass_unchanged() -> None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import polars as pl
+from contextvars import copy_context
+from threading import Thread
+from time import sleep
 
+import polars as pl
+import pytest
+
+from operators.foundation.cancellation import Cancelled, Switch, waiting
 from operators.review.changed_names import (
+    MOST_LINES,
     changed_lines,
     changed_names,
+    code_hunks,
     touched_lines,
     used_names,
 )
 from operators.review.changes import Change, read_change
+from operators.review.patch_hunks import shortened
 
 OLD = """class Lock:
     def acquire(self):
@@ -105,3 +114,62 @@ def test_a_file_that_is_new_has_no_old_lines() -> None:
     new = read_change(f"diff --git a/n.py b/n.py\n{said}")
     assert touched_lines(new) == changed_lines(new) == []
     assert used_names(new, []) == []
+
+
+def test_lines_over_the_limit_are_left_out_also_within_a_hunk() -> None:
+    new = "".join(f"+name_{n}(1)\n" for n in range(MOST_LINES + 500))
+    hunk = f"@@ -1,1 +1,{MOST_LINES + 501} @@\n class Lock:\n{new}"
+    change = read_change(FILE.format(path="a.py") + hunk + FILE.format(path="b.py") + hunk)
+    assert sum(len(one.added) for _, one in code_hunks(change)) == MOST_LINES
+    used = used_names(change, [])
+    assert len(used) == MOST_LINES
+    assert f"name_{MOST_LINES - 1}" in used
+    assert f"name_{MOST_LINES}" not in used
+
+
+def test_hunks_without_a_changed_line_are_limited_too() -> None:
+    hunks = "".join(f"@@ -{n} +{n} @@\n a\n" for n in range(1, 2 * MOST_LINES))
+    hunks += "@@ -9999 +9999 @@\n-a\n+b\n"
+    assert sum(1 for _ in code_hunks(patch("a.py", hunks))) == MOST_LINES
+
+
+def test_a_hunk_is_cut_behind_its_last_line_that_is_read() -> None:
+    (hunk,) = patch("a.py", "@@ -1,3 +1,3 @@\n a\n-b\n+c\n d\n-e\n+f\n").files[0].hunks
+    assert shortened(hunk, 4) is hunk
+    assert shortened(hunk, 3).lines == " a\n-b\n+c\n d\n-e"
+    assert shortened(hunk, 3).removed == ((2, "b"), (4, "e"))
+    assert shortened(hunk, 3).added == ((2, "c"),)
+
+
+def test_the_names_of_a_caller_who_has_left_are_not_looked_up() -> None:
+    change, held = patch("src/lock.py", IN_RELEASE), passages(names=DEFINED)
+    switch = Switch()
+    switch.throw()
+    for work in (lambda: changed_names(change, held), lambda: used_names(change, [])):
+        context = copy_context()
+        context.run(waiting.set, switch)
+        with pytest.raises(Cancelled):
+            context.run(work)
+
+
+def test_a_caller_who_leaves_ends_a_long_search_for_enclosing_definitions() -> None:
+    text = "".join(f"def name_{n}():\n    pass\n" for n in range(2_000))
+    names = ", ".join(f'"name_{n}"' for n in range(2_000))
+    hunks = "".join(f"@@ -{n} +{n} @@\n-    pass\n+    go()\n" for n in range(2, 2_000, 2))
+    change, switch = patch("src/lock.py", hunks), Switch()
+    context = copy_context()
+    context.run(waiting.set, switch)
+    ended: list[type[BaseException]] = []
+
+    def work() -> None:
+        try:
+            context.run(changed_names, change, passages(text=text, names=names))
+        except Cancelled as error:
+            ended.append(type(error))
+
+    thread = Thread(target=work)
+    thread.start()
+    sleep(0.2)
+    switch.throw()
+    thread.join(5)
+    assert ended == [Cancelled]

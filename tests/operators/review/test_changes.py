@@ -179,6 +179,85 @@ def test_what_is_no_diff_is_refused_in_one_line_that_says_what_to_give(patch: st
     assert "\n" not in str(refused.value)
 
 
+OLD_TEXT = "# Title\n\n- one item\n- two items\n    kept = 1\n    return old_value\nlast\n"
+NEW_TEXT = "# Title\n\n- one item\n- 2 items\n    kept = 1\n    return new_value\nlast\nmore()\n"
+WORDS = ("--word-diff", "--word-diff=color", "--word-diff=porcelain", "--color-words")
+
+
+def git_diff(tmp_path: Path, old: str, new: str, *options: str) -> str:
+    for name, text in (("old", old), ("new", new)):
+        (tmp_path / name).write_text(text)
+    command = ["git", "diff", "--no-index", *options, "old", "new"]
+    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("option", WORDS)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (OLD_TEXT, NEW_TEXT),
+        ("    a = 1\n    b = 2\n", "    a = 2\n    b = 2\n"),
+        ("one\n", "two\n"),
+        ("def f(a):\n    return a\n", "def f(a, b):\n    return a\n"),
+        ("- item\n", "- item two\n"),
+    ],
+)
+@pytest.mark.parametrize("context", ["-U0", "-U3"])
+def test_a_diff_of_words_is_refused_and_told_the_option(
+    tmp_path: Path, option: str, old: str, new: str, context: str
+) -> None:
+    patch = git_diff(tmp_path, old, new, option, context)
+    assert patch
+    with pytest.raises(CrosscorpusError, match="without --word-diff") as refused:
+        read_change(patch)
+    assert "\n" not in str(refused.value)
+    whole = git_diff(tmp_path, old, new, "--color", context)
+    assert read_change(whole) == read_change(git_diff(tmp_path, old, new, context))
+
+
+def test_a_diff_whose_lines_have_the_marks_of_words_is_read(tmp_path: Path) -> None:
+    old, new = "x = [-1-]\n{+a+}\n~\nkept\n~\n", "x = [-2-]\n{+b+}\n~\nkept {+1+}\n~\n~\n"
+    change = read_change(git_diff(tmp_path, old, new))
+    assert len(change.files[0].hunks[0].added) == 4
+    assert not change.notes
+
+
+@pytest.mark.parametrize(
+    "header", ["@@ ... @@", "@@", "@@ @@", "@@ def f(): @@", "@@ -,+ @@", "@@ class A"]
+)
+@pytest.mark.parametrize("start", [GIT, "--- a/f\n+++ b/f\n", "*** Update File: f\n", "Hello\n"])
+def test_a_hunk_without_line_numbers_is_refused_and_told_what_to_give(
+    start: str, header: str
+) -> None:
+    with pytest.raises(
+        CrosscorpusError, match=r"has no line numbers.*: give the output"
+    ) as refused:
+        read_change(start + header + "\n x\n-a\n+b\n")
+    assert "\n" not in str(refused.value)
+    assert "no line numbers" in read_change(GIT + header + "\n-a\n+b\n" + REST).notes[0]
+
+
+@pytest.mark.parametrize(
+    "start", ["diff --cc f\n--- a/f\n+++ b/f\n", "diff --combined f\n", GIT, "--- a/f\n+++ b/f\n"]
+)
+@pytest.mark.parametrize("marks", ["@@@ -1,1 -1,1 +1,1 @@@", "@@@@ -1 -1 -1 +1 @@@@"])
+def test_the_combined_diff_of_a_merge_alone_is_refused(start: str, marks: str) -> None:
+    with pytest.raises(CrosscorpusError, match="compare with one parent"):
+        read_change(f"{start}{marks}\n- a\n -b\n++c\n")
+
+
+def test_colours_behind_another_line_are_no_text(tmp_path: Path) -> None:
+    patch = git_diff(tmp_path, OLD_TEXT, NEW_TEXT, "--color=always")
+    plain = read_change(git_diff(tmp_path, OLD_TEXT, NEW_TEXT))
+    stat = " f | 2 \x1b[32m+\x1b[m\x1b[31m-\x1b[m\n"
+    assert read_change(f"$ git diff --stat -p\n{stat}{patch}") == plain
+
+
+def test_a_patch_whose_lines_have_all_lost_their_marks_is_refused() -> None:
+    with pytest.raises(CrosscorpusError, match=r"begins with \+ or -"):
+        read_change(GIT + "@@ -1,2 +1,2 @@\n a\n b\n")
+
+
 def test_bytes_that_are_no_text_are_replaced_and_noted() -> None:
     change = read_change((GIT + "@@ -1 +1 @@\n-").encode() + b"a\xff\n+b\0\n")
     (hunk,) = change.files[0].hunks
