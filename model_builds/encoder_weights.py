@@ -8,16 +8,18 @@ cross-encoder: a dense layer with tanh over the first token's state, then one th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import AliasChoices, BaseModel, Field
 
+from model_builds.repository_json import ModelConfig, Size, read_json
 from operators.embedding.protocol import EmbeddingError
+from operators.foundation.escape import label_text
 
 Array = npt.NDArray[Any]
 
@@ -42,13 +44,29 @@ _DISTILBERT = {
     "output_layer_norm.": "output.LayerNorm.",
 }
 _RENAMED = {"mpnet": _MPNET, "distilbert": _DISTILBERT}
-_KEYS = {"dim": "hidden_size", "n_heads": "num_attention_heads", "n_layers": "num_hidden_layers"}
 _HEADS = {
     "bert": {"pooler.dense.": "head.dense.", "classifier.": "head.out."},
     "roberta": {"classifier.dense.": "head.dense.", "classifier.out_proj.": "head.out."},
 }
 _HEADS |= {"xlm-roberta": _HEADS["roberta"], "camembert": _HEADS["roberta"]}
 _KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+
+
+class _Sizes(ModelConfig):
+    """The fields of a config.json that a graph needs; DistilBERT has names of its own."""
+
+    hidden_size: Size = Field(validation_alias=AliasChoices("hidden_size", "dim"))
+    num_attention_heads: Size = Field(
+        validation_alias=AliasChoices("num_attention_heads", "n_heads")
+    )
+    num_hidden_layers: Annotated[int, Field(ge=0, le=1000)] = Field(
+        validation_alias=AliasChoices("num_hidden_layers", "n_layers")
+    )
+    layer_norm_eps: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 1e-12
+
+
+class _Index(BaseModel):
+    weight_map: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -77,16 +95,15 @@ class Encoder:
         return self.has_head and len(self.tensors["embeddings.token_type_embeddings.weight"]) > 1
 
 
-def why_not(settings: Mapping[str, Any], *, head: bool = False) -> str:
+def why_not(settings: ModelConfig, *, head: bool = False) -> str:
     """Why a model of this config.json, a cross-encoder if ``head``, cannot be converted."""
-    kind = settings.get("model_type", "bert")
-    if kind not in (_HEADS if head else FAMILIES):
-        return f"model_type is {kind!r}"
+    if _family(settings) not in (_HEADS if head else FAMILIES):
+        return f"model_type is {_family(settings)!r:.80}"
     wanted: dict[str, object] = {"hidden_act": "gelu", "activation": "gelu"}
     wanted |= {"position_embedding_type": "absolute", "is_decoder": False, "auto_map": None}
     for key, value in wanted.items():
-        if settings.get(key, value) not in (value, None):
-            return f"{key} is {settings[key]!r}"
+        if (stated := getattr(settings, key)) not in (value, None):
+            return f"{key} is {stated!r:.80}"
     return ""
 
 
@@ -101,23 +118,22 @@ def read_encoder(config: Path, weights: Path, *, head: bool = False) -> Encoder:
     Raises:
         EmbeddingError: it is another architecture, or a tensor is missing or has another shape.
     """
-    settings = json.loads(config.read_text("utf-8"))
-    if reason := why_not(settings, head=head):
+    stated = read_json(config, ModelConfig)
+    if reason := why_not(stated, head=head):
         raise EmbeddingError(f"cannot convert a model whose {reason}")
-    family = settings.get("model_type", "bert")
-    settings |= {to: settings[name] for name, to in _KEYS.items() if name in settings}
+    family, settings = _family(stated), read_json(config, _Sizes)
     tensors = _named(read_tensors(weights), family, head)
-    if family in _AFTER_PADDING:
-        first = int(settings.get("pad_token_id", 1)) + 1
-        positions = "embeddings.position_embeddings.weight"
-        tensors[positions] = tensors.get(positions, np.empty((0, 0)))[first:]
-    hidden = int(settings["hidden_size"])
+    positions = tensors.get("embeddings.position_embeddings.weight")
+    if family in _AFTER_PADDING and positions is not None and positions.ndim:
+        first = 1 + (1 if settings.pad_token_id is None else settings.pad_token_id)
+        tensors["embeddings.position_embeddings.weight"] = positions[first:]
+    hidden = settings.hidden_size
     tensors.setdefault("embeddings.token_type_embeddings.weight", np.zeros((1, hidden), np.float32))
     encoder = Encoder(
         hidden=hidden,
-        heads=int(settings["num_attention_heads"]),
-        layers=int(settings["num_hidden_layers"]),
-        epsilon=float(settings.get("layer_norm_eps", 1e-12)),
+        heads=settings.num_attention_heads,
+        layers=settings.num_hidden_layers,
+        epsilon=settings.layer_norm_eps,
         tensors=tensors,
     )
     _check(encoder, family, head)
@@ -132,11 +148,20 @@ def read_tensors(weights: Path) -> dict[str, Array]:
     """
     files = [weights]
     if weights.name.endswith(".index.json"):
-        names = sorted(set(json.loads(weights.read_text("utf-8"))["weight_map"].values()))
-        if any(Path(name).name != name for name in names):
-            raise EmbeddingError(f"{weights.name} names a file that is not beside it")
-        files = [weights.parent / name for name in names]
+        files = [weights.parent / name for name in shards(weights)]
     return {name: tensor for file in files for name, tensor in _tensors(file).items()}
+
+
+def shards(index: Path) -> list[str]:
+    """The names of the files of weights beside an index, sorted.
+
+    Raises:
+        EmbeddingError: it is no index, or names a file elsewhere.
+    """
+    names = sorted({*read_json(index, _Index).weight_map.values()})
+    if any(Path(name).name != name or "\\" in name or "\0" in name for name in names):
+        raise EmbeddingError(f"{index.name} names a file that is not beside it")
+    return names
 
 
 def distance_bias(encoder: Encoder) -> Array:
@@ -157,6 +182,10 @@ def distance_bias(encoder: Encoder) -> Array:
     return bias
 
 
+def _family(settings: ModelConfig) -> str:
+    return "bert" if settings.model_type is None else settings.model_type
+
+
 def _tensors(file: Path) -> dict[str, Array]:
     from safetensors import SafetensorError, deserialize
 
@@ -164,12 +193,15 @@ def _tensors(file: Path) -> dict[str, Array]:
     try:
         held = read(file.read_bytes())
     except (OSError, SafetensorError) as error:
-        raise EmbeddingError(f"cannot read {file.name}: {error}") from error
+        raise EmbeddingError(f"cannot read {file.name}: {label_text(str(error))[:200]}") from error
     tensors = {}
     for name, info in held:
         if (kind := _KINDS.get(info["dtype"])) is None:
             continue
-        value: Array = np.frombuffer(info["data"], kind).reshape(info["shape"])
+        try:
+            value: Array = np.frombuffer(info["data"], kind).reshape(info["shape"])
+        except (ValueError, OverflowError, TypeError) as error:
+            raise EmbeddingError(f"cannot read {file.name}: {error}") from error
         if info["dtype"] == "BF16":  # the upper half of a float32
             value = (value.astype(np.uint32) << 16).view(np.float32)
         tensors[name] = value.astype(np.float32)
@@ -198,6 +230,8 @@ def _named(tensors: Mapping[str, Array], family: str, head: bool) -> dict[str, A
 def _check(encoder: Encoder, family: str, head: bool) -> None:
     """Check that exactly the tensors that the graph needs exist, in their shapes."""
     hidden, own = encoder.hidden, encoder.tensors
+    if hidden % encoder.heads:
+        raise EmbeddingError(f"cannot convert: {encoder.heads} heads do not share {hidden} numbers")
     vectors = ["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"]
     matrices = []
     for layer in range(encoder.layers):
@@ -218,7 +252,7 @@ def _check(encoder: Encoder, family: str, head: bool) -> None:
     for table in ("word", "position", "token_type"):
         shapes[f"embeddings.{table}_embeddings.weight"] = (None, hidden)
     if family == "mpnet":
-        shapes[DISTANCES] = (None, encoder.heads)
+        shapes[DISTANCES] = (32, encoder.heads)
     if head:
         shapes |= {"head.dense.weight": (hidden, hidden), "head.dense.bias": (hidden,)}
         shapes |= {"head.out.weight": (1, hidden), "head.out.bias": (1,)}
@@ -234,4 +268,6 @@ def _check(encoder: Encoder, family: str, head: bool) -> None:
         if not np.isfinite(own[name]).all():
             raise EmbeddingError(f"cannot convert: {name} has numbers that are not finite")
     if unknown := sorted(own.keys() - shapes.keys()):
-        raise EmbeddingError(f"cannot convert: the weights have a part of its own, {unknown[0]}")
+        raise EmbeddingError(
+            f"cannot convert: the weights have a part of its own, {label_text(unknown[0])[:100]}"
+        )

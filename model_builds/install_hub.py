@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from model_builds.bert_to_onnx import Arithmetic, encoder_graph
-from model_builds.encoder_weights import Encoder, read_encoder, why_not
+from model_builds.encoder_weights import Encoder, read_encoder, shards, why_not
 from model_builds.hub import PICKLES, Published, fetch, look_up
 from model_builds.install_minilm import Say, locked
 from model_builds.integer_model import (
@@ -28,11 +29,13 @@ from model_builds.integer_model import (
     write_settings,
 )
 from model_builds.reference import hidden_states, score
+from model_builds.repository_json import ModelConfig
 from model_builds.sentence_transformer import (
     Description,
     describe,
+    longest_of_tokenizer,
     positions,
-    read_object,
+    read_config,
     settings_files,
 )
 from operators.embedding.cross_encoder import MAX_TOKENS, read_reranker
@@ -60,6 +63,8 @@ from operators.embedding.protocol import (
 )
 from operators.embedding.static import load_model2vec
 from operators.embedding.word_pieces import read_tokenizer
+from operators.errors import CrosscorpusError
+from operators.foundation.escape import label_text
 
 TEXTS = (
     "why is the cache flushed twice?",
@@ -72,6 +77,12 @@ TEXTS = (
 
 LEAST_COSINE = 0.98
 """Minimum cosine of integers to fp32 on each of ``TEXTS``; below it the graph stays in fp32."""
+
+_LARGEST_ID = 2**24
+"""The maximum id of a word-piece; the library spends time and memory on each unused id below."""
+
+LEAST_WINDOW = 8
+"""Minimum word-pieces that a model takes."""
 
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 _GRAPHS = ("onnx/model.onnx", "model.onnx")
@@ -101,6 +112,7 @@ def install_hub(
     *,
     reranker: bool = False,
     options: Options = _NO_OPTIONS,
+    insecure: bool = False,
     home: Path | None = None,
     say: Say = lambda _: None,
 ) -> Path:
@@ -110,6 +122,7 @@ def install_hub(
         name: without a revision, an installed model stays, even if the hub has a newer one.
         reranker: it is a cross-encoder.
         options: values that the repository's files lack, or that replace theirs.
+        insecure: the hub may be another machine's by plain http.
         home: the data directory; default: :func:`operators.foundation.data_dir.data_home`.
         say: called with one line of progress at a time.
 
@@ -132,10 +145,11 @@ def install_hub(
                 return directory
             for left_over in directory.parent.glob(".hub-*"):  # of an interrupted run
                 shutil.rmtree(left_over, ignore_errors=True)
-            published = look_up(repository, revision)
+            published = look_up(repository, revision, insecure=insecure)
             with tempfile.TemporaryDirectory(prefix=".hub-", dir=directory.parent) as work:
                 job = _Job(published, revision, options, Path(work), say)
-                built = _reranker(job) if reranker else _embedder(job)
+                with _explained(f"the files of {job.name} do not fit together"):
+                    built = _reranker(job) if reranker else _embedder(job)
                 if directory.exists():
                     directory.rename(Path(work) / "before")
                 built.rename(directory)
@@ -158,6 +172,18 @@ class _Job:
         return f"hf:{self.published.repository}"
 
 
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Give an error of a library that reads files of anybody in one line."""
+    try:
+        yield
+    except (CrosscorpusError, OSError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic of the library tokenizers is no Exception
+        says = label_text(" ".join(str(error).split()))[:300]
+        raise EmbeddingError(f"{what}: {type(error).__name__}: {says}") from error
+
+
 def _complete(directory: Path) -> HubRecord | None:
     try:
         record = read_record(directory)
@@ -173,7 +199,7 @@ def _embedder(job: _Job) -> Path:
     if described.kind == "static":
         return _static(job, described, files)
     weights = next((n for n in _WEIGHTS if job.published.has(described.folder + n)), None)
-    reason = why_not(described.config) if described.config else "config.json is missing"
+    reason = "config.json is missing" if (own := described.config) is None else why_not(own)
     if weights and not reason:
         return _from_weights(job, described, files, described.folder + weights)
     graph = next((name for name in _GRAPHS if job.published.has(name)), None)
@@ -248,7 +274,7 @@ def _reranker(job: _Job) -> Path:
     if job.options.said():
         raise EmbeddingError("a reranker takes no options")
     files = fetch(job.published, settings_files(job.published.files))
-    config = read_object(files, "config.json")
+    config = read_config(files)
     weights = next((name for name in _WEIGHTS if job.published.has(name)), None)
     graph = next((name for name in _GRAPHS if job.published.has(name)), None)
     reason = why_not(config, head=True) if config else "config.json is missing"
@@ -299,8 +325,11 @@ def _is_large(encoder: Encoder) -> bool:
 
 
 def _room_for_pairs(files: Mapping[str, Path], most: int) -> int:
-    longest = read_object(files, "tokenizer_config.json").get("model_max_length")
-    return min([MAX_TOKENS, *(int(each) for each in (longest, most) if each and each > 0)])
+    sizes = [size for size in (longest_of_tokenizer(files), most) if size >= 1]
+    room = int(min([MAX_TOKENS, *sizes]))
+    if room < LEAST_WINDOW:
+        raise EmbeddingError(f"its files say {room} word-pieces: {LEAST_WINDOW} are needed")
+    return room
 
 
 def _pairs() -> list[tuple[str, str]]:
@@ -335,6 +364,10 @@ def _settings(
     windows = [size for size in (described.max_tokens, most) if size]
     if not windows:
         raise EmbeddingError(f"{job.name} does not say how many word-pieces it takes")
+    if min(windows) < LEAST_WINDOW:
+        raise EmbeddingError(
+            f"{job.name} takes {min(windows)} word-pieces: {LEAST_WINDOW} are needed"
+        )
     if described.lower_case and not _lowers(tokenizer):
         raise EmbeddingError(f"cannot convert {job.name}: it wants texts in lower case")
     query, document = (
@@ -395,7 +428,7 @@ def _lowers(tokenizer: Path) -> bool:
     return bool(read.encode("The Cache").ids == read.encode("the cache").ids)
 
 
-def _dimensions(graph: Path, config: Mapping[str, Any]) -> int:
+def _dimensions(graph: Path, config: ModelConfig | None) -> int:
     """The length of a graph's vectors, by the shape that it declares, else by config.json."""
     outputs = {each.name: each.shape for each in open_session(graph).get_outputs()}
     shape = outputs.get("last_hidden_state") or next(iter(outputs.values()))
@@ -403,7 +436,8 @@ def _dimensions(graph: Path, config: Mapping[str, Any]) -> int:
         raise EmbeddingError(f"the graph gives {shape}, not states of tokens")
     if isinstance(shape[-1], int):
         return shape[-1]
-    return int(config.get("hidden_size") or config.get("n_embd") or config.get("dim") or 1)
+    config = config or ModelConfig()
+    return config.hidden_size or config.n_embd or config.dim or 1
 
 
 def _tokenizer_name(job: _Job, folder: str) -> str:
@@ -433,7 +467,15 @@ def _fetch(job: _Job, names: list[str]) -> dict[str, Path]:
     files = job.published.files
     size = sum(files[name].size for name in names if name in files)
     job.say(f"fetching {', '.join(names)} of {job.name} ({size / 1e6:.1f} MB)")
-    return fetch(job.published, names)
+    fetched = fetch(job.published, names)
+    for name in names:
+        if name.endswith("tokenizer.json"):
+            with _explained(f"{name} of {job.name} does not cut texts"):
+                tokenizer, _ = read_tokenizer(fetched[name])
+                if max(tokenizer.get_vocab().values(), default=0) > _LARGEST_ID:
+                    raise EmbeddingError(f"{name} of {job.name} has ids over {_LARGEST_ID}")
+                tokenizer.encode_batch([*TEXTS, "é 7 \u4e2d"])
+    return fetched
 
 
 def _fetch_weights(job: _Job, weights: str, tokenizer: str) -> dict[str, Path]:
@@ -441,10 +483,7 @@ def _fetch_weights(job: _Job, weights: str, tokenizer: str) -> dict[str, Path]:
     fetched = _fetch(job, [weights, tokenizer])
     if weights.endswith(".index.json"):
         folder = weights.rpartition("model.")[0]
-        shards = {
-            str(name) for name in (read_object(fetched, weights).get("weight_map") or {}).values()
-        }
-        fetched |= _fetch(job, sorted(f"{folder}{shard}" for shard in shards))
+        fetched |= _fetch(job, [f"{folder}{shard}" for shard in shards(fetched[weights])])
     return fetched
 
 

@@ -6,13 +6,16 @@ prompts. An unsupported part is an error that names it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
+from pydantic import BaseModel, Field
+
+from model_builds.repository_json import ModelConfig, Size, read_json
 from operators.embedding.protocol import EmbeddingError
+from operators.foundation.escape import label_text
 
 PROMPTS_FILE = "config_sentence_transformers.json"
 _POOLING = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
@@ -22,6 +25,28 @@ _UNLIMITED = 1_000_000
 
 
 Pooling = Literal["mean", "cls"]
+T = TypeVar("T")
+
+
+class _Module(BaseModel):
+    type: Annotated[str, Field(pattern=r"^[\w.]+$")]
+    path: str
+
+
+class _Prompts(BaseModel):
+    prompts: dict[str, str | None] | None = None
+    default_prompt_name: str | None = None
+    matryoshka_dimensions: list[Size] | None = None
+    matryoshka_dims: list[Size] | None = None
+
+
+class _Window(BaseModel):
+    max_seq_length: float | None = None
+    do_lower_case: Any = None
+
+
+class _TokenizerConfig(BaseModel):
+    model_max_length: float | None = None
 
 
 @dataclass(frozen=True)
@@ -37,7 +62,8 @@ class Description:
     max_tokens: int = 0
     lower_case: bool = False
     matryoshka: tuple[int, ...] = ()
-    config: Mapping[str, Any] = field(default_factory=dict)
+    config: ModelConfig | None = None
+    """None: the repository has no config.json."""
 
 
 def settings_files(names: Iterable[str]) -> list[str]:
@@ -58,36 +84,36 @@ def describe(files: Mapping[str, Path]) -> Description:
     Raises:
         EmbeddingError: the model has a part that is not supported; names it.
     """
-    config = read_object(files, "config.json")
-    if config.get("model_type") == "model2vec" or config.get("architectures") == ["StaticModel"]:
+    config = read_config(files)
+    if config and (config.model_type == "model2vec" or config.architectures == ["StaticModel"]):
         return Description("static", config=config)
     folder, whole = "", True
     pooling: Pooling | Literal[""] = ""
     for module in _modules(files):
-        kind, at = module["type"].rpartition(".")[2], module["path"]
+        kind, at = module.type.rpartition(".")[2], module.path
         at = f"{at}/" if at else ""
         if kind == "StaticEmbedding":
             return Description("static", at, config=config)
         if kind == "Transformer":
             folder = at
         elif kind == "Pooling":
-            own = read_object(files, f"{at}config.json")
+            own = _read(files, f"{at}config.json", dict[str, Any]) or {}
             pooling, whole = _pooling(own, at), bool(own.get("include_prompt", True))
         elif kind != "Normalize":
             raise EmbeddingError(f"cannot convert: its module {kind} is not supported")
-    config = read_object(files, f"{folder}config.json")
-    prompts = read_object(files, PROMPTS_FILE)
-    query, document = _prompts(prompts)
+    config = read_config(files, folder)
+    prompts = _read(files, PROMPTS_FILE, _Prompts) or _Prompts()
+    query, document = _prefixes(prompts)
     if (query or document) and not whole:
         raise EmbeddingError("cannot convert: its pooling leaves the prompt out")
     windows = [
-        read_object(files, name)
+        window
         for name in sorted(files)
         if name.startswith(f"{folder}sentence_") and name.endswith("_config.json")
+        if (window := _read(files, name, _Window))
     ]
-    tokenizer = read_object(files, f"{folder}tokenizer_config.json")
-    longest = [each["max_seq_length"] for each in windows if each.get("max_seq_length")]
-    longest += [tokenizer.get("model_max_length") or 0]
+    longest = [each.max_seq_length for each in windows if each.max_seq_length]
+    longest += [longest_of_tokenizer(files, folder)]
     return Description(
         "encoder",
         folder,
@@ -95,46 +121,46 @@ def describe(files: Mapping[str, Path]) -> Description:
         query,
         document,
         max_tokens=int(longest[0]) if 0 < longest[0] < _UNLIMITED else 0,
-        lower_case=any(each.get("do_lower_case") for each in windows),
-        matryoshka=_matryoshka(config, prompts),
+        lower_case=any(each.do_lower_case for each in windows),
+        matryoshka=_matryoshka(config or ModelConfig(), prompts),
         config=config,
     )
 
 
-def positions(config: Mapping[str, Any]) -> int:
-    """The maximum tokens of a config.json; 0: not stated."""
-    most = int(config.get("max_position_embeddings") or config.get("n_positions") or 0)
-    after_padding = config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet")
-    return most - int(config.get("pad_token_id") or 1) - 1 if most and after_padding else most
-
-
-def read_object(files: Mapping[str, Path], name: str) -> dict[str, Any]:
-    """The JSON object of a file; empty where there is none.
+def read_config(files: Mapping[str, Path], folder: str = "") -> ModelConfig | None:
+    """The config.json of a folder of the repository; None: it has none.
 
     Raises:
-        EmbeddingError: it is no object.
+        EmbeddingError: a field has another type.
     """
-    content = _read(files, name) if name in files else {}
-    if not isinstance(content, dict):
-        raise EmbeddingError(f"{name} of the repository is no JSON object")
-    return content
+    return _read(files, f"{folder}config.json", ModelConfig)
 
 
-def _modules(files: Mapping[str, Path]) -> list[dict[str, str]]:
-    modules = _read(files, "modules.json") if "modules.json" in files else []
-    fits = isinstance(modules, list) and all(
-        isinstance(one, dict) and {"type", "path"} <= one.keys() for one in modules
-    )
-    if not fits:
-        raise EmbeddingError("modules.json of the repository does not list modules")
-    return [{"type": str(one["type"]), "path": str(one["path"])} for one in modules]
+def longest_of_tokenizer(files: Mapping[str, Path], folder: str = "") -> float:
+    """The maximum tokens of a tokenizer_config.json; 0: not stated, infinite: no limit."""
+    stated = _read(files, f"{folder}tokenizer_config.json", _TokenizerConfig)
+    return (stated and stated.model_max_length) or 0
 
 
-def _read(files: Mapping[str, Path], name: str) -> Any:
+def positions(config: ModelConfig | None) -> int:
+    """The maximum tokens of a config.json; 0: not stated."""
+    config = config or ModelConfig()
+    most = config.max_position_embeddings or config.n_positions or 0
+    after_padding = config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet")
+    return max(0, most - (config.pad_token_id or 1) - 1) if most and after_padding else most
+
+
+def _modules(files: Mapping[str, Path]) -> list[_Module]:
     try:
-        return json.loads(files[name].read_bytes())
-    except ValueError as error:
-        raise EmbeddingError(f"{name} of the repository is no JSON: {error}") from error
+        return _read(files, "modules.json", list[_Module]) or []
+    except EmbeddingError as error:
+        if "is no JSON" in str(error):
+            raise
+        raise EmbeddingError("modules.json of the repository does not list modules") from error
+
+
+def _read(files: Mapping[str, Path], name: str, kind: type[T]) -> T | None:
+    return read_json(files[name], kind, name) if name in files else None
 
 
 def _pooling(config: Mapping[str, Any], at: str) -> Pooling:
@@ -146,28 +172,27 @@ def _pooling(config: Mapping[str, Any], at: str) -> Pooling:
         switches = [name for name, on in config.items() if name.startswith("pooling_mode_") and on]
         modes = [_POOLING.get(name, name.removeprefix("pooling_mode_")) for name in switches]
     if len(modes) != 1 or modes[0] not in ("mean", "cls"):
-        stated = " and ".join(map(str, modes)) or f"not said in {at}config.json"
+        stated = label_text(" and ".join(map(str, modes)))[:80] or f"not said in {at}config.json"
         raise EmbeddingError(
             f"cannot convert: its pooling is {stated}, only mean and cls are supported"
         )
     return "cls" if modes[0] == "cls" else "mean"
 
 
-def _prompts(settings: Mapping[str, Any]) -> tuple[str, str]:
+def _prefixes(settings: _Prompts) -> tuple[str, str]:
     """The prefixes of questions and of documents, chosen as sentence-transformers chooses them."""
-    prompts = settings.get("prompts") or {}
-    fallback = prompts.get(settings.get("default_prompt_name") or "", "")
+    prompts = settings.prompts or {}
+    fallback = prompts.get(settings.default_prompt_name or "") or ""
     query, document = (
-        next((str(prompts[name] or "") for name in names if name in prompts), fallback)
+        next((prompts[name] or "" for name in names if name in prompts), fallback)
         for names in (_QUERY, _DOCUMENT)
     )
     return query, document
 
 
-def _matryoshka(*settings: Mapping[str, Any]) -> tuple[int, ...]:
+def _matryoshka(*settings: ModelConfig | _Prompts) -> tuple[int, ...]:
     """The lengths to which a vector may be truncated, as some files list them."""
     listed: set[int] = set()
     for each in settings:
-        for name in ("matryoshka_dimensions", "matryoshka_dims"):
-            listed |= {int(one) for one in each.get(name) or []}
+        listed |= {*(each.matryoshka_dimensions or []), *(each.matryoshka_dims or [])}
     return tuple(sorted(listed))

@@ -52,7 +52,10 @@ def serve(
         typer.Option(metavar="URL", help="The audience that tokens name for this server."),
     ] = None,
     groups_claim: Annotated[
-        str, typer.Option(metavar="NAME", help="The claim with a user's groups.")
+        str,
+        typer.Option(
+            metavar="NAME", help="The claim with a user's groups, or its path: realm_access.roles."
+        ),
     ] = "groups",
     open_to_all: Annotated[
         bool, typer.Option("--open", help="Other machines may ask without a token.")

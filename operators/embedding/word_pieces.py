@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from operators.embedding.protocol import EmbeddingError, readable
+from operators.foundation.escape import label_text
 
 AT_ONCE = 512
 """Texts tokenized in one call; their encodings take some 25 kB each."""
@@ -35,8 +36,11 @@ def read_tokenizer(path: Path) -> tuple[Any, int]:
 
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
-        raise EmbeddingError(f"cannot read {str(path)!r} as a tokenizer: {error}") from error
+    except BaseException as error:  # the library raises nothing narrower, and panics
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        says = label_text(str(error))[:300]
+        raise EmbeddingError(f"cannot read {str(path)!r} as a tokenizer: {says}") from error
     named = tokenizer.token_to_id("[PAD]") or tokenizer.token_to_id("<pad>") or 0
     padding = int((tokenizer.padding or {}).get("pad_id", named))
     tokenizer.no_truncation()

@@ -7,9 +7,8 @@ import os
 import shutil
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -17,15 +16,16 @@ import published_encoders
 import pytest
 from command import run_here, run_in_own_process
 from hub_stub import (
+    NAME,
     Hub,
     Repository,
+    install,
     model2vec,
     pair_graph,
-    running_hub,
     sentence_transformer,
     table_graph,
+    with_graph,
 )
-from huggingface_hub import constants
 from safetensors.numpy import load, save
 from tokenizers import Tokenizer
 
@@ -38,22 +38,8 @@ from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file
 from operators.embedding.registry import load_embedder
 from operators.postgres.store import drop_collection
 
-NAME = "org/small-model"
 TEXTS = ["the cache is flushed twice", "a wallet refuses to sign", "bake the apples"]
 WINDOWS = ("modules.json", "1_Pooling/config.json", "config_sentence_transformers.json")
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
-    """A hub with nothing in it; data home and the package's cache are empty too."""
-    monkeypatch.setenv("CROSSCORPUS_HOME", str(tmp_path / "home"))
-    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hf" / "hub"))
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "hf" / "token"))
-    with running_hub() as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.address)
-        yield running
 
 
 @pytest.fixture(autouse=True)
@@ -61,35 +47,10 @@ def no_reranker_from_before() -> None:
     load_reranker.cache_clear()  # type: ignore[attr-defined]
 
 
-@pytest.fixture
-def put(hub: Hub) -> Callable[..., Repository]:
-    """Put a repository of these files into the hub."""
-
-    def publish(files: dict[str, bytes], **more: Any) -> Repository:
-        hub.repositories[NAME] = Repository(files, **more)
-        return hub.repositories[NAME]
-
-    return publish
-
-
-def install(**more: Any) -> list[str]:
-    said: list[str] = []
-    install_hub(f"hf:{NAME}", say=said.append, **more)
-    return said
-
-
 def loaded(name: str = NAME) -> DirectoryEmbedder:
     found = load_embedder(f"hf:{name}")
     assert isinstance(found, DirectoryEmbedder)
     return found
-
-
-def with_graph(**graph: Any) -> dict[str, bytes]:
-    """A model that is not converted, with an ONNX file."""
-    files = sentence_transformer() | table_graph(**graph)
-    del files["model.safetensors"]
-    files["config.json"] = b'{"model_type": "modernbert", "max_position_embeddings": 64}'
-    return files
 
 
 # --- what is installed
@@ -356,9 +317,8 @@ def test_nothing_is_fetched_that_is_not_needed_and_nothing_twice(
 
 
 def test_an_interrupted_download_goes_on_where_it_ended(
-    put: Callable[..., Repository], hub: Hub, monkeypatch: pytest.MonkeyPatch
+    put: Callable[..., Repository], hub: Hub
 ) -> None:
-    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 10_000)  # what reaches the disk at once
     put(sentence_transformer(), cut={"model.safetensors": 30_000})
     install()
     ranges = [at for method, path, at in hub.asked if "model.safetensors" in path and at]

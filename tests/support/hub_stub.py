@@ -21,6 +21,9 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import save
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+NAME = "org/small-model"
+"""The repository that tests install."""
+
 _LARGE = (".safetensors", ".onnx", ".onnx_data", ".bin", ".bpe.model")
 """Ends of files that a hub keeps in LFS."""
 
@@ -38,6 +41,14 @@ class Repository:
     """What comes instead of a file's bytes."""
     cut: dict[str, int] = field(default_factory=dict)
     """The connection ends after so many bytes of a file, once."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """Headers of each answer, in the place of the usual ones."""
+    info: dict[str, Any] = field(default_factory=dict)
+    """What the answer about the repository has instead."""
+    raw_info: bytes | None = None
+    """The whole answer about the repository."""
+    redirects: dict[str, str] = field(default_factory=dict)
+    """Where a file is said to be."""
 
 
 @dataclass
@@ -48,6 +59,8 @@ class Hub:
     repositories: dict[str, Repository] = field(default_factory=dict)
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     """Method, path and range of each request."""
+    tokens: list[tuple[str, str]] = field(default_factory=list)
+    """Path and token of each request."""
 
 
 def sha256(content: bytes) -> str:
@@ -87,6 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
         hub: Hub = self.server.hub  # type: ignore[attr-defined]
         path = unquote(urlsplit(self.path).path)
         hub.asked.append((self.command, path, self.headers.get("Range", "")))
+        hub.tokens.append((path, self.headers.get("Authorization", "")))
         parts = path.strip("/").split("/")
         if parts[:2] == ["api", "models"]:
             name, rest = "/".join(parts[2:4]), parts[4:]
@@ -112,21 +126,28 @@ class _Handler(BaseHTTPRequestHandler):
             return self._resolve(hub, name, repository, "/".join(rest[2:]), body)
         if rest and rest[0] != "revision":
             return self._send(404, {}, b"", body)
-        info = json.dumps(_info(name, repository)).encode()
-        return self._send(200, {"Content-Type": "application/json"}, info, body)
+        info = json.dumps(_info(name, repository) | repository.info).encode()
+        if repository.raw_info is not None:
+            info = repository.raw_info
+        headers = {"Content-Type": "application/json"} | repository.headers
+        return self._send(200, headers, info, body)
 
     def _resolve(self, hub: Hub, name: str, repository: Repository, file: str, body: bool) -> None:
         if file not in repository.files:
             return self._send(404, {"X-Error-Code": "EntryNotFound"}, b"", body)
         content = repository.files[file]
         headers = {"X-Repo-Commit": repository.commit}
+        if file in repository.redirects:
+            return self._send(302, headers | {"Location": repository.redirects[file]}, b"", body)
         if not file.endswith(_LARGE):
-            return self._file(repository, file, body, headers | {"ETag": git_blob(content)})
+            headers |= {"ETag": git_blob(content)} | repository.headers
+            return self._file(repository, file, body, headers)
         linked = {"X-Linked-Etag": f'"{sha256(content)}"', "X-Linked-Size": str(len(content))}
         # Another host, as in life: no token goes there.
         elsewhere = hub.address.replace("127.0.0.1", "localhost")
         location = {"Location": f"{elsewhere}/cdn/{name}/{file}"}
-        return self._send(302, headers | linked | location, b"", body)
+        headers |= linked | location | repository.headers
+        return self._send(302, headers, b"", body)
 
     def _file(
         self,
@@ -275,3 +296,23 @@ def model2vec(**tensors: np.ndarray[Any, Any]) -> dict[str, bytes]:
         "tokenizer.json": tokenizer().to_str().encode(),
         "model.safetensors": save({"embeddings": table} | tensors),
     }
+
+
+def with_graph(**graph: Any) -> dict[str, bytes]:
+    """A model that is not converted, with an ONNX file."""
+    files = sentence_transformer() | table_graph(**graph)
+    del files["model.safetensors"]
+    files["config.json"] = b'{"model_type": "modernbert", "max_position_embeddings": 64}'
+    return files
+
+
+# --- installing
+
+
+def install(**more: Any) -> list[str]:
+    """Install ``NAME`` and return the lines of progress."""
+    from model_builds.install_hub import install_hub
+
+    said: list[str] = []
+    install_hub(f"hf:{NAME}", say=said.append, **more)
+    return said

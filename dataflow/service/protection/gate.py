@@ -17,6 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dataflow.service.protection.group_claims import UnreadGroups
 from dataflow.service.protection.limits import Asker, Turns, asker
 from dataflow.service.protection.tokens import Callers
 
@@ -71,7 +72,12 @@ class Gate:
             await _discard(headers, receive)
             await refused(scope, receive, safely)
             return
-        principals = await self._principals(scope, headers)
+        try:
+            principals = await self._principals(scope, headers)
+        except UnreadGroups as error:
+            await _discard(headers, receive)
+            await JSONResponse({"detail": str(error)}, 403)(scope, receive, safely)
+            return
         if principals is None and not of_owner(scope):
             await _discard(headers, receive)
             await _unknown(scope, headers)(scope, receive, safely)

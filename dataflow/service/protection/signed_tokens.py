@@ -5,6 +5,7 @@ token without one, or signed with a shared secret, is refused. PyJWT verifies th
 """
 
 import json
+import logging
 import math
 import urllib.parse
 from collections.abc import Callable, Sequence
@@ -17,9 +18,11 @@ from typing import Any
 
 import jwt
 
+from dataflow.service.protection.group_claims import UnreadGroups, check_claim, groups_in
 from operators.errors import CrosscorpusError
 from operators.foundation.principals import EVERYONE, principals
 
+LOG = logging.getLogger("crosscorpus.tokens")
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "EdDSA")
 NEEDED = ("exp", "aud", "iss")
 LEEWAY_S = 30
@@ -39,21 +42,27 @@ class SignedTokens:
         keys: the address of the provider's keys, by https (http of this machine), or a file.
         issuer: the provider's name in its tokens.
         audience: this server's name in its tokens.
-        user, groups: the claims that name the user, and his groups; without groups he has none.
+        user, groups: the claims that name the user, and his groups
+            (:func:`dataflow.service.protection.group_claims.groups_in`).
 
     Raises:
-        CrosscorpusError: the file has no keys, or the address is not safe.
+        CrosscorpusError: the file has no keys, the address is not safe, or ``groups`` is no claim.
     """
 
     def __init__(
         self, keys: str, issuer: str, audience: str, user: str = "sub", groups: str = "groups"
     ) -> None:
-        self.issuer, self.audience, self.user, self.groups = issuer, audience, user, groups
+        self.issuer, self.audience, self.user = issuer, audience, user
+        self.groups, self._warned = check_claim(groups), False
         self._key = _keys(keys)
 
     def caller(self, token: str) -> tuple[str, ...] | None:
         """The user and his groups; None: the token is not the provider's, not for this server, or
-        expired."""
+        expired.
+
+        Raises:
+            UnreadGroups: it is valid, and its groups can't be read.
+        """
         try:
             claims = jwt.decode(
                 token,
@@ -64,14 +73,24 @@ class SignedTokens:
                 leeway=LEEWAY_S,
                 options={"require": [*NEEDED, self.user]},
             )
-            user, groups = claims[self.user], claims.get(self.groups) or []
+            user = claims[self.user]
             if not isinstance(user, str):
                 return None
             (name,) = principals(user)
-            others = [one for one in principals(groups) if one not in (name, EVERYONE)]
         except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
             return None
-        return name, *others
+        try:
+            groups = groups_in(claims, self.groups)
+        except UnreadGroups as error:
+            LOG.warning("refused: the user %r: %s", name, error)
+            raise
+        if groups is None and not self._warned:  # a user without groups, or a wrong name
+            self._warned = True
+            LOG.warning(
+                "the token of the user %r has no claim %r, so that he is in no group; it has: %s",
+                *(name, self.groups, ", ".join(sorted(claims))[:200]),
+            )
+        return name, *(one for one in groups or [] if one not in (name, EVERYONE))
 
 
 def _keys(keys: str) -> Callable[[str], Any]:

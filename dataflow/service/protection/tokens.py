@@ -29,7 +29,11 @@ class Callers(Protocol):
     """The interface that identifies callers by their tokens."""
 
     def caller(self, token: str) -> tuple[str, ...] | None:
-        """The user and groups of the bearer of ``token``; None: it is unknown."""
+        """The user and groups of the bearer of ``token``; None: it is unknown.
+
+        Raises:
+            UnreadGroups: it is known, and its groups can't be read.
+        """
 
 
 @dataclass(frozen=True)

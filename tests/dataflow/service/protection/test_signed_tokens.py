@@ -12,11 +12,15 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import anyio
+import httpx2
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from dataflow.service.protection.gate import Gate
+from dataflow.service.protection.group_claims import UnreadGroups
 from dataflow.service.protection.signed_tokens import SignedTokens
 from operators.errors import CrosscorpusError
 
@@ -61,14 +65,79 @@ def test_a_token_of_the_provider_names_the_user_and_his_groups(known: SignedToke
         {"iss": None},
         {"sub": None},
         {"sub": ""},
-        {"groups": [5]},
-        {"groups": {"a": 1}},
         {"key": OTHER},
     ],
     ids=",".join,
 )
 def test_any_other_token_is_nobodys(known: SignedTokens, changed: dict[str, Any]) -> None:
     assert known.caller(signed(**changed)) is None
+
+
+def claiming(tmp_path: Path, name: str) -> SignedTokens:
+    (tmp_path / "keys.json").write_text(json.dumps(jwks()))
+    return SignedTokens(str(tmp_path / "keys.json"), ISSUER, AUDIENCE, groups=name)
+
+
+@pytest.mark.parametrize(
+    ("name", "claims"),
+    [
+        ("realm_access.roles", {"realm_access": {"roles": ["hr"]}}),
+        ("https://example.org/groups", {"https://example.org/groups": ["hr"]}),
+        ("cognito:groups", {"cognito:groups": ["hr"]}),
+    ],
+)
+def test_the_claim_of_each_provider_names_the_groups(
+    tmp_path: Path, name: str, claims: dict[str, Any]
+) -> None:
+    assert claiming(tmp_path, name).caller(signed(**claims)) == ("ann", "hr")
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [{"groups": [5]}, {"_claim_names": {"groups": "src1"}}, {"hasgroups": True}],
+    ids=str,
+)
+def test_groups_that_cannot_be_read_are_a_line_for_the_caller_and_in_the_log(
+    known: SignedTokens, claims: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(UnreadGroups) as error:
+        known.caller(signed(**claims))
+    assert "\n" not in str(error.value)
+    (line,) = caplog.messages
+    assert line == f"refused: the user 'ann': {error.value}"
+    assert known.caller(signed(OTHER, **claims)) is None, "a token of nobody tells nothing"
+
+
+def test_a_claim_that_no_token_has_is_a_line_in_the_log_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = claiming(tmp_path, "realm_access.role")
+    for _ in range(3):
+        assert known.caller(signed(realm_access={"roles": ["hr"]})) == ("ann",)
+    (line,) = caplog.messages
+    assert "no claim 'realm_access.role'" in line
+    assert "realm_access" in line.partition("it has:")[2]
+
+
+@pytest.mark.parametrize("name", ["", " ", ".roles", "realm_access.", "a..b"])
+def test_a_name_that_can_be_no_claim_is_refused_at_the_start(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CrosscorpusError, match="--groups-claim"):
+        claiming(tmp_path, name)
+
+
+def test_over_http_groups_that_cannot_be_read_are_403_with_the_line(known: SignedTokens) -> None:
+    async def inner(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError("nothing behind the gate is asked")
+
+    async def ask(token: str) -> httpx2.Response:
+        transport = httpx2.ASGITransport(app=Gate(inner, tokens=known), client=("127.0.0.1", 1))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get("/api/status", headers={"authorization": f"Bearer {token}"})
+
+    answer = anyio.run(ask, signed(hasgroups=True))
+    assert answer.status_code == 403
+    assert "more than a token holds" in answer.json()["detail"]
+    assert anyio.run(ask, signed(OTHER, hasgroups=True)).status_code == 401
 
 
 def test_a_signature_by_no_key_pair_is_nobodys(known: SignedTokens) -> None:
