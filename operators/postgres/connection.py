@@ -6,7 +6,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
 
 import psycopg
@@ -31,6 +31,24 @@ ATTEMPTS, PAUSE_S = 6, 0.05
 # halfvec and sparsevec came with 0.7, iterative scans with 0.8.
 OLDEST_PGVECTOR = (0, 8)
 
+SESSION = {
+    "client_encoding": "UTF8",
+    "DateStyle": "ISO",
+    "IntervalStyle": "postgres",
+    "standard_conforming_strings": "on",
+}
+"""Settings that statements and psycopg rely on, whatever the server, the role and the shell set.
+
+A server reports them at each connection, so that none is set where it holds already, and a pooler
+such as pgbouncer keeps them for each client.
+"""
+
+TRANSACTION = {"TimeZone": "UTC", "extra_float_digits": "1", "bytea_output": "hex"}
+"""Settings for one transaction: poolers do not keep the last two for a client.
+
+In time zones west of UTC the earliest timestamps are before Python's first year.
+"""
+
 
 class RevivingConnection(psycopg.Connection[TupleRow]):
     """A connection that restarts a dead embedded server.
@@ -40,7 +58,17 @@ class RevivingConnection(psycopg.Connection[TupleRow]):
 
     @classmethod
     def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
-        """Connect; start a dead embedded server first."""
+        """Connect; start a dead embedded server first, and set ``SESSION``."""
+        connection = cls._connected(conninfo, **kwargs)
+        try:
+            _set_session(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @classmethod
+    def _connected(cls, conninfo: str, **kwargs: Any) -> Self:
         server = None
         if os.name != "nt":
             from operators.postgres.server.embedded_server import server_for
@@ -119,8 +147,9 @@ def open_pool(dsn: str, *, pooler: bool = False, max_size: int = 8) -> Pool:
     """Return an open pool; the caller closes it.
 
     The pool checks every connection before a caller gets it. If one is lost, the server has
-    probably crashed: the pool then replaces all of them. The pool uses no session settings, so a
-    transaction pooler may be in between; pooler=True also avoids prepared statements.
+    probably crashed: the pool then replaces all of them. The pool uses no session settings but
+    those of ``SESSION``, so a transaction pooler may be in between; pooler=True also avoids
+    prepared statements.
 
     Raises:
         DatabaseError: the connection failed; says why in one line.
@@ -251,6 +280,26 @@ def _is_old(version: str) -> bool:
     return tuple(int(part) for part in version.split(".") if part.isdigit()) < OLDEST_PGVECTOR
 
 
+def set_locally(conn: psycopg.Connection[Any], values: Mapping[str, str]) -> None:
+    """Set server parameters for the current transaction, in one statement."""
+    calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
+    conn.execute(f"SELECT {calls}", [part for pair in values.items() for part in pair])
+
+
+def _set_session(conn: psycopg.Connection[Any]) -> None:
+    """Set what differs from ``SESSION``."""
+    reported = {name: conn.info.parameter_status(name) or "" for name in SESSION}
+    differing = [
+        sql.SQL("SET {} TO {}").format(sql.Identifier(name), sql.Literal(value))
+        for name, value in SESSION.items()
+        if reported[name].partition(",")[0] != value
+    ]
+    if differing:
+        conn.execute(sql.SQL("; ").join(differing))
+        if not conn.autocommit:
+            conn.commit()
+
+
 def _create_vector(conn: psycopg.Connection[Any]) -> None:
     with explained(conn.info.dsn):
         try:
@@ -263,6 +312,14 @@ def _create_vector(conn: psycopg.Connection[Any]) -> None:
                 "missing_extension",
                 f"database {conn.info.dbname} has no extension vector and user {conn.info.user} "
                 f"may not add it: have an administrator run in it: {ENABLE_VECTOR}",
+            ) from None
+        except psycopg.errors.InvalidSchemaName:
+            user = sql.Identifier(conn.info.user).as_string(conn)
+            raise DatabaseError(
+                "missing_extension",
+                f"database {conn.info.dbname} has no extension vector and no schema public for it: "
+                "have an administrator run in it: CREATE SCHEMA extensions; GRANT USAGE ON SCHEMA "
+                f"extensions TO {user}; {ENABLE_VECTOR} SCHEMA extensions",
             ) from None
 
 

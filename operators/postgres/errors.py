@@ -101,6 +101,12 @@ RULES = (
         f"pgvector on the server (package postgresql-NN-pgvector) and run in it: {ENABLE_VECTOR}",
     ),
     Rule(
+        "no_schema",
+        r"no schema has been selected",
+        "database {db} at {to} has no schema for what would be created ({said}): have an "
+        "administrator create one that is in the search_path of user {user}",
+    ),
+    Rule(
         "no_collection",
         r'(relation|schema) "[^"]*" does not exist',
         "the collection is gone from database {db} at {to} ({said}): it was dropped meanwhile, and "

@@ -25,6 +25,7 @@ from operators.embedding.protocol import as_given
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.foundation.cancellation import waiting
 from operators.postgres.connection import (
+    TRANSACTION,
     Pool,
     check_nodes,
     connect,
@@ -34,6 +35,7 @@ from operators.postgres.connection import (
     open_pool,
     resolve_dsn,
     retrying,
+    set_locally,
 )
 from operators.postgres.errors import explained, is_node_away, target
 from operators.postgres.schema.caller_views import SETTING, drop_views, make_views, views_schema
@@ -187,8 +189,7 @@ class Store(AbstractContextManager["Store"]):
         """
         with self.pool.connection(timeout=wait_s) as conn, _stoppable(conn), conn.transaction():
             parameters = settings() if callable(settings) else settings or {}
-            # In time zones west of UTC the earliest timestamps are before Python's first year.
-            values = {"search_path": self.search_path, "TimeZone": "UTC", **parameters}
+            values = {"search_path": self.search_path, **TRANSACTION, **parameters}
             if self.access is not None:
                 parameters = {**parameters, SETTING: "{" + ",".join(map(str, self.access)) + "}"}
                 values |= parameters
@@ -196,8 +197,7 @@ class Store(AbstractContextManager["Store"]):
                 # One connection a node: opening more takes longer than a search, and a statement
                 # may then write after one that read every shard.
                 values["citus.multi_shard_modify_mode"] = "sequential"
-            calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
-            conn.execute(f"SELECT {calls}", [part for pair in values.items() for part in pair])
+            set_locally(conn, values)
             if self.clustered and parameters:  # workers apply only settings made in this way
                 local = {"citus.propagate_set_commands": "local", **parameters}
                 each = [(name, sql.Literal(value).as_string(conn)) for name, value in local.items()]

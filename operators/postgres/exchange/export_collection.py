@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 from psycopg.types.string import ByteaBinaryLoader
 
 from operators.errors import CrosscorpusError
-from operators.postgres.connection import connect
+from operators.postgres.connection import TRANSACTION, connect, set_locally
 from operators.postgres.errors import explained
 from operators.postgres.exchange.columns import TABLES, table_schema, to_arrow
 from operators.postgres.exchange.manifest import MANIFEST, Manifest
@@ -88,8 +88,7 @@ def _snapshot(store: Store) -> Iterator[Connection]:
         conn.isolation_level, conn.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
         # Take the locks before the snapshot, so that no column changes in between.
         conn.execute(sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(sql.SQL(",").join(parts)))
-        conn.execute("SELECT set_config('search_path', %s, true)", (store.search_path,))
-        conn.execute("SET LOCAL TimeZone = 'UTC'")
+        set_locally(conn, {"search_path": store.search_path, **TRANSACTION})
         yield conn
 
 

@@ -6,13 +6,15 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
+from command import run_in_own_process
 from pgbouncer import pooled
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
@@ -89,6 +91,127 @@ def test_an_extension_too_old_gets_the_command_too(server_dsn: str, database: st
         conn.execute("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
         with pytest.raises(DatabaseError, match="run in it: ALTER EXTENSION vector UPDATE"):
             ensure_vector(conn)
+
+
+def test_a_database_without_a_schema_gets_a_command_that_is_enough(
+    server_dsn: str, database: str, role: str
+) -> None:
+    admin = make_conninfo(server_dsn, dbname=database)
+    administer(admin, "DROP SCHEMA public")
+    administer(admin, f"GRANT CREATE ON DATABASE {database} TO {role}")
+    dsn = make_conninfo(server_dsn, dbname=database, user=role)
+    with pytest.raises(DatabaseError, match="no schema public for it: have an administr") as caught:
+        open_store(dsn, "of-team", create=True)
+    _, _, commands = str(caught.value).partition("run in it: ")
+    assert "\n" not in str(caught.value)
+    administer(admin, commands)
+    with open_store(dsn, "of-team", create=True) as store:
+        assert store.row("SELECT count(*) FROM chunks") == (0,)
+
+
+# -- settings of the server, the role and the shell ----------------------------------------------
+
+ODD = {
+    "DateStyle": ["German", "SQL, DMY", "Postgres, MDY", "ISO, YMD"],
+    "IntervalStyle": ["iso_8601", "postgres_verbose", "sql_standard"],
+    "bytea_output": ["escape"],
+    "extra_float_digits": ["-15", "0"],
+    "standard_conforming_strings": ["off"],
+    "client_encoding": ["LATIN1", "SQL_ASCII"],
+    "TimeZone": ["America/New_York", "Asia/Kathmandu"],
+}
+VALUES = (
+    "SELECT '2026-03-01 12:00:00.5+00'::timestamptz, %s::timestamptz, '2026-03-04'::date,"
+    " '26:00:01'::interval, '\\x00ff'::bytea, 0.1::float8 + 0.2::float8, 'a\\b', %s::text"
+)
+MOMENT = datetime(2026, 3, 1, 12, 0, 0, 500_000, tzinfo=UTC)
+EXPECTED = (
+    *(MOMENT, MOMENT, date(2026, 3, 4), timedelta(hours=26, seconds=1)),
+    *(b"\x00\xff", 0.1 + 0.2, "a\\b", "日本 é 🦊"),
+)
+
+
+def values_of(conn: psycopg.Connection[TupleRow]) -> object:
+    return conn.execute(VALUES, (MOMENT, EXPECTED[-1])).fetchone()
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, value) for n in ODD for value in ODD[n]])
+@pytest.mark.parametrize("of", ["database", "role"])
+def test_no_setting_of_a_database_or_a_role_changes_what_is_read(
+    server_dsn: str, database: str, role: str, name: str, value: str, of: str
+) -> None:
+    admin = make_conninfo(server_dsn, dbname=database)
+    owner = database if of == "database" else role
+    administer(admin, f"ALTER {of} {owner} SET {name} TO '{value}'")
+    administer(admin, f"GRANT CREATE ON DATABASE {database} TO {role}")
+    dsn = make_conninfo(server_dsn, dbname=database, user=role)
+    for autocommit in (True, False):
+        with connect(dsn, autocommit=autocommit) as conn:
+            assert conn.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+            if name != "extra_float_digits":
+                assert values_of(conn) == EXPECTED
+            conn.rollback()
+    administer(admin, "CREATE EXTENSION vector")
+    with open_store(dsn, "odd", create=True) as store:
+        assert store.run(values_of) == EXPECTED
+        assert store.row("SELECT '0001-01-01 00:00+00'::timestamptz") == (
+            datetime(1, 1, 1, tzinfo=UTC),
+        )
+
+
+def test_a_database_without_an_encoding_holds_text(server_dsn: str) -> None:
+    administer(
+        server_dsn,
+        "CREATE DATABASE {} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'"
+        " LOCALE_PROVIDER 'libc'",
+        "of_ascii",
+    )
+    try:
+        with connect(make_conninfo(server_dsn, dbname="of_ascii")) as conn:
+            assert values_of(conn) == EXPECTED
+    finally:
+        administer(server_dsn, "DROP DATABASE {} WITH (FORCE)", "of_ascii")
+
+
+@pytest.mark.parametrize(
+    "shell",
+    [
+        {"PGDATESTYLE": "German"},
+        {"PGOPTIONS": "-c datestyle=SQL,DMY -c intervalstyle=iso_8601 -c extra_float_digits=0"},
+        {"PGCLIENTENCODING": "LATIN1", "PGTZ": "Asia/Kathmandu"},
+    ],
+)
+def test_no_setting_of_the_shell_ends_a_command(
+    tcp_server_dsn: str, tmp_path: Path, shell: dict[str, str]
+) -> None:
+    known = conninfo_to_dict(tcp_server_dsn)
+    names = ("host", "port", "user", "password", "dbname")
+    dsn = make_conninfo("", **{name: known[name] for name in names})
+    environment = {"CROSSCORPUS_DSN": dsn, **shell}
+    (tmp_path / "page.md").write_text("# Die Kasse\n\nDie Kasse 日本 wird zweimal geleert.\n")
+    collection = ("-C", "of-shell")
+    try:
+        for command in (
+            ("ingest", "folder", str(tmp_path), *collection, "--model", "static"),
+            ("query", "Kasse", *collection, "--config", "static_model"),
+            ("status", *collection),
+            ("verify", *collection),
+        ):
+            done = run_in_own_process(command, environment)
+            assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    finally:
+        drop_collection(tcp_server_dsn, "of-shell")
+
+
+def test_a_pooler_keeps_the_settings_of_each_client(
+    pooled_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGDATESTYLE", "German")
+    with open_store(pooled_dsn, "behind-german", create=True, max_size=6) as store:
+        with ThreadPoolExecutor(6) as threads:
+            found = threads.map(lambda _: store.run(values_of), range(100))
+            assert set(found) == {EXPECTED}
+        drop_collection(store.dsn, store.collection)
 
 
 # -- doing it again ------------------------------------------------------------------------------
