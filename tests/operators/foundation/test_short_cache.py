@@ -14,7 +14,7 @@ from operators.foundation.short_cache import cached_if_short
 from operators.postgres import state_cache
 from operators.postgres.state_cache import VersionedCache
 from operators.ranking import definitions
-from operators.versions import asked_versions, version_choice, version_key
+from operators.versions.version_key import version_key
 
 
 def test_a_short_text_is_computed_once_and_a_long_one_each_time() -> None:
@@ -29,8 +29,7 @@ def test_a_short_text_is_computed_once_and_a_long_one_each_time() -> None:
     [
         *(definitions.definition_of, definitions.listed),
         *(definitions.use_of, definitions.qualified_parts, tokenizer.tokens),
-        *(asked_versions._topic_tokens, version_key.version_key),
-        lambda text: version_choice._meant((text, text)),
+        version_key,
     ],
 )
 def test_many_long_texts_leave_no_memory_behind(function: Callable[[str], object]) -> None:
