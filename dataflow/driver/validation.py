@@ -20,6 +20,7 @@ from dataflow.execution.annotations import spell
 from dataflow.execution.built_graph import GraphError
 from operators import frames
 from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
+from operators.postgres.search.timed_search import Searched
 from operators.ranking.total_order import without_gaps
 
 
@@ -151,6 +152,8 @@ def _check_value(what: str, name: str, value: Any, node: Node, fixed: Collection
     if name in fixed:
         raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
     expected = _type_of(node)
+    if expected is Searched and isinstance(value, pl.DataFrame):  # its lists
+        return
     if not fits(value, expected):
         raise GraphError(f"{what} {name!r}: expected {spell(expected)}, got {type(value).__name__}")
 

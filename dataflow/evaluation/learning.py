@@ -40,8 +40,7 @@ from operators.ranking.weighting import language_factors
 
 _STAGES = {  # as changes of a configuration
     method: {
-        "variants": {"fused": "comb_sum"},
-        "corpus_defaults": {"variants": {"normalized": "common_scale", "merged": merged}},
+        "variants": {"fused": "comb_sum", "normalized": "common_scale", "merged": merged},
     }
     for method, merged in (("convex", "convex"), ("rrf", "weighted_rrf"))
 }

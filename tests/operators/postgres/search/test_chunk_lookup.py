@@ -11,7 +11,7 @@ import pytest
 from operators.frames import READ_CHUNKS, check
 from operators.postgres.search.batches import Deadline, SearchTimeout
 from operators.postgres.search.chunk_lookup import LOCATED, locate, unread_reason
-from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.search.code_links import link_findings
 from operators.postgres.search.known_versions import known_versions
 from operators.postgres.store import Store
@@ -93,7 +93,7 @@ def test_the_ledger_says_why_a_document_is_not_here_to_those_who_may_see_it(fill
 def test_chunks_come_once_each_and_by_chunk_id(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": n} for n in (4, 2, 9)])
     ids = pl.Series([9, 2, 9, None, 77], dtype=pl.Int64)
-    found = fetch_chunks(store, "code", ids, filling.queries([{}, {}]))
+    found = fetch_chunks(store, [Wanted("code", ids, filling.queries([{}, {}]))])
     assert found["chunk_id"].to_list() == [2, 9]
     assert found["embedding"].dtype == pl.Array(pl.Float32, 8)
     check(found, READ_CHUNKS, "chunks")
@@ -104,7 +104,9 @@ def test_no_chunk_is_a_frame_of_the_same_columns(
     store: Store, filling: Any, ids: list[int]
 ) -> None:
     filling.write(store, [{"chunk_id": 1}])
-    found = fetch_chunks(store, "code", pl.Series(ids, dtype=pl.Int64), filling.queries([{}]))
+    found = fetch_chunks(
+        store, [Wanted("code", pl.Series(ids, dtype=pl.Int64), filling.queries([{}]))]
+    )
     assert found.is_empty()
     assert found["embedding"].dtype == pl.Array(pl.Float32, 8)
     check(found, READ_CHUNKS, "chunks")
@@ -112,18 +114,18 @@ def test_no_chunk_is_a_frame_of_the_same_columns(
 
 def test_without_a_query_nothing_may_be_seen(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": 1}])
-    assert fetch_chunks(store, "code", pl.Series([1]), filling.queries([])).is_empty()
+    assert fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([]))]).is_empty()
 
 
 def test_a_chunk_of_another_corpus_is_not_read(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": 1, "corpus": "wiki"}])
-    assert fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}])).is_empty()
+    assert fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([{}]))]).is_empty()
 
 
 def test_reading_past_its_time_says_so(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": 1}])
     with pytest.raises(SearchTimeout, match="reading chunks of corpus 'code'"):
-        fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}]), timeout_s=1e-9)
+        fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([{}]))], timeout_s=1e-9)
 
 
 @pytest.mark.parametrize("lost", [[1], [1, 2]])
@@ -133,7 +135,7 @@ def test_a_chunk_that_lost_its_vector_takes_no_other_along(
     filling.write(store, [{"chunk_id": 1}, {"chunk_id": 2}])
     statement = "UPDATE chunks SET embedding = NULL WHERE chunk_id = ANY(%s::bigint[])"
     store.execute(statement, (lost,))
-    found = fetch_chunks(store, "code", pl.Series([1, 2]), filling.queries([{}]))
+    found = fetch_chunks(store, [Wanted("code", pl.Series([1, 2]), filling.queries([{}]))])
     usable = [any(vector) for vector in found["embedding"].to_list()]
     assert usable == [number not in lost for number in (1, 2)]
     check(found, READ_CHUNKS, "chunks")
@@ -177,14 +179,16 @@ LINKS = dict.fromkeys((14, 15, 17)) | {
 
 def test_a_finding_leads_to_its_file_in_its_own_repository(linked: Store, filling: Any) -> None:
     ids = pl.Series(list(LINKS), dtype=pl.Int64)
-    read = fetch_chunks(linked, "memory", ids, filling.queries([{}]))
+    read = fetch_chunks(linked, [Wanted("memory", ids, filling.queries([{}]))])
     assert dict(read["chunk_id", "uri"].iter_rows()) == LINKS
     located = locate(linked, list(LINKS), [])
     assert dict(located["chunk_id", "uri"].iter_rows()) == LINKS
 
 
 def test_a_page_of_another_corpus_takes_no_link_of_a_file(linked: Store, filling: Any) -> None:
-    (chunk,) = fetch_chunks(linked, "wiki", pl.Series([21]), filling.queries([{}])).to_dicts()
+    (chunk,) = fetch_chunks(
+        linked, [Wanted("wiki", pl.Series([21]), filling.queries([{}]))]
+    ).to_dicts()
     assert chunk["uri"] is None
 
 

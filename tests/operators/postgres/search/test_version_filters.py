@@ -17,7 +17,7 @@ from vector_indexes import build_vector_indexes
 from operators.frames import SCOPED_QUERIES
 from operators.postgres.search import version_filters, visible_chunks
 from operators.postgres.search.batches import Deadline
-from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.vector_search import search_vectors
@@ -194,9 +194,13 @@ def test_every_search_and_read_sees_the_versions_that_are_asked_for(
     for number, ids in enumerate(expected):
         chunks = fetch_chunks(
             held,
-            "code",
-            pl.Series([p.chunk_id for p in PASSAGES]),
-            queries.filter(pl.col("query_id") == number),
+            [
+                Wanted(
+                    "code",
+                    pl.Series([p.chunk_id for p in PASSAGES]),
+                    queries.filter(pl.col("query_id") == number),
+                )
+            ],
         )
         assert set(chunks["chunk_id"]) == ids, batch[number]
 
@@ -225,7 +229,7 @@ def test_the_count_of_visible_chunks_is_never_too_low(
 
 def test_a_passage_that_newer_versions_lack_says_up_to_which_it_goes(held: Store) -> None:
     ids = pl.Series([p.chunk_id for p in PASSAGES])
-    found = fetch_chunks(held, "code", ids, scoped([{"version_policy": "all"}]))
+    found = fetch_chunks(held, [Wanted("code", ids, scoped([{"version_policy": "all"}]))])
     last = dict(found["chunk_id", "last_version"].iter_rows())
     assert last == {p.chunk_id: p.version if p.relation == "gone" else None for p in PASSAGES}
     topics = dict(found["chunk_id", "lineage_id"].iter_rows())
@@ -240,7 +244,7 @@ def test_a_corpus_without_versions_is_searched_without_a_look_at_them(
     assert collection_info(store).superseded == {}
     queries = scoped([{"version_policy": "pinned", "pinned": [["1.0"]]}])
     assert bm25_search(store, "code", queries, k=5)["chunk_id"].to_list() == [1]
-    found = fetch_chunks(store, "code", pl.Series([1]), queries)
+    found = fetch_chunks(store, [Wanted("code", pl.Series([1]), queries)])
     assert found["last_version"].to_list() == [None]
 
 
