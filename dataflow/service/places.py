@@ -145,8 +145,10 @@ def _found(homes: Mapping[str, Home], corpora: Mapping[str, Any], name: str) -> 
         found = _of_repo(_called(rows, end), folders[:at])
     if len(found):
         return _Found(found, first, last)
-    places = [one for one in named_places(name) if one.commit or one.number is not None]
-    for place in places:
+    item = folders[-1] if address else name  # a commit before a path is not what is named
+    for place in named_places(item)[:1]:
+        if place.path:
+            break
         near = _located(homes, corpora, [name], in_label=True)
         fits = [
             at_place(place, *row) > 0 for row in near["path", "document_id", "title"].iter_rows()

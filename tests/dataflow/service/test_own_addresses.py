@@ -241,3 +241,18 @@ def test_a_hostile_place_is_refused_at_once(service: Service, given: str) -> Non
     assert time.monotonic() - began < 2
     assert len(str(said.value)) < 1_000
     str(said.value).encode()
+
+
+def test_what_a_caller_may_not_see_is_not_found_by_its_label_or_its_address(own: Service) -> None:
+    hit = next(
+        one for one in tools.search(own, "fee table in the kitchen").results if "docs" in one.id
+    )
+    hidden = {"corpora": {"docs": {"filters": {"path_prefix": "docs/2.0"}}}}
+    config = own.driver.config.with_changes(hidden)
+    with build_driver(config, store=own.store, embedder=WordEmbedder()) as driver:
+        limited = Service(driver, own.store)
+        for given in (hit.id, hit.title, hit.url, hit.title.replace("my notes", "my note")):
+            with pytest.raises(UnknownName, match="no passage") as said:
+                tools.fetch(limited, given)
+            assert "my notes.md" not in str(said.value).partition("; there ")[2]
+        assert tools.fetch(limited, "docs/2.0/limits.md").text.startswith("# Limits")
