@@ -201,6 +201,7 @@ def context_notes(
     """Notes for a reader of the context: what failed, was cut or is missing."""
     faults = search_outcomes.faults(outcomes)
     frames = [search_outcomes.notes(faults, reduced_queries), version_choice.notes(version_scope)]
+    frames += [search_outcomes.stop_word_notes(reduced_queries)]
     frames += [exact_phrase.notes(version_order, reduced_queries), unmet_filters]
     return stacked([*frames, weak_evidence, files_changed_later, replica_lag, incomplete_corpora])
 

@@ -1,33 +1,42 @@
-"""A place in a file as people and tools write it: ``src/a.py:120``, ``src/a.py#L120-L140``.
+"""The passage at a place as people, tools and answers write it: ``src/a.py:120``, ``[code: a.py]``.
 
-The file may be named by its whole path, by the end of it, after the name of its repository, or by
-its path on another machine whose end is a known path.
+The file may be named by its whole path, by the end of it, after the name of its repository, by
+its path on another machine whose end is a known path, or by its address. A label or an address is
+first compared with those of the stored passages, as an answer would show them.
 """
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from operators.context.shown_labels import shown_as
+from operators.context.templates import short_label
+from operators.context.text_limits import PATH
 from operators.errors import CrosscorpusError, UnknownName
+from operators.explain.explain_targets import labelled
+from operators.foundation.escape import shown_characters
+from operators.foundation.sanitize import clean_text
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.filter_values import absent_everywhere
-from operators.postgres.store import Home, Store, by_store
+from operators.postgres.store import Home, Store, by_store, collection_info
+from operators.ranking.named_places import (
+    at_place,
+    composed,
+    decomposed,
+    label_and_address,
+    label_forms,
+    named_places,
+    read_place,
+    spellings,
+)
 
 NAMED = 8
 """Maximum number of documents that an error lists."""
 
 MOST_FOLDERS = 30
 """Maximum number of folders of a path that are tried."""
-
-_PLACE = re.compile(
-    r"(?P<path>.+?)(?::L?(?P<first>[0-9]{1,9})(?:-L?(?P<last>[0-9]{1,9})|:[0-9]+)?:?"
-    r"|#L(?P<from>[0-9]{1,9})(?:C[0-9]+)?(?:-L?(?P<to>[0-9]{1,9})(?:C[0-9]+)?)?)",
-    re.DOTALL,
-)
-_LABEL = re.compile(r"\[\w+: (.*)\]", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -51,12 +60,16 @@ class Place:
 
 
 def place_named(
-    homes: Mapping[str, Home], visible: Mapping[str, Mapping[str, Any]], name: str
+    homes: Mapping[str, Home],
+    corpora: Mapping[str, Any],
+    visible: Mapping[str, Mapping[str, Any]],
+    name: str,
 ) -> Place:
     """The passage at the place ``name``, in the one document that it fits.
 
     Args:
         homes: the visible corpora.
+        corpora: a corpus's name -> ``inputs`` with ``label`` and ``link``.
         visible: their visible parts, for the names in an error.
 
     Raises:
@@ -64,24 +77,24 @@ def place_named(
             nearest path.
         CrosscorpusError: several documents have it; lists them.
     """
-    path, first, last = read_place(name)
-    rows = _located(homes, name)  # a name may end like a line
+    name = clean_text(name)
+    shown = short_label(name)
+    rows, first, last, whole = _found(homes, corpora, name)
     if rows.is_empty():
-        rows = _as_named(homes, path)
-    if rows.is_empty():
+        path = read_place(name)[0][:PATH]
         near = "; ".join(absent_everywhere(homes, visible, path_prefix=path)[:1]) if path else ""
         what = "give the id of a search result, or a path such as src/a.py:120"
-        raise UnknownName(f"no passage {name!r}: {what}{near and f'; {near}'}")
+        raise UnknownName(f"no passage {shown!r}: {what}{near and f'; {short_label(near)}'}")
     documents = rows.unique(["corpus", "repo", "document_id"], maintain_order=True)
     if len(documents) > 1:
-        shown = [f"{_file(row)} ({row['name']}:{row['chunk_id']})" for row in documents.to_dicts()]
-        more = f" and {len(shown) - NAMED} more" if len(shown) > NAMED else ""
+        listed = [
+            f"{_file(row)} ({row['corpus']}:{row['chunk_id']})" for row in documents.to_dicts()
+        ]
+        more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
         raise CrosscorpusError(
-            f"{name!r} is in {len(shown)} documents, name one or give its id: "
-            f"{', '.join(shown[:NAMED])}{more}"
+            f"{shown!r} is in {len(listed)} documents, name one or give its id: "
+            f"{', '.join(listed[:NAMED])}{more}"
         )
-    if name in (documents["path"][0], documents["document_id"][0]):
-        first, last = None, None
     line = 1 if first is None else first
     held = rows.filter((pl.col("start_line") <= line) & (pl.col("end_line") >= line))
     if held.is_empty() and first is not None:
@@ -90,64 +103,100 @@ def place_named(
         raise UnknownName(f"no passage of {_file(rows.row(0, named=True))} has line {first}: {why}")
     row = (rows if held.is_empty() else held).row(0, named=True)
     lines = None if last is None else f"{first}-{last}"
-    note = f"{name!r} was read as {_file(row)}" + (f", line {first}" if first is not None else "")
-    corpus = row.pop("name")
-    return Place(homes[corpus].store, corpus, row, lines, first is None, note)
+    note = f"{shown!r} was read as {_file(row)}" + (f", line {first}" if first is not None else "")
+    corpus = row["corpus"]
+    return Place(homes[corpus].store, corpus, row, lines, whole and first is None, note)
 
 
-def read_place(name: str) -> tuple[str, int | None, int | None]:
-    """The path in ``name``, the line, and the last line of several.
+class _Found(NamedTuple):
+    """The passages that a name fits, its lines, and whether it names the whole document."""
 
-    >>> read_place("src/a.py:120"), read_place("a.py#L7-L9"), read_place("/home/ann/a.py:120:5")
-    (('src/a.py', 120, None), ('a.py', 7, 9), ('home/ann/a.py', 120, None))
-    """
-    label = _LABEL.fullmatch(name.strip())
-    text = label[1].replace("\\", "") if label else name.strip().replace("\\", "/")
-    text = text.removeprefix("file://")
-    match = _PLACE.fullmatch(text)
-    path = match["path"] if match else text
-    path = re.sub(r"^(?:[A-Za-z]:)?(?:\.?/)+", "", path)
-    if match is None:
-        return path, None, None
-    first, last = match["first"] or match["from"], match["last"] or match["to"]
-    return path, int(first), int(last) if last else None
+    rows: pl.DataFrame
+    first: int | None = None
+    last: int | None = None
+    whole: bool = True
 
 
-def _as_named(homes: Mapping[str, Home], path: str) -> pl.DataFrame:
-    """The passages of the documents that match ``path`` in the most exact way."""
-    passages = _located(homes, path)
-    if passages.is_empty() and path:
-        passages = _located(homes, path, by_end=True)
+def _found(homes: Mapping[str, Home], corpora: Mapping[str, Any], name: str) -> _Found:
+    """The passages of the documents that match ``name`` in the most exact way."""
+    names = spellings(name)
+    path, first, last = read_place(name)
     folders = path.split("/")
-    for at in range(max(1, len(folders) - MOST_FOLDERS), len(folders)):
-        if not passages.is_empty():
+    starts = range(max(0, len(folders) - MOST_FOLDERS), len(folders))
+    ends = ["/".join(folders[at:]) for at in starts]
+    rows = _located(homes, corpora, [*names, *ends])
+    label, address = label_and_address(name)
+    if label:
+        forms = [one for form in label_forms(label) for one in (form, shown_characters(form))]
+        rows = pl.concat([rows, _located(homes, corpora, forms, in_label=True)])
+        rows = rows.unique(["corpus", "chunk_id"], keep="first", maintain_order=True)
+    if label or address:
+        shown = shown_as(name, rows)
+        if len(shown.rows):
+            return _Found(*shown, whole=len(shown.rows) > 1)
+    for text in [*names, path]:
+        if len(found := _called(rows, text)):
+            has_lines = text != path and read_place(text)[1] is not None
+            return _Found(found, *((None, None) if has_lines else (first, last)))
+    found = _itself(_located(homes, corpora, [path], by_end=True)) if path else rows.clear()
+    for at, end in zip(starts, ends, strict=True):
+        if not found.is_empty():
             break
-        passages = _of_repo(_located(homes, "/".join(folders[at:])), folders[:at])
-    return passages
+        found = _of_repo(_called(rows, end), folders[:at])
+    if len(found):
+        return _Found(found, first, last)
+    item = folders[-1] if address else name  # a commit before a path is not what is named
+    for place in named_places(item)[:1]:
+        if place.path:
+            break
+        near = _located(homes, corpora, [name], in_label=True)
+        fits = [
+            at_place(place, *row) > 0 for row in near["path", "document_id", "title"].iter_rows()
+        ]
+        if any(fits):
+            return _Found(near.filter(pl.Series(fits)))
+    return _Found(rows.clear())
 
 
 def _of_repo(rows: pl.DataFrame, before: list[str]) -> pl.DataFrame:
     """The ``rows`` whose repository matches the folders before their path; else all."""
-    folders = "/" + "/".join(before)
-    for repo in (pl.col("repo"), pl.col("repo").str.split("/").list.last()):
-        named = rows.filter((repo != "") & pl.lit(folders).str.ends_with(pl.lit("/") + repo))
+    folders = "/" + "/".join(before) + "/"
+    repo = "/" + pl.col("repo") + "/"
+    short = "/" + pl.col("repo").str.split("/").list.last() + "/"
+    ways = (pl.lit(folders).str.ends_with(repo), pl.lit(folders).str.ends_with(short))
+    for fits in (*ways, pl.lit(folders).str.contains(repo, literal=True)):
+        named = rows.filter((pl.col("repo") != "") & fits)
         if not named.is_empty():
             return named
     return rows
 
 
-def _located(homes: Mapping[str, Home], path: str, *, by_end: bool = False) -> pl.DataFrame:
-    """The passages of files at ``path``, with the ``name`` of their corpus.
-
-    If the file itself is stored, other documents about it, such as its reviews, are ignored.
-    """
+def _located(
+    homes: Mapping[str, Home], corpora: Mapping[str, Any], names: Sequence[str], **how: Any
+) -> pl.DataFrame:
+    """The passages of documents with one of ``names``, with their labels and addresses."""
+    written = [one for name in names for one in (name, composed(name), decomposed(name))]
     parts = []
-    for store, names in by_store(homes):
-        rows = locate(store, [], [path], by_end=by_end).filter(pl.col("corpus").is_in(list(names)))
-        parts.append(rows.with_columns(name=pl.col("corpus").replace(names)))
-    rows = pl.concat(parts)
-    if not by_end:
-        rows = rows.filter((pl.col("path") == path) | (pl.col("document_id") == path))
+    for store, of in by_store(homes):
+        rows = locate(store, [], list(dict.fromkeys(written)), **how)
+        rows = rows.filter(pl.col("corpus").is_in(list(of)))
+        rows = rows.with_columns(pl.col("corpus").replace(of))
+        parts.append(labelled(rows, corpora, many_repos=collection_info(store).many_repos))
+    return pl.concat(parts)
+
+
+def _called(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The ``rows`` of the documents with exactly this path or id, else title or address."""
+    for columns in (("path", "document_id"), ("title", "uri")):
+        same = pl.col(columns).str.normalize("NFC") == composed(name)
+        called = rows.filter(pl.any_horizontal(same.fill_null(False)))
+        if not called.is_empty():
+            break
+    return _itself(called)
+
+
+def _itself(rows: pl.DataFrame) -> pl.DataFrame:
+    """Of files only these: other documents about a file, such as its reviews, are ignored."""
     itself = rows.filter(pl.col("path") == pl.col("document_id"))
     return rows if itself.is_empty() else itself
 

@@ -41,6 +41,7 @@ from operators.postgres.inspect.version_history import diff_versions, list_versi
 from operators.postgres.inspect.version_topics import lineage_named, topics
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.store import Home, Store, by_store, collection_info
+from operators.ranking.named_places import label_and_address, spellings
 from operators.versions.version_diff import Change
 
 T = TypeVar("T")
@@ -155,7 +156,10 @@ def fetch(
     service: Service,
     id: Annotated[
         Value,
-        Field(description="id of a search result; or a path: src/a.py, src/a.py:120, a.py#L7-L9"),
+        Field(
+            description="id, url, title or citation of an answer; or a path: src/a.py, "
+            "src/a.py:120, a.py#L7-L9"
+        ),
     ],
     lines: Annotated[
         Name | None, Field(description="lines of its document instead, such as 10-42")
@@ -172,10 +176,14 @@ def fetch(
     with that line, a path with a range those lines, and a path without lines its document.
     """
     whole, notes = False, list[str]()
-    if (known := _numbered(id)) and known[0] in service.driver.config.corpora:
+    config = service.driver.config
+    names = spellings(id) if label_and_address(id)[1] else [id]
+    if ids := [one for one in names if (of := _numbered(one)) and of[0] in config.corpora]:
+        id = ids[0]
         store, row = stored_passage(service, id)
     else:
-        place = place_named(service.homes, visible_filters(service.driver.config), id)
+        corpora = service.driver.graph.config["corpora"]
+        place = place_named(service.homes, corpora, visible_filters(config), id)
         store, row, whole, notes = place.store, place.row, place.whole, [place.note]
         id, lines = f"{place.corpus}:{row['chunk_id']}", lines or place.lines
     text = row["text"]

@@ -12,12 +12,10 @@ import polars as pl
 
 from operators.arrays.rows import replaced
 from operators.context.templates import short_label
+from operators.ranking.named_places import ADDITIONS as ADDITIONS  # what is added here
 
 Way = Callable[[int], str | None]
 """Returns the addition to a row's label; rows are numbered as the labels."""
-
-ADDITIONS = r"(?:, (?:in .*|corpus \w+|line \d+|lines \d+-\d+|page \d+|passage \d+|#[0-9a-f]{16}))+"
-"""Regular expression for an addition at the end of a label."""
 
 
 def tell_apart(

@@ -13,6 +13,7 @@ import polars as pl
 
 from operators.errors import SearchError
 from operators.foundation.escape import label_text
+from operators.foundation.stop_word_names import only_stop_words
 from operators.frames import NOTES, OUTCOMES, empty, stacked
 
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+@|(?i:password|passwd|token|secret)\s*[=:]\s*\S+")
@@ -75,6 +76,20 @@ def notes(faults: Sequence[tuple[str, str]], queries: pl.DataFrame) -> pl.DataFr
     for query_id, corpora, cut in queries["query_id", "corpora", "cut"].iter_rows():
         rows += [(query_id, cut)] if cut else []
         rows += [(query_id, n) for corpus, n in faults if corpora is None or corpus in corpora]
+    return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
+
+
+def stop_word_notes(queries: pl.DataFrame) -> pl.DataFrame:
+    """``NOTES``: a sentence for each query of only stop words, which keyword search leaves out."""
+    sentence = (
+        "all words of this query are stop words: keyword search leaves them out, unless they are"
+        " a name in the text, as IT or The Who"
+    )
+    rows = []
+    for query_id, texts in queries["query_id", "texts"].iter_rows():
+        query_texts = [text for text in texts or () if text and text.strip()]
+        if query_texts and all(map(only_stop_words, query_texts)):
+            rows.append((query_id, sentence))
     return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
 
 

@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Floats
-from operators.context.distinct_labels import ADDITIONS
 from operators.context.templates import describe
 from operators.embedding.protocol import Embedder
 from operators.errors import UnknownName
@@ -26,15 +25,13 @@ from operators.postgres.search.chunk_lookup import locate, unread_reason
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.store import Home, by_store, collection_info
 from operators.ranking.definitions import listed_under
+from operators.ranking.named_places import spellings
 from operators.ranking.query_filters import narrowed, visible_parts
 
 MOST_OF_A_DOCUMENT = 3
 NEAREST = 3  # names that an error message lists
 
 _LINES = re.compile(r"[^,]*:(\d+)(?:-(\d+))?\]?")
-_INSIDE = re.compile(r"\[\w+: (.*)\]", re.DOTALL)
-_OFF = [r"^$", r":\d+(-\d+)?$", r" > .*$", r" \(\d{4}-\d\d-\d\d\)( > .*)?$", r"^[0-9a-f]{7,} "]
-_OFF += [r", (\S+:\d+|review by .*)$"]
 
 
 def find_targets(
@@ -151,20 +148,6 @@ def _visible(
 def is_id(name: str | int) -> bool:
     """Whether ``name`` is a chunk's id, as a number or in digits."""
     return isinstance(name, int) or bool(re.fullmatch(r"-?\d{6,20}", name.strip()))
-
-
-def spellings(name: str) -> list[str]:
-    """The names of a document called ``name``, or with a chunk whose label is ``name``.
-
-    >>> spellings("[code: src/cache.py:10-42]")
-    ['[code: src/cache.py:10-42]', 'src/cache.py:10-42', 'src/cache.py']
-    """
-    inside = _INSIDE.fullmatch(name)
-    body = inside[1] if inside else name
-    plain = body.replace("\\", "")
-    bodies = dict.fromkeys(re.sub(f"{ADDITIONS}$", "", text) for text in (body, plain))
-    shorter = (re.sub(off, "", text) for text in (body, plain, *bodies) for off in _OFF)
-    return list(dict.fromkeys([name, *shorter]))
 
 
 def labelled(

@@ -56,6 +56,15 @@ def label_text(text: str) -> str:
     return UNSEEN_IN_A_LINE.sub(_codes, text)
 
 
+def shown_characters(label: str) -> str:
+    """The text of a ``label`` that :func:`label_text` gave, with its unseen characters.
+
+    >>> shown_characters(label_text("a\\u200bb")) == "a\\u200bb"
+    True
+    """
+    return re.sub(r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}", lambda one: chr(int(one[1], 16)), label)
+
+
 def markdown_text(text: str) -> str:
     """``text`` as Markdown shows it: what would be markup, an entity or an address is escaped.
 

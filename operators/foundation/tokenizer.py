@@ -6,14 +6,16 @@ Parts are stemmed (Snowball English, the second Porter stemmer), wholes are not.
 out: they carry no weight and cost the most.
 
 Text is compared in Unicode's compatible form (NFKC) with folded case, so that ligatures, full-width
-letters and decomposed accents are the same words. Scripts that put no blank between words (Chinese,
-Japanese, Thai) and Korean, whose particles stick to their word, give overlapping pairs of letters,
-as Lucene's CJKBigramFilter does; where such a script meets another one, a word ends. The names
-``C++``, ``C#`` and ``.net`` keep their signs, and an operator is a term.
+letters and decomposed accents are the same words. A word with accents gives its terms, and those of
+the word without: ``Zurich`` finds ``Zürich``, and the exact word counts more. Scripts that put no
+blank between words (Chinese, Japanese, Thai) and Korean, whose particles stick to their word, give
+overlapping pairs of letters, as Lucene's CJKBigramFilter does; where such a script meets another
+one, a word ends. The names ``C++``, ``C#`` and ``.net`` keep their signs. An operator is a term.
 
 What a program wrote has no words: a hash or a UUID is its first seven digits, since people shorten
-it, and the whole; an encoded word (base64) is the whole alone. Of the trailers of a commit and the
-headers of a mail only names are left, without what they are for and without addresses.
+it, and the whole; an encoded word (base64) is the whole alone. A long name's whole is its first 64
+characters; its parts are those of 512. Of the trailers of a commit and the headers of a mail only
+names are left, without what they are for and without addresses.
 """
 
 import hashlib
@@ -24,13 +26,17 @@ from unicodedata import normalize
 
 import Stemmer
 
+from operators.foundation.accents import without_accents
 from operators.foundation.short_cache import cached_if_short
 
-VERSION = "6"
+VERSION = "7"
 """Part of every document's fingerprint: a change of the analysis must raise it."""
 
 MAX_TOKEN_LENGTH = 64
-"""Longer words (base64, minified code) are truncated: nobody searches for them."""
+"""Longer terms, and longer words without parts (base64, minified code), are truncated."""
+
+MAX_NAME_LENGTH = 512
+"""The characters of a name whose parts are read."""
 
 SHORTEST_BLOB, LETTERS_OF_A_PART = 24, 4
 """A word of at least that many letters whose parts have fewer on average is encoded (base64)."""
@@ -50,13 +56,13 @@ STOP_WORDS = frozenset(
 SHORT_HASH = 7
 """The digits of a hash that tools show."""
 
-_UNSPACED = (  # Thai and Lao, Myanmar, Khmer, Han and kana, Hangul, Han beyond the first plane
+UNSPACED = (  # Thai and Lao, Myanmar, Khmer, Han and kana, Hangul, Han beyond the first plane
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035"
     "\u3041-\u30fa\u30fc-\u312f\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _MARKS = (  # accents and vowel signs, which ``\w`` leaves out
-    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
     "\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0971-\u0dff\u0f71-\u0f84\u1dc0-\u1dff\u20d0-\u20f0"
 )
 _IGNORED = dict.fromkeys(map(ord, "\xad\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff"))
@@ -120,11 +126,11 @@ _REST = (
 _UUID = r"(?<!\w)[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?!\w)"
 _OPERATOR = rf"(?<![{_SIGNS}])(?:{'|'.join(map(re.escape, _OPERATORS))})(?![{_SIGNS}])"
 _ASCII_WORD = re.compile(rf"{_UUID}|\w+{_REST}", re.ASCII)
-_ANY_WORD = re.compile(rf"{_UUID}|[\w{_MARKS}{_UNSPACED}]+{_REST}")
+_ANY_WORD = re.compile(rf"{_UUID}|[\w{_MARKS}{UNSPACED}]+{_REST}")
 _ASCII_PIECE = re.compile(f"{_ASCII_WORD.pattern}|{_OPERATOR}", re.ASCII)
 _ANY_PIECE = re.compile(f"{_ANY_WORD.pattern}|{_OPERATOR}")
-_SCRIPT = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_PAIRED = re.compile(f"[{_UNSPACED}]")
+_SCRIPT = re.compile(rf"[{UNSPACED}]+|[^{UNSPACED}]+")
+_PAIRED = re.compile(f"[{UNSPACED}]")
 _DOTTED = re.compile(r"(?<!\d)\d+(?:\.\d+)+")
 _CODED = re.compile(rf"{_UUID}|(?=.*\d)(?=.*[a-f])[0-9a-f]{{7,}}")
 _TRAILER = re.compile(
@@ -194,7 +200,7 @@ def name_parts(word: str) -> list[str]:
     ['HTTP', 'Server', '2']
     """
     pattern = _ASCII_PART if word.isascii() else _PART
-    return pattern.findall(word[:MAX_TOKEN_LENGTH])
+    return pattern.findall(word[:MAX_NAME_LENGTH])
 
 
 def is_name(word: str) -> bool:
@@ -256,23 +262,35 @@ def stem(word: str) -> str:
 
 @cached_if_short(65_536)  # as many words as a batch of judged queries has
 def _terms_of_word(word: str) -> tuple[str, ...]:
+    exact = _exact_terms(word)
+    plain = without_accents(word[:MAX_NAME_LENGTH])
+    if word.isascii() or not plain:  # a sign of its own, such as a macron
+        return exact
+    return exact + tuple(term for term in _exact_terms(plain) if term not in exact)
+
+
+def _exact_terms(word: str) -> tuple[str, ...]:
+    """The terms of ``word`` with its accents."""
     if dotted := _DOTTED.search(word):
-        parts_of = map(_terms_of_word, word.split("."))
+        parts_of = map(_exact_terms, word.split("."))
         return (*chain.from_iterable(parts_of), dotted.group()[:MAX_TOKEN_LENGTH])
-    word = word[:MAX_TOKEN_LENGTH]
-    whole = word.casefold()
+    whole = word[:MAX_TOKEN_LENGTH].casefold()
     if _SIGNED.fullmatch(whole):
         return (whole,)
     if _CODED.fullmatch(whole):
         return (whole,) if len(whole) == SHORT_HASH else (whole[:SHORT_HASH], whole)
-    parts = [part.casefold() for part in name_parts(word)] or [whole]
-    if (
-        len(word) >= SHORTEST_BLOB
-        and "_" not in word
-        and len(parts) > len(word) / LETTERS_OF_A_PART
-    ):
+    parts = name_parts(word)
+    if len(word) > MAX_TOKEN_LENGTH and _is_short_of_letters(word[:MAX_NAME_LENGTH], parts):
+        word = word[:MAX_TOKEN_LENGTH]
+        parts = name_parts(word)
+    if len(word) >= SHORTEST_BLOB and "_" not in word and _is_short_of_letters(word, parts):
         return (whole,)
+    parts = [part[:MAX_TOKEN_LENGTH].casefold() for part in parts] or [whole]
     terms = [stem(part) for part in parts if part not in STOP_WORDS]
     if len(parts) > 1:
         terms.append(whole)
     return tuple(terms)
+
+
+def _is_short_of_letters(word: str, parts: list[str]) -> bool:
+    return len(parts) > len(word) / LETTERS_OF_A_PART

@@ -20,12 +20,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 from pgvector import SparseVector
 
 from operators.foundation import tokenizer
+from operators.foundation.stop_word_names import asked_names, stop_word_names
 
 K1 = 2.0
 B = 0.75
@@ -91,9 +93,9 @@ def authors_of(metadata: str | None) -> list[str]:
 
 
 def term_counts(text: str) -> TermCounts:
-    """Count the terms of ``text``."""
+    """Count the terms of ``text``, and the stop words that are names (not in its length)."""
     tokens = tokenizer.tokens(text)
-    counted = Counter(map(_term_id, tokens))
+    counted = Counter(map(_term_id, chain(tokens, stop_word_names(text))))
     kept = sorted(counted.items())
     if len(kept) > MAX_TERMS:
         kept = sorted(sorted(kept, key=lambda item: (-item[1], item[0]))[:MAX_TERMS])
@@ -128,7 +130,8 @@ def weights_bytes(counted: TermCounts) -> bytes:
 
 def query_counts(text: str) -> dict[int, int]:
     """The term ids of a query and the count of each."""
-    return dict(Counter(map(_term_id, tokenizer.tokens(text[:MAX_QUERY_CHARACTERS]))))
+    text = text[:MAX_QUERY_CHARACTERS]
+    return dict(Counter(map(_term_id, chain(tokenizer.tokens(text), asked_names(text)))))
 
 
 PROMINENT = 0.5

@@ -25,6 +25,25 @@ _BY_NAME = """d.document_id = ANY(%(names)s::text[]) OR d.path = ANY(%(names)s::
     OR d.title = ANY(%(names)s::text[]) OR d.uri = ANY(%(names)s::text[])"""
 _BY_END = """EXISTS (SELECT 1 FROM unnest(%(names)s::text[]) AS n(name)
     WHERE right(lower(d.path), length(n.name) + 1) = '/' || lower(n.name))"""
+_IN_LABEL = r"""d.document_key IN (SELECT o.document_key
+    FROM (SELECT *, regexp_replace(path, '^.*/', '') AS file, substring(document_id
+            FROM '^(?:pull|issues)/([0-9]+)') AS number,
+            regexp_replace(title, '^PR #[0-9]+\s*', '') AS topic FROM documents) o,
+        unnest(%(names)s::text[]) AS n(name)
+    WHERE o.chunks > 0 AND (strpos(name, nullif(o.file, '')) > 0
+        OR strpos(name, left(o.document_id, 20)) > 0
+        OR (o.document_id ~ '^[0-9a-f]{7}' AND strpos(name, left(o.document_id, 7)) > 0)
+        OR strpos(name, nullif(left(CASE WHEN strpos(name, '…') > 0
+            THEN split_part(o.topic, ' ', 1) ELSE o.topic END, 20), '')) > 0
+        OR name ~ ('(#|pull/|issues/|requests/)' || o.number || '\M'))
+      AND {border}
+    ORDER BY (strpos(name, nullif(o.path, '')) > 0 IS TRUE)::int
+        + (strpos(name, nullif(left(o.topic, 60), '')) > 0 IS TRUE)::int
+        + (strpos(name, left(o.document_id, 7)) > 0)::int
+        + (name ~ ('#' || o.number || '\M') IS TRUE)::int
+        + (strpos(name, nullif(o.repo, '')) > 0 IS TRUE)::int DESC,
+        length(coalesce(o.path, o.title)) DESC, o.document_key
+    LIMIT 100)"""
 
 
 def locate(
@@ -35,6 +54,7 @@ def locate(
     repos: Sequence[str] | None = None,
     visible: Mapping[str, Mapping[str, Any]] | None = None,
     by_end: bool = False,
+    in_label: bool = False,
 ) -> pl.DataFrame:
     """The chunks with one of ``chunk_ids``, and those of documents with one of ``names``.
 
@@ -44,17 +64,22 @@ def locate(
             are ignored here: a caller wants to know why they hide a chunk.
         visible: a corpus's name -> its filters that the configuration sets; None: the store's.
         by_end: ``names`` are instead the ends of paths after a ``/``; case is ignored.
+        in_label: ``names`` are instead labels; the documents are the likeliest 100 of those whose
+            name, title or id is in one of them.
 
     Returns:
         Columns ``LOCATED``, by corpus, document and ordinal, at most ``MOST`` rows.
     """
     parameters = {**_parameters(names, repos), "ids": list(chunk_ids), "most": MOST}
+    border = store.border if visible is None else visible
+    by_label = _IN_LABEL.replace("{border}", within_border("o", border, parameters))
+    named = _BY_END if by_end else by_label if in_label else _BY_NAME
     statement = f"""
         SELECT {_COLUMNS} FROM chunks c
         WHERE (c.chunk_id = ANY(%(ids)s::bigint[]) OR c.document_key IN (
-            SELECT d.document_key FROM documents d WHERE {_BY_END if by_end else _BY_NAME}))
+            SELECT d.document_key FROM documents d WHERE {named}))
           AND (%(repos)s::text[] IS NULL OR c.repo = ANY(%(repos)s::text[]))
-          AND {within_border("c", store.border if visible is None else visible, parameters)}
+          AND {within_border("c", border, parameters)}
         ORDER BY c.corpus, c.repo, c.document_id, c.ordinal, c.chunk_id LIMIT %(most)s
     """
     deadline = Deadline.after(None, "looking for the named chunks")

@@ -152,3 +152,13 @@ def test_no_passage_breaks_out_of_the_context(
     assert "\\[code: b.py] ![p](https://" in text
     out = run(driver_of(), ["context_window"], world, 0, inert_markdown=True)
     assert "![p]\\(https\\://evil/p.png)" in out["context_window"]["text"].item()
+
+
+def test_an_answer_says_that_keyword_search_leaves_out_all_words_of_a_query(
+    driver_of: Drivers, world: Any
+) -> None:
+    for text, noted in (("The Who", True), ("The release", False)):
+        queries = pl.DataFrame([{"query_id": 0, "text": text}])
+        given = {**world.overrides(0), "queries": queries}
+        out = driver_of().execute(["notes"], {"now": NOW}, overrides=given)
+        assert any("stop words" in note for note in out["notes"]["note"]) == noted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,7 @@ def test_an_answer_says_what_a_working_tree_has_that_was_not_read(
     service: Service, app: Path
 ) -> None:
     def told() -> tuple[str | None, str | None]:
+        time.sleep(1.1)  # what was seen of the folder is kept for a second
         (read,) = (
             one for one in tools.search(service, "step_7").sources if "org/app" in one.source
         )

@@ -21,6 +21,7 @@ from operators.context.search_outcomes import (
     outcome,
     searched,
     silent_corpora,
+    stop_word_notes,
     unsuccessful,
 )
 from operators.errors import CrosscorpusError, SearchError
@@ -202,3 +203,11 @@ def test_a_search_that_found_nothing_answered_and_one_that_failed_did_not(
     if silent:
         expected[silent].append("c")
     assert silent_corpora(pl.concat([*others, *outcomes])) == expected
+
+
+def test_a_query_of_only_stop_words_has_a_note_and_no_other_one() -> None:
+    asked = [["The Who"], ["to be or not to be", ""], ["if files"], ["if", "files"], ["?"]]
+    queries = pl.DataFrame({"query_id": range(len(asked)), "texts": asked})
+    noted = check(stop_word_notes(queries), NOTES, "notes")
+    assert noted["query_id"].to_list() == [0, 1]
+    assert all("stop words" in note for note in noted["note"])

@@ -16,6 +16,7 @@ from operators.foundation.defusing import defused, restored
 from operators.foundation.escape import header_label, label_text, safe_url, visible
 from operators.foundation.sanitize import REPLACEMENT, clean_frame, clean_text, replaced_characters
 from operators.foundation.tokenizer import (
+    MAX_NAME_LENGTH,
     MAX_TOKEN_LENGTH,
     STOP_WORDS,
     TERM_ID_LIMIT,
@@ -90,6 +91,43 @@ def test_an_encoded_word_is_one_term_and_a_long_name_keeps_its_parts() -> None:
     assert "secp" in tokens("test_secp256k1_a_b_c_d_e_f_g")
 
 
+LONG_NAMES = [
+    "test_a_name_of_more_than_sixty_four_characters_is_known_by_each_of_its_words_until_kazoo",
+    "ANameOfMoreThanSixtyFourCharactersInCamelCaseIsKnownByItsWordsUntilKazooFactory",
+    "A_CONSTANT_OF_MORE_THAN_SIXTY_FOUR_CHARACTERS_IS_KNOWN_BY_ITS_WORDS_UNTIL_KAZOO_2",
+    "eine_größe_mit_einem_namen_von_mehr_als_vierundsechzig_zeichen_und_danach_kazoo",
+]
+
+
+@pytest.mark.parametrize("name", LONG_NAMES)
+def test_a_name_of_more_than_sixty_four_characters_is_found_by_its_later_words(name: str) -> None:
+    assert "kazoo" in tokens(name)
+    assert max(map(len, tokens(name))) <= MAX_TOKEN_LENGTH + 1  # ß is ss
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5ejAxMjM0NTY3ODk" * 9,
+        "0123456789abcdef" * 32,
+        "acgt" * 5_000,
+        "lorem" * 100_000,
+    ],
+    ids=lambda word: word[:12],
+)
+def test_a_long_word_without_parts_stays_one_term_beside_its_first_digits(word: str) -> None:
+    began = time.process_time()
+    assert len(tokens(word)) <= 2
+    assert time.process_time() - began < 1
+
+
+def test_a_very_long_name_gives_a_bounded_number_of_terms_at_once() -> None:
+    began = time.process_time()
+    assert len(tokens("name_" * 200_000)) <= MAX_NAME_LENGTH
+    assert len(tokens("eyJhbGci_OiJIUzI1NiIsInR5cCI6IkpX" * 10)) <= MAX_TOKEN_LENGTH
+    assert time.process_time() - began < 1
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -129,7 +167,7 @@ def test_a_hostile_trailer_is_read_at_once(text: str) -> None:
 
 
 def test_letters_beyond_ascii_stay_together() -> None:
-    assert tokens("Größe naïve") == ["grösse", "naïv"]
+    assert tokens("Größe naïve") == ["grösse", "gross", "naïv", "naiv"]
 
 
 @pytest.mark.parametrize(

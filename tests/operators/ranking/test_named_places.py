@@ -14,6 +14,8 @@ from operators.ranking.named_places import (
     is_author,
     leaders,
     named_places,
+    read_place,
+    spellings,
 )
 
 PATH = ("src", "io.py")
@@ -78,10 +80,39 @@ def test_an_author_is_asked_for_by_the_whole_or_the_first_name() -> None:
     assert not is_author("Ann broke it", ["Ann Smith"])
 
 
-@pytest.mark.parametrize("text", ["a/" * 20_000, "a:1" * 20_000, "#L" * 20_000, "by " * 20_000])
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("https://example.org/o/r/blob/main/my%20docs/Z%C3%BCrich.md?plain=1#L4", ("Zürich.md", 4)),
+        ("https://example.org/o/r/-/blob/main/src/a.py?ref_type=heads#L10-20", ("a.py", 10)),
+        ("(file:docs/my%20notes.md)", ("my notes.md", None)),
+        ("docs/Zu\u0308rich.md:4", ("Zürich.md", 4)),
+    ],
+)
+def test_an_address_in_a_query_is_read_as_fetch_reads_it(
+    address: str, place: tuple[str, int | None]
+) -> None:
+    read = {(one.path[-1], one.line) for one in named_places(f"what is in {address}, please")}
+    assert place in read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a/" * 20_000,
+        "a:1" * 20_000,
+        "#L" * 20_000,
+        "by " * 20_000,
+        "[a: " + "](" * 40_000,
+        "file:" + "%41" * 40_000,
+        "a:1-" * 20_000,
+    ],
+)
 def test_a_hostile_text_is_read_at_once(text: str) -> None:
     began = time.process_time()
     named_places(text)
+    read_place(text)
+    spellings(text)
     is_author(text, ["b"])
     assert time.process_time() - began < 2
 
