@@ -14,6 +14,10 @@ from operators.postgres.search.timed_search import Searched
 _LISTS = (frames.VECTOR_LISTS, frames.TEXT_LISTS, frames.LINKED_LISTS)
 """The frames of the searches, whose outcomes say what happened."""
 
+_CHANNELS = (
+    ("vector", frames.VECTOR_LISTS, frames.VECTOR_HITS),
+    ("text", frames.TEXT_LISTS, frames.TEXT_HITS),
+)
 _SCORED = (frames.NORMALIZED, frames.MERGED, frames.UNIFIED)
 """The frames that follow the two ranked lists."""
 
@@ -64,13 +68,17 @@ def searched(name: str, lists: Any) -> Any:
 
 
 def not_searched(
-    given: Mapping[str, Any], corpora: Collection[str], frames_of: Mapping[str, pl.Schema]
+    given: Mapping[str, Any],
+    corpora: Collection[str],
+    frames_of: Mapping[str, pl.Schema],
+    wanted: Collection[str] = (),
 ) -> dict[str, Any]:
     """Values in place of searches whose results no node reads, because a stage is overridden.
 
     Args:
         given: the caller's overrides, by node.
         frames_of: the columns of the frames of nodes, by name without the corpus.
+        wanted: the nodes that are asked for; what they read is searched.
 
     Returns:
         Values by node: searches without a hit whose outcome is ``overridden``, and no rows for the
@@ -84,15 +92,13 @@ def not_searched(
 
     instead: dict[str, Any] = {}
     scored = given_of(*_SCORED)
-    for corpus in corpora:
-        for search, hits in (
-            ("vector_search", frames.VECTOR_HITS),
-            ("text_search", frames.TEXT_HITS),
-        ):
-            name = f"{corpus}.{search}"
-            if scored or given_of(hits):
-                instead[name] = searched(name, frames.empty(frames_of[search]))
-        if f"{corpus}.vector_search" in given:
+    for channel, lists, hits in _CHANNELS:
+        if (scored or given_of(hits)) and f"{channel}_hits" not in wanted:
+            for name in (f"{corpus}.{channel}_search" for corpus in corpora):
+                instead[name] = searched(name, frames.empty(lists))
+    unlinked = scored or given_of(frames.VECTOR_HITS, frames.LINKED_HITS)
+    for corpus in corpora if "linked_hits" not in wanted else ():
+        if unlinked or f"{corpus}.vector_search" in given:
             instead[f"{corpus}.linked_search"] = Searched(frames.empty(frames.LINKED_LISTS))
     if given_of(frames.READ_CHUNKS, frames.UNIFIED):
         instead["chunks_outcome"] = frames.empty(frames.OUTCOMES)

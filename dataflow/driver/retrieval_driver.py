@@ -364,7 +364,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         for name in run_inputs.get("only_corpora") or ():
             check_known("corpus", name, self.config.corpora)
         instead = {name: searched(name, value) for name, value in instead.items()}
-        for name, value in not_searched(instead, self.config.corpora, self._frames_of).items():
+        corpora, frames_of = self.config.corpora, self._frames_of
+        for name, value in not_searched(instead, corpora, frames_of, wanted).items():
             if name in self.graph.nodes and name not in wanted:
                 instead.setdefault(name, value)
         refuse_ignored(inputs or {}, overrides or {})

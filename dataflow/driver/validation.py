@@ -167,7 +167,9 @@ def _type_of(node: Node) -> Any:
 
 
 def _check_columns(name: str, node: str, value: Any, frames_of: Mapping[str, pl.Schema]) -> None:
-    """Raise if a frame lacks a column; a search is overridden by a mapping of frames."""
+    """Raise if a frame, also one of a search or of a mapping, lacks a column."""
+    if isinstance(value, Searched):
+        value = value.lists
     if isinstance(value, Mapping):
         for field, part in value.items():
             _check_columns(f"{name}[{field}]", str(field), part, frames_of)

@@ -228,10 +228,13 @@ def similarity_index(chunks: pl.DataFrame) -> SimilarityIndex:
 @tag(stage="score", frame="DEDUPED")
 @config.when(deduped_variant="jaccard")
 def deduped__jaccard(
-    merged: pl.DataFrame, token_index: TokenIndex, jaccard_threshold: float = 0.9
+    merged: pl.DataFrame,
+    chunks: pl.DataFrame,
+    token_index: TokenIndex,
+    jaccard_threshold: float = 0.9,
 ) -> pl.DataFrame:
     """The merged lists without near-duplicates in a corpus, by token overlap (Jaccard)."""
-    return within.jaccard(merged, token_index, threshold=jaccard_threshold)
+    return within.jaccard(merged, chunks, token_index, threshold=jaccard_threshold)
 
 
 @tag(stage="score", frame="DEDUPED")
@@ -247,6 +250,7 @@ def deduped__cosine(
 @config.when(deduped_variant="guarded")
 def deduped__guarded(
     merged: pl.DataFrame,
+    chunks: pl.DataFrame,
     similarity_index: SimilarityIndex,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
@@ -254,6 +258,7 @@ def deduped__guarded(
     """The merged lists without near-duplicates that have the same numbers and negations."""
     return within.guarded(
         merged,
+        chunks,
         similarity_index,
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,

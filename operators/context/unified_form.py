@@ -22,7 +22,8 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
 
     Args:
         deduped: columns ``DEDUPED``, by corpus; a row whose chunk is not in ``chunks`` is dropped.
-        chunks: columns ``READ_CHUNKS``, one row per corpus and distinct chunk.
+        chunks: columns ``READ_CHUNKS``, one row per corpus and distinct chunk; those of other
+            corpora than ``corpora`` do not count.
         corpora: ``CORPORA``, with the templates of labels and links
             (:mod:`operators.context.templates`).
 
@@ -30,6 +31,8 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
         The rows of ``deduped`` in order; ``alternate_sources`` has the labels and links of the
         near-duplicates within the corpus. No two chunks of a query have the same label.
     """
+    of_corpora = chunks["corpus"].is_in(corpora["corpus"].implode())
+    chunks = chunks if of_corpora.all() else chunks.filter(of_corpora)
     if not deduped.height or not chunks.height:
         return empty(UNIFIED)
     row = chunk_rows(chunks, deduped["corpus"], deduped["chunk_id"].to_numpy())

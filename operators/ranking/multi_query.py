@@ -13,7 +13,7 @@ from typing import Literal
 
 import polars as pl
 
-from operators.ranking.normalization import one_of, ratio
+from operators.ranking.normalization import ratio, share_of_one
 
 _LIST = ("query_id", "corpus")
 _KEY = (*_LIST, "chunk_id")
@@ -60,7 +60,7 @@ def fuse_texts(
     hits = lists.filter(several).with_columns(raw=raw.fill_nan(None))
     hits = hits.sort(*_TEXT, "rank").unique([*_TEXT, "chunk_id"], keep="first")
     hits = hits.with_columns(share=ratio(pl.col("raw"), pl.max("raw").over(_TEXT)))
-    full = ((1 + pl.max("rank")) * one_of(depths).first()).clip(upper_bound=1.0)
+    full = ((1 + pl.max("rank")) * share_of_one(depths).first()).clip(upper_bound=1.0)
     texts = hits.group_by(_TEXT).agg(lacking=missing_score_fraction * full * pl.min("share"))
     every = hits.select(_KEY).unique().join(texts, on=_LIST)
     every = every.join(hits, on=[*_TEXT, "chunk_id"], how="left").sort(*_KEY, "text_no")

@@ -10,6 +10,7 @@ Each returns ``NORMALIZED``. ``vector_value`` and ``text_value`` are null if the
 such list, because that search did not run or failed.
 """
 
+import math
 from collections.abc import Callable, Collection, Mapping
 
 import polars as pl
@@ -137,7 +138,7 @@ def common_scale(
         vector_depth=1 + pl.max("vector_rank").over(_LIST),
         text_last=pl.min("text_value").clip(0).over(_LIST),
         text_depth=1 + pl.max("text_rank").over(_LIST),
-        share=one_of(depths),
+        share=share_of_one(depths),
     )
 
     def filled(channel: str) -> pl.Expr:
@@ -171,9 +172,12 @@ def near_as_its_words(
     )
 
 
-def one_of(depths: Mapping[str, int]) -> pl.Expr:
-    """What one of the hits of a full list is of it, by corpus."""
-    shares = {corpus: 1.0 / depth for corpus, depth in depths.items()}
+def share_of_one(depths: Mapping[str, int]) -> pl.Expr:
+    """The share that one hit is of a full list of its corpus.
+
+    A factor, because a division by a column has other bits than one by a number (:func:`ratio`).
+    """
+    shares = {corpus: 1.0 / depth if depth else math.inf for corpus, depth in depths.items()}
     return pl.col("corpus").replace_strict(shares, return_dtype=pl.Float64)
 
 

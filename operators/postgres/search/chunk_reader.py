@@ -228,7 +228,7 @@ def _read(conn: Connection, *, parts: Sequence[_Part]) -> list[tuple[Any, ...]]:
                     ),
                 ]
             )
-            clauses.append(f"({clause})")
+            clauses.append(f"({clause.replace('%(corpus)s', f'%(held_{place})s')})")
             number += 1
         columns = _VERSIONED if versioned else _PLAIN
         statements.append(

@@ -23,7 +23,7 @@ def test_a_hit_whose_chunk_is_gone_goes(make_merged: Make, make_chunks: Make) ->
     merged = make_merged({"chunk_id": 1, "rank": 0}, {"chunk_id": 2, "rank": 1})
     chunks = make_chunks({"chunk_id": 2, "text": "a"})
     for found in (
-        within.jaccard(merged, index_tokens(chunks)),
+        within.jaccard(merged, chunks, index_tokens(chunks)),
         within.cosine(merged, chunks),
         within.off(merged, chunks),
     ):
@@ -52,8 +52,10 @@ def test_within_a_corpus_the_later_one_stays_in_its_own_place(
 
 
 RULES: dict[str, Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]] = {
-    "jaccard": lambda merged, chunks: within.jaccard(merged, index_tokens(chunks), threshold=0.6),
-    "guarded": lambda merged, chunks: within.guarded(merged, index_similarity(chunks)),
+    "jaccard": lambda merged, chunks: within.jaccard(
+        merged, chunks, index_tokens(chunks), threshold=0.6
+    ),
+    "guarded": lambda merged, chunks: within.guarded(merged, chunks, index_similarity(chunks)),
     "cosine": within.cosine,
     "newest": within.newest,
     "off": within.off,

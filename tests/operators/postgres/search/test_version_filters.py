@@ -227,6 +227,40 @@ def test_the_count_of_visible_chunks_is_never_too_low(
     assert known is None or known >= true
 
 
+def test_versions_that_corpora_pin_are_read_together_each_by_its_own(
+    store: Store, filling: Any
+) -> None:
+    insert = "INSERT INTO superseded_chunks VALUES (%s, 1, %s, 'revised', NULL, NULL, NULL)"
+    for name in ("docs", "wiki"):
+        versions = {"g1": "1.0", "g2": "2.0"}
+        filling.write(
+            store,
+            [
+                {"chunk_id": n, "document_id": f"g{n}", "corpus": name, "version": f"{n}.0"}
+                for n in (1, 2)
+            ],
+        )
+        filling.place(store, name, versions)
+        store.execute(insert, (name, document_key(name, "", "g1")))
+        mark_found(store, name, 0, 1)
+    filling.write(store, [{"chunk_id": n} for n in (1, 2)])
+    store.forget_info()
+    ids = pl.Series([1, 2])
+    pinned = {"docs": [["1.0"]], "wiki": [["2.0"]], "code": [["1.0"]]}
+    wanted = [
+        Wanted(name, ids, scoped([{"version_policy": "pinned", "pinned": pins}]))
+        for name, pins in pinned.items()
+    ]
+    found = fetch_chunks(store, wanted)["corpus", "chunk_id"].rows()
+    assert found == [("code", 1), ("code", 2), ("docs", 1), ("wiki", 2)]
+    together = [
+        Wanted("docs", ids, scoped([{"version_policy": "pinned", "pinned": pinned[name]}]))
+        for name in pinned
+    ]
+    of_each = [fetch_chunks(store, [one])["chunk_id"].to_list() for one in together]
+    assert of_each == [[1], [2], [1]]
+
+
 def test_a_passage_that_newer_versions_lack_says_up_to_which_it_goes(held: Store) -> None:
     ids = pl.Series([p.chunk_id for p in PASSAGES])
     found = fetch_chunks(held, [Wanted("code", ids, scoped([{"version_policy": "all"}]))])
