@@ -96,7 +96,7 @@ def reciprocal(rank: str, rrf_k: float) -> pl.Expr:
 def _shares(vector_weights: Mapping[str, float]) -> pl.Expr:
     """The weight of each hit's vector list, by its corpus."""
     shares = {corpus: check_share(weight) for corpus, weight in vector_weights.items()}
-    return pl.col("corpus").replace_strict(shares, return_dtype=pl.Float64)
+    return pl.col("corpus").replace_strict(shares, default=None, return_dtype=pl.Float64)
 
 
 def check_share(vector_weight: float) -> float:

@@ -178,7 +178,7 @@ def share_of_one(depths: Mapping[str, int]) -> pl.Expr:
     A factor, because a division by a column has other bits than one by a number (:func:`ratio`).
     """
     shares = {corpus: 1.0 / depth if depth else math.inf for corpus, depth in depths.items()}
-    return pl.col("corpus").replace_strict(shares, return_dtype=pl.Float64)
+    return pl.col("corpus").replace_strict(shares, default=None, return_dtype=pl.Float64)
 
 
 def _min_max(values: pl.Expr) -> pl.Expr:
