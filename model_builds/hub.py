@@ -18,7 +18,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -30,8 +30,10 @@ import httpx2
 from filelock import FileLock
 from pydantic import BaseModel, Field
 
+from model_builds.install_minilm import Say
 from model_builds.repository_json import parsed
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
+from operators.foundation.certificates import untrusted
 from operators.foundation.escape import label_text
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".ot")
@@ -43,9 +45,11 @@ _LICENCE = re.compile(r"license:([\w.+-]{1,80})", re.ASCII)
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _HUB = "https://huggingface.co"
 _TRIES, _PAUSE_S = 3, 0.5
-"""Attempts to download a file after lost connections and errors of the server."""
+"""Attempts in a row that bring nothing: a connection is lost, or the hub is busy."""
+_LONGEST_WAIT_S = 330.0
+"""Maximum wait that a hub may ask for: huggingface.co counts requests in five minutes."""
 _REDIRECTS = 10
-_TIMEOUT_S = 30
+_TIMEOUT_S, _CONNECT_S = 30, 10
 _LARGEST_ANSWER = 50_000_000
 """Maximum bytes of the list of a repository's files."""
 
@@ -74,6 +78,14 @@ class _Answer(BaseModel):
     siblings: list[_Sibling] | None = None
 
 
+class _Later(Exception):
+    """The hub is busy: ``wait`` is in seconds, 0 if it states none."""
+
+    def __init__(self, refusal: ModelNotInstalled, wait: float) -> None:
+        super().__init__(str(refusal))
+        self.refusal, self.wait = refusal, wait
+
+
 @dataclass(frozen=True)
 class HubFile:
     """A repository's record of a file: ``hash`` is its SHA-256, or git's own (40 digits)."""
@@ -97,8 +109,12 @@ class Published:
         return name in self.files
 
 
-def look_up(repository: str, revision: str, *, insecure: bool = False) -> Published:
+def look_up(
+    repository: str, revision: str, *, insecure: bool = False, say: Say = lambda _: None
+) -> Published:
     """The current commit of ``revision`` (or the default branch, if empty), and its files.
+
+    ``say`` is called with a line before each wait.
 
     Raises:
         ModelNotInstalled: there is none, it is gated, the hub cannot be reached, or it is not
@@ -107,16 +123,18 @@ def look_up(repository: str, revision: str, *, insecure: bool = False) -> Publis
     at = f"/revision/{quote(revision, safe='')}" if revision else ""
     url = f"{_endpoint()}/api/models/{repository}{at}?blobs=true"
     content = bytearray()
-    try:
+
+    def ask() -> None:
+        content.clear()
         with _client() as client, _answer(client, url, {}, insecure) as response:
             if response.status_code != HTTPStatus.OK:
                 raise _refusal(response, repository, revision)
             for piece in response.iter_raw():
-                content += piece
+                content.extend(piece)
                 if len(content) > _LARGEST_ANSWER:
                     raise ModelNotInstalled(f"the hub's answer on 'hf:{repository}' has no end")
-    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        raise _unreachable(error, repository) from error
+
+    _repeat(ask, lambda: 0, repository, say=say)
     answer = parsed(bytes(content), _Answer, f"what the hub says of 'hf:{repository}'")
     files = {
         each.rfilename: HubFile(
@@ -132,8 +150,10 @@ def look_up(repository: str, revision: str, *, insecure: bool = False) -> Publis
     return Published(repository, answer.sha, (licences or [""])[0], files, insecure)
 
 
-def fetch(published: Published, names: Iterable[str]) -> dict[str, Path]:
+def fetch(published: Published, names: Iterable[str], say: Say = lambda _: None) -> dict[str, Path]:
     """Download ``names`` of a commit and return their paths; existing files are kept.
+
+    ``say`` is called with a line before each wait.
 
     Raises:
         ModelNotInstalled: the repository lacks one, it is gated, or the hub cannot be reached.
@@ -150,11 +170,11 @@ def fetch(published: Published, names: Iterable[str]) -> dict[str, Path]:
                 raise EmbeddingError(
                     f"the hub gives no hash of {name} of 'hf:{published.repository}'"
                 )
-            paths[name] = _cached(client, published, name)
+            paths[name] = _cached(client, published, name, say)
     return paths
 
 
-def _cached(client: httpx2.Client, published: Published, name: str) -> Path:
+def _cached(client: httpx2.Client, published: Published, name: str, say: Say) -> Path:
     """The file in the cache, downloaded if it is not there or differs."""
     from huggingface_hub import constants
 
@@ -170,7 +190,7 @@ def _cached(client: httpx2.Client, published: Published, name: str) -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(lock):
             if not _is(blob, expected):
-                _download(client, published, name, blob)
+                _download(client, published, name, blob, say)
             link.unlink(missing_ok=True)
             try:
                 link.symlink_to(os.path.relpath(blob, link.parent))
@@ -181,10 +201,16 @@ def _cached(client: httpx2.Client, published: Published, name: str) -> Path:
     return link
 
 
-def _download(client: httpx2.Client, published: Published, name: str, blob: Path) -> None:
+def _download(client: httpx2.Client, published: Published, name: str, blob: Path, say: Say) -> None:
     expected, part = published.files[name], blob.with_name(f"{blob.name}.crosscorpus")
     for _ in range(2):  # a damaged beginning is repaired
-        _append(client, published, name, part)
+        _repeat(
+            lambda: _append(client, published, name, part),
+            lambda: _size(part),
+            published.repository,
+            name,
+            say,
+        )
         if _is(part, expected):
             part.replace(blob)
             return
@@ -195,32 +221,63 @@ def _download(client: httpx2.Client, published: Published, name: str, blob: Path
 
 def _append(client: httpx2.Client, published: Published, name: str, part: Path) -> None:
     """Download the rest of a file, at most its stated size."""
-    size, repository = published.files[name].size, published.repository
+    size, start, repository = published.files[name].size, _size(part), published.repository
     url = f"{_endpoint()}/{repository}/resolve/{published.commit}/{quote(name)}"
-    for attempt in range(1, _TRIES + 1):
-        start = part.stat().st_size if part.exists() else 0
-        if size - start > shutil.disk_usage(part.parent).free:
-            raise ModelNotInstalled(f"{str(part.parent)!r} has no room for {name}, {size:,} bytes")
-        headers = {"Range": f"bytes={start}-"} if start else {}
+    if size - start > shutil.disk_usage(part.parent).free:
+        raise ModelNotInstalled(f"{str(part.parent)!r} has no room for {name}, {size:,} bytes")
+    headers = {"Range": f"bytes={start}-"} if start else {}
+    with _answer(client, url, headers, published.insecure) as response:
+        code = response.status_code
+        if code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            return  # what is there is whole, or too long
+        if code not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
+            raise _refusal(response, repository, published.commit, name)
+        with part.open("ab" if code == HTTPStatus.PARTIAL_CONTENT else "wb") as file:
+            for piece in response.iter_raw():
+                file.write(piece)
+                if file.tell() > size:
+                    return
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _repeat(
+    work: Callable[[], None],
+    progress: Callable[[], int],
+    repository: str,
+    name: str = "",
+    say: Say = lambda _: None,
+) -> None:
+    """Run ``work``; again if the hub is busy or the connection is lost.
+
+    It is an error after ``_TRIES`` attempts in a row that did not increase ``progress``.
+    """
+    failed, most = 0, progress()
+    while True:
         try:
-            with _answer(client, url, headers, published.insecure) as response:
-                code = response.status_code
-                if code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-                    return  # what is there is whole, or too long
-                if code not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
-                    if attempt < _TRIES and (code >= 500 or code == HTTPStatus.TOO_MANY_REQUESTS):
-                        time.sleep(_PAUSE_S * 2**attempt)
-                        continue
-                    raise _refusal(response, repository, published.commit, name)
-                with part.open("ab" if code == HTTPStatus.PARTIAL_CONTENT else "wb") as file:
-                    for piece in response.iter_raw():
-                        file.write(piece)
-                        if file.tell() > size:
-                            return
-            return
+            return work()
+        except _Later as error:
+            refusal, wait = error.refusal, error.wait
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            if attempt == _TRIES or not isinstance(error, httpx2.TransportError):
-                raise _unreachable(error, repository, name) from error
+            refusal, wait = _unreachable(error, repository, name), 0.0
+            if not isinstance(error, httpx2.TransportError) or untrusted(error):
+                raise refusal from error
+        failed = 1 if progress() > most else failed + 1
+        most = max(most, progress())
+        if failed >= _TRIES or wait > _LONGEST_WAIT_S:
+            raise refusal
+        wait = wait or _PAUSE_S * 2**failed
+        say(f"{refusal.args[0].partition('; run')[0]}: asking again in {wait:.0f} s")
+        time.sleep(wait)
+
+
+def _stated_wait(response: httpx2.Response) -> float:
+    """Seconds to wait, by ``Retry-After`` or by huggingface.co's ``RateLimit``; 0: not stated."""
+    after = response.headers.get("Retry-After", "").strip()
+    window = re.search(r";\s*t=([0-9]{1,9})\b", response.headers.get("RateLimit", ""))
+    return float(after if re.fullmatch(r"[0-9]{1,9}", after) else window[1] if window else 0)
 
 
 def _is(path: Path, expected: HubFile) -> bool:
@@ -241,7 +298,8 @@ def _client() -> httpx2.Client:
     headers = {"Accept-Encoding": "identity", "User-Agent": "crosscorpus"}
     if not constants.HF_HUB_DISABLE_IMPLICIT_TOKEN and (token := get_token()):
         headers["Authorization"] = f"Bearer {token}"
-    return httpx2.Client(headers=headers, timeout=_TIMEOUT_S, follow_redirects=False)
+    timeout = httpx2.Timeout(_TIMEOUT_S, connect=_CONNECT_S)
+    return httpx2.Client(headers=headers, timeout=timeout, follow_redirects=False)
 
 
 @contextmanager
@@ -290,7 +348,7 @@ def _place(repository: str) -> str:
 
 def _refusal(
     response: httpx2.Response, repository: str, revision: str, name: str = ""
-) -> ModelNotInstalled:
+) -> ModelNotInstalled | _Later:
     """The error of a hub in one line."""
     code, what = response.headers.get("X-Error-Code", ""), f"'hf:{repository}'"
     if code == "GatedRepo":
@@ -308,14 +366,15 @@ def _refusal(
             " `hf auth login` or set HF_TOKEN"
         )
     says = label_text(response.headers.get("X-Error-Message", ""))[:200]
-    return _fetch_error(
-        f"{response.status_code} {says or response.reason_phrase}", repository, name
-    )
+    reason = f"{response.status_code} {says or response.reason_phrase}"
+    error = _fetch_error(reason, repository, name)
+    busy = response.status_code >= 500 or response.status_code == HTTPStatus.TOO_MANY_REQUESTS
+    return _Later(error, _stated_wait(response)) if busy else error
 
 
 def _unreachable(error: Exception, repository: str, name: str = "") -> ModelNotInstalled:
-    text = " ".join(str(error).split())
-    return _fetch_error(f"{type(error).__name__}: {label_text(text)[:200]}", repository, name)
+    text = untrusted(error) or f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return _fetch_error(label_text(text)[:200], repository, name)
 
 
 def _fetch_error(reason: str, repository: str, name: str) -> ModelNotInstalled:

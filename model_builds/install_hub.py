@@ -145,7 +145,7 @@ def install_hub(
                 return directory
             for left_over in directory.parent.glob(".hub-*"):  # of an interrupted run
                 shutil.rmtree(left_over, ignore_errors=True)
-            published = look_up(repository, revision, insecure=insecure)
+            published = look_up(repository, revision, insecure=insecure, say=say)
             with tempfile.TemporaryDirectory(prefix=".hub-", dir=directory.parent) as work:
                 job = _Job(published, revision, options, Path(work), say)
                 with _explained(f"the files of {job.name} do not fit together"):
@@ -194,7 +194,7 @@ def _complete(directory: Path) -> HubRecord | None:
 
 
 def _embedder(job: _Job) -> Path:
-    files = fetch(job.published, settings_files(job.published.files))
+    files = fetch(job.published, settings_files(job.published.files), job.say)
     described = describe(files)
     if described.kind == "static":
         return _static(job, described, files)
@@ -273,7 +273,7 @@ def _static(job: _Job, described: Description, files: Mapping[str, Path]) -> Pat
 def _reranker(job: _Job) -> Path:
     if job.options.said():
         raise EmbeddingError("a reranker takes no options")
-    files = fetch(job.published, settings_files(job.published.files))
+    files = fetch(job.published, settings_files(job.published.files), job.say)
     config = read_config(files)
     weights = next((name for name in _WEIGHTS if job.published.has(name)), None)
     graph = next((name for name in _GRAPHS if job.published.has(name)), None)
@@ -467,7 +467,7 @@ def _fetch(job: _Job, names: list[str]) -> dict[str, Path]:
     files = job.published.files
     size = sum(files[name].size for name in names if name in files)
     job.say(f"fetching {', '.join(names)} of {job.name} ({size / 1e6:.1f} MB)")
-    fetched = fetch(job.published, names)
+    fetched = fetch(job.published, names, job.say)
     for name in names:
         if name.endswith("tokenizer.json"):
             with _explained(f"{name} of {job.name} does not cut texts"):

@@ -27,6 +27,7 @@ from operators.embedding.protocol import (
     space_fingerprint,
     unit,
 )
+from operators.foundation.certificates import untrusted
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
@@ -225,6 +226,8 @@ def _request(
         try:
             response = client.post(f"{endpoint.url}/embeddings", json=body)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            if reason := untrusted(error):
+                raise EmbeddingError(f"the embedding endpoint {where}: {reason}") from None
             problem = f"no answer ({type(error).__name__})"
         else:
             if response.is_success:

@@ -80,7 +80,8 @@ RULES = (
     ),
     Rule(
         "refused",
-        r"password authentication failed|no password supplied|empty password"
+        r"(password|SASL) authentication failed|no password supplied|empty password"
+        r"|no such (user|database)"  # as pgbouncer says it
         r"|role .* (does not exist|is not permitted to log in)|pg_hba\.conf"
         r"|database .* does not exist"
         # Any other SSL error is a lost connection.
@@ -91,6 +92,26 @@ RULES = (
         "{variable}",
         states=frozenset({"28P01", "28000", "3D000"}),
         permanent=True,
+    ),
+    Rule(
+        "pooler",
+        r"unsupported startup parameter|command-line options",
+        "the pooler at {to} takes no options of a session ({said}): leave `options` out of "
+        "{variable} and unset PGOPTIONS, or list options in its ignore_startup_parameters",
+        permanent=True,
+    ),
+    Rule(
+        "pooler",
+        r"statement pooling mode",
+        "the pooler at {to} allows no transactions ({said}): set pool_mode = transaction there",
+        permanent=True,
+    ),
+    Rule(
+        "busy",
+        r"too many (clients|connections)|remaining connection slots"
+        r"|no more connections allowed|[Mm]ax client connections|query_wait_timeout",
+        "the server at {to} has no connection left ({said}): try again, close connections of other "
+        "programs, or have an administrator allow more",
     ),
     Rule(
         "missing_extension",

@@ -185,8 +185,19 @@ class Store(AbstractContextManager["Store"]):
         """One transaction with ``settings`` (server parameters) for its duration.
 
         ``wait_s`` limits the wait for a free connection. If ``settings`` is a function, it is
-        called after that wait.
+        called after that wait. A refused write replaces the pool's connections: after a failover
+        the address leads to the new primary, but a connection stays with the old one.
         """
+        try:
+            with self._transaction(settings, wait_s) as conn:
+                yield conn
+        except psycopg.errors.ReadOnlySqlTransaction:
+            if not self.replica:
+                self.pool.drain()
+            raise
+
+    @contextmanager
+    def _transaction(self, settings: Settings | None, wait_s: float | None) -> Iterator[Connection]:
         with self.pool.connection(timeout=wait_s) as conn, _stoppable(conn), conn.transaction():
             parameters = settings() if callable(settings) else settings or {}
             values = {"search_path": self.search_path, **TRANSACTION, **parameters}
@@ -210,7 +221,7 @@ class Store(AbstractContextManager["Store"]):
         settings: Settings | None = None,
         wait: Callable[[], float | None] = lambda: None,
     ) -> T:
-        """Run ``work`` in one transaction, which is retried after a lost connection.
+        """Run ``work`` in one transaction, which is retried after a lost connection or a failover.
 
         ``wait`` returns the ``wait_s`` of each attempt.
 
@@ -223,7 +234,12 @@ class Store(AbstractContextManager["Store"]):
                 return work(conn)
 
         with explained(self.dsn):
-            return retrying(attempt)
+            try:
+                return retrying(attempt)
+            except psycopg.errors.ReadOnlySqlTransaction:
+                if self.replica:
+                    raise
+            return retrying(attempt)  # with another connection
 
     def rows(self, statement: str, values: Params | None = None) -> list[TupleRow]:
         """All rows of one statement, run as :meth:`run` does."""

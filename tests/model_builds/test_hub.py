@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from command import run_here
-from hub_stub import NAME, Hub, Repository, install, sentence_transformer
+from hub_stub import (
+    NAME,
+    Hub,
+    Repository,
+    install,
+    running_hub,
+    sentence_transformer,
+    tokenizer,
+)
+from huggingface_hub import constants
+from own_authority import own_authority
 
+from model_builds import hub as hub_module
 from operators.embedding.hub_models import hub_directory
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled
 from operators.embedding.registry import load_embedder
@@ -169,3 +182,117 @@ def test_a_token_goes_to_no_other_host(
     install()
     assert {token for path, token in hub.tokens if path.startswith("/cdn")} == {""}
     assert {token for path, token in hub.tokens if "/cdn" not in path} == {"Bearer hf_secret"}
+
+
+# -- a hub that is busy, far away or behind a proxy ---------------------------------------------
+
+
+@pytest.fixture
+def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    seconds: list[float] = []
+    monkeypatch.setattr(hub_module.time, "sleep", seconds.append)
+    return seconds
+
+
+PLACES = (f"/api/models/{NAME}", f"/{NAME}/resolve/")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    ("status", "headers", "waits"),
+    [
+        (429, {"Retry-After": "7"}, [7.0, 7.0]),
+        (429, {"RateLimit": '"api";r=0;t=41'}, [41.0, 41.0]),
+        (503, {}, [1.0, 2.0]),
+        (0, {}, [1.0, 2.0]),
+    ],
+)
+def test_a_busy_hub_is_asked_again_when_it_says(
+    hub: Hub,
+    put: Callable[..., Repository],
+    waited: list[float],
+    place: str,
+    status: int,
+    headers: dict[str, str],
+    waits: list[float],
+) -> None:
+    # https://github.com/huggingface/transformers/issues/34841
+    put(sentence_transformer())
+    hub.faults += [(place, status, headers)] * 2
+    said = install()
+    assert waited == waits
+    assert sum(f"asking again in {waits[0]:.0f} s" in line for line in said) >= 1
+    assert load_embedder(f"hf:{NAME}").dimensions == 24
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_hub_that_stays_busy_is_a_line(
+    hub: Hub, put: Callable[..., Repository], waited: list[float], place: str
+) -> None:
+    put(sentence_transformer())
+    hub.faults += [(place, 429, {"Retry-After": "3600"})]
+    with pytest.raises(ModelNotInstalled, match="429"):
+        install()
+    assert waited == []
+    hub.faults += [(place, 502, {})] * 9
+    with pytest.raises(ModelNotInstalled, match="502") as one:
+        install()
+    assert (len(hub.faults), "\n" in str(one.value)) == (6, False)
+
+
+def test_a_download_that_advances_goes_on_however_often_the_connection_ends(
+    hub: Hub, put: Callable[..., Repository], waited: list[float]
+) -> None:
+    # https://github.com/huggingface/huggingface_hub/issues/2822
+    held = put(sentence_transformer(), cut={"model.safetensors": [9000] * 6})
+    install()
+    assert held.cut == {"model.safetensors": []}
+    assert load_embedder(f"hf:{NAME}").dimensions == 24
+    shutil.rmtree(hub_directory(NAME))
+    shutil.rmtree(Path(constants.HF_HUB_CACHE))
+    held.cut["model.safetensors"] = [0] * 9
+    with pytest.raises(ModelNotInstalled, match="RemoteProtocolError"):
+        install()
+    assert held.cut["model.safetensors"] == [0] * 6
+
+
+def test_a_hub_with_an_authority_of_its_own_says_what_to_set(
+    put: Callable[..., Repository],
+    waited: list[float],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tls, proof = own_authority(tmp_path)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    with running_hub(tls) as secure:
+        secure.repositories[NAME] = Repository(sentence_transformer())
+        monkeypatch.setenv("HF_ENDPOINT", secure.address)
+        with pytest.raises(ModelNotInstalled, match=r"certificate is not trusted.*SSL_CERT_FILE"):
+            install()
+        assert waited == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(proof))
+        monkeypatch.setattr("hub_stub._Handler._resolve", _without_another_host)
+        install()
+
+
+def _without_another_host(
+    handler: Any, hub: Hub, name: str, repository: Repository, file: str, body: bool
+) -> None:
+    handler._file(repository, file, body)
+
+
+def test_a_padding_of_the_tokenizers_file_changes_no_vector(
+    put: Callable[..., Repository],
+) -> None:
+    # https://github.com/spiceai/spiceai/issues/13415, https://github.com/qdrant/fastembed/issues/703
+    texts = ["why is the cache flushed", "a", "the queue is emptied " * 5]
+    put(sentence_transformer())
+    install()
+    plain = load_embedder(f"hf:{NAME}").embed_documents(texts)
+    shutil.rmtree(hub_directory(NAME))
+    padded = tokenizer()
+    padded.enable_padding(length=40, pad_token="[PAD]")
+    padded.enable_truncation(20)
+    put(sentence_transformer() | {"tokenizer.json": padded.to_str().encode()})
+    install()
+    assert np.allclose(load_embedder(f"hf:{NAME}").embed_documents(texts), plain, atol=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -39,8 +40,8 @@ class Repository:
     tags: list[str] = field(default_factory=lambda: ["license:mit"])
     served: dict[str, bytes] = field(default_factory=dict)
     """What comes instead of a file's bytes."""
-    cut: dict[str, int] = field(default_factory=dict)
-    """The connection ends after so many bytes of a file, once."""
+    cut: dict[str, int | list[int]] = field(default_factory=dict)
+    """The connection ends after so many bytes of a file, once or several times."""
     headers: dict[str, str] = field(default_factory=dict)
     """Headers of each answer, in the place of the usual ones."""
     info: dict[str, Any] = field(default_factory=dict)
@@ -61,6 +62,8 @@ class Hub:
     """Method, path and range of each request."""
     tokens: list[tuple[str, str]] = field(default_factory=list)
     """Path and token of each request."""
+    faults: list[tuple[str, int, dict[str, str]]] = field(default_factory=list)
+    """Start of a path, status (0: the connection ends) and headers of an answer given once."""
 
 
 def sha256(content: bytes) -> str:
@@ -72,9 +75,11 @@ def git_blob(content: bytes) -> str:
 
 
 @contextmanager
-def running_hub() -> Iterator[Hub]:
+def running_hub(tls: ssl.SSLContext | None = None) -> Iterator[Hub]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    hub = Hub(f"http://127.0.0.1:{server.server_address[1]}")
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    hub = Hub(f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}")
     server.hub = hub  # type: ignore[attr-defined]
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -101,6 +106,11 @@ class _Handler(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         hub.asked.append((self.command, path, self.headers.get("Range", "")))
         hub.tokens.append((path, self.headers.get("Authorization", "")))
+        fault = next((each for each in hub.faults if path.startswith(each[0])), None)
+        if fault:
+            hub.faults.remove(fault)
+            self.close_connection = True
+            return self._send(*fault[1:], b"", body) if fault[1] else None
         parts = path.strip("/").split("/")
         if parts[:2] == ["api", "models"]:
             name, rest = "/".join(parts[2:4]), parts[4:]
@@ -164,6 +174,8 @@ class _Handler(BaseHTTPRequestHandler):
         if start:
             sent["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
         cut = repository.cut.pop(file, None) if body else None
+        if isinstance(cut, list):
+            cut, *repository.cut[file] = cut or [None]
         self._send(status, sent, content[start:], body, cut)
 
     def _send(

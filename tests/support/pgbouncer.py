@@ -7,8 +7,9 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -22,13 +23,14 @@ listen_port = {own}
 unix_socket_dir =
 auth_type = scram-sha-256
 auth_file = {users}
-pool_mode = transaction
-default_pool_size = 4
 """
 
 
+DEFAULTS = {"pool_mode": "transaction", "default_pool_size": "4"}
+
+
 @contextmanager
-def pooled(tcp_dsn: str) -> Iterator[str]:
+def pooled(tcp_dsn: str, **settings: str) -> Iterator[str]:
     """The address of a pooler before ``tcp_dsn``; skips where there is no pgbouncer."""
     if not shutil.which("pgbouncer"):
         pytest.skip("there is no program pgbouncer")
@@ -40,7 +42,8 @@ def pooled(tcp_dsn: str) -> Iterator[str]:
         users, ini = Path(name) / "users", Path(name) / "pgbouncer.ini"
         users.write_text(f'"{server["user"]}" "{server["password"]}"\n')
         place = {"host": server["host"], "port": server["port"], "own": own, "users": users}
-        ini.write_text(SETTINGS.format(**place))
+        lines = [f"{name} = {value}\n" for name, value in (DEFAULTS | settings).items()]
+        ini.write_text(SETTINGS.format(**place) + "".join(lines))
         for one in (Path(name), users, ini):
             one.chmod(0o755)
         # It does not run as root.
@@ -49,6 +52,10 @@ def pooled(tcp_dsn: str) -> Iterator[str]:
             try:
                 address = {"host": "127.0.0.1", "port": own, "dbname": server["dbname"]}
                 login = {"user": server["user"], "password": server["password"]}
+                for _ in range(100):
+                    with suppress(OSError), socket.create_connection(("127.0.0.1", own)):
+                        break
+                    time.sleep(0.1)
                 yield make_conninfo("", **address, **login)
             finally:
                 running.terminate()

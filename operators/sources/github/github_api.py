@@ -20,6 +20,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 
 from operators.errors import CrosscorpusError
+from operators.foundation.certificates import untrusted
 from operators.sources.protocol import printable
 
 URL = "https://api.github.com"
@@ -88,6 +89,8 @@ class GithubApi(AbstractContextManager["GithubApi"]):
                 response = self._send(url, query, etag)
             except httpx2.TransportError as exc:
                 # Not chained: its request has the token in a header.
+                if reason := untrusted(exc):
+                    raise GithubError(f"{urlsplit(url).netloc}: {reason}") from None
                 away = isinstance(exc, httpx2.ConnectError | httpx2.ConnectTimeout)
                 what = "no connection" if away else "no whole answer"
                 problem, status = f"{what} ({type(exc).__name__})", None

@@ -5,7 +5,6 @@ import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -441,11 +440,6 @@ def test_a_server_that_cannot_run_says_what_to_do_from_here_too(
 @pytest.fixture
 def pooled_dsn(tcp_server_dsn: str) -> Iterator[str]:
     with pooled(tcp_server_dsn) as dsn:
-        for _ in range(100):
-            with suppress(psycopg.OperationalError):
-                psycopg.connect(dsn, connect_timeout=1).close()
-                break
-            time.sleep(0.1)
         yield dsn
 
 
@@ -479,6 +473,16 @@ def test_a_collection_is_made_and_read_by_many_behind_it(pooled_dsn: str) -> Non
         with ThreadPoolExecutor(6) as threads:
             assert [row[0] for row in threads.map(ask, range(200)) if row] == list(range(200))
         drop_collection(store.dsn, store.collection)
+
+
+def test_a_pooler_that_ends_idle_connections_is_not_noticed(tcp_server_dsn: str) -> None:
+    # https://github.com/IBM/mcp-context-forge/issues/1877
+    with pooled(tcp_server_dsn, client_idle_timeout="1") as dsn:
+        with open_store(dsn, "behind-idle", create=True, max_size=2) as store:
+            for pause in (0, 2.5):
+                time.sleep(pause)
+                assert store.row("SELECT count(*) FROM chunks") == (0,)
+        drop_collection(tcp_server_dsn, "behind-idle")
 
 
 def test_questions_go_to_the_replica_and_nothing_is_written_for_want_of_a_primary(

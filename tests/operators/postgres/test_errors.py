@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from pgbouncer import pooled
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
@@ -429,3 +430,48 @@ def test_a_node_of_a_cluster_that_is_away_is_no_lost_connection(said: str) -> No
     assert found.kind == "node_away"
     assert "its log says why" in str(found)
     assert not is_transient(error)
+
+
+# -- a pooler's own refusals -------------------------------------------------------------------
+
+
+def test_a_pooler_that_takes_no_options_says_which_to_leave_out(tcp_server_dsn: str) -> None:
+    # https://github.com/PostHog/posthog/pull/64015, https://github.com/pgbouncer/pgbouncer/issues/875
+    with pooled(tcp_server_dsn) as dsn:
+        found = refusal(make_conninfo(dsn, options="-csearch_path=public"))
+    assert found.kind == "pooler"
+    assert "leave `options` out of CROSSCORPUS_DSN and unset PGOPTIONS" in str(found)
+    assert is_transient(found.__cause__ or found) is False
+
+
+def test_a_wrong_login_at_a_pooler_is_refused(tcp_server_dsn: str) -> None:
+    with pooled(tcp_server_dsn) as dsn:
+        for wrong in ({"password": SECRET}, {"user": "nosuch"}, {"dbname": "nosuch"}):
+            assert refusal(make_conninfo(dsn, **wrong)).kind == "refused"
+
+
+def test_a_pooler_or_a_server_without_a_free_connection_is_busy(
+    tcp_server_dsn: str, server_dsn: str, role: str
+) -> None:
+    # https://github.com/supabase/vecs/issues/77, https://github.com/prisma/orm/issues/15334
+    with pooled(tcp_server_dsn, max_client_conn="1") as dsn, connect(dsn):
+        found = refusal(dsn)
+    assert found.kind == "busy"
+    assert "has no connection left (no more connections allowed (max_client_conn))" in str(found)
+    one = {"default_pool_size": "1", "query_wait_timeout": "1"}
+    with pooled(tcp_server_dsn, **one) as dsn, connect(dsn) as conn:
+        conn.execute("SELECT 1")
+        with pytest.raises(DatabaseError, match="query_wait_timeout") as waited:
+            open_store(dsn, "nosuch")
+    assert waited.value.kind == "busy"
+    administer(server_dsn, "ALTER ROLE {} CONNECTION LIMIT 0", role)
+    assert refusal(make_conninfo(server_dsn, user=role)).kind == "busy"
+
+
+def test_a_pooler_without_transactions_says_which_mode_is_needed(tcp_server_dsn: str) -> None:
+    with (
+        pooled(tcp_server_dsn, pool_mode="statement") as dsn,
+        pytest.raises(DatabaseError, match="set pool_mode = transaction there") as found,
+    ):
+        open_store(dsn, "nosuch", create=True)
+    assert found.value.kind == "pooler"

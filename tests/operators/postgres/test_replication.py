@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from operators.postgres import replication
+from operators.postgres.errors import DatabaseError
 from operators.postgres.replication import lateness, notes
 from operators.postgres.store import Home, Store, drop_collection, open_store
 
@@ -92,3 +94,49 @@ def test_a_server_that_cannot_tell_is_no_error(replica: Store, monkeypatch: Any)
 def test_a_primary_is_never_late(store: Store) -> None:
     assert not store.replica
     assert lateness(store) is None
+
+
+def test_a_writer_that_was_left_at_a_standby_goes_to_the_new_primary(
+    replicated: Any, tmp_path: Path
+) -> None:
+    # https://github.com/gpustack/gpustack/issues/6105
+    servers = {
+        of: Path(str(conninfo_to_dict(dsn)["host"]))
+        for of, dsn in (("primary", replicated.primary), ("replica", replicated.replica))
+    }
+    address = tmp_path / "address"
+
+    def lead_to(of: str) -> None:
+        address.unlink(missing_ok=True)
+        address.symlink_to(servers[of])
+
+    lead_to("primary")
+    dsn = make_conninfo(replicated.primary, host=str(address))
+    with open_store(dsn, "moved", create=True, max_size=2) as store:
+        replicated.catch_up()
+        lead_to("replica")
+        store.pool.drain()  # as after a restart of the primary
+        assert store.row("SELECT pg_is_in_recovery()") == (True,)
+        with pytest.raises(DatabaseError, match="read-only transaction") as refused:
+            store.execute("DELETE FROM chunks")
+        assert refused.value.kind == "not_allowed"
+        lead_to("primary")
+        store.execute("DELETE FROM chunks")
+    drop_collection(replicated.primary, "moved")
+    replicated.catch_up()
+
+
+def test_an_address_of_several_hosts_leads_to_the_one_of_the_wanted_kind(
+    replica: Store, replicated: Any
+) -> None:
+    # https://github.com/psycopg/psycopg/issues/674
+    servers = [conninfo_to_dict(dsn) for dsn in (replicated.replica, replicated.primary)]
+    several = {
+        of: ",".join(["/nowhere" if of == "host" else "1", *(str(each[of]) for each in servers)])
+        for of in ("host", "port")
+    }
+    for kind, leads_to_replica in (("read-write", False), ("prefer-standby", True)):
+        dsn = make_conninfo(replicated.primary, target_session_attrs=kind, **several)
+        with open_store(dsn, "late") as store:
+            assert store.replica is leads_to_replica
+            assert store.row("SELECT count(*) FROM chunks") == (0,)

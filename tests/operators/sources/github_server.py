@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ class GitHub:
     seen: dict[str, Any] = field(default_factory=lambda: {"private": False})
     since_is_inclusive: bool = True
     most_items: int = 10_000
+    cursors: bool = False  # links have `after`, as of large listings
     faults: list[ReadIssue | None] = field(default_factory=list)
     failing: dict[str, ReadIssue] = field(default_factory=dict)
     before: Callable[[str], None] = lambda path: None
@@ -128,14 +130,15 @@ class GitHub:
             or (self.since_is_inclusive and item["updated_at"] == since)
         ]
         size = min(int(query.get("per_page", 30)), 100)
-        page = int(query.get("page", 1))
-        if size * (page - 1) >= self.most_items:
+        page = int(query.get("after") or query.get("page", 1))
+        if "after" not in query and size * (page - 1) >= self.most_items:
             return 422, {}, TOO_FAR
         headers = {}
         if len(found) > size * page:
             # As the real one does, by the repository's number.
             path = "/".join(["repositories", str(self.number), *rest])
-            following = urlencode({**query, "page": page + 1})
+            step = {"page": page + 1} | ({"after": page + 1} if self.cursors else {})
+            following = urlencode({**query, **step})
             headers["Link"] = (
                 f'<{self.url}/{path}?{following}>; rel="next", <{self.url}/{path}>; rel="first"'
             )
@@ -143,8 +146,8 @@ class GitHub:
 
 
 @contextmanager
-def serving(state: GitHub) -> Iterator[GitHub]:
-    """Serve ``state`` on this machine."""
+def serving(state: GitHub, tls: ssl.SSLContext | None = None) -> Iterator[GitHub]:
+    """Serve ``state`` on this machine, by https with ``tls``."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -180,7 +183,9 @@ def serving(state: GitHub) -> Iterator[GitHub]:
             pass
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    state.url = f"http://127.0.0.1:{http.server_address[1]}"
+    if tls:
+        http.socket = tls.wrap_socket(http.socket, server_side=True)
+    state.url = f"http{'s' if tls else ''}://127.0.0.1:{http.server_address[1]}"
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

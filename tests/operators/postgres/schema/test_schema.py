@@ -395,6 +395,8 @@ def test_vectors_of_another_model_are_refused(store: Store, filling: Any) -> Non
 def test_statistics_of_a_large_table_are_made_anew_once_many_of_its_rows_have_changed(
     store: Store,
 ) -> None:
+    if store.clustered:
+        pytest.skip("the coordinator has no statistics of a worker's table: it is always analysed")
     store.execute("CREATE TABLE large (n int) WITH (fillfactor = 10, autovacuum_enabled = off)")
     store.execute("INSERT INTO large SELECT generate_series(1, 40000)")
 

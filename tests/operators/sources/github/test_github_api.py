@@ -9,11 +9,14 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import github_shapes as github
 import pytest
+from github_server import GitHub, serving
+from own_authority import own_authority
 
 from operators.sources.github.github_api import GithubApi, GithubError, open_github
 
@@ -185,6 +188,26 @@ def test_no_server_is_told_at_the_first_try_and_at_the_end(waited: list[float]) 
         api.get("repos/org/app")
     assert told[0] == (1.0, "127.0.0.1:9: no connection (ConnectError), 1 of 6 times")
     assert [seconds for seconds, _ in told] == waited
+
+
+def test_a_certificate_of_a_companys_own_authority_is_told_at_once_and_trusted_by_its_file(
+    server: Any, waited: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # https://github.com/PyGithub/PyGithub/issues/583
+    # https://github.com/EnricoMi/publish-unit-test-result-action/issues/637
+    tls, proof = own_authority(tmp_path)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    with serving(GitHub(), tls) as secure:
+        untrusted = r"certificate is not trusted.*SSL_CERT_FILE"
+        with (
+            open_github(secure.url, sleep=waited.append) as api,
+            pytest.raises(GithubError, match=untrusted),
+        ):
+            api.get("repos/org/app")
+        monkeypatch.setenv("SSL_CERT_FILE", str(proof))
+        with open_github(secure.url) as api:
+            assert api.get("repos/org/app").body["full_name"] == "org/app"
+    assert waited == []
 
 
 def test_a_network_that_swallows_everything_is_told_within_seconds() -> None:

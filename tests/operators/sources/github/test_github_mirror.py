@@ -174,6 +174,15 @@ def test_more_than_the_server_gives_by_pages_is_read(filled: Any, sync: Any) -> 
     assert len([key for key in sync() if key.startswith("issues/")]) == 652
 
 
+def test_a_second_with_more_changes_than_page_numbers_reach_is_read_by_its_links(
+    server: Any, sync: Any
+) -> None:
+    # https://github.com/onyx-dot-app/onyx/pull/4642, https://github.com/wshm-dev/wshm/pull/133
+    server.most_items, server.cursors = 1000, True
+    server.put("issues", *(github.issue(n, updated_at=github.at(500)) for n in range(1, 1151)))
+    assert len(sync()) == 1150
+
+
 def test_items_that_move_while_pages_are_read_are_not_lost(filled: Any, sync: Any) -> None:
     filled.put("comments", *(github.comment(n, pull=4) for n in range(1000, 1500)))
     asked = 0
