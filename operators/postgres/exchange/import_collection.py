@@ -169,7 +169,7 @@ def _copy(conn: Connection, table: str, path: Path, export: Manifest, older: boo
         copy_rows(conn, table, copied_as(fields), _checked(table, path, fields, export))
     except FileNotFoundError as error:
         raise CrosscorpusError(f"{path} does not exist: export the collection again") from error
-    except (*_DAMAGES, psycopg.errors.InternalError_) as error:
+    except (*_DAMAGES, psycopg.InternalError) as error:
         # Citus passes a worker's refusal on without its SQLSTATE.
         if not isinstance(error, _DAMAGES) and " violates " not in str(error):
             raise
