@@ -48,6 +48,7 @@ _DAMAGES: tuple[type[Exception], ...] = (
     *(psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProtocolViolation),
 )
 """The exceptions that an invalid file raises."""
+_REFUSED: tuple[type[Exception], ...] = (*_DAMAGES, psycopg.InternalError)
 
 
 def import_collection(
@@ -169,7 +170,7 @@ def _copy(conn: Connection, table: str, path: Path, export: Manifest, older: boo
         copy_rows(conn, table, copied_as(fields), _checked(table, path, fields, export))
     except FileNotFoundError as error:
         raise CrosscorpusError(f"{path} does not exist: export the collection again") from error
-    except (*_DAMAGES, psycopg.InternalError) as error:
+    except _REFUSED as error:
         # Citus passes a worker's refusal on without its SQLSTATE.
         if not isinstance(error, _DAMAGES) and " violates " not in str(error):
             raise
