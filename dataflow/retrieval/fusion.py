@@ -51,22 +51,6 @@ def aged_hits__step(
 
 
 @tag(stage="fusion", frame="AGED")
-@config.when(aged_hits_variant="half_life")
-def aged_hits__half_life(
-    unified: pl.DataFrame,
-    queries: pl.DataFrame,
-    passage_factor: pl.Series,
-    now: datetime | None = None,
-    recency_days: float = 30.0,
-    recency_boost: float = 1.15,
-) -> pl.DataFrame:
-    """The hits with a recency factor: a boost that halves every ``recency_days``."""
-    age = recency.ages(unified, queries, now)
-    factor = recency.half_life(age, days=recency_days, boost=recency_boost)
-    return unified.hstack([pl.Series("recency", factor) * passage_factor])
-
-
-@tag(stage="fusion", frame="AGED")
 @config.when(aged_hits_variant="off")
 def aged_hits__off(unified: pl.DataFrame, passage_factor: pl.Series) -> pl.DataFrame:
     """The hits without a recency factor."""
@@ -210,7 +194,7 @@ def unique__cosine(
     phrase_order: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
     """The list without near-duplicates in other documents, by cosine of the embeddings."""
-    return across.cosine(phrase_order, [chunks], threshold=cosine_threshold)
+    return across.cosine(phrase_order, chunks, threshold=cosine_threshold)
 
 
 @tag(stage="order", frame="FUSED")
@@ -241,7 +225,7 @@ def unique__newest(
     phrase_order: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
     """The list without near-duplicates of documents with a later date."""
-    return across.newest(phrase_order, [chunks], threshold=cosine_threshold)
+    return across.newest(phrase_order, chunks, threshold=cosine_threshold)
 
 
 @tag(stage="order", frame="FUSED")

@@ -25,7 +25,6 @@ INTENDED = {
     "full_text_weight": {"lexical_weight"},
     "length_weight": {"lexical_weight"},
     "jaccard_dedup": DEDUP | {"similarity_index", "token_index"},
-    "half_life": {"aged_hits"},
     "min_max": {"normalized"},
     "newest_dedup": DEDUP | {"similarity_index"},
     "no_dedup": DEDUP | {"similarity_index"},

@@ -214,7 +214,7 @@ def test_what_a_graph_has_no_use_for_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("change", "searched"),
     [
-        ("half_life", 0),
+        ("no_recency", 0),
         ("no_dedup", 0),
         ("cosine_dedup", 0),
         ("by_list", 0),

@@ -43,7 +43,7 @@ def test_every_stage_has_its_frame(
     "variants",
     [
         {},
-        {"fused": "rrf", "aged_hits": "half_life", "merged": "rrf"},
+        {"fused": "rrf", "aged_hits": "off", "merged": "rrf"},
         {"fused": "comb_sum", "aged_hits": "off", "weighted": "off", "merged": "weighted_rrf"},
         {"unique": "jaccard", "deduped": "jaccard"},
         {"unique": "cosine", "packed": "tokens", "deduped": "cosine", "merged": "text_only"},

@@ -55,7 +55,7 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
     merged=st.sampled_from(["rrf", "weighted_rrf", "convex", "vector_only", "text_only"]),
     fused=st.sampled_from(["rrf", "comb_sum"]),
     normalized=st.sampled_from(["common_scale", "by_list"]),
-    recency=st.sampled_from(["step", "half_life", "off"]),
+    recency=st.sampled_from(["step", "off"]),
     weighted=st.sampled_from(["by_trigger", "off"]),
     norms=st.tuples(*[st.sampled_from(["min_max", "max", "raw", "three_sigma"])] * 2),
     share=st.sampled_from([0.0, 0.1, 0.5, 0.6, 0.7, 1.0]),
