@@ -12,12 +12,7 @@ from hamilton.function_modifiers import config, tag
 
 from operators.frames import LINKED_LISTS, TEXT_LISTS, VECTOR_LISTS, empty
 from operators.postgres.search.linked_search import linked_search as files_of_links
-from operators.postgres.search.text_search import (
-    CANDIDATE_CAP,
-    bm25_search,
-    pg_textsearch_search,
-    plain_search,
-)
+from operators.postgres.search.text_search import CANDIDATE_CAP, bm25_search, plain_search
 from operators.postgres.search.timed_search import Asked, Searched, timed_search
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import CollectionInfo, Home, collection_info
@@ -108,14 +103,6 @@ def text_search__bm25(
 def text_search__plain(asked: Asked, search_depth: int = 50) -> Searched:
     """The chunks that contain all words of a query text, ranked by Postgres (full-text search)."""
     return timed_search("text", plain_search, asked, k=search_depth)
-
-
-@tag(stage="search", io="postgres", fail_open="empty", frame="TEXT_LISTS")
-@config.when_not(merged_variant="vector_only")
-@config.when(text_search_variant="pg_textsearch")
-def text_search__pg_textsearch(asked: Asked, search_depth: int = 50) -> Searched:
-    """The chunks with the highest score from the extension pg_textsearch."""
-    return timed_search("text", pg_textsearch_search, asked, k=search_depth)
 
 
 @tag(stage="search", frame="TEXT_LISTS")

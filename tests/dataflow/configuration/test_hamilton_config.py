@@ -32,7 +32,6 @@ INTENDED = {
     "no_weights": {"weighted", "trigger_weights"},
     "one_scale": {"normalized"},
     "corpus_normalization": {"normalized"},
-    "pg_textsearch": {"text_search"},
     "plain_text_search": {"text_search"},
     "reranked": {"reranked", "relevant_hits"},
     "rrf": LISTS | OF_CONVEX,
