@@ -111,5 +111,6 @@ def not_searched(
         instead["vector_hits"] = hits.cast(dict(frames.VECTOR_HITS))
         instead["text_hits"] = frames.empty(frames.TEXT_HITS)
     if given_of(frames.UNIFIED):
-        instead |= {"merged": frames.empty(frames.MERGED), "deduped": frames.empty(frames.DEDUPED)}
+        behind = (frames.MERGED, frames.DEDUPED)
+        instead |= {name: frames.empty(of) for name, of in frames_of.items() if of in behind}
     return instead

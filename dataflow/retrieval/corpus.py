@@ -42,7 +42,7 @@ def asked(
 
 
 @tag(stage="search")
-def settings(
+def corpus_row(
     corpus: str,
     label: str,
     link: str,

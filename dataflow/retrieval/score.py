@@ -33,33 +33,52 @@ def corpus_branch(linked_search: Searched) -> Searched:
 
 
 @tag(stage="search", frame="CORPORA")
-@from_each_corpus(settings="settings")
-def corpus_settings(settings: dict[str, Any]) -> pl.DataFrame:
+@from_each_corpus(rows="corpus_row")
+def corpus_settings(rows: dict[str, Any]) -> pl.DataFrame:
     """What differs between the corpora: labels, links, numbers."""
-    return pl.DataFrame(list(settings.values()), schema=CORPORA)
+    return pl.DataFrame(list(rows.values()), schema=CORPORA)
+
+
+@tag(stage="search")
+@from_each_corpus(searched="vector_search")
+def vector_searches(searched: dict[str, Searched]) -> dict[str, Searched]:
+    """The vector search of each corpus."""
+    return searched
+
+
+@tag(stage="search")
+@from_each_corpus(searched="text_search")
+def text_searches(searched: dict[str, Searched]) -> dict[str, Searched]:
+    """The keyword search of each corpus."""
+    return searched
+
+
+@tag(stage="search")
+@from_each_corpus(searched="linked_search")
+def linked_searches(searched: dict[str, Searched]) -> dict[str, Searched]:
+    """The search of linked files of each corpus."""
+    return searched
 
 
 @tag(stage="search", frame="VECTOR_HITS")
-@from_each_corpus(searched="vector_search")
 def vector_hits(
-    searched: dict[str, Searched],
+    vector_searches: dict[str, Searched],
     corpus_settings: pl.DataFrame,
     missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
     """The vector lists of all corpora: of several texts of a query, fused into one."""
-    lists, depths = lists_of(searched), _depths(corpus_settings)
+    lists, depths = lists_of(vector_searches), _depths(corpus_settings)
     return fuse_texts(lists, "distance", depths, missing_score_fraction=missing_score_fraction)
 
 
 @tag(stage="search", frame="TEXT_HITS")
-@from_each_corpus(searched="text_search")
 def text_hits(
-    searched: dict[str, Searched],
+    text_searches: dict[str, Searched],
     corpus_settings: pl.DataFrame,
     missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
     """The keyword lists of all corpora: of several texts of a query, fused into one."""
-    lists, depths = lists_of(searched), _depths(corpus_settings)
+    lists, depths = lists_of(text_searches), _depths(corpus_settings)
     return fuse_texts(lists, "score", depths, missing_score_fraction=missing_score_fraction)
 
 
@@ -72,10 +91,9 @@ def linking(
 
 
 @tag(stage="search", frame="LINKED_HITS")
-@from_each_corpus(searched="linked_search")
-def linked_hits(searched: dict[str, Searched]) -> pl.DataFrame:
+def linked_hits(linked_searches: dict[str, Searched]) -> pl.DataFrame:
     """The hits of all corpora that only links led to."""
-    return lists_of(searched)
+    return lists_of(linked_searches)
 
 
 @tag(stage="search", io="postgres", fail_open="empty", frame=["READ_CHUNKS", "OUTCOMES"])
@@ -95,15 +113,15 @@ def read_chunks(
 
 
 @tag(stage="search", frame="OUTCOMES")
-@from_each_corpus(vector="vector_search", text="text_search", linked="linked_search")
 def outcomes(
-    vector: dict[str, Searched],
-    text: dict[str, Searched],
-    linked: dict[str, Searched],
+    vector_searches: dict[str, Searched],
+    text_searches: dict[str, Searched],
+    linked_searches: dict[str, Searched],
     chunks_outcome: pl.DataFrame,
 ) -> pl.DataFrame:
     """The outcome of each search; an error if all failed."""
-    return collect([*outcomes_of(vector, text, linked), chunks_outcome])
+    searches = outcomes_of(vector_searches, text_searches, linked_searches)
+    return collect([*searches, chunks_outcome])
 
 
 @tag(stage="score", frame="SCORE_SCALE")

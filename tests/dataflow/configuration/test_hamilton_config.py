@@ -18,8 +18,8 @@ OF_CONVEX = {"lexical_weight"}
 """What only a convex merge reads."""
 INTENDED = {
     "missing_score_fraction": HITS | {"normalized"},
-    "search_depth_10": SEARCHES | {"settings"},
-    "search_depth_200": SEARCHES | {"settings"},
+    "search_depth_10": SEARCHES | {"corpus_row"},
+    "search_depth_200": SEARCHES | {"corpus_row"},
     "corpus_ranks": {"fused"},
     "cosine_dedup": DEDUP | {"similarity_index"},
     "full_text_weight": {"lexical_weight"},
@@ -42,11 +42,11 @@ INTENDED = {
     "text_only": {"merged", "query_embeddings", "other_embeddings", "vector_search"}
     | {"relevant_hits", "linking", "linked_search"}
     | OF_CONVEX,
-    "vector_lean": {"settings"},
+    "vector_lean": {"corpus_row"},
     "vector_only": {"merged", "text_search", "relevant_hits"}
     | {"linking", "linked_search"}
     | OF_CONVEX,
-    "weighted_rrf": LISTS | OF_CONVEX | {"settings"},
+    "weighted_rrf": LISTS | OF_CONVEX | {"corpus_row"},
     "whole_questions": {"reduced_queries"},
     "passages_as_found": {"whole_passages", "surroundings"},
 }
@@ -144,7 +144,7 @@ def test_the_documented_nodes_exist():
 def test_another_corpus_is_one_entry_in_the_configuration():
     config = load_config({"extends": "default", "corpora": {"slack": {"label": "{title}"}}})
     described = describe_config(config)
-    assert "slack.text_search" in described.nodes["text_hits"].needs
+    assert "slack.text_search" in described.nodes["text_searches"].needs
 
 
 def test_every_node_says_its_stage():

@@ -31,7 +31,7 @@ EXPERIMENTS = sorted(
     and load_config(name).variants["reranked"] == "off"
 )
 STAGES = [
-    *(f"{corpus}.settings" for corpus in CORPORA),
+    *(f"{corpus}.corpus_row" for corpus in CORPORA),
     *(
         "merged",
         "chunks",
@@ -140,8 +140,8 @@ def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
         ),
         (
             {"corpora": {"wiki": {"parameters": {"vector_weight": 0.2}}}},
-            {"wiki.settings", "merged", "deduped", "fused"},
-            {"code.settings", "linking", "linked_hits", "similarity_index"},
+            {"wiki.corpus_row", "merged", "deduped", "fused"},
+            {"code.corpus_row", "linking", "linked_hits", "similarity_index"},
         ),
     ],
 )
