@@ -73,7 +73,7 @@ def main() -> None:
     embedder = load_embedder(config.embedding)
     texts = judged.queries["texts"].list.first().to_list()
     corpora = sorted(judged.queries["corpora"].explode().unique())
-    lists = [f"{name}.{kind}_hits" for name in corpora for kind in ("vector", "text")]
+    lists = [f"{name}.{kind}_search" for name in corpora for kind in ("vector", "text")]
     times: dict[str, list[Timed]] = {}
     with (
         opened(judged, embedder) as store,

@@ -107,8 +107,8 @@ def make_case(hits: int, queries: int, pool: int | None, seed: int = 7) -> dict[
         one = {"query_id": query_id, "text_no": np.zeros_like(query_id)}
         distance = np.sort(rng.uniform(0.2, 0.9, (queries, hits)), axis=1).ravel()
         score = -np.sort(-rng.gamma(3, 4, (queries, hits)), axis=1).ravel()
-        vectors = {**one, "chunk_id": vector, "rank": rank, "distance": distance}
-        overrides[f"{corpus}.vector_search"] = pl.DataFrame(vectors)
+        near = {**one, "chunk_id": vector, "rank": rank, "distance": distance}
+        overrides[f"{corpus}.vector_search"] = pl.DataFrame(near)
         words = {**one, "chunk_id": text, "rank": rank, "score": score}
         overrides[f"{corpus}.text_search"] = pl.DataFrame(words)
         used = np.unique(np.concatenate([vector, text])) - first
