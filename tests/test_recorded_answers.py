@@ -34,7 +34,7 @@ from operators.postgres.store import Store
 from operators.sources.jsonl import documents_source
 
 DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[2] / "shared/data"))
-RECORDING = Path(__file__).parent / "recordings" / "answers.json"
+RECORDING = Path(__file__).parent / "recordings" / "answers.digests"
 SETS = {"secp": 80, "pytest": 72, "short": 48}
 """The questions of each set; of its documents the first ``DOCUMENTS`` are ingested."""
 
