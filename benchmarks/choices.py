@@ -60,7 +60,6 @@ EXPERIMENTS = {
     "no_recency": "`aged_hits: step`",
     "whole_questions": "`reduced_queries: long`",
     "passages_as_found": "`whole_passages: section`",
-    "half_life": "`aged_hits: step` instead of a boost that halves every 30 days",
     "no_weights": "`weighted: by_trigger`, `weights` of 1.1",
     "static_model": "`embedding: minilm` instead of the static model",
 }

@@ -47,19 +47,21 @@ def timed(driver: RetrievalDriver, wanted: list[str], text: str, **overrides: An
 
 def longest_path(nodes: dict[str, float]) -> float:
     """What the steps take where each starts as soon as it can: I/O aside, on one thread."""
-    corpora = {name.partition(".")[0] for name in nodes if name.endswith(".read_chunks")}
+    corpora = {name.partition(".")[0] for name in nodes if name.endswith(".text_search")}
     embedding = nodes["query_embeddings"]
-    inputs_and_outputs = {"query_embeddings", "collection", "version_scope"} | {
-        f"{corpus}.{step}"
-        for corpus in corpora
-        for step in ("vector_search", "text_search", "read_chunks")
+    inputs_and_outputs = {"query_embeddings", "collection", "version_scope", "read_chunks"} | {
+        f"{corpus}.{step}" for corpus in corpora for step in ("vector_search", "text_search")
     }
     branches = [
         max(embedding + nodes[f"{corpus}.vector_search"], nodes[f"{corpus}.text_search"])
-        + nodes[f"{corpus}.read_chunks"]
         for corpus in corpora
     ]
-    return max(branches) + sum(ms for name, ms in nodes.items() if name not in inputs_and_outputs)
+    read = nodes.get("read_chunks", 0.0)
+    return (
+        max(branches)
+        + read
+        + sum(ms for name, ms in nodes.items() if name not in inputs_and_outputs)
+    )
 
 
 def main() -> None:
@@ -71,7 +73,7 @@ def main() -> None:
     embedder = load_embedder(config.embedding)
     texts = judged.queries["texts"].list.first().to_list()
     corpora = sorted(judged.queries["corpora"].explode().unique())
-    lists = [f"{name}.{kind}_hits" for name in corpora for kind in ("vector", "text")]
+    lists = [f"{name}.{kind}_search" for name in corpora for kind in ("vector", "text")]
     times: dict[str, list[Timed]] = {}
     with (
         opened(judged, embedder) as store,

@@ -139,7 +139,8 @@ def both_lists(candidates: Candidates) -> Lists:
     counted, query = candidates.of_hits("counted"), candidates.of_hits("query_id")
     vector = np.where(counted, 1 - candidates.of_hits("vector_distance"), np.nan)
     text = np.where(counted, candidates.of_hits("text_score"), np.nan)
-    hits = pl.DataFrame({"query_id": query, "vector": vector, "text": text}).fill_nan(None)
+    columns = {"query_id": query, "vector": vector, "text": text}
+    hits = pl.DataFrame(columns).fill_nan(None).with_columns(corpus=pl.lit(""))
     norms = {
         name: NORMS[name](pl.col("vector", "text")).fill_null(0) for name in ("max", "min_max")
     }

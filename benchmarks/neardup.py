@@ -79,7 +79,12 @@ def joined(pairs: pl.DataFrame, rule: Rule, vectors: np.ndarray | None = None) -
     )
     # The older one ranks first, so that a rule that goes by rank alone keeps the wrong one.
     merged = pl.DataFrame(
-        {"query_id": numbers // 2, "chunk_id": numbers, "rank": numbers % 2},
+        {
+            "query_id": numbers // 2,
+            "corpus": ["docs"] * count,
+            "chunk_id": numbers,
+            "rank": numbers % 2,
+        },
         schema_overrides=MERGED,
     ).with_columns(pl.lit(None, kind).alias(n) for n, kind in MERGED.items() if n not in _KEYS)
     kept = rule(merged.select(list(MERGED)), chunks)["query_id"]
@@ -87,11 +92,11 @@ def joined(pairs: pl.DataFrame, rule: Rule, vectors: np.ndarray | None = None) -
     return pl.Series("joined", counts == 1)
 
 
-_KEYS = ("query_id", "chunk_id", "rank")
+_KEYS = ("query_id", "corpus", "chunk_id", "rank")
 
 TEXT_RULES: dict[str, Rule] = {
-    "guarded": lambda merged, chunks: within.guarded(merged, index_similarity(chunks)),
-    "jaccard": lambda merged, chunks: within.jaccard(merged, index_tokens(chunks)),
+    "guarded": lambda merged, chunks: within.guarded(merged, chunks, index_similarity(chunks)),
+    "jaccard": lambda merged, chunks: within.jaccard(merged, chunks, index_tokens(chunks)),
 }
 VECTOR_RULES: dict[str, Rule] = {"cosine": within.cosine, "newest": within.newest}
 

@@ -202,8 +202,7 @@ def compare_search(python: Path, folder: Path, judged: JudgedSet, peers: list[st
         )
         batch = {"queries": judged.queries}
         vectors = driver.execute(["query_embeddings"], overrides=batch)["query_embeddings"]
-        names = sorted({row[2] for row in rows} & set(config.corpora))
-        wanted = ["unique", *(f"{name}.chunks" for name in names)]
+        wanted = ["unique", "chunks"]
         took, runs = [], []
         for row in judged.queries.iter_slices(1):
             values = {
@@ -213,9 +212,7 @@ def compare_search(python: Path, folder: Path, judged: JudgedSet, peers: list[st
             began = time.perf_counter()
             out = driver.execute(wanted, overrides=values)
             took.append(time.perf_counter() - began)
-            chunks = pl.concat(
-                out[f"{n}.chunks"].select("chunk_id", "document_id", "corpus") for n in names
-            )
+            chunks = out["chunks"].select("chunk_id", "document_id", "corpus")
             runs.append(document_run(out["unique"], chunks, judged))
     print(f"\n| {judged.name}, {len(rows)} chunks | nDCG@10 | ms a question |")
     print("|---|---|---|")

@@ -90,6 +90,7 @@ def make_case(hits: int, queries: int, pool: int | None, seed: int = 7) -> dict[
     reach = hits + hits // 2  # the two lists of a query share a third of their chunks
     size = pool or reach * queries
     texts, vectors = make_texts(size * len(CORPORA), rng)
+    read: list[pl.DataFrame] = []
     overrides: dict[str, Any] = {}
     query_id = np.repeat(np.arange(queries, dtype=np.uint32), hits)
     rank = np.tile(np.arange(hits, dtype=np.uint32), queries)
@@ -106,22 +107,13 @@ def make_case(hits: int, queries: int, pool: int | None, seed: int = 7) -> dict[
         one = {"query_id": query_id, "text_no": np.zeros_like(query_id)}
         distance = np.sort(rng.uniform(0.2, 0.9, (queries, hits)), axis=1).ravel()
         score = -np.sort(-rng.gamma(3, 4, (queries, hits)), axis=1).ravel()
-        outcome = {"corpus": corpus, "status": "ok", "rows": len(rank), "elapsed_ms": 1.0}
-        overrides[f"{corpus}.vector_search"] = {
-            "vector_lists": pl.DataFrame(
-                {**one, "chunk_id": vector, "rank": rank, "distance": distance}
-            ),
-            "vector_outcome": pl.DataFrame([{**outcome, "channel": "vector"}], schema=OUTCOMES),
-        }
-        overrides[f"{corpus}.text_search"] = {
-            "text_lists": pl.DataFrame({**one, "chunk_id": text, "rank": rank, "score": score}),
-            "text_outcome": pl.DataFrame([{**outcome, "channel": "text"}], schema=OUTCOMES),
-        }
+        near = {**one, "chunk_id": vector, "rank": rank, "distance": distance}
+        overrides[f"{corpus}.vector_search"] = pl.DataFrame(near)
+        words = {**one, "chunk_id": text, "rank": rank, "score": score}
+        overrides[f"{corpus}.text_search"] = pl.DataFrame(words)
         used = np.unique(np.concatenate([vector, text])) - first
-        overrides[f"{corpus}.read_chunks"] = {
-            "chunks": chunks[used],
-            "chunks_outcome": pl.DataFrame(schema=OUTCOMES),
-        }
+        read.append(chunks[used])
+    overrides["read_chunks"] = {"chunks": pl.concat(read), "chunks_outcome": empty(OUTCOMES)}
     rows = [{"query_id": q, "texts": [f"question {q}"], "trigger": []} for q in range(queries)]
     overrides["queries"] = pl.DataFrame(rows, schema=QUERIES)
     for name in ("incomplete_corpora", "replica_lag", "files_changed_later"):
@@ -186,7 +178,8 @@ def main() -> None:
             spent = cpu_ms(run, 30 if hits < 1000 else 7)
             beside = ""
             if hits <= 200:
-                chunks = [case[f"{name}.read_chunks"]["chunks"]["text"] for name in CORPORA]
+                read = case["read_chunks"]["chunks"]
+                chunks = [read.filter(corpus=name)["text"] for name in CORPORA]
 
                 def compare(chunks: list[pl.Series] = chunks) -> None:
                     kept = [[c[n] for n in all_pairs(c.to_list())] for c in chunks]

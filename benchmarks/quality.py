@@ -98,11 +98,8 @@ def graph_runs(
 def graph_run(
     driver: RetrievalDriver, store: Store, judged: JudgedSet, queries: pl.DataFrame
 ) -> pl.DataFrame:
-    corpora = sorted(present(store))
-    nodes = ["unique", *(f"{corpus}.chunks" for corpus in corpora)]
-    out = driver.execute(nodes, overrides={"queries": queries})
-    chunks = pl.concat(out[f"{c}.chunks"].select("chunk_id", "document_id") for c in corpora)
-    return document_run(out["unique"], chunks, judged)
+    out = driver.execute(["unique", "chunks"], overrides={"queries": queries})
+    return document_run(out["unique"], out["chunks"].select("chunk_id", "document_id"), judged)
 
 
 def present(store: Store) -> dict[str, int]:
@@ -120,8 +117,9 @@ def channels(driver: RetrievalDriver, store: Store, judged: JudgedSet) -> Iterat
         chunks = every_chunk(store, corpus)
         inside = set(chunks["document_id"])
         qrels = [qrel for qrel in judged.qrels if qrel.doc_id in inside]
-        nodes = [f"{corpus}.text_hits", f"{corpus}.vector_hits", f"{corpus}.merged"]
-        out = driver.execute(nodes, overrides={"queries": queries})
+        nodes = ["text_hits", "vector_hits", "merged"]
+        every = driver.execute(nodes, overrides={"queries": queries})
+        out = {name: every[name].filter(corpus=corpus) for name in nodes}
         peer = bm25s_hits(chunks, queries)
         runs = [out[nodes[0]], peer, out[nodes[1]], out[nodes[2]]]
         values = [mean(NDCG, document_run(run, chunks, judged), qrels) for run in runs]

@@ -22,7 +22,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -52,12 +51,12 @@ from dataflow.ingestion.run import Progress
 from operators.embedding.registry import load_embedder
 from operators.foundation.data_dir import data_home
 from operators.frames import QUERIES, QUERY_EMBEDDINGS
-from operators.postgres.connection import has_extension, resolve_dsn
+from operators.postgres.connection import resolve_dsn
 from operators.postgres.inspect.verify import verify
 from operators.postgres.inspect.version_history import list_versions
 from operators.postgres.inspect.version_topics import topics
 from operators.postgres.schema import indexes
-from operators.postgres.search.text_search import bm25_search, pg_textsearch_search
+from operators.postgres.search.text_search import bm25_search
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Store, collections, drop_collection, open_store
 from operators.sources.jsonl import documents_source
@@ -239,11 +238,6 @@ def by_words(store: Store, corpus: str, queries: pl.DataFrame, _: pl.DataFrame) 
     return bm25_search(store, corpus, queries, k=K)
 
 
-def by_textsearch(store: Store, corpus: str, queries: pl.DataFrame, _: pl.DataFrame) -> Any:
-    """The extension's search."""
-    return pg_textsearch_search(store, corpus, queries, k=K)
-
-
 def every_vector(store: Store, corpus: str, queries: pl.DataFrame, vectors: pl.DataFrame) -> Any:
     """The exact list."""
     return search_vectors(store, corpus, queries, vectors, k=K, exact_scan_max_rows=EVERYTHING)
@@ -298,14 +292,8 @@ def searches(store: Store, texts: Sequence[str], vectors: Any) -> Figures:
             figures[f"vectors, {of}{name}"] = f"{recall:.3f}, {spread(walls)}, CPU {cpu:.1f}"
     exact, walls, cpu = asked(store, every_word, texts, vectors, None)
     figures["BM25: exact"] = f"{spread(walls)}, CPU {cpu:.1f}"
-    ways: dict[str, Search] = {"BM25": by_words}
-    if store.run(partial(has_extension, name="pg_textsearch")):
-        ways["pg_textsearch"] = by_textsearch
-    else:
-        figures["pg_textsearch"] = "not on this server"
-    for name, search in ways.items():
-        lists, walls, cpu = asked(store, search, texts, vectors, None)
-        figures[name] = f"{share(exact, lists, BEST):.3f}, {spread(walls)}, CPU {cpu:.1f}"
+    lists, walls, cpu = asked(store, by_words, texts, vectors, None)
+    figures["BM25"] = f"{share(exact, lists, BEST):.3f}, {spread(walls)}, CPU {cpu:.1f}"
     return figures
 
 

@@ -214,9 +214,9 @@ def main() -> None:
             spent = []
             for text in texts:
                 start = time.perf_counter()
-                out = driver.execute(["results", f"{corpus}.vector_hits"], {"query": text})
+                out = driver.execute(["results", "vector_hits"], {"query": text})
                 spent.append(1000 * (time.perf_counter() - start))
-                lists_of.setdefault(name, []).append(out[f"{corpus}.vector_hits"])
+                lists_of.setdefault(name, []).append(out["vector_hits"].filter(corpus=corpus))
         cuts = statistics.quantiles(spent, n=20)
         size = received(dsn, name, corpus, vectors[texts[0]].tolist(), 150)
         print(
@@ -227,8 +227,8 @@ def main() -> None:
             same = total = 0
             for text, hits in zip(texts[:30], lists, strict=False):
                 exact_inputs = {"query": text, f"{corpus}.exact_scan_max_rows": 10**9}
-                out = driver.execute([f"{corpus}.vector_hits"], exact_inputs)
-                exact = out[f"{corpus}.vector_hits"]
+                out = driver.execute(["vector_hits"], exact_inputs)
+                exact = out["vector_hits"].filter(corpus=corpus)
                 same += exact.join(hits, on="chunk_id", how="semi").height
                 total += exact.height
             print(f"{name}: recall of the {corpus} vector list {same / total:.3f}")

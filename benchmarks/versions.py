@@ -87,7 +87,7 @@ def bm25s_run(judged: JudgedSet, kept: Iterable[str] | None = None) -> pl.DataFr
 
 
 def graph_run(driver: RetrievalDriver, judged: JudgedSet, inputs: dict[str, Any]) -> pl.DataFrame:
-    nodes = ["unique", f"{CORPUS}.chunks"]
+    nodes = ["unique", "chunks"]
     out = driver.execute(nodes, inputs=inputs, overrides={"queries": judged.queries})
     return document_run(out["unique"], out[nodes[1]], judged)
 
@@ -135,10 +135,8 @@ def show_named(driver: RetrievalDriver, judged: JudgedSet, of: Topics, inputs: A
         return None
     some = asked(judged, set(pages))
     lists = ordered(graph_run(driver, some, inputs))
-    out = driver.execute(
-        ["packed", f"{CORPUS}.chunks"], inputs=inputs, overrides={"queries": some.queries}
-    )
-    packed = out["packed"].join(out[f"{CORPUS}.chunks"]["chunk_id", "document_id"], on="chunk_id")
+    out = driver.execute(["packed", "chunks"], inputs=inputs, overrides={"queries": some.queries})
+    packed = out["packed"].join(out["chunks"]["chunk_id", "document_id"], on="chunk_id")
     context: dict[str, set[str]] = {}
     for query_id, document in packed["query_id", "document_id"].iter_rows():
         context.setdefault(judged.names[query_id], set()).add(document)

@@ -7,7 +7,6 @@ they become one passage, in the order of the document, at the place of the best 
 
 import polars as pl
 
-from dataflow.retrieval.branches import from_each_corpus
 from dataflow.retrieval.fusion import unique__guarded
 from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import SimilarityIndex
@@ -15,20 +14,21 @@ from operators.dedup.similarity_index import SimilarityIndex
 _DOCUMENT = ["query_id", "corpus", "repo", "document_id"]
 
 
-@from_each_corpus(known="similarity_index", chunks="chunks")
 def unique__joined(
     phrase_order: pl.DataFrame,
-    known: dict[str, SimilarityIndex],
-    chunks: dict[str, pl.DataFrame],
+    similarity_index: SimilarityIndex,
+    chunks: pl.DataFrame,
     most_joined: int = 3,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
     twins: bool = True,
 ) -> pl.DataFrame:
     """The list of the variant `guarded`, where up to ``most_joined`` neighbours are one passage."""
-    hits = unique__guarded(phrase_order, known, jaccard_threshold, cosine_threshold, twins)
+    hits = unique__guarded(
+        phrase_order, similarity_index, jaccard_threshold, cosine_threshold, twins
+    )
     hits = hits.with_row_index("row")
-    numbered = pl.concat([one["chunk_id", "ordinal"] for one in chunks.values()]).unique("chunk_id")
+    numbered = chunks["chunk_id", "ordinal"].unique("chunk_id")
     rows = hits.join(numbered, on="chunk_id", how="left").sort(*_DOCUMENT, "ordinal", "row")
     step = pl.col("ordinal").cast(pl.Int64).diff().over(_DOCUMENT)
     rows = rows.with_columns(run=(step != 1).fill_null(True).cum_sum())

@@ -21,7 +21,7 @@ from operators.embedding.registry import load_embedder
 from operators.postgres.connection import resolve_dsn
 from operators.postgres.store import open_store
 
-FRAMES = ["code.normalized", "code.merged", "fused", "unique", "results", "packed", "citations"]
+FRAMES = ["normalized", "merged", "fused", "unique", "results", "packed", "citations"]
 
 
 def answer(collection: str, question: str, wanted: list[str] = FRAMES) -> dict[str, pl.DataFrame]:

@@ -112,11 +112,29 @@ LINKING = pl.Schema(
 )
 """The best hits of each corpus, which may link to files."""
 
-# One list a query. Several texts are fused: their distance or score is made of those of the texts.
-VECTOR_HITS = pl.Schema({k: v for k, v in VECTOR_LISTS.items() if k != "text_no"})
-TEXT_HITS = pl.Schema({k: v for k, v in TEXT_LISTS.items() if k != "text_no"})
+CORPORA = pl.Schema(
+    {
+        "corpus": pl.String(),  # its name in the configuration
+        "label": pl.String(),  # template of source_label
+        "link": pl.String(),  # template of source_url
+        "many_repos": pl.Boolean(),  # its labels name the repository
+        "space": pl.String(),  # its vector space; null: that of the driver's own model
+        "search_depth": pl.Int64(),  # the length at which its lists are cut
+        "full_length_words": pl.Int64(),  # the words of a passage that counts in full
+        "vector_weight": pl.Float64(),  # of its vector list in the merge; the rest is the text's
+    }
+)
+"""What differs between the corpora, one row each, by name."""
 
-LINKED_HITS = pl.Schema({"query_id": pl.UInt32(), "chunk_id": pl.Int64(), "distance": pl.Float64()})
+_IN_CORPUS = {"query_id": pl.UInt32(), "corpus": pl.String(), "chunk_id": pl.Int64()}
+"""The key of a hit: before the fusion, two corpora may have the same chunk."""
+
+# One list a query and corpus. Several texts are fused: their distance or score is made of theirs.
+VECTOR_HITS = pl.Schema({**_IN_CORPUS, "rank": pl.UInt32(), "distance": pl.Float64()})
+TEXT_HITS = pl.Schema({**_IN_CORPUS, "rank": pl.UInt32(), "score": pl.Float64()})
+
+LINKED_LISTS = pl.Schema({k: v for k, v in VECTOR_HITS.items() if k not in ("corpus", "rank")})
+LINKED_HITS = pl.Schema({**_IN_CORPUS, "distance": pl.Float64()})
 """Hits that links led to; they are in neither list, so that they have no rank."""
 
 _BEST = {
@@ -125,9 +143,6 @@ _BEST = {
     "score": pl.Float64(),  # of the best text hit; null: not searched by words
     "coverage": pl.Float64(),  # the share of the question that a passage covers; null: unknown
 }
-BEST_SCORES = pl.Schema({"query_id": pl.UInt32(), **_BEST})
-"""The best of one corpus's lists, one row a question that they answer."""
-
 SCORE_SCALE = pl.Schema(
     {
         "query_id": pl.UInt32(),
@@ -137,11 +152,11 @@ SCORE_SCALE = pl.Schema(
         "best_score": pl.Float64(),  # of all corpora
     }
 )
+"""The best of each corpus's lists, one row a question and corpus that they answer."""
 
 NORMALIZED = pl.Schema(
     {
-        "query_id": pl.UInt32(),
-        "chunk_id": pl.Int64(),
+        **_IN_CORPUS,
         "vector_rank": pl.UInt32(),  # null: not in that list
         "vector_distance": pl.Float64(),
         "vector_value": pl.Float64(),  # 0 to 1; null: the corpus has no such list
@@ -150,7 +165,7 @@ NORMALIZED = pl.Schema(
         "text_value": pl.Float64(),
     }
 )
-"""Both lists of a corpus side by side, one row a question and chunk."""
+"""Both lists of each corpus side by side, one row a question, corpus and chunk."""
 
 SCORE_FACTORS = {
     "vector_weight": pl.Float64(),
@@ -189,9 +204,8 @@ TOLD = frozenset((*SCORE_FACTORS, *_WEIGHTS, *GAINS, *_FROM))
 
 MERGED = pl.Schema(
     {
-        "query_id": pl.UInt32(),
-        "chunk_id": pl.Int64(),
-        "rank": pl.UInt32(),
+        **_IN_CORPUS,
+        "rank": pl.UInt32(),  # within its corpus
         "score": pl.Float64(),
         "vector_rank": pl.UInt32(),  # null: not in that list
         "vector_distance": pl.Float64(),

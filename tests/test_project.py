@@ -224,7 +224,7 @@ def test_a_ranked_list_is_named_in_its_module_and_in_configurations_alone() -> N
     config = load_config("default")
     lists = ranked_lists(build_graph(config).graph, config.catalog)
     others = {lists.pooled, lists.passages, "aged_hits", "score_scale"}
-    names = {*lists.of_all, *next(iter(lists.of_corpora.values())), *others} - {"results"}
+    names = {*lists.of_all, *lists.of_corpora, *others} - {"results"}
     assert len(names) == 14
     named = re.compile(rf"""["'.]({"|".join(sorted(names))})["']""")
     rooms = ("dataflow/driver", "dataflow/evaluation", "dataflow/review", "dataflow/service")

@@ -25,6 +25,7 @@ from dataflow.configuration.own_modules import own_module
 from dataflow.driver.config_graphs import diff_configs
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.visualization.graph_diff import to_text
+from operators.dedup.similarity_index import index_similarity
 from operators.embedding.protocol import Embedder
 from operators.frames import FUSED, QUERIES
 from operators.postgres.store import Store, drop_collection, open_store
@@ -229,10 +230,10 @@ def test_neighbours_become_one_passage_and_no_text_is_lost(
     file = EXAMPLES / "neighbours.yaml"
     with driver_of("default") as plain, driver_of(file) as driver:
         before = plain.execute(["unique"], {"query": QUERY})["unique"]
-        found = driver.execute(["unique", "docs.chunks"], {"query": QUERY})
+        found = driver.execute(["unique", "chunks"], {"query": QUERY})
     with driver_of(file, most_joined=1) as alone:
         assert alone.execute(["unique"], {"query": QUERY})["unique"].equals(before)
-    after, chunks = found["unique"], found["docs.chunks"].sort("ordinal")
+    after, chunks = found["unique"], found["chunks"].filter(corpus="docs").sort("ordinal")
     pieces = before.filter(document_id="flushing.md").height
     joined = after.filter(document_id="flushing.md")
     assert pieces > 3
@@ -263,8 +264,11 @@ def test_only_neighbours_are_joined_and_each_at_the_place_of_the_best(
         for name, n in found
     ]
     plain = hits(*({**row, "repo": "", "alternate_sources": []} for row in rows))
-    chunks = plain.select("chunk_id", ordinal=(pl.col("chunk_id") % 10).cast(pl.UInt32))
-    joined = module("neighbours").unique__joined(plain, {}, {"x": chunks, "y": chunks}, most)
+    ordinal = (pl.col("chunk_id") % 10).cast(pl.UInt32)
+    chunks = plain.select("corpus", "chunk_id", ordinal=ordinal)
+    of_two = pl.concat([chunks, chunks.with_columns(corpus=pl.lit("wiki"))])
+    no_index = index_similarity(plain.clear())
+    joined = module("neighbours").unique__joined(plain, no_index, of_two, most)
     passages = [text.split("\n") for text in joined["text"]]
     assert sorted(itertools.chain(*passages)) == sorted(plain["text"])
     places = {text: rank for rank, text in enumerate(plain["text"])}

@@ -6,14 +6,28 @@ import polars as pl
 from hamilton.function_modifiers import tag
 
 from crosscorpus.lists import as_frame
+from operators.dedup.similarity_index import SimilarityIndex, index_similarity
+from operators.dedup.token_index import TokenIndex, index_tokens
 from operators.frames import NOTES, empty
 from operators.versions import version_choice
 
 
-@tag(stage="fusion", frame="UNIFIED")
-def pooled_hits(found: dict[str, list[dict[str, Any]]]) -> pl.DataFrame:
+@tag(stage="score", frame="UNIFIED")
+def unified(found: dict[str, list[dict[str, Any]]]) -> pl.DataFrame:
     """The hits of every search, by the search's name, each list best first."""
     return as_frame(found)
+
+
+@tag(stage="score")
+def token_index(unified: pl.DataFrame) -> TokenIndex:
+    """The token set of each hit."""
+    return index_tokens(unified)
+
+
+@tag(stage="score")
+def similarity_index(unified: pl.DataFrame) -> SimilarityIndex:
+    """Texts and token sets of the hits."""
+    return index_similarity(unified)
 
 
 @tag(stage="question", frame="VERSION_SCOPE")

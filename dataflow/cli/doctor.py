@@ -129,6 +129,6 @@ def _corpus(
     inputs = {"query": sample_text(store, corpus) or corpus}
     for channel in ("vector", "text") if recall else ("text",):
         try:
-            driver.execute([f"{corpus}.{channel}_hits"], inputs=inputs)
+            driver.execute([f"{corpus}.{channel}_search"], inputs=inputs)
         except CrosscorpusError as error:
             yield Finding(name, False, f"the {channel} search fails: {error}")

@@ -29,7 +29,7 @@ from dataflow.configuration.own_modules import (
 from operators import frames
 
 MODULES = tuple(
-    f"dataflow.retrieval.{name}" for name in ("queries", "versions", "fusion", "assembly")
+    f"dataflow.retrieval.{name}" for name in ("queries", "versions", "score", "fusion", "assembly")
 )
 CORPUS_MODULES = ("dataflow.retrieval.corpus",)
 
@@ -51,7 +51,7 @@ CONFIG_INPUTS = frozenset(
     {
         *("corpus", "corpora", "label", "link", "filters", "deadline_s", "source_weights"),
         *("triggers", "embedding", "reranker_model", "chosen_variants", "top_parameters"),
-        *("corpus_modules", "own_modules"),
+        *("corpus_modules", "own_modules", "on_corpus_error"),
     }
 )
 """Arguments that come from the structure of the configuration, not from its ``parameters``."""

@@ -28,7 +28,10 @@ def hamilton_config(config: Config) -> dict[str, Any]:
         variants = {**defaults.variants, **own.variants}
         inputs = _filled(catalog.corpus, {**defaults.parameters, **own.parameters})
         corpora[name] = {
-            "config": {f"{node}_variant": variant for node, variant in sorted(variants.items())},
+            "config": {
+                "merged_variant": config.variants.get("merged"),
+                **{f"{node}_variant": variant for node, variant in sorted(variants.items())},
+            },
             "inputs": {
                 **inputs,
                 "corpus": name,
@@ -50,6 +53,7 @@ def hamilton_config(config: Config) -> dict[str, Any]:
         "source_weights": {name: dict(own.weights) for name, own in entries.items()},
         "triggers": list(config.triggers),
         "embedding": config.embedding,
+        "on_corpus_error": config.on_corpus_error,
         "reranker_model": config.reranker,
         "corpora": corpora,
     }

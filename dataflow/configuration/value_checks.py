@@ -71,6 +71,6 @@ def expectation(fault: ErrorDetails) -> str:
 
 @cache
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    if is_dataclass(annotation):  # an instance is accepted without a check of its fields
+    if is_dataclass(annotation) or hasattr(annotation, "_fields"):  # its fields are not checked
         return TypeAdapter(InstanceOf[annotation])
     return TypeAdapter(annotation, config=_STRICT)

@@ -9,22 +9,31 @@ from hamilton.node import Node
 from dataflow.execution.plan import is_field, node_tags
 from operators import frames
 from operators.context.search_outcomes import outcome, unsuccessful
+from operators.postgres.search.timed_search import Searched
 
-_CHANNELS = {
-    "vector": (frames.VECTOR_LISTS, frames.VECTOR_HITS),
-    "text": (frames.TEXT_LISTS, frames.TEXT_HITS),
-}
+_LISTS = (frames.VECTOR_LISTS, frames.TEXT_LISTS, frames.LINKED_LISTS)
+"""The frames of the searches, whose outcomes say what happened."""
+
+_CHANNELS = (
+    ("vector", frames.VECTOR_LISTS, frames.VECTOR_HITS),
+    ("text", frames.TEXT_LISTS, frames.TEXT_HITS),
+)
 _SCORED = (frames.NORMALIZED, frames.MERGED, frames.UNIFIED)
-"""The frames of a corpus that follow its two ranked lists."""
+"""The frames that follow the two ranked lists."""
 
 
 def stand_in(
-    node: Node, error: Exception, seconds: float, frames_of: Mapping[str, pl.Schema]
+    node: Node,
+    error: Exception,
+    seconds: float,
+    frames_of: Mapping[str, pl.Schema],
+    corpora: Collection[str],
 ) -> Any:
     """The fallback value of a node tagged ``fail_open`` that failed.
 
-    It is None for the tag ``none``. Otherwise the frames of the node or of its fields are empty,
-    except the one with the columns ``OUTCOMES``, which says what happened.
+    It is None for the tag ``none``, and a search without a hit for a search. Otherwise the frames
+    of the node or of its fields are empty, except the one with the columns ``OUTCOMES``, which says
+    what happened to each of ``corpora``.
 
     Args:
         frames_of: the columns of the frames of nodes, by node name without the corpus.
@@ -38,63 +47,70 @@ def stand_in(
         return None
     if not all(one in frames_of for one in fields or [name]):
         raise error
-    empties: dict[str, pl.DataFrame] = {}
-    for one in fields or [name]:
-        empties[one] = frames.empty(frames_of[one])
-        if frames_of[one] == frames.OUTCOMES:
-            channel = one.removesuffix("_outcome")
-            empties[one] = unsuccessful(corpus, channel, error, seconds * 1000)
+    if frames_of.get(name) in _LISTS:
+        failed = unsuccessful(corpus, name.removesuffix("_search"), error, seconds * 1000)
+        return Searched(frames.empty(frames_of[name]), failed)
+    empties = {one: frames.empty(frames_of[one]) for one in fields or [name]}
+    for one in (one for one in empties if frames_of[one] == frames.OUTCOMES):
+        channel = one.removesuffix("_outcome")
+        empties[one] = frames.stacked(
+            unsuccessful(corpus, channel, error, seconds * 1000) for corpus in sorted(corpora)
+        )
     return empties if fields else empties[name]
 
 
+def searched(name: str, lists: Any) -> Any:
+    """A caller's value of the node ``name``; of a search, a frame is its lists."""
+    corpus, _, search = name.rpartition(".")
+    if not isinstance(lists, pl.DataFrame) or not (corpus and search.endswith("_search")):
+        return lists
+    return Searched(lists, outcome(corpus, search.removesuffix("_search"), "overridden"))
+
+
 def not_searched(
-    given: Mapping[str, Any], corpora: Collection[str], frames_of: Mapping[str, pl.Schema]
+    given: Mapping[str, Any],
+    corpora: Collection[str],
+    frames_of: Mapping[str, pl.Schema],
+    wanted: Collection[str] = (),
 ) -> dict[str, Any]:
     """Values in place of searches whose results no node reads, because a stage is overridden.
 
     Args:
         given: the caller's overrides, by node.
-        frames_of: the columns of the frames of a corpus's nodes, by name.
+        frames_of: the columns of the frames of nodes, by name without the corpus.
+        wanted: the nodes that are asked for; what they read is searched.
 
     Returns:
-        Values by node: the outcome ``overridden`` for each search, and no rows for the stages of
-        a corpus whose result is overridden; its chunks are read only if a stage compares them.
-        Where the vector search's result is given, links add nothing to it, unless ``linked_hits``
-        is asked for.
+        Values by node: searches without a hit whose outcome is ``overridden``, and no rows for the
+        stages before an overridden one; chunks are read only if a stage compares them. Where the
+        vector search's result is given, links add nothing to it, unless ``linked_hits`` is asked
+        for.
     """
 
-    def named(*schemas: pl.Schema) -> set[str]:
-        return {name for name, schema in frames_of.items() if schema in schemas}
+    def given_of(*schemas: pl.Schema) -> list[str]:
+        return [name for name in given if frames_of.get(name) in schemas]
 
     instead: dict[str, Any] = {}
-    linked = named(frames.LINKED_HITS)
-    for corpus in corpora:
-        own = {
-            name.partition(".")[2]: value
-            for name, value in given.items()
-            if name.startswith(f"{corpus}.")
-        }
-        of_corpus: dict[str, pl.DataFrame] = {}
-        scored = named(*_SCORED) & own.keys()
-        for channel, lists in _CHANNELS.items():
-            if scored or named(*lists) & own.keys():
-                of_corpus[f"{channel}_outcome"] = outcome(corpus, channel, "overridden")
-        if named(frames.READ_CHUNKS, frames.UNIFIED) & own.keys():
-            of_corpus["chunks_outcome"] = frames.empty(frames.OUTCOMES)
-        near = named(*_CHANNELS["vector"]) | {"vector_search"}
-        if scored or near & own.keys():
-            of_corpus |= {name: frames.empty(frames.LINKED_HITS) for name in linked}
-        if scored or (near | linked) & own.keys():
-            of_corpus["linked_outcome"] = frames.empty(frames.OUTCOMES)
-        for name in scored:
-            ids = own[name].select("query_id", "chunk_id").unique(maintain_order=True)
-            hits = ids.with_columns(rank=pl.lit(0), distance=pl.lit(None))
-            of_corpus |= dict.fromkeys(
-                named(frames.VECTOR_HITS), hits.cast(dict(frames.VECTOR_HITS))
-            )
-            of_corpus |= dict.fromkeys(named(frames.TEXT_HITS), frames.empty(frames.TEXT_HITS))
-        if named(frames.UNIFIED) & own.keys():
-            behind = named(frames.MERGED, frames.DEDUPED)
-            of_corpus |= {name: frames.empty(frames_of[name]) for name in behind}
-        instead |= {f"{corpus}.{name}": value for name, value in of_corpus.items()}
+    scored = given_of(*_SCORED)
+    for channel, lists, hits in _CHANNELS:
+        if (scored or given_of(hits)) and f"{channel}_hits" not in wanted:
+            for name in (f"{corpus}.{channel}_search" for corpus in corpora):
+                instead[name] = searched(name, frames.empty(lists))
+    unlinked = scored or given_of(frames.VECTOR_HITS, frames.LINKED_HITS)
+    for corpus in corpora if "linked_hits" not in wanted else ():
+        if unlinked or f"{corpus}.vector_search" in given:
+            instead[f"{corpus}.linked_search"] = Searched(frames.empty(frames.LINKED_LISTS))
+    if given_of(frames.READ_CHUNKS, frames.UNIFIED):
+        instead["chunks_outcome"] = frames.empty(frames.OUTCOMES)
+    if scored or given_of(frames.VECTOR_HITS):
+        instead["linked_hits"] = frames.empty(frames.LINKED_HITS)
+    if scored:
+        key = ("query_id", "corpus", "chunk_id")
+        ids = pl.concat(given[name].select(key) for name in scored).unique(maintain_order=True)
+        hits = ids.with_columns(rank=pl.lit(0), distance=pl.lit(None))
+        instead["vector_hits"] = hits.cast(dict(frames.VECTOR_HITS))
+        instead["text_hits"] = frames.empty(frames.TEXT_HITS)
+    if given_of(frames.UNIFIED):
+        behind = (frames.MERGED, frames.DEDUPED)
+        instead |= {name: frames.empty(of) for name, of in frames_of.items() if of in behind}
     return instead

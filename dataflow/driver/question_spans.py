@@ -14,7 +14,7 @@ from typing import Any
 from dataflow.execution.scheduler import NodeEvent
 
 _NODES = {"query_embeddings": "embedding", "other_embeddings": "embedding"}
-_NODES |= {"vector_search": "search", "text_search": "search", "read_chunks": "read"}
+_NODES |= {"vector_search": "search", "text_search": "search", "read_chunks": "read chunks"}
 _STAGES = {"fusion": "fusion", "order": "rerank", "context": "packing"}
 _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
@@ -64,7 +64,7 @@ def _add_parts(
     for event in events:
         corpus, _, step = event[0].rpartition(".")
         if part := _NODES.get(step) or (not corpus and _STAGES.get(stages.get(step, ""))):
-            kind = step.removesuffix("_search").removeprefix("read_") if corpus else ""
+            kind = step.removesuffix("_search") if corpus else ""
             parts.setdefault((part, corpus, kind), []).append(event)
     epoch = time_ns() - round(perf_counter() * 1e9)
     for (part, corpus, kind), nodes in parts.items():

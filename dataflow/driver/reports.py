@@ -24,7 +24,7 @@ from operators.context import search_outcomes
 from operators.context.templates import label_names
 from operators.explain import dispositions, steps
 from operators.explain.explain_targets import find_targets
-from operators.frames import DISPOSITIONS, EXPLAIN, EXPLAIN_TARGETS, MERGED
+from operators.frames import DISPOSITIONS, EXPLAIN, EXPLAIN_TARGETS
 from operators.versions import version_choice
 
 REPORTS = ("provenance", "explain_targets", "dispositions", "explain")
@@ -39,14 +39,14 @@ class RankedLists:
     """The ranked lists of a graph in order, by the frames that their nodes declare.
 
     Attributes:
-        of_corpora: by corpus the nodes from the scores to the corpus's answer, without its name.
+        of_corpora: the nodes with the lists within the corpora, from the scores on.
         of_all: the nodes from the fused list to the results, and what each list is.
-        pooled: the node with the hits of all corpora, before they are one list.
+        pooled: the node with the hits and their labels, before they are one list.
         passages: the node with the list that the context is packed from.
         packed: the node with the passages that the context has room for; "" without a context.
     """
 
-    of_corpora: Mapping[str, Sequence[str]]
+    of_corpora: Sequence[str]
     of_all: Mapping[str, str]
     pooled: str
     passages: str
@@ -62,20 +62,12 @@ class RankedLists:
 def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
     """The lists that lead to the results and to the context.
 
-    Lists of one corpus have the columns MERGED; lists of all corpora have the frame FUSED, as the
+    Lists within the corpora have the frames MERGED and DEDUPED, lists of all corpora FUSED, as the
     shipped nodes or a node's own tag ``frame`` declare.
     """
     results = {node.name: node for node in graph.get_upstream_nodes(["results"])[0]}
-    scored = {name for name, schema in catalog.corpus.frames.items() if set(MERGED) <= set(schema)}
-    in_order = _in_order(graph, results)
-    of_corpora = {
-        corpus: [
-            own
-            for name in in_order
-            if (own := name.removeprefix(f"{corpus}.")) != name and own in scored
-        ]
-        for corpus in graph.config["corpora"]
-    }
+    within = [*nodes_with(graph, catalog, "MERGED"), *nodes_with(graph, catalog, "DEDUPED")]
+    of_corpora = _in_order(graph, within)
     of_all = nodes_with(graph, catalog, "FUSED")
     packed = nodes_with(graph, catalog, "PACKED", "context_window")
     return RankedLists(
@@ -120,7 +112,7 @@ def _in_order(graph: FunctionGraph, names: Iterable[str]) -> list[str]:
 
 def nodes_read(reports: Collection[str], lists: RankedLists) -> list[str]:
     """The nodes whose values ``reports`` need."""
-    names = [f"{corpus}.{name}" for corpus, own in lists.of_corpora.items() for name in own]
+    names = list(lists.of_corpora)
     if "provenance" in reports:
         names += [*_PROVENANCE_NODES, *lists.counted]
     if set(reports) - {"provenance"}:
@@ -184,8 +176,8 @@ def provenance(
         "versions": scope["version_policy", "pinned", "versions_as_of", "basis"].to_dicts(),
         "counts": {
             "corpora": {
-                corpus: _heights({name: values[f"{corpus}.{name}"] for name in names})
-                for corpus, names in lists.of_corpora.items()
+                corpus: _heights({n: values[n].filter(corpus=corpus) for n in lists.of_corpora})
+                for corpus in how["collections"]
             },
             **counts,
             "context": int(values["context_window"]["used"].sum()),
@@ -221,17 +213,14 @@ def explanation(
         targets: overrides the chunks that the inputs name.
     """
     corpora, parameters = graph.config["corpora"], how["parameters"]
-    of_corpora = {
-        corpus: {name: values[f"{corpus}.{name}"] for name in names}
-        for corpus, names in lists.of_corpora.items()
-    }
+    of_corpora = {name: values[name] for name in lists.of_corpora}
     if targets is None:
         targets = find_targets(
             given["homes"],
             {**given["other_embedders"], "": given["embedder"]},
             values["scoped_queries"],
             values[lists.pooled],
-            {corpus: next(iter(own.values())) for corpus, own in of_corpora.items()},
+            next(iter(of_corpora.values())),
             corpora,
             names=given.get("explain_chunks") or (),
         )
@@ -242,7 +231,7 @@ def explanation(
         pooled=values[lists.pooled],
         passages=values[lists.passages],
         packed=values[lists.packed],
-        of_corpora=dispositions.joined(of_corpora),
+        of_corpora=of_corpora,
         lists={name: values[name] for name in lists.of_all},
         meanings=lists.of_all,
         explain_targets=targets,

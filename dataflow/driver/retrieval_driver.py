@@ -29,7 +29,7 @@ from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver import reports
 from dataflow.driver.answer import AnswerMethods
-from dataflow.driver.fail_open import not_searched, stand_in
+from dataflow.driver.fail_open import not_searched, searched, stand_in
 from dataflow.driver.hamilton_methods import Checked, Given, HamiltonMethods, node_names
 from dataflow.driver.other_collections import homes_of, open_others, with_model
 from dataflow.driver.query_frame import complete_queries, refuse_ignored
@@ -156,7 +156,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         self._scheduler = Scheduler(
             config.workers,
             limit=self._limit,
-            fallback=partial(stand_in, frames_of=self._frames_of)
+            fallback=partial(stand_in, frames_of=self._frames_of, corpora=config.corpora)
             if config.on_corpus_error == "skip"
             else None,
             adapter=graph.adapter,
@@ -363,8 +363,9 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         read_trigger(run_inputs.get("trigger"), self.config.triggers)
         for name in run_inputs.get("only_corpora") or ():
             check_known("corpus", name, self.config.corpora)
-        of_corpus = self.config.catalog.corpus.frames
-        for name, value in not_searched(instead, self.config.corpora, of_corpus).items():
+        instead = {name: searched(name, value) for name, value in instead.items()}
+        corpora, frames_of = self.config.corpora, self._frames_of
+        for name, value in not_searched(instead, corpora, frames_of, wanted).items():
             if name in self.graph.nodes and name not in wanted:
                 instead.setdefault(name, value)
         refuse_ignored(inputs or {}, overrides or {})
@@ -416,8 +417,12 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         if node_tags(node).get("io") != "postgres":
             return None
         values = {name.rpartition(".")[2]: value for name, value in arguments.items()}
-        if isinstance(request := values.get("asked"), Asked):
+        request = values.get("asked")
+        if isinstance(request, Asked):
             return request.timeout_s
+        if isinstance(request, dict):
+            limits = [one.timeout_s for one in request.values()]
+            return None if None in limits else max(limits)
         seconds = self.config.deadline_of(node.name.partition(".")[0])
         queries = values.get("scoped_queries", values.get("queries"))
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1

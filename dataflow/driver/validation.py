@@ -20,6 +20,7 @@ from dataflow.execution.annotations import spell
 from dataflow.execution.built_graph import GraphError
 from operators import frames
 from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
+from operators.postgres.search.timed_search import Searched
 from operators.ranking.total_order import without_gaps
 
 
@@ -151,6 +152,8 @@ def _check_value(what: str, name: str, value: Any, node: Node, fixed: Collection
     if name in fixed:
         raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
     expected = _type_of(node)
+    if expected is Searched and isinstance(value, pl.DataFrame):  # its lists
+        return
     if not fits(value, expected):
         raise GraphError(f"{what} {name!r}: expected {spell(expected)}, got {type(value).__name__}")
 
@@ -164,7 +167,9 @@ def _type_of(node: Node) -> Any:
 
 
 def _check_columns(name: str, node: str, value: Any, frames_of: Mapping[str, pl.Schema]) -> None:
-    """Raise if a frame lacks a column; a search is overridden by a mapping of frames."""
+    """Raise if a frame, also one of a search or of a mapping, lacks a column."""
+    if isinstance(value, Searched):
+        value = value.lists
     if isinstance(value, Mapping):
         for field, part in value.items():
             _check_columns(f"{name}[{field}]", str(field), part, frames_of)

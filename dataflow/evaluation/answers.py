@@ -213,7 +213,7 @@ def _documents(
 
 def outputs(driver: RetrievalDriver) -> list[str]:
     """The nodes that :func:`documents_of` reads: the whole ranked list, and all chunks."""
-    return [driver.whole_list, *(f"{corpus}.chunks" for corpus in sorted(driver.config.corpora))]
+    return [driver.whole_list, "chunks"]
 
 
 def by_number(qrels: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
@@ -228,9 +228,9 @@ def documents_of(
 
     ``out``: the values of :func:`outputs`; ``judged``: of ``by_number``.
     """
-    whole, *read = out.values()
+    whole, read = out.values()
     columns = "chunk_id", "document_id", "corpus", "repo", "path", "start_line", "end_line"
-    chunks = pl.concat(frame.select(columns) for frame in read)
+    chunks = read.select(columns)
     return ranked_documents(
         whole,
         unit_chunks(chunks, unit),

@@ -40,13 +40,14 @@ from operators.ranking.weighting import language_factors
 
 _STAGES = {  # as changes of a configuration
     method: {
-        "variants": {"fused": "comb_sum"},
-        "corpus_defaults": {"variants": {"normalized": "common_scale", "merged": merged}},
+        "variants": {"fused": "comb_sum", "normalized": "common_scale", "merged": merged},
     }
     for method, merged in (("convex", "convex"), ("rrf", "weighted_rrf"))
 }
-_OF_ALL = {"convex": ("full_weight_terms",), "rrf": ()}
-_OF_EACH = {"convex": ("corpus_normalization", "missing_score_fraction"), "rrf": ("rrf_k",)}
+_OF_ALL = {
+    "convex": ("full_weight_terms", "corpus_normalization", "missing_score_fraction"),
+    "rrf": ("rrf_k",),
+}
 
 
 @dataclass(frozen=True)
@@ -151,9 +152,7 @@ def base_parameters(
 ) -> weight_fitting.Parameters:
     """The parameters of ``config``, for the corpora and triggers of ``found``."""
     settings = hamilton_config(config)
-    first = next(iter(settings["corpora"].values()))["inputs"]
     base = {name: float(settings[name]) for name in _OF_ALL[method]}
-    base |= {name: float(first[name]) for name in _OF_EACH[method]}
     base |= {
         f"vector_weight.{name}": float(settings["corpora"][name]["inputs"]["vector_weight"])
         for name in found.corpora
@@ -180,7 +179,6 @@ def as_experiment(
         return experiment
     staged = config.with_changes(_STAGES[options.method]) != config
     corpora: dict[str, dict[str, Any]] = {}
-    of_each: dict[str, float] = {}
     for name, value in learned.parameters.items():
         kind, _, rest = name.partition(".")
         if value == base[name] and not staged:
@@ -190,14 +188,11 @@ def as_experiment(
         elif kind == "weight":
             corpus, _, trigger = rest.rpartition(".")
             corpora.setdefault(corpus, {}).setdefault("weights", {})[trigger] = value
-        elif kind in _OF_EACH[options.method]:
-            of_each[kind] = value
         else:
-            experiment.setdefault("parameters", {})[kind] = int(value)
+            whole = kind == "full_weight_terms"
+            experiment.setdefault("parameters", {})[kind] = int(value) if whole else value
     if staged:
         experiment |= deepcopy(_STAGES[options.method])
-    if of_each:
-        experiment.setdefault("corpus_defaults", {})["parameters"] = of_each
     if corpora:
         experiment["corpora"] = corpora
     return experiment

@@ -47,17 +47,26 @@ def documents_with_rights(dated_documents: pl.DataFrame, rights: Rights) -> pl.D
 
 
 @tag(stage="chunk")
-def chunks(documents_with_rights: pl.DataFrame, rights: Rights, embedder: Embedder) -> pl.DataFrame:
+def chunks(documents_with_rights: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
     """The documents' chunks, cut to the model's window: frame CHUNKS without ``embedding``."""
     documents = documents_with_rights.select(DOCUMENTS.names())
     cut = chunk_documents(documents, embedder.count_tokens, embedder.max_tokens)
-    return without_future_dates(chunks_by_readers(cut, documents_with_rights, rights))
+    return without_future_dates(cut)
+
+
+@tag(stage="rights")
+def readable_chunks(
+    chunks: pl.DataFrame, documents_with_rights: pl.DataFrame, rights: Rights
+) -> pl.DataFrame:
+    """The chunks, those of commits cut along files that other people may see."""
+    return chunks_by_readers(chunks, documents_with_rights, rights)
 
 
 @tag(stage="chunk")
-def embedded_texts(chunks: pl.DataFrame) -> pl.DataFrame:
+def embedded_texts(readable_chunks: pl.DataFrame) -> pl.DataFrame:
     """What the model reads of each chunk, and its SHA-256: columns ``text``, ``text_hash``."""
-    texts = [embedded_text(*row) for row in chunks.select("title", "anchor", "text").iter_rows()]
+    columns = readable_chunks.select("title", "anchor", "text")
+    texts = [embedded_text(*row) for row in columns.iter_rows()]
     hashes = [text_hash(text).hex() for text in texts]
     return pl.DataFrame(
         {"text": texts, "text_hash": hashes}, schema={"text": pl.String, "text_hash": pl.String}
@@ -88,22 +97,25 @@ def new_vectors(
 
 @tag(stage="embed")
 def chunk_embeddings(
-    chunks: pl.DataFrame, embedded_texts: pl.DataFrame, known_vectors: Vectors, embedder: Embedder
+    readable_chunks: pl.DataFrame,
+    embedded_texts: pl.DataFrame,
+    known_vectors: Vectors,
+    embedder: Embedder,
 ) -> pl.DataFrame:
     """The chunks with the vectors that are known, frame CHUNKS; the others have null."""
     known = embedded_texts["text_hash"].is_in(list(known_vectors))
-    matrix = np.zeros((chunks.height, embedder.dimensions), np.float32)
+    matrix = np.zeros((readable_chunks.height, embedder.dimensions), np.float32)
     for row in known.arg_true():
         matrix[row] = known_vectors[embedded_texts["text_hash"][row]]
     vectors = pl.Series(matrix, dtype=pl.Array(pl.Float32, embedder.dimensions))
     embedding = pl.select(pl.when(known).then(vectors).alias("embedding"))
-    return check(chunks.hstack(embedding), CHUNKS, "chunk_embeddings")
+    return check(readable_chunks.hstack(embedding), CHUNKS, "chunk_embeddings")
 
 
 @tag(stage="store")
 def ledger_entries(
     documents_with_rights: pl.DataFrame,
-    chunks: pl.DataFrame,
+    readable_chunks: pl.DataFrame,
     batch: list[Document],
     fingerprint: str,
 ) -> pl.DataFrame:
@@ -111,7 +123,7 @@ def ledger_entries(
     why = pl.col("metadata").str.json_path_match(f"$.{CUT_BY_LINES}")
     again = pl.col("metadata").str.json_path_match(f"$.{CUT_AGAIN}").is_not_null()
     key = ["corpus", "repo", "document_id"]
-    cut = chunks.select(*key, cut=pl.format("cut by lines: {}", why), again=again)
+    cut = readable_chunks.select(*key, cut=pl.format("cut by lines: {}", why), again=again)
     cut = cut.drop_nulls("cut").unique(key)
     unfinished = pl.lit(f"{fingerprint} {CUT_AGAIN}")  # the next run reads such a document again
     return (

@@ -188,7 +188,7 @@ def vectors_of(
     inputs = {"store": store, "embedder": embedder}
     wanted = ["embedded_texts", "known_vectors", "new_vectors"]
     with quiet_hamilton():
-        made = graph.execute(wanted, inputs=inputs, overrides={"chunks": chunks})
+        made = graph.execute(wanted, inputs=inputs, overrides={"readable_chunks": chunks})
     vectors = made["known_vectors"] | made["new_vectors"]
     stacked = np.stack([vectors[key] for key in made["embedded_texts"]["text_hash"]])
     return stacked, len(made["new_vectors"])

@@ -1,5 +1,6 @@
-"""The retrieval graph, in the order in which the data flows: queries, corpus, fusion, assembly.
+"""The retrieval graph, in the order in which the data flows.
 
-The module ``explanation`` reads them all. A function ``STAGE__NAME`` is a variant of a stage; the
+``queries`` and ``versions``, ``corpus`` (the searches, once a corpus), ``score``, ``fusion`` and
+``assembly`` (once over all corpora). A function ``STAGE__NAME`` is a variant of a stage; the
 configuration's catalog finds it by its name, and a user's own functions too.
 """

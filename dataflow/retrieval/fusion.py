@@ -7,89 +7,37 @@ from typing import Any
 import polars as pl
 from hamilton.function_modifiers import config, tag
 
-from dataflow.retrieval.branches import from_each_corpus, one_branch_each
-from operators.context.distinct_labels import tell_corpora_apart
 from operators.context.exact_phrase import phrases_first
 from operators.context.named_releases import releases_first
-from operators.context.search_outcomes import collect
 from operators.dedup import across
 from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
-from operators.frames import UNIFIED, stacked
 from operators.ranking import file_evidence as files
 from operators.ranking import fusion, recency, rerank
 from operators.ranking.current_version import newest_stands
-from operators.ranking.lexical_weight import lexical_weights, match_weights
 from operators.ranking.licence_texts import licence_factor
 from operators.ranking.related import related as of_links
-from operators.ranking.score_scale import score_scale as of_all_corpora
 from operators.ranking.weighting import weigh, weigh_languages
-
-
-@one_branch_each
-def corpus_branch(unified: pl.DataFrame) -> pl.DataFrame:
-    """The ranked list of one corpus, under the corpus's name."""
-    return unified
-
-
-@tag(stage="search", frame="LINKING")
-@from_each_corpus(best="best_found")
-def linking(best: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """The best hits of all corpora, which may link to files."""
-    return stacked(best.values())
-
-
-@tag(stage="score", frame="SCORE_SCALE")
-@from_each_corpus(best_scores="best_scores")
-def score_scale(best_scores: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """The best scores of each query in all corpora; they define the common scale."""
-    return of_all_corpora(best_scores)
-
-
-@tag(stage="score", frame="LEXICAL_WEIGHT")
-def lexical_weight(
-    reduced_queries: pl.DataFrame,
-    score_scale: pl.DataFrame,
-    full_weight_terms: int = 8,
-    lexical_margin: float = 0.27,
-) -> pl.DataFrame:
-    """The weight of keyword search against vector search, by each query's wording and matches."""
-    by_wording = lexical_weights(reduced_queries, full_weight_terms=full_weight_terms)
-    return match_weights(by_wording, score_scale, margin=lexical_margin)
-
-
-@tag(stage="search", frame="OUTCOMES")
-@from_each_corpus(search_outcomes="search_outcomes")
-def outcomes(search_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """The outcome of each search; an error if all failed."""
-    return collect(list(search_outcomes.values()))
-
-
-@tag(stage="fusion", frame="UNIFIED")
-@from_each_corpus(branches="unified")
-def pooled_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl.DataFrame:
-    """The ranked lists of all corpora, concatenated; at least one search has succeeded."""
-    return tell_corpora_apart(stacked(branch[list(UNIFIED)] for branch in branches.values()))
 
 
 @tag(stage="fusion")
 def passage_factor(
-    pooled_hits: pl.DataFrame,
+    unified: pl.DataFrame,
     queries: pl.DataFrame,
     version_scope: pl.DataFrame,
     superseded_weight: float = 0.7,
     licence_weight: float = 0.5,
 ) -> pl.Series:
     """The factor of each hit: below 1 if it is superseded for its query, short, or a licence."""
-    superseded = recency.outdated(pooled_hits, queries, version_scope, weight=superseded_weight)
-    licence = licence_factor(pooled_hits, queries, weight=licence_weight)
-    return pl.Series(superseded * licence) * pooled_hits["brevity"].fill_null(1.0)
+    superseded = recency.outdated(unified, queries, version_scope, weight=superseded_weight)
+    licence = licence_factor(unified, queries, weight=licence_weight)
+    return pl.Series(superseded * licence) * unified["brevity"].fill_null(1.0)
 
 
 @tag(stage="fusion", frame="AGED")
 @config.when(aged_hits_variant="step")
 def aged_hits__step(
-    pooled_hits: pl.DataFrame,
+    unified: pl.DataFrame,
     queries: pl.DataFrame,
     passage_factor: pl.Series,
     now: datetime | None = None,
@@ -97,32 +45,16 @@ def aged_hits__step(
     recency_boost: float = 1.15,
 ) -> pl.DataFrame:
     """The hits with a recency factor: a constant boost up to a number of days."""
-    age = recency.ages(pooled_hits, queries, now)
+    age = recency.ages(unified, queries, now)
     factor = recency.step(age, days=recency_days, boost=recency_boost)
-    return pooled_hits.hstack([pl.Series("recency", factor) * passage_factor])
-
-
-@tag(stage="fusion", frame="AGED")
-@config.when(aged_hits_variant="half_life")
-def aged_hits__half_life(
-    pooled_hits: pl.DataFrame,
-    queries: pl.DataFrame,
-    passage_factor: pl.Series,
-    now: datetime | None = None,
-    recency_days: float = 30.0,
-    recency_boost: float = 1.15,
-) -> pl.DataFrame:
-    """The hits with a recency factor: a boost that halves every ``recency_days``."""
-    age = recency.ages(pooled_hits, queries, now)
-    factor = recency.half_life(age, days=recency_days, boost=recency_boost)
-    return pooled_hits.hstack([pl.Series("recency", factor) * passage_factor])
+    return unified.hstack([pl.Series("recency", factor) * passage_factor])
 
 
 @tag(stage="fusion", frame="AGED")
 @config.when(aged_hits_variant="off")
-def aged_hits__off(pooled_hits: pl.DataFrame, passage_factor: pl.Series) -> pl.DataFrame:
+def aged_hits__off(unified: pl.DataFrame, passage_factor: pl.Series) -> pl.DataFrame:
     """The hits without a recency factor."""
-    return pooled_hits.hstack([passage_factor.alias("recency")])
+    return unified.hstack([passage_factor.alias("recency")])
 
 
 @tag(stage="fusion", frame="FUSED")
@@ -248,31 +180,28 @@ def phrase_order(version_order: pl.DataFrame, queries: pl.DataFrame) -> pl.DataF
 
 
 @tag(stage="order", frame="FUSED")
-@from_each_corpus(sets="token_index")
 @config.when(unique_variant="jaccard")
 def unique__jaccard(
-    phrase_order: pl.DataFrame, sets: dict[str, TokenIndex], jaccard_threshold: float = 0.9
+    phrase_order: pl.DataFrame, token_index: TokenIndex, jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
     """The list without near-duplicates across corpora, by token overlap (Jaccard)."""
-    return across.jaccard(phrase_order, list(sets.values()), threshold=jaccard_threshold)
+    return across.jaccard(phrase_order, [token_index], threshold=jaccard_threshold)
 
 
 @tag(stage="order", frame="FUSED")
-@from_each_corpus(chunks="chunks")
 @config.when(unique_variant="cosine")
 def unique__cosine(
-    phrase_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
+    phrase_order: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
     """The list without near-duplicates in other documents, by cosine of the embeddings."""
-    return across.cosine(phrase_order, list(chunks.values()), threshold=cosine_threshold)
+    return across.cosine(phrase_order, chunks, threshold=cosine_threshold)
 
 
 @tag(stage="order", frame="FUSED")
-@from_each_corpus(known="similarity_index")
 @config.when(unique_variant="guarded")
 def unique__guarded(
     phrase_order: pl.DataFrame,
-    known: dict[str, SimilarityIndex],
+    similarity_index: SimilarityIndex,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
     twins: bool = True,
@@ -283,7 +212,7 @@ def unique__guarded(
     """
     return across.guarded(
         phrase_order,
-        list(known.values()),
+        [similarity_index],
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
         twins=twins,
@@ -291,13 +220,12 @@ def unique__guarded(
 
 
 @tag(stage="order", frame="FUSED")
-@from_each_corpus(chunks="chunks")
 @config.when(unique_variant="newest")
 def unique__newest(
-    phrase_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
+    phrase_order: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
     """The list without near-duplicates of documents with a later date."""
-    return across.newest(phrase_order, list(chunks.values()), threshold=cosine_threshold)
+    return across.newest(phrase_order, chunks, threshold=cosine_threshold)
 
 
 @tag(stage="order", frame="FUSED")

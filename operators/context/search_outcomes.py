@@ -151,10 +151,14 @@ def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
     return statuses
 
 
-def answered_channels(outcomes: pl.DataFrame) -> list[str]:
-    """The searches of one corpus that succeeded: vector, text."""
-    rows = outcomes["channel", "status"].iter_rows()
-    return [channel for channel, how in rows if channel in ("vector", "text") and how in _ANSWERED]
+def silent_corpora(outcomes: pl.DataFrame) -> dict[str, list[str]]:
+    """For vector and text the corpora where only the other search of both has succeeded."""
+    silent: dict[str, list[str]] = {"vector": [], "text": []}
+    for corpus, statuses in channels(outcomes).items():
+        answered = [channel for channel in silent if statuses.get(channel) in _ANSWERED]
+        if len(answered) == 1:
+            silent["text" if answered == ["vector"] else "vector"].append(corpus)
+    return silent
 
 
 def _sentence(

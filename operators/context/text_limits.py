@@ -5,7 +5,6 @@ a name of 5,000 parts made one of 87 MB.
 """
 
 from operators.errors import CrosscorpusError
-from operators.ranking.definitions import qualified_parts
 
 NAME = 500
 PATTERN = 1_000
@@ -35,6 +34,8 @@ def check_texts(name: str, value: object) -> None:
     Raises:
         CrosscorpusError: a text, or the number of its parts, is over its limit.
     """
+    from operators.ranking.definitions import qualified_parts  # the command starts without Polars
+
     if isinstance(value, list | tuple | set | frozenset):
         for one in value:
             check_texts(name, one)

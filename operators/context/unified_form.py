@@ -4,77 +4,81 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.lists import lists, numbers
-from operators.arrays.rows import take
-from operators.arrays.segments import positions
-from operators.context.distinct_labels import tell_apart, ways_of
+from operators.arrays.rows import chunk_rows, list_numbers, take
+from operators.arrays.segments import inverse
+from operators.context.distinct_labels import tell_apart, tell_corpora_apart, ways_of
 from operators.context.templates import describe
-from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, empty, frame_of
+from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, empty, frame_of, stacked
 from operators.ranking.brevity import brevity
 
 _OF_CHUNK = [name for name in UNIFIED if name in READ_CHUNKS and name != "corpus"]
 _OF_HIT = [name for name in UNIFIED if name in DEDUPED and name != "chunk_id"]
 _SOURCE = pl.Schema(SOURCE.to_schema())
+_SETTINGS = ["corpus", "label", "link", "many_repos", "full_length_words"]
 
 
-def unify(
-    deduped: pl.DataFrame,
-    chunks: pl.DataFrame,
-    *,
-    corpus: str,
-    label: str,
-    link: str | None,
-    many_repos: bool = False,
-    full_length_words: int = 0,
-) -> pl.DataFrame:
-    """``UNIFIED`` of one corpus.
+def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) -> pl.DataFrame:
+    """``UNIFIED``: the hits of all corpora with their texts, labels and links.
 
     Args:
-        deduped: columns ``DEDUPED``; a row whose chunk is not in ``chunks`` is dropped.
-        chunks: columns ``READ_CHUNKS``, one row per distinct chunk.
-        label: template of ``source_label``, see :mod:`operators.context.templates`.
-        link: template of ``source_url``; None or empty: no links.
-        many_repos: the labels contain the repository.
-        full_length_words: the words of a passage that counts in full.
+        deduped: columns ``DEDUPED``, by corpus; a row whose chunk is not in ``chunks`` is dropped.
+        chunks: columns ``READ_CHUNKS``, one row per corpus and distinct chunk; those of other
+            corpora than ``corpora`` do not count.
+        corpora: ``CORPORA``, with the templates of labels and links
+            (:mod:`operators.context.templates`).
 
     Returns:
-        The rows of ``deduped`` in order, with the texts, labels and links of the chunks;
-        ``alternate_sources`` has the labels and links of the near-duplicates within the corpus. No
-        two chunks of a query have the same label.
+        The rows of ``deduped`` in order; ``alternate_sources`` has the labels and links of the
+        near-duplicates within the corpus. No two chunks of a query have the same label.
     """
+    of_corpora = chunks["corpus"].is_in(corpora["corpus"].implode())
+    chunks = chunks if of_corpora.all() else chunks.filter(of_corpora)
     if not deduped.height or not chunks.height:
         return empty(UNIFIED)
-    ids = chunks["chunk_id"].to_numpy()
-    row = positions(ids, deduped["chunk_id"].to_numpy())
+    row = chunk_rows(chunks, deduped["corpus"], deduped["chunk_id"].to_numpy())
     if (row < 0).any():
         there = np.flatnonzero(row >= 0)
         deduped, row = take(deduped, there), row[there]
-    labels, urls = describe(chunks, corpus, label, link, many_repos=many_repos)
-    short = brevity(chunks["text"], full_length_words=full_length_words)
-    described = frame_of([*(chunks[name] for name in _OF_CHUNK), labels, urls, short])
+    labels, urls, short = _described(chunks, corpora)
+    described = frame_of([*(chunks[name] for name in _OF_CHUNK), urls, short])
     gone, owner = numbers(deduped["duplicates"])
-    place = positions(ids, gone)
+    place = chunk_rows(chunks, deduped["corpus"].gather(owner), gone)
     known = np.flatnonzero(place >= 0)
     place, owner = place[known], owner[known]
 
-    query_id = deduped["query_id"].to_numpy()
+    of_list = list_numbers(deduped)
     rows = np.concatenate([row, place]).tolist()
-    of_query = np.concatenate([query_id, query_id[owner]]).tolist()
     plain = labels.to_list()
-    distinct = tell_apart(of_query, [plain[n] for n in rows], ways_of(chunks, rows))
+    distinct = tell_apart(
+        np.concatenate([of_list, of_list[owner]]).tolist(),
+        [plain[n] for n in rows],
+        ways_of(chunks, rows),
+    )
     labels = pl.Series("source_label", distinct, dtype=pl.String)
     sources = take(frame_of(described[name] for name in ("chunk_id", "repo", "source_url")), place)
-    others = [*sources.get_columns(), labels[len(row) :], _everywhere(corpus, len(place))]
+    corpus = deduped["corpus"]
+    others = [*sources.get_columns(), labels[len(row) :], corpus.gather(owner)]
     alternates = frame_of(others, _SOURCE).to_struct("alternate_sources")
     own = [
         *take(described, row).get_columns(),
         labels[: len(row)],
-        _everywhere(corpus, deduped.height),
         *(deduped[name] for name in _OF_HIT),
         deduped["score"].alias("corpus_score"),
         lists(alternates, owner, deduped.height),
     ]
-    return frame_of(own, UNIFIED)
+    return tell_corpora_apart(frame_of(own, UNIFIED))
 
 
-def _everywhere(corpus: str, rows: int) -> pl.Series:
-    return pl.Series("corpus", [corpus], dtype=pl.String).new_from_index(0, rows)
+def _described(chunks: pl.DataFrame, corpora: pl.DataFrame) -> tuple[pl.Series, ...]:
+    """The label, the link and the brevity of each chunk, by the settings of its corpus."""
+    chunks, parts = chunks.drop("embedding"), []
+    held = chunks["corpus"].to_numpy()
+    for corpus, label, link, many_repos, words in corpora[_SETTINGS].iter_rows():
+        rows = np.flatnonzero(held == corpus)
+        if len(rows):
+            some = take(chunks, rows)
+            own = describe(some, corpus, label, link, many_repos=many_repos)
+            short = brevity(some["text"], full_length_words=words)
+            parts.append((rows, frame_of([*own, short])))
+    back = inverse(np.concatenate([rows for rows, _ in parts]))
+    return tuple(take(stacked(of for _, of in parts), back).get_columns())

@@ -38,12 +38,10 @@ def jaccard(
     return _unique(hits, jaccard_representatives(query_id, number, sets, threshold=threshold))
 
 
-def cosine(
-    hits: pl.DataFrame, chunks: Sequence[pl.DataFrame], *, threshold: float = 0.95
-) -> pl.DataFrame:
+def cosine(hits: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """``hits`` without those with a cosine >= ``threshold`` to a better one in another document.
 
-    ``chunks`` are frames of ``CHUNKS`` that have the hits' embeddings.
+    ``chunks`` (``CHUNKS``) has the hits' embeddings.
     """
     hits, query_id = _one_place_a_change(hits)
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
@@ -72,9 +70,7 @@ def guarded(
     return _unique(kept, twin_representatives(kept, jaccard_threshold)) if twins else kept
 
 
-def newest(
-    hits: pl.DataFrame, chunks: Sequence[pl.DataFrame], *, threshold: float = 0.95
-) -> pl.DataFrame:
+def newest(hits: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """``hits`` without near-duplicates of later documents, by :mod:`operators.dedup.newest`.
 
     The others keep their ranks. The rule may come before reranking or after it, because it does
@@ -117,18 +113,12 @@ def _unique(hits: pl.DataFrame, representative: Integers) -> pl.DataFrame:
     return replaced(kept, pl.Series("rank", places(kept["query_id"].to_numpy())))
 
 
-def _vectors(chunk_id: Integers, chunks: Sequence[pl.DataFrame]) -> tuple[Floats, Integers]:
+def _vectors(chunk_id: Integers, chunks: pl.DataFrame) -> tuple[Floats, Integers]:
     """The unit vectors of these chunks, and each one's row; a chunk without one has zeros."""
-    parts = [
-        frame["chunk_id", "embedding"][index(np.flatnonzero(there))]
-        for frame in chunks
-        if (there := np.isin(frame["chunk_id"].to_numpy(), chunk_id)).any()
-    ]
-    if not parts:
+    there = np.isin(chunks["chunk_id"].to_numpy(), chunk_id)
+    if not there.any():
         return np.zeros((1, 0)), np.full(len(chunk_id), -1)
-    if len({frame.schema["embedding"] for frame in parts}) > 1:
-        parts = [f.with_columns(pl.col("embedding").cast(pl.List(pl.Float32))) for f in parts]
-    known = pl.concat(parts)
+    known = chunks["chunk_id", "embedding"][index(np.flatnonzero(there))]
     vectors = unit_vectors(known["embedding"])
     number = positions(known["chunk_id"].to_numpy(), chunk_id)
     return np.concatenate([vectors, np.zeros((1, vectors.shape[1]))]), number

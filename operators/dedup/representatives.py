@@ -11,7 +11,7 @@ import polars as pl
 
 from operators.arrays.alternates import with_alternates
 from operators.arrays.lists import lists
-from operators.arrays.rows import index, replaced, take
+from operators.arrays.rows import index, list_numbers, replaced, take
 from operators.arrays.segments import Integers, places
 from operators.frames import DEDUPED, empty
 
@@ -32,7 +32,7 @@ def drop_duplicates(merged: pl.DataFrame, representative: Integers) -> pl.DataFr
     kept, gone, owner = _split(representative)
     chosen = take(merged, kept) if len(gone) else merged
     names = merged["chunk_id"][index(gone)].alias("duplicates")
-    rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
+    rank = pl.Series("rank", places(list_numbers(chosen)))
     return replaced(chosen, rank, lists(names, owner, len(kept)))
 
 

@@ -1,4 +1,4 @@
-"""Near-duplicates within one corpus, dropped before fusion so that they don't inflate it.
+"""Near-duplicates within each corpus, dropped before fusion so that they don't inflate it.
 
 Every rule takes ``merged`` (``MERGED``) and its ``chunks`` (``CHUNKS``), or an index of them, and
 returns ``DEDUPED``, ranked again. A hit without a chunk (deleted meanwhile) is dropped.
@@ -7,8 +7,8 @@ returns ``DEDUPED``, ranked again. A hit without a chunk (deleted meanwhile) is 
 import numpy as np
 import polars as pl
 
-from operators.arrays.rows import by_rank, index
-from operators.arrays.segments import Integers, positions
+from operators.arrays.rows import by_rank_in_corpora, chunk_rows, index, list_numbers
+from operators.arrays.segments import Integers
 from operators.dedup.cosine import cosine_representatives, unit_vectors
 from operators.dedup.guarded import guarded_representatives
 from operators.dedup.jaccard import jaccard_representatives
@@ -18,26 +18,29 @@ from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
 
 
-def jaccard(merged: pl.DataFrame, sets: TokenIndex, *, threshold: float = 0.9) -> pl.DataFrame:
+def jaccard(
+    merged: pl.DataFrame, chunks: pl.DataFrame, sets: TokenIndex, *, threshold: float = 0.9
+) -> pl.DataFrame:
     """``merged`` without hits whose Jaccard index with a better one reaches ``threshold``.
 
     ``sets`` are the token sets of the chunks.
     """
-    hits, query_id, row = _present(merged, sets.chunk_id)
-    representative = jaccard_representatives(query_id, row, [sets], threshold=threshold)
+    hits, of_list, row = _present(merged, chunks)
+    representative = jaccard_representatives(of_list, row, [sets], threshold=threshold)
     return drop_duplicates(hits, representative)
 
 
 def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """``merged`` without hits with a cosine >= ``threshold`` to a better hit elsewhere."""
-    hits, query_id, row = _present(merged, chunks["chunk_id"].to_numpy())
+    hits, of_list, row = _present(merged, chunks)
     vectors, of = unit_vectors(chunks["embedding"]), documents(chunks)[row]
-    representative = cosine_representatives(query_id, row, vectors, of, threshold=threshold)
+    representative = cosine_representatives(of_list, row, vectors, of, threshold=threshold)
     return drop_duplicates(hits, representative)
 
 
 def guarded(
     merged: pl.DataFrame,
+    chunks: pl.DataFrame,
     known: SimilarityIndex,
     *,
     jaccard_threshold: float = 0.9,
@@ -47,31 +50,31 @@ def guarded(
 
     ``known`` is the similarity index of the chunks.
     """
-    hits, query_id, row = _present(merged, known.chunk_id)
+    hits, of_list, row = _present(merged, chunks)
     thresholds = (jaccard_threshold, cosine_threshold)
-    return drop_duplicates(hits, guarded_representatives(query_id, row, known, *thresholds))
+    return drop_duplicates(hits, guarded_representatives(of_list, row, known, *thresholds))
 
 
 def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """``merged`` without near-duplicates of later documents (:mod:`operators.dedup.newest`)."""
-    hits, query_id, row = _present(merged, chunks["chunk_id"].to_numpy())
+    hits, of_list, row = _present(merged, chunks)
     rows = chunks["chunk_id", "corpus", "repo", "document_id", "doc_date"][index(row)]
     vectors = unit_vectors(chunks["embedding"])
-    representative = newest_representatives(rows, query_id, row, vectors, threshold=threshold)
+    representative = newest_representatives(rows, of_list, row, vectors, threshold=threshold)
     return drop_duplicates(hits, representative)
 
 
 def off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """``merged`` with all its near-duplicates."""
-    hits, _, row = _present(merged, chunks["chunk_id"].to_numpy())
+    hits, _, row = _present(merged, chunks)
     return drop_duplicates(hits, np.arange(len(row)))
 
 
-def _present(merged: pl.DataFrame, chunk_id: Integers) -> tuple[pl.DataFrame, Integers, Integers]:
-    """The hits whose chunk exists, by query and rank, and each one's query and chunk's row."""
-    hits = by_rank(merged)
-    row = positions(chunk_id, hits["chunk_id"].to_numpy())
+def _present(merged: pl.DataFrame, chunks: pl.DataFrame) -> tuple[pl.DataFrame, Integers, Integers]:
+    """The hits whose chunk exists, by corpus, query and rank; each one's list and chunk's row."""
+    hits = by_rank_in_corpora(merged)
+    row = chunk_rows(chunks, hits["corpus"], hits["chunk_id"].to_numpy())
     there = row >= 0
     if not there.all():
         hits, row = hits[index(np.flatnonzero(there))], row[there]
-    return hits, hits["query_id"].to_numpy(), row
+    return hits, list_numbers(hits), row

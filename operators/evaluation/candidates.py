@@ -19,7 +19,7 @@ from operators.evaluation.ranked_documents import IN_JUDGED_CORPUS, judged_names
 from operators.frames import NORMALIZED
 from operators.ranking.lexical_weight import lexical_weights
 from operators.ranking.normalization import common_scale
-from operators.ranking.score_scale import best_scores, score_scale
+from operators.ranking.score_scale import score_scale
 
 _OF_LISTS = ["vector_rank", "text_rank", "vector_distance", "text_score"]
 MISSING = -1
@@ -72,44 +72,35 @@ class Candidates:
         """Similarity and text score of each hit on the scale that all corpora share."""
         key = corpus_normalization, missing_score_fraction
         if key not in self._values:
-            sides = self._sides
-            each = [
-                common_scale(
-                    sides[name],
-                    self._scale.filter(corpus=name),
-                    depth=one.depth,
-                    corpus_normalization=corpus_normalization,
-                    missing_score_fraction=missing_score_fraction,
-                )
-                for name, one in self.corpora.items()
-            ]
-            made = pl.concat(each).sort("chunk_id")
+            made = common_scale(
+                self._sides,
+                self._scale,
+                depths={name: one.depth for name, one in self.corpora.items()},
+                corpus_normalization=corpus_normalization,
+                missing_score_fraction=missing_score_fraction,
+            ).sort("chunk_id")
             self._values[key] = made["vector_value"].to_numpy(), made["text_value"].to_numpy()
         return self._values[key]
 
     @cached_property
-    def _sides(self) -> dict[str, pl.DataFrame]:
-        """``NORMALIZED`` with unscaled values, by corpus; chunk_id is the hit's number."""
-        sides = self.hits.select(
+    def _sides(self) -> pl.DataFrame:
+        """``NORMALIZED`` with unscaled values; chunk_id is the hit's number."""
+        return self.hits.select(
             *("corpus", *_OF_LISTS),
             pl.col("query_id").cast(pl.UInt32),
             chunk_id=pl.int_range(pl.len(), dtype=pl.Int64),
             vector_value=1 - pl.col("vector_distance"),
             text_value="text_score",
-        )
-        return {name: sides.filter(corpus=name).select(list(NORMALIZED)) for name in self.corpora}
+        ).select(list(NORMALIZED))
 
     @cached_property
     def _scale(self) -> pl.DataFrame:
-        best = {
-            name: best_scores(
-                one.drop_nulls("vector_rank").select("query_id", distance="vector_distance"),
-                one.drop_nulls("text_rank").select("query_id", score="text_score"),
-                space=self.corpora[name].space,
-            )
-            for name, one in self._sides.items()
-        }
-        return score_scale(best)
+        key, sides = ("query_id", "corpus"), self._sides
+        return score_scale(
+            sides.drop_nulls("vector_rank").select(*key, distance="vector_distance"),
+            sides.drop_nulls("text_rank").select(*key, score="text_score"),
+            {name: one.space for name, one in self.corpora.items()},
+        )
 
     def lexical_weight(self, full_weight_terms: int) -> Floats:
         """The lexical weight of each query."""

@@ -40,9 +40,8 @@ class Run:
     """The frames of one run.
 
     Attributes:
-        of_corpora: the lists within the corpora by node name, each with all corpora and the
-            column ``corpus``, from the first with a score to the last, whose
-            ``duplicates`` are the near-duplicates.
+        of_corpora: the lists within the corpora by node name, from the first with a score to the
+            last, whose ``duplicates`` are the near-duplicates.
         lists: the lists of all corpora by node name, from the fused one to the
             results; the one before the results has the near-duplicates.
         pooled: the hits of all corpora before they are one list.
@@ -103,16 +102,6 @@ class Limits:
     def harmless(self, texts: pl.Series) -> list[str]:
         """Texts as they are packed."""
         return defused(texts, self.label_names, inert_markdown=self.inert_markdown)
-
-
-def joined(of_corpora: Mapping[str, Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
-    """Each list within the corpora as one frame of all corpora, with the column ``corpus``."""
-    named: dict[str, list[pl.DataFrame]] = {}
-    for corpus, lists in of_corpora.items():
-        for name, frame in lists.items():
-            named.setdefault(name, []).append(frame.with_columns(corpus=pl.lit(corpus)))
-    # a stage may omit the factors of its scores
-    return {name: pl.concat(of, how="diagonal") for name, of in named.items()}
 
 
 def dispositions(run: Run, limits: Limits) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from operators.foundation.cancellation import checked
 from operators.foundation.sanitize import clean_text
 from operators.frames import EXPLAIN_TARGETS, empty, stacked
 from operators.postgres.search.chunk_lookup import locate, unread_reason
-from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.store import Home, by_store, collection_info
 from operators.ranking.definitions import listed_under
 from operators.ranking.named_places import spellings
@@ -39,7 +39,7 @@ def find_targets(
     embedders: Mapping[str, Embedder],
     queries: pl.DataFrame,
     hits: pl.DataFrame,
-    merged: Mapping[str, pl.DataFrame],
+    merged: pl.DataFrame,
     corpora: Mapping[str, Any],
     *,
     names: Sequence[str | int],
@@ -52,7 +52,7 @@ def find_targets(
             the others are by their vector space.
         queries: columns ``SCOPED_QUERIES``.
         hits: columns ``UNIFIED``, of all corpora; their labels are names of chunks too.
-        merged: ``MERGED`` by corpus.
+        merged: ``MERGED``.
         corpora: a corpus's name -> ``inputs`` with ``label``, ``link`` and ``filters``.
         names: chunk ids, labels, or names of documents.
 
@@ -64,7 +64,6 @@ def find_targets(
     labels = dict(hits["source_label", "chunk_id"].iter_rows())
     plain = [clean_text(name) if isinstance(name, str) else name for name in names]
     wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
-    hits_of_all = pl.concat(merged.values())
     columns = hits["query_id", "chunk_id", "source_label"]
     shown = {(query_id, chunk_id): label for query_id, chunk_id, label in columns.iter_rows()}
     rows: list[dict[str, Any]] = []
@@ -72,7 +71,7 @@ def find_targets(
         query_frame = queries.filter(query_id=query["query_id"])
         known = _located(homes, wanted, query["repos"], corpora)
         visible, distances = _visible(homes, embedders, query_frame, known, corpora)
-        ranks = dict(hits_of_all.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
+        ranks = dict(merged.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
         for name in checked(wanted):
             chunks, documents = meant(name, known, ranks, distances)
             for chunk_id in checked(chunks):
@@ -140,7 +139,7 @@ def _visible(
         if corpus in corpora:
             scope = narrowed(query, str(corpus), corpora[str(corpus)]["inputs"]["filters"])
             store, held = homes[str(corpus)]
-            chunks = fetch_chunks(store, held, some["chunk_id"], scope)
+            chunks = fetch_chunks(store, [Wanted(held, some["chunk_id"], scope)])
             visible |= set(chunks["chunk_id"])
             distances |= nearest(chunks, vectors.get(store.space or "", vectors[""]))
     return visible, distances

@@ -68,10 +68,6 @@ class ModelMismatch(CrosscorpusError):
     """A collection holds vectors of another model than the given one."""
 
 
-class MissingExtension(CrosscorpusError):
-    """The server lacks an extension."""
-
-
 def _stoppable(conn: Connection) -> AbstractContextManager[None]:
     """A context whose statements are cancelled when the run is cancelled."""
     switch = waiting.get()

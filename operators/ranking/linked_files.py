@@ -24,23 +24,26 @@ _RANK_OFFSET = 10
 """As the constant of reciprocal rank fusion, but smaller: the first hits of a list count most."""
 
 
-def best_found(lists: Iterable[pl.DataFrame], *, corpus: str, most: int) -> pl.DataFrame:
-    """``LINKING``: the ``most`` best hits of each query in the ``lists`` of a corpus.
+def best_found(lists: Iterable[pl.DataFrame], *, most: int) -> pl.DataFrame:
+    """``LINKING``: the ``most`` best hits of each query and corpus in the ``lists``.
 
-    A hit's vote is the sum over the lists (columns query_id, chunk_id and rank) of
+    A hit's vote is the sum over the lists (columns query_id, corpus, chunk_id and rank) of
     ``1 / (10 + rank)`` (reciprocal rank fusion).
 
-    >>> one = pl.DataFrame([(0, 7, 0), (0, 8, 1)], ["query_id", "chunk_id", "rank"], orient="row")
-    >>> best_found([one, one[:1]], corpus="history", most=1).rows()
+    >>> rows = [(0, "history", 7, 0), (0, "history", 8, 1)]
+    >>> one = pl.DataFrame(rows, ["query_id", "corpus", "chunk_id", "rank"], orient="row")
+    >>> best_found([one, one[:1]], most=1).rows()
     [(0, 'history', 7, 0.2)]
     """
-    votes: dict[tuple[int, int], float] = defaultdict(float)
+    votes: dict[tuple[str, int, int], float] = defaultdict(float)
     for frame in lists:
-        for query, chunk, rank in frame["query_id", "chunk_id", "rank"].iter_rows():
-            votes[query, chunk] += 1 / (_RANK_OFFSET + rank)
-    ordered = sorted((query, -vote, chunk) for (query, chunk), vote in votes.items())
-    best = [row for _, of in groupby(ordered, key=itemgetter(0)) for row in islice(of, most)]
-    rows = [(query, corpus, chunk, -vote) for query, vote, chunk in best]
+        for query, corpus, chunk, rank in frame[
+            "query_id", "corpus", "chunk_id", "rank"
+        ].iter_rows():
+            votes[corpus, query, chunk] += 1 / (_RANK_OFFSET + rank)
+    ordered = sorted((*key[:2], -vote, key[2]) for key, vote in votes.items())
+    best = [row for _, of in groupby(ordered, key=itemgetter(0, 1)) for row in islice(of, most)]
+    rows = [(query, corpus, chunk, -vote) for corpus, query, vote, chunk in best]
     return pl.DataFrame(rows, schema=LINKING, orient="row") if rows else empty(LINKING)
 
 

@@ -1,17 +1,19 @@
-"""Merges the vector list and the keyword list of one corpus: one score per hit.
+"""Merges the vector list and the keyword list of each corpus: one score per hit.
 
 Reciprocal rank fusion after Cormack, Clarke and Buettcher (SIGIR 2009): the sum over the lists of
 ``1 / (k + rank)``, with rank 0-based. It needs no scores and treats both lists alike; if one
 list is much better, a convex combination of scores does better (Bruch, Gai and Ingber, TOIS 2023).
 
 Each merge takes ``NORMALIZED`` and returns ``MERGED`` and the ``SCORE_FACTORS`` that make the
-score: one row per query and chunk, in the total order, with its ``rank``.
+score: one row per query, corpus and chunk, in the total order of its corpus, with its ``rank``.
 """
+
+from collections.abc import Mapping
 
 import polars as pl
 
 from operators.frames import MERGED, SCORE_FACTORS, empty
-from operators.ranking.total_order import ranked
+from operators.ranking.total_order import ranked_in_corpora
 
 _ONE = pl.lit(1.0)
 _ZERO = pl.lit(0.0)
@@ -25,8 +27,8 @@ def rrf(normalized: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
         rrf_k: above 0; the larger, the less the first ranks stand out.
 
     >>> from operators.frames import NORMALIZED
-    >>> both = {"query_id": 0, "chunk_id": 2, "vector_rank": 1, "text_rank": 0}
-    >>> near = {"query_id": 0, "chunk_id": 1, "vector_rank": 0}
+    >>> both = {"query_id": 0, "corpus": "wiki", "chunk_id": 2, "vector_rank": 1, "text_rank": 0}
+    >>> near = {"query_id": 0, "corpus": "wiki", "chunk_id": 1, "vector_rank": 0}
     >>> hits = pl.DataFrame([near, both], schema=NORMALIZED)
     >>> rrf(hits, rrf_k=1)["chunk_id", "score"].rows()
     [(2, 1.5), (1, 1.0)]
@@ -36,16 +38,16 @@ def rrf(normalized: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
 
 
 def weighted_rrf(
-    normalized: pl.DataFrame, *, rrf_k: float = 60, vector_weight: float = 0.5
+    normalized: pl.DataFrame, vector_weights: Mapping[str, float], *, rrf_k: float = 60
 ) -> pl.DataFrame:
-    """As :func:`rrf`, the vector list times ``vector_weight``, the text list times the rest."""
-    share = pl.lit(check_share(vector_weight))
+    """As :func:`rrf`, the vector list times the corpus's weight, the text list times the rest."""
+    share = _shares(vector_weights)
     vector, text = reciprocal("vector_rank", rrf_k), reciprocal("text_rank", rrf_k)
     return _merged(normalized, share, vector, 1 - share, text, _ONE)
 
 
 def convex(
-    normalized: pl.DataFrame, lexical_weight: pl.DataFrame, *, vector_weight: float = 0.5
+    normalized: pl.DataFrame, lexical_weight: pl.DataFrame, vector_weights: Mapping[str, float]
 ) -> pl.DataFrame:
     """``w * vector value + (1 - w) * (text value * words)``: a convex combination of scores.
 
@@ -55,9 +57,9 @@ def convex(
     Args:
         normalized: columns ``NORMALIZED``.
         lexical_weight: ``LEXICAL_WEIGHT``: ``words``, the factor of each query's text values.
-        vector_weight: ``w``, 0 to 1.
+        vector_weights: ``w`` of each corpus, 0 to 1.
     """
-    share = pl.lit(check_share(vector_weight))
+    share = _shares(vector_weights)
     if normalized.is_empty():
         return empty(pl.Schema({**MERGED, **SCORE_FACTORS}))
     hits = normalized.join(lexical_weight, on="query_id", how="left", maintain_order="left")
@@ -91,6 +93,12 @@ def reciprocal(rank: str, rrf_k: float) -> pl.Expr:
     return (1.0 / (rrf_k + pl.col(rank).cast(pl.Float64))).fill_null(0.0)
 
 
+def _shares(vector_weights: Mapping[str, float]) -> pl.Expr:
+    """The weight of each hit's vector list, by its corpus."""
+    shares = {corpus: check_share(weight) for corpus, weight in vector_weights.items()}
+    return pl.col("corpus").replace_strict(shares, default=None, return_dtype=pl.Float64)
+
+
 def check_share(vector_weight: float) -> float:
     """``vector_weight`` if it is a share; raises ValueError outside of 0 to 1."""
     if not 0 <= vector_weight <= 1:
@@ -104,5 +112,5 @@ def _merged(hits: pl.DataFrame, *factors: pl.Expr) -> pl.DataFrame:
     hits = hits.with_columns(
         one.cast(pl.Float64).alias(name) for name, one in zip(SCORE_FACTORS, factors, strict=True)
     )
-    scored = ranked(hits, vector_weight * vector + text_weight * (text * words))
+    scored = ranked_in_corpora(hits, vector_weight * vector + text_weight * (text * words))
     return scored.select(*MERGED, *SCORE_FACTORS)

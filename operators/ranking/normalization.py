@@ -1,23 +1,25 @@
 """Normalizes the scores of two ranked lists to a scale from 0 to 1, so that they can be added.
 
-``side_by_side`` puts the vector list and the keyword list of one corpus beside each other, one row
-per query and chunk. ``by_list`` scales each list by itself. ``common_scale`` scales all corpora
-alike, so that their hits can be compared: BM25 scores are sums of the weights of the same words,
-and one best score of all corpora scales them. Similarities are less comparable: a model puts code
-and prose at different distances from a query.
+``side_by_side`` puts the vector list and the keyword list of each corpus beside each other, one row
+per query, corpus and chunk. ``by_list`` scales each list by itself. ``common_scale`` scales all
+corpora alike, so that their hits can be compared: BM25 scores are sums of the weights of the same
+words, and one best score of all corpora scales them. Similarities are less comparable: a model puts
+code and prose at different distances from a query.
 
 Each returns ``NORMALIZED``. ``vector_value`` and ``text_value`` are null if the corpus has no
 such list, because that search did not run or failed.
 """
 
-from collections.abc import Callable, Collection
+import math
+from collections.abc import Callable, Collection, Mapping
 
 import polars as pl
 
 from operators.errors import check_known
 from operators.frames import LINKED_HITS, NORMALIZED, empty
 
-_KEY = ("query_id", "chunk_id")
+_LIST = ("query_id", "corpus")
+_KEY = (*_LIST, "chunk_id")
 _OF_CHANNELS = {"vector": "vector_value", "text": "text_value"}
 
 
@@ -32,15 +34,16 @@ def side_by_side(
         linked_hits: ``LINKED_HITS``, which are in neither list; None: none.
 
     >>> from operators.frames import TEXT_HITS, VECTOR_HITS
-    >>> near = pl.DataFrame([(0, 1, 0, 0.25), (0, 2, 1, 0.5)], VECTOR_HITS, orient="row")
-    >>> text = pl.DataFrame([(0, 2, 0, 9.0)], TEXT_HITS, orient="row")
+    >>> rows = [(0, "wiki", 1, 0, 0.25), (0, "wiki", 2, 1, 0.5)]
+    >>> near = pl.DataFrame(rows, VECTOR_HITS, orient="row")
+    >>> text = pl.DataFrame([(0, "wiki", 2, 0, 9.0)], TEXT_HITS, orient="row")
     >>> both = side_by_side(near, text).sort("chunk_id")
     >>> both["chunk_id", "vector_distance", "vector_value", "text_value"].rows()
     [(1, 0.25, 0.75, None), (2, 0.5, 0.5, 9.0)]
     """
     linked_hits = empty(LINKED_HITS) if linked_hits is None else linked_hits
     if vector_hits.is_empty() and text_hits.is_empty() and linked_hits.is_empty():
-        return empty(NORMALIZED)  # with many collections, most corpora have no hit
+        return empty(NORMALIZED)
     distance, score = pl.col("distance").fill_nan(None), pl.col("score").fill_nan(None)
     vector = vector_hits.select(
         *_KEY, vector_rank="rank", vector_distance=distance, vector_value=1 - distance
@@ -64,16 +67,16 @@ def by_list(
     *,
     vector_norm: str = "min_max",
     text_norm: str = "min_max",
-    channels: Collection[str] = ("vector", "text"),
+    silent: Mapping[str, Collection[str]] = {},
 ) -> pl.DataFrame:
-    """``sides`` with the values of each query's list scaled by that list only.
+    """``sides`` with the values of each list scaled by that list only.
 
     A chunk that a list lacks has the value 0, also one that links led to.
 
     Args:
         sides: of :func:`side_by_side`.
         vector_norm, text_norm: of :data:`NORMS`.
-        channels: the searches that succeeded.
+        silent: of :func:`~operators.context.search_outcomes.silent_corpora`.
 
     Raises:
         UnknownName: there is no such norm.
@@ -86,17 +89,17 @@ def by_list(
         norm(pl.when(listed[name]).then(name)).fill_null(0.0).alias(name)
         for name, norm in norms.items()
     ]
-    return _without_silent(sides.with_columns(scaled), channels)
+    return _without_silent(sides.with_columns(scaled), silent)
 
 
 def common_scale(
     sides: pl.DataFrame,
     scale: pl.DataFrame,
     *,
-    depth: int,
+    depths: Mapping[str, int],
     corpus_normalization: float = 0.5,
     missing_score_fraction: float = 0.0,
-    channels: Collection[str] = ("vector", "text"),
+    silent: Mapping[str, Collection[str]] = {},
 ) -> pl.DataFrame:
     """``sides`` with values on the scale of all corpora.
 
@@ -110,35 +113,36 @@ def common_scale(
 
     Args:
         sides: of :func:`side_by_side`.
-        scale: ``SCORE_SCALE``, the rows of this corpus.
-        depth: the length at which a list is cut.
+        scale: ``SCORE_SCALE``.
+        depths: by corpus, the length at which a list is cut.
         corpus_normalization: 1 scales the similarities of each corpus by itself, 0 all alike.
         missing_score_fraction: 0 to 1.
-        channels: the searches that succeeded.
+        silent: of :func:`~operators.context.search_outcomes.silent_corpora`.
 
     >>> from operators.frames import SCORE_SCALE, TEXT_HITS, VECTOR_HITS, empty
-    >>> near = pl.DataFrame([(0, 1, 0, 0.5), (0, 2, 1, 0.75)], VECTOR_HITS, orient="row")
-    >>> sides = side_by_side(near, empty(TEXT_HITS))
+    >>> rows = [(0, "wiki", 1, 0, 0.5), (0, "wiki", 2, 1, 0.75)]
+    >>> sides = side_by_side(pl.DataFrame(rows, VECTOR_HITS, orient="row"), empty(TEXT_HITS))
     >>> scale = [{"query_id": 0, "corpus": "wiki", "best_similarity": 1.0}]
     >>> scale = pl.DataFrame(scale, schema=SCORE_SCALE)
-    >>> scaled = common_scale(sides, scale, depth=50, corpus_normalization=0)
+    >>> scaled = common_scale(sides, scale, depths={"wiki": 50}, corpus_normalization=0)
     >>> scaled.sort("chunk_id")["vector_value"].to_list()
     [0.5, 0.25]
     """
     if sides.is_empty():
         return sides
-    best = scale.select("query_id", "best_similarity", "best_score")
+    best = scale.select(*_LIST, "best_similarity", "best_score")
     of_list = pl.col("vector_value").filter(pl.col("vector_rank").is_not_null())
-    known = sides.join(best, on="query_id", how="left", maintain_order="left").with_columns(
-        nearest=pl.max("vector_value").clip(0).over("query_id"),
-        vector_last=of_list.min().clip(0).over("query_id"),
-        vector_depth=1 + pl.max("vector_rank").over("query_id"),
-        text_last=pl.min("text_value").clip(0).over("query_id"),
-        text_depth=1 + pl.max("text_rank").over("query_id"),
+    known = sides.join(best, on=_LIST, how="left", maintain_order="left").with_columns(
+        nearest=pl.max("vector_value").clip(0).over(_LIST),
+        vector_last=of_list.min().clip(0).over(_LIST),
+        vector_depth=1 + pl.max("vector_rank").over(_LIST),
+        text_last=pl.min("text_value").clip(0).over(_LIST),
+        text_depth=1 + pl.max("text_rank").over(_LIST),
+        share=share_of_one(depths),
     )
 
     def filled(channel: str) -> pl.Expr:
-        full = (pl.col(f"{channel}_depth") / depth).clip(upper_bound=1.0)
+        full = (pl.col(f"{channel}_depth") * pl.col("share")).clip(upper_bound=1.0)
         lacking = missing_score_fraction * full * pl.col(f"{channel}_last")
         return pl.coalesce(f"{channel}_value", lacking)
 
@@ -146,7 +150,7 @@ def common_scale(
     vector = ratio(filled("vector"), pl.col("nearest")) * near
     text = ratio(filled("text"), pl.col("best_score"))
     scaled = known.with_columns(vector_value=vector, text_value=text)[NORMALIZED.names()]
-    return _without_silent(scaled, channels)
+    return _without_silent(scaled, silent)
 
 
 def near_as_its_words(
@@ -155,11 +159,12 @@ def near_as_its_words(
     """``normalized`` with similarities for chunks that have no vector yet.
 
     The similarity is ``word_similarity`` times the text value, so that a chunk neither loses to its
-    neighbours for lacking a vector nor beats them. ``unembedded`` has the column chunk_id.
+    neighbours for lacking a vector nor beats them. ``unembedded`` has the columns corpus, chunk_id.
     """
     if not unembedded.height:
         return normalized
-    waits = pl.col("chunk_id").is_in(unembedded["chunk_id"].implode())
+    key = pl.struct("corpus", "chunk_id")
+    waits = key.is_in(unembedded.select(key).to_series().implode())
     by_words = word_similarity * pl.col("text_value")
     searched = pl.col("vector_value").is_not_null()
     return normalized.with_columns(
@@ -167,9 +172,18 @@ def near_as_its_words(
     )
 
 
+def share_of_one(depths: Mapping[str, int]) -> pl.Expr:
+    """The share that one hit is of a full list of its corpus.
+
+    A factor, because a division by a column has other bits than one by a number (:func:`ratio`).
+    """
+    shares = {corpus: 1.0 / depth if depth else math.inf for corpus, depth in depths.items()}
+    return pl.col("corpus").replace_strict(shares, default=None, return_dtype=pl.Float64)
+
+
 def _min_max(values: pl.Expr) -> pl.Expr:
     """``(x - min) / (max - min)`` within the query's list; a list of one value gets 1."""
-    low, high = values.min().over("query_id"), values.max().over("query_id")
+    low, high = values.min().over(_LIST), values.max().over(_LIST)
     scaled = pl.when(high > low).then((values - low) / (high - low)).otherwise(1.0)
     return pl.when(values.is_not_null()).then(scaled)
 
@@ -179,7 +193,7 @@ def _max_ratio(values: pl.Expr) -> pl.Expr:
 
     Bruch, Gai and Ingber, TOIS 2023.
     """
-    return ratio(values, values.max().over("query_id"))
+    return ratio(values, values.max().over(_LIST))
 
 
 def _three_sigma(values: pl.Expr) -> pl.Expr:
@@ -187,7 +201,7 @@ def _three_sigma(values: pl.Expr) -> pl.Expr:
 
     sd is the population's. A list whose values are all equal gets 0.5.
     """
-    mean, sd = values.mean().over("query_id"), values.std(ddof=0).over("query_id")
+    mean, sd = values.mean().over(_LIST), values.std(ddof=0).over(_LIST)
     scaled = pl.when(sd > 0).then((values - mean) / (6 * sd)).otherwise(0.0)
     return pl.when(values.is_not_null()).then((scaled + 0.5).clip(0, 1))
 
@@ -211,9 +225,12 @@ NORMS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
 """Each takes the values of many queries' lists, null if a list lacks the chunk."""
 
 
-def _without_silent(normalized: pl.DataFrame, channels: Collection[str]) -> pl.DataFrame:
+def _without_silent(
+    normalized: pl.DataFrame, silent: Mapping[str, Collection[str]]
+) -> pl.DataFrame:
     """``normalized`` with null values for a search without a list, if the other one has a list."""
-    silent = [name for channel, name in _OF_CHANNELS.items() if channel not in channels]
-    if len(silent) != 1:
-        return normalized
-    return normalized.with_columns(pl.lit(None, pl.Float64).alias(silent[0]))
+    gone = {_OF_CHANNELS[channel]: list(corpora) for channel, corpora in silent.items() if corpora}
+    return normalized.with_columns(
+        pl.when(~pl.col("corpus").is_in(corpora)).then(name).alias(name)
+        for name, corpora in gone.items()
+    )

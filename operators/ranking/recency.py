@@ -22,23 +22,6 @@ def step(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
     return np.where(recent, boost, 1.0)
 
 
-def half_life(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
-    """``1 + (boost - 1) * 0.5 ** (age / days)``: the boost halves every ``days``.
-
-    An unknown or future date gives 1: it is no evidence that a chunk is recent. With 0 days only a
-    chunk of less than a day has the boost, as in :func:`step`.
-
-    Raises:
-        ValueError: ``days`` is negative.
-    """
-    if days < 0:
-        raise ValueError(f"a half-life must be 0 days or more, got {days}")
-    if not days:
-        return step(age_us, days=0, boost=boost)
-    age = np.where(age_us >= 0, age_us, 0) / (days * DAY_US)
-    return np.where(age_us >= 0, 1 + (boost - 1) * np.exp2(-age), 1.0)
-
-
 def outdated(
     hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame, *, weight: float = 0.7
 ) -> Floats:

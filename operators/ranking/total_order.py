@@ -7,11 +7,19 @@ that a rerun gives the same list, and a batch the same list as its queries one b
 import numpy as np
 import polars as pl
 
-from operators.arrays.rows import by_rank, replaced, take
+from operators.arrays.rows import by_rank, list_numbers, replaced, take
 from operators.arrays.segments import places
 
 BEST_FIRST = ("query_id", -pl.col("score"), "vector_rank", "text_rank", "chunk_id")
 """The sort columns, nulls last; a NaN score also comes last."""
+
+
+def ranked_in_corpora(frame: pl.DataFrame, score: pl.Expr | pl.Series) -> pl.DataFrame:
+    """As :func:`ranked`, but each corpus of a query is a list of its own; corpora by name."""
+    scored = frame.with_columns(score=score)
+    order = scored.select(pl.arg_sort_by("corpus", *BEST_FIRST, nulls_last=True)).to_series()
+    chosen = take(scored, order.to_numpy())
+    return replaced(chosen, pl.Series("rank", places(list_numbers(chosen))))
 
 
 def ranked(frame: pl.DataFrame, score: pl.Expr | pl.Series) -> pl.DataFrame:

@@ -16,7 +16,6 @@ from command import run_here, run_in_own_process
 from hamilton import ad_hoc_utils
 from hamilton.function_modifiers import (
     config,
-    extract_fields,
     group,
     inject,
     parameterized_subdag,
@@ -32,6 +31,7 @@ from dataflow.configuration.config_model import Config, check
 from operators.context.search_outcomes import searched, unsuccessful
 from operators.foundation.data_dir import data_home
 from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
+from operators.postgres.search.timed_search import Searched, outcomes_of
 from operators.postgres.store import CollectionInfo
 
 Crosscorpus = Callable[..., subprocess.CompletedProcess[str]]
@@ -63,7 +63,6 @@ def crosscorpus(server_dsn: str, home: Path) -> Crosscorpus:
     return run
 
 
-FIELDS = {"lists": pl.DataFrame, "outcome": pl.DataFrame}
 FRAME = pl.DataFrame
 
 
@@ -87,37 +86,39 @@ class Recorder:
 
 
 def corpus_module():
-    @tag(stage="search", io="postgres", fail_open="yes", frame=["VECTOR_LISTS", "OUTCOMES"])
-    @extract_fields({f"vector_{k}": v for k, v in FIELDS.items()})
-    def vector_search(store: Recorder, queries: FRAME, corpus: str, search_depth: int = 50) -> dict:
+    @tag(stage="search", io="postgres", fail_open="yes", frame="VECTOR_LISTS")
+    def vector_search(
+        store: Recorder, queries: FRAME, corpus: str, search_depth: int = 50
+    ) -> Searched:
         """Search by meaning."""
         found = store.search(corpus, queries["texts"][0][0], VECTOR_LISTS)
-        return {"vector_lists": found, "vector_outcome": _ok(corpus, "vector")}
+        return Searched(found, _ok(corpus, "vector"))
 
-    @tag(stage="search", io="postgres", fail_open="yes", frame=["TEXT_LISTS", "OUTCOMES"])
-    @extract_fields({f"text_{k}": v for k, v in FIELDS.items()})
+    @tag(stage="search", io="postgres", fail_open="yes", frame="TEXT_LISTS")
     @config.when(text_search_variant="bm25")
-    def text_search__bm25(store: Recorder, queries: FRAME, corpus: str) -> dict:
+    def text_search__bm25(store: Recorder, queries: FRAME, corpus: str) -> Searched:
         """Search by words."""
-        return {"text_lists": empty(TEXT_LISTS), "text_outcome": _ok(corpus, "text")}
+        return Searched(empty(TEXT_LISTS), _ok(corpus, "text"))
 
     @tag(stage="merge", frame="MERGED")
     @config.when(merged_variant="rrf")
-    def merged__rrf(vector_lists: FRAME, text_lists: FRAME, rrf_k: int = 60) -> FRAME:
+    def merged__rrf(vector_search: Searched, text_search: Searched, rrf_k: int = 60) -> FRAME:
         """Reciprocal ranks."""
-        return vector_lists
+        return vector_search.lists
 
     @tag(stage="merge", frame="MERGED")
     @config.when(merged_variant="convex")
-    def merged__convex(vector_lists: FRAME, text_lists: FRAME, vector_weight: float = 0.5) -> FRAME:
+    def merged__convex(
+        vector_search: Searched, text_search: Searched, vector_weight: float = 0.5
+    ) -> FRAME:
         """Scores on one scale."""
-        return vector_lists
+        return vector_search.lists
 
     @tag(stage="merge", frame="MERGED")
     @config.when(merged_variant="vector_only")
-    def merged__vector_only(vector_lists: FRAME) -> FRAME:
+    def merged__vector_only(vector_search: Searched) -> FRAME:
         """No words."""
-        return vector_lists
+        return vector_search.lists
 
     @tag(stage="label")
     def unified(merged: FRAME, corpus: str, label: str, search_depth: int = 50) -> FRAME:
@@ -183,12 +184,13 @@ def top_module(corpus):
     @tag(stage="report")
     @resolve_from_config(
         decorate_with=lambda corpora: inject(
-            parts=group(*(source(f"{c}.{k}_outcome") for c in corpora for k in ("vector", "text")))
+            vector=group(**{c: source(f"{c}.vector_search") for c in corpora}),
+            text=group(**{c: source(f"{c}.text_search") for c in corpora}),
         )
     )
-    def outcomes(parts: list[FRAME]) -> FRAME:
+    def outcomes(vector: dict[str, Searched], text: dict[str, Searched]) -> FRAME:
         """What each search did."""
-        return pl.concat(parts)
+        return pl.concat(outcomes_of(vector, text))
 
     @tag(stage="report")
     def provenance(
@@ -277,8 +279,6 @@ class World:
         given: dict[str, Any] = {}
         for corpus in CORPORA:
             given[f"{corpus}.collection"] = info
-            chunks = self._chunks(corpus, queries)
-            given[f"{corpus}.read_chunks"] = {"chunks": chunks, "chunks_outcome": empty(OUTCOMES)}
             for place, (channel, schema) in enumerate(
                 (("vector", VECTOR_LISTS), ("text", TEXT_LISTS))
             ):
@@ -290,10 +290,10 @@ class World:
                 outcome = searched(corpus, channel, len(rows), 1.0)
                 if error := self.failing.get((corpus, channel)):
                     rows, outcome = [], unsuccessful(corpus, channel, error, 5.0)
-                given[f"{corpus}.{channel}_search"] = {
-                    f"{channel}_lists": pl.DataFrame(rows, schema=schema, orient="row"),
-                    f"{channel}_outcome": outcome,
-                }
+                lists = pl.DataFrame(rows, schema=schema, orient="row")
+                given[f"{corpus}.{channel}_search"] = Searched(lists, outcome)
+        chunks = pl.concat(self._chunks(corpus, queries) for corpus in CORPORA)
+        given["read_chunks"] = {"chunks": chunks, "chunks_outcome": empty(OUTCOMES)}
         return given
 
     def _chunks(self, corpus: str, queries: tuple[int, ...]) -> pl.DataFrame:

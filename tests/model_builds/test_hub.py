@@ -271,14 +271,7 @@ def test_a_hub_with_an_authority_of_its_own_says_what_to_set(
             install()
         assert waited == []
         monkeypatch.setenv("SSL_CERT_FILE", str(proof))
-        monkeypatch.setattr("hub_stub._Handler._resolve", _without_another_host)
         install()
-
-
-def _without_another_host(
-    handler: Any, hub: Hub, name: str, repository: Repository, file: str, body: bool
-) -> None:
-    handler._file(repository, file, body)
 
 
 def test_a_padding_of_the_tokenizers_file_changes_no_vector(

@@ -1,4 +1,4 @@
-"""A certificate for 127.0.0.1 that only its own file proves, as of a company's authority."""
+"""A certificate for this machine that only its own file proves, as of a company's authority."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def own_authority(folder: Path) -> tuple[ssl.SSLContext, Path]:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a company's authority")])
     now = datetime.datetime.now(datetime.UTC)
-    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    places = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")]
     made = (
         x509.CertificateBuilder()
         .subject_name(name)
@@ -26,7 +26,7 @@ def own_authority(folder: Path) -> tuple[ssl.SSLContext, Path]:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(here, critical=False)
+        .add_extension(x509.SubjectAlternativeName(places), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )

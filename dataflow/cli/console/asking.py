@@ -52,9 +52,8 @@ def reply_to(
     """
     changes, question = dict(asked["changes"]), dict(asked["question"])
     if asked["words"]:
-        alone = {"variants": {"merged": "text_only"}}
-        changes["corpora"] = dict.fromkeys(settings.corpora, alone)
-        changes["variants"] = {"relevant_hits": "off"}  # its share was chosen for both scores
+        # the share of `relevant_hits` was chosen for both scores
+        changes["variants"] = {"merged": "text_only", "relevant_hits": "off"}
     settings = settings.with_changes(changes)
     visible = visible_filters(settings)
     try:

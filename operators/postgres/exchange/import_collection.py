@@ -46,9 +46,9 @@ from operators.postgres.write.postings import rebuild_postings
 _DAMAGES: tuple[type[Exception], ...] = (
     *(pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError),
     *(psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProtocolViolation),
+    psycopg.errors.InternalError_,
 )
-"""The exceptions that an invalid file raises."""
-_REFUSED: tuple[type[Exception], ...] = (*_DAMAGES, psycopg.InternalError)
+"""The exceptions that an invalid file raises; a refusal of a worker of Citus is the last one."""
 
 
 def import_collection(
@@ -170,9 +170,9 @@ def _copy(conn: Connection, table: str, path: Path, export: Manifest, older: boo
         copy_rows(conn, table, copied_as(fields), _checked(table, path, fields, export))
     except FileNotFoundError as error:
         raise CrosscorpusError(f"{path} does not exist: export the collection again") from error
-    except _REFUSED as error:
-        # Citus passes a worker's refusal on without its SQLSTATE.
-        if not isinstance(error, _DAMAGES) and " violates " not in str(error):
+    except _DAMAGES as error:
+        internal = isinstance(error, psycopg.errors.InternalError_)
+        if internal and " violates " not in str(error):
             raise
         why = label_text(" ".join(str(error).split()))[:LONGEST_REASON]
         raise CrosscorpusError(f"{path} is damaged ({why}): export the collection again") from error

@@ -3,7 +3,7 @@
 import polars as pl
 
 from operators.frames import QUERIES
-from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Store, collection_info
 
@@ -26,7 +26,7 @@ def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -
         return None
     every = [{"query_id": number, "version_policy": "all"} for number in range(len(ids))]
     queries = pl.DataFrame(every, schema=QUERIES)
-    chunks = fetch_chunks(store, corpus, pl.Series(ids, dtype=pl.Int64), queries)
+    chunks = fetch_chunks(store, [Wanted(corpus, pl.Series(ids, dtype=pl.Int64), queries)])
     embeddings = chunks.select(
         pl.int_range(pl.len(), dtype=pl.UInt32).alias("query_id"),
         pl.lit(0, pl.UInt32).alias("text_no"),

@@ -10,7 +10,7 @@ from functools import partial
 import psycopg
 from psycopg import sql
 
-from operators.postgres.connection import has_extension, retrying
+from operators.postgres.connection import retrying
 from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import (
     ensure_partitions,
@@ -60,9 +60,6 @@ def make_searchable(store: Store, corpora: Iterable[str] | None = None) -> None:
     ensure_partitions(store, wanted)  # a corpus whose documents all failed has none yet
     for corpus in wanted:
         build_index(store, terms_index(corpus), partition("postings", corpus), "USING gin (terms)")
-        if store.run(partial(has_extension, name="pg_textsearch")):
-            definition = "USING bm25 (text) WITH (text_config = 'english')"
-            build_index(store, pg_textsearch_index(corpus), partition("chunks", corpus), definition)
         if held[corpus] > EXACT_SCAN_MAX_ROWS and corpus not in waiting:
             build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
         vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
@@ -97,11 +94,6 @@ def vector_index(corpus: str) -> str:
 def terms_index(corpus: str) -> str:
     """The name of the index on the terms of a corpus's postings."""
     return index_name("postings", corpus, "terms")
-
-
-def pg_textsearch_index(corpus: str) -> str:
-    """The name of a corpus's index of the extension pg_textsearch."""
-    return index_name("chunks", corpus, "bm25")
 
 
 def build_vector_index(store: Store, corpus: str, name: str, column: str, *, rows: int) -> None:

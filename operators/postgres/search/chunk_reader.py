@@ -2,11 +2,12 @@
 
 import struct
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, cast
+from time import perf_counter
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
@@ -14,15 +15,19 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.pq import Format
 
-from operators.frames import EMBEDDING, READ_CHUNKS, frame_of
+from operators.context.search_outcomes import unsuccessful
+from operators.frames import EMBEDDING, OUTCOMES, READ_CHUNKS, empty, frame_of, stacked
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.code_links import link_findings
 from operators.postgres.search.filters import Filter, condition, scopes
+from operators.postgres.search.timed_search import Asked
 from operators.postgres.search.version_filters import OF_VERSIONS, by_documents, created_before
-from operators.postgres.store import Connection, Store, collection_info
+from operators.postgres.store import Connection, Store, by_store, collection_info
 from operators.postgres.superseded_counts import SupersededCounts
 
 FILTERS_AT_ONCE = 50
+PARTS_AT_ONCE = 20
+"""The corpora, or parts of their filters, that one statement reads."""
 
 _FOREVER = datetime.max.replace(tzinfo=UTC)  # the as_of of a query without one
 
@@ -48,7 +53,17 @@ _VERSIONED = {
     "superseded_at": "CASE WHEN s.relation = 'gone' THEN s.superseded_at END",
     "removed": "(s.relation = 'gone' AND v.ended_in IS NOT NULL AND v.moved_to IS NULL) IS TRUE",
 }
+_CORPUS = list(_STORED).index("corpus")
 _INT8 = struct.Struct(">q")
+
+
+class _Part(NamedTuple):
+    """What one part of a statement reads: chunks of a corpus by at most ``FILTERS_AT_ONCE``."""
+
+    corpus: str
+    ids: list[int]
+    visible: Sequence[tuple[Filter, tuple[str, str]]]
+    versioned: bool
 
 
 class _Microseconds(Loader):
@@ -60,54 +75,122 @@ class _Microseconds(Loader):
         return cast(int, _INT8.unpack(data)[0]) + EPOCH_2000_US
 
 
+class Wanted(NamedTuple):
+    """Chunks of a corpus that a caller wants to read."""
+
+    corpus: str
+    """The corpus's name in its collection."""
+    chunk_ids: pl.Series
+    """Int64, in any order and with repeats."""
+    queries: pl.DataFrame
+    """Columns ``SCOPED_QUERIES``. Their filters apply; for versions, a filter passes the chunks
+    that any time between its earliest and latest ``as_of`` passes."""
+
+
 def fetch_chunks(
-    store: Store,
-    corpus: str,
-    chunk_ids: pl.Series,
-    queries: pl.DataFrame,
-    *,
-    timeout_s: float | None = None,
+    store: Store, wanted: Iterable[Wanted], *, timeout_s: float | None = None
 ) -> pl.DataFrame:
-    """The chunks of ``corpus`` among ``chunk_ids`` that at least one of ``queries`` may see.
+    """The chunks of each corpus that are ``wanted`` and that at least one query may see.
 
     Args:
-        chunk_ids: Int64, in any order and with repeats.
-        queries: columns ``SCOPED_QUERIES``. Their filters apply; for versions, a filter passes the
-            chunks that any time between its earliest and latest ``as_of`` passes.
+        store: the collection.
+        wanted: the chunks of each corpus; they are read together.
         timeout_s: seconds for the whole call.
 
     Returns:
-        Columns ``READ_CHUNKS``, each chunk once, ordered by chunk_id; ``embedding`` is
+        Columns ``READ_CHUNKS``, each chunk once, ordered by corpus and chunk_id; ``embedding`` is
         Array(Float32, dimensions of the collection), zeros where the store lacks the vector. A
         finding without a link gets the link of its file.
 
     Raises:
         SearchTimeout: ``timeout_s`` has passed.
     """
-    deadline = Deadline.after(timeout_s, f"reading chunks of corpus {corpus!r}")
+    wanted = list(wanted)
+    named = ", ".join(sorted(one.corpus for one in wanted))
+    deadline = Deadline.after(timeout_s, f"reading chunks of corpus {named!r}")
     info = collection_info(store)
-    dimensions, superseded = info.dimensions, info.superseded.get(corpus)
-    ids = sorted(set(chunk_ids.to_list()) - {None})
-    visible = list(_widest(queries, corpus, superseded).items())
-    if not ids or not visible or dimensions is None:
-        return _frame([], dimensions or 0)
-    rows: dict[int, tuple[Any, ...]] = {}
-    columns = _PLAIN if superseded is None else _VERSIONED
-    for start in range(0, len(visible), FILTERS_AT_ONCE):
-        part = visible[start : start + FILTERS_AT_ONCE]
-        read = partial(_read, corpus=corpus, ids=ids, visible=part, columns=columns)
-        rows.update((row[0], row) for row in run(store, deadline, read))
+    if info.dimensions is None:
+        return _frame([], 0)
+    parts: list[_Part] = []
+    for corpus, chunk_ids, queries in wanted:
+        superseded = info.superseded.get(corpus)
+        ids = sorted(set(chunk_ids.to_list()) - {None})
+        visible = list(_widest(queries, corpus, superseded).items()) if ids else []
+        parts += (
+            _Part(corpus, ids, visible[start : start + FILTERS_AT_ONCE], superseded is not None)
+            for start in range(0, len(visible), FILTERS_AT_ONCE)
+        )
+    rows: dict[tuple[str, int], tuple[Any, ...]] = {}
+    for start in range(0, len(parts), PARTS_AT_ONCE):
+        read = partial(_read, parts=parts[start : start + PARTS_AT_ONCE])
+        rows.update(((row[_CORPUS], row[0]), row) for row in run(store, deadline, read))
     return link_findings(
-        store, _frame([row for _, row in sorted(rows.items())], dimensions), deadline
+        store, _frame([row for _, row in sorted(rows.items())], info.dimensions), deadline
     )
 
 
+def chunks_of_hits(
+    asked: Mapping[str, Asked], hits: Sequence[pl.DataFrame], *, skip_failures: bool
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The chunks of all hits, and an outcome for each corpus whose chunks could not be read.
+
+    Args:
+        asked: by corpus, the queries that may see its chunks.
+        hits: columns corpus and chunk_id.
+        skip_failures: of several collections, one that fails does not end the call.
+
+    Returns:
+        Columns ``READ_CHUNKS``, by corpus and chunk_id; ``corpus`` is the caller's name. Where
+        vectors of several models differ in length, the shorter ones end with zeros. ``OUTCOMES``.
+    """
+    found = {str(corpus): ids for (corpus,), ids in _ids(hits)}
+    homes = {corpus: asked[corpus].home for corpus in sorted(found)}
+    parts, failed = [], [empty(OUTCOMES)]
+    for store, names in by_store(homes):
+        wanted = [Wanted(of, found[name], asked[name].queries) for of, name in names.items()]
+        limits = [asked[name].timeout_s for name in names.values()]
+        timeout_s = None if None in limits else max(filter(None, limits), default=None)
+        began = perf_counter()
+        try:
+            rows = fetch_chunks(store, wanted, timeout_s=timeout_s)
+        except Exception as error:
+            if not skip_failures or len(by_store(homes)) == 1:
+                raise
+            elapsed_ms = (perf_counter() - began) * 1000
+            failed += (unsuccessful(n, "chunks", error, elapsed_ms) for n in names.values())
+        else:
+            parts.append(rows.with_columns(pl.col("corpus").replace(names)))
+    return _of_one_width([part for part in parts if part.height]), stacked(failed)
+
+
+def _ids(hits: Sequence[pl.DataFrame]) -> Iterable[tuple[tuple[Any, ...], pl.Series]]:
+    every = pl.concat(frame["corpus", "chunk_id"] for frame in hits)
+    return ((key, of["chunk_id"]) for key, of in every.group_by("corpus"))
+
+
+def _of_one_width(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The ``parts``, sorted by corpus and chunk_id, with embeddings of the longest length."""
+    if not parts:
+        return empty(READ_CHUNKS)
+    widths = [part["embedding"].to_numpy().shape[1] for part in parts]
+    lacking = [(part, max(widths) - width) for part, width in zip(parts, widths, strict=True)]
+    padded = [_padded(part, zeros) if zeros else part for part, zeros in lacking]
+    whole = padded[0] if len(padded) == 1 else pl.concat(padded)
+    corpora = whole["corpus"].to_list()
+    return whole if corpora == sorted(corpora) else whole.sort("corpus", maintain_order=True)
+
+
+def _padded(chunks: pl.DataFrame, zeros: int) -> pl.DataFrame:
+    vectors = np.pad(chunks["embedding"].to_numpy(), ((0, 0), (0, zeros)))
+    return chunks.with_columns(pl.Series("embedding", vectors))
+
+
 def without_vector(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Column chunk_id: the ``chunks`` (``READ_CHUNKS``) without a vector (all zeros)."""
+    """Columns corpus and chunk_id of the ``chunks`` without a vector (all zeros)."""
     if not isinstance(chunks["embedding"].dtype, pl.Array):  # the empty frame has no width
-        return chunks["chunk_id"].clear().to_frame()
+        return chunks["corpus", "chunk_id"].clear()
     lacking = ~chunks["embedding"].to_numpy().any(axis=1)
-    return chunks["chunk_id"].to_frame().filter(pl.Series(lacking))
+    return chunks["corpus", "chunk_id"].filter(pl.Series(lacking))
 
 
 def _widest(
@@ -124,38 +207,39 @@ def _moment(at: datetime) -> str:
     return "infinity" if at is _FOREVER else at.isoformat()
 
 
-def _read(
-    conn: Connection,
-    *,
-    corpus: str,
-    ids: list[int],
-    visible: Sequence[tuple[Filter, tuple[str, str]]],
-    columns: Mapping[str, str],
-) -> list[tuple[Any, ...]]:
-    # one literal: thousands of parameters would cost more than reading the rows
-    parameters: dict[str, Any] = {"corpus": corpus, "ids": "{" + ",".join(map(str, ids)) + "}"}
-    clauses = []
-    for number, (scope, (early, late)) in enumerate(visible):
-        parameters |= {f"early_{number}": early, f"late_{number}": late}
-        clause = " AND ".join(
-            [
-                condition(scope, "c", parameters, number=number),
-                created_before(scope, "c", f"%(late_{number})s::timestamptz", versions_joined=True),
-                by_documents(
-                    scope, parameters, moment=f"%(early_{number})s::timestamptz", number=number
-                ),
-            ]
+def _read(conn: Connection, *, parts: Sequence[_Part]) -> list[tuple[Any, ...]]:
+    parameters: dict[str, Any] = {}
+    number = 0
+    statements = []
+    for place, (corpus, ids, visible, versioned) in enumerate(parts):
+        # one literal: thousands of parameters would cost more than reading the rows
+        parameters |= {f"held_{place}": corpus, f"ids_{place}": "{" + ",".join(map(str, ids)) + "}"}
+        clauses = []
+        for scope, (early, late) in visible:
+            parameters |= {f"early_{number}": early, f"late_{number}": late}
+            clause = " AND ".join(
+                [
+                    condition(scope, "c", parameters, number=number),
+                    created_before(
+                        scope, "c", f"%(late_{number})s::timestamptz", versions_joined=True
+                    ),
+                    by_documents(
+                        scope, parameters, moment=f"%(early_{number})s::timestamptz", number=number
+                    ),
+                ]
+            )
+            clauses.append(f"({clause.replace('%(corpus)s', f'%(held_{place})s')})")
+            number += 1
+        columns = _VERSIONED if versioned else _PLAIN
+        statements.append(
+            f"""SELECT {", ".join(columns.values())}, halfvec_send(c.embedding)
+            FROM chunks c {OF_VERSIONS if versioned else ""}
+            WHERE c.corpus = %(held_{place})s AND c.chunk_id = ANY(%(ids_{place})s::bigint[])
+              AND ({" OR ".join(clauses)})"""
         )
-        clauses.append(f"({clause})")
-    statement = f"""
-        SELECT {", ".join(columns.values())}, halfvec_send(c.embedding)
-        FROM chunks c {OF_VERSIONS if columns is _VERSIONED else ""}
-        WHERE c.corpus = %(corpus)s AND c.chunk_id = ANY(%(ids)s::bigint[])
-          AND ({" OR ".join(clauses)})
-    """
     with conn.cursor(binary=True) as cursor:
         cursor.adapters.register_loader("timestamptz", _Microseconds)
-        cursor.execute(statement, parameters)
+        cursor.execute(" UNION ALL ".join(statements), parameters)
         return cursor.fetchall()
 
 

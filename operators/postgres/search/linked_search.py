@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import polars as pl
 
-from operators.frames import CHANGED_PATHS, LINKED_HITS, QUERY_EMBEDDINGS, empty
+from operators.frames import CHANGED_PATHS, LINKED_LISTS, QUERY_EMBEDDINGS, empty
 from operators.postgres.search.batches import Deadline, run, run_slices
 from operators.postgres.search.filters import in_files
 from operators.postgres.search.timed_search import Asked
@@ -31,7 +31,7 @@ def linked_search(
     *,
     files: int,
 ) -> pl.DataFrame:
-    """``LINKED_HITS``: the nearest passages of the files that hits of other corpora link to.
+    """``LINKED_LISTS``: the nearest passages of the files that hits of other corpora link to.
 
     A commit links to the files that it changed, a passage of a pull request to its path. The
     similarity is the mean over the query's texts.
@@ -51,7 +51,7 @@ def linked_search(
     store, held_as = asked.home
     deadline = Deadline.after(asked.timeout_s, f"the search of linked files of {asked.corpus!r}")
     if not files or asked.queries.is_empty():
-        return empty(LINKED_HITS)
+        return empty(LINKED_LISTS)
     linking = linking.filter(pl.col("corpus") != asked.corpus)
     links = _read_links(linking, homes, deadline)
     of_queries: dict[int, dict[tuple[str, ...], tuple[float, str, Sequence[str]]]] = {}
@@ -61,7 +61,7 @@ def linked_search(
             of_query = of_queries.setdefault(query, {})
             of_query.setdefault((corpus, repo, document), (vote, repo, paths))
     if not of_queries or held_as not in collection_info(store).repos:
-        return empty(LINKED_HITS)
+        return empty(LINKED_LISTS)
     found: dict[int, set[int]] = defaultdict(set)
     for frame in hits:
         for query, chunk in frame["query_id", "chunk_id"].iter_rows():
@@ -82,7 +82,7 @@ def linked_search(
     lists = search_files(store, held_as, means, scopes, wanted, deadline=deadline)
     near = lists["query_id", "chunk_id", "distance"].iter_rows()
     rows = [(query, chunk, 1 - (1 - away) * lengths[query]) for query, chunk, away in near]
-    return pl.DataFrame(rows, schema=LINKED_HITS, orient="row")
+    return pl.DataFrame(rows, schema=LINKED_LISTS, orient="row")
 
 
 def _mean_texts(query_embeddings: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, float]]:

@@ -1,4 +1,4 @@
-"""Text search: BM25 by default, Postgres's own ranking and pg_textsearch as variants.
+"""Text search: BM25 by default, Postgres's own ranking as a variant.
 
 BM25 on stock Postgres: an index on term arrays selects the candidates, which have one of the
 query's most selective terms, or two of the next; a common term is selective where it is prominent.
@@ -17,18 +17,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
 from operators.frames import TEXT_LISTS, empty
-from operators.postgres.connection import has_extension
-from operators.postgres.schema.indexes import pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.named_chunks import named_chunks
 from operators.postgres.search.ranked_list import Hit, ranked_lists
 from operators.postgres.search.version_filters import SearchFilter, seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
-from operators.postgres.store import Connection, MissingExtension, Store, collection_info
+from operators.postgres.store import Connection, Store, collection_info
 from operators.ranking import bm25
 from operators.ranking.named_places import Place, named_places
 
@@ -135,31 +132,6 @@ def plain_search(
     return ranked_lists(run_slices(store, deadline, texts, work), "score")
 
 
-def pg_textsearch_search(
-    store: Store, corpus: str, queries: pl.DataFrame, *, k: int, timeout_s: float | None = None
-) -> pl.DataFrame:
-    """The ``k`` chunks with the highest score of the extension pg_textsearch.
-
-    The score is the extension's BM25 of the chunk's text with the opposite sign. Arguments and
-    order as in :func:`bm25_search`.
-
-    Raises:
-        MissingExtension: the database lacks the extension, or the corpus its index.
-        SearchTimeout: ``timeout_s`` has passed.
-    """
-    if store.access is not None:
-        raise CrosscorpusError(
-            "text search 'pg_textsearch' counts words over all documents, also those that this"
-            " caller may not see: choose text_search: bm25"
-        )
-    deadline, texts = _begin(store, corpus, queries, k, timeout_s)
-    index = pg_textsearch_index(corpus)
-    if texts:
-        run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))
-    work = partial(_rank_by_pg_textsearch, corpus=corpus, index=index, k=k)
-    return ranked_lists(run_slices(store, deadline, texts, work), "score")
-
-
 def _begin(
     store: Store, corpus: str, queries: pl.DataFrame, k: int, timeout_s: float | None
 ) -> tuple[Deadline, list[_Text]]:
@@ -250,33 +222,4 @@ def _rank_plainly(conn: Connection, item: _Text, *, corpus: str, k: int) -> list
         ORDER BY score DESC, c.chunk_id LIMIT %(k)s
     """
     rows = fetch(conn, statement, parameters)
-    return [(item.query_id, item.text_no, *row) for row in rows]
-
-
-def _check_pg_textsearch(conn: Connection, corpus: str, index: str) -> None:
-    if not has_extension(conn, "pg_textsearch"):
-        raise MissingExtension(
-            "text search 'pg_textsearch' needs that extension: have the database's administrator "
-            "install it and run CREATE EXTENSION pg_textsearch, or choose text_search: bm25"
-        )
-    if conn.execute("SELECT to_regclass(quote_ident(%s))", (index,)).fetchone() == (None,):
-        raise MissingExtension(
-            f"corpus {corpus!r} has no pg_textsearch index yet: ingest into it once more"
-        )
-
-
-def _rank_by_pg_textsearch(
-    conn: Connection, item: _Text, *, corpus: str, index: str, k: int
-) -> list[Hit]:
-    text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
-    parameters = {"corpus": corpus, "k": k, "text": text, "index": index}
-    words = "to_bm25query(%(text)s::text, %(index)s::text)"
-    statement = f"""
-        SELECT h.chunk_id, -h.score FROM (
-            SELECT c.chunk_id, (c.text <@> {words})::float8 AS score FROM chunks c
-            WHERE {seen(item.filter, "c", parameters, each=True)}
-            ORDER BY c.text <@> {words} LIMIT %(k)s
-        ) AS h WHERE h.score < 0
-    """
-    rows = conn.execute(statement, parameters).fetchall()
     return [(item.query_id, item.text_no, *row) for row in rows]

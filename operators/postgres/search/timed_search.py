@@ -1,13 +1,13 @@
 """A search of one corpus for all queries, with its outcome and duration."""
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from operators.context.search_outcomes import outcome, searched
-from operators.frames import OUTCOMES, TEXT_LISTS, VECTOR_LISTS, empty
+from operators.frames import TEXT_LISTS, VECTOR_LISTS, empty
 from operators.postgres.store import Home
 
 
@@ -25,9 +25,18 @@ class Asked(NamedTuple):
     timeout_s: float | None = None
 
 
+class Searched(NamedTuple):
+    """What a search of a corpus returned."""
+
+    lists: pl.DataFrame
+    """``VECTOR_LISTS``, ``TEXT_LISTS`` or ``LINKED_LISTS``."""
+    outcome: pl.DataFrame | None = None
+    """``OUTCOMES``; None: there is nothing to tell."""
+
+
 def timed_search(
     channel: str, search: Callable[..., pl.DataFrame], asked: Asked, *vectors: Any, **options: Any
-) -> dict[str, pl.DataFrame]:
+) -> Searched:
     """The lists that a search returns, and its outcome with its duration.
 
     Args:
@@ -37,15 +46,26 @@ def timed_search(
         vectors: the queries' embeddings, for a search that takes them.
 
     Returns:
-        ``<channel>_lists`` (``VECTOR_LISTS`` or ``TEXT_LISTS``), and ``<channel>_outcome``
-        (``OUTCOMES``).
+        ``VECTOR_LISTS`` or ``TEXT_LISTS``, and the outcome.
     """
     lists = empty(VECTOR_LISTS if channel == "vector" else TEXT_LISTS)
-    result = empty(OUTCOMES)
+    result = None
     if asked.queries.height and asked.home[1] not in asked.present:
         result = outcome(asked.corpus, channel, "absent")
     elif asked.queries.height:
         began = perf_counter()
         lists = search(*asked.home, asked.queries, *vectors, timeout_s=asked.timeout_s, **options)
         result = searched(asked.corpus, channel, lists.height, (perf_counter() - began) * 1000)
-    return {f"{channel}_lists": lists, f"{channel}_outcome": result}
+    return Searched(lists, result)
+
+
+def lists_of(searched: Mapping[str, Searched]) -> pl.DataFrame:
+    """The lists of all corpora in one frame, with the column ``corpus``."""
+    named = [of.lists.with_columns(corpus=pl.lit(name)) for name, of in searched.items()]
+    return pl.concat([one for one in named if one.height] or named[:1], how="diagonal")
+
+
+def outcomes_of(*searched: Mapping[str, Searched]) -> list[pl.DataFrame]:
+    """The outcomes of all searches, corpus by corpus."""
+    every = (of[name].outcome for name in searched[0] for of in searched)
+    return [one for one in every if one is not None]

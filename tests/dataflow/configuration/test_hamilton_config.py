@@ -18,14 +18,13 @@ OF_CONVEX = {"lexical_weight"}
 """What only a convex merge reads."""
 INTENDED = {
     "missing_score_fraction": HITS | {"normalized"},
-    "search_depth_10": SEARCHES | HITS | {"normalized"},
-    "search_depth_200": SEARCHES | HITS | {"normalized"},
+    "search_depth_10": SEARCHES | {"corpus_row"},
+    "search_depth_200": SEARCHES | {"corpus_row"},
     "corpus_ranks": {"fused"},
     "cosine_dedup": DEDUP | {"similarity_index"},
     "full_text_weight": {"lexical_weight"},
     "length_weight": {"lexical_weight"},
     "jaccard_dedup": DEDUP | {"similarity_index", "token_index"},
-    "half_life": {"aged_hits"},
     "min_max": {"normalized"},
     "newest_dedup": DEDUP | {"similarity_index"},
     "no_dedup": DEDUP | {"similarity_index"},
@@ -33,7 +32,6 @@ INTENDED = {
     "no_weights": {"weighted", "trigger_weights"},
     "one_scale": {"normalized"},
     "corpus_normalization": {"normalized"},
-    "pg_textsearch": {"text_search"},
     "plain_text_search": {"text_search"},
     "reranked": {"reranked", "relevant_hits"},
     "rrf": LISTS | OF_CONVEX,
@@ -42,13 +40,13 @@ INTENDED = {
     "merged_ranks": {"merged", "relevant_hits"} | OF_CONVEX,
     "static_model": set(),
     "text_only": {"merged", "query_embeddings", "other_embeddings", "vector_search"}
-    | {"relevant_hits", "best_found", "linking", "linked_search"}
+    | {"relevant_hits", "linking", "linked_search"}
     | OF_CONVEX,
-    "vector_lean": {"merged"},
+    "vector_lean": {"corpus_row"},
     "vector_only": {"merged", "text_search", "relevant_hits"}
-    | {"best_found", "linking", "linked_search"}
+    | {"linking", "linked_search"}
     | OF_CONVEX,
-    "weighted_rrf": LISTS | OF_CONVEX,
+    "weighted_rrf": LISTS | OF_CONVEX | {"corpus_row"},
     "whole_questions": {"reduced_queries"},
     "passages_as_found": {"whole_passages", "surroundings"},
 }
@@ -125,11 +123,11 @@ def test_the_order_of_corpora_in_a_file_changes_nothing(small, content):
 
 def test_the_documented_nodes_exist():
     described = describe_config(load_config("default"))
-    for node in ("vector_hits", "text_hits", "merged", "chunks", "deduped", "unified"):
+    for node in ("vector_search", "text_search", "linked_search"):
         assert f"wiki.{node}" in described.nodes
     for node in (
-        "queries",
-        "query_embeddings",
+        *("queries", "query_embeddings", "vector_hits", "text_hits", "merged", "chunks"),
+        *("deduped", "unified"),
         "fused",
         "weighted",
         "reranked",
@@ -146,8 +144,7 @@ def test_the_documented_nodes_exist():
 def test_another_corpus_is_one_entry_in_the_configuration():
     config = load_config({"extends": "default", "corpora": {"slack": {"label": "{title}"}}})
     described = describe_config(config)
-    assert "slack.merged" in described.nodes
-    assert "slack.unified" in described.nodes["pooled_hits"].needs
+    assert "slack.text_search" in described.nodes["text_searches"].needs
 
 
 def test_every_node_says_its_stage():
@@ -157,7 +154,7 @@ def test_every_node_says_its_stage():
 
 def test_searches_leave_the_calling_thread_and_may_fail():
     nodes = build_graph(load_config("default")).graph.nodes
-    for name in ("wiki.vector_search", "wiki.text_search", "wiki.read_chunks"):
+    for name in ("wiki.vector_search", "wiki.text_search", "read_chunks"):
         assert {"io", "fail_open"} <= set(node_tags(nodes[name]))
 
 

@@ -14,9 +14,9 @@ def inputs(config, corpus):
 
 
 def test_a_parameter_is_set_wherever_the_graph_has_it():
-    config = with_setting(DEFAULT, "rrf_k", 7)
-    assert hamilton_config(config)["rrf_k"] == 7
-    assert {inputs(config, corpus)["rrf_k"] for corpus in config.corpora} == {7}
+    assert hamilton_config(with_setting(DEFAULT, "rrf_k", 7))["rrf_k"] == 7
+    config = with_setting(DEFAULT, "vector_weight", 0.7)
+    assert {inputs(config, corpus)["vector_weight"] for corpus in config.corpora} == {0.7}
     assert inputs(with_setting(DEFAULT, "search_depth", 9), "wiki")["search_depth"] == 9
     assert hamilton_config(with_setting(DEFAULT, "recency_days", 9))["recency_days"] == 9
 

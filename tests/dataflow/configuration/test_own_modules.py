@@ -77,7 +77,9 @@ def test_a_foreign_variant_of_each_stage_is_one_of_ours(
     catalog = retrieval_catalog()
     inside = stage in catalog.corpus.variants
     ours = f"{stage}__{COPY[stage]}"
-    room = "corpus" if inside else "assembly" if stage == "packed" else "fusion"
+    scores = ("normalized", "merged", "deduped")
+    room = "assembly" if stage == "packed" else "score" if stage in scores else "fusion"
+    room = "corpus" if inside else room
     text = (Path(__file__).parents[3] / f"dataflow/retrieval/{room}.py").read_text()
     body = text[text.index(f"def {ours}(") :].split("\n\n\n")[0]
     imports = text[: text.index("\n@")].partition('"""\n')[2]
@@ -96,8 +98,8 @@ def test_a_foreign_variant_of_each_stage_is_one_of_ours(
     chosen = {"variants": {stage: "mine"}}
     settings: dict[str, Any] = {"modules": [], key: ["./mine.py"]}
     settings |= {"corpus_defaults": chosen} if inside else chosen
-    shared = "Frames = dict[str, pl.DataFrame]\n" if inside else ""
-    file = write(tmp_path, "\n".join([imports, shared, *decorators, body]), **settings)
+    helper = text[text.rindex("\n\ndef _") :] if "_vector_weights(" in body else ""
+    file = write(tmp_path, "\n".join([imports, *decorators, body, helper]), **settings)
 
     config = load_config(file)
     with driver_of(filled, "default") as shipped, driver_of(filled, config) as driver:
@@ -304,11 +306,11 @@ def test_a_variant_may_be_called_off_and_a_search_of_ones_own_may_fail(
     filled: Store, tmp_path: Path
 ) -> None:
     text = '''
-    from hamilton.function_modifiers import extract_fields, tag
+    from hamilton.function_modifiers import tag
+    from operators.postgres.search.timed_search import Searched
 
     @tag(stage="search", io="postgres", fail_open="yes")
-    @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
-    def text_search__off(scoped_queries: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    def text_search__off(scoped_queries: pl.DataFrame) -> Searched:
         """No words."""
         raise OSError("my index is gone")
     '''

@@ -25,7 +25,7 @@ def test_corpora_that_are_alike_are_one_cluster_and_unfolded_one_each() -> None:
 
 
 def test_a_corpus_that_differs_has_a_cluster_of_its_own() -> None:
-    other = DEFAULT.with_changes({"corpora": {"wiki": {"variants": {"deduped": "off"}}}})
+    other = DEFAULT.with_changes({"corpora": {"wiki": {"variants": {"text_search": "plain"}}}})
     shown = to_dot(draw_graph("retrieval", other))
     assert "x 6" in shown
     assert shown.count("subgraph") == 2
@@ -49,4 +49,4 @@ def test_a_setting_that_no_node_shows_is_told() -> None:
 
 def test_a_description_has_every_stage_of_every_corpus() -> None:
     nodes = describe_config(DEFAULT).nodes
-    assert {f"{corpus}.merged" for corpus in DEFAULT.corpora} <= nodes.keys()
+    assert {f"{corpus}.text_search" for corpus in DEFAULT.corpora} <= nodes.keys()

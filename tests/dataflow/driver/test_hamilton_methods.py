@@ -21,7 +21,7 @@ def names(nodes: Any) -> set[str]:
 
 
 def test_every_variable_is_listed_and_tags_choose_among_them(driver: Any) -> None:
-    assert {"results", "wiki.merged", "query"} <= names(driver.list_available_variables())
+    assert {"results", "wiki.text_search", "query"} <= names(driver.list_available_variables())
     chosen = names(driver.list_available_variables(tag_filter={"stage": "order"}))
     assert {"unique", "results"} <= chosen
     assert "fused" not in chosen
@@ -29,7 +29,7 @@ def test_every_variable_is_listed_and_tags_choose_among_them(driver: Any) -> Non
 
 def test_what_comes_before_and_after_a_node_is_what_hamilton_says(driver: Any) -> None:
     before, after = driver.what_is_upstream_of("fused"), driver.what_is_downstream_of("fused")
-    assert {"wiki.merged", "queries", "fused"} <= names(before)
+    assert {"wiki.text_search", "queries", "fused"} <= names(before)
     assert {"results", "citations", "fused"} <= names(after)
     assert names(before) == names(driver.hamilton.what_is_upstream_of("fused"))
     ends = {"upstream_node_name": "fused", "downstream_node_name": "results"}

@@ -14,6 +14,7 @@ from dataflow.execution.built_graph import GraphError
 from operators.errors import CrosscorpusError, UnknownName
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.evaluation.weight_fitting import scores
+from operators.postgres.search import chunk_reader
 from operators.postgres.store import INFO_SECONDS, ModelMismatch, drop_collection, open_store
 
 ASK = {"query": "why is the cache flushed twice after a merge?"}
@@ -68,12 +69,12 @@ def together(model, **corpora):
 
 def test_a_corpus_of_another_collection_answers_beside_the_driver_s_own(open_driver, other):
     with open_driver(together(other)) as driver:
-        out = driver.execute(["results", "outcomes", "provenance", "code.vector_hits"], ASK)
+        out = driver.execute(["results", "outcomes", "provenance", "vector_hits"], ASK)
     found = out["results"]["corpus", "document_id"].rows()
     assert ("code", "cache.py") in found
     assert "merge(cache)" in out["results"].filter(corpus="code")["text"].item()
     assert ("wiki", "Caching") in found
-    assert out["code.vector_hits"].height == 1
+    assert out["vector_hits"].filter(corpus="code").height == 1
     assert set(out["outcomes"].filter(corpus="code")["status"]) == {"ok"}
     homes = out["provenance"]["collections"]
     assert (homes["code"], homes["wiki"]) == ("other-tests", "driver-tests")
@@ -82,10 +83,9 @@ def test_a_corpus_of_another_collection_answers_beside_the_driver_s_own(open_dri
 def test_no_similarity_of_one_space_lessens_those_of_another(open_driver, other):
     """The nearest passage of each space counts in full, however near those of the other are."""
     with open_driver(together(other)) as driver:
-        names = [f"{corpus}.normalized" for corpus in driver.config.corpora]
-        lists = driver.execute(names, ASK)
-    best = {name: frame["vector_value"].max() for name, frame in lists.items() if frame.height}
-    assert best.pop("code.normalized") == pytest.approx(1.0)
+        normalized = driver.execute(["normalized"], ASK)["normalized"]
+    best = dict(normalized.group_by("corpus").agg(pl.max("vector_value")).iter_rows())
+    assert best.pop("code") == pytest.approx(1.0)
     assert max(best.values()) == pytest.approx(1.0)
 
 
@@ -188,6 +188,27 @@ def test_a_collection_that_can_t_be_read_takes_no_other_along(
     failed = out["outcomes"].filter(pl.col("status") == "failed")
     assert set(failed["corpus"]) == {"gone"}
     assert any("gone" in note for note in out["notes"]["note"])
+
+
+def test_chunks_that_cannot_be_read_cost_their_collection_only(open_driver, other, monkeypatch):
+    works = chunk_reader.fetch_chunks
+
+    def breaks(store, *rest, **options):
+        if store.collection == "other-tests":
+            raise OSError("disk on fire")
+        return works(store, *rest, **options)
+
+    monkeypatch.setattr(chunk_reader, "fetch_chunks", breaks)
+    with open_driver(together(other)) as driver:
+        out = driver.execute(["results", "outcomes", "notes"], ASK)
+    assert set(out["results"]["corpus"]) == {"wiki", "docs"}
+    failed = out["outcomes"].filter(status="failed")["corpus", "channel", "error"].rows()
+    assert failed == [("code", "chunks", "disk on fire")]
+    (note,) = (note for note in out["notes"]["note"] if note.startswith("code:"))
+    assert "the reading of its chunks failed (disk on fire)" in note
+    raising = together(other).with_changes({"on_corpus_error": "raise"})
+    with open_driver(raising) as strict, pytest.raises(OSError, match="disk on fire"):
+        strict.execute(["results"], ASK)
 
 
 @pytest.mark.parametrize("given", [5, "platform", {"a": 1}])

@@ -11,7 +11,8 @@ from dataflow.driver.retrieval_description import describe_retrieval
 
 def test_what_names_a_corpus_is_no_difference_between_corpora(whole_driver: Any) -> None:
     nodes = describe_retrieval(whole_driver.graph).nodes
-    assert nodes["wiki.merged"].parameters == nodes["code.merged"].parameters
+    for name in ("vector_search", "text_search", "linked_search"):
+        assert nodes[f"wiki.{name}"].parameters == nodes[f"docs.{name}"].parameters
 
 
 def test_the_named_nodes_alone_are_described(whole_driver: Any) -> None:

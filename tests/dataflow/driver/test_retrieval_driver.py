@@ -18,6 +18,7 @@ from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
 from dataflow.execution.built_graph import GraphError
 from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import MERGED, empty
+from operators.postgres.search.timed_search import Searched
 from operators.postgres.store import drop_collection, open_store
 from operators.postgres.write.ledger import record_failure
 from operators.postgres.write.removal import delete_documents
@@ -84,8 +85,20 @@ MISTAKES = [
     (
         ["results"],
         ASK,
-        {"wiki.vector_search": {"vector_lists": pl.DataFrame({"a": [1]})}},
-        "override 'wiki.vector_search[vector_lists]' lacks columns: query_id, text_no, chunk_id",
+        {"wiki.vector_search": pl.DataFrame({"a": [1]})},
+        "override 'wiki.vector_search' lacks columns: query_id, text_no, chunk_id",
+    ),
+    (
+        ["results"],
+        ASK,
+        {"wiki.text_search": Searched(pl.DataFrame({"a": [1]}))},
+        "override 'wiki.text_search' lacks columns: query_id, text_no, chunk_id",
+    ),
+    (
+        ["results"],
+        ASK,
+        {"wiki.vector_search": {"lists": empty(MERGED), "outcome": None}},
+        "override 'wiki.vector_search': expected Searched, got dict",
     ),
 ]
 
@@ -188,7 +201,7 @@ def test_each_search_of_the_shipped_graph_has_the_deadline_once_for_each_questio
     scheduler.limit = watched
     frame = pl.DataFrame({"query_id": range(6), "text": ["the cache is flushed"] * 6})
     driver.execute(["results"], overrides={"queries": frame})
-    searches = {f"code.{name}" for name in ("vector_search", "text_search", "read_chunks")}
+    searches = {"code.vector_search", "code.text_search", "read_chunks"}
     assert {seconds[name] for name in searches} == {6 * driver.config.deadline_s}
 
 
@@ -302,6 +315,26 @@ def test_a_question_is_answered_from_several_corpora(driver):
     assert absent == ["history", "issue", "memory", "review"]
 
 
+@pytest.mark.parametrize("given", [{"pattern": "twi+ce"}, {"symbol": "flush"}])
+def test_what_a_text_must_have_is_read_as_it_is_searched(driver, given):
+    out = driver.execute(["results", "outcomes"], {**ASK, **given})
+    assert "failed" not in set(out["outcomes"]["status"])
+    assert out["results"]["path"].to_list() == ["cache.py"]
+
+
+def test_hits_that_are_asked_for_are_searched_though_a_later_stage_is_given(driver):
+    names = ["vector_hits", "text_hits"]
+    usual = driver.execute([*names, "merged"], ASK)
+    given = {"merged": usual["merged"].head(1)}
+    out = driver.execute([*names, "results", "outcomes"], ASK, given)
+    assert all(out[name].equals(usual[name]) for name in names)
+    assert out["results"]["chunk_id"].to_list() == given["merged"]["chunk_id"].to_list()
+    assert "overridden" not in set(out["outcomes"]["status"])
+    unasked = driver.execute(["results", "outcomes"], ASK, given)
+    assert unasked["results"].equals(out["results"])
+    assert set(unasked["outcomes"]["status"]) == {"overridden"}
+
+
 def test_a_batch_of_bare_texts_gives_what_single_questions_give(driver):
     texts = ["why is the cache flushed twice?", "install the package"]
     frame = pl.DataFrame({"query_id": [7, 9], "text": texts})
@@ -369,9 +402,9 @@ def test_the_driver_closes_the_store_that_it_opened_and_no_other(
 
 
 def test_a_named_chunk_is_explained_whether_it_was_found_or_not(driver):
-    found = driver.execute(["results", "code.merged"], ASK)
+    found = driver.execute(["results", "merged"], ASK)
     labels = found["results"]["source_label"].to_list()
-    chunk = found["code.merged"]["chunk_id"][0]
+    chunk = found["merged"].filter(corpus="code")["chunk_id"][0]
     wanted = ["explain", "dispositions"]
     out = driver.execute(
         wanted, {**ASK, "top_k": 0, "context_depth": 0, "explain_chunks": [labels[0], chunk]}

@@ -19,6 +19,7 @@ from dataflow.driver.trace import changed, known_to
 from dataflow.execution.memo import same
 from dataflow.retrieval import corpus as corpus_nodes
 from operators.errors import CrosscorpusError
+from operators.postgres.search import chunk_reader
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 QUESTION = {"query": "why is the cache flushed twice?"}
@@ -30,12 +31,20 @@ EXPERIMENTS = sorted(
     and load_config(name).variants["reranked"] == "off"
 )
 STAGES = [
+    *(f"{corpus}.corpus_row" for corpus in CORPORA),
     *(
-        f"{corpus}.{node}"
-        for corpus in CORPORA
-        for node in ("merged", "chunks", "deduped", "unified")
+        "merged",
+        "chunks",
+        "deduped",
+        "unified",
+        "aged_hits",
+        "fused",
+        "weighted",
+        "reranked",
+        "unique",
+        "results",
+        "packed",
     ),
-    *("pooled_hits", "aged_hits", "fused", "weighted", "reranked", "unique", "results", "packed"),
     *("context_window", "citations", "notes", "outcomes", "explain", "provenance"),
 ]
 CHANGES = st.one_of(
@@ -122,17 +131,17 @@ def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
 @pytest.mark.parametrize(
     ("change", "first", "untouched"),
     [
-        ({}, set(), {"queries", "wiki.merged", "results"}),
+        ({}, set(), {"queries", "merged", "results"}),
         ({"parameters": {"top_k": 3}}, {"results"}, {"unique", "packed"}),
         (
             {"variants": {"aged_hits": "off"}},
             {"aged_hits", "fused"},
-            {"pooled_hits", "wiki.merged"},
+            {"unified", "merged"},
         ),
         (
             {"corpora": {"wiki": {"parameters": {"vector_weight": 0.2}}}},
-            {"wiki.merged", "wiki.deduped", "fused"},
-            {"code.merged", "review.unified", "wiki.similarity_index"},
+            {"wiki.corpus_row", "merged", "deduped", "fused"},
+            {"code.corpus_row", "linking", "linked_hits", "similarity_index"},
         ),
     ],
 )
@@ -148,7 +157,7 @@ def test_only_what_differs_runs_again(
     overrides = {**world.overrides(0, 1), "queries": make_queries(0, 1, trigger="pr_review")}
     wanted = ["results", "context_window", "citations", "provenance"]
     trace = driver.trace(wanted, {"now": NOW}, overrides)
-    assert {"results", "wiki.merged"} <= set(trace.computed)
+    assert {"results", "merged"} <= set(trace.computed)
     found = driver.what_if(trace, change)
     assert first <= set(found.computed)
     assert not untouched & set(found.computed)
@@ -198,14 +207,14 @@ def test_a_change_is_a_configuration_a_name_or_what_differs() -> None:
 
 def test_what_a_graph_has_no_use_for_is_left_out() -> None:
     graph = build_graph(load_config("no_docs")).graph
-    given_ = {"docs.merged": 1, "wiki.merged": 2, "query": "a"}
-    assert known_to(graph, given_) == {"wiki.merged": 2, "query": "a"}
+    given_ = {"docs.text_search": 1, "wiki.text_search": 2, "merged": 3, "query": "a"}
+    assert known_to(graph, given_) == {"wiki.text_search": 2, "merged": 3, "query": "a"}
 
 
 @pytest.mark.parametrize(
     ("change", "searched"),
     [
-        ("half_life", 0),
+        ("no_recency", 0),
         ("no_dedup", 0),
         ("cosine_dedup", 0),
         ("by_list", 0),
@@ -230,7 +239,7 @@ def test_what_if_searches_only_what_is_searched_otherwise(
 
         return call
 
-    monkeypatch.setattr(corpus_nodes, "fetch_chunks", counted("chunks", corpus_nodes.fetch_chunks))
+    monkeypatch.setattr(chunk_reader, "fetch_chunks", counted("chunks", chunk_reader.fetch_chunks))
     monkeypatch.setattr(
         corpus_nodes, "search_vectors", counted("vector", corpus_nodes.search_vectors)
     )
@@ -241,11 +250,11 @@ def test_what_if_searches_only_what_is_searched_otherwise(
     inputs = {**QUESTION, "now": NOW}
     with open_driver() as driver:
         trace = driver.trace(wanted, inputs)
-        assert len(asked) == 9
+        assert len(asked) == 7  # two searches of three corpora, and the chunks of all
         asked.clear()
         found = driver.what_if(trace, change)
     assert len([1 for what, _ in asked if what != "chunks"]) == searched
-    assert len(asked) <= searched + 3  # the chunks of each corpus, where its lists differ
+    assert len(asked) <= searched + 1  # the chunks, where the lists differ
     with open_driver(config) as fresh:
         assert all(
             frame.equals(found[name]) for name, frame in fresh.execute(wanted, inputs).items()

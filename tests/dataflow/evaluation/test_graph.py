@@ -89,9 +89,18 @@ def test_a_reranker_of_the_caller_orders_the_head_of_each_list_once(judged):
     assert any(f"def {word}_{number}()" in passage for passage in longest)
 
 
-def test_a_failing_search_is_an_error_and_no_bad_ranking(judged):
-    with pytest.raises(CrosscorpusError, match="pg_textsearch"):
-        asked(judged, {"pg_textsearch": load_config("pg_textsearch")})
+def test_a_failing_search_is_an_error_and_no_bad_ranking(judged, tmp_path):
+    search = """
+from operators.postgres.search.timed_search import Asked, Searched
+
+def text_search__broken(asked: Asked) -> Searched:
+    raise OSError("my index is gone")
+"""
+    (tmp_path / "mine.py").write_text(search)
+    broken = {"corpus_modules": [str(tmp_path / "mine.py")]}
+    broken |= {"corpus_defaults": {"variants": {"text_search": "broken"}}}
+    with pytest.raises(CrosscorpusError, match="my index is gone"):
+        asked(judged, {"broken": load_config({"extends": "default", **broken})})
 
 
 def test_what_does_not_fit_together_is_an_error_that_says_so(judged, tmp_path):

@@ -68,9 +68,7 @@ def test_stages_and_single_corpora_can_be_varied(judged):
     one = swept(
         judged,
         {"code.vector_weight": [0.1, 0.9]},
-        config=load_config("rrf_steep").with_changes(
-            {"corpora": {"code": {"variants": {"merged": "weighted_rrf"}}}}
-        ),
+        config=load_config("rrf_steep").with_changes({"variants": {"merged": "weighted_rrf"}}),
     )
     assert one.settings == ("code.vector_weight",)
 

@@ -15,7 +15,7 @@ from dataflow.ingestion.version_discovery import verify_versions
 from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import SCOPED_QUERIES
 from operators.postgres.inspect.version_history import diff_versions, list_versions
-from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.store import Store
 from operators.postgres.write.version_store import corrections_in_words, placed
 
@@ -169,7 +169,9 @@ def test_only_a_section_whose_text_stands_nowhere_later_is_read_as_removed(
     merged()
     ids = pl.Series([chunk for (chunk,) in store.rows("SELECT chunk_id FROM chunks")])
     scope = {"query_id": 0, "texts": ["x"], "version_policy": "all"}
-    chunks = fetch_chunks(store, "docs", ids, pl.DataFrame([scope], schema=SCOPED_QUERIES))
+    chunks = fetch_chunks(
+        store, [Wanted("docs", ids, pl.DataFrame([scope], schema=SCOPED_QUERIES))]
+    )
     read = chunks.select(pl.concat_str("title", "version", separator=" "), "removed").rows()
     # the last version of Limits went to Start, and the first one of Users was still there in 1.1
     assert [name for name, removed in read if removed] == ["Users 1.1"]

@@ -59,18 +59,12 @@ def driver_of() -> Iterator[Callable[..., RetrievalDriver]]:
     """A driver over three corpora for variants of its stages, built once each."""
     built: dict[str, RetrievalDriver] = {}
 
-    def make(variants: dict[str, str] | None = None, **corpus: str) -> RetrievalDriver:
-        key = repr((variants, corpus))
+    def make(variants: dict[str, str] | None = None) -> RetrievalDriver:
+        key = repr(variants)
         if key not in built:
             config = load_config("default")
             others: dict[str, Any] = {n: None for n in config.corpora if n not in CORPORA}
-            config = config.with_changes(
-                {
-                    "corpora": others,
-                    "variants": variants or {},
-                    "corpus_defaults": {"variants": corpus},
-                }
-            )
+            config = config.with_changes({"corpora": others, "variants": variants or {}})
             embedder = SimpleNamespace(model="none", count_tokens=lambda t: [len(x) for x in t])
             bound = {"store": SimpleNamespace(collection="none", space=None), "embedder": embedder}
             built[key] = RetrievalDriver(config, build_graph(config), bound)
@@ -85,9 +79,15 @@ def driver_of() -> Iterator[Callable[..., RetrievalDriver]]:
 def frames_of_stages() -> dict[str, pl.Schema]:
     """The columns that the frames of these nodes have."""
     return {
-        "code.merged": frames.MERGED,
-        "code.deduped": frames.DEDUPED,
-        "wiki.unified": frames.UNIFIED,
+        "corpus_settings": frames.CORPORA,
+        "vector_hits": frames.VECTOR_HITS,
+        "text_hits": frames.TEXT_HITS,
+        "linking": frames.LINKING,
+        "score_scale": frames.SCORE_SCALE,
+        "normalized": frames.NORMALIZED,
+        "merged": frames.MERGED,
+        "deduped": frames.DEDUPED,
+        "unified": frames.UNIFIED,
         "fused": frames.FUSED,
         "weighted": frames.FUSED,
         "reranked": frames.FUSED,

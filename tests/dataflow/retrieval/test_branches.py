@@ -40,14 +40,15 @@ def test_every_stage_has_its_frame(
 
 
 @pytest.mark.parametrize(
-    ("variants", "corpus"),
+    "variants",
     [
-        ({}, {}),
-        ({"fused": "rrf", "aged_hits": "half_life"}, {"merged": "rrf"}),
-        ({"fused": "comb_sum", "aged_hits": "off", "weighted": "off"}, {"merged": "weighted_rrf"}),
-        ({"unique": "jaccard"}, {"deduped": "jaccard"}),
-        ({"unique": "cosine", "packed": "tokens"}, {"deduped": "cosine", "merged": "text_only"}),
-        ({"unique": "off"}, {"deduped": "off", "merged": "vector_only"}),
+        {},
+        {"fused": "rrf", "aged_hits": "off", "merged": "rrf"},
+        {"fused": "comb_sum", "aged_hits": "off", "weighted": "off", "merged": "weighted_rrf"},
+        {"unique": "jaccard", "deduped": "jaccard"},
+        {"unique": "cosine", "packed": "tokens", "deduped": "cosine", "merged": "text_only"},
+        {"unique": "newest", "deduped": "newest", "normalized": "by_list"},
+        {"unique": "off", "deduped": "off", "merged": "vector_only"},
     ],
 )
 @given(data=st.data())
@@ -61,13 +62,12 @@ def test_a_batch_gives_what_its_queries_give_alone_bit_for_bit(
     make_world: Any,
     make_queries: Any,
     variants: dict[str, str],
-    corpus: dict[str, str],
     worlds: Any,
     data: st.DataObject,
 ) -> None:
-    driver, world = driver_of(variants, **corpus), make_world(**data.draw(worlds))
+    driver, world = driver_of(variants), make_world(**data.draw(worlds))
     ids = sorted(world.found)
-    wanted = ["code.unified", "fused", "weighted", "unique", "results"]
+    wanted = ["merged", "deduped", "unified", "fused", "weighted", "unique", "results"]
     wanted += ["packed", "context_window", "citations"]
     triggers = {q: ["pr_review", "question", "none"][q % 3] for q in ids}
 
@@ -101,5 +101,5 @@ def test_a_hundred_corpora_are_built_without_comparing_each_node_with_each(
     config = load_config()
     many = config.with_changes({"corpora": {f"own{n}": {} for n in range(100)}})
     nodes = build_graph(many).graph.nodes
-    assert {f"own{n}.unified" for n in range(100)} <= nodes.keys()
+    assert {f"own{n}.linked_search" for n in range(100)} <= nodes.keys()
     assert compared < 20 * len(nodes)

@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from operators.errors import CrosscorpusError
-from operators.frames import TEXT_LISTS
+from operators.errors import CrosscorpusError, SearchError
+from operators.frames import QUERY_EMBEDDINGS, TEXT_LISTS, empty
+from operators.postgres.search.timed_search import Searched
 
 Drivers = Callable[..., Any]
 
@@ -28,69 +29,98 @@ def test_a_frame_without_the_columns_of_its_stage_is_refused_by_the_stage_s_name
         assert f"override {name!r} lacks columns: {', '.join(schema)};" in str(error.value)
 
 
-def test_per_corpus_answers_stay_available(run: Any, driver_of: Drivers, world: Any) -> None:
-    out = run(driver_of(), ["wiki.unified", "wiki", "review.vector_hits"], world, 0)
-    assert out["wiki"].equals(out["wiki.unified"])
-    assert out["wiki"]["corpus"].unique().to_list() == ["wiki"]
-    assert out["review.vector_hits"]["chunk_id"].to_list() == [11]
+def test_the_answers_of_each_corpus_stay_available(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    out = run(driver_of(), ["unified", "review.vector_search", "vector_hits"], world, 0)
+    ranks = out["unified"]["corpus", "rank"].sort("corpus", "rank").rows()
+    places = {"code": 3, "review": 2, "wiki": 2}
+    assert ranks == [(corpus, n) for corpus, rows in places.items() for n in range(rows)]
+    assert out["review.vector_search"].lists["chunk_id"].to_list() == [11]
+    assert out["vector_hits"].filter(corpus="review")["chunk_id"].to_list() == [11]
 
 
 @pytest.mark.parametrize(
     ("depth", "fraction", "found"), [(50, 0.0, 4), (2, 1.0, 5), (4, 0.5, 4.25)]
 )
 def test_what_one_text_of_a_question_lacks_counts_as_the_run_says(
-    driver_of: Drivers, depth: int, fraction: float, found: float
+    driver_of: Drivers, world: Any, depth: int, fraction: float, found: float
 ) -> None:
     first, second = [(0, 0, 1, 0, 8.0), (0, 0, 2, 1, 2.0)], [(0, 1, 2, 0, 4.0), (0, 1, 3, 1, 1.0)]
     words = pl.DataFrame([*first, *second], TEXT_LISTS, orient="row")
     near = words.select(*words.columns[:4], distance=1 - pl.col("score") / 8)
-    how = {"wiki.search_depth": depth, "wiki.missing_score_fraction": fraction}
-    lists = {"wiki.text_lists": words, "wiki.vector_lists": near}
-    out = driver_of().execute(["wiki.text_hits", "wiki.vector_hits"], how, lists)
-    assert out["wiki.text_hits"].filter(chunk_id=1)["score"].item() == found
-    assert out["wiki.vector_hits"].filter(chunk_id=1)["distance"].item() == 1 - found / 8
+    how = {"wiki.search_depth": depth, "missing_score_fraction": fraction}
+    lists = {**world.overrides(0), "wiki.text_search": words, "wiki.vector_search": near}
+    out = driver_of().execute(["text_hits", "vector_hits"], how, lists)
+    one = {"corpus": "wiki", "chunk_id": 1}
+    assert out["text_hits"].filter(**one)["score"].item() == found
+    assert out["vector_hits"].filter(**one)["distance"].item() == 1 - found / 8
 
 
 def test_one_channel_alone_leaves_the_other_search_out(driver_of: Drivers, world: Any) -> None:
     overrides = world.overrides(0)
     for corpus in ("code", "review", "wiki"):
         del overrides[f"{corpus}.text_search"]  # without a store it could only fail
-    driver = driver_of(merged="vector_only")
+    driver = driver_of({"merged": "vector_only"})
     out = driver.execute(["results", "outcomes"], {"query": "q", "now": NOW}, overrides=overrides)
     assert set(out["outcomes"]["channel"]) == {"vector"}
     assert out["results"].height
 
 
-@pytest.mark.parametrize(
-    "given", ["unified", "merged", "vector_hits"], ids=lambda node: f"wiki.{node}"
-)
+@pytest.mark.parametrize("given", ["unified", "merged", "vector_hits"])
 @pytest.mark.parametrize("unique", ["jaccard", "cosine", "guarded"])
-def test_a_corpus_whose_results_are_given_is_not_searched(
+def test_corpora_whose_results_are_given_are_not_searched(
     driver_of: Drivers, world: Any, make_queries: Any, given: str, unique: str
 ) -> None:
     driver = driver_of({"unique": unique})
     overrides = {**world.overrides(0), "queries": make_queries(0)}
-    answer = driver.execute([f"wiki.{given}", "results"], {"now": NOW}, overrides=overrides)
-    del overrides["wiki.vector_search"]  # without a store they could only fail
-    if given != "vector_hits":
-        del overrides["wiki.text_search"]
+    answer = driver.execute([given, "results"], {"now": NOW}, overrides=overrides)
+    for corpus in world.texts:
+        del overrides[f"{corpus}.vector_search"]  # without a store they could only fail
+        if given != "vector_hits":
+            del overrides[f"{corpus}.text_search"]
     if given == "unified" and unique == "jaccard":
-        del overrides["wiki.read_chunks"]
-    overrides[f"wiki.{given}"] = answer[f"wiki.{given}"]
+        del overrides["read_chunks"]
+    overrides[given] = answer[given]
     wanted = ["results", "outcomes", "notes", "provenance"]
     out = driver.execute(wanted, {"now": NOW}, overrides=overrides)
     assert out["results"].equals(answer["results"])
-    searched = out["provenance"]["searched"]["wiki"]
-    assert searched["vector"] == "overridden"
-    assert searched["text"] == ("empty" if given == "vector_hits" else "overridden")
+    searched = out["provenance"]["searched"]
+    assert {of["vector"] for of in searched.values()} == {"overridden"}
+    text = {corpus: of["text"] for corpus, of in searched.items()}
+    if given == "vector_hits":
+        assert text == {"code": "ok", "review": "ok", "wiki": "empty"}
+    else:
+        assert set(text.values()) == {"overridden"}
     assert out["notes"].is_empty()
 
 
 def test_given_results_are_an_answer_when_every_search_failed(
     run: Any, driver_of: Drivers, world: Any
 ) -> None:
-    unified = run(driver_of(), ["wiki.unified"], world, 0)["wiki.unified"]
-    world.failing = {(c, ch): OSError("x") for c in ("code", "review") for ch in ("vector", "text")}
-    overrides = {**world.overrides(0), "wiki.unified": unified}
-    out = driver_of().execute(["results"], {"query": "q", "now": NOW}, overrides=overrides)
+    unified = run(driver_of(), ["unified"], world, 0)["unified"].filter(corpus="wiki")
+    ask = {"query": "q", "now": NOW}
+    given = {"query_embeddings": empty(QUERY_EMBEDDINGS)}
+    given["read_chunks"] = world.overrides(0)["read_chunks"]
+    with pytest.raises(SearchError, match="every search failed"):  # there is no store
+        driver_of().execute(["results"], ask, overrides=given)
+    out = driver_of().execute(["results"], ask, overrides={**given, "unified": unified})
     assert out["results"]["corpus"].unique().to_list() == ["wiki"]
+
+
+def test_the_lists_of_a_search_may_be_given_as_a_frame(driver_of: Drivers, world: Any) -> None:
+    overrides = world.overrides(0)
+    ask, wanted = {"query": "q", "now": NOW}, ["results", "outcomes", "fused"]
+    usual = driver_of().execute(wanted, ask, overrides)
+    plain = {
+        name: given.lists if isinstance(given, Searched) else given
+        for name, given in overrides.items()
+    }
+    out = driver_of().execute(wanted, ask, plain)
+    assert out["fused"].equals(usual["fused"])
+    assert set(out["outcomes"]["status"]) == {"overridden"}
+    for name in ("wiki.vector_search", "wiki.text_search", "wiki.linked_search"):
+        with pytest.raises(CrosscorpusError, match=f"override '{name}' lacks columns: query_id"):
+            driver_of().execute(wanted, ask, {**plain, name: pl.DataFrame({"a": [1]})})
+        with pytest.raises(CrosscorpusError, match=f"override '{name}': expected Searched"):
+            driver_of().execute(wanted, ask, {**plain, name: {"lists": usual["fused"]}})

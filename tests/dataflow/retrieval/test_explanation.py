@@ -55,7 +55,7 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
     merged=st.sampled_from(["rrf", "weighted_rrf", "convex", "vector_only", "text_only"]),
     fused=st.sampled_from(["rrf", "comb_sum"]),
     normalized=st.sampled_from(["common_scale", "by_list"]),
-    recency=st.sampled_from(["step", "half_life", "off"]),
+    recency=st.sampled_from(["step", "off"]),
     weighted=st.sampled_from(["by_trigger", "off"]),
     norms=st.tuples(*[st.sampled_from(["min_max", "max", "raw", "three_sigma"])] * 2),
     share=st.sampled_from([0.0, 0.1, 0.5, 0.6, 0.7, 1.0]),
@@ -86,7 +86,7 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     languages: dict[str, float],
 ) -> None:
     stages = {"fused": fused, "aged_hits": recency, "weighted": weighted}
-    driver = driver_of(stages, merged=merged, normalized=normalized)
+    driver = driver_of({**stages, "merged": merged, "normalized": normalized})
     world = make_world(**data.draw(worlds))
     ids = sorted(world.found)
     overrides = {**world.overrides(*ids), "queries": make_queries(*ids, trigger=trigger)}
@@ -94,12 +94,11 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     if merged in ("convex", "weighted_rrf"):
         overrides |= {f"{corpus}.vector_weight": share for corpus in world.texts}
     if normalized == "by_list":
-        overrides |= {f"{corpus}.vector_norm": norms[0] for corpus in world.texts}
-        overrides |= {f"{corpus}.text_norm": norms[1] for corpus in world.texts}
+        overrides |= {"vector_norm": norms[0], "text_norm": norms[1]}
     else:
-        overrides |= {f"{corpus}.missing_score_fraction": absent for corpus in world.texts}
+        overrides["missing_score_fraction"] = absent
     clock = {} if recency == "off" else {"now": NOW}
-    out = driver.execute([*WANTED, "code.merged"], clock, overrides=overrides)
+    out = driver.execute([*WANTED, "merged"], clock, overrides=overrides)
     frames.check(out["explain"], frames.EXPLAIN, "explain")
     frames.check(out["dispositions"], frames.DISPOSITIONS, "dispositions")
     key = ["query_id", "chunk_id"]
@@ -273,11 +272,13 @@ def test_a_stage_that_was_overridden_shows_no_number_that_does_not_add_up(
 ) -> None:
     driver = driver_of()
     overrides = {**world.overrides(0), "queries": make_queries(0)}
-    merged = driver.execute(["code.merged"], {"now": NOW}, overrides=overrides)["code.merged"]
-    overrides["code.merged"] = merged.with_columns(score=pl.col("score") * 0.9)
+    merged = driver.execute(["merged"], {"now": NOW}, overrides=overrides)["merged"]
+    less = pl.when(corpus="code").then(0.9).otherwise(1.0)
+    overrides["merged"] = merged.with_columns(score=pl.col("score") * less)
     out = driver.execute(["explain", "fused"], {"now": NOW}, overrides=overrides)["explain"]
-    of_code = out.filter(pl.col("chunk_id").is_in(merged["chunk_id"].to_list()), stage="merged")
-    assert set(of_code["quantity"]) == {"score"}
+    shown = out.filter(stage="merged").join(merged["chunk_id", "corpus"], on="chunk_id")
+    assert set(shown.filter(corpus="code")["quantity"]) == {"score"}
+    assert "vector_weight" in set(shown.filter(pl.col("corpus") != "code")["quantity"])
     overrides["fused"] = pl.DataFrame(schema=frames.FUSED)
     told = driver.execute(
         ["dispositions"], {"now": NOW}, {**overrides, "explain_targets": named(1)}
@@ -334,7 +335,7 @@ def test_a_waterfall_goes_from_nothing_to_the_score_without_a_gap(
     fused: str,
     reranked: str,
 ) -> None:
-    driver = driver_of({"fused": fused, "reranked": reranked}, merged=merged)
+    driver = driver_of({"fused": fused, "reranked": reranked, "merged": merged})
     world, asked = make_world(**data.draw(worlds)), make_queries(0, trigger="pr_review")
     reranker = {"reranker": lambda pairs: [len(text) / 7 for _, text in pairs]}
     explain_targets = named(1, 2, 3)

@@ -51,7 +51,7 @@ def test_recent_chunks_are_raised(run: Any, driver_of: Drivers, world: Any) -> N
     driver = driver_of({"fused": "rrf"})
     fused = run(driver, ["fused"], world, 0)["fused"]
     scores = dict(fused.select("chunk_id", "score").iter_rows())
-    ranks = dict(run(driver, ["code"], world, 0)["code"].select("chunk_id", "rank").iter_rows())
+    ranks = dict(run(driver, ["unified"], world, 0)["unified"]["chunk_id", "rank"].iter_rows())
     assert scores[1] == 1 / (60 + ranks[1]) * 1.15
     assert scores[3] == 1 / (60 + ranks[3])
 
@@ -60,9 +60,9 @@ def test_a_short_passage_counts_less_in_the_corpus_that_says_so(
     run: Any, driver_of: Drivers, world: Any
 ) -> None:
     driver = driver_of({"fused": "rrf"})
-    names, setting = ["pooled_hits", "fused"], {"code.full_length_words": 1000}
+    names, setting = ["unified", "fused"], {"code.full_length_words": 1000}
     before, after = (run(driver, names, world, 1, **given) for given in ({}, setting))
-    corpora = dict(before["pooled_hits"].select("chunk_id", "corpus").iter_rows())
+    corpora = dict(before["unified"].select("chunk_id", "corpus").iter_rows())
     whole, less = (dict(o["fused"]["chunk_id", "score"].iter_rows()) for o in (before, after))
     assert {corpora[chunk] for chunk in whole if less[chunk] < whole[chunk]} == {"code"}
     same = {corpora[chunk] for chunk in whole if less[chunk] == whole[chunk]}
@@ -85,20 +85,20 @@ def test_a_corpus_with_one_failed_search_counts_by_the_other_alone(
     run: Any, driver_of: Drivers, world: Any
 ) -> None:
     world.failing = {("wiki", "text"): OSError("gone")}
-    merged = run(driver_of(), [f"{name}.merged" for name in world.texts], world, 0)
-    weights = {name.partition(".")[0]: set(own["vector_weight"]) for name, own in merged.items()}
-    assert weights == {"code": {0.5}, "review": {0.5}, "wiki": {1.0}}
+    merged = run(driver_of(), ["merged"], world, 0)["merged"]
+    weights = merged["corpus", "vector_weight"].unique().sort("corpus")
+    assert weights.rows() == [("code", 0.5), ("review", 0.5), ("wiki", 1.0)]
 
 
 def test_a_weight_for_one_run_counts_as_that_of_the_configuration_and_is_told(
     run: Any, driver_of: Drivers, world: Any
 ) -> None:
-    wanted = ["fused", "provenance", "code.merged"]
+    wanted = ["fused", "provenance", "merged"]
     base = run(driver_of(), wanted, world, 0)
     out = run(driver_of(), wanted, world, 0, **{"code.vector_weight": 1.0})
     told = out["provenance"]["parameters"]["corpora"]
     assert (told["code"]["vector_weight"], told["wiki"]["vector_weight"]) == (1.0, 0.5)
-    assert set(out["code.merged"]["vector_weight"]) == {1.0}
+    assert set(out["merged"].filter(corpus="code")["vector_weight"]) == {1.0}
     assert not out["fused"].equals(base["fused"])
 
 

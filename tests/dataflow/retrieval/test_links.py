@@ -12,6 +12,7 @@ import pytest
 from lxml import html
 
 from dataflow.retrieval import corpus as corpus_nodes
+from operators import frames
 from operators.explain.waterfall import waterfall
 from operators.report.explanation import explanation_page
 
@@ -83,15 +84,21 @@ SHORT = {"query": QUESTION, "code.search_depth": 1}
 """Its lists of code have only ``cache.py``."""
 
 
+def linked_hits(driver: Any, inputs: dict[str, Any]) -> pl.DataFrame:
+    """The hits of code that only links led to."""
+    found: pl.DataFrame = driver.execute(["linked_hits"], inputs)["linked_hits"]
+    return frames.check(found, frames.LINKED_HITS, "linked_hits").filter(corpus="code")
+
+
 def test_a_file_that_no_search_found_enters_by_the_commits_that_changed_it(driver: Any) -> None:
-    nodes = ["code.vector_lists", "code.text_lists", "code.linked_hits", "results"]
-    out = driver.execute([*nodes, "explain"], SHORT)
-    ids = {name: set(out[name]["chunk_id"]) for name in nodes}
+    nodes = ["code.vector_search", "code.text_search", "code.linked_search"]
+    out = driver.execute([*nodes, "linked_hits", "results", "explain"], SHORT)
+    near, words, linked = (set(out[name].lists["chunk_id"]) for name in nodes)
     results = dict(out["results"]["chunk_id", "path"].iter_rows())
-    assert {results[n] for n in ids["code.vector_lists"] | ids["code.text_lists"]} == {"cache.py"}
-    entered = {results[n] for n in ids["code.linked_hits"]}
-    assert entered == {"turns.py", "waits.py"}
-    (turns,) = (n for n in ids["code.linked_hits"] if results[n] == "turns.py")
+    assert {results[n] for n in near | words} == {"cache.py"}
+    assert {results[n] for n in linked} == {"turns.py", "waits.py"}
+    assert set(out["linked_hits"].filter(corpus="code")["chunk_id"]) == linked
+    (turns,) = (n for n in linked if results[n] == "turns.py")
     score, said = gain_of(out["explain"].filter(chunk_id=turns))
     assert score > 0
     assert said is not None
@@ -100,16 +107,16 @@ def test_a_file_that_no_search_found_enters_by_the_commits_that_changed_it(drive
 
 def test_what_the_question_may_not_see_does_not_enter(driver: Any) -> None:
     narrow = {**SHORT, "path_prefix": "ca"}
-    assert driver.execute(["code.linked_hits"], narrow)["code.linked_hits"].is_empty()
+    assert linked_hits(driver, narrow).is_empty()
     others = {**SHORT, "only_corpora": ["code"]}
-    assert driver.execute(["code.linked_hits"], others)["code.linked_hits"].is_empty()
+    assert linked_hits(driver, others).is_empty()
 
 
 def test_of_several_texts_a_file_has_one_passage_and_its_mean_similarity(driver: Any) -> None:
     texts = [QUESTION, "queue of writers"]
 
     def similarities(query: Any) -> dict[int, float]:
-        out = driver.execute(["code.linked_hits"], {**SHORT, "query": query})["code.linked_hits"]
+        out = linked_hits(driver, {**SHORT, "query": query})
         return {chunk: 1 - away for chunk, away in out["chunk_id", "distance"].iter_rows()}
 
     both, (one, other) = similarities(texts), map(similarities, texts)
@@ -124,15 +131,14 @@ def test_what_a_configuration_hides_takes_no_place_of_what_it_shows(driver: Any,
     visible = {"corpora": {"code": {"filters": {"path_prefix": file}}}}
     narrow = driver.sibling(driver.config.with_changes(visible))
     least = {"code.linked_files": 1, "code.search_depth": 0}
-    out = narrow.execute(["code.linked_hits", "related"], {"query": QUESTION, **least})
-    (chunk,) = out["code.linked_hits"]["chunk_id"]
+    out = narrow.execute(["code.linked_search", "related"], {"query": QUESTION, **least})
+    (chunk,) = out["code.linked_search"].lists["chunk_id"]
     assert out["related"].filter(chunk_id=chunk)["path"].to_list() == [file]
 
 
 def test_no_more_files_enter_than_asked_for(driver: Any) -> None:
     for most, rows in ((0, 0), (1, 1), (9, 2)):
-        out = driver.execute(["code.linked_hits"], {**SHORT, "code.linked_files": most})
-        assert out["code.linked_hits"].height == rows
+        assert linked_hits(driver, {**SHORT, "code.linked_files": most}).height == rows
 
 
 def test_a_search_of_linked_files_that_fails_leaves_the_rest_and_says_so(

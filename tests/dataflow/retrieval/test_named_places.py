@@ -59,8 +59,7 @@ def first(request: Any, commit: str, server_dsn: str, minilm: Any) -> Iterator[A
     """The first result of a question, by all searches and by words alone."""
     config = load_config("default")
     if request.param == "words":
-        only = {"variants": {"merged": "text_only"}}
-        config = config.with_changes({"corpora": dict.fromkeys(config.corpora, only)})
+        config = config.with_changes({"variants": {"merged": "text_only"}})
     with (
         open_store(server_dsn, COLLECTION) as store,
         build_driver(config, COLLECTION, store=store, embedder=minilm) as driver,

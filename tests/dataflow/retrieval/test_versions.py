@@ -89,10 +89,7 @@ def opened(
         ingest_documents(store, embedder, file)
         # one changed number is no copy
         config = load_config().with_changes(
-            {
-                "variants": {"unique": "guarded"},
-                "corpus_defaults": {"variants": {"deduped": "guarded"}},
-            }
+            {"variants": {"unique": "guarded", "deduped": "guarded"}}
         )
         with build_driver(config, collection, dsn=server_dsn, embedder=embedder) as built:
             yield built

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from operators.arrays.alternates import with_alternates
 from operators.arrays.lists import flat, lists, numbers
-from operators.arrays.rows import by_rank, index, replaced, take
+from operators.arrays.rows import (
+    by_rank,
+    by_rank_in_corpora,
+    chunk_rows,
+    index,
+    list_numbers,
+    replaced,
+    take,
+)
 from operators.arrays.segments import changes, lengths, offsets, places, positions, starts
 from operators.frames import SOURCE
 
@@ -94,6 +102,55 @@ def test_a_list_comes_by_query_rank_and_chunk(rows: list[tuple[int, int]]) -> No
     found = by_rank(frame)
     assert found.equals(frame.sort("query_id", "rank", "chunk_id"))
     assert by_rank(found) is found
+
+
+in_corpora = st.lists(
+    st.tuples(st.sampled_from(["code", "review", "wiki"]), st.integers(0, 2), st.integers(0, 3)),
+    max_size=10,
+)
+
+
+def of_corpora(rows: list[tuple[str, int, int]]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [(*row, number) for number, row in enumerate(rows)],
+        schema={
+            "corpus": pl.String,
+            "query_id": pl.UInt32,
+            "rank": pl.UInt32,
+            "chunk_id": pl.Int64,
+        },
+        orient="row",
+    )
+
+
+@given(in_corpora)
+def test_lists_of_corpora_come_by_corpus_query_rank_and_chunk(
+    rows: list[tuple[str, int, int]],
+) -> None:
+    frame = of_corpora(rows)
+    found = by_rank_in_corpora(frame)
+    assert found.equals(frame.sort("corpus", "query_id", "rank", "chunk_id"))
+    assert by_rank_in_corpora(found) is found
+
+
+@given(in_corpora)
+def test_each_list_of_a_query_and_corpus_has_one_number(rows: list[tuple[str, int, int]]) -> None:
+    numbered = list_numbers(by_rank_in_corpora(of_corpora(rows))).tolist()
+    sizes = [len(list(of)) for _, of in groupby(sorted(row[:2] for row in rows))]
+    assert numbered == [number for number, size in enumerate(sizes) for _ in range(size)]
+
+
+keys = st.lists(st.tuples(st.sampled_from(["code", "wiki"]), st.integers(-2, 2)), max_size=8)
+
+
+@given(keys.map(lambda rows: list(dict.fromkeys(rows))), keys)
+def test_a_chunks_row_is_that_of_its_own_corpus(
+    held: list[tuple[str, int]], wanted: list[tuple[str, int]]
+) -> None:
+    schema = {"corpus": pl.String, "chunk_id": pl.Int64}
+    chunks, asked = (pl.DataFrame(rows, schema, orient="row") for rows in (held, wanted))
+    found = chunk_rows(chunks, asked["corpus"], asked["chunk_id"].to_numpy())
+    assert found.tolist() == [held.index(one) if one in held else -1 for one in wanted]
 
 
 small = st.lists(st.integers(0, 5), max_size=12)

@@ -34,7 +34,8 @@ def make_chunks() -> Callable[..., pl.DataFrame]:
 @pytest.fixture(scope="session")
 def make_deduped() -> Callable[..., pl.DataFrame]:
     """DEDUPED from what differs from a plain row."""
-    return _rows({"query_id": 0, "rank": 0, "score": 0.5, "duplicates": []}, DEDUPED)
+    plain = {"query_id": 0, "corpus": "code", "rank": 0, "score": 0.5, "duplicates": []}
+    return _rows(plain, DEDUPED)
 
 
 @pytest.fixture(scope="session")

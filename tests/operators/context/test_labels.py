@@ -13,10 +13,18 @@ from hypothesis import strategies as st
 
 from operators.context.distinct_labels import ADDITIONS, tell_apart, tell_corpora_apart, ways_of
 from operators.context.unified_form import unify
-from operators.frames import UNIFIED, check
+from operators.frames import CORPORA, UNIFIED, check
 
 Make = Callable[..., pl.DataFrame]
+WIKI = {"corpus": "wiki", "label": "{title}", "link": "{uri}"}
+CODE = {"corpus": "code", "label": "{path}[[:{start_line}-{end_line}]]"}
 LABEL = "[docs: Release_v5.3.3.md (only up to 5.3.3)]"
+
+
+def corpora(*rows: dict[str, Any]) -> pl.DataFrame:
+    """CORPORA from what differs from a plain row."""
+    plain = {"many_repos": False, "full_length_words": 0}
+    return pl.DataFrame([{**plain, **row} for row in rows], schema=CORPORA)
 
 
 def told(chunks: pl.DataFrame, labels: list[str]) -> list[str]:
@@ -109,12 +117,12 @@ def test_a_corpus_takes_the_common_form(make_chunks: Make, make_deduped: Make) -
         {"chunk_id": 5, "title": "Five", "repo": "o/app", "uri": "https://h/5", "text": "five"},
         {"chunk_id": 6, "title": "Six", "text": "six"},
         {"chunk_id": 7, "title": "Seven", "text": "seven", "version": "2"},
-    )
+    ).with_columns(corpus=pl.lit("wiki"))
     deduped = make_deduped(
         {"chunk_id": 7, "rank": 0, "duplicates": [5, 6], "text_rank": 3, "score": 0.25},
         {"query_id": 2, "chunk_id": 5, "rank": 0},
-    )
-    found = unify(deduped, chunks, corpus="wiki", label="{title}", link="{uri}")
+    ).with_columns(corpus=pl.lit("wiki"))
+    found = unify(deduped, chunks, corpora(WIKI))
     check(found, UNIFIED, "unified")
     first, second = found.to_dicts()
     assert (first["query_id"], first["text"], first["corpus_score"]) == (0, "seven", 0.25)
@@ -142,12 +150,12 @@ def test_a_corpus_takes_the_common_form(make_chunks: Make, make_deduped: Make) -
 
 def test_a_row_without_its_chunk_is_left_out(make_chunks: Make, make_deduped: Make) -> None:
     deduped = make_deduped({"chunk_id": 1, "duplicates": [3]}, {"chunk_id": 2})
-    found = unify(deduped, make_chunks({"chunk_id": 1}), corpus="wiki", label="{title}", link=None)
+    found = unify(deduped, make_chunks({"chunk_id": 1}), corpora(CODE))
     assert found.select("chunk_id", "alternate_sources").rows() == [(1, [])]
 
 
 def test_an_empty_corpus_has_the_common_form_too(make_chunks: Make, make_deduped: Make) -> None:
-    found = unify(make_deduped(), make_chunks(), corpus="wiki", label="{title}", link="{uri}")
+    found = unify(make_deduped(), make_chunks(), corpora(WIKI))
     check(found, UNIFIED, "unified")
     assert found.is_empty()
 
@@ -157,8 +165,7 @@ def test_a_copy_in_another_repository_says_which(make_chunks: Make, make_deduped
     lines = {"path": "src/a.py", "start_line": 1, "end_line": 9}
     chunks = make_chunks(*({**row, **lines} for row in rows))
     deduped = make_deduped({"chunk_id": 0, "duplicates": [1]}, {"chunk_id": 2}, {"chunk_id": 3})
-    template = "{path}[[:{start_line}-{end_line}]]"
-    found = unify(deduped, chunks, corpus="code", label=template, link=None, many_repos=True)
+    found = unify(deduped, chunks, corpora({**CODE, "many_repos": True}))
     assert found["source_label"].to_list() == [
         "[code: o/app/src/a.py:1-9]",
         "[code: src/a.py:1-9]",
@@ -166,7 +173,7 @@ def test_a_copy_in_another_repository_says_which(make_chunks: Make, make_deduped
     ]
     (other,) = found["alternate_sources"][0]
     assert (other["repo"], other["source_label"]) == ("o/fork", "[code: o/fork/src/a.py:1-9]")
-    single = unify(deduped[:1], chunks, corpus="code", label=template, link=None)
+    single = unify(deduped[:1], chunks, corpora(CODE))
     (other,) = single["alternate_sources"][0]
     assert (single["source_label"][0], other["source_label"]) == (
         "[code: src/a.py:1-9, in o/app]",
@@ -177,12 +184,14 @@ def test_a_copy_in_another_repository_says_which(make_chunks: Make, make_deduped
 def test_passages_of_one_answer_share_no_label_and_its_company_in_a_batch_changes_none(
     make_chunks: Make, make_deduped: Make
 ) -> None:
+    of_wiki = pl.lit("wiki").alias("corpus")
     chunks = make_chunks(*({"chunk_id": n, "title": "T", "ordinal": n} for n in range(3)))
-    first = make_deduped({"chunk_id": 0, "duplicates": [2]}, {"chunk_id": 1})
-    second = make_deduped({"query_id": 1, "chunk_id": 1})
+    chunks = chunks.with_columns(of_wiki)
+    first = make_deduped({"chunk_id": 0, "duplicates": [2]}, {"chunk_id": 1}).with_columns(of_wiki)
+    second = make_deduped({"query_id": 1, "chunk_id": 1}).with_columns(of_wiki)
 
     def labelled(deduped: pl.DataFrame) -> list[str]:
-        found = unify(deduped, chunks, corpus="wiki", label="{title}", link=None)
+        found = unify(deduped, chunks, corpora(WIKI))
         others = [one["source_label"] for some in found["alternate_sources"] for one in some]
         return [*found["source_label"], *others]
 
@@ -193,3 +202,42 @@ def test_passages_of_one_answer_share_no_label_and_its_company_in_a_batch_change
         "[wiki: T]",
         "[wiki: T, passage 3]",
     ]
+
+
+def test_each_corpus_has_its_own_labels_links_and_lengths(
+    make_chunks: Make, make_deduped: Make
+) -> None:
+    of_wiki = {"corpus": "wiki", "title": "Page", "uri": "https://h/7", "text": "two words"}
+    chunks = make_chunks(
+        {"chunk_id": 3, "path": "a.py", "text": "two words"},
+        {"chunk_id": 7, "path": "b.py", "uri": "https://code/7", "text": "one"},
+        {"chunk_id": 5, **of_wiki, "title": "Other"},
+        {"chunk_id": 7, **of_wiki},
+    )
+    deduped = make_deduped(
+        {"chunk_id": 7, "duplicates": [3, 5]},
+        {"corpus": "wiki", "chunk_id": 7, "duplicates": [5, 3]},
+        {"corpus": "wiki", "chunk_id": 3, "rank": 1},
+    )
+    settings = corpora(CODE, {**WIKI, "full_length_words": 8})
+    found = check(unify(deduped, chunks, settings), UNIFIED, "unified")
+    assert found["corpus", "chunk_id", "source_label", "source_url", "text"].rows() == [
+        ("code", 7, "[code: b.py]", None, "one"),
+        ("wiki", 7, "[wiki: Page]", "https://h/7", "two words"),
+    ]
+    others = [[one["source_label"] for one in some] for some in found["alternate_sources"]]
+    assert others == [["[code: a.py]"], ["[wiki: Other]"]]  # a chunk of another corpus is none
+    short = [unify(deduped[n : n + 1], chunks, settings)["brevity"].item() for n in (0, 1)]
+    assert found["brevity"].to_list() == short
+    assert short[1] < 1
+
+
+def test_passages_of_two_corpora_with_one_label_are_told_apart(
+    make_chunks: Make, make_deduped: Make
+) -> None:
+    both = [{"corpus": corpus, "chunk_id": 1, "title": "Page"} for corpus in ("code", "wiki")]
+    deduped = make_deduped(*({"corpus": one["corpus"], "chunk_id": 1} for one in both))
+    alike = {"label": "{title}", "many_repos": False}
+    settings = corpora(*({**alike, "corpus": one["corpus"]} for one in both))
+    labels = unify(deduped, make_chunks(*both), settings)["source_label"].to_list()
+    assert len(set(labels)) == 2

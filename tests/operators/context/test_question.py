@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from operators.context.question import EmptyQuery, ask, query_texts
 from operators.context.search_outcomes import (
-    answered_channels,
     channels,
     collect,
     faults,
@@ -21,6 +20,7 @@ from operators.context.search_outcomes import (
     notes,
     outcome,
     searched,
+    silent_corpora,
     stop_word_notes,
     unsuccessful,
 )
@@ -186,19 +186,23 @@ def test_an_error_is_told_in_one_harmless_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "channels"),
+    ("outcomes", "silent"),
     [
-        ([searched("c", "vector", 5, 1.0), searched("c", "text", 0, 1.0)], ["vector", "text"]),
-        ([searched("c", "vector", 5, 1.0), failed("c", "text")], ["vector"]),
-        ([searched("c", "text", 5, 1.0)], ["text"]),
-        ([failed("c", "vector", TimeoutError("slow")), failed("c", "text")], []),
-        ([outcome("c", "vector", "overridden"), failed("c", "chunks")], ["vector"]),
+        ([searched("c", "vector", 5, 1.0), searched("c", "text", 0, 1.0)], None),
+        ([searched("c", "vector", 5, 1.0), failed("c", "text")], "text"),
+        ([searched("c", "text", 5, 1.0)], "vector"),
+        ([failed("c", "vector", TimeoutError("slow")), failed("c", "text")], None),
+        ([outcome("c", "vector", "overridden"), failed("c", "chunks")], "text"),
     ],
 )
 def test_a_search_that_found_nothing_answered_and_one_that_failed_did_not(
-    outcomes: list[pl.DataFrame], channels: list[str]
+    outcomes: list[pl.DataFrame], silent: str | None
 ) -> None:
-    assert answered_channels(pl.concat(outcomes)) == channels
+    others = [searched(name, channel, 1, 1.0) for name in "bd" for channel in ("vector", "text")]
+    expected: dict[str, list[str]] = {"vector": [], "text": []}
+    if silent:
+        expected[silent].append("c")
+    assert silent_corpora(pl.concat([*others, *outcomes])) == expected
 
 
 def test_a_query_of_only_stop_words_has_a_note_and_no_other_one() -> None:

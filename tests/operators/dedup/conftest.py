@@ -30,7 +30,7 @@ def make_chunks() -> Callable[..., pl.DataFrame]:
 @pytest.fixture(scope="session")
 def make_merged() -> Callable[..., pl.DataFrame]:
     """MERGED from what differs from a plain row."""
-    return _rows({"query_id": 0, "score": 0.5}, MERGED)
+    return _rows({"query_id": 0, "corpus": "code", "score": 0.5}, MERGED)
 
 
 @pytest.fixture(scope="session")

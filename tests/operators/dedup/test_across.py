@@ -50,10 +50,10 @@ def test_duplicates_of_different_queries_stay(make_hits: Make) -> None:
 def test_across_corpora_the_vectors_come_from_their_chunks(
     make_chunks: Make, make_hits: Make
 ) -> None:
-    chunks = [
-        make_chunks({"chunk_id": 1, "embedding": [1.0, 0.0]}),
-        make_chunks({"chunk_id": 2, "corpus": "wiki", "embedding": [1.0, 0.01]}),
-    ]
+    chunks = make_chunks(
+        {"chunk_id": 1, "embedding": [1.0, 0.0]},
+        {"chunk_id": 2, "corpus": "wiki", "embedding": [1.0, 0.01]},
+    )
     hits = make_hits(
         {"chunk_id": 2, "corpus": "wiki", "rank": 0, "source_label": "[wiki: b]"},
         {"chunk_id": 1, "rank": 1},
@@ -63,7 +63,7 @@ def test_across_corpora_the_vectors_come_from_their_chunks(
     assert found["chunk_id"].to_list() == [2, 9]
     assert found["rank"].to_list() == [0, 1]
     assert found["alternate_sources"].to_list()[0][0]["source_label"] == "[code: a]"
-    assert across.cosine(hits, []).height == 3
+    assert across.cosine(hits, chunks.clear()).height == 3
 
 
 def test_across_corpora_the_later_one_names_the_other(make_hits: Make, make_chunks: Make) -> None:
@@ -72,7 +72,7 @@ def test_across_corpora_the_later_one_names_the_other(make_hits: Make, make_chun
         {"chunk_id": 1, "rank": 1, "corpus": "docs", "doc_date": DAY + timedelta(1)},
     )
     vectors = make_chunks(*({"chunk_id": n, "embedding": [1.0, 0.0]} for n in range(2)))
-    unique = across.newest(hits, [vectors])
+    unique = across.newest(hits, vectors)
     assert unique["chunk_id"].to_list() == [1]
     assert unique["alternate_sources"][0][0]["source_label"] == "[wiki: old]"
 

@@ -33,7 +33,7 @@ def kept(
         *({"chunk_id": n, "text": t, "embedding": vector} for n, t in enumerate(texts))
     )
     merged = make_merged(*({"chunk_id": n, "rank": n} for n in range(len(texts))))
-    return within.guarded(merged, index_similarity(chunks))["chunk_id"].to_list()
+    return within.guarded(merged, chunks, index_similarity(chunks))["chunk_id"].to_list()
 
 
 def test_a_rewording_that_says_the_same_goes(make_chunks: Make, make_merged: Make) -> None:

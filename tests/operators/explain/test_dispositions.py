@@ -11,7 +11,6 @@ from operators.explain.dispositions import (
     Limits,
     Run,
     dispositions,
-    joined,
 )
 
 LIMITS = Limits({"code": 50}, top_k=10, context_depth=30, budget=12_000, unit="characters")
@@ -23,8 +22,8 @@ def run(explain_targets: pl.DataFrame) -> Run:
         queries=frames.empty(frames.QUERIES),
         outcomes=frames.empty(frames.OUTCOMES),
         of_corpora={
-            "merged": frames.empty(frames.MERGED).with_columns(corpus=pl.lit("")),
-            "deduped": frames.empty(frames.DEDUPED).with_columns(corpus=pl.lit("")),
+            "merged": frames.empty(frames.MERGED),
+            "deduped": frames.empty(frames.DEDUPED),
         },
         pooled=frames.empty(frames.UNIFIED),
         packed=frames.empty(frames.PACKED),
@@ -73,12 +72,3 @@ def test_a_passage_of_a_change_says_which_place_stands_for_it() -> None:
 
 def test_a_run_without_results_and_names_has_no_dispositions() -> None:
     assert dispositions(run(frames.empty(frames.EXPLAIN_TARGETS)), LIMITS).is_empty()
-
-
-def test_frames_of_corpora_stand_together_under_their_names() -> None:
-    one = pl.DataFrame({"a": [1]})
-    found = joined({"code": {"merged": one}, "wiki": {"merged": one, "deduped": one}})
-    assert {name: of["corpus"].to_list() for name, of in found.items()} == {
-        "merged": ["code", "wiki"],
-        "deduped": ["wiki"],
-    }

@@ -16,10 +16,14 @@ from operators.frames import (
 from operators.ranking import fusion, merge
 from operators.ranking.normalization import by_list, side_by_side
 
-VECTOR = pl.DataFrame([(0, 1, 0, 0.1), (0, 2, 1, 0.4)], schema=VECTOR_HITS, orient="row")
-TEXT = pl.DataFrame([(0, 2, 0, 7.0), (0, 3, 1, 2.0)], schema=TEXT_HITS, orient="row")
+VECTOR = pl.DataFrame(
+    [(0, "code", 1, 0, 0.1), (0, "code", 2, 1, 0.4)], schema=VECTOR_HITS, orient="row"
+)
+TEXT = pl.DataFrame(
+    [(0, "code", 2, 0, 7.0), (0, "code", 3, 1, 2.0)], schema=TEXT_HITS, orient="row"
+)
 BOTH = by_list(side_by_side(VECTOR, TEXT))
-ALONE = by_list(side_by_side(VECTOR, TEXT.clear()), channels=["vector"])
+ALONE = by_list(side_by_side(VECTOR, TEXT.clear()), silent={"text": ["code"]})
 WORDS = pl.DataFrame([(0, 0.4)], schema=LEXICAL_WEIGHT, orient="row")
 
 
@@ -27,9 +31,9 @@ WORDS = pl.DataFrame([(0, 0.4)], schema=LEXICAL_WEIGHT, orient="row")
     "merged",
     [
         merge.rrf(BOTH),
-        merge.weighted_rrf(BOTH, vector_weight=0.3),
-        merge.convex(BOTH, WORDS, vector_weight=0.3),
-        merge.convex(ALONE, WORDS),
+        merge.weighted_rrf(BOTH, {"code": 0.3}),
+        merge.convex(BOTH, WORDS, {"code": 0.3}),
+        merge.convex(ALONE, WORDS, {"code": 0.5}),
         merge.vector_only(ALONE),
         merge.text_only(BOTH),
     ],

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from operators.foundation.tokenizer import STOP_WORDS
 from operators.frames import (
-    BEST_SCORES,
     LEXICAL_WEIGHT,
     QUERIES,
+    SCORE_SCALE,
     TEXT_HITS,
     VECTOR_HITS,
     check,
@@ -22,7 +22,7 @@ from operators.ranking.lexical_weight import (
     match_weights,
     text_weight,
 )
-from operators.ranking.score_scale import best_scores, score_scale
+from operators.ranking.score_scale import score_scale
 
 PLAIN = [f"word{letter}" for letter in "abcdefghijkl"]
 words = st.lists(st.sampled_from(PLAIN), min_size=3, max_size=12, unique=True)
@@ -78,18 +78,31 @@ def test_of_several_texts_of_a_question_the_one_that_counts_most_decides() -> No
     assert found["lexical_weight"].to_list() == [0.5**6, 1.0, 1.0]
 
 
-NEAR = pl.DataFrame([(3, 1, 0, 0.25), (3, 2, 1, 0.5)], schema=VECTOR_HITS, orient="row")
+NEAR = pl.DataFrame(
+    [(3, "code", 1, 0, 0.25), (3, "code", 2, 1, 0.5)], schema=VECTOR_HITS, orient="row"
+)
 WORDS = pl.DataFrame(
-    [(3, 1, 0, 5.0, 0.5), (4, 9, 0, 2.0, 0.25)],
+    [(3, "code", 1, 0, 5.0, 0.5), (4, "code", 9, 0, 2.0, 0.25)],
     schema={**TEXT_HITS, "coverage": pl.Float64},
     orient="row",
 )
+OF_CORPUS = ("query_id", "space", "similarity", "score", "coverage")
 
 
 def test_the_best_scores_of_a_question_are_those_of_both_lists() -> None:
-    found = check(best_scores(NEAR, WORDS), BEST_SCORES, "best_scores")
-    assert found.rows() == [(3, None, 0.75, 5.0, 0.5), (4, None, None, 2.0, 0.25)]
-    assert best_scores(NEAR, WORDS, space="b")["space"].to_list() == ["b", "b"]
+    found = check(score_scale(NEAR, WORDS), SCORE_SCALE, "score_scale")
+    assert found[OF_CORPUS].rows() == [(3, None, 0.75, 5.0, 0.5), (4, None, None, 2.0, 0.25)]
+    assert score_scale(NEAR, WORDS, {"code": "b"})["space"].to_list() == ["b", "b"]
+
+
+def test_each_corpus_has_its_own_best_scores_beside_the_best_of_all() -> None:
+    wiki = NEAR.with_columns(corpus=pl.lit("wiki"), distance=pl.col("distance") + 0.25)
+    found = score_scale(pl.concat([wiki, NEAR]), WORDS)
+    assert found["query_id", "corpus", "similarity", "best_similarity", "best_score"].rows() == [
+        (3, "code", 0.75, 0.75, 5.0),
+        (4, "code", None, None, 2.0),
+        (3, "wiki", 0.5, 0.75, 5.0),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -98,8 +111,8 @@ def test_the_best_scores_of_a_question_are_those_of_both_lists() -> None:
     ids=["not searched by words", "a search that does not know it"],
 )
 def test_without_a_coverage_none_is_known(words: pl.DataFrame, score: float | None) -> None:
-    assert best_scores(NEAR, words).rows() == [(3, None, 0.75, score, None)]
-    assert best_scores(empty(VECTOR_HITS), empty(TEXT_HITS)).is_empty()
+    assert score_scale(NEAR, words)[OF_CORPUS].rows() == [(3, None, 0.75, score, None)]
+    assert score_scale(empty(VECTOR_HITS), empty(TEXT_HITS)).equals(empty(SCORE_SCALE))
 
 
 shares = st.none() | st.floats(0, 1)
@@ -110,13 +123,11 @@ def test_words_that_find_as_good_a_match_count_in_full_and_never_less_than_befor
     weight: float, found: list[tuple[float | None, float | None]], margin: float
 ) -> None:
     prior = pl.DataFrame([(5, weight)], schema=LEXICAL_WEIGHT, orient="row")
-    matches = {
-        f"corpus_{number}": pl.DataFrame(
-            [(5, None, near, None, share)], schema=BEST_SCORES, orient="row"
-        )
+    matches = [
+        {"query_id": 5, "corpus": f"corpus_{number}", "similarity": near, "coverage": share}
         for number, (near, share) in enumerate(found)
-    }
-    scale = score_scale({**matches, "nothing": empty(BEST_SCORES)})
+    ]
+    scale = pl.DataFrame(matches, schema=SCORE_SCALE)
     raised = match_weights(prior, scale, margin=margin)
     check(raised, LEXICAL_WEIGHT, "lexical_weight")
     (value,) = raised["lexical_weight"]

@@ -16,16 +16,26 @@ HELD = {("app", "a.py"): [1, 2], ("app", "b.py"): [3], ("app", "c.py"): [4], ("l
 
 
 def test_the_best_of_both_lists_come_first_and_each_query_has_its_own() -> None:
-    near = pl.DataFrame([(0, 1, 0, 0.1), (0, 2, 1, 0.2), (1, 9, 0, 0.1)], VECTOR_HITS, orient="row")
-    text = pl.DataFrame([(0, 2, 0, 8.0), (0, 3, 1, 7.0)], TEXT_HITS, orient="row")
-    best = check(best_found([near, text], corpus="history", most=2), LINKING, "best")
+    near = [(0, "history", 1, 0, 0.1), (0, "history", 2, 1, 0.2), (1, "history", 9, 0, 0.1)]
+    text = [(0, "history", 2, 0, 8.0), (0, "history", 3, 1, 7.0)]
+    lists = [
+        pl.DataFrame(rows, schema, orient="row")
+        for rows, schema in ((near, VECTOR_HITS), (text, TEXT_HITS))
+    ]
+    best = check(best_found(lists, most=2), LINKING, "best")
     assert best["query_id", "chunk_id"].rows() == [(0, 2), (0, 1), (1, 9)]
     assert best["corpus"].unique().to_list() == ["history"]
 
 
 def test_lists_without_a_hit_give_none() -> None:
-    best = best_found([empty(VECTOR_HITS), empty(TEXT_HITS)], corpus="history", most=30)
+    best = best_found([empty(VECTOR_HITS), empty(TEXT_HITS)], most=30)
     assert best.equals(empty(LINKING))
+
+
+def test_each_corpus_has_its_own_best_and_a_chunk_of_two_corpora_counts_in_each() -> None:
+    near = [(0, "review", 7, 0, 0.1), (0, "review", 8, 1, 0.2), (0, "history", 7, 3, 0.3)]
+    best = best_found([pl.DataFrame(near, VECTOR_HITS, orient="row")], most=1)
+    assert best.rows() == [(0, "history", 7, 1 / 13), (0, "review", 7, 1 / 10)]
 
 
 def chosen(*links: Any, found: Any = frozenset(), most: int = 9) -> list[tuple[str, str]]:

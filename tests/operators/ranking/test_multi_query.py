@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,6 +14,8 @@ from operators.frames import TEXT_HITS, TEXT_LISTS, VECTOR_HITS, VECTOR_LISTS, c
 from operators.ranking.multi_query import fuse_texts
 
 Row = tuple[int, int, int, int, float]  # query_id, text_no, chunk_id, rank, value
+
+DEPTHS = {"code": 50}
 
 lists = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 3), st.permutations(range(6)), st.integers(0, 6)),
@@ -29,11 +32,15 @@ lists = st.lists(
 
 def vector_lists(rows: list[Row]) -> pl.DataFrame:
     near = [(*row[:4], 1 - row[4]) for row in rows]
-    return pl.DataFrame(near, schema=VECTOR_LISTS, orient="row")
+    return in_corpus(pl.DataFrame(near, schema=VECTOR_LISTS, orient="row"))
 
 
-def text_lists(rows: list[Row]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=TEXT_LISTS, orient="row")
+def text_lists(rows: list[Row], corpus: str = "code") -> pl.DataFrame:
+    return in_corpus(pl.DataFrame(rows, schema=TEXT_LISTS, orient="row"), corpus)
+
+
+def in_corpus(lists: pl.DataFrame, corpus: str = "code") -> pl.DataFrame:
+    return lists.with_columns(corpus=pl.lit(corpus))
 
 
 def expected(rows: list[Row], depth: int, fraction: float) -> dict[tuple[int, int], float]:
@@ -58,7 +65,7 @@ def expected(rows: list[Row], depth: int, fraction: float) -> dict[tuple[int, in
 def test_a_chunk_has_the_mean_of_its_shares_of_each_texts_best(
     rows: list[Row], depth: int, fraction: float
 ) -> None:
-    how = {"depth": depth, "missing_score_fraction": fraction}
+    how = {"depths": {"code": depth}, "missing_score_fraction": fraction}
     values = expected(rows, depth, fraction)
     near = check(fuse_texts(vector_lists(rows), "distance", **how), VECTOR_HITS, "vector_hits")
     words = check(fuse_texts(text_lists(rows), "score", **how), TEXT_HITS, "text_hits")
@@ -73,39 +80,39 @@ def test_a_chunk_has_the_mean_of_its_shares_of_each_texts_best(
 def test_a_hit_far_ahead_for_one_text_beats_one_in_the_middle_of_both() -> None:
     title = [(0, 0, chunk, chunk, value) for chunk, value in enumerate((9.0, 2.0, 1.9))]
     prose = [(0, 1, chunk, rank, value) for rank, (chunk, value) in enumerate([(3, 4.0), (1, 1.0)])]
-    found = fuse_texts(text_lists([*title, *prose]), "score", depth=50)
+    found = fuse_texts(text_lists([*title, *prose]), "score", DEPTHS)
     assert found["chunk_id"].to_list()[:2] == [0, 3]  # ranks alone put 1 first
 
 
 def test_a_long_text_does_not_drown_a_short_one_by_the_size_of_its_scores() -> None:
     rows = [(0, 0, 1, 0, 80.0), (0, 0, 2, 1, 79.0), (0, 1, 2, 0, 3.0), (0, 1, 1, 1, 1.0)]
-    found = fuse_texts(text_lists(rows), "score", depth=50)
+    found = fuse_texts(text_lists(rows), "score", DEPTHS)
     assert found["chunk_id"].to_list() == [2, 1]
 
 
 def test_the_value_of_what_all_texts_find_best_is_the_best_of_all() -> None:
     rows = [(0, 0, 1, 0, 0.5), (0, 0, 2, 1, 0.25), (0, 1, 1, 0, 0.75)]
-    near = fuse_texts(vector_lists(rows), "distance", depth=50)
-    assert near.rows() == [(0, 1, 0, 0.25), (0, 2, 1, 1 - 0.75 / 4)]
+    near = fuse_texts(vector_lists(rows), "distance", DEPTHS)
+    assert near.rows() == [(0, "code", 1, 0, 0.25), (0, "code", 2, 1, 1 - 0.75 / 4)]
 
 
 def test_a_chunk_keeps_the_highest_coverage_of_any_text() -> None:
     rows = [(0, 0, 1, 0, 8.0), (0, 0, 2, 1, 6.0), (0, 1, 2, 0, 2.0)]
     known = text_lists(rows).with_columns(coverage=pl.Series([0.5, 0.25, 0.75]))
-    found = fuse_texts(known, "score", depth=50)
+    found = fuse_texts(known, "score", DEPTHS)
     assert found.columns == [*TEXT_HITS, "coverage"]
     assert dict(found["chunk_id", "coverage"].iter_rows()) == {1: 0.5, 2: 0.75}
 
 
 def test_distances_that_are_no_numbers_and_opposite_vectors_count_nothing() -> None:
     rows = [(0, 0, 1, 0, math.nan), (0, 1, 2, 0, -0.5), (0, 1, 1, 1, -0.75)]
-    near = fuse_texts(vector_lists(rows), "distance", depth=50, missing_score_fraction=0.5)
+    near = fuse_texts(vector_lists(rows), "distance", DEPTHS, missing_score_fraction=0.5)
     assert near["distance"].to_list() == [1.0, 1.0]
 
 
 @given(lists)
 def test_a_batch_gives_each_question_the_bits_it_has_alone(rows: list[Row]) -> None:
-    how = {"depth": 4, "missing_score_fraction": 0.5}
+    how = {"depths": {"code": 4}, "missing_score_fraction": 0.5}
     together = fuse_texts(text_lists(rows), "score", **how)
     for query in {row[0] for row in rows}:
         alone = fuse_texts(text_lists([row for row in rows if row[0] == query]), "score", **how)
@@ -117,10 +124,27 @@ def test_a_question_with_one_text_keeps_its_list_in_any_company(rows: list[Row])
     alone = [row for row in rows if row[0] == 0 and row[1] == 0]
     others = [row for row in rows if row[0] != 0]
     spread = [(q, t, c, 2 * r, v) for q, t, c, r, v in alone]  # ranks with gaps stay too
-    frame = pl.DataFrame([*spread, *others], schema=VECTOR_LISTS, orient="row")
-    found = fuse_texts(frame, "distance", depth=50).filter(query_id=0)
-    assert found.rows() == [(q, c, r, v) for q, _, c, r, v in spread]
+    frame = in_corpus(pl.DataFrame([*spread, *others], schema=VECTOR_LISTS, orient="row"))
+    found = fuse_texts(frame, "distance", DEPTHS).filter(query_id=0)
+    assert found.rows() == [(q, "code", c, r, v) for q, _, c, r, v in spread]
+
+
+@given(st.lists(lists, min_size=2, max_size=3))
+def test_a_corpus_has_the_same_bits_alone_and_beside_others(of_corpora: list[list[Row]]) -> None:
+    depths = {"wiki": 2, "code": 4, "review": 50}
+    frames = [text_lists(rows, name) for name, rows in zip(depths, of_corpora, strict=False)]
+    how: dict[str, Any] = {"depths": depths, "missing_score_fraction": 0.5}
+    together = fuse_texts(pl.concat(frames), "score", **how)
+    for frame, name in zip(frames, depths, strict=False):
+        assert together.filter(corpus=name).rows() == fuse_texts(frame, "score", **how).rows()
+
+
+def test_two_corpora_that_hold_the_same_chunk_have_two_hits() -> None:
+    rows = [(0, 0, 1, 0, 8.0), (0, 1, 1, 0, 4.0)]
+    lists = pl.concat([text_lists(rows), text_lists(rows[:1], "wiki")])
+    found = fuse_texts(lists, "score", {"code": 50, "wiki": 50})
+    assert found.rows() == [(0, "code", 1, 0, 8.0), (0, "wiki", 1, 0, 8.0)]
 
 
 def test_no_list_gives_no_hit() -> None:
-    assert fuse_texts(empty(VECTOR_LISTS), "distance", depth=50).is_empty()
+    assert fuse_texts(in_corpus(empty(VECTOR_LISTS)), "distance", DEPTHS).is_empty()

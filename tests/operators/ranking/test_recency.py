@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from operators.frames import VERSION_SCOPE
-from operators.ranking.recency import NO_DATE, ages, half_life, outdated, step
+from operators.ranking.recency import NO_DATE, ages, outdated, step
 
 Make = Callable[..., pl.DataFrame]
 
@@ -53,7 +53,7 @@ def test_both_boundaries_are_recent_and_nothing_outside_is(
     st.floats(1, 3),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_step_and_half_life_follow_their_formulas(
+def test_step_follows_its_formula(
     make_hits: Make, make_queries: Make, dates: list[datetime | None], days: int, boost: float
 ) -> None:
     moments = [None if d is None else d.replace(tzinfo=UTC) for d in dates]
@@ -61,14 +61,6 @@ def test_step_and_half_life_follow_their_formulas(
     plain = [None if m is None else NOW - m for m in moments]
     recent = [m is not None and timedelta(0) <= m <= days * DAY for m in plain]
     assert step(age, days=days, boost=boost).tolist() == [boost if r else 1.0 for r in recent]
-    if days:
-        halved = [
-            1 + (boost - 1) * 0.5 ** (m / (days * DAY))
-            if m is not None and m >= timedelta(0)
-            else 1.0
-            for m in plain
-        ]
-        np.testing.assert_allclose(half_life(age, days=days, boost=boost), halved, rtol=1e-12)
 
 
 def test_the_clock_is_now_else_the_querys_own_moment(make_hits: Make, make_queries: Make) -> None:
@@ -101,20 +93,14 @@ def test_a_clock_that_is_wrong_by_centuries_gives_finite_factors(
     moments = (None, datetime(1, 1, 1, tzinfo=UTC), NOW, datetime(9999, 12, 31, tzinfo=UTC))
     hits = make_hits(*({"created_at": moment} for moment in moments))
     age = ages(hits, make_queries(), clock)
-    for factor in (step(age), half_life(age), half_life(age, days=1e-6)):
-        assert ((factor >= 1) & (factor <= 1.15)).all()
+    factor = step(age)
+    assert ((factor >= 1) & (factor <= 1.15)).all()
 
 
 def test_no_days_at_all_means_today_only() -> None:
     day = 24 * 3600 * 1_000_000
     age = np.array([-1, 0, day - 1, day, NO_DATE])
-    for factor in (step, half_life):
-        assert factor(age, days=0, boost=2.0).tolist() == [1.0, 2.0, 2.0, 1.0, 1.0]
-
-
-def test_a_half_life_below_no_time_is_refused() -> None:
-    with pytest.raises(ValueError, match="0 days or more"):
-        half_life(np.array([0]), days=-1)
+    assert step(age, days=0, boost=2.0).tolist() == [1.0, 2.0, 2.0, 1.0, 1.0]
 
 
 Make = Callable[..., pl.DataFrame]

@@ -15,7 +15,6 @@ from polars.testing import assert_frame_equal
 
 from operators.errors import UnknownName
 from operators.frames import (
-    BEST_SCORES,
     FUSED,
     LEXICAL_WEIGHT,
     MERGED,
@@ -34,7 +33,7 @@ from operators.ranking.normalization import (
     near_as_its_words,
     side_by_side,
 )
-from operators.ranking.score_scale import best_scores, score_scale
+from operators.ranking.score_scale import score_scale
 
 Row = tuple[int, int, float]  # query_id, chunk_id, distance or score
 Make = Callable[..., pl.DataFrame]
@@ -49,16 +48,19 @@ lists = st.lists(
 constants = st.sampled_from([1.0, 60.0, 1e9])
 fixture_is_a_function = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 NO_WORDS = empty(LEXICAL_WEIGHT)
+EVEN = {"code": 0.5, "wiki": 0.5}
 HALF = pl.DataFrame([(n, 0.5) for n in range(4)], schema=LEXICAL_WEIGHT, orient="row")
 
 
-def hits(rows: list[Row], schema: pl.Schema) -> pl.DataFrame:
-    """A list a query, ranked by distance or by score."""
+def hits(rows: list[Row], schema: pl.Schema, corpus: str = "code") -> pl.DataFrame:
+    """A list a query of one corpus, ranked by distance or by score."""
     sign = 1 if "distance" in schema else -1
     ordered = sorted(rows, key=lambda row: (row[0], sign * row[2], row[1]))
     queries = [row[0] for row in ordered]
     ranks = [n - queries.index(query) for n, query in enumerate(queries)]
-    ranked = [(q, c, rank, value) for (q, c, value), rank in zip(ordered, ranks, strict=True)]
+    ranked = [
+        (q, corpus, c, rank, value) for (q, c, value), rank in zip(ordered, ranks, strict=True)
+    ]
     return pl.DataFrame(ranked, schema=schema, orient="row")
 
 
@@ -66,10 +68,10 @@ def sides_of(vector: list[Row], text: list[Row]) -> pl.DataFrame:
     return side_by_side(hits(vector, VECTOR_HITS), hits(text, TEXT_HITS))
 
 
-def scaled(vector: list[Row], text: list[Row], **how: Any) -> pl.DataFrame:
+def scaled(vector: list[Row], text: list[Row], *, depth: int = 50, **how: Any) -> pl.DataFrame:
     near, words = hits(vector, VECTOR_HITS), hits(text, TEXT_HITS)
-    scale = score_scale({"code": best_scores(near, words)})
-    return common_scale(side_by_side(near, words), scale, **{"depth": 50, **how})
+    sides = side_by_side(near, words)
+    return common_scale(sides, score_scale(near, words), depths={"code": depth}, **how)
 
 
 def values(normalized: pl.DataFrame) -> dict[int, tuple[float | None, float | None]]:
@@ -90,7 +92,7 @@ def test_side_by_side_keeps_each_rank_and_value_of_both_lists(
 ) -> None:
     near, words = hits(vector, VECTOR_HITS), hits(text, TEXT_HITS)
     both = check(side_by_side(near, words), NORMALIZED, "normalized")
-    key = ["query_id", "chunk_id"]
+    key = ["query_id", "corpus", "chunk_id"]
     assert not both.select(key).is_duplicated().any()
     for side, channel, value in ((near, "vector", "distance"), (words, "text", "score")):
         named = both.drop_nulls(f"{channel}_rank").sort("query_id", f"{channel}_rank")
@@ -100,14 +102,16 @@ def test_side_by_side_keeps_each_rank_and_value_of_both_lists(
 
 
 def test_a_chunk_that_a_list_names_twice_counts_at_its_best_rank() -> None:
-    twice = pl.DataFrame([(0, 7, 0, 0.2), (0, 7, 1, 0.4)], schema=VECTOR_HITS, orient="row")
+    twice = pl.DataFrame(
+        [(0, "code", 7, 0, 0.2), (0, "code", 7, 1, 0.4)], schema=VECTOR_HITS, orient="row"
+    )
     (row,) = side_by_side(twice, empty(TEXT_HITS)).rows(named=True)
     assert (row["vector_rank"], row["vector_distance"], row["vector_value"]) == (0, 0.2, 0.8)
 
 
 def test_a_distance_that_is_no_number_counts_as_absent() -> None:
     near = [(0, 1, math.nan), (0, 2, 0.5)]
-    merged = merge.convex(scaled(near, []), NO_WORDS)
+    merged = merge.convex(scaled(near, []), NO_WORDS, EVEN)
     assert merged["score"].is_finite().all()
 
 
@@ -171,23 +175,23 @@ def test_similarities_are_scaled_by_corpus_or_over_all_and_text_over_all(
     wiki_text: list[Row],
     corpus_normalization: float,
 ) -> None:
-    near, text = hits(code_near, VECTOR_HITS), hits(code_text, TEXT_HITS)
-    others = best_scores(hits(wiki_near, VECTOR_HITS), hits(wiki_text, TEXT_HITS))
-    best = {"code": check(best_scores(near, text), BEST_SCORES, "best_scores"), "wiki": others}
-    scale = check(score_scale(best), SCORE_SCALE, "score_scale")
+    near = pl.concat([hits(code_near, VECTOR_HITS), hits(wiki_near, VECTOR_HITS, "wiki")])
+    text = pl.concat([hits(code_text, TEXT_HITS), hits(wiki_text, TEXT_HITS, "wiki")])
     found = common_scale(
         side_by_side(near, text),
-        scale.filter(corpus="code"),
-        depth=50,
+        check(score_scale(near, text), SCORE_SCALE, "score_scale"),
+        depths={"code": 50, "wiki": 50},
         corpus_normalization=corpus_normalization,
     )
+    assert set(found["corpus"]) == {*near["corpus"], *text["corpus"]}
     for row in found.iter_rows(named=True):
         query = row["query_id"]
 
         def nearest(*rows: list[Row], query: int = query) -> float:
             return max([0.0, *(1 - d for of in rows for q, _, d in of if q == query)])
 
-        own, every = nearest(code_near), nearest(code_near, wiki_near)
+        own = nearest(code_near if row["corpus"] == "code" else wiki_near)
+        every = nearest(code_near, wiki_near)
         vector = text_value = 0.0
         if row["vector_distance"] is not None and own > 0:
             vector = max((1 - row["vector_distance"]) / own, 0.0)
@@ -200,9 +204,8 @@ def test_similarities_are_scaled_by_corpus_or_over_all_and_text_over_all(
 
 
 def test_similarities_of_another_vector_space_are_not_compared() -> None:
-    near = best_scores(hits([(0, 1, 0.1)], VECTOR_HITS), empty(TEXT_HITS))
-    far = best_scores(hits([(0, 2, 0.8)], VECTOR_HITS), empty(TEXT_HITS), space="other")
-    scale = score_scale({"code": near, "wiki": far})
+    near, far = hits([(0, 1, 0.1)], VECTOR_HITS), hits([(0, 2, 0.8)], VECTOR_HITS, "wiki")
+    scale = score_scale(pl.concat([near, far]), empty(TEXT_HITS), {"code": None, "wiki": "other"})
     assert dict(scale["corpus", "best_similarity"].iter_rows()) == pytest.approx(
         {"code": 0.9, "wiki": 0.2}
     )
@@ -241,7 +244,7 @@ def test_a_share_for_what_a_list_lacks_puts_no_hit_of_a_list_behind_what_it_lack
 
 def test_a_chunk_without_a_vector_is_taken_to_be_as_near_as_its_words_are_good() -> None:
     found = scaled([(0, 1, 0.2)], [(0, 1, 8.0), (0, 2, 8.0), (0, 3, 6.0)])
-    waiting = pl.DataFrame({"chunk_id": [2, 3]})
+    waiting = pl.DataFrame({"corpus": "code", "chunk_id": [2, 3]})
     taken = near_as_its_words(found, waiting, word_similarity=0.8)
     assert values(taken) == {1: (1.0, 1.0), 2: (0.8, 1.0), 3: (pytest.approx(0.6), 0.75)}
 
@@ -250,10 +253,9 @@ def test_a_chunk_without_a_vector_is_taken_to_be_as_near_as_its_words_are_good()
 def test_where_every_chunk_waits_for_its_vector_the_order_is_that_of_the_words(
     text: list[Row], share: float
 ) -> None:
-    lacking = near_as_its_words(
-        scaled([], text), pl.DataFrame({"chunk_id": range(-3, 7)}), word_similarity=share
-    )
-    by_both, by_words = merge.convex(lacking, HALF), merge.text_only(lacking)
+    waiting = pl.DataFrame({"corpus": "code", "chunk_id": range(-3, 7)})
+    lacking = near_as_its_words(scaled([], text), waiting, word_similarity=share)
+    by_both, by_words = merge.convex(lacking, HALF, EVEN), merge.text_only(lacking)
     assert by_both["chunk_id"].to_list() == by_words["chunk_id"].to_list()
 
 
@@ -265,7 +267,7 @@ def formula(
 ) -> list[tuple[int, int, int, float]]:
     """The query, chunk, rank and score of each hit in the one order."""
     places: list[dict[tuple[int, int], int]] = [
-        {row[:2]: row[2] for row in hits(rows, schema).iter_rows()}
+        {(q, c): rank for q, _, c, rank, _ in hits(rows, schema).iter_rows()}
         for rows, schema in ((vector, VECTOR_HITS), (text, TEXT_HITS))
     ]
     found = []
@@ -299,7 +301,7 @@ def test_weighted_rrf_weighs_each_list(
         near, words = (0.0 if rank is None else 1 / (k + rank) for rank in (v, t))
         return w * near + (1 - w) * words
 
-    found = merge.weighted_rrf(sides_of(vector, text), rrf_k=k, vector_weight=w)
+    found = merge.weighted_rrf(sides_of(vector, text), {"code": w}, rrf_k=k)
     check_equal(found, formula(vector, text, score))
 
 
@@ -308,8 +310,8 @@ def test_a_convex_merge_weighs_both_values_and_the_words_of_the_question(
     vector: list[Row], text: list[Row], w: float
 ) -> None:
     normalized = scaled(vector, text, missing_score_fraction=0.5)
-    found = check(merge.convex(normalized, HALF, vector_weight=w), MERGED, "merged")
-    known = {(q, c): (v, t) for q, c, _, _, v, _, _, t in normalized.rows()}
+    found = check(merge.convex(normalized, HALF, {"code": w}), MERGED, "merged")
+    known = {(q, c): (v, t) for q, _, c, _, _, v, _, _, t in normalized.rows()}
     for query, chunk, score in found["query_id", "chunk_id", "score"].iter_rows():
         v, t = known[query, chunk]
         assert score == pytest.approx(w * v + (1 - w) * t * 0.5)
@@ -320,12 +322,22 @@ def test_a_corpus_of_one_search_that_answered_counts_by_that_alone(
     channel: str, score: float
 ) -> None:
     near, words = ([(0, 2, 0.6)], []) if channel == "vector" else ([], [(0, 2, 4.0)])
-    code = best_scores(hits([(0, 1, 0.5)], VECTOR_HITS), hits([(0, 1, 8.0)], TEXT_HITS))
-    wiki = best_scores(hits(near, VECTOR_HITS), hits(words, TEXT_HITS))
-    scale = score_scale({"code": code, "wiki": wiki}).filter(corpus="wiki")
-    how = {"depth": 50, "corpus_normalization": 0.0, "channels": [channel]}
-    merged = merge.convex(common_scale(sides_of(near, words), scale, **how), HALF)
-    assert scores(merged) == pytest.approx({2: score})
+    both = (
+        pl.concat([hits([(0, 1, 0.5)], VECTOR_HITS), hits(near, VECTOR_HITS, "wiki")]),
+        pl.concat([hits([(0, 1, 8.0)], TEXT_HITS), hits(words, TEXT_HITS, "wiki")]),
+    )
+    silent = {"text" if channel == "vector" else "vector": ["wiki"]}
+    normalized = common_scale(
+        side_by_side(*both),
+        score_scale(*both),
+        depths={"code": 50, "wiki": 50},
+        corpus_normalization=0.0,
+        silent=silent,
+    )
+    merged = merge.convex(normalized, HALF, EVEN)
+    assert scores(merged.filter(corpus="wiki")) == pytest.approx({2: score})
+    alone = normalized.filter(corpus="code")["vector_value", "text_value"]
+    assert alone.null_count().sum_horizontal().item() == 0
 
 
 def test_a_merge_of_one_list_has_no_hit_of_the_other() -> None:
@@ -348,8 +360,8 @@ def test_a_better_place_in_a_list_never_lowers_a_hit(
 
 MERGES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "rrf": merge.rrf,
-    "weighted_rrf": merge.weighted_rrf,
-    "convex": lambda normalized: merge.convex(normalized, NO_WORDS),
+    "weighted_rrf": lambda normalized: merge.weighted_rrf(normalized, EVEN),
+    "convex": lambda normalized: merge.convex(normalized, NO_WORDS, EVEN),
     "vector_only": merge.vector_only,
     "text_only": merge.text_only,
 }
@@ -379,7 +391,77 @@ def test_a_constant_that_divides_by_zero_is_refused(k: float) -> None:
 @pytest.mark.parametrize("weight", [-0.1, 1.1, math.nan])
 def test_a_weight_outside_of_0_to_1_is_refused(weight: float) -> None:
     with pytest.raises(ValueError, match="from 0 to 1"):
-        merge.convex(empty(NORMALIZED), NO_WORDS, vector_weight=weight)
+        merge.convex(empty(NORMALIZED), NO_WORDS, {"code": weight})
+
+
+# Several corpora in one frame
+
+
+def test_two_corpora_that_hold_the_same_chunk_have_two_hits() -> None:
+    near = pl.concat(hits([(0, 7, 0.2)], VECTOR_HITS, corpus) for corpus in ("wiki", "code"))
+    both = side_by_side(near, hits([(0, 7, 4.0)], TEXT_HITS, "wiki"))
+    merged = merge.rrf(both, rrf_k=1)
+    assert merged["corpus", "chunk_id", "rank", "score"].rows() == [
+        ("code", 7, 0, 1.0),
+        ("wiki", 7, 0, 2.0),
+    ]
+    waits = pl.DataFrame({"corpus": ["wiki"], "chunk_id": [7]})
+    taken = near_as_its_words(both, waits, word_similarity=0.5)
+    assert dict(taken["corpus", "vector_value"].iter_rows()) == {"code": 0.8, "wiki": 2.0}
+
+
+@given(
+    st.dictionaries(st.sampled_from(["code", "review", "wiki"]), st.tuples(lists, lists)),
+    st.sampled_from([*NORMS, "common_scale"]),
+    st.sampled_from(sorted(MERGES)),
+    st.sampled_from([{}, {"vector": ["code"]}, {"text": ["code", "wiki"], "vector": ["review"]}]),
+    st.randoms(use_true_random=False),
+)
+def test_a_corpus_has_the_same_bits_alone_and_beside_others(
+    found: dict[str, tuple[list[Row], list[Row]]],
+    name: str,
+    merge_name: str,
+    silent: dict[str, list[str]],
+    random: Any,
+) -> None:
+    depths, weights = {"code": 2, "review": 3, "wiki": 50}, {"code": 0.3, "review": 0.5, "wiki": 1}
+    near = [hits(vector, VECTOR_HITS, corpus) for corpus, (vector, _) in found.items()]
+    text = [hits(words, TEXT_HITS, corpus) for corpus, (_, words) in found.items()]
+    whole = [
+        pl.concat([*of, empty(schema)]) for of, schema in ((near, VECTOR_HITS), (text, TEXT_HITS))
+    ]
+    scale = score_scale(*whole)
+    merges = {
+        **MERGES,
+        "weighted_rrf": lambda normalized: merge.weighted_rrf(normalized, weights),
+        "convex": lambda normalized: merge.convex(normalized, HALF, weights),
+    }
+
+    def merged(vector: pl.DataFrame, words: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        sides = side_by_side(vector, words)
+        if name == "common_scale":
+            how: dict[str, Any] = {"depths": depths, "missing_score_fraction": 0.5}
+            normalized = common_scale(sides, scale, silent=silent, **how)
+        else:
+            normalized = by_list(sides, vector_norm=name, text_norm=name, silent=silent)
+        return normalized.sort("corpus", "query_id", "chunk_id"), merges[merge_name](normalized)
+
+    order = list(range(whole[0].height))
+    random.shuffle(order)
+    for together, corpora in zip(
+        merged(whole[0][order], whole[1]),
+        zip(*(merged(*of) for of in zip(near, text, strict=True)), strict=True),
+        strict=False,
+    ):
+        alone = pl.concat([*corpora, together.clear()]).sort("corpus", maintain_order=True)
+        if name == "three_sigma":  # a sum of many may differ in its last bit
+            key = ["corpus", "query_id", "chunk_id"]
+            alone, together = (
+                one.drop("rank", strict=False).sort(key) for one in (alone, together)
+            )
+            assert_frame_equal(together, alone)
+        else:
+            assert together.equals(alone)
 
 
 # One list of all corpora

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.arrays.rows import by_rank, take
-from operators.ranking.total_order import cut, ranked
+from operators.ranking.total_order import cut, ranked, ranked_in_corpora
 
 Make = Callable[..., pl.DataFrame]
 KINDS = (pl.UInt32, pl.Float64, pl.UInt32, pl.UInt32, pl.Int64)
@@ -49,6 +49,29 @@ def test_equal_scores_go_by_vector_rank_then_text_rank_then_chunk(make_hits: Mak
     found = ranked(hits, hits["score"])
     assert found["chunk_id"].to_list() == [4, 3, 5, 2, 1, 0]
     assert found["rank"].to_list() == list(range(6))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["wiki", "code"]),
+            st.integers(0, 2),
+            st.integers(0, 9),
+            st.sampled_from([0.5, 0.25, math.nan]),
+            st.none() | st.integers(0, 2),
+        ),
+        max_size=25,
+        unique_by=lambda row: row[:3],
+    )
+)
+def test_each_corpus_is_ranked_by_itself(rows: list[tuple[Any, ...]]) -> None:
+    names = ["corpus", "query_id", "chunk_id", "value", "vector_rank"]
+    kinds = (pl.String, pl.UInt32, pl.Int64, pl.Float64, pl.UInt32)
+    frame = pl.DataFrame(rows, schema=dict(zip(names, kinds, strict=True)), orient="row")
+    frame = frame.with_columns(text_rank=pl.lit(None, pl.UInt32))
+    found = ranked_in_corpora(frame, pl.col("value"))
+    alone = [ranked(frame.filter(corpus=name), pl.col("value")) for name in ("code", "wiki")]
+    assert found.equals(pl.concat(alone))
 
 
 @pytest.mark.parametrize("rows", [0, 3, 2500])

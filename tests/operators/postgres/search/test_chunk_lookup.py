@@ -8,13 +8,21 @@ from typing import Any
 import polars as pl
 import pytest
 
-from operators.frames import READ_CHUNKS, check
+from operators.frames import OUTCOMES, READ_CHUNKS, check
 from operators.postgres.search.batches import Deadline, SearchTimeout
 from operators.postgres.search.chunk_lookup import LOCATED, locate, unread_reason
-from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.chunk_reader import (
+    PARTS_AT_ONCE,
+    Wanted,
+    chunks_of_hits,
+    fetch_chunks,
+    without_vector,
+)
 from operators.postgres.search.code_links import link_findings
 from operators.postgres.search.known_versions import known_versions
-from operators.postgres.store import Store
+from operators.postgres.search.timed_search import Asked
+from operators.postgres.store import Home, Store
+from operators.postgres.write.document_writer import write_documents
 from operators.postgres.write.ledger import record_failure
 from operators.postgres.write.version_store import mark_found
 
@@ -93,7 +101,7 @@ def test_the_ledger_says_why_a_document_is_not_here_to_those_who_may_see_it(fill
 def test_chunks_come_once_each_and_by_chunk_id(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": n} for n in (4, 2, 9)])
     ids = pl.Series([9, 2, 9, None, 77], dtype=pl.Int64)
-    found = fetch_chunks(store, "code", ids, filling.queries([{}, {}]))
+    found = fetch_chunks(store, [Wanted("code", ids, filling.queries([{}, {}]))])
     assert found["chunk_id"].to_list() == [2, 9]
     assert found["embedding"].dtype == pl.Array(pl.Float32, 8)
     check(found, READ_CHUNKS, "chunks")
@@ -104,7 +112,9 @@ def test_no_chunk_is_a_frame_of_the_same_columns(
     store: Store, filling: Any, ids: list[int]
 ) -> None:
     filling.write(store, [{"chunk_id": 1}])
-    found = fetch_chunks(store, "code", pl.Series(ids, dtype=pl.Int64), filling.queries([{}]))
+    found = fetch_chunks(
+        store, [Wanted("code", pl.Series(ids, dtype=pl.Int64), filling.queries([{}]))]
+    )
     assert found.is_empty()
     assert found["embedding"].dtype == pl.Array(pl.Float32, 8)
     check(found, READ_CHUNKS, "chunks")
@@ -112,18 +122,153 @@ def test_no_chunk_is_a_frame_of_the_same_columns(
 
 def test_without_a_query_nothing_may_be_seen(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": 1}])
-    assert fetch_chunks(store, "code", pl.Series([1]), filling.queries([])).is_empty()
+    assert fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([]))]).is_empty()
 
 
 def test_a_chunk_of_another_corpus_is_not_read(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": 1, "corpus": "wiki"}])
-    assert fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}])).is_empty()
+    assert fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([{}]))]).is_empty()
 
 
 def test_reading_past_its_time_says_so(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": 1}])
     with pytest.raises(SearchTimeout, match="reading chunks of corpus 'code'"):
-        fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}]), timeout_s=1e-9)
+        fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([{}]))], timeout_s=1e-9)
+
+
+def test_corpora_are_read_together_each_by_its_own_ids_and_queries(
+    store: Store, filling: Any
+) -> None:
+    uses = {"metadata": '{"uses": ["flush"]}', "text": "flush it"}
+    rows = [
+        *({"chunk_id": n, "corpus": name} for n in (1, 2) for name in ("wiki", "code", "docs")),
+        {"chunk_id": 3, "corpus": "code", **uses},
+        {"chunk_id": 4, "corpus": "wiki", **uses},
+        {"chunk_id": 5, "corpus": "wiki", "repo": "org/app"},
+    ]
+    for name in ("wiki", "code", "docs"):
+        filling.write(store, [row for row in rows if row["corpus"] == name])
+    ids = pl.Series([5, 4, 3, 2, 1], dtype=pl.Int64)
+    of_code = filling.queries([{"uses": "flush"}])
+    of_wiki = filling.queries([{"repos": ["org/app"]}, {"uses": "flush"}])
+    found = fetch_chunks(
+        store,
+        [
+            Wanted("wiki", ids, of_wiki),
+            Wanted("code", ids, of_code),
+            Wanted("docs", ids[4:], filling.queries([{}])),
+        ],
+    )
+    assert found["corpus", "chunk_id"].rows() == [
+        ("code", 3),
+        ("docs", 1),
+        ("wiki", 4),
+        ("wiki", 5),
+    ]
+    check(found, READ_CHUNKS, "chunks")
+    assert fetch_chunks(store, []).is_empty()
+
+
+def test_more_corpora_than_one_statement_reads_are_read(store: Store, filling: Any) -> None:
+    names = [f"c{number:02}" for number in range(PARTS_AT_ONCE + 2)]
+    for number, name in enumerate(names):
+        filling.write(store, [{"chunk_id": number, "corpus": name}])
+    ids, queries = pl.Series(range(len(names)), dtype=pl.Int64), filling.queries([{}])
+    found = fetch_chunks(store, [Wanted(name, ids, queries) for name in reversed(names)])
+    assert found["corpus", "chunk_id"].rows() == list(zip(names, range(len(names)), strict=True))
+
+
+def asked_of(name: str, store: Store, held: str, filling: Any, **how: Any) -> Asked:
+    return Asked(Home(store, held), name, filling.queries([{}]), [held], **how)
+
+
+def hits_in(*found: tuple[str, int]) -> pl.DataFrame:
+    schema = {"corpus": pl.String, "chunk_id": pl.Int64}
+    return pl.DataFrame(found, schema=schema, orient="row")
+
+
+def test_chunks_of_hits_have_the_callers_names_and_one_corpus_without_hits_is_not_read(
+    store: Store, filling: Any
+) -> None:
+    for held in ("wiki", "code"):
+        filling.write(store, [{"chunk_id": n, "corpus": held} for n in (1, 2)])
+    asked = {
+        "source": asked_of("source", store, "code", filling),
+        "pages": asked_of("pages", store, "wiki", filling),
+    }
+    hits = [hits_in(("source", 2), ("source", 1)), hits_in(("source", 1), ("pages", 2)), hits_in()]
+    chunks, failed = chunks_of_hits(asked, hits, skip_failures=True)
+    check(chunks, READ_CHUNKS, "chunks")
+    assert chunks["corpus", "chunk_id"].rows() == [("pages", 2), ("source", 1), ("source", 2)]
+    assert check(failed, OUTCOMES, "chunks_outcome").is_empty()
+    none, _ = chunks_of_hits({}, [hits_in()], skip_failures=False)
+    assert check(none, READ_CHUNKS, "chunks").is_empty()
+
+
+def test_chunks_without_a_vector_are_named_with_their_corpus(store: Store, filling: Any) -> None:
+    for held in ("wiki", "code"):
+        filling.write(store, [{"chunk_id": 1, "corpus": held}])
+    store.execute("UPDATE chunks SET embedding = NULL WHERE corpus = 'wiki'")
+    asked = {name: asked_of(name, store, name, filling) for name in ("wiki", "code")}
+    chunks, _ = chunks_of_hits(asked, [hits_in(("wiki", 1), ("code", 1))], skip_failures=False)
+    assert without_vector(chunks).rows() == [("wiki", 1)]
+    assert without_vector(chunks.clear()).is_empty()
+
+
+@pytest.fixture
+def two_collections(make_store: Callable[..., Store], filling: Any) -> tuple[Store, Store]:
+    """Chunk 1 of a corpus ``docs`` in both; the vectors of the second one are shorter."""
+    long, short = make_store(), make_store(4)
+    filling.write(long, [{"chunk_id": 1, "corpus": "docs", "text": "long"}])
+    chunks = filling.chunks([{"chunk_id": 1, "corpus": "docs", "text": "short"}], dimensions=4)
+    write_documents(short, filling.documents(chunks), chunks)
+    return long, short
+
+
+BOTH = hits_in(("theirs", 1), ("ours", 1))
+
+
+def test_the_same_chunk_of_two_collections_is_read_of_each(
+    two_collections: tuple[Store, Store], filling: Any
+) -> None:
+    long, short = two_collections
+    asked = {
+        "theirs": asked_of("theirs", short, "docs", filling),
+        "ours": asked_of("ours", long, "docs", filling),
+    }
+    chunks, failed = chunks_of_hits(asked, [BOTH], skip_failures=False)
+    check(chunks, READ_CHUNKS, "chunks")
+    assert chunks["corpus", "text"].rows() == [("ours", "long"), ("theirs", "short")]
+    assert chunks["embedding"].dtype == pl.Array(pl.Float32, 8)
+    ours, theirs = chunks["embedding"].to_list()
+    assert all(ours)
+    assert [bool(value) for value in theirs] == [True] * 4 + [False] * 4
+    assert failed.is_empty()
+
+
+def test_a_collection_that_fails_leaves_the_others_their_chunks_if_failures_are_skipped(
+    two_collections: tuple[Store, Store], filling: Any
+) -> None:
+    long, short = two_collections
+    asked = {
+        "theirs": asked_of("theirs", short, "docs", filling, timeout_s=1e-9),
+        "ours": asked_of("ours", long, "docs", filling),
+    }
+    chunks, failed = chunks_of_hits(asked, [BOTH], skip_failures=True)
+    assert chunks["corpus", "text"].rows() == [("ours", "long")]
+    check(failed, OUTCOMES, "chunks_outcome")
+    assert failed["corpus", "channel", "status"].rows() == [("theirs", "chunks", "timed_out")]
+    with pytest.raises(SearchTimeout):
+        chunks_of_hits(asked, [BOTH], skip_failures=False)
+
+
+def test_where_chunks_cannot_be_read_in_time_no_other_collection_answers_for_them(
+    store: Store, filling: Any
+) -> None:
+    filling.write(store, [{"chunk_id": 1}])
+    asked = {"code": asked_of("code", store, "code", filling, timeout_s=1e-9)}
+    with pytest.raises(SearchTimeout, match="'code'"):
+        chunks_of_hits(asked, [hits_in(("code", 1))], skip_failures=True)
 
 
 @pytest.mark.parametrize("lost", [[1], [1, 2]])
@@ -133,7 +278,7 @@ def test_a_chunk_that_lost_its_vector_takes_no_other_along(
     filling.write(store, [{"chunk_id": 1}, {"chunk_id": 2}])
     statement = "UPDATE chunks SET embedding = NULL WHERE chunk_id = ANY(%s::bigint[])"
     store.execute(statement, (lost,))
-    found = fetch_chunks(store, "code", pl.Series([1, 2]), filling.queries([{}]))
+    found = fetch_chunks(store, [Wanted("code", pl.Series([1, 2]), filling.queries([{}]))])
     usable = [any(vector) for vector in found["embedding"].to_list()]
     assert usable == [number not in lost for number in (1, 2)]
     check(found, READ_CHUNKS, "chunks")
@@ -177,14 +322,16 @@ LINKS = dict.fromkeys((14, 15, 17)) | {
 
 def test_a_finding_leads_to_its_file_in_its_own_repository(linked: Store, filling: Any) -> None:
     ids = pl.Series(list(LINKS), dtype=pl.Int64)
-    read = fetch_chunks(linked, "memory", ids, filling.queries([{}]))
+    read = fetch_chunks(linked, [Wanted("memory", ids, filling.queries([{}]))])
     assert dict(read["chunk_id", "uri"].iter_rows()) == LINKS
     located = locate(linked, list(LINKS), [])
     assert dict(located["chunk_id", "uri"].iter_rows()) == LINKS
 
 
 def test_a_page_of_another_corpus_takes_no_link_of_a_file(linked: Store, filling: Any) -> None:
-    (chunk,) = fetch_chunks(linked, "wiki", pl.Series([21]), filling.queries([{}])).to_dicts()
+    (chunk,) = fetch_chunks(
+        linked, [Wanted("wiki", pl.Series([21]), filling.queries([{}]))]
+    ).to_dicts()
     assert chunk["uri"] is None
 
 

@@ -18,7 +18,7 @@ from vector_indexes import build_vector_indexes
 
 from operators.frames import NOTES, QUERIES, check
 from operators.postgres.errors import DatabaseError
-from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.search.filter_values import NAMED, absent_values, as_spelled, unmet_filters
 from operators.postgres.search.filters import Filter, condition
 from operators.postgres.search.text_search import bm25_search, plain_search
@@ -167,7 +167,7 @@ def test_every_search_and_read_sees_exactly_what_the_filters_allow(
             mine = lists.filter(pl.col("query_id") == number)
             assert set(mine["chunk_id"]) == ids, (name, batch[number])
             assert mine["rank"].to_list() == list(range(len(ids)))
-    chunks = fetch_chunks(store, "code", pl.Series([*range(150), 999]), queries)
+    chunks = fetch_chunks(store, [Wanted("code", pl.Series([*range(150), 999]), queries)])
     assert set(chunks["chunk_id"]) == set().union(*expected)
 
 
@@ -230,7 +230,7 @@ def test_no_search_or_read_leaks_another_tenants_repo(make_store: Make, filling:
             plain_search(store, "code", queries, k=500),
         ):
             assert set(lists["chunk_id"]) == own
-        read = fetch_chunks(store, "code", pl.Series(range(len(rows))), queries)
+        read = fetch_chunks(store, [Wanted("code", pl.Series(range(len(rows))), queries)])
         assert set(read["repo"]) == {mine}
 
 
@@ -242,7 +242,7 @@ def test_reading_keeps_the_filters_of_a_batch_with_many_different_ones(
     batch.append({"repos": ["org/lib"], "as_of": START})
     batch.append({"repos": ["org/lib"], "as_of": START + timedelta(days=1)})
     expected = {row["chunk_id"] for row in rows for query in batch if visible(row, query)}
-    found = fetch_chunks(store, "code", pl.Series(range(150)), filling.queries(batch))
+    found = fetch_chunks(store, [Wanted("code", pl.Series(range(150)), filling.queries(batch))])
     assert found["chunk_id"].to_list() == sorted(expected)
 
 

@@ -19,9 +19,9 @@ from operators.postgres.search import visible_chunks
 from operators.postgres.search.batches import Deadline, SearchTimeout
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.text_search import bm25_search, pg_textsearch_search, plain_search
+from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.visible_chunks import search_filter
-from operators.postgres.store import MissingExtension, Store, collection_info
+from operators.postgres.store import Store, collection_info
 from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.version_store import mark_found
 from operators.ranking.bm25 import AVERAGE_LENGTH
@@ -222,14 +222,8 @@ def test_each_text_of_a_query_has_its_own_list(held: Held, filling: Any) -> None
 def test_a_corpus_that_was_never_ingested_has_no_rows(held: Held, filling: Any) -> None:
     store, _ = held
     queries = filling.queries([{}])
-    for search in (bm25_search, plain_search, pg_textsearch_search):
+    for search in (bm25_search, plain_search):
         assert search(store, "absent", queries, k=5).is_empty()
-
-
-def test_a_missing_extension_is_named(held: Held, filling: Any) -> None:
-    store, _ = held
-    with pytest.raises(MissingExtension, match="CREATE EXTENSION pg_textsearch"):
-        pg_textsearch_search(store, "code", filling.queries([{}]), k=5)
 
 
 def test_a_search_past_its_time_says_so(held: Held, filling: Any) -> None:

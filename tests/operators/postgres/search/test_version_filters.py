@@ -17,7 +17,7 @@ from vector_indexes import build_vector_indexes
 from operators.frames import SCOPED_QUERIES
 from operators.postgres.search import version_filters, visible_chunks
 from operators.postgres.search.batches import Deadline
-from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.vector_search import search_vectors
@@ -194,9 +194,13 @@ def test_every_search_and_read_sees_the_versions_that_are_asked_for(
     for number, ids in enumerate(expected):
         chunks = fetch_chunks(
             held,
-            "code",
-            pl.Series([p.chunk_id for p in PASSAGES]),
-            queries.filter(pl.col("query_id") == number),
+            [
+                Wanted(
+                    "code",
+                    pl.Series([p.chunk_id for p in PASSAGES]),
+                    queries.filter(pl.col("query_id") == number),
+                )
+            ],
         )
         assert set(chunks["chunk_id"]) == ids, batch[number]
 
@@ -223,9 +227,43 @@ def test_the_count_of_visible_chunks_is_never_too_low(
     assert known is None or known >= true
 
 
+def test_versions_that_corpora_pin_are_read_together_each_by_its_own(
+    store: Store, filling: Any
+) -> None:
+    insert = "INSERT INTO superseded_chunks VALUES (%s, 1, %s, 'revised', NULL, NULL, NULL)"
+    for name in ("docs", "wiki"):
+        versions = {"g1": "1.0", "g2": "2.0"}
+        filling.write(
+            store,
+            [
+                {"chunk_id": n, "document_id": f"g{n}", "corpus": name, "version": f"{n}.0"}
+                for n in (1, 2)
+            ],
+        )
+        filling.place(store, name, versions)
+        store.execute(insert, (name, document_key(name, "", "g1")))
+        mark_found(store, name, 0, 1)
+    filling.write(store, [{"chunk_id": n} for n in (1, 2)])
+    store.forget_info()
+    ids = pl.Series([1, 2])
+    pinned = {"docs": [["1.0"]], "wiki": [["2.0"]], "code": [["1.0"]]}
+    wanted = [
+        Wanted(name, ids, scoped([{"version_policy": "pinned", "pinned": pins}]))
+        for name, pins in pinned.items()
+    ]
+    found = fetch_chunks(store, wanted)["corpus", "chunk_id"].rows()
+    assert found == [("code", 1), ("code", 2), ("docs", 1), ("wiki", 2)]
+    together = [
+        Wanted("docs", ids, scoped([{"version_policy": "pinned", "pinned": pinned[name]}]))
+        for name in pinned
+    ]
+    of_each = [fetch_chunks(store, [one])["chunk_id"].to_list() for one in together]
+    assert of_each == [[1], [2], [1]]
+
+
 def test_a_passage_that_newer_versions_lack_says_up_to_which_it_goes(held: Store) -> None:
     ids = pl.Series([p.chunk_id for p in PASSAGES])
-    found = fetch_chunks(held, "code", ids, scoped([{"version_policy": "all"}]))
+    found = fetch_chunks(held, [Wanted("code", ids, scoped([{"version_policy": "all"}]))])
     last = dict(found["chunk_id", "last_version"].iter_rows())
     assert last == {p.chunk_id: p.version if p.relation == "gone" else None for p in PASSAGES}
     topics = dict(found["chunk_id", "lineage_id"].iter_rows())
@@ -240,7 +278,7 @@ def test_a_corpus_without_versions_is_searched_without_a_look_at_them(
     assert collection_info(store).superseded == {}
     queries = scoped([{"version_policy": "pinned", "pinned": [["1.0"]]}])
     assert bm25_search(store, "code", queries, k=5)["chunk_id"].to_list() == [1]
-    found = fetch_chunks(store, "code", pl.Series([1]), queries)
+    found = fetch_chunks(store, [Wanted("code", pl.Series([1]), queries)])
     assert found["last_version"].to_list() == [None]
 
 

@@ -19,7 +19,7 @@ from operators.errors import CrosscorpusError
 from operators.foundation.tokenizer import term_id, tokens
 from operators.frames import CHUNKS, READ_CHUNKS
 from operators.postgres.schema.indexes import make_searchable
-from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
 from operators.postgres.write import chunk_vectors
 from operators.postgres.write.chunk_vectors import Some, embed_some, try_again
@@ -105,7 +105,7 @@ def test_counts_are_exact_after_any_adding_replacing_and_deleting(
 def test_writing_again_replaces_a_document_whole(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": n, "document_id": "d"} for n in range(5)])
     filling.write(store, [{"chunk_id": n, "document_id": "d"} for n in range(3, 6)])
-    found = fetch_chunks(store, "code", pl.Series(range(10)), filling.queries([{}]))
+    found = fetch_chunks(store, [Wanted("code", pl.Series(range(10)), filling.queries([{}]))])
     assert found["chunk_id"].to_list() == [3, 4, 5]
 
 
@@ -116,7 +116,9 @@ def test_a_document_is_seen_whole_or_not_at_all(store: Store, filling: Any) -> N
 
     def read() -> None:
         while not done.is_set():
-            found = fetch_chunks(store, "code", pl.Series(range(50)), filling.queries([{}]))
+            found = fetch_chunks(
+                store, [Wanted("code", pl.Series(range(50)), filling.queries([{}]))]
+            )
             assert len(found) == 50
             seen.append(set(found["text"]))
 
@@ -154,7 +156,7 @@ def test_writers_of_one_corpus_at_once_keep_the_counts_exact(store: Store, filli
         thread.join()
     assert not failures
     ids = pl.Series([start + n for start in (0, 1_000, 2_000) for n in range(40)])
-    chunks = fetch_chunks(store, "code", ids, filling.queries([{}]))
+    chunks = fetch_chunks(store, [Wanted("code", ids, filling.queries([{}]))])
     assert len(chunks) == 120
     assert stored_counts(store) == counts_of(chunks)
 
@@ -186,7 +188,9 @@ def test_every_column_comes_back_as_it_was_written(store: Store, filling: Any) -
     }
     empty = {"chunk_id": 2**63 - 1, "corpus": "wiki"}
     written = filling.write(store, [row, empty]).sort("chunk_id")
-    found = fetch_chunks(store, "wiki", pl.Series([-(2**63), 2**63 - 1]), filling.queries([{}]))
+    found = fetch_chunks(
+        store, [Wanted("wiki", pl.Series([-(2**63), 2**63 - 1]), filling.queries([{}]))]
+    )
     assert found.drop("embedding", "last_version", "superseded_at", "removed").equals(
         written.drop("embedding")
     )
@@ -200,7 +204,7 @@ def test_what_postgres_cannot_store_is_replaced_and_counted(store: Store, fillin
     )
     written = write_documents(store, filling.documents(chunks), chunks)
     assert written.replaced >= 4
-    found = fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}]))
+    found = fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([{}]))])
     assert found["text"].to_list() == ["x��y"]
 
 
@@ -212,8 +216,8 @@ def test_names_of_any_length_break_no_index(store: Store, filling: Any) -> None:
     make_searchable(store)
     filling.write(store, [{**row, "text": name}])
     queries = filling.queries([{"path_prefix": name[:8_000]}, {"path_prefix": name + "x"}])
-    assert len(fetch_chunks(store, "code", pl.Series([1]), queries[:1])) == 1
-    assert len(fetch_chunks(store, "code", pl.Series([1]), queries[1:])) == 0
+    assert len(fetch_chunks(store, [Wanted("code", pl.Series([1]), queries[:1])])) == 1
+    assert len(fetch_chunks(store, [Wanted("code", pl.Series([1]), queries[1:])])) == 0
     assert delete_documents(store, "code", "", [name]) == 1
 
 
@@ -275,7 +279,7 @@ def test_a_corpus_may_have_any_name(store: Store, filling: Any, corpus: str) -> 
     filling.write(store, [{"chunk_id": 1, "corpus": corpus}])
     build_vector_indexes(store)
     assert collection_info(store).corpora == {corpus: 1}
-    assert len(fetch_chunks(store, corpus, pl.Series([1]), filling.queries([{}]))) == 1
+    assert len(fetch_chunks(store, [Wanted(corpus, pl.Series([1]), filling.queries([{}]))])) == 1
 
 
 POSTINGS = "SELECT chunk_id, terms, bm25::text FROM postings WHERE corpus = 'code' ORDER BY 1"

@@ -18,7 +18,7 @@ from psycopg.conninfo import make_conninfo
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.schema import migrate
 from operators.postgres.schema.migrate import MIGRATIONS, apply_migrations
-from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.search.known_versions import known_versions
 from operators.postgres.store import Store
 from operators.postgres.write import ingestion_runs, sync_state
@@ -66,7 +66,7 @@ def test_the_ledger_tells_the_state_of_each_document(store: Store, filling: Any)
 def test_a_failure_deletes_what_the_document_gave_before(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": 1, "document_id": "d"}])
     record_failure(store, "code", "", "d", "broken")
-    assert fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}])).is_empty()
+    assert fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([{}]))]).is_empty()
     with store.transaction() as conn:
         for table in ("terms", "corpora WHERE chunks <> 0", "repos WHERE chunks <> 0"):
             assert conn.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)  # type: ignore[arg-type]
@@ -84,7 +84,9 @@ def test_a_failed_version_stands_beside_the_good_one_until_it_is_replaced_or_tak
     for mend in ("taken back", "replaced"):
         record_failed_version(store, "code", "", "d", "broken", "h f")
         assert ledger(store, "code", "").select(states).rows() == [outdated]
-        assert len(fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}]))) == 1
+        assert (
+            len(fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([{}]))])) == 1
+        )
         if mend == "taken back":
             forget_failed_version(store, "code", "", "d")
         else:
