@@ -30,7 +30,8 @@ def changed_since(folder: str, revision: str, read_at: datetime) -> str | None:
     """The changes of a working tree that a run over it did not read; None: none, or no tree.
 
     Files that git does not track don't count, nor do changes from before ``read_at``, the run's
-    start: it read them. A look that takes longer than ``LIMIT_S`` finds none.
+    start: it read them. A look that takes longer than ``LIMIT_S`` finds none, nor does one in
+    which git itself is silent for that long.
 
     Args:
         folder: the top folder of the working tree.
