@@ -13,7 +13,6 @@ from operators.arrays.alternates import with_alternates
 from operators.arrays.lists import lists
 from operators.arrays.rows import index, list_numbers, replaced, take
 from operators.arrays.segments import Integers, places
-from operators.frames import DEDUPED, empty
 
 
 def check_threshold(measure: str, threshold: float) -> None:
@@ -27,8 +26,6 @@ def drop_duplicates(merged: pl.DataFrame, representative: Integers) -> pl.DataFr
 
     ``duplicates`` has the chunk_ids of the rows that each one represents, best first.
     """
-    if not len(representative):
-        return empty(DEDUPED)
     kept, gone, owner = _split(representative)
     chosen = take(merged, kept) if len(gone) else merged
     names = merged["chunk_id"][index(gone)].alias("duplicates")
