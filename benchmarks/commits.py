@@ -25,7 +25,7 @@ from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.evaluation.statistics import bootstrap_means
 from operators.foundation.data_dir import data_home
 from operators.postgres.store import open_store
-from operators.ranking.file_evidence import is_secondary
+from operators.signals.secondary import is_secondary
 from operators.sources.chunking.grammars import GRAMMARS
 from operators.sources.formats.languages import code_language
 from operators.sources.git.commit_log import own_text

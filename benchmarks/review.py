@@ -31,8 +31,8 @@ from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.foundation.data_dir import data_home
 from operators.postgres.store import Store, open_store
-from operators.ranking.file_evidence import is_secondary
 from operators.review.changes import Change, read_change
+from operators.signals.secondary import is_secondary
 from operators.sources.git.git_source import git_source
 from operators.sources.git.repository import Repository
 from operators.sources.git.snapshots import lay_out

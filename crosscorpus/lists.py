@@ -29,13 +29,16 @@ from operators.dedup import across
 from operators.dedup.similarity_index import index_similarity
 from operators.errors import CrosscorpusError
 from operators.frames import FUSED, QUERIES, VERSION_SCOPE, empty
+from operators.question.intent import intent
 from operators.ranking import fusion
-from operators.ranking.current_version import newest_stands
 from operators.ranking.merge import reciprocal
+from operators.signals import order
+from operators.signals.shipped import RULES
 from operators.versions.version_key import version_key
 
 Hit = Mapping[str, Any]
 
+_BY_VERSION = {"newest_version": 1.0, "replaced": 1.0}
 _CORPUS_OF_LABEL = re.compile(r"\[?(\w+): ")
 
 
@@ -185,9 +188,13 @@ def newest_first(hits: Sequence[Hit], question: str) -> list[dict[str, Any]]:
     frame = as_frame({"": [{**hit, "text": _text(hit)} for hit in hits]})
     frame = frame.with_columns(score=1 - pl.col("rank") / len(hits))
     queries = pl.DataFrame([{"query_id": 0, "texts": [question]}], QUERIES)
-    scope = pl.DataFrame([{"query_id": 0, "version_policy": "newest"}], VERSION_SCOPE)
-    order = newest_stands(frame, queries, scope)["chunk_id"].to_list()
-    return [{**hits[n], "superseded_by": replaced_by[n]} for n in order]
+    policy = [{"query_id": 0, "version_policy": "newest"}]
+    scope = pl.DataFrame(policy, VERSION_SCOPE).with_columns(queries["as_of"])
+    said = order.signals(
+        frame, intent(queries, queries), scope, RULES, _BY_VERSION, file_corpora=()
+    )
+    newest = order.ranked(frame, said)["chunk_id"].to_list()
+    return [{**hits[n], "superseded_by": replaced_by[n]} for n in newest]
 
 
 def pack(

@@ -10,22 +10,22 @@ import re
 import polars as pl
 
 from operators.foundation.tokenizer import is_name, words
-from operators.ranking.total_order import ranked
+from operators.ranking import total_order
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w+)*")
 
 
 def reranked__identifiers(
-    file_evidence: pl.DataFrame, queries: pl.DataFrame, identifier_boost: float = 0.3
+    ranked: pl.DataFrame, queries: pl.DataFrame, identifier_boost: float = 0.3
 ) -> pl.DataFrame:
     """The list with each score times 1 + ``identifier_boost`` times the share of names found."""
     rows = queries.select("query_id", pl.col("texts").list.join("\n")).iter_rows()
     named = {query_id: _identifiers(text) for query_id, text in rows}
     factor = [
         1 + identifier_boost * _share(named[query_id], f"{label} {text or ''}")
-        for query_id, label, text in file_evidence["query_id", "source_label", "text"].iter_rows()
+        for query_id, label, text in ranked["query_id", "source_label", "text"].iter_rows()
     ]
-    return ranked(file_evidence, file_evidence["score"] * pl.Series(factor, dtype=pl.Float64))
+    return total_order.ranked(ranked, ranked["score"] * pl.Series(factor, dtype=pl.Float64))
 
 
 def _identifiers(text: str) -> list[set[str]]:

@@ -15,7 +15,7 @@ _DOCUMENT = ["query_id", "corpus", "repo", "document_id"]
 
 
 def unique__joined(
-    phrase_order: pl.DataFrame,
+    reranked: pl.DataFrame,
     similarity_index: SimilarityIndex,
     chunks: pl.DataFrame,
     most_joined: int = 3,
@@ -24,9 +24,7 @@ def unique__joined(
     twins: bool = True,
 ) -> pl.DataFrame:
     """The list of the variant `guarded`, where up to ``most_joined`` neighbours are one passage."""
-    hits = unique__guarded(
-        phrase_order, similarity_index, jaccard_threshold, cosine_threshold, twins
-    )
+    hits = unique__guarded(reranked, similarity_index, jaccard_threshold, cosine_threshold, twins)
     hits = hits.with_row_index("row")
     numbered = chunks["chunk_id", "ordinal"].unique("chunk_id")
     rows = hits.join(numbered, on="chunk_id", how="left").sort(*_DOCUMENT, "ordinal", "row")
@@ -36,5 +34,5 @@ def unique__joined(
     text = pl.col("text").str.join("\n").over("run", "piece")
     first = pl.col("row").min().over("run", "piece")
     rows = rows.with_columns(text, first=first).sort("row")
-    kept = absorb(rows.select(phrase_order.columns), rows["first"].cast(pl.Int64).to_numpy())
+    kept = absorb(rows.select(reranked.columns), rows["first"].cast(pl.Int64).to_numpy())
     return kept.with_columns(rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id"))

@@ -14,7 +14,7 @@ from operators.ranking.recency import DAY_US, ages
 
 
 def reranked__recent(
-    file_evidence: pl.DataFrame,
+    ranked: pl.DataFrame,
     queries: pl.DataFrame,
     now: datetime | None = None,
     recent_days: float = 365.0,
@@ -23,5 +23,5 @@ def reranked__recent(
 
     The clock is ``now``; without it, the ``as_of`` of the question; without both, the present.
     """
-    age_us = pl.Series(ages(file_evidence, queries, now))
-    return file_evidence.filter(age_us <= recent_days * DAY_US)
+    age_us = pl.Series(ages(ranked, queries, now))
+    return ranked.filter(age_us <= recent_days * DAY_US)

@@ -28,6 +28,9 @@ CHANGED_PATHS = "changed_paths"
 """In the metadata of a commit: the files that it changed, as they are called today; absent where
 they are many."""
 
+IN_CHANGELOG = "in_changelog"
+"""In the metadata of a chunk of a changelog: it belongs to a release."""
+
 CLOSES = "closes"
 """In the metadata of a pull request's passages: the numbers of the issues that it closes."""
 
@@ -81,6 +84,49 @@ VERSION_SCOPE = pl.Schema(
     }
 )
 
+_NAMES = pl.List(pl.String)
+INTENT = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "name": pl.String(),  # the question is this name and nothing else; null: it is not
+        "names": _NAMES,  # written as code has them, or marked as code
+        "capitalised": _NAMES,  # words within a sentence that may be names
+        "sought": pl.String(),  # the name that it asks where it is or what it does
+        "words": _NAMES,  # stems
+        "word_parts": _NAMES,  # stems of the parts of its words: max and size of max_size
+        "vocabulary": _NAMES,  # index terms
+        "plain_words": pl.UInt32(),  # how many; null: it looks up a name or a word
+        "quoted": _NAMES,  # in quotation marks
+        "phrases": _NAMES,  # these, and the lines that are messages
+        "places": pl.List(
+            pl.Struct(
+                {
+                    "path": _NAMES,  # from the outermost folder; empty: a commit or a number
+                    "line": pl.Int64,
+                    "commit": pl.String,
+                    "number": pl.Int64,
+                    "last": pl.Int64,
+                }
+            )
+        ),
+        "authors": _NAMES,  # what stands behind "by" or "from"
+        "versions": pl.List(  # see operators.versions.mentions
+            pl.Struct(
+                {
+                    **{"written": pl.String, "marked": pl.Boolean, "governor": pl.String},
+                    **{"product": pl.String, "before": pl.Boolean, "until": UTC},
+                }
+            )
+        ),
+        "origins": pl.List(_NAMES),  # the words that say of what it asks the version of a change
+        "asks_why": pl.Boolean(),  # for the reason, or since when
+        "asks_users": pl.Boolean(),  # who uses its names
+        "asks_tests": pl.Boolean(),  # which tests are of its names
+        "about_secondary": pl.Boolean(),  # it speaks of tests or examples
+    }
+)
+"""What each question asks for, read from its text once."""
+
 # ``embedding`` is Array(Float32, dimensions of the model); schemas name it as a list of Float32.
 EMBEDDING = pl.List(pl.Float32)
 
@@ -120,7 +166,6 @@ CORPORA = pl.Schema(
         "many_repos": pl.Boolean(),  # its labels name the repository
         "space": pl.String(),  # its vector space; null: that of the driver's own model
         "search_depth": pl.Int64(),  # the length at which its lists are cut
-        "full_length_words": pl.Int64(),  # the words of a passage that counts in full
         "vector_weight": pl.Float64(),  # of its vector list in the merge; the rest is the text's
     }
 )
@@ -189,18 +234,22 @@ PART = pl.Struct(
 other corpora that found the chunk. ``FUSED.score`` is the sum of a chunk's parts, in the order of
 their corpora, times its own ``recency``."""
 
-LINK_GAINS = ("by_commits", "by_reviews", "by_pull_request")
-"""What linked hits add to a score. Beside each, ``by_commits_from`` and so on name the best of them
-and how many more there are."""
-
-GAINS = (*LINK_GAINS, "share_of_file", "shared_name", "defines", "uses")
-"""What linked hits add to a score, and what the files of hits add to their order, in units of the
-best score of their corpus."""
-
-_FROM = tuple(f"{gain}_from" for gain in LINK_GAINS)
-_WEIGHTS = ("part", "other_parts", "coverage", "weight", "language_weight", "secondary")
-TOLD = frozenset((*SCORE_FACTORS, *_WEIGHTS, *GAINS, *_FROM))
+TOLD = frozenset((*SCORE_FACTORS, "part", "other_parts", "coverage", "weight", "language_weight"))
 """Columns that a frame may have beside those of its schema: they tell what made its scores."""
+
+SIGNALS = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "signal": pl.String(),  # the name of the rule
+        "kind": pl.String(),  # factor, gain or lead
+        "value": pl.Float64(),  # what the rule says of the hit; 0: nothing, and there is no row
+        "weight": pl.Float64(),  # of the rule, by the configuration
+        "source": pl.Int64(),  # the chunk of the other hit that it comes from; null: none
+    }
+)
+"""What the rules say of the hits, one row a hit and rule that says something: it makes the order,
+explains it, and is what weights are learned from (:mod:`operators.signals.order`)."""
 
 MERGED = pl.Schema(
     {
@@ -275,7 +324,6 @@ UNIFIED = pl.Schema(
         "vector_distance": pl.Float64(),
         "text_score": pl.Float64(),
         "corpus_score": pl.Float64(),  # the corpus's merged score, whatever variant made it
-        "brevity": pl.Float64(),  # the factor of a short passage; null: 1
         "created_at": UTC,
         "doc_date": UTC,
         "version": pl.String(),
@@ -288,7 +336,7 @@ UNIFIED = pl.Schema(
 )
 
 AGED = pl.Schema({**UNIFIED, "recency": pl.Float64()})
-"""``UNIFIED`` and the factor of a hit's score: above 1 if new, below 1 if superseded or short."""
+"""``UNIFIED`` and the factor of a hit's score for its age: above 1 if it is new."""
 
 FUSED = pl.Schema({**UNIFIED, "score": pl.Float64()})
 """A list of all corpora, from the fused one to the results; ``rank`` is the place in that stage's

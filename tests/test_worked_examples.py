@@ -204,13 +204,13 @@ def test_recent_passages_stay_in_order_and_those_without_a_date_too() -> None:
 def test_a_filter_as_a_variant_of_reranked_counts_in_results_context_and_citations(
     driver_of: Callable[..., RetrievalDriver],
 ) -> None:
-    frames = ["file_evidence", "results", "context_window", "citations"]
+    frames = ["ranked", "results", "context_window", "citations"]
     with driver_of(EXAMPLES / "recent.yaml") as driver:
         every = driver.execute(frames, {"query": QUERY})
         old = pl.col("document_id") == "store.py"
         date = pl.when(old).then(datetime(2001, 1, 1, tzinfo=UTC)).otherwise("created_at")
-        dated = every["file_evidence"].with_columns(created_at=date)
-        kept = driver.execute(frames, {"query": QUERY}, overrides={"file_evidence": dated})
+        dated = every["ranked"].with_columns(created_at=date)
+        kept = driver.execute(frames, {"query": QUERY}, overrides={"ranked": dated})
     for out, there in ((every, True), (kept, False)):
         assert ("store.py" in out["results"]["document_id"]) is there
         assert ("self.max_age" in out["context_window"]["text"][0]) is there

@@ -28,7 +28,7 @@ MODULES = (queries, fusion, assembly, own_hits)
 """The question, the fused and ordered list, the context, and the nodes that stand for a store."""
 
 _WITHOUT_STORE = {
-    **dict.fromkeys(("weighted", "related", "relevant_hits", "whole_passages"), "off"),
+    **dict.fromkeys(("weighted", "relevant_hits", "whole_passages"), "off"),
     "fused": "rrf",
 }
 

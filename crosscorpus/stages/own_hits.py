@@ -31,9 +31,9 @@ def similarity_index(unified: pl.DataFrame) -> SimilarityIndex:
 
 
 @tag(stage="question", frame="VERSION_SCOPE")
-def version_scope(queries: pl.DataFrame) -> pl.DataFrame:
+def version_scope(queries: pl.DataFrame, intent: pl.DataFrame) -> pl.DataFrame:
     """The newest version of each topic answers."""
-    return version_choice.version_scope(queries, None, default="newest", understand=False)
+    return version_choice.version_scope(queries, intent, None, default="newest", understand=False)
 
 
 @tag(stage="context", frame="NOTES")

@@ -24,9 +24,11 @@ from dataflow.configuration.own_modules import (
     config_keys,
     origin,
     own_module,
+    own_rules,
     variant_of,
 )
 from operators import frames
+from operators.signals.rule import Rule
 
 MODULES = tuple(
     f"dataflow.retrieval.{name}" for name in ("queries", "versions", "score", "fusion", "assembly")
@@ -51,7 +53,7 @@ CONFIG_INPUTS = frozenset(
     {
         *("corpus", "corpora", "label", "link", "filters", "deadline_s", "source_weights"),
         *("triggers", "embedding", "reranker_model", "chosen_variants", "top_parameters"),
-        *("corpus_modules", "own_modules", "on_corpus_error"),
+        *("corpus_modules", "own_modules", "own_rules", "on_corpus_error"),
     }
 )
 """Arguments that come from the structure of the configuration, not from its ``parameters``."""
@@ -91,6 +93,7 @@ class Catalog:
     # the version or hash of each of the user's own modules, by name
     own: dict[str, str] = field(default_factory=dict)
     inside: Modules = ()  # those of them whose nodes every corpus has
+    rules: dict[str, Rule] = field(default_factory=dict)  # of the user's own modules, by name
 
     @property
     def frames(self) -> dict[str, pl.Schema]:
@@ -127,7 +130,7 @@ def _retrieval_catalog(own: Modules, inside: Modules) -> Catalog:
     except ValueError as error:
         raise ConfigError(f"modules: {error}") from None
     names = {one.__name__: origin(one) for one in (*own, *inside)}
-    return Catalog(top, each, (*shipped, *own), names, inside)
+    return Catalog(top, each, (*shipped, *own), names, inside, own_rules(own))
 
 
 def read_layer(*modules: ModuleType) -> Layer:

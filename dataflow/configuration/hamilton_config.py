@@ -50,6 +50,7 @@ def hamilton_config(config: Config) -> dict[str, Any]:
         "top_parameters": [*parameters, "languages"],
         "corpus_modules": catalog.inside,
         "own_modules": {shown_name(name): state for name, state in catalog.own.items()},
+        "own_rules": catalog.rules,
         "source_weights": {name: dict(own.weights) for name, own in entries.items()},
         "triggers": list(config.triggers),
         "embedding": config.embedding,

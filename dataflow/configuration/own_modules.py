@@ -30,6 +30,8 @@ from dataflow.configuration.loader import ConfigError
 from dataflow.execution.annotations import spell
 from operators.errors import CrosscorpusError
 from operators.foundation.plugins import plugin
+from operators.signals.rule import Rule
+from operators.signals.shipped import RULES
 
 _OF_FILES = "own_nodes_"
 
@@ -115,6 +117,23 @@ def check_functions(
         if expected is not None and hints["return"] != expected:
             actual, wanted = spell(hints["return"]), spell(expected)
             raise ConfigError(f"{where}: returns {actual}, and {node!r} is a {wanted}")
+
+
+def own_rules(modules: Sequence[ModuleType]) -> dict[str, Rule]:
+    """The rules of the order that the modules define, by name.
+
+    Raises:
+        ConfigError: two rules have one name, or one has that of a shipped rule.
+    """
+    rules: dict[str, Rule] = {}
+    for module in modules:
+        for rule in vars(module).values():
+            if isinstance(rule, Rule) and rule.function.__module__ == module.__name__:
+                if rule.name in RULES or rule.name in rules:
+                    home = shown_name(module.__name__)
+                    raise ConfigError(f"{home}: there is a rule {rule.name!r}: choose another name")
+                rules[rule.name] = rule
+    return rules
 
 
 def origin(module: ModuleType) -> str:

@@ -19,15 +19,13 @@ _Share = Annotated[_Finite, Field(ge=0, le=1)]
 _Threshold = Annotated[_Finite, Field(gt=0, le=1)]
 
 _BOUNDED = {
-    NotNegative: "by_commits by_reviews context_budget context_depth definition "
-    "exact_scan_max_rows file_name file_share full_length_words full_weight_terms grown_characters "
-    "grown_passages joined_passages lexical_margin licence_weight linked_files most_linked "
-    "name_cover passage_characters recency_boost recency_days rerank_depth search_depth "
-    "superseded_weight top_k use",
+    NotNegative: "context_budget context_depth exact_scan_max_rows full_weight_terms "
+    "grown_characters grown_passages joined_passages lexical_margin linked_files most_linked "
+    "passage_characters recency_boost recency_days rerank_depth search_depth top_k",
     _Positive: "rrf_k",
     _AtLeastOne: "candidate_cap ef_search max_query_characters",
-    _Share: "by_pull_request context_floor corpus_normalization missing_score_fraction secondary "
-    "vector_weight weak_context_floor word_similarity",
+    _Share: "context_floor corpus_normalization missing_score_fraction vector_weight "
+    "weak_context_floor word_similarity",
     _Threshold: "cosine_threshold jaccard_threshold",
 }
 BOUNDS: dict[str, Any] = {name: of for of, names in _BOUNDED.items() for name in names.split()}

@@ -44,6 +44,8 @@ class RankedLists:
         pooled: the node with the hits and their labels, before they are one list.
         passages: the node with the list that the context is packed from.
         packed: the node with the passages that the context has room for; "" without a context.
+        signals: the node with what the rules say; "" without rules.
+        ordered: the node with the list whose order they make.
     """
 
     of_corpora: Sequence[str]
@@ -51,6 +53,8 @@ class RankedLists:
     pooled: str
     passages: str
     packed: str
+    signals: str
+    ordered: str
 
     @property
     def counted(self) -> tuple[str, str, str]:
@@ -70,12 +74,15 @@ def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
     of_corpora = _in_order(graph, within)
     of_all = nodes_with(graph, catalog, "FUSED")
     packed = nodes_with(graph, catalog, "PACKED", "context_window")
+    (signals,) = nodes_with(graph, catalog, "SIGNALS") or [""]
     return RankedLists(
         of_corpora,
         {name: (results[name].documentation or "").partition("\n")[0] for name in of_all},
         pooled=[*nodes_with(graph, catalog, "UNIFIED"), ""][0],
         passages=["", *nodes_with(graph, catalog, "FUSED", *packed[-1:])][-1],
         packed=["", *packed][-1],
+        signals=signals,
+        ordered=next((name for name in of_all if signals in results[name].input_types), ""),
     )
 
 
@@ -117,6 +124,7 @@ def nodes_read(reports: Collection[str], lists: RankedLists) -> list[str]:
         names += [*_PROVENANCE_NODES, *lists.counted]
     if set(reports) - {"provenance"}:
         names += [*_EXPLAINED, *lists.of_all, lists.pooled, lists.passages, lists.packed]
+        names += [lists.signals] if lists.signals else []
     return [*dict.fromkeys(names)] if reports else []
 
 
@@ -234,6 +242,8 @@ def explanation(
         of_corpora=of_corpora,
         lists={name: values[name] for name in lists.of_all},
         meanings=lists.of_all,
+        signals=values.get(lists.signals, frames.empty(frames.SIGNALS)),
+        ordered=lists.ordered,
         explain_targets=targets,
     )
     limits = dispositions.Limits(

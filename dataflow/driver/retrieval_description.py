@@ -12,7 +12,7 @@ from hamilton.node import Node
 from dataflow.execution.plan import node_tags
 from dataflow.visualization.graph_model import Description, describe
 
-CORPUS_IDENTITY = frozenset({"label", "link", "full_length_words", "linked_files"})
+CORPUS_IDENTITY = frozenset({"label", "link", "linked_files"})
 """Parameters with a value per corpus; corpora that differ only in them count as alike."""
 
 

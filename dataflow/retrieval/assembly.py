@@ -6,7 +6,7 @@ import polars as pl
 from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import from_each_corpus
-from operators.context import exact_phrase, packing, passage_versions, search_outcomes
+from operators.context import packing, passage_versions, search_outcomes
 from operators.context.citations import cite
 from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
@@ -18,11 +18,12 @@ from operators.postgres.search import surroundings as around
 from operators.postgres.store import COUNTED, CollectionInfo, Home
 from operators.ranking import weak_evidence as weak
 from operators.ranking.evidence_level import STRONG_FROM, evidence_levels
-from operators.ranking.file_evidence import one_of_each_file
+from operators.ranking.one_a_file import one_of_each_file
 from operators.ranking.query_filters import visible_parts
 from operators.ranking.relevance_floor import above_floor, asked_by_text
 from operators.ranking.total_order import cut
 from operators.ranking.weak_evidence import BELOW
+from operators.signals import exact_phrase
 from operators.versions import version_choice
 
 
@@ -193,7 +194,8 @@ def context_notes(
     reduced_queries: pl.DataFrame,
     version_scope: pl.DataFrame,
     unmet_filters: pl.DataFrame,
-    version_order: pl.DataFrame,
+    ranked: pl.DataFrame,
+    intent: pl.DataFrame,
     replica_lag: pl.DataFrame,
     files_changed_later: pl.DataFrame,
     incomplete_corpora: pl.DataFrame,
@@ -202,7 +204,7 @@ def context_notes(
     faults = search_outcomes.faults(outcomes)
     frames = [search_outcomes.notes(faults, reduced_queries), version_choice.notes(version_scope)]
     frames += [search_outcomes.stop_word_notes(reduced_queries)]
-    frames += [exact_phrase.notes(version_order, reduced_queries), unmet_filters]
+    frames += [exact_phrase.notes(ranked, intent), unmet_filters]
     return stacked([*frames, weak_evidence, files_changed_later, replica_lag, incomplete_corpora])
 
 

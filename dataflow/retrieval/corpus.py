@@ -50,7 +50,6 @@ def corpus_row(
     homes: dict[str, Home],
     other_embedders: dict[str, Any],
     search_depth: int = 50,
-    full_length_words: int = 0,
     vector_weight: float = 0.5,
 ) -> dict[str, Any]:
     """What later stages need to know of the corpus: its row of ``CORPORA``."""
@@ -59,8 +58,7 @@ def corpus_row(
         **{"corpus": corpus, "label": label, "link": link},
         "many_repos": collection is not None and collection.many_repos,
         "space": space if space in other_embedders else None,
-        **{"search_depth": search_depth, "full_length_words": full_length_words},
-        "vector_weight": vector_weight,
+        **{"search_depth": search_depth, "vector_weight": vector_weight},
     }
 
 

@@ -7,31 +7,17 @@ from typing import Any
 import polars as pl
 from hamilton.function_modifiers import config, tag
 
-from operators.context.exact_phrase import phrases_first
-from operators.context.named_releases import releases_first
 from operators.dedup import across
 from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
-from operators.ranking import file_evidence as files
 from operators.ranking import fusion, recency, rerank
-from operators.ranking.current_version import newest_stands
-from operators.ranking.licence_texts import licence_factor
-from operators.ranking.related import related as of_links
 from operators.ranking.weighting import weigh, weigh_languages
+from operators.signals import order
+from operators.signals.rule import Rule
+from operators.signals.shipped import RULES
 
-
-@tag(stage="fusion")
-def passage_factor(
-    unified: pl.DataFrame,
-    queries: pl.DataFrame,
-    version_scope: pl.DataFrame,
-    superseded_weight: float = 0.7,
-    licence_weight: float = 0.5,
-) -> pl.Series:
-    """The factor of each hit: below 1 if it is superseded for its query, short, or a licence."""
-    superseded = recency.outdated(unified, queries, version_scope, weight=superseded_weight)
-    licence = licence_factor(unified, queries, weight=licence_weight)
-    return pl.Series(superseded * licence) * unified["brevity"].fill_null(1.0)
+NONE: dict[str, float] = {}
+"""No rule has a weight but by the configuration."""
 
 
 @tag(stage="fusion", frame="AGED")
@@ -39,7 +25,6 @@ def passage_factor(
 def aged_hits__step(
     unified: pl.DataFrame,
     queries: pl.DataFrame,
-    passage_factor: pl.Series,
     now: datetime | None = None,
     recency_days: float = 30.0,
     recency_boost: float = 1.15,
@@ -47,14 +32,14 @@ def aged_hits__step(
     """The hits with a recency factor: a constant boost up to a number of days."""
     age = recency.ages(unified, queries, now)
     factor = recency.step(age, days=recency_days, boost=recency_boost)
-    return unified.hstack([pl.Series("recency", factor) * passage_factor])
+    return unified.hstack([pl.Series("recency", factor)])
 
 
 @tag(stage="fusion", frame="AGED")
 @config.when(aged_hits_variant="off")
-def aged_hits__off(unified: pl.DataFrame, passage_factor: pl.Series) -> pl.DataFrame:
+def aged_hits__off(unified: pl.DataFrame) -> pl.DataFrame:
     """The hits without a recency factor."""
-    return unified.hstack([passage_factor.alias("recency")])
+    return unified.with_columns(recency=1.0)
 
 
 @tag(stage="fusion", frame="FUSED")
@@ -87,120 +72,71 @@ def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFr
     return weigh_languages(fused, languages)
 
 
-@tag(stage="order", frame="FUSED")
-@config.when(related_variant="links")
-def related__links(
+@tag(stage="order", frame="SIGNALS")
+def signals(
     weighted: pl.DataFrame,
-    linked_corpora: Sequence[str] = ("code",),
-    by_commits: float = 0.5,
-    by_reviews: float = 0.3,
-    by_pull_request: float = 0.7,
-    most_linked: int = 30,
+    intent: pl.DataFrame,
+    queries: pl.DataFrame,
+    version_scope: pl.DataFrame,
+    own_rules: dict[str, Rule],
+    signal_weights: dict[str, float] = NONE,
+    file_corpora: Sequence[str] = ("code",),
 ) -> pl.DataFrame:
-    """The list where commits and reviews raise files, and threads of a good pull request lead."""
-    return of_links(
-        weighted,
-        corpora=linked_corpora,
-        by_commits=by_commits,
-        by_reviews=by_reviews,
-        by_pull_request=by_pull_request,
-        most_linked=most_linked,
-    )
+    """What each rule says of each hit, beside its score: factors, gains and leads."""
+    scope = version_scope.with_columns(queries["as_of"])
+    rules = {**RULES, **own_rules}
+    return order.signals(weighted, intent, scope, rules, signal_weights, file_corpora=file_corpora)
 
 
 @tag(stage="order", frame="FUSED")
-@config.when(related_variant="off")
-def related__off(weighted: pl.DataFrame) -> pl.DataFrame:
-    """The list unchanged."""
-    return weighted
-
-
-@tag(stage="order", frame="FUSED")
-@config.when(file_evidence_variant="files")
-def file_evidence__files(
-    related: pl.DataFrame,
-    reduced_queries: pl.DataFrame,
-    evidence_corpora: Sequence[str] = ("code",),
-    file_share: float = 0.2,
-    file_name: float = 0.35,
-    name_cover: float = 0.15,
-    definition: float = 0.5,
-    use: float = 1.0,
-    secondary: float = 0.7,
-) -> pl.DataFrame:
-    """The list with code passages reordered by file-level evidence."""
-    return files.file_evidence(
-        related,
-        reduced_queries,
-        corpora=evidence_corpora,
-        file_share=file_share,
-        file_name=file_name,
-        name_cover=name_cover,
-        definition=definition,
-        use=use,
-        secondary=secondary,
-    )
-
-
-@tag(stage="order", frame="FUSED")
-@config.when(file_evidence_variant="off")
-def file_evidence__off(related: pl.DataFrame) -> pl.DataFrame:
-    """The list unchanged."""
-    return related
+def ranked(weighted: pl.DataFrame, signals: pl.DataFrame) -> pl.DataFrame:
+    """The list in its order: by one formula of scores and signals."""
+    return order.ranked(weighted, signals)
 
 
 @tag(stage="order", frame="FUSED")
 @config.when(reranked_variant="off")
-def reranked__off(file_evidence: pl.DataFrame) -> pl.DataFrame:
+def reranked__off(ranked: pl.DataFrame) -> pl.DataFrame:
     """The list unchanged."""
-    return file_evidence
+    return ranked
 
 
 @tag(stage="order", io="model", frame="FUSED")
 @config.when(reranked_variant="cross_encoder")
 def reranked__cross_encoder(
-    file_evidence: pl.DataFrame, queries: pl.DataFrame, reranker: Any, rerank_depth: int = 50
+    ranked: pl.DataFrame,
+    signals: pl.DataFrame,
+    queries: pl.DataFrame,
+    reranker: Any,
+    rerank_depth: int = 50,
 ) -> pl.DataFrame:
-    """The list with its top ``rerank_depth`` hits reordered by a cross-encoder."""
-    return rerank.rerank(file_evidence, queries, reranker, depth=rerank_depth)
-
-
-@tag(stage="order", frame="FUSED")
-def version_order(
-    reranked: pl.DataFrame, queries: pl.DataFrame, version_scope: pl.DataFrame
-) -> pl.DataFrame:
-    """The list with the newest version of each topic before older ones, a named release first."""
-    return releases_first(newest_stands(reranked, queries, version_scope), version_scope)
-
-
-@tag(stage="order", frame="FUSED")
-def phrase_order(version_order: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """The list with passages first that have a phrase of the query or what it asks of a name."""
-    return phrases_first(version_order, queries)
+    """The list with its top ``rerank_depth`` hits by a cross-encoder, behind those that lead."""
+    read = rerank.rerank(ranked, queries, reranker, depth=rerank_depth)
+    return order.ranked(read, signals.filter(kind="lead"))
 
 
 @tag(stage="order", frame="FUSED")
 @config.when(unique_variant="jaccard")
 def unique__jaccard(
-    phrase_order: pl.DataFrame, token_index: TokenIndex, jaccard_threshold: float = 0.9
+    reranked: pl.DataFrame, token_index: TokenIndex, jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
     """The list without near-duplicates across corpora, by token overlap (Jaccard)."""
-    return across.jaccard(phrase_order, [token_index], threshold=jaccard_threshold)
+    return across.jaccard(reranked, [token_index], threshold=jaccard_threshold)
 
 
 @tag(stage="order", frame="FUSED")
 @config.when(unique_variant="cosine")
 def unique__cosine(
-    phrase_order: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
+    reranked: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
     """The list without near-duplicates in other documents, by cosine of the embeddings."""
-    return across.cosine(phrase_order, chunks, threshold=cosine_threshold)
+    return across.cosine(reranked, chunks, threshold=cosine_threshold)
 
 
 @tag(stage="order", frame="FUSED")
 @config.when(unique_variant="guarded")
 def unique__guarded(
-    phrase_order: pl.DataFrame,
+    reranked: pl.DataFrame,
     similarity_index: SimilarityIndex,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
@@ -211,7 +147,7 @@ def unique__guarded(
     With ``twins``, the sync and the async form of the same code also count once.
     """
     return across.guarded(
-        phrase_order,
+        reranked,
         [similarity_index],
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
@@ -222,14 +158,14 @@ def unique__guarded(
 @tag(stage="order", frame="FUSED")
 @config.when(unique_variant="newest")
 def unique__newest(
-    phrase_order: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
+    reranked: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
     """The list without near-duplicates of documents with a later date."""
-    return across.newest(phrase_order, chunks, threshold=cosine_threshold)
+    return across.newest(reranked, chunks, threshold=cosine_threshold)
 
 
 @tag(stage="order", frame="FUSED")
 @config.when(unique_variant="off")
-def unique__off(phrase_order: pl.DataFrame) -> pl.DataFrame:
+def unique__off(reranked: pl.DataFrame) -> pl.DataFrame:
     """The list unchanged."""
-    return phrase_order
+    return reranked

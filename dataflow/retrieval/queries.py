@@ -13,6 +13,7 @@ from hamilton.function_modifiers import config, tag
 from operators.context.long_texts import reduced
 from operators.context.question import LONGEST_TEXT, ask, query_texts
 from operators.embedding.query_vectors import with_vectors
+from operators.question.intent import intent as read_intent
 from operators.ranking import weighting
 
 
@@ -69,14 +70,21 @@ def reduced_queries__off(queries: pl.DataFrame) -> pl.DataFrame:
     return queries
 
 
+@tag(stage="question", frame="INTENT")
+def intent(queries: pl.DataFrame, reduced_queries: pl.DataFrame) -> pl.DataFrame:
+    """What each query asks for: names, phrases, places, versions, why, who uses it."""
+    return read_intent(queries, reduced_queries)
+
+
 @tag(stage="question", frame="TRIGGER_WEIGHTS")
 def trigger_weights(
     queries: pl.DataFrame,
+    intent: pl.DataFrame,
     source_weights: dict[str, dict[str, float]],
     reason_corpora: Sequence[str] = ("history",),
 ) -> pl.DataFrame:
     """The weight of each corpus for the query's trigger; for a "why" query, commits count fully."""
-    return weighting.trigger_weights(queries, source_weights, of_reasons=reason_corpora)
+    return weighting.trigger_weights(queries, intent, source_weights, of_reasons=reason_corpora)
 
 
 @tag(stage="question", io="embedding", frame="QUERY_EMBEDDINGS")

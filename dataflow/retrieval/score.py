@@ -135,13 +135,13 @@ def score_scale(
 
 @tag(stage="score", frame="LEXICAL_WEIGHT")
 def lexical_weight(
-    reduced_queries: pl.DataFrame,
+    intent: pl.DataFrame,
     score_scale: pl.DataFrame,
     full_weight_terms: int = 8,
     lexical_margin: float = 0.27,
 ) -> pl.DataFrame:
     """The weight of keyword search against vector search, by each query's wording and matches."""
-    by_wording = lexical_weights(reduced_queries, full_weight_terms=full_weight_terms)
+    by_wording = lexical_weights(intent, full_weight_terms=full_weight_terms)
     return match_weights(by_wording, score_scale, margin=lexical_margin)
 
 

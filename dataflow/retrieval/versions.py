@@ -18,10 +18,13 @@ from operators.versions import version_choice
 
 @tag(stage="question", io="postgres", fail_open="none")
 def known_versions(
-    homes: dict[str, Home], queries: pl.DataFrame, understand_versions: bool = True
+    homes: dict[str, Home],
+    queries: pl.DataFrame,
+    intent: pl.DataFrame,
+    understand_versions: bool = True,
 ) -> pl.DataFrame | None:
     """All versions of all topics; read only if a query may name one."""
-    if not version_choice.may_ask(queries, understand=understand_versions):
+    if not version_choice.may_ask(queries, intent, understand=understand_versions):
         return empty(stored.KNOWN_VERSIONS)
     return stacked(
         stored.known_versions(home.store)
@@ -34,6 +37,7 @@ def known_versions(
 @tag(stage="question", frame="VERSION_SCOPE")
 def version_scope(
     queries: pl.DataFrame,
+    intent: pl.DataFrame,
     known_versions: pl.DataFrame | None,
     corpora: dict[str, Any],
     version_policy: Literal["newest", "all", "pinned", "as_of"] = "newest",
@@ -42,6 +46,7 @@ def version_scope(
     """The version policy of each query, the versions it pins, and notes for the reader."""
     return version_choice.version_scope(
         queries,
+        intent,
         known_versions,
         default=version_policy,
         understand=understand_versions,

@@ -9,12 +9,11 @@ from operators.arrays.segments import inverse
 from operators.context.distinct_labels import tell_apart, tell_corpora_apart, ways_of
 from operators.context.templates import describe
 from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, empty, frame_of, stacked
-from operators.ranking.brevity import brevity
 
 _OF_CHUNK = [name for name in UNIFIED if name in READ_CHUNKS and name != "corpus"]
 _OF_HIT = [name for name in UNIFIED if name in DEDUPED and name != "chunk_id"]
 _SOURCE = pl.Schema(SOURCE.to_schema())
-_SETTINGS = ["corpus", "label", "link", "many_repos", "full_length_words"]
+_SETTINGS = ["corpus", "label", "link", "many_repos"]
 
 
 def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) -> pl.DataFrame:
@@ -39,8 +38,8 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
     if (row < 0).any():
         there = np.flatnonzero(row >= 0)
         deduped, row = take(deduped, there), row[there]
-    labels, urls, short = _described(chunks, corpora)
-    described = frame_of([*(chunks[name] for name in _OF_CHUNK), urls, short])
+    labels, urls = _described(chunks, corpora)
+    described = frame_of([*(chunks[name] for name in _OF_CHUNK), urls])
     gone, owner = numbers(deduped["duplicates"])
     place = chunk_rows(chunks, deduped["corpus"].gather(owner), gone)
     known = np.flatnonzero(place >= 0)
@@ -70,15 +69,14 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
 
 
 def _described(chunks: pl.DataFrame, corpora: pl.DataFrame) -> tuple[pl.Series, ...]:
-    """The label, the link and the brevity of each chunk, by the settings of its corpus."""
+    """The label and the link of each chunk, by the settings of its corpus."""
     chunks, parts = chunks.drop("embedding"), []
     held = chunks["corpus"].to_numpy()
-    for corpus, label, link, many_repos, words in corpora[_SETTINGS].iter_rows():
+    for corpus, label, link, many_repos in corpora[_SETTINGS].iter_rows():
         rows = np.flatnonzero(held == corpus)
         if len(rows):
             some = take(chunks, rows)
             own = describe(some, corpus, label, link, many_repos=many_repos)
-            short = brevity(some["text"], full_length_words=words)
-            parts.append((rows, frame_of([*own, short])))
+            parts.append((rows, frame_of(own)))
     back = inverse(np.concatenate([rows for rows, _ in parts]))
     return tuple(take(stacked(of for _, of in parts), back).get_columns())

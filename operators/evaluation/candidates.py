@@ -17,6 +17,7 @@ import polars as pl
 from operators.arrays.segments import Column, Floats, Integers, positions, starts
 from operators.evaluation.ranked_documents import IN_JUDGED_CORPUS, judged_names
 from operators.frames import NORMALIZED
+from operators.question.intent import plain_words
 from operators.ranking.lexical_weight import lexical_weights
 from operators.ranking.normalization import common_scale
 from operators.ranking.score_scale import score_scale
@@ -42,9 +43,9 @@ class Candidates:
     """Judged queries and their hits.
 
     Attributes:
-        questions: ``query_id`` (the index in ``query_ids``), ``texts``, ``trigger`` (its index in
-            ``triggers``; ``MISSING``: none), ``ideal`` (the best possible DCG@10) and ``match``
-            (the minimum keyword weight, by its hits).
+        questions: ``query_id`` (the index in ``query_ids``), ``plain_words``, ``trigger`` (its
+            index in ``triggers``; ``MISSING``: none), ``ideal`` (the best possible DCG@10) and
+            ``match`` (the minimum keyword weight, by its hits).
         corpora: the search of each corpus, by its name, sorted by name.
         hits: ``query_id`` as above, ``corpus``, ``corpus_number`` (its index in ``corpora``),
             ``document`` (a number), the ranks and scores of both lists (null: not in that list),
@@ -205,7 +206,10 @@ def candidates(
     gain = 2.0 ** pl.col("grade").cast(pl.Float64) - 1
     graded = qrels.filter(pl.col("grade") > 0).with_columns(gain=gain)
     questions = queries.select(
-        *("query_id", "texts"),
+        "query_id",
+        plain_words=pl.Series(
+            [plain_words(texts or ()) for texts in queries["texts"].to_list()], dtype=pl.UInt32
+        ),
         trigger=(pl.col("trigger").rank("dense").cast(pl.Int64) - 1).fill_null(MISSING),
         ideal=_ideal(queries, graded),
         match=match,

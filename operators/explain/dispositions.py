@@ -13,7 +13,7 @@ from operators.context.search_outcomes import channels
 from operators.dedup.changes import change_representatives
 from operators.foundation.cancellation import checked
 from operators.foundation.defusing import defused
-from operators.frames import DISPOSITIONS
+from operators.frames import DISPOSITIONS, SIGNALS, empty
 
 DISPOSITION_MEANINGS = {
     "context": "in the context",
@@ -48,6 +48,8 @@ class Run:
         passages: the list that the context is packed from.
         packed: the passages that the context has room for.
         meanings: what each of ``lists`` is, in a sentence.
+        signals: what the rules say of the hits.
+        ordered: the name of the list whose order they make.
     """
 
     queries: pl.DataFrame
@@ -60,6 +62,8 @@ class Run:
     citations: pl.DataFrame
     explain_targets: pl.DataFrame
     meanings: Mapping[str, str] = field(default_factory=dict)
+    signals: pl.DataFrame = field(default_factory=lambda: empty(SIGNALS))
+    ordered: str = ""
 
     @property
     def scored(self) -> str:

@@ -7,9 +7,8 @@ The numbers of a passage give its score to the last bit, by these formulas, each
 - ``part`` = that score; by ranks ``1 / (k + corpus rank)``
 - ``score`` of the first list of all corpora = the sum of its parts, in order, times ``recency``
 - the ``score`` of each later list = that of the list before, times the factors in this list's
-  columns (``weight``, ``language_weight``); without any, a score of its own (a model's, or one
-  just above that of the rank to which a version or a phrase moved it). A list may also have
-  columns for what decided its order, if hits exchange their scores
+  columns (``weight``, ``language_weight``); without any, a score of its own, such as a model's
+- the ``score`` of the ordered list is as :mod:`operators.signals.order` says, by the rules' values
 
 A stage puts the factors of its scores in columns beside them (:mod:`operators.frames`). A user's
 own variant need not, and a caller may override a stage: then the factors are missing, because only
@@ -41,7 +40,9 @@ def explain(run: Run, dispositions: pl.DataFrame, *, budget: int) -> pl.DataFram
     - the first list of all corpora: ``part`` for each corpus (``detail``) and ``recency``;
       ``score``
     - each later list by name: its factors; ``score``. The ``detail`` of a score says what the
-      list is; a list within a corpus has none. That of ``LINK_GAINS`` names the linked passages.
+      list is; a list within a corpus has none
+    - the ordered list: what each rule says, as a factor, a gain in units of the best score of its
+      corpus, or a lead; ``detail`` is the kind, ``other`` and ``detail`` the passage it comes from
     - the list before the results: ``near-duplicate``, ``near-duplicate of`` too
     - ``context``: ``number``, ``cost``, ``budget``; ``citations``: ``number``
     - ``end``: the chunk's disposition, ``detail`` the reason, ``other`` its representative
@@ -86,7 +87,9 @@ def _quantities(
             yield name, "part", _of(parts, "part", "corpus_rank", detail="corpus")
             yield name, "recency", _of(own, "recency")
         for column in (one for one in of.columns if one not in known and of[one].dtype.is_float()):
-            yield name, column, _with_links(of, column)
+            yield name, column, _of(of, column)
+        if name == run.ordered:
+            yield from ((name, *one) for one in _said(run))
         known |= set(of.columns)
         yield name, "score", _score(of).with_columns(detail=pl.lit(run.meanings.get(name, "")))
         if name == run.last:
@@ -145,10 +148,22 @@ def _of(
     return frame.select(*_KEY, **columns).drop_nulls("value")
 
 
-def _with_links(frame: pl.DataFrame, gain: str) -> pl.DataFrame:
-    """The values of ``gain``, each with what it comes from if that is known."""
-    linked = f"{gain}_from"
-    return _of(frame, gain, detail=linked if linked in frame.columns else None)
+def _said(run: Run) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Each rule and what it says of the chunks."""
+    labels = run.pooled.select("query_id", source="chunk_id", label="source_label").unique(
+        ["query_id", "source"], keep="first", maintain_order=True
+    )
+    said = run.signals.join(labels, on=["query_id", "source"], how="left", maintain_order="left")
+    effect = pl.col("weight") * pl.col("value")
+    factor = pl.col("weight").pow(pl.col("value"))
+    rows = said.select(
+        *(*_KEY, "signal"),
+        value=pl.when(kind="factor").then(factor).otherwise(effect),
+        other="source",
+        detail=pl.concat_str("kind", pl.lit(" from ") + pl.col("label"), ignore_nulls=True),
+    )
+    for (name,), of_rule in rows.group_by("signal", maintain_order=True):
+        yield str(name), of_rule.drop("signal")
 
 
 def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:

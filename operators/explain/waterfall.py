@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from operators.frames import GAINS, SCORE_FACTORS
+from operators.frames import SCORE_FACTORS
+from operators.signals.shipped import RULES
 
 FACTORS = {
     "meaning": "vector similarity to the question (without a vector: estimated from its words)",
@@ -14,9 +15,10 @@ FACTORS = {
     "corpus": "its score in its corpus",
     "fusion": "its score from fusion; the factors are unknown",
     "others": "the same passage in other corpora",
-    "recency": "how new it is, how short, and whether it is a licence",
+    "recency": "how new it is",
     "weight": "the weight of its corpus for this trigger",
     "language_weight": "the weight of its language",
+    **{rule.name: rule.meaning for rule in RULES.values() if rule.kind == "factor"},
 }
 """The factors of the shipped stages and their meaning, in the order in which they apply. A list
 without factor columns is a factor under its own name."""
@@ -88,27 +90,31 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
     for name in lists[1:]:
         after, before = numbers.get((name, "score")), steps[-1].after
         own = [(q, v, d) for s, q, v, d in rows if s == name and q not in _NEXT_TO_SCORES]
-        own = [(q, v, d) for q, v, d in own if v != (0 if q in GAINS else 1)]
-        factors = [(q, v) for q, v, _ in own]
+        own = [(q, v, d) for q, v, d in own if v != 1 or not _is_factor(d)]
+        factors = [(q, v) for q, v, d in own if _is_factor(d)]
         if after is None or after == before:
             continue
-        if factors and math.prod((value for _, value in factors), start=before) == after:
+        whole = math.prod((value for _, value in factors), start=before)
+        if factors and len(own) == len(factors) and whole == after:
             for factor, value in factors:
                 step(factor, steps[-1].after * value, f"× {spell(value)}")
         else:
-            signs = [_sign(*one) for one in own]
-            how = ", ".join(signs) or "moved up or down"
-            added = before + sum(value for factor, value in factors if factor in GAINS)
-            if signs and not math.isclose(added, after):
-                how = f"takes the score of its place by {how}"
+            how = ", ".join(_sign(*one) for one in own)
+            how = f"takes the score of its place by {how}" if how else "moved up or down"
             step(name, after, how, meanings[name])
     return steps
 
 
-def _sign(factor: str, value: float, links: str | None) -> str:
-    """A factor with its value, and the passages that it comes from."""
-    number = f"{value:+.6g}" if factor in GAINS else f"× {spell(value)}"
-    return f"{number} {factor.replace('_', ' ')}{f' ({links})' if links and value > 0 else ''}"
+def _is_factor(detail: str | None) -> bool:
+    """Whether a number is a factor: the columns of a list are, and a rule says what it is."""
+    return detail is None or detail.startswith("factor")
+
+
+def _sign(name: str, value: float, detail: str | None) -> str:
+    """What a factor or a rule says, and the passage that it comes from."""
+    number = f"× {spell(value)}" if _is_factor(detail) else f"{value:+.6g}"
+    _, _, source = (detail or "").partition(" from ")
+    return f"{number} {name.replace('_', ' ')}{f' ({source})' if source else ''}"
 
 
 def spell(value: float) -> str:

@@ -12,52 +12,27 @@ keyword search covers a share of the query as high as the best similarity of vec
 
 import polars as pl
 
-from operators.foundation import tokenizer
 from operators.frames import LEXICAL_WEIGHT
-
-LOOKED_UP = 2
-"""A query of up to so many words is an exact lookup."""
 
 STEEPNESS = 6
 """The exponent of the share of words: at 8 words in full, 4 words count 2 %, 6 words 18 %."""
 
 
-def lexical_weights(queries: pl.DataFrame, *, full_weight_terms: int = 8) -> pl.DataFrame:
+def lexical_weights(intent: pl.DataFrame, *, full_weight_terms: int = 8) -> pl.DataFrame:
     """The factor of each query's keyword scores, from 0 to 1.
 
-    ``min(1, words / full_weight_terms) ** 6`` with the number of its different words, without stop
-    words; 1 for a query of one or two words, or with a name as code has them. If a query has
-    several texts, the highest counts. With 0 all queries count in full.
+    ``min(1, words / full_weight_terms) ** 6`` with the number of its ``plain_words``
+    (``INTENT``); 1 for a lookup. With 0 all queries count in full. The result is
+    ``LEXICAL_WEIGHT``, one row per query, in order.
 
-    The result is ``LEXICAL_WEIGHT``, one row per query, in the order of ``queries`` (``QUERIES``).
-
-    >>> round(text_weight("how to print without a new line", 8), 3), text_weight("makeFile leak", 8)
-    (0.016, 1.0)
+    >>> asked = pl.DataFrame({"query_id": [0, 1], "plain_words": [4, None]})
+    >>> lexical_weights(asked)["lexical_weight"].round(3).to_list()
+    [0.016, 1.0]
     """
-    factors = [
-        max((text_weight(text or "", full_weight_terms) for text in texts or ()), default=1.0)
-        for texts in queries["texts"].to_list()
-    ]
-    return pl.DataFrame(
-        [queries["query_id"], pl.Series("lexical_weight", factors, pl.Float64)],
-        schema=LEXICAL_WEIGHT,
-    )
-
-
-def text_weight(text: str, full_weight_terms: int) -> float:
-    """The factor of one text; reading stops once the factor is known."""
-    if full_weight_terms <= 0:
-        return 1.0
-    words = set()
-    for word in tokenizer.words(text):
-        if tokenizer.is_name(word):
-            return 1.0
-        if word.lower() not in tokenizer.STOP_WORDS:
-            words.add(word.lower())
-        if len(words) >= max(full_weight_terms, LOOKED_UP + 1):
-            return 1.0
-    share = min(len(words) / full_weight_terms, 1.0)
-    return 1.0 if len(words) <= LOOKED_UP else float(share**STEEPNESS)
+    words = intent["plain_words"].to_list() if full_weight_terms > 0 else [None] * intent.height
+    weights = [1.0 if n is None else min(n / full_weight_terms, 1.0) ** STEEPNESS for n in words]
+    made = pl.Series("lexical_weight", weights, pl.Float64)
+    return pl.DataFrame([intent["query_id"], made], schema=LEXICAL_WEIGHT)
 
 
 def match_weights(prior: pl.DataFrame, scale: pl.DataFrame, *, margin: float) -> pl.DataFrame:

@@ -251,22 +251,25 @@ def _has(lines: tuple[int | None, int | None], line: int) -> bool:
     return first is not None and last is not None and first <= line <= last
 
 
-def asks_author(text: str) -> bool:
-    """Whether ``text`` may ask for an author: it is short and has a word behind ``by`` or ``from``.
+def authors_named(text: str) -> list[str]:
+    """What stands behind each ``by`` or ``from`` of a short ``text``, which may be an author.
 
     A longer text, such as an issue's, only mentions who wrote something.
-    """
-    return len(text) <= LONGEST_OF_AUTHOR and _BY.search(text) is not None
 
-
-def is_author(text: str, authors: Sequence[str]) -> bool:
-    """Whether ``text`` asks for the work of one of ``authors``, by the whole or the first name.
-
-    >>> is_author("commits by Ann", ["Ann Smith"]), is_author("by annotation", ["Ann Smith"])
-    (True, False)
+    >>> authors_named("commits by Ann Smith")
+    ['ann smith']
     """
     said = text.casefold()
-    starts = [match.end() for match in _BY.finditer(said)]
+    found = _BY.finditer(said) if len(text) <= LONGEST_OF_AUTHOR else ()
+    return [said[match.end() :] for match in found]
+
+
+def is_author(named: Sequence[str], authors: Sequence[str]) -> bool:
+    """Whether one of ``named`` begins with the whole or the first name of one of ``authors``.
+
+    >>> is_author(["ann"], ["Ann Smith"]), is_author(["annotation"], ["Ann Smith"])
+    (True, False)
+    """
     names = {name.casefold() for author in authors for name in (author, *author.split()[:1])}
     patterns = [re.compile(rf"{re.escape(name)}(?!\w)") for name in names]
-    return any(pattern.match(said, start) for pattern in patterns for start in starts)
+    return any(pattern.match(one) for pattern in patterns for one in named)

@@ -1,4 +1,4 @@
-"""The factor for a chunk's age, and the factor for a chunk that newer versions lack."""
+"""The factor for a chunk's age."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -20,37 +20,6 @@ def step(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
     last = round(days * DAY_US) if days else DAY_US - 1
     recent = (age_us >= 0) & (age_us <= last)
     return np.where(recent, boost, 1.0)
-
-
-def outdated(
-    hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame, *, weight: float = 0.7
-) -> Floats:
-    """``weight`` for a hit that the newest version of its topic lacks, else 1.
-
-    It is 1 too if the query asks for all versions, for the hit's version, or for a moment before
-    a version first lacked it. ``hits`` are ``UNIFIED``, ``scope`` is ``VERSION_SCOPE``.
-    """
-    factor = np.ones(hits.height)
-    if hits["last_version"].null_count() == hits.height:
-        return factor
-    as_of = dict(queries["query_id", "as_of"].iter_rows())
-    choices = {
-        row["query_id"]: (
-            row["version_policy"],
-            {version for of in row["pinned"] or () for version in of},
-            min(filter(None, (as_of.get(row["query_id"]), row["versions_as_of"])), default=None),
-        )
-        for row in scope.iter_rows(named=True)
-    }
-    columns = hits["query_id", "version", "last_version", "superseded_at"]
-    for number, (query_id, version, last, since) in enumerate(columns.iter_rows()):
-        if last is None or query_id not in choices:
-            continue
-        policy, pinned, moment = choices[query_id]
-        still_there = moment is not None and since is not None and moment <= since
-        if policy != "all" and version not in pinned and not still_there:
-            factor[number] = weight
-    return factor
 
 
 def ages(hits: pl.DataFrame, queries: pl.DataFrame, now: datetime | None) -> Integers:

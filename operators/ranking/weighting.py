@@ -5,7 +5,6 @@ weights of its triggers, so that the change from one trigger to another is a gra
 may have a weight for every trigger, ``{rust: 1.1}``.
 """
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -14,10 +13,6 @@ import polars as pl
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import TRIGGER_WEIGHTS
 from operators.ranking.total_order import ranked
-
-_ASKS_WHY = re.compile(
-    r"\b(why|since\s+when|what\s+changed|when\s+(was|were|did))\b", re.IGNORECASE
-)
 
 SourceWeights = Mapping[str, Mapping[str, float]]  # corpus -> trigger -> weight
 Mix = Sequence[tuple[str, float]]
@@ -64,18 +59,18 @@ def mix_weight(mix: Mix, weights: Mapping[str, float]) -> float:
 
 
 def trigger_weights(
-    queries: pl.DataFrame, source_weights: SourceWeights, *, of_reasons: Collection[str] = ()
+    queries: pl.DataFrame,
+    intent: pl.DataFrame,
+    source_weights: SourceWeights,
+    *,
+    of_reasons: Collection[str] = (),
 ) -> pl.DataFrame:
     """``TRIGGER_WEIGHTS``: the weight of every corpus for the triggers of each of ``QUERIES``.
 
     A trigger that ``source_weights`` does not name has weight 1. If a query asks why something is
     so, or since when, the corpora ``of_reasons`` have at least weight 1: commits give reasons.
     """
-    why = {
-        query_id
-        for query_id, texts in queries["query_id", "texts"].iter_rows()
-        if any(map(_ASKS_WHY.search, texts or ()))
-    }
+    why = set(intent.filter("asks_why")["query_id"])
     mixes = {
         query_id: [(one["trigger"], one["share"]) for one in shares or ()]
         for query_id, shares in queries["query_id", "trigger"].iter_rows()

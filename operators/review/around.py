@@ -18,10 +18,10 @@ from operators.context.whole_passages import with_lines
 from operators.foundation.cancellation import checked
 from operators.frames import DEFINES, SIGNATURES
 from operators.ranking.definitions import definition_of, qualified_parts
-from operators.ranking.file_evidence import is_secondary
 from operators.review.changed_names import OF_TESTS, code_hunks
 from operators.review.changes import Change
 from operators.review.patch_hunks import Hunk
+from operators.signals.secondary import is_secondary
 
 NEAR = 6
 """Lines before and after a hunk."""

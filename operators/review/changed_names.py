@@ -14,9 +14,9 @@ import polars as pl
 from operators.foundation.cancellation import check
 from operators.frames import DEFINES
 from operators.ranking.definitions import definition_of, names_defined, qualified_parts
-from operators.ranking.file_evidence import is_secondary
 from operators.review.changes import Change
 from operators.review.patch_hunks import Hunk, shortened
+from operators.signals.secondary import is_secondary
 
 MOST_LINES = 2_000
 """Lines of a change that are searched for names, those of its first files."""

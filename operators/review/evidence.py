@@ -18,8 +18,8 @@ from operators.context.snippets import snippet
 from operators.context.whole_passages import with_lines
 from operators.foundation.cancellation import checked
 from operators.ranking.definitions import definition_of, use_of
-from operators.ranking.file_evidence import is_secondary
 from operators.review.review_questions import SECTIONS
+from operators.signals.secondary import is_secondary
 
 NEAR = 10
 """The most lines between a remark and a hunk that it is about."""

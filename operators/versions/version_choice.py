@@ -15,11 +15,9 @@ from typing import Any
 import polars as pl
 
 from operators.arrays.rows import replaced
-from operators.foundation.short_cache import cached_if_short
 from operators.frames import NOTES, SCOPED_QUERIES, VERSION_SCOPE, empty
 from operators.versions.asked_versions import KnownVersions, shown
-from operators.versions.introduced_in import origin_asked
-from operators.versions.mentions import Mention, mentions
+from operators.versions.mentions import Mention
 
 _VIEW = ("corpora", "repos")
 
@@ -41,17 +39,18 @@ NO_DATE = (
 ORIGINS = "answered from all versions, because the question asks in which one something changed"
 
 
-def may_ask(queries: pl.DataFrame, *, understand: bool) -> bool:
+def may_ask(queries: pl.DataFrame, intent: pl.DataFrame, *, understand: bool) -> bool:
     """Whether one of ``queries`` (``QUERIES``) may name a version: then the known ones are read.
 
-    ``understand``: whether a version in a text counts.
+    ``understand``: whether a version in a text counts (``intent``: ``INTENT``).
     """
-    texts = queries["texts"].to_list() if understand else []
-    return any(queries["versions"].to_list()) or any(any(_meant(tuple(t or ()))) for t in texts)
+    named = intent["versions", "origins"].rows() if understand else []
+    return any(queries["versions"].to_list()) or any(map(any, named))
 
 
 def version_scope(
     queries: pl.DataFrame,
+    intent: pl.DataFrame,
     known: pl.DataFrame | None,
     *,
     default: str,
@@ -62,6 +61,7 @@ def version_scope(
 
     Args:
         queries: columns ``QUERIES``.
+        intent: columns ``INTENT``, of the same queries in the same order.
         known: columns ``KNOWN_VERSIONS``; empty: no version is ever pinned. None: the lookup
             failed; then a caller's version is taken literally.
         default: the policy of a query that names none.
@@ -81,8 +81,10 @@ def version_scope(
         return seen[view]
 
     columns = queries[["query_id", "texts", "as_of", "version_policy", "versions", *_VIEW]]
+    of_text = map(_meant, intent["versions"], intent["origins"])
     rows = [
-        _decide(row, versions(row), default, understand) for row in columns.iter_rows(named=True)
+        _decide(row, said if understand else ([], []), versions(row), default)
+        for row, said in zip(columns.iter_rows(named=True), of_text, strict=True)
     ]
     return pl.DataFrame(rows, schema=VERSION_SCOPE, orient="row")
 
@@ -115,20 +117,21 @@ def degraded(scope: pl.DataFrame) -> list[str]:
     return list(dict.fromkeys(note for note in texts if note.startswith(UNKNOWN)))
 
 
-@cached_if_short(256, 10_000)
-def _meant(texts: tuple[str, ...]) -> tuple[list[Mention], list[list[str]]]:
-    """The versions in ``texts``, and for each that asks for an origin the words that say whose."""
-    named = [mention for text in texts for mention in mentions(text)]
-    origins = [of for of in map(origin_asked, texts) if of is not None]
-    return named if len(named) <= MOST_MENTIONS else [], origins
+def _meant(versions: pl.Series, origins: pl.Series) -> tuple[list[Mention], list[list[str]]]:
+    """The versions that a query names, and for each origin that it asks for the words."""
+    named = [Mention(**one) for one in versions]
+    return named if len(named) <= MOST_MENTIONS else [], origins.to_list()
 
 
 def _decide(
-    row: Mapping[str, Any], known: KnownVersions | None, default: str, understand: bool
+    row: Mapping[str, Any],
+    said: tuple[list[Mention], list[list[str]]],
+    known: KnownVersions | None,
+    default: str,
 ) -> tuple[Any, ...]:
     policy, as_of, versions = row["version_policy"], row["as_of"], row["versions"] or []
     texts = tuple(row["texts"] or ())
-    named, origins = _meant(texts) if understand and not (policy or versions) else ([], [])
+    named, origins = ([], []) if policy or versions else said
     pinned: list[list[str]] = []
     remarks: list[str] = []
     until: datetime | None = None

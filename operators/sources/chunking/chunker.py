@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 import polars as pl
 
-from operators.context.named_releases import IN_CHANGELOG
 from operators.embedding.passage import chunk_heading, embedded_text
 from operators.foundation.filename_dates import filename_date
 from operators.foundation.front_matter import front_matter_lines
@@ -31,6 +30,7 @@ from operators.frames import (
     CHUNKS,
     DEFINES,
     DOCUMENTS,
+    IN_CHANGELOG,
     KINDS,
     LINES,
     SIGNATURES,

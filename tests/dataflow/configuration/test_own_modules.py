@@ -289,14 +289,14 @@ def test_a_list_that_a_node_of_ones_own_filters_has_ranks_without_gaps(
     filled: Store, tmp_path: Path
 ) -> None:
     text = '''
-    def reranked__mine(file_evidence: pl.DataFrame) -> pl.DataFrame:
+    def reranked__mine(ranked: pl.DataFrame) -> pl.DataFrame:
         """Without the first hit."""
-        return file_evidence.filter(pl.col("rank") > 0)
+        return ranked.filter(pl.col("rank") > 0)
     '''
     config = write(tmp_path, text, variants={"reranked": "mine"})
     with driver_of(filled, config) as driver:
-        out = driver.execute(["file_evidence", "reranked"], {"query": QUERY})
-    kept = out["file_evidence"].sort("rank")["chunk_id"].to_list()[1:]
+        out = driver.execute(["ranked", "reranked"], {"query": QUERY})
+    kept = out["ranked"].sort("rank")["chunk_id"].to_list()[1:]
     assert len(kept) > 1
     found = out["reranked"].sort("rank")
     assert (found["chunk_id"].to_list(), found["rank"].to_list()) == (kept, [*range(len(kept))])

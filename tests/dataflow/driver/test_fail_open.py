@@ -55,7 +55,7 @@ def test_a_node_says_itself_what_stands_in_for_it(failed):
     for name in ("unmet_filters", "replica_lag", "files_changed_later", "incomplete_corpora"):
         assert failed(name, ValueError("x")).equals(empty(NOTES))
     with pytest.raises(ValueError, match="out of memory"):
-        failed("passage_factor", ValueError("out of memory"))
+        failed("similarity_index", ValueError("out of memory"))
 
 
 def test_nothing_is_searched_where_the_answers_of_the_corpora_are_given():

@@ -38,12 +38,10 @@ def test_what_comes_before_and_after_a_node_is_what_hamilton_says(driver: Any) -
     assert between == {
         "fused",
         "weighted",
-        "related",
-        "file_evidence",
+        "signals",
+        "ranked",
         "reranked",
         "unique",
-        "version_order",
-        "phrase_order",
         "results",
     }
 

@@ -56,19 +56,6 @@ def test_recent_chunks_are_raised(run: Any, driver_of: Drivers, world: Any) -> N
     assert scores[3] == 1 / (60 + ranks[3])
 
 
-def test_a_short_passage_counts_less_in_the_corpus_that_says_so(
-    run: Any, driver_of: Drivers, world: Any
-) -> None:
-    driver = driver_of({"fused": "rrf"})
-    names, setting = ["unified", "fused"], {"code.full_length_words": 1000}
-    before, after = (run(driver, names, world, 1, **given) for given in ({}, setting))
-    corpora = dict(before["unified"].select("chunk_id", "corpus").iter_rows())
-    whole, less = (dict(o["fused"]["chunk_id", "score"].iter_rows()) for o in (before, after))
-    assert {corpora[chunk] for chunk in whole if less[chunk] < whole[chunk]} == {"code"}
-    same = {corpora[chunk] for chunk in whole if less[chunk] == whole[chunk]}
-    assert same == set(corpora.values()) - {"code"}
-
-
 def test_a_failed_search_is_noted_and_the_others_answer(
     run: Any, driver_of: Drivers, world: Any
 ) -> None:

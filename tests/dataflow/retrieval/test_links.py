@@ -51,9 +51,9 @@ def gain(told: pl.DataFrame, path: str) -> tuple[float, str | None]:
 
 
 def gain_of(own: pl.DataFrame) -> tuple[float, str | None]:
-    (score,) = own.filter(stage="related", quantity="by_commits")["value"]
+    score = own.filter(stage="ranked", quantity="by_commits")["value"].sum()
     steps = {step.factor: step.formula for step in waterfall(own)}
-    return score, steps.get("related")
+    return score, steps.get("ranked")
 
 
 def test_a_file_gains_by_the_commits_that_speak_of_the_question_and_its_explanation_names_them(
@@ -67,7 +67,7 @@ def test_a_file_gains_by_the_commits_that_speak_of_the_question_and_its_explanat
     assert by_two > by_one
     assert said is not None
     assert "by commits (" in said
-    assert "Fix a deadlock when two writers flush (2024-05-01)] and 1 more)" in said
+    assert "Fix a deadlock when two writers flush (2024-05-01)])" in said
 
 
 def test_the_page_of_an_explanation_names_them_and_says_in_sentences_what_each_factor_is(
@@ -75,8 +75,8 @@ def test_the_page_of_an_explanation_names_them_and_says_in_sentences_what_each_f
 ) -> None:
     page = explanation_page(driver.execute(PAGE, {"query": QUESTION}))
     text = " ".join(html.document_fromstring(page).text_content().split())
-    assert "Fix a deadlock when two writers flush (2024-05-01)] and 1 more)" in text
-    assert "related: The list where commits and reviews raise files" in text
+    assert "Fix a deadlock when two writers flush (2024-05-01)])" in text
+    assert "ranked: The list in its order" in text
     assert ".;" not in text
 
 
@@ -102,7 +102,7 @@ def test_a_file_that_no_search_found_enters_by_the_commits_that_changed_it(drive
     score, said = gain_of(out["explain"].filter(chunk_id=turns))
     assert score > 0
     assert said is not None
-    assert "and 1 more)" in said
+    assert "by commits (" in said
 
 
 def test_what_the_question_may_not_see_does_not_enter(driver: Any) -> None:
@@ -131,9 +131,9 @@ def test_what_a_configuration_hides_takes_no_place_of_what_it_shows(driver: Any,
     visible = {"corpora": {"code": {"filters": {"path_prefix": file}}}}
     narrow = driver.sibling(driver.config.with_changes(visible))
     least = {"code.linked_files": 1, "code.search_depth": 0}
-    out = narrow.execute(["code.linked_search", "related"], {"query": QUESTION, **least})
+    out = narrow.execute(["code.linked_search", "ranked"], {"query": QUESTION, **least})
     (chunk,) = out["code.linked_search"].lists["chunk_id"]
-    assert out["related"].filter(chunk_id=chunk)["path"].to_list() == [file]
+    assert out["ranked"].filter(chunk_id=chunk)["path"].to_list() == [file]
 
 
 def test_no_more_files_enter_than_asked_for(driver: Any) -> None:
@@ -163,6 +163,7 @@ def test_a_search_of_linked_files_that_fails_leaves_the_rest_and_says_so(
     )
 
 
-def test_without_the_stage_nothing_is_gained(driver: Any) -> None:
-    found = driver.execute(["related"], {"query": QUESTION, "by_commits": 0.0})["related"]
-    assert found["by_commits"].to_list() == [0.0] * found.height
+def test_a_rule_without_a_weight_says_nothing(driver: Any) -> None:
+    weights = {**driver.config.parameters["signal_weights"], "by_commits": 0.0}
+    found = driver.execute(["signals"], {"query": QUESTION, "signal_weights": weights})["signals"]
+    assert "by_commits" not in found["signal"].to_list()

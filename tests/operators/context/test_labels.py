@@ -204,9 +204,7 @@ def test_passages_of_one_answer_share_no_label_and_its_company_in_a_batch_change
     ]
 
 
-def test_each_corpus_has_its_own_labels_links_and_lengths(
-    make_chunks: Make, make_deduped: Make
-) -> None:
+def test_each_corpus_has_its_own_labels_and_links(make_chunks: Make, make_deduped: Make) -> None:
     of_wiki = {"corpus": "wiki", "title": "Page", "uri": "https://h/7", "text": "two words"}
     chunks = make_chunks(
         {"chunk_id": 3, "path": "a.py", "text": "two words"},
@@ -219,7 +217,7 @@ def test_each_corpus_has_its_own_labels_links_and_lengths(
         {"corpus": "wiki", "chunk_id": 7, "duplicates": [5, 3]},
         {"corpus": "wiki", "chunk_id": 3, "rank": 1},
     )
-    settings = corpora(CODE, {**WIKI, "full_length_words": 8})
+    settings = corpora(CODE, WIKI)
     found = check(unify(deduped, chunks, settings), UNIFIED, "unified")
     assert found["corpus", "chunk_id", "source_label", "source_url", "text"].rows() == [
         ("code", 7, "[code: b.py]", None, "one"),
@@ -227,9 +225,6 @@ def test_each_corpus_has_its_own_labels_links_and_lengths(
     ]
     others = [[one["source_label"] for one in some] for some in found["alternate_sources"]]
     assert others == [["[code: a.py]"], ["[wiki: Other]"]]  # a chunk of another corpus is none
-    short = [unify(deduped[n : n + 1], chunks, settings)["brevity"].item() for n in (0, 1)]
-    assert found["brevity"].to_list() == short
-    assert short[1] < 1
 
 
 def test_passages_of_two_corpora_with_one_label_are_told_apart(

@@ -48,15 +48,16 @@ def test_a_score_goes_from_nothing_to_itself_without_a_gap() -> None:
     assert language.before == weight.after
 
 
-@pytest.mark.parametrize(
-    ("after", "formula"),
-    [(0.775, "+0.3 by reviews"), (0.6, "takes the score of its place by +0.3 by reviews")],
-)
-def test_gains_that_only_give_a_place_are_not_shown_as_a_sum(after: float, formula: str) -> None:
+def test_a_gain_gives_a_place_and_factors_alone_give_the_score() -> None:
     rows = [*FACTORS, ("fused", "part", 0.475), ("fused", "score", 0.475)]
-    rows += [("related", "by_reviews", 0.3), ("related", "score", after)]
-    *_, last = waterfall(told(*rows))
-    assert (last.factor, last.after, last.formula) == ("related", after, formula)
+    said = told(*rows, ("ranked", "share_of_file", 0.3), ("ranked", "score", 0.6))
+    gain = pl.when(quantity="share_of_file").then(pl.lit("gain from [code: a.py]"))
+    *_, last = waterfall(said.with_columns(detail=gain.otherwise("detail")))
+    formula = "takes the score of its place by +0.3 share of file ([code: a.py])"
+    assert (last.factor, last.after, last.formula) == ("ranked", 0.6, formula)
+    by_factor = told(*rows, ("ranked", "superseded", 0.7), ("ranked", "score", 0.475 * 0.7))
+    *_, last = waterfall(by_factor)
+    assert (last.factor, last.after, last.formula) == ("superseded", 0.475 * 0.7, "× 0.7")
 
 
 def test_a_factor_of_one_is_no_step() -> None:

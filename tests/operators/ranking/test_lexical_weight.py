@@ -17,11 +17,8 @@ from operators.frames import (
     check,
     empty,
 )
-from operators.ranking.lexical_weight import (
-    lexical_weights,
-    match_weights,
-    text_weight,
-)
+from operators.question.intent import intent
+from operators.ranking.lexical_weight import lexical_weights, match_weights
 from operators.ranking.score_scale import score_scale
 
 PLAIN = [f"word{letter}" for letter in "abcdefghijkl"]
@@ -31,6 +28,18 @@ words = st.lists(st.sampled_from(PLAIN), min_size=3, max_size=12, unique=True)
 def asked(*texts: list[str]) -> pl.DataFrame:
     rows = [{"query_id": number, "texts": given} for number, given in enumerate(texts)]
     return pl.DataFrame(rows, schema=QUERIES)
+
+
+def weights_of(*texts: list[str], enough: int) -> list[float]:
+    queries = asked(*texts)
+    found = lexical_weights(intent(queries, queries), full_weight_terms=enough)
+    check(found, LEXICAL_WEIGHT, "lexical_weight")
+    return found["lexical_weight"].to_list()
+
+
+def text_weight(text: str, enough: int) -> float:
+    (weight,) = weights_of([text], enough=enough)
+    return weight
 
 
 @given(words, st.integers(1, 12))
@@ -73,9 +82,8 @@ def test_where_no_number_of_words_is_asked_all_questions_count_in_full() -> None
 
 def test_of_several_texts_of_a_question_the_one_that_counts_most_decides() -> None:
     short = "print three numbers"
-    found = lexical_weights(asked([short], [short, "print_three"], []), full_weight_terms=6)
-    check(found, LEXICAL_WEIGHT, "lexical_weight")
-    assert found["lexical_weight"].to_list() == [0.5**6, 1.0, 1.0]
+    texts = ([short], [short, "print_three"], [])
+    assert weights_of(*texts, enough=6) == [0.5**6, 1.0, 1.0]
 
 
 NEAR = pl.DataFrame(

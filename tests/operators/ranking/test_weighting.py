@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import QUERIES
+from operators.question.intent import intent
 from operators.ranking.weighting import (
     mix_weight,
     read_trigger,
@@ -112,7 +113,7 @@ def test_each_score_is_times_the_mean_weight_of_its_querys_mix(
             total += share
             weighted += share * weights.get(trigger, 1.0)
         expected[number] = score * (weighted / total if mix else 1.0)
-    weights = trigger_weights(queries, WEIGHTS)
+    weights = trigger_weights(queries, intent(queries, queries), WEIGHTS)
     result = weigh(hits, weights)
     assert dict(result.select("chunk_id", "score").iter_rows()) == expected
     if (weights["weight"] != 1.0).any():  # else the list stays as it is
@@ -136,13 +137,14 @@ def test_asked_why_the_corpora_of_reasons_are_not_weighed_down(
     ]
     queries = pl.DataFrame(rows, schema=QUERIES)
     low = {"history": {"question": 0.5}, "wiki": {"question": 0.5}}
-    found = trigger_weights(queries, low, of_reasons=["history"])
+    found = trigger_weights(queries, intent(queries, queries), low, of_reasons=["history"])
     assert dict(found["corpus", "weight"].iter_rows()) == {"history": weight, "wiki": 0.5}
 
 
 def test_without_a_trigger_every_source_weighs_one(make_hits: Make, make_queries: Make) -> None:
     hits = make_hits({"score": 0.5})
-    weighed = weigh(hits, trigger_weights(make_queries(), WEIGHTS))
+    queries = make_queries()
+    weighed = weigh(hits, trigger_weights(queries, intent(queries, queries), WEIGHTS))
     assert weighed.equals(hits.with_columns(weight=pl.lit(1.0)))
 
 

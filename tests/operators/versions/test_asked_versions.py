@@ -12,13 +12,25 @@ from hypothesis import strategies as st
 
 from operators.frames import QUERIES, SCOPED_QUERIES, VERSION_SCOPE, check
 from operators.postgres.search.known_versions import KNOWN_VERSIONS
+from operators.question.intent import intent
+from operators.versions import version_choice
 from operators.versions.asked_versions import LONGEST_SHOWN, KnownVersions
 from operators.versions.mentions import mentions
-from operators.versions.version_choice import ELSEWHERE, may_ask, notes, scoped, version_scope
+from operators.versions.version_choice import ELSEWHERE, notes, scoped
 
 NODE = ["16.20.2", "18.20.8", "22.14.0"]
 SPARK = ["2.4.7", "3.3.4", "3.5.3"]
 BOOTSTRAP = ["5.3.3", "5.3.4", "5.3.5", "5.3.5-rc.1"]
+
+
+def version_scope(
+    queries: pl.DataFrame, known: pl.DataFrame | None, **options: Any
+) -> pl.DataFrame:
+    return version_choice.version_scope(queries, intent(queries, queries), known, **options)
+
+
+def may_ask(queries: pl.DataFrame, *, understand: bool) -> bool:
+    return version_choice.may_ask(queries, intent(queries, queries), understand=understand)
 
 
 def known(**topics: list[str]) -> KnownVersions:

@@ -7,19 +7,22 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.frames import FUSED
-from operators.ranking.related import related
+from operators.ranking.total_order import ranked
+from operators.signals import linked
+from operators.signals.order import ranked as by_rules
+from tests.support.ordering import asked, told
 
-WEIGHTS: dict[str, Any] = {
-    "by_commits": 0.2,
-    "by_reviews": 0.3,
-    "by_pull_request": 0.7,
-    "most_linked": 30,
-}
-NONE: dict[str, Any] = {**dict.fromkeys(WEIGHTS, 0.0), "most_linked": 0}
+WEIGHTS = {"by_commits": 0.2, "by_reviews": 1.3, "by_pull_request": 0.7}
+
+
+@pytest.fixture(autouse=True)
+def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of the best passages that count, if a test sets one."""
+    monkeypatch.setattr(linked, "MOST_LINKED", getattr(request, "param", 30))
 
 
 def hit(
@@ -35,17 +38,35 @@ def hit(
     return {"query_id": 0, **row, "metadata": held, **more}
 
 
-def scores(*rows: dict[str, Any], **weights: Any) -> dict[int, float]:
-    frame = pl.DataFrame(list(rows), schema=FUSED)
-    found = related(frame, corpora=["code"], **{**WEIGHTS, **weights})
+def frame(*rows: dict[str, Any]) -> pl.DataFrame:
+    return ranked(pl.DataFrame(list(rows), schema=FUSED), pl.col("score"))
+
+
+def said(*rows: dict[str, Any], **weights: float) -> pl.DataFrame:
+    """What the rules say of the first question's rows, with ``gain`` in the unit of the scores."""
+    queries = pl.concat([asked("how?"), asked("how?", query=1)])
+    return told(frame(*rows), queries, {**WEIGHTS, **weights})
+
+
+def scores(*rows: dict[str, Any], **weights: float) -> dict[int, float]:
+    found = by_rules(frame(*rows), said(*rows, **weights))
     of_one = found.filter(query_id=0)["score"].to_list()
     assert of_one == sorted(of_one, reverse=True)
     return {n: round(score, 9) for n, score in found["chunk_id", "score"].iter_rows()}
 
 
+def gains(rule: str, *rows: dict[str, Any]) -> dict[int, tuple[float, int]]:
+    """For each chunk that gains by ``rule`` how much, and from which chunk."""
+    of_rule = said(*rows).filter(signal=rule, query_id=0)
+    found = of_rule["chunk_id", "value", "source"].iter_rows()
+    return {n: (round(value, 9), source) for n, value, source in found}
+
+
 def test_a_file_gains_by_the_best_remark_on_it() -> None:
     remarks = [hit(2, 0.9, "review", pull=1), hit(3, 0.5, "review", pull=2)]
-    assert scores(hit(1, 0.4), *remarks)[1] == round(0.4 + 0.3 * 0.9, 9)
+    assert gains("by_reviews", hit(1, 0.5), *remarks) == {1: (1.0, 2)}
+    assert scores(hit(1, 0.5), *remarks)[1] == 0.5 * 1.3
+    assert scores(hit(1, 0.5), hit(4, 1.0, "review", "b.py", 1), remarks[1])[1] < 0.5 * 1.3
 
 
 def test_remarks_on_other_files_of_other_repositories_and_for_other_questions_say_nothing() -> None:
@@ -55,13 +76,13 @@ def test_remarks_on_other_files_of_other_repositories_and_for_other_questions_sa
         hit(4, 0.9, "review", pull=3, query_id=1),
         hit(5, 0.9, "review", pull=4, path=None),
     ]
-    assert scores(hit(1, 0.4), *others)[1] == 0.4
+    assert gains("by_reviews", hit(1, 0.4), *others) == {}
 
 
-def test_only_the_best_remarks_of_a_question_count() -> None:
+@pytest.mark.parametrize(("most", "count"), [(1, 0), (2, 1)], indirect=["most"])
+def test_only_the_best_remarks_of_a_question_count(most: None, count: int) -> None:
     remarks = [hit(2, 0.9, "review", "b.py", 1), hit(3, 0.5, "review", pull=2)]
-    assert scores(hit(1, 0.4), *remarks, most_linked=1)[1] == 0.4
-    assert scores(hit(1, 0.4), *remarks, most_linked=2)[1] == round(0.4 + 0.3 * 0.5, 9)
+    assert len(gains("by_reviews", hit(1, 0.4), *remarks)) == count
 
 
 def test_a_thread_of_a_pull_request_that_answers_well_changes_places_with_other_threads() -> None:
@@ -74,8 +95,8 @@ def test_a_thread_of_a_pull_request_that_answers_well_changes_places_with_other_
     assert found == {1: 1.0, 2: 0.3, 3: 0.2, 4: 0.25}
 
 
-def test_a_page_that_is_not_of_the_linked_corpora_gains_nothing() -> None:
-    assert scores(hit(1, 0.4, "docs"), hit(2, 0.9, "review", pull=1))[1] == 0.4
+def test_a_page_that_is_no_file_of_code_gains_nothing() -> None:
+    assert gains("by_reviews", hit(1, 0.4, "docs"), hit(2, 0.9, "review", pull=1)) == {}
 
 
 def commit(chunk_id: int, score: float, *paths: Any, **more: Any) -> dict[str, Any]:
@@ -111,10 +132,7 @@ def test_a_pull_request_s_threads_come_before_others_by_the_issue_that_it_closes
 
 def test_the_gain_of_an_issue_and_of_a_thread_names_the_other() -> None:
     rows = [issue(1, 0.3, 7), issue(2, 0.4, 8), closing(3, 0.9, 5, 7), closing(5, 0.2, 5, 7)]
-    labelled = [row | {"source_label": f"passage {row['chunk_id']}"} for row in rows]
-    frame = related(pl.DataFrame(labelled, schema=FUSED), corpora=["code"], **WEIGHTS)
-    named = dict(frame["chunk_id", "by_pull_request_from"].iter_rows())
-    assert named == {1: "passage 3", 2: None, 3: None, 5: "passage 3"}
+    assert {n: source for n, (_, source) in gains("by_pull_request", *rows).items()} == {1: 3, 5: 3}
 
 
 @pytest.mark.parametrize("closes", ["[]", '["7"]', "7", "null", "[[7]]", '{"a": 7}'])
@@ -128,9 +146,9 @@ BOTH = [hit(1, 0.4), hit(10, 0.45, path="z.py")]
 """Two files of code; the first gets the other's score where commits give it more than .05."""
 
 
-def first(*commits: dict[str, Any], **weights: Any) -> bool:
+def first(*commits: dict[str, Any]) -> bool:
     """Whether the commits bring ``a.py`` before ``z.py``, and the two share their scores."""
-    found = scores(*BOTH, *commits, **weights)
+    found = scores(*BOTH, *commits)
     assert {found[1], found[10]} == {0.4, 0.45}
     return found[1] > found[10]
 
@@ -151,11 +169,14 @@ def test_of_many_commits_the_one_counts_that_says_most() -> None:
     assert first(commit(2, 0.5, "a.py", "b", "c", "d"), commit(3, 0.4, "a.py"), last)
 
 
-def test_commits_count_by_what_they_have_more_than_the_first_that_does_not() -> None:
+@pytest.mark.parametrize(
+    ("most", "is_first"), [(2, True), (1, False), (0, False)], indirect=["most"]
+)
+def test_commits_count_by_what_they_have_more_than_the_first_that_does_not(
+    most: None, is_first: bool
+) -> None:
     many = [commit(n, score, "a.py") for n, score in ((2, 0.9), (3, 0.8), (4, 0.6), (5, 0.1))]
-    assert first(*many, most_linked=2)
-    assert not first(*many, most_linked=1)
-    assert not first(*many, most_linked=0)
+    assert first(*many) == is_first
 
 
 def test_of_a_commit_the_best_passage_counts() -> None:
@@ -167,16 +188,6 @@ def test_of_a_commit_the_best_passage_counts() -> None:
 def test_a_commit_that_names_its_pull_request_links_its_files_too() -> None:
     held = '{"changed_paths": ["a.py"], "pr_number": 7}'
     assert first(commit(2, 0.9, "a.py") | {"metadata": held}, commit(9, 0.1, "y.py"))
-
-
-def test_files_of_two_corpora_do_not_exchange_their_scores() -> None:
-    rows = [*BOTH, hit(11, 0.42, "docs", "b.md"), hit(12, 0.5, "docs", "c.md")]
-    rows += [commit(2, 0.9, "a.py", "b.md"), commit(9, 0.1, "y.py")]
-    found = related(
-        pl.DataFrame(rows, schema=FUSED), corpora=["code", "docs"], **WEIGHTS
-    ).rows_by_key("chunk_id", named=True)
-    assert {found[n][0]["score"] for n in (1, 10)} == {0.4, 0.45}
-    assert (found[11][0]["score"], found[12][0]["score"]) == (0.5, 0.42)
 
 
 def test_files_rank_no_higher_among_other_corpora_by_their_commits() -> None:
@@ -193,19 +204,13 @@ def test_the_metadata_of_others_links_nothing(paths: Any) -> None:
     assert not first(other, nested, commit(9, 0.1, "y.py"))
 
 
-def test_a_gain_names_the_best_passage_that_it_comes_from_and_counts_the_others() -> None:
-    review = hit(4, 0.7, "review", pull=1, source_label="review 4")
+def test_a_gain_names_the_best_passage_that_it_comes_from() -> None:
+    review = hit(4, 0.7, "review", pull=1)
     commits = [commit(2, 0.9, "a.py"), commit(3, 0.8, "a.py"), commit(5, 0.3, "b.py")]
     commits.append(commit(8, 0.1, "a.py"))
     rows = [hit(1, 0.4), hit(6, 0.3, path="b.py"), hit(7, 0.2, path="c.py"), review, *commits]
-    frame = related(pl.DataFrame(rows, schema=FUSED), corpora=["code"], **WEIGHTS)
-    named = {
-        n: texts
-        for n, *texts in frame["chunk_id", "by_commits_from", "by_reviews_from"].iter_rows()
-    }
-    assert named[1] == ["commit 2 and 1 more", "review 4"]
-    assert named[6] == ["commit 5", None]
-    assert named[7] == named[2] == [None, None]
+    assert {n: source for n, (_, source) in gains("by_commits", *rows).items()} == {1: 2, 6: 5}
+    assert {n: source for n, (_, source) in gains("by_reviews", *rows).items()} == {1: 4}
 
 
 ROWS = st.lists(
@@ -224,25 +229,10 @@ ROWS = st.lists(
 )
 
 
-@example(
-    [hit(0, 0.4381818534460037, "review", "b.py", 1), hit(1, 0.11871566349545584, "code", "b.py")]
-)
 @given(ROWS)
-def test_the_threads_keep_their_scores_among_them_and_a_file_gains_a_share_of_the_best(
-    rows: list[dict[str, Any]],
-) -> None:
-    before = {row["chunk_id"]: row["score"] for row in rows}
-    threads = {row["chunk_id"] for row in rows if row["metadata"]}
-    after = scores(*rows)
-    assert after.keys() == before.keys()
-    assert sorted(after[n] for n in threads) == sorted(round(before[n], 9) for n in threads)
-    best = max((before[n] for n in threads), default=0.0)
-    assert all(
-        before[n] - 1e-9 < after[n] < before[n] + 0.3 * best + 1e-9 for n in before.keys() - threads
-    )
-
-
-@given(ROWS)
-def test_without_weights_the_scores_are_as_before(rows: list[dict[str, Any]]) -> None:
-    before = {row["chunk_id"]: round(row["score"], 9) for row in rows}
-    assert scores(*rows, **NONE) == before
+def test_the_hits_of_a_corpus_keep_their_scores_among_them(rows: list[dict[str, Any]]) -> None:
+    after = scores(*rows, by_reviews=0.0)
+    for corpus in ("code", "review", "docs"):
+        own = [row for row in rows if row["corpus"] == corpus]
+        kept = sorted(after[row["chunk_id"]] for row in own)
+        assert kept == sorted(round(row["score"], 9) for row in own)

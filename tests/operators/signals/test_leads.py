@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import UTC, datetime
-from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.context.exact_phrase import message_phrases, notes, phrases_first, quoted
-from operators.context.named_releases import IN_CHANGELOG, releases_first
-from operators.context.passage_versions import NEWEST, OLDER, newest_first
-from operators.frames import FUSED, QUERIES, VERSION_SCOPE
+from operators.frames import FUSED, IN_CHANGELOG, VERSION_SCOPE
+from operators.question.intent import intent, message_phrases, quoted
+from operators.signals.exact_phrase import notes
+from tests.support.ordering import asked, ordered
+
+RULES = dict.fromkeys(("exact_phrase", "sought_name", "uses_name", "named_release"), 1.0)
 
 
 def hits(*texts: str, query: int = 0) -> pl.DataFrame:
@@ -26,12 +26,12 @@ def hits(*texts: str, query: int = 0) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=FUSED)
 
 
-def asked(*texts: str, query: int = 0) -> pl.DataFrame:
-    return pl.DataFrame([{"query_id": query, "texts": list(texts)}], schema=QUERIES)
+def led(lists: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    return ordered(lists, queries, RULES)
 
 
 def order(question: str, *texts: str) -> list[int]:
-    found = phrases_first(hits(*texts), asked(question))
+    found = led(hits(*texts), asked(question))
     assert found["score"].is_sorted(descending=True)
     assert found["rank"].to_list() == list(range(len(texts)))
     return found["chunk_id"].to_list()
@@ -60,7 +60,7 @@ def test_the_passage_with_more_phrases_comes_first_and_equals_keep_their_order()
 
 def test_each_question_of_a_batch_has_its_own_phrases() -> None:
     lists = pl.concat([hits("a", "red apple"), hits("a", "red apple", query=7)])
-    found = phrases_first(lists, pl.concat([asked("red apple"), asked('"red apple"', query=7)]))
+    found = led(lists, pl.concat([asked("red apple"), asked('"red apple"', query=7)]))
     assert found["chunk_id"].to_list() == [0, 1, 1, 0]
 
 
@@ -106,16 +106,20 @@ def test_pasted_lines_and_the_strings_of_code_are_not_quoted_phrases() -> None:
 
 def test_without_a_phrase_that_a_passage_has_the_list_stays_as_it_is() -> None:
     lists = hits("a", "b")
-    assert phrases_first(lists, asked('"c d"')) is lists
-    assert phrases_first(lists, asked("a question")) is lists
-    assert phrases_first(lists.clear(), asked('"a"')).is_empty()
+    assert led(lists, asked('"c d"')).equals(lists)
+    assert led(lists, asked("a question")).equals(lists)
+    assert led(lists.clear(), asked('"a"')).is_empty()
+
+
+def said_of(lists: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    return notes(lists, intent(queries, queries))
 
 
 def test_a_note_names_the_quoted_phrases_that_no_passage_has_and_no_error_message() -> None:
     lists = hits("red apple")
-    said = notes(lists, asked('"red apple" "blue\x1b pear"', "Error: no such red pear"))
+    said = said_of(lists, asked('"red apple" "blue\x1b pear"', "Error: no such red pear"))
     assert said.rows() == [(0, 'no passage found has "blue\\u{1b} pear" as it stands')]
-    assert notes(lists, asked("Error: no such red pear")).is_empty()
+    assert said_of(lists, asked("Error: no such red pear")).is_empty()
 
 
 @given(st.text(), st.lists(st.text(), max_size=4))
@@ -128,7 +132,7 @@ def test_any_question_keeps_every_passage_once(question: str, texts: list[str]) 
 )
 def test_a_hostile_question_is_read_at_once(text: str) -> None:
     begin = time.monotonic()
-    phrases_first(hits(text, '"\n' * 10_000), asked(text, text.replace("\n", " ")))
+    led(hits(text, '"\n' * 10_000), asked(text, text.replace("\n", " ")))
     assert time.monotonic() - begin < 5
 
 
@@ -172,13 +176,6 @@ def test_who_asks_where_a_name_is_or_what_it_does_gets_its_definition_first(ques
     assert order(question, *others, "def flush_all():") == [3, 0, 1, 2]
 
 
-def test_passages_that_use_the_name_whose_users_are_asked_for_lead_in_their_order() -> None:
-    ranked_hits = hits("a commit", "def f():", "f()", "g(f)")
-    gains = pl.Series("uses", [0.0, 0.0, 1.0, 1.0])
-    led = phrases_first(ranked_hits.with_columns(gains), asked("Who calls f?"))
-    assert led.sort("rank")["chunk_id"].to_list() == [2, 3, 0, 1]
-
-
 @pytest.mark.parametrize(
     "question",
     ["Why does flush_all do that?", "How does it work?", "What does flush_all do to pages?"],
@@ -207,8 +204,8 @@ def test_a_function_of_c_is_defined_where_its_body_begins(definition: str) -> No
 def test_of_the_passages_that_define_a_name_those_in_a_file_of_that_name_lead() -> None:
     ranked_hits = hits("partial class SqlMapper { }", "a use", "partial class SqlMapper { f(); }")
     paths = pl.Series("path", ["SqlMapper.Async.cs", "a.cs", "src/sqlMapper.cs"])
-    led = phrases_first(ranked_hits.with_columns(paths), asked("SqlMapper"))
-    assert led.sort("rank")["chunk_id"].to_list() == [2, 0, 1]
+    first = led(ranked_hits.with_columns(paths), asked("SqlMapper"))
+    assert first.sort("rank")["chunk_id"].to_list() == [2, 0, 1]
 
 
 def test_behind_the_word_error_two_words_are_a_message_and_elsewhere_they_are_not() -> None:
@@ -245,8 +242,13 @@ def release_hits(*rows: tuple[int, str, str | None, float, bool]) -> pl.DataFram
 
 
 def pinned_scope(**pinned: list[list[str]]) -> pl.DataFrame:
-    rows = [{"query_id": int(query[1:]), "pinned": of} for query, of in pinned.items()]
+    rows = [{"query_id": n, "pinned": pinned.get(f"q{n}")} for n in (0, 1)]
     return pl.DataFrame(rows, schema=VERSION_SCOPE)
+
+
+def released(scope: pl.DataFrame, lists: pl.DataFrame | None = None) -> pl.DataFrame:
+    queries = pl.concat([asked("what is new?"), asked("what is new?", query=1)])
+    return ordered(LIST if lists is None else lists, queries, RULES, scope)
 
 
 LIST = release_hits(
@@ -261,7 +263,7 @@ LIST = release_hits(
 
 
 def test_the_best_passage_of_a_release_that_is_asked_for_leads_and_the_order_is_by_score() -> None:
-    found = releases_first(LIST, pinned_scope(q0=[["1.0"]], q1=[["1.0", "2.0"]]))
+    found = released(pinned_scope(q0=[["1.0"]], q1=[["1.0", "2.0"]]))
     assert found["chunk_id"].to_list() == [3, 0, 1, 2, 4, 6, 5]
     assert found["rank"].to_list() == [0, 1, 2, 3, 4, 0, 1]
     for _, of in found.group_by("query_id"):
@@ -269,76 +271,6 @@ def test_the_best_passage_of_a_release_that_is_asked_for_leads_and_the_order_is_
 
 
 def test_without_a_release_that_is_asked_for_the_list_stays_as_it_is() -> None:
-    assert releases_first(LIST, pinned_scope(q0=[], q1=[])).equals(LIST)
-    assert releases_first(LIST, pinned_scope(q0=[["3.0"]], q2=[["1.0"]])).equals(LIST)
-    assert releases_first(LIST.clear(), pinned_scope(q0=[["1.0"]])).is_empty()
-
-
-def results(*rows: dict[str, Any]) -> pl.DataFrame:
-    plain = {"query_id": 0, "corpus": "docs", "lineage_id": "guide", "anchor": "A"}
-    return pl.DataFrame(
-        [
-            {**plain, "chunk_id": n, "rank": n, "source_label": f"[docs: {n}]", **row}
-            for n, row in enumerate(rows)
-        ],
-        schema=FUSED,
-    )
-
-
-def test_the_newest_version_of_a_passage_comes_first_and_both_say_what_they_are() -> None:
-    found = newest_first(
-        results({"version": "1.9"}, {"version": "x", "anchor": "B"}, {"version": "1.10"})
-    )
-    assert found["chunk_id"].to_list() == [2, 1, 0]
-    assert found["rank"].to_list() == [0, 1, 2]
-    assert found["source_label"].to_list() == [
-        f"[docs: 2; {NEWEST}]",
-        "[docs: 1]",
-        f"[docs: 0; {OLDER}]",
-    ]
-
-
-def test_a_later_date_is_no_later_version() -> None:
-    early, late = datetime(2025, 2, 11, tzinfo=UTC), datetime(2025, 3, 27, tzinfo=UTC)
-    found = newest_first(
-        results({"version": "18.20.8", "doc_date": late}, {"version": "22.14.0", "doc_date": early})
-    )
-    assert found["version"].to_list() == ["22.14.0", "18.20.8"]
-
-
-def test_what_is_of_one_version_another_heading_topic_or_question_stays() -> None:
-    frame = results(
-        {"version": "1"},
-        {"version": "1"},
-        {"version": "2", "anchor": "B"},
-        {"version": "2", "lineage_id": "other"},
-        {"version": "2", "lineage_id": None},
-        {"version": "2", "query_id": 1, "rank": 0},
-    )
-    assert newest_first(frame).equals(frame)
-    assert newest_first(frame.clear()).equals(frame.clear())
-
-
-@given(
-    st.lists(
-        st.fixed_dictionaries(
-            {
-                "version": st.one_of(st.none(), st.text(max_size=8)),
-                "lineage_id": st.sampled_from([None, "a", "b"]),
-                "anchor": st.sampled_from([None, "A"]),
-            }
-        ),
-        max_size=9,
-    )
-)
-def test_whatever_the_versions_nothing_is_lost_and_what_has_no_topic_stays(
-    rows: list[dict[str, Any]],
-) -> None:
-    frame = results(*rows)
-    found = newest_first(frame)
-    assert sorted(found["chunk_id"]) == frame["chunk_id"].to_list()
-    assert found["rank"].to_list() == list(range(len(rows)))
-    for number, row in enumerate(rows):
-        if row["lineage_id"] is None:
-            assert found["chunk_id"][number] == number
-    assert newest_first(found)["chunk_id"].to_list() == found["chunk_id"].to_list()
+    assert released(pinned_scope(q0=[], q1=[])).equals(LIST)
+    assert released(pinned_scope(q0=[["3.0"]], q1=[["4.0"]])).equals(LIST)
+    assert released(pinned_scope(q0=[["1.0"]]), LIST.clear()).is_empty()

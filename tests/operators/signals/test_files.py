@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.frames import FUSED, QUERIES
+from operators.frames import FUSED
+from operators.question.intent import asks_for_users
 from operators.ranking.definitions import definition_of
-from operators.ranking.file_evidence import (
-    asks_for_users,
-    file_evidence,
-    is_secondary,
-    one_of_each_file,
-    shared_names,
-)
+from operators.ranking.one_a_file import one_of_each_file
 from operators.ranking.total_order import ranked
+from operators.signals.secondary import is_secondary
+from tests.support.ordering import asked, ordered, told
 
 WEIGHTS = {
-    "file_share": 0.2,
-    "file_name": 0.35,
-    "name_cover": 0.15,
-    "definition": 0.5,
-    "use": 1.0,
-    "secondary": 0.7,
+    **{"share_of_file": 0.2, "shared_name": 0.35, "defines_name": 0.5, "uses_name": 1.0},
+    "secondary": 0.3,
 }
-NONE = {**dict.fromkeys(WEIGHTS, 0.0), "secondary": 1.0}
 
 
 def hits(*rows: dict[str, Any]) -> pl.DataFrame:
@@ -38,14 +29,9 @@ def hits(*rows: dict[str, Any]) -> pl.DataFrame:
     return ranked(pl.DataFrame(made, schema=FUSED), pl.col("score"))
 
 
-def asked(text: str) -> pl.DataFrame:
-    return pl.DataFrame([{"query_id": 0, "texts": [text]}], schema=QUERIES)
-
-
 def order(text: str, *rows: dict[str, Any], **weights: float) -> list[int]:
-    """The chunk ids in their order; only the given signs count."""
-    told = file_evidence(hits(*rows), asked(text), corpora=["code"], **{**NONE, **weights})
-    return told.sort("rank")["chunk_id"].to_list()
+    """The chunk ids in their order; only the given rules count."""
+    return ordered(hits(*rows), asked(text), weights)["chunk_id"].to_list()
 
 
 def test_a_file_with_several_good_passages_stands_above_one_with_a_single_one() -> None:
@@ -55,7 +41,7 @@ def test_a_file_with_several_good_passages_stands_above_one_with_a_single_one() 
         {"path": "b.py", "score": 0.9},
     ]
     assert order("q", *rows) == [0, 1, 2]
-    assert order("q", *rows, file_share=0.2) == [1, 0, 2]
+    assert order("q", *rows, share_of_file=0.2) == [1, 0, 2]
 
 
 CALLERS = [
@@ -86,7 +72,7 @@ CALLERS = [
     ],
 )
 def test_who_asks_for_the_users_of_a_name_gets_them_before_its_definition(text: str) -> None:
-    assert order(text, *CALLERS, use=1.0, definition=0.5) == [2, 3, 0, 1]
+    assert order(text, *CALLERS, uses_name=1.0, defines_name=0.5) == [2, 3, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +83,7 @@ def test_who_asks_for_the_tests_of_a_name_gets_those_that_use_it(text: str) -> N
         {"path": "tests/test_a.py", "score": 0.3, "text": "flush_all()"},
         {"path": "tests/test_b.py", "score": 0.9, "text": "flush()"},
     ]
-    assert order(text, *CALLERS, *tests, use=1.0, secondary=0.7)[:2] == [4, 0]
+    assert order(text, *CALLERS, *tests, uses_name=1.0, secondary=0.3)[:2] == [4, 0]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +101,7 @@ def test_who_asks_for_the_tests_of_a_name_gets_those_that_use_it(text: str) -> N
 )
 def test_another_question_about_a_name_gets_its_definition_first(text: str) -> None:
     assert not asks_for_users(text)
-    assert order(text, *CALLERS, use=1.0, definition=0.5)[0] == 0
+    assert order(text, *CALLERS, uses_name=1.0, defines_name=0.5)[0] == 0
 
 
 def test_a_name_without_a_user_has_its_definition_first() -> None:
@@ -123,7 +109,7 @@ def test_a_name_without_a_user_has_its_definition_first() -> None:
         {"path": "a.py", "score": 1.0, "text": "flush", "metadata": '{"uses": ["flush"]}'},
         {"path": "b.py", "score": 0.9, "text": "def flush_all():", "metadata": '{"uses": []}'},
     ]
-    assert order("Who calls flush_all?", *rows, use=1.0, definition=0.5) == [1, 0]
+    assert order("Who calls flush_all?", *rows, uses_name=1.0, defines_name=0.5) == [1, 0]
 
 
 def test_a_capitalised_word_is_a_name_whose_users_can_be_asked_for_but_no_project() -> None:
@@ -131,15 +117,18 @@ def test_a_capitalised_word_is_a_name_whose_users_can_be_asked_for_but_no_projec
         {"path": "a.py", "score": 1.0, "text": "x", "metadata": '{"uses": ["y"]}'},
         {"path": "b.py", "score": 0.5, "text": "Lock()", "metadata": '{"uses": ["Lock"]}'},
     ]
-    assert order("who uses Lock?", *rows, use=1.0) == [1, 0]
-    assert order("who uses Lock?", *({**row, "repo": "org/lock"} for row in rows), use=1.0)[0] == 0
+    assert order("who uses Lock?", *rows, uses_name=1.0) == [1, 0]
+    assert (
+        order("who uses Lock?", *({**row, "repo": "org/lock"} for row in rows), uses_name=1.0)[0]
+        == 0
+    )
 
 
 def test_a_file_that_is_called_as_the_question_says_gains_by_how_rare_the_word_is() -> None:
     others = [{"path": f"http/x{n}.py", "score": 1 - n / 100} for n in range(9)]
     rows = [*others, {"path": "http/retry.py", "score": 0.96}]
-    assert order("how does http retry", *rows, file_name=0.25)[0] == 9
-    assert order("how does http work", *rows, file_name=0.25)[0] == 0, "all files have that word"
+    assert order("how does http retry", *rows, shared_name=0.25)[0] == 9
+    assert order("how does http work", *rows, shared_name=0.25)[0] == 0, "all files have that word"
 
 
 def test_a_file_s_name_matches_other_forms_of_a_word() -> None:
@@ -147,9 +136,9 @@ def test_a_file_s_name_matches_other_forms_of_a_word() -> None:
         {"path": "writers/docbook.py", "score": 1.0},
         {"path": "readers/docbook.py", "score": 0.99},
     ]
-    assert order("how does it read DocBook", *rows, file_name=0.25) == [1, 0]
-    assert order("what reads DocBook", *rows, file_name=0.25) == [1, 0]
-    assert order("how DocBook is written", *rows, file_name=0.25) == [0, 1]
+    assert order("how does it read DocBook", *rows, shared_name=0.25) == [1, 0]
+    assert order("what reads DocBook", *rows, shared_name=0.25) == [1, 0]
+    assert order("how DocBook is written", *rows, shared_name=0.25) == [0, 1]
 
 
 def test_what_defines_a_name_of_the_question_leads_what_uses_it() -> None:
@@ -157,18 +146,18 @@ def test_what_defines_a_name_of_the_question_leads_what_uses_it() -> None:
         {"path": "a.py", "score": 1.0, "text": "cache = LockedCache()"},
         {"path": "b.py", "score": 0.8, "text": "class LockedCache(Cache):\n    pass"},
     ]
-    assert order("how is LockedCache made", *rows, definition=0.5) == [1, 0]
-    assert order("how is a locked cache made", *rows, definition=0.5) == [0, 1]
+    assert order("how is LockedCache made", *rows, defines_name=0.5) == [1, 0]
+    assert order("how is a locked cache made", *rows, defines_name=0.5) == [0, 1]
 
 
 def test_a_capitalised_word_is_a_name_if_few_files_define_it_and_it_is_not_the_project_s() -> None:
     used = {"path": "a.py", "score": 1.0, "text": "Lock().acquire()"}
     made = [{"path": f"{n}.py", "score": 0.8, "text": "class Lock:\n    pass"} for n in range(4)]
     question = "how a Lock is acquired"
-    assert order(question, used, *made[:3], definition=0.5)[0] == 1
-    assert order(question, used, *made, definition=0.5)[0] == 0, "too many files define it"
+    assert order(question, used, *made[:3], defines_name=0.5)[0] == 1
+    assert order(question, used, *made, defines_name=0.5)[0] == 0, "too many files define it"
     own = [{**row, "repo": "org/lock"} for row in (used, made[0])]
-    assert order(question, *own, definition=0.5) == [0, 1], "the project's own name"
+    assert order(question, *own, defines_name=0.5) == [0, 1], "the project's own name"
 
 
 def test_of_many_names_the_file_that_defines_most_leads_with_its_best_passage() -> None:
@@ -180,7 +169,7 @@ def test_of_many_names_the_file_that_defines_most_leads_with_its_best_passage() 
     ]
     text = "`Retry` waits after send(), back_off is more than max_wait"
     assert order(text, *rows) == [0, 1, 2, 3]
-    assert order(text, *rows, definition=0.5) == [1, 0, 2, 3]
+    assert order(text, *rows, defines_name=0.5) == [1, 0, 2, 3]
 
 
 def test_a_definition_counts_that_only_the_syntax_tree_knows() -> None:
@@ -189,9 +178,9 @@ def test_a_definition_counts_that_only_the_syntax_tree_knows() -> None:
         {"path": "b.java", "score": 0.8, "text": "  void releaseAll() {}"},
     ]
     rows[1]["metadata"] = '{"defines": ["Lock.releaseAll"]}'
-    assert order("where is releaseAll", *rows, definition=0.5) == [1, 0]
+    assert order("where is releaseAll", *rows, defines_name=0.5) == [1, 0]
     del rows[1]["metadata"]
-    assert order("where is releaseAll", *rows, definition=0.5) == [0, 1]
+    assert order("where is releaseAll", *rows, defines_name=0.5) == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -216,15 +205,15 @@ def test_a_definition_is_seen_in_many_languages_and_a_use_is_not(text: str, name
 
 def test_tests_and_examples_count_less_unless_the_question_is_about_them() -> None:
     rows = [{"path": "tests/test_lock.py", "score": 1.0}, {"path": "src/lock.py", "score": 0.5}]
-    assert order("how is it released", *rows, secondary=0.3) == [1, 0]
-    assert order("which tests release it", *rows, secondary=0.3) == [0, 1]
+    assert order("how is it released", *rows, secondary=0.7) == [1, 0]
+    assert order("which tests release it", *rows, secondary=0.7) == [0, 1]
 
 
 def test_a_long_question_is_about_tests_only_if_its_title_is() -> None:
     rows = [{"path": "testing/lock.py", "score": 1.0}, {"path": "src/lock.py", "score": 0.5}]
     report = "\n" + "I ran the tests and the lock was not released. " * 20
-    assert order("Lock is not released" + report, *rows, secondary=0.3) == [1, 0]
-    assert order("A test of the lock fails" + report, *rows, secondary=0.3) == [0, 1]
+    assert order("Lock is not released" + report, *rows, secondary=0.7) == [1, 0]
+    assert order("A test of the lock fails" + report, *rows, secondary=0.7) == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +227,7 @@ def test_a_file_that_only_re_exports_names_counts_less_than_one_that_defines_the
         {"path": "lock/__init__.py", "score": 1.0, "metadata": metadata},
         {"path": "lock/held.py", "score": 0.9},
     ]
-    assert order("how is it released", *rows, secondary=0.7)[0] == best
+    assert order("how is it released", *rows, secondary=0.3)[0] == best
 
 
 @pytest.mark.parametrize("path", ["attest.py", "src/contest/a.py", "latest.go", "src/specs.py"])
@@ -256,19 +245,12 @@ def test_the_hits_of_a_corpus_exchange_their_scores_and_no_other_hit_moves(
     made: list[tuple[str | None, float, str]], text: str
 ) -> None:
     before = hits(*({"path": p, "score": s, "corpus": c} for p, s, c in made))
-    after = file_evidence(before, asked(text), corpora=["code"], **WEIGHTS)
+    after = ordered(before, asked(text), WEIGHTS)
     same = ("corpus", "score")
     assert sorted(after[same].rows()) == sorted(before[same].rows())
-    still = (pl.col("corpus") == "docs") | pl.col("path").is_null()
+    still = pl.col("corpus") == "docs"
     kept = ("chunk_id", "score")
     assert sorted(after.filter(still)[kept].rows()) == sorted(before.filter(still)[kept].rows())
-
-
-@given(rows)
-def test_without_a_sign_the_list_is_as_it_was(made: list[tuple[str | None, float, str]]) -> None:
-    before = hits(*({"path": p, "score": s, "corpus": c} for p, s, c in made))
-    after = file_evidence(before, asked("how is Lock released"), corpora=["code"], **NONE)
-    assert after.select(before.columns).equals(before)
 
 
 @given(rows, st.integers(1, 5))
@@ -287,6 +269,6 @@ def test_a_file_has_one_result_while_there_are_others(
 
 def test_a_long_question_and_many_files_take_no_time() -> None:
     names = ["".join(chr(97 + int(digit)) for digit in f"{n:03}") for n in range(300)]
-    files = [("r", f"src/{name}.py") for name in names]
-    gains = shared_names("what does aah do " * 500, files, 0.25, 0.1)
-    assert int(np.argmax(gains)) == 7
+    many = hits(*({"path": f"src/{name}.py", "score": 1.0} for name in names))
+    gains = told(many, asked("what does aah do " * 500), {"shared_name": 1.0})
+    assert gains.sort("value")["chunk_id"][-1] == 7

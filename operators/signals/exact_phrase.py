@@ -1,0 +1,49 @@
+"""Who quotes, or pastes a message, wants the passages that have it as it stands."""
+
+import re
+
+import polars as pl
+
+from operators.foundation.escape import label_text
+from operators.frames import NOTES
+from operators.question.intent import flat
+from operators.signals.rule import Questions, Values, lead
+
+_CODE_BREAK = re.compile(r"""["'][ \t]*\\?\n[ \t]*\w{0,2}["']""")
+
+
+@lead
+def exact_phrase(hits: pl.DataFrame, questions: Questions) -> Values:
+    """How many phrases of the question the passage has, whatever their case and white space."""
+    value = [0.0] * hits.height
+    if not any(asked["phrases"] for asked in questions.values()):
+        return value
+    for row, (query, text) in enumerate(hits["query_id", "text"].iter_rows()):
+        if phrases := questions[query]["phrases"]:
+            value[row] = float(
+                sum(_stands(phrase, passage) for passage in [_flat(text)] for phrase in phrases)
+            )
+    return value
+
+
+def notes(hits: pl.DataFrame, intent: pl.DataFrame) -> pl.DataFrame:
+    """``NOTES``: the phrases in double quotes that no passage of ``hits`` contains."""
+    rows = []
+    for query, phrases in intent["query_id", "quoted"].iter_rows():
+        contents = hits.filter(pl.col("query_id") == query)["text"] if phrases else ()
+        passages = list(map(_flat, contents))
+        rows += [
+            (query, f'no passage found has "{label_text(phrase)}" as it stands')
+            for phrase in phrases
+            if not any(_stands(phrase, passage) for passage in passages)
+        ]
+    return pl.DataFrame(rows, schema=NOTES, orient="row")
+
+
+def _flat(text: str) -> str:
+    return flat(_CODE_BREAK.sub("", text))
+
+
+def _stands(phrase: str, passage: str) -> bool:
+    whole = rf"(?:(?<!\w)|(?=\W)){re.escape(phrase)}(?:(?!\w)|(?<=\W))"
+    return phrase in passage and re.search(whole, passage) is not None

@@ -1,0 +1,142 @@
+"""The order of all hits: what the rules say, one formula, one sort.
+
+    score  = fused score * factors
+    wanted = (fused score + best of the corpus * sum of gains) * factors
+
+A hit takes the score of its place by ``wanted`` among the hits of its corpus: the scores of a
+corpus stay the same numbers, so that hits of other corpora keep their ranks. Then hits that lead
+come first, and those that are behind last.
+"""
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from operators.arrays.rows import by_rank, replaced, take
+from operators.arrays.segments import places
+from operators.errors import UnknownName, suggest
+from operators.frames import SIGNALS, empty, stacked
+from operators.ranking.total_order import BEST_FIRST
+from operators.signals.rule import Rule
+
+
+def signals(
+    hits: pl.DataFrame,
+    intent: pl.DataFrame,
+    scope: pl.DataFrame,
+    rules: Mapping[str, Rule],
+    weights: Mapping[str, float],
+    *,
+    file_corpora: Collection[str],
+) -> pl.DataFrame:
+    """``SIGNALS``: what each rule with a weight says of each hit, rule by rule.
+
+    Args:
+        hits: columns ``FUSED``.
+        intent: columns ``INTENT``.
+        scope: the columns of ``VERSION_SCOPE`` and ``as_of``, one row a question.
+        rules: by name.
+        weights: of the rules, by name; 0 turns one off, but a factor of weight 0 is none.
+        file_corpora: the corpora whose hits are passages of files of code.
+
+    A rule sees the hits by rank, with two columns more: ``best``, the best score of the hit's
+    corpus for its question, and ``of_file``, whether it is a passage of a file of code.
+
+    Raises:
+        UnknownName: a weight of a rule that there is not.
+    """
+    for name in weights:
+        if name not in rules:
+            raise UnknownName(f"signal_weights: no rule {name!r}{suggest(name, rules)}")
+    seen = by_rank(hits).with_columns(
+        best=pl.col("score").max().over("query_id", "corpus"),
+        of_file=pl.col("corpus").is_in(list(file_corpora)) & pl.col("path").is_not_null(),
+    )
+    asked = intent.join(scope, on="query_id", how="left", maintain_order="left")
+    questions = {row["query_id"]: row for row in asked.iter_rows(named=True)}
+    used = [(rules[name], weight) for name, weight in weights.items() if weight]
+    told = [_told(rule, weight, seen, rule(seen, questions)) for rule, weight in used if len(seen)]
+    return stacked([empty(SIGNALS), *told])
+
+
+def _told(rule: Rule, weight: float, hits: pl.DataFrame, told: object) -> pl.DataFrame:
+    values, sources = told if isinstance(told, tuple) else (told, [None] * hits.height)
+    value = np.asarray(values, np.float64)
+    rows = np.flatnonzero(value)
+    if not len(rows):
+        return empty(SIGNALS)
+    said = hits["query_id", "chunk_id"][rows].with_columns(
+        signal=pl.lit(rule.name),
+        kind=pl.lit(rule.kind),
+        value=pl.Series(value[rows]),
+        weight=pl.lit(float(weight)),
+        source=pl.Series([sources[row] for row in rows.tolist()], dtype=pl.Int64),
+    )
+    return said.select(list(SIGNALS))
+
+
+def ranked(hits: pl.DataFrame, signals: pl.DataFrame) -> pl.DataFrame:
+    """``hits`` (``FUSED``) in the order that their ``signals`` make.
+
+    The score of a hit that leads is at least that of each hit behind it, and the score of one that
+    is behind at most that of each before it: scores fall with the rank.
+    """
+    hits = by_rank(hits)
+    if not signals.height:
+        return hits
+    factor, gain, tier = _effects(hits, signals)
+    score = hits["score"].to_numpy()
+    corpus = hits["corpus"].rank("dense").to_numpy()
+    query = hits["query_id"].to_numpy()
+    own = score * factor
+    if gain.any():
+        best = hits.select(pl.col("score").max().over("query_id", "corpus")).to_series().to_numpy()
+        wanted = (score + best * gain) * factor
+        given = own.copy()
+        given[np.lexsort((-wanted, corpus, query))] = own[np.lexsort((-own, corpus, query))]
+        own = given
+    scored = replaced(hits, pl.Series("score", own), pl.Series("tier", -tier))
+    order = scored.select(
+        pl.arg_sort_by(BEST_FIRST[0], "tier", *BEST_FIRST[1:], nulls_last=True)
+    ).to_series()
+    chosen = take(scored, order.to_numpy())
+    falling = _falling(chosen["score"].to_numpy(), -chosen["tier"].to_numpy(), query)
+    place = places(chosen["query_id"].to_numpy())
+    return replaced(chosen.drop("tier"), pl.Series("score", falling), pl.Series("rank", place))
+
+
+def _effects(
+    hits: pl.DataFrame, signals: pl.DataFrame
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The factors, the gains and the tier of each hit."""
+    keys = hits.select("query_id", "chunk_id").with_row_index("row")
+    rows = signals.join(keys, on=["query_id", "chunk_id"], maintain_order="left")
+    factor, gain = np.ones(hits.height), np.zeros(hits.height)
+    ahead, behind = np.zeros(hits.height), np.zeros(hits.height)
+    for kind, value, weight, row in rows["kind", "value", "weight", "row"].iter_rows():
+        if kind == "factor":
+            factor[row] *= weight**value
+        elif kind == "gain":
+            gain[row] += weight * value
+        else:
+            ahead[row] = max(ahead[row], weight * value)
+            behind[row] = min(behind[row], weight * value)
+    return factor, gain, np.where(ahead > 0, ahead, behind)
+
+
+def _falling(
+    score: NDArray[np.float64], tier: NDArray[np.float64], query: NDArray[np.uint32]
+) -> NDArray[np.float64]:
+    """``score`` of rows in their order, raised where a row leads and lowered where it is behind."""
+    made = score.copy()
+    for number in np.unique(query) if tier.any() else ():
+        rows = np.flatnonzero(query == number)
+        ahead, behind = rows[tier[rows] > 0], rows[tier[rows] < 0]
+        usual = rows[tier[rows] == 0]
+        least = score[usual[0]] if len(usual) else -np.inf
+        made[ahead] = np.maximum(np.maximum.accumulate(score[ahead][::-1])[::-1], least)
+        most = score[usual[-1]] if len(usual) else np.inf
+        made[behind] = np.minimum(np.minimum.accumulate(score[behind]), most)
+    return made

@@ -1,0 +1,58 @@
+"""Tests, examples and files that only re-export names mostly show what another file does."""
+
+import re
+
+import numpy as np
+import polars as pl
+
+from operators.foundation.short_cache import cached_if_short
+from operators.frames import DEFINES, SIGNATURES
+from operators.signals.rule import Questions, Values, gain
+
+_TESTS = re.compile(
+    r"(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|[^/]*(?:Tests?|Spec|Suite)|[^/]*\.(?:test|spec))\.\w+$"
+    r"|(?:^|/)(?:tests?|testing|__tests__|spec|testdata|fixtures|_?compat|legacy|deprecated|_?examples?|"
+    r"docs?_src|samples?|benchmarks?|bench)/"
+)
+_RE_EXPORTS = frozenset(("__init__.py", "package-info.java", "mod.ts", "index.ts", "index.js"))
+
+
+@gain
+def secondary(hits: pl.DataFrame, questions: Questions) -> Values:
+    """Minus its own share of the best score, for a test, an example, or a file of re-exports.
+
+    0 if the question is about such. A package's file that defines something is an ordinary file.
+    """
+    columns = hits["query_id", "corpus", "repo", "path", "metadata", "of_file"].rows()
+    defining = {
+        (query, corpus, repo, path)
+        for query, corpus, repo, path, held, of_file in columns
+        if of_file and held and (f'"{DEFINES}"' in held or f'"{SIGNATURES}"' in held)
+    }
+    is_one = [
+        of_file
+        and not questions[query]["about_secondary"]
+        and (is_test(path) or (_re_exports(path) and (query, corpus, repo, path) not in defining))
+        for query, corpus, repo, path, _, of_file in columns
+    ]
+    share = hits["score"].to_numpy() / np.maximum(hits["best"].to_numpy(), 1e-12)
+    return np.where(is_one, -share, 0.0)
+
+
+def is_secondary(path: str) -> bool:
+    """Whether ``path`` is a test, an example, old code, or a file that only re-exports names.
+
+    >>> is_secondary("src/cache_test.go"), is_secondary("pkg/__init__.py"), is_secondary("a/b.py")
+    (True, True, False)
+    """
+    return is_test(path) or _re_exports(path)
+
+
+@cached_if_short(65_536)
+def is_test(path: str) -> bool:
+    """Whether ``path`` is a test, an example or old code."""
+    return _TESTS.search(path) is not None
+
+
+def _re_exports(path: str) -> bool:
+    return path.rpartition("/")[2] in _RE_EXPORTS
