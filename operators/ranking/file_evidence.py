@@ -190,7 +190,8 @@ def shared_names(
         own = _parts(PurePosixPath(file[1]).stem)
         covered = sum(part in parts or any(True for _ in _alike(part, known)) for part in own)
         cover = covered / len(own) if own else 0.0
-        share = sum(rare[word] for word in common) / len(words)
+        # fsum: the order of a set differs between processes, and with it the last bit of a sum
+        share = math.fsum(rare[word] for word in common) / len(words)
         rarest = max((rare[word] for word in common), default=0.0)
         gains[file] = file_name * share + name_cover * cover * rarest
     return np.array([gains[file] for file in files])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -290,3 +293,22 @@ def test_a_long_question_and_many_files_take_no_time() -> None:
     files = [("r", f"src/{name}.py") for name in names]
     gains = shared_names("what does aah do " * 500, files, 0.25, 0.1)
     assert int(np.argmax(gains)) == 7
+
+
+def test_processes_with_different_hashes_of_texts_find_the_same_to_the_last_bit() -> None:
+    script = (
+        "from operators.ranking.file_evidence import shared_names\n"
+        "words = 'retry budget window cache folder handler signal export merge rank'.split()\n"
+        "files = [('r', '_'.join(words[n % 10 :][: n // 10 + 3]) + '.py') for n in range(60)]\n"
+        "print(shared_names(' '.join(['how', *words]), files, 0.35, 0.15).tobytes().hex())\n"
+    )
+    gains = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "77")
+    }
+    assert len(gains) == 1
