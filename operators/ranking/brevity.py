@@ -24,6 +24,6 @@ def brevity(texts: pl.Series, *, full_length_words: float = 0) -> pl.Series:
         return pl.Series("brevity", [1.0]).new_from_index(0, len(texts))
     words = (1 + texts.str.count_matches(r"\S[^\S\n]+")).cast(pl.Float64)
     factor = pl.when(pl.col("words") < full_length_words).then(
-        (pl.col("words") / full_length_words) ** STEEPNESS
+        (pl.col("words") * (1 / full_length_words)) ** STEEPNESS
     )
     return words.to_frame("words").select(brevity=factor.otherwise(1.0)).to_series()

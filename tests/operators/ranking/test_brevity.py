@@ -25,3 +25,10 @@ def test_the_paths_of_a_commit_make_it_no_longer(text: str, paths: list[str]) ->
 
 def test_without_a_length_every_passage_counts_in_full() -> None:
     assert factors("", "fix", full_length_words=0) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("full", [10, 14, 20, 49])
+def test_a_passage_counts_the_same_to_the_last_bit_with_others_and_by_itself(full: int) -> None:
+    texts = ["word " * n for n in range(1, full)]
+    each = [factor for text in texts for factor in factors(text, full_length_words=full)]
+    assert factors(*texts, full_length_words=full) == each
