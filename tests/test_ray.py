@@ -140,8 +140,10 @@ def export(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(example: str, *arguments: object, dsn: str, folder: Path) -> None:
-    """Run an example in ``folder``."""
-    settings = {"CROSSCORPUS_DSN": dsn, "PYTHONPATH": str(folder)}
+    """Run an example in ``folder``; no batch begins before all its actors are there."""
+    # else one actor may have done everything before a busy machine has started the other
+    both = {"RAY_DATA_DEFAULT_WAIT_FOR_MIN_ACTORS_S": "150"}
+    settings = {"CROSSCORPUS_DSN": dsn, "PYTHONPATH": str(folder), **both}
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / example), *map(str, arguments)],
         env=os.environ | settings,

@@ -12,7 +12,6 @@ import polars as pl
 
 from operators.arrays.rows import replaced
 from operators.context.templates import short_label
-from operators.ranking.named_places import ADDITIONS as ADDITIONS  # what is added here
 
 Way = Callable[[int], str | None]
 """Returns the addition to a row's label; rows are numbered as the labels."""

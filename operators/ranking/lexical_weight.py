@@ -47,7 +47,8 @@ def match_weights(prior: pl.DataFrame, scale: pl.DataFrame, *, margin: float) ->
         return prior
     near = pl.col("similarity").filter(pl.col("space").is_null()).max()
     best = scale.group_by("query_id").agg(near=near, covered=pl.col("coverage").max())
-    raised = (1 + (pl.col("covered") - pl.col("near")) / margin).clip(0, 1)
+    # times the reciprocal: Polars divides so, except a column of one value (a batch of one query)
+    raised = (1 + (pl.col("covered") - pl.col("near")) * (1 / margin)).clip(0, 1)
     weight = pl.max_horizontal("lexical_weight", raised)
     known = prior.join(best, on="query_id", how="left", maintain_order="left")
     return known.select("query_id", lexical_weight=weight)

@@ -209,27 +209,24 @@ def _moment(at: datetime) -> str:
 
 def _read(conn: Connection, *, parts: Sequence[_Part]) -> list[tuple[Any, ...]]:
     parameters: dict[str, Any] = {}
-    number = 0
     statements = []
     for place, (corpus, ids, visible, versioned) in enumerate(parts):
         # one literal: thousands of parameters would cost more than reading the rows
         parameters |= {f"held_{place}": corpus, f"ids_{place}": "{" + ",".join(map(str, ids)) + "}"}
         clauses = []
-        for scope, (early, late) in visible:
-            parameters |= {f"early_{number}": early, f"late_{number}": late}
+        for number, (scope, (early, late)) in enumerate(visible):
+            own = f"_{place}_{number}"
+            parameters |= {f"corpus{own}": corpus, f"early{own}": early, f"late{own}": late}
             clause = " AND ".join(
                 [
-                    condition(scope, "c", parameters, number=number),
-                    created_before(
-                        scope, "c", f"%(late_{number})s::timestamptz", versions_joined=True
-                    ),
+                    condition(scope, "c", parameters, suffix=own),
+                    created_before(scope, "c", f"%(late{own})s::timestamptz", versions_joined=True),
                     by_documents(
-                        scope, parameters, moment=f"%(early_{number})s::timestamptz", number=number
+                        scope, parameters, moment=f"%(early{own})s::timestamptz", suffix=own
                     ),
                 ]
             )
-            clauses.append(f"({clause.replace('%(corpus)s', f'%(held_{place})s')})")
-            number += 1
+            clauses.append(f"({clause})")
         columns = _VERSIONED if versioned else _PLAIN
         statements.append(
             f"""SELECT {", ".join(columns.values())}, halfvec_send(c.embedding)

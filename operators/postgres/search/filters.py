@@ -51,9 +51,6 @@ from operators.ranking.linked_files import File
 INDEXED_PATH = 200
 """The index on paths holds this many characters of a path."""
 
-_BORDER = 1_000
-"""The number of a border's first parameter; those of queries are smaller."""
-
 
 @dataclass(frozen=True)
 class Filter:
@@ -83,10 +80,10 @@ def within_border(
     parameters["limited"] = list(visible)
     clauses = [f"{alias}.corpus <> ALL(%(limited)s::text[])"]
     for place, (corpus, filters) in enumerate(visible.items()):
-        number = _BORDER + place
-        parameters[f"corpus_{number}"] = corpus
-        seen = condition(_filter(filters), alias, parameters, number=number)
-        clauses.append(f"{alias}.corpus = %(corpus_{number})s AND {seen}")
+        own = f"_border_{place}"
+        parameters[f"corpus{own}"] = corpus
+        seen = condition(_filter(filters), alias, parameters, suffix=own)
+        clauses.append(f"{alias}.corpus = %(corpus{own})s AND {seen}")
     return f"({' OR '.join(clauses)})"
 
 
@@ -109,16 +106,17 @@ def scopes(
     return [(query_id, scope) for query_id, scope in pairs if scope.repos != ()]
 
 
-def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: int = 0) -> str:
+def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, suffix: str = "") -> str:
     """The clause for the rows of ``alias`` that pass ``scope``.
 
-    Its values are added to ``parameters``, under names that end in ``number``.
+    Its values are added to ``parameters``, under names that end in ``suffix``, except for the
+    corpus: the caller adds ``corpus`` with this suffix.
     """
     clauses: list[str] = []
 
     def add(name: str, value: object, clause: str) -> None:
-        parameters[f"{name}_{number}"] = value
-        clauses.append(clause.replace("$", alias + ".").replace("?", f"%({name}_{number})s"))
+        parameters[name + suffix] = value
+        clauses.append(clause.replace("$", alias + ".").replace("?", f"%({name}{suffix})s"))
 
     if scope.repos is not None:
         add("repos", list(scope.repos), "$repo = ANY(?::text[])")
@@ -133,32 +131,34 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: 
         add("state", scope.state, "$item_state = ?::text")
     if scope.pattern is not None:
         matches = _on_visible("regexp_match(x.text, ?::text, 'n') IS NOT NULL")
-        matching = f"SELECT x.chunk_id FROM chunks x WHERE x.corpus = %(corpus)s AND {matches}"
+        matching = (
+            f"SELECT x.chunk_id FROM chunks x WHERE x.corpus = %(corpus{suffix})s AND {matches}"
+        )
         add("pattern", scope.pattern, f"$chunk_id IN ({matching})")
     if scope.symbol is not None:
-        parameters[f"symbol_terms_{number}"] = _terms(scope.symbol)
+        parameters[f"symbol_terms{suffix}"] = _terms(scope.symbol)
         test = "concat_ws('/', x.repo, x.path) || E'\\n' || x.metadata ~ ?::text"
-        defining = _with_terms("symbol_terms", number, test)
+        defining = _with_terms("symbol_terms", suffix, test)
         add("symbol", listed_under(scope.symbol), f"$chunk_id IN ({defining})")
     if scope.uses is not None:
-        parameters[f"uses_terms_{number}"] = _terms(scope.uses)
-        parameters[f"defined_{number}"] = listed(qualified_parts(scope.uses)[-1])
-        parameters[f"twice_{number}"] = used_twice(scope.uses)
+        parameters[f"uses_terms{suffix}"] = _terms(scope.uses)
+        parameters[f"defined{suffix}"] = listed(qualified_parts(scope.uses)[-1])
+        parameters[f"twice{suffix}"] = used_twice(scope.uses)
         test = (
-            f"x.text ~ ?::text AND ((x.metadata ~ %(defined_{number})s::text) IS NOT TRUE"
-            f" OR x.text ~ %(twice_{number})s::text)"
+            f"x.text ~ ?::text AND ((x.metadata ~ %(defined{suffix})s::text) IS NOT TRUE"
+            f" OR x.text ~ %(twice{suffix})s::text)"
         )
         if is_listable(scope.uses):
-            parameters[f"known_{number}"] = KNOWN_USES
-            parameters[f"listed_{number}"] = names_used(scope.uses)
+            parameters[f"known{suffix}"] = KNOWN_USES
+            parameters[f"listed{suffix}"] = names_used(scope.uses)
             test = (
-                f"CASE WHEN x.metadata ~ %(known_{number})s::text"
-                f" THEN x.metadata ~ %(listed_{number})s::text ELSE {test} END"
+                f"CASE WHEN x.metadata ~ %(known{suffix})s::text"
+                f" THEN x.metadata ~ %(listed{suffix})s::text ELSE {test} END"
             )
         add(
             "uses",
             use_of(scope.uses),
-            f"$chunk_id IN ({_with_terms('uses_terms', number, test)})",
+            f"$chunk_id IN ({_with_terms('uses_terms', suffix, test)})",
         )
     return " AND ".join(clauses) or "true"
 
@@ -173,7 +173,7 @@ def in_files(alias: str, files: Sequence[File], parameters: dict[str, Any]) -> s
     )
 
 
-def _with_terms(parameter: str, number: int, test: str) -> str:
+def _with_terms(parameter: str, suffix: str, test: str) -> str:
     """The ids of the chunks ``x`` that pass ``test``, among those with all terms of a name.
 
     The terms are found through an index; a name occurs only where all its terms do.
@@ -181,7 +181,7 @@ def _with_terms(parameter: str, number: int, test: str) -> str:
     return (
         "SELECT x.chunk_id FROM postings y JOIN chunks x"
         " ON x.corpus = y.corpus AND x.chunk_id = y.chunk_id"
-        f" WHERE y.corpus = %(corpus)s AND y.terms @> %({parameter}_{number})s::int[]"
+        f" WHERE y.corpus = %(corpus{suffix})s AND y.terms @> %({parameter}{suffix})s::int[]"
         f" AND {_on_visible(test)}"
     )
 

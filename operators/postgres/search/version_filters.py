@@ -89,47 +89,47 @@ OF_VERSIONS = """
 """The joins that add the versions of chunks ``c``."""
 
 
-def by_documents(scope: Filter, parameters: dict[str, Any], *, moment: str, number: int = 0) -> str:
+def by_documents(scope: Filter, parameters: dict[str, Any], *, moment: str, suffix: str) -> str:
     """The clause for the versions of few chunks ``c`` with ``OF_VERSIONS``, without a cache.
 
-    Its values are added to ``parameters``, under names that end in ``number``.
+    Its values are added to ``parameters``, as :func:`condition` does.
     """
     if scope.superseded is None:
         return "true"
     newest = f"(s.chunk_id IS NULL OR s.relation = 'gone' OR {_SINCE} >= {moment})"
     if not scope.pinned:
         return newest
-    pinned = pinned_documents(scope, parameters, number=number)
+    pinned = pinned_documents(scope, parameters, suffix=suffix)
     return f"""(c.document_key IN (SELECT a.document_key FROM ({pinned}) AS a)
         OR ({newest} AND (v.lineage_id IS NULL
             OR v.lineage_id NOT IN (SELECT a.lineage_id FROM ({pinned}) AS a))))
-        AND (c.version IS NULL OR c.version = ANY(%(pins_{number})s::text[])
-            OR c.document_key NOT IN ({PINNED_CHANGELOGS.format(number)}))"""
+        AND (c.version IS NULL OR c.version = ANY(%(pins{suffix})s::text[])
+            OR c.document_key NOT IN ({PINNED_CHANGELOGS.format(suffix)}))"""
 
 
-def pinned_documents(scope: Filter, parameters: dict[str, Any], *, number: int = 0) -> str:
+def pinned_documents(scope: Filter, parameters: dict[str, Any], *, suffix: str = "") -> str:
     """A subquery of the documents that ``scope`` pins, and their topics.
 
     If a name matches several versions, the newest of the topic counts.
     """
-    parameters[f"pins_{number}"] = [version for of in scope.pinned for version in of]
-    parameters[f"pin_groups_{number}"] = [n for n, of in enumerate(scope.pinned) for _ in of]
+    parameters[f"pins{suffix}"] = [version for of in scope.pinned for version in of]
+    parameters[f"pin_groups{suffix}"] = [n for n, of in enumerate(scope.pinned) for _ in of]
     return f"""
         SELECT m.document_key, m.lineage_id FROM (
             SELECT v.document_key, v.lineage_id, v.version, first_value(v.version)
                 OVER (PARTITION BY v.lineage_id, p.pin ORDER BY v.position DESC) AS newest
-            FROM unnest(%(pins_{number})s::text[], %(pin_groups_{number})s::int[])
+            FROM unnest(%(pins{suffix})s::text[], %(pin_groups{suffix})s::int[])
                  AS p(version, pin)
-            JOIN document_versions v ON v.corpus = %(corpus)s AND v.version = p.version
+            JOIN document_versions v ON v.corpus = %(corpus{suffix})s AND v.version = p.version
         ) AS m WHERE m.version = m.newest
     """
 
 
 PINNED_CHANGELOGS = (
     "SELECT r.document_key FROM releases r"
-    " WHERE r.corpus = %(corpus)s AND r.version = ANY(%(pins_{})s::text[])"
+    " WHERE r.corpus = %(corpus{0})s AND r.version = ANY(%(pins{0})s::text[])"
 )
-"""The changelogs with a pinned release; needs :func:`pinned_documents` with the same number."""
+"""The changelogs with a pinned release; needs :func:`pinned_documents` with the same suffix."""
 
 _SINCE = "coalesce(s.superseded_at, '-infinity')"
 

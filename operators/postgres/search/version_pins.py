@@ -49,9 +49,9 @@ def _chunks(conn: Connection, corpus: str, scope: Filter, *, dated: bool) -> tup
             AND s.chunk_id = n.chunk_id AND s.relation <> 'gone'
         WHERE v.lineage_id IN (SELECT a.lineage_id FROM asked a)
           AND (s.chunk_id IS NULL OR v.document_key IN (SELECT a.document_key FROM asked a))
-        UNION SELECT r.chunk_id, r.version = ANY(%(pins_0)s::text[])
+        UNION SELECT r.chunk_id, r.version = ANY(%(pins)s::text[])
         FROM releases r
-        WHERE r.corpus = %(corpus)s AND r.document_key IN ({PINNED_CHANGELOGS.format(0)})
+        WHERE r.corpus = %(corpus)s AND r.document_key IN ({PINNED_CHANGELOGS.format("")})
         ORDER BY 1
     """
     rows = conn.execute(statement, parameters).fetchall()

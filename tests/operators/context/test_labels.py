@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.context.distinct_labels import ADDITIONS, tell_apart, tell_corpora_apart, ways_of
+from operators.context.distinct_labels import tell_apart, tell_corpora_apart, ways_of
 from operators.context.unified_form import unify
 from operators.frames import CORPORA, UNIFIED, check
+from operators.ranking.named_places import ADDITIONS
 
 Make = Callable[..., pl.DataFrame]
 WIKI = {"corpus": "wiki", "label": "{title}", "link": "{uri}"}
