@@ -13,7 +13,6 @@ import psycopg
 import pytest
 from ledger_rows import ledger
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.schema import migrate
@@ -30,7 +29,7 @@ from operators.postgres.write.ledger import (
     record_failure,
 )
 from operators.postgres.write.left_out import LEFT_OUT, record_left_out
-from operators.postgres.write.removal import choose_documents, delete_for_good, erase_log
+from operators.postgres.write.removal import choose_documents, delete_chosen
 from operators.postgres.write.source_ownership import take_ownership
 from operators.postgres.write.sync_state import (
     SyncItem,
@@ -282,21 +281,10 @@ def test_documents_are_chosen_by_all_filters_and_deleted_with_their_chunks(
     )
     chosen = choose_documents(store, repo="org/app", document="src/cache.py")
     assert chosen["corpus"].to_list() == ["code"]
-    delete_for_good(store, chosen)
+    delete_chosen(store, chosen)
     with pytest.raises(UnknownName, match="no document is of repo 'org/app' and document"):
         choose_documents(store, repo="org/app", document="src/cache.py")
     assert choose_documents(store, document="src/cache.py")["repo"].to_list() == ["cc"]
-
-
-def test_a_server_where_one_is_no_superuser_says_what_it_keeps(
-    server_dsn: str, store: Store
-) -> None:
-    store.execute("CREATE ROLE plain_user LOGIN")
-    try:
-        (said,) = erase_log(make_conninfo(server_dsn, user="plain_user"))
-    finally:
-        store.execute("DROP ROLE plain_user")
-    assert "only a superuser" in said
 
 
 def kept(store: Store) -> set[tuple[str, str, str, str]]:
