@@ -493,7 +493,8 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
             name, sql.Literal(int(dimensions))
         )
     )
-    conn.execute(  # the queue of chunks without a vector, as in migration 0072
+    # the queue of chunks without a vector: the first ones of all documents, of new ones first
+    conn.execute(
         sql.SQL(
             "CREATE INDEX ON chunks (ordinal, created_at DESC NULLS LAST, chunk_id)"
             " WHERE {} IS NULL"

@@ -31,6 +31,7 @@ from operators.postgres.inspect.verify_text import TEXT_KINDS
 from operators.postgres.row_writer import copy_rows
 from operators.postgres.schema.caller_views import make_views
 from operators.postgres.schema.indexes import make_searchable
+from operators.postgres.schema.migrate import predates
 from operators.postgres.schema.partitions import ensure_partitions
 from operators.postgres.store import (
     PREFIX,
@@ -124,6 +125,10 @@ def _drop(dsn: str, schema: str) -> None:
 def _fill(
     store: Store, folder: Path, export: Manifest, progress: Callable[[str, int], None]
 ) -> None:
+    if old := sorted(filter(predates, export.migrations)):
+        raise CrosscorpusError(
+            f"{folder} was made by an older version ({old[0]}): ingest the sources again"
+        )
     ours = {row[0] for row in store.rows("SELECT name FROM migrations")}
     if unknown := ({*export.migrations} - ours) | (export.rows.keys() - {*TABLES}):
         raise newer(folder, ", ".join(sorted(unknown)))

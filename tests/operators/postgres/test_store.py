@@ -344,7 +344,7 @@ def test_a_collection_that_a_replica_lacks_or_has_in_an_older_version_is_one_lin
     with pytest.raises(UnknownName, match=r"this replica has it some time later\)$"):
         open_store(replicated.replica, name)
     with open_store(replicated.primary, name, create=True) as made:
-        made.execute("DELETE FROM migrations WHERE name LIKE '0060%'")
+        made.execute("DELETE FROM migrations WHERE name LIKE '0100%'")
         replicated.catch_up()
         with pytest.raises(CrosscorpusError, match="if this is a replica, on its primary"):
             open_store(replicated.replica, name)
