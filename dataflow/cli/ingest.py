@@ -65,7 +65,7 @@ _ADDRESS = re.compile(
 @takes_options
 def ingest_documents(
     file: Annotated[
-        Path, typer.Argument(help="JSON, one document a line, may be gzipped; or Parquet or Arrow.")
+        Path, typer.Argument(help="JSON, one document a line, may be gzipped; or Parquet.")
     ],
     prune: Annotated[
         bool,
@@ -77,7 +77,7 @@ def ingest_documents(
 ) -> None:
     """Read documents in the generic form.
 
-    A line, or a row of a Parquet or Arrow file, has doc_id, corpus and text; optionally title,
+    A line, or a row of a Parquet file, has doc_id, corpus and text; optionally title,
     path, url, created_at, repo, version, language, state and metadata.
 
     Example: crosscorpus ingest documents export.jsonl.gz -C team
