@@ -102,14 +102,6 @@ def ingest_git(
     diffs: Annotated[
         bool | None, typer.Option(help="Also search what each commit changed; kept for later runs.")
     ] = None,
-    objects_from: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH",
-            help="The repository that the clone may borrow objects from (`git clone --shared`);"
-            " kept for later runs, '' drops it.",
-        ),
-    ] = None,
     also: _Also = None,
     relocated: Relocated = False,
     stop_after: StopAfter = None,
@@ -134,9 +126,7 @@ def ingest_git(
         )
 
     def source() -> Source:
-        return git_source(
-            path, repo, exclude=exclude or (), diffs=diffs, also=also, objects_from=objects_from
-        )
+        return git_source(path, repo, exclude=exclude or (), diffs=diffs, also=also)
 
     if watch:  # git says what the tree has: what a branch lacks is no accident
         options = replace(options, allow_mass_delete=True)

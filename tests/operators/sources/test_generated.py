@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from whole_scan import read_all
 
-from operators.sources.declared_encodings import declared_generated
 from operators.sources.folder import folder_source
 from operators.sources.formats.languages import code_language, prose_format
 from operators.sources.generated import why_generated
+from operators.sources.git_attributes import declared_generated
 from operators.sources.protocol import Document, ReadIssue
 
 BYTES = random.Random(1).randbytes(40_000)
