@@ -43,7 +43,7 @@ from operators.postgres.schema.migrate import schema_exists
 from operators.postgres.schema.tables import bring_up_to_date, check_vectors, shards_of
 from operators.postgres.state_cache import VersionedCache
 from operators.postgres.superseded_counts import SupersededCounts, count_superseded
-from operators.postgres.undeleted import Undeleted, read_undeleted
+from operators.postgres.undeleted_notes import Undeleted, read_undeleted
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 Settings: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]]

@@ -10,7 +10,7 @@ import polars as pl
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.foundation.sanitize import clean_text
 from operators.postgres.store import Connection, Store
-from operators.postgres.undeleted import SOURCE as UNDELETED
+from operators.postgres.undeleted_notes import SOURCE as UNDELETED
 from operators.postgres.write.document_writer import delete_documents
 from operators.postgres.write.embedding_cache import forget_unused_vectors
 
