@@ -464,10 +464,6 @@ def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -
             "weights, pooling, prefixes or window differ: bring it over"
             f" (crosscorpus models migrate {as_given(str(given[0]))} -C {collection})"
         )
-        from operators.embedding.minilm import minilm_directory  # few commands need it
-
-        if given[0] == "minilm" and minilm_directory(model="minilm-fp32").is_dir():
-            way += ", and meanwhile ask with embedding: minilm-fp32"
     return ModelMismatch(
         f"collection {collection!r} holds vectors of model {held[0]!r} ({held[2]} dimensions, "
         f"space {held[1]}) and was given {given[0]!r} ({given[2]} dimensions, space {given[1]}): "

@@ -20,7 +20,6 @@ from pgvector import SparseVector
 from psycopg.conninfo import make_conninfo
 from vector_indexes import build_vector_indexes
 
-from operators.embedding.minilm import minilm_directory
 from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.cancellation import Cancelled, Switch, waiting
 from operators.postgres.errors import DatabaseError
@@ -37,7 +36,6 @@ from operators.postgres.store import (
     collection_info,
     collections,
     drop_collection,
-    mismatch,
     open_store,
     schema_of,
     set_model,
@@ -237,20 +235,6 @@ def test_the_way_back_to_the_collections_model_can_be_followed(
     set_model(store, held, "one-space", 8)
     with pytest.raises(ModelMismatch, match=f"space one-space.*space other-space.*: {way}"):
         set_model(store, given, "other-space", 8)
-
-
-def test_a_model_that_an_earlier_version_installed_is_named_only_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CROSSCORPUS_HOME", str(tmp_path))
-    held, given = ("minilm", "earlier", 384), ("minilm", "now", 384)
-    assert str(mismatch("team", held, given)).endswith(
-        "bring it over (crosscorpus models migrate minilm -C team), or use another collection"
-    )
-    minilm_directory(model="minilm-fp32").mkdir(parents=True)
-    assert "(crosscorpus models migrate minilm -C team), and meanwhile ask with embedding:" in str(
-        mismatch("team", held, given)
-    )
 
 
 def test_the_model_is_stored_with_the_collection(server_dsn: str, store: Store) -> None:
