@@ -79,7 +79,6 @@ def of_database(dsn: str, schema: str) -> dict[str, Any]:
         psycopg.connect(dsn, connect_timeout=3, autocommit=True) as conn,
     ):
         conn.execute("SET statement_timeout = '5s'")
-        # a relation that VACUUM FULL holds makes its size wait
         conn.execute("SET lock_timeout = '2s'")
         server = conn.execute(_SERVER).fetchone()
         tables = conn.execute(_TABLES, (sql.Identifier(schema).as_string(conn),)).fetchone()

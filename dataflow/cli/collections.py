@@ -63,7 +63,6 @@ def collections_drop(name: _Name, yes: _Yes = False) -> None:
     """
     from operators.postgres.connection import resolve_dsn
     from operators.postgres.store import collections, drop_collection
-    from operators.postgres.write.removal import erase_log
 
     dsn = resolve_dsn()
     check_known("collection", name, collections(dsn))
@@ -71,7 +70,6 @@ def collections_drop(name: _Name, yes: _Yes = False) -> None:
         _confirm(f"delete the collection {name!r} for good?")
     drop_collection(dsn, name)
     typer.echo(f"{name} is dropped")
-    print_notes(erase_log(dsn))
 
 
 @collections_app.command("move")
@@ -145,9 +143,10 @@ def drop(
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Delete documents for good: from tables, caches, statistics and the server's log.
+    """Delete documents: from the tables and caches.
 
-    Several options narrow each other. The next ingestion of their source brings them back, unless
+    The server's files and log keep the bytes until it overwrites them: rotate a secret. Several
+    options narrow each other. The next ingestion of their source brings them back, unless
     `.crosscorpusignore` or `--exclude` leaves them out.
 
     Example: crosscorpus drop --repo org/app --document config/prod.env -C team
@@ -159,21 +158,21 @@ def drop(
 
     with open_store(collection=collection) as store:
         run = partial(drop_documents, store, corpus=corpus, repo=repo, document=document)
-        chosen, _ = run(dry_run=True)
+        chosen = run(dry_run=True)
         documents, chunks = chosen.height, int(chosen["chunks"].sum())
         counts = f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}"
         if not (yes or dry_run):
             _confirm(f"delete {counts} for good?")
-        left = [] if dry_run else run()[1]
+        if not dry_run:
+            run()
     if as_json:
-        print_json({"documents": chosen.to_dicts(), "dropped": not dry_run, "left": left})
+        print_json({"documents": chosen.to_dicts(), "dropped": not dry_run})
         return
     typer.echo(f"{'would drop' if dry_run else 'dropped'} {counts}")
     if dry_run:
         rows = chosen["corpus", "repo", "path", "document_id"].iter_rows()
         lines = [printable(f"{corpus} {repo} {path or name}") for corpus, repo, path, name in rows]
         print_first(lines, _SHOWN, "  ")
-    print_notes(left)
 
 
 def _confirm(question: str) -> None:

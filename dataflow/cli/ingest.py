@@ -65,7 +65,7 @@ _ADDRESS = re.compile(
 @takes_options
 def ingest_documents(
     file: Annotated[
-        Path, typer.Argument(help="JSON, one document a line, may be gzipped; or Parquet or Arrow.")
+        Path, typer.Argument(help="JSON, one document a line, may be gzipped; or Parquet.")
     ],
     prune: Annotated[
         bool,
@@ -77,7 +77,7 @@ def ingest_documents(
 ) -> None:
     """Read documents in the generic form.
 
-    A line, or a row of a Parquet or Arrow file, has doc_id, corpus and text; optionally title,
+    A line, or a row of a Parquet file, has doc_id, corpus and text; optionally title,
     path, url, created_at, repo, version, language, state and metadata.
 
     Example: crosscorpus ingest documents export.jsonl.gz -C team
@@ -101,14 +101,6 @@ def ingest_git(
     ] = None,
     diffs: Annotated[
         bool | None, typer.Option(help="Also search what each commit changed; kept for later runs.")
-    ] = None,
-    objects_from: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH",
-            help="The repository that the clone may borrow objects from (`git clone --shared`);"
-            " kept for later runs, '' drops it.",
-        ),
     ] = None,
     also: _Also = None,
     relocated: Relocated = False,
@@ -134,9 +126,7 @@ def ingest_git(
         )
 
     def source() -> Source:
-        return git_source(
-            path, repo, exclude=exclude or (), diffs=diffs, also=also, objects_from=objects_from
-        )
+        return git_source(path, repo, exclude=exclude or (), diffs=diffs, also=also)
 
     if watch:  # git says what the tree has: what a branch lacks is no accident
         options = replace(options, allow_mass_delete=True)

@@ -81,14 +81,13 @@ def verify(
 
     from dataflow.cli.console.collection_state import show_verification
     from dataflow.cli.console.terminal import print_result
-    from dataflow.ingestion.removal import verify_erased
     from dataflow.ingestion.version_discovery import verify_versions
     from operators.postgres.inspect.verify import verify as verify_tables
     from operators.postgres.store import open_store
     from operators.postgres.write.version_store import corrections_in_words
 
     with open_store(collection=collection) as store:
-        checks = (verify_tables, verify_versions, verify_erased)
+        checks = (verify_tables, verify_versions)
         findings = pl.concat([check(store, repair=repair) for check in checks])
         by_hand = corrections_in_words(store)
     listed = [

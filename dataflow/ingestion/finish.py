@@ -14,8 +14,7 @@ from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch
 from operators.postgres.write.ingestion_runs import end_run, scopes_before
 from operators.postgres.write.ledger import forget_failed_version
-from operators.postgres.write.left_out import record_left_out
-from operators.postgres.write.undeleted import record_undeleted
+from operators.postgres.write.left_out import record_left_out, record_undeleted
 from operators.sources.secrets import redacted
 
 LARGEST_VANISHED_SHARE = 0.3

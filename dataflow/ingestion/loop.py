@@ -17,13 +17,13 @@ from dataflow.ingestion.scan import scan
 from dataflow.ingestion.vectors import count_unembedded
 from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store, set_model
+from operators.postgres.write.left_out import record_undeleted
 from operators.postgres.write.source_ownership import (
     kept_choice,
     owner_key,
     source_turn,
     take_ownership,
 )
-from operators.postgres.write.undeleted import record_undeleted
 from operators.sources.protocol import ReadIssue, Source, of_corpora
 from operators.sources.secrets import without_secrets
 

@@ -1,8 +1,7 @@
 """The default model, all-MiniLM-L6-v2, in the data directory.
 
 The room ``model_builds`` installs it once on each machine. It computes in integers; a GPU has its
-own files with the same vector space. ``minilm-fp32``, which earlier versions installed, computes in
-floating point, in another vector space.
+own files with the same vector space.
 """
 
 from dataclasses import dataclass
@@ -30,32 +29,28 @@ class ModelStatus:
     reason: str
 
 
-def minilm_directory(home: Path | None = None, model: str = "minilm") -> Path:
-    """The model's folder; ``home`` and ``model`` as for :func:`load_minilm`."""
-    integers = "minilm-cuda" if device() == "cuda" else "minilm-integers"
-    place = {"minilm": integers, "minilm-fp32": "minilm"}
-    return (home or data_home()) / "models" / place[model]
+def minilm_directory(home: Path | None = None) -> Path:
+    """The model's folder; ``home`` as for :func:`load_minilm`."""
+    name = "minilm-cuda" if device() == "cuda" else "minilm-integers"
+    return (home or data_home()) / "models" / name
 
 
-def load_minilm(home: Path | None = None, model: str = "minilm") -> DirectoryEmbedder:
+def load_minilm(home: Path | None = None) -> DirectoryEmbedder:
     """Load the installed all-MiniLM-L6-v2: 384 dimensions, English, 254 word-pieces a text.
 
     Args:
         home: the data directory; default: :func:`operators.foundation.data_dir.data_home`.
-        model: ``minilm`` or ``minilm-fp32``.
 
     Raises:
         ModelNotInstalled: it is missing or damaged; says what to run.
     """
-    directory = minilm_directory(home, model)
+    directory = minilm_directory(home)
     gpu = " --device cuda" if device() == "cuda" else ""
     way = f"run `crosscorpus models install{gpu}`"
-    if model != "minilm":
-        way = "only earlier versions installed it, use minilm"
     if not directory.is_dir():
-        raise ModelNotInstalled(f"the model {model!r} is missing: {way}")
+        raise ModelNotInstalled(f"the model 'minilm' is missing: {way}")
     try:
-        return load_directory(directory, model=model)
+        return load_directory(directory, model="minilm")
     except EmbeddingError as error:
         raise ModelNotInstalled(f"{error}: {way}") from error
 

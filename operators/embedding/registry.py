@@ -21,8 +21,7 @@ def load_embedder(name: str) -> Embedder:
 
     Args:
         name: ``minilm`` (all-MiniLM-L6-v2, 384 dimensions, installed once by
-            ``crosscorpus models install``), ``minilm-fp32`` (as an earlier version installed it),
-            ``static`` (wordllama, extra ``static``),
+            ``crosscorpus models install``), ``static`` (wordllama, extra ``static``),
             ``onnx:DIR`` (any model directory, see :mod:`operators.embedding.onnx`),
             ``model2vec:DIR`` (static vectors, see :mod:`operators.embedding.static`),
             ``hf:ORG/NAME`` (installed once by ``crosscorpus models install hf:ORG/NAME``),
@@ -37,10 +36,10 @@ def load_embedder(name: str) -> Embedder:
         UnknownName: no such model.
     """
     kind, _, rest = name.partition(":")
-    if name in {"minilm", "minilm-fp32"}:
+    if name == "minilm":
         from operators.embedding.minilm import load_minilm
 
-        return load_minilm(model=name)
+        return load_minilm()
     if name == "static":
         from operators.embedding.static import load_static
 

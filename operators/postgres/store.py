@@ -43,7 +43,7 @@ from operators.postgres.schema.migrate import schema_exists
 from operators.postgres.schema.tables import bring_up_to_date, check_vectors, shards_of
 from operators.postgres.state_cache import VersionedCache
 from operators.postgres.superseded_counts import SupersededCounts, count_superseded
-from operators.postgres.undeleted import Undeleted, read_undeleted
+from operators.postgres.undeleted_notes import Undeleted, read_undeleted
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 Settings: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]]
@@ -464,10 +464,6 @@ def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -
             "weights, pooling, prefixes or window differ: bring it over"
             f" (crosscorpus models migrate {as_given(str(given[0]))} -C {collection})"
         )
-        from operators.embedding.minilm import minilm_directory  # few commands need it
-
-        if given[0] == "minilm" and minilm_directory(model="minilm-fp32").is_dir():
-            way += ", and meanwhile ask with embedding: minilm-fp32"
     return ModelMismatch(
         f"collection {collection!r} holds vectors of model {held[0]!r} ({held[2]} dimensions, "
         f"space {held[1]}) and was given {given[0]!r} ({given[2]} dimensions, space {given[1]}): "
@@ -493,7 +489,8 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
             name, sql.Literal(int(dimensions))
         )
     )
-    conn.execute(  # the queue of chunks without a vector, as in migration 0072
+    # the queue of chunks without a vector: the first ones of all documents, of new ones first
+    conn.execute(
         sql.SQL(
             "CREATE INDEX ON chunks (ordinal, created_at DESC NULLS LAST, chunk_id)"
             " WHERE {} IS NULL"

@@ -1,16 +1,55 @@
-"""The notes that documents of an answer's corpora may be gone from their source."""
+"""Documents that were missing from their source and that its last run did not delete; notes."""
 
+import json
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
+import psycopg
 
 from operators.foundation.escape import label_text
 from operators.frames import NOTES
-from operators.postgres.undeleted import Undeleted
+
+SOURCE = "undeleted"
+"""The ``source`` of their records in ``sync_state``; ``name`` is the owner's key."""
+
+REASONS = ("many", "empty", "unread")
 
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+@")
+
+
+class Undeleted(NamedTuple):
+    """The documents of one corpus and repo that may be gone from their source."""
+
+    repo: str
+    documents: int  # that the run did not see
+    of: int  # that the run could have seen
+    why: str  # many: more than a run deletes; empty: it saw none; unread: it failed
+    command: tuple[str, ...] | None  # the arguments of the command that read the source
+
+
+def read_undeleted(conn: psycopg.Connection[Any]) -> dict[str, list[Undeleted]]:
+    """The records of all sources, by corpus. Invalid ones, as in a changed export, are ignored."""
+    rows = conn.execute(
+        'SELECT value FROM sync_state WHERE source = %s ORDER BY name COLLATE "C"', (SOURCE,)
+    ).fetchall()
+    records = [record for (value,) in rows if _is_record(record := json.loads(value))]
+    runs = [record["run"] for record in records]
+    commands: dict[int, list[str]] = {}
+    if runs:  # an import brings no commands: users must not run those of another machine
+        held = "SELECT run_id, command FROM runs WHERE run_id = ANY(%s) AND command IS NOT NULL"
+        commands = dict(conn.execute(held, (runs,)).fetchall())
+    by_corpus = defaultdict(list)
+    for record in records:
+        command = commands.get(record["run"])
+        arguments = None if command is None else tuple(command[1:])
+        repo, corpus = record["repo"], record["corpus"]
+        counts = (record["documents"], record["of"])
+        by_corpus[corpus].append(Undeleted(repo, *counts, record["why"], arguments))
+    return dict(by_corpus)
 
 
 def sentences(name: str, held: Sequence[Undeleted], home: tuple[str, str]) -> list[str]:
@@ -56,3 +95,12 @@ def _command(one: Undeleted, *options: str) -> str:
 
 def _shown(*arguments: str) -> str:
     return f"`{_CREDENTIALS.sub('...@', shlex.join(['crosscorpus', *arguments]))}`"
+
+
+def _is_record(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and all(isinstance(value.get(name), str) for name in ("corpus", "repo"))
+        and all(type(value.get(name)) is int for name in ("documents", "of", "run"))
+        and value.get("why") in REASONS
+    )

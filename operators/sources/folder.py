@@ -21,7 +21,6 @@ from operators.sources import files
 from operators.sources.also import Also, also_read, kind_of
 from operators.sources.dates.document_date import HTML, document_date
 from operators.sources.dates.stated_version import document_version
-from operators.sources.declared_encodings import Declared, declared_encodings, declared_generated
 from operators.sources.encodings import decode_file, with_plain_line_ends
 from operators.sources.formats.asciidoc import asciidoc_text, asciidoc_title
 from operators.sources.formats.docx import read_docx
@@ -32,6 +31,7 @@ from operators.sources.formats.notebook import notebook_text
 from operators.sources.formats.pdf import PdfReader, PdfRefused, pdf_text, pdf_title
 from operators.sources.formats.shown_text import shown_text
 from operators.sources.generated import why_generated
+from operators.sources.git_attributes import Declared, declared_encodings, declared_generated
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError, is_corpus_name
 from operators.sources.protocol import (

@@ -1,14 +1,13 @@
 """Detects generated files by their content.
 
-Such a file makes thousands of useless chunks: minified code, base64, rows of data. The rules count
-characters and lines, without a language's grammar. For a file of less than ``SMALL`` characters,
-only the header is checked. Prose is checked only for very long words: its paragraphs may be lines
+Such a file makes thousands of useless chunks: minified code, base64, rows of JSON or YAML. The
+rules count characters, lines and keys. For a file of less than ``SMALL`` characters, only the
+header is checked. Prose is checked only for very long words: its paragraphs may be lines
 of any length, its tables may have any number of rows, and generated reference pages are useful.
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 SMALL = 5_000
 """Characters; only the header of a shorter file is checked."""
@@ -39,15 +38,10 @@ _HEADER = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 
-_NUMBERS = b"0123456789abcdefABCDEFxXuUlL.,;:+-_ \t\r\n()[]{}<>\"'\\|/"
-_DIGITS = b"0123456789"
 _JSON_KEY = re.compile(r'"((?:[^"\\\n]|\\.){1,80})"\s*:')
 _YAML_KEY = re.compile(r"^[ \t]*(?:-[ \t]+)?([\w.-]{1,80}):(?=\s)", re.MULTILINE)
 _KEYS = {"json": _JSON_KEY, "yaml": _YAML_KEY}
 _REPEATED = 100  # repetitions of each key in rows of data; settings repeat few keys as often
-_ALIKE, _ALIKE_SHARE = 400, 0.9  # lines of one form, and their share of the characters
-_SAMPLE = 40  # lines that are checked first
-_LITERAL = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.|'')*'|\b\d[\w.]*")
 _NAME = re.compile(r"\w+")
 
 _ONE_LINE = frozenset(("javascript", "typescript", "css", "json", "sql"))  # no prose in them
@@ -74,15 +68,11 @@ def why_generated(text: str, language: str, *, prose: bool = False) -> str | Non
         return "words of hundreds of characters, such as base64, make most of it"
     if prose:
         return None
-    lines = text.splitlines()
-    long = [line for line in lines if len(line) >= _LONG_LINE]
+    long = [line for line in text.splitlines() if len(line) >= _LONG_LINE]
     if _makes_most(text, long) and (language in _ONE_LINE or _is_dense(long)):
         return "lines of thousands of characters make most of it, as in minified code"
-    if len(text) >= ROWS_FROM:
-        if _has_numbers_alone(text):
-            return "numbers make nearly all of it"
-        if _has_records(text, language) or _has_lines_alike(text, lines, language):
-            return "rows of data make most of it"
+    if len(text) >= ROWS_FROM and _has_records(text, language):
+        return "rows of data make most of it"
     return None
 
 
@@ -128,37 +118,9 @@ def _ascii_share(text: str) -> float:
     return len(text.encode("ascii", "ignore")) / len(text)
 
 
-def _has_numbers_alone(text: str) -> bool:
-    held = text.encode("utf-8", "replace")
-    others, digits = held.translate(None, _NUMBERS), len(held) - len(held.translate(None, _DIGITS))
-    return len(others) < 0.05 * len(text) and digits > 0.2 * len(text)
-
-
 def _has_records(text: str, language: str) -> bool:
     """Whether the text consists of records with the same keys."""
     if language not in _KEYS:
         return False
     keys = _KEYS[language].findall(text)
     return len(keys) > _REPEATED * len(set(keys))
-
-
-def _has_lines_alike(text: str, lines: list[str], language: str) -> bool:
-    """Whether nearly all lines differ only in numbers and strings."""
-    if len(lines) < _ALIKE or language in _KEYS:
-        return False
-    fewest = 1 if language == "sql" else 3
-    if _most_alike(lines[:: len(lines) // _SAMPLE], fewest) < _SAMPLE / 2:
-        return False  # a few lines rule out most files
-    return _most_alike(lines, fewest, len) > _ALIKE_SHARE * sum(map(len, lines))
-
-
-def _most_alike(
-    lines: Iterable[str], fewest: int, weight: Callable[[str], int] = lambda _: 1
-) -> int:
-    """The weight of the lines of the most frequent form with at least ``fewest`` literals."""
-    forms = Counter[str]()
-    for line in lines:
-        form, literals = _LITERAL.subn("0", line.strip())
-        if literals >= fewest:
-            forms[_NAME.sub("0", form)] += weight(line)
-    return max(forms.values(), default=0)

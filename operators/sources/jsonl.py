@@ -34,10 +34,10 @@ from operators.errors import CrosscorpusError, suggest
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.principals import ALLOWED, principals
 from operators.foundation.sanitize import clean_text
-from operators.sources.arrow_documents import arrow_rows, is_arrow
 from operators.sources.formats.json_stream import DAMAGED, read_json, unpacked
 from operators.sources.formats.languages import code_language, prose_format
 from operators.sources.formats.shown_text import shown_text
+from operators.sources.parquet_documents import is_parquet, parquet_rows
 from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
 
 READER = "documents/1"
@@ -72,15 +72,15 @@ class BadLine(ValueError):
 
 
 def documents_source(path: Path | str) -> Source:
-    """The documents of a JSONL file, gzipped or not, or of a Parquet or Arrow file.
+    """The documents of a JSONL file, gzipped or not, or of a Parquet file.
 
     Raises:
         SourceError: ``path`` is not a readable file.
     """
 
     def rows(file: Path, on_read: OnRead) -> Iterator[tuple[str, Any]]:
-        if is_arrow(file):
-            yield from arrow_rows(file, on_read)
+        if is_parquet(file):
+            yield from parquet_rows(file, on_read)
             return
         size = file.stat().st_size
         with file.open("rb") as raw:

@@ -24,10 +24,9 @@ LEFT_BEHIND = {"runs": ("folder",)}
 """Columns whose values an import drops: a working tree is on the exporting machine, and git
 commands would run in it."""
 
-LEFT_OUT = ["search_tsv", "next_embedding", "embedding_error", "command"]
-"""Columns that are not exported: words, which are parsed from the text again; vectors of an
-unfinished model migration; embedding errors, because an import retries; the commands that read the
-sources, because an import must not bring foreign commands."""
+LEFT_OUT = ["next_embedding", "embedding_error", "command"]
+"""Columns that are not exported: vectors of an unfinished model migration; embedding errors,
+because an import retries; commands, because an import must not bring foreign ones."""
 
 _ARROW = {
     "boolean": pa.bool_(),

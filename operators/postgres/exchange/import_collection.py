@@ -1,7 +1,7 @@
 """Creates a collection from an export, completely or not at all; indexes are built last.
 
 An export may come from someone else. So every value is validated while it is read
-(:mod:`.read_rows`, :mod:`.check_rows`), and references when all rows are copied; nothing that an
+(:mod:`.check_rows`), and references when all rows are copied; nothing that an
 export names is loaded, opened or run.
 
 The rows are copied into a temporary schema, which is renamed at the end: an interrupted import
@@ -16,21 +16,35 @@ from typing import Any
 import polars as pl
 import psycopg
 import pyarrow as pa
+import pyarrow.parquet as pq
 from psycopg import sql
 
+from operators.arrays.parquet_batches import read_batches
 from operators.errors import CrosscorpusError
 from operators.foundation.escape import label_text
 from operators.postgres.connection import connect, resolve_dsn
 from operators.postgres.errors import explained
 from operators.postgres.exchange.check_rows import check_rows, unreferenced
-from operators.postgres.exchange.columns import LEFT_BEHIND, TABLES, copied_as, table_schema
-from operators.postgres.exchange.manifest import LONGEST_REASON, Manifest, newer, read_manifest
-from operators.postgres.exchange.read_rows import file_schema, read_rows
+from operators.postgres.exchange.columns import (
+    LEFT_BEHIND,
+    TABLES,
+    copied_as,
+    from_arrow,
+    table_schema,
+)
+from operators.postgres.exchange.manifest import (
+    LONGEST_REASON,
+    Manifest,
+    check_regular,
+    newer,
+    read_manifest,
+)
 from operators.postgres.inspect.verify import verify
 from operators.postgres.inspect.verify_text import TEXT_KINDS
 from operators.postgres.row_writer import copy_rows
 from operators.postgres.schema.caller_views import make_views
 from operators.postgres.schema.indexes import make_searchable
+from operators.postgres.schema.migrate import predates
 from operators.postgres.schema.partitions import ensure_partitions
 from operators.postgres.store import (
     PREFIX,
@@ -42,6 +56,12 @@ from operators.postgres.store import (
     set_model,
 )
 from operators.postgres.write.postings import rebuild_postings
+
+LONGEST_ROW = 4 * 1024 * 1024
+"""Maximum bytes of a row. Ingestion writes far shorter ones."""
+
+LONGEST_ITEM = 64 * 1024 * 1024
+"""Maximum bytes of a row with ``data``, a live source's record of one item."""
 
 _DAMAGES: tuple[type[Exception], ...] = (
     *(pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError),
@@ -124,6 +144,10 @@ def _drop(dsn: str, schema: str) -> None:
 def _fill(
     store: Store, folder: Path, export: Manifest, progress: Callable[[str, int], None]
 ) -> None:
+    if old := sorted(filter(predates, export.migrations)):
+        raise CrosscorpusError(
+            f"{folder} was made by an older version ({old[0]}): ingest the sources again"
+        )
     ours = {row[0] for row in store.rows("SELECT name FROM migrations")}
     if unknown := ({*export.migrations} - ours) | (export.rows.keys() - {*TABLES}):
         raise newer(folder, ", ".join(sorted(unknown)))
@@ -152,8 +176,9 @@ def _copy(conn: Connection, table: str, path: Path, export: Manifest, older: boo
     Columns that an ``older`` file lacks get their defaults; those that only it has are ignored.
     """
     try:
-        schema, rows = file_schema(path)
-        held = {field.name: field.type for field in schema}
+        check_regular(path)
+        rows = pq.read_metadata(path).num_rows
+        held = {field.name: field.type for field in pq.read_schema(path)}
         fields = [f for f in table_schema(conn, table) if f.name in held or not older]
         needed = {field.name: field.type for field in fields}
         for name in held | needed:
@@ -181,11 +206,26 @@ def _copy(conn: Connection, table: str, path: Path, export: Manifest, older: boo
 def _checked(
     table: str, path: Path, fields: Sequence[pa.Field], export: Manifest
 ) -> Iterator[tuple[Any, ...]]:
-    for columns in read_rows(path, fields):
+    for columns in read_rows(path, [field.name for field in fields]):
         check_rows(table, columns, export)
         for name in LEFT_BEHIND.get(table, ()):
             columns |= {name: [None] * len(columns[name])} if name in columns else {}
         yield from zip(*columns.values(), strict=True)
+
+
+def read_rows(path: Path, names: Sequence[str]) -> Iterator[dict[str, list[Any]]]:
+    """Batches of rows, as columns of values that ``copy_rows`` takes.
+
+    Raises:
+        ValueError: a row is longer than any that ingestion writes, a vector is not finite, or as
+            :func:`read_batches`.
+        ArrowException: the file is damaged.
+    """
+    most = LONGEST_ITEM if "data" in names else LONGEST_ROW
+    for batch, sizes, _ in read_batches(path, names):
+        if (longest := sizes.max(initial=0)) > most:
+            raise ValueError(f"a row has {longest:,} bytes, at most {most:,} are taken")
+        yield {name: from_arrow(batch.column(name)) for name in names}
 
 
 def _check_whole(store: Store, folder: Path, *, older: bool) -> None:

@@ -83,7 +83,7 @@ def pending_migrations(conn: psycopg.Connection[TupleRow], schema: str) -> list[
     """Return the names of the files that ``schema`` lacks, without writing anything.
 
     Raises:
-        MigrationError: an applied file has changed or is missing.
+        MigrationError: an applied file has changed or is missing, or an older version made it.
     """
     table = sql.Identifier(schema, "migrations")
     known: dict[str, str] = {}
@@ -91,6 +91,11 @@ def pending_migrations(conn: psycopg.Connection[TupleRow], schema: str) -> list[
         known = dict(conn.execute(sql.SQL("SELECT name, sha256 FROM {}").format(table)).fetchall())
     _check_unchanged(known)
     return [path.name for path in sorted(MIGRATIONS.glob("[0-9]*.sql")) if path.name not in known]
+
+
+def predates(name: str) -> bool:
+    """Whether ``name`` is a migration of a version from before the oldest file."""
+    return name < min(path.name for path in MIGRATIONS.glob("[0-9]*.sql"))
 
 
 def schema_exists(conn: psycopg.Connection[TupleRow], schema: str) -> bool:
@@ -123,6 +128,11 @@ def _known(conn: psycopg.Connection[TupleRow], schema: str, search_path: str) ->
 def _check_unchanged(known: dict[str, str]) -> None:
     for name, sha in known.items():
         path = MIGRATIONS / name
+        if predates(name):
+            raise MigrationError(
+                f"the collection was made by an older version (migration {name}), whose tables this"
+                " one cannot read: drop it (crosscorpus collections drop NAME), and ingest again"
+            )
         if not path.exists():
             raise MigrationError(
                 f"the collection was made by a newer version (migration {name}): upgrade this one"

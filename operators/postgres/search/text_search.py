@@ -211,7 +211,7 @@ def _named_first(hits: list[Hit], named: list[Hit], k: int) -> list[Hit]:
 
 
 def _rank_plainly(conn: Connection, item: _Text, *, corpus: str, k: int) -> list[Hit]:
-    words = words_of(conn, "c")
+    words = words_of("c")
     text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
     parameters = {"corpus": corpus, "k": k, "text": text}
     # a constant of thousands of words would exhaust the planner

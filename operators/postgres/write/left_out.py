@@ -1,15 +1,19 @@
-"""What a scan left out of a source on purpose, so that ``--explain-chunk`` can say why.
+"""Records what a scan left out on purpose, for ``--explain-chunk``, and what it left undeleted.
 
-It is not in the ledger, because documents there are counted, and deleted when they disappear.
+Left-out documents are not in the ledger, because those are counted, and deleted when they vanish.
 """
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from operators.foundation.sanitize import clean_text
 from operators.postgres.store import Connection, Store
+from operators.postgres.undeleted_notes import SOURCE
 from operators.postgres.write.source_ownership import owner_key
 from operators.postgres.write.sync_state import write_state
+
+Scope = tuple[str, str]
+"""corpus, repo"""
 
 LEFT_OUT = """
     SELECT (jsonb_populate_record(NULL::documents, value::jsonb)).*
@@ -21,7 +25,7 @@ LEFT_OUT = """
 def record_left_out(
     store: Store,
     reader: str,
-    scopes: Collection[tuple[str, str]],
+    scopes: Collection[Scope],
     found: Iterable[tuple[tuple[str, str, str], str]],
 ) -> None:
     """Record what a complete scan left out, and delete the previous scan's record.
@@ -44,6 +48,35 @@ def record_left_out(
             ([_source(reader, *scope) for scope in scopes], sources, names),
         )
         write_state(conn, [(*key, value) for key, value in rows.items()])
+
+    store.run(work)
+
+
+def record_undeleted(
+    store: Store, reader: str, run: int, held: Mapping[Scope, tuple[int, int, str] | None]
+) -> None:
+    """Record what a run of ``reader`` left in each scope, and delete the earlier record.
+
+    Args:
+        run: its number.
+        held: the number of documents that it did not see, of all that it could have seen, and why
+            they stay (:data:`operators.postgres.undeleted_notes.REASONS`); None: nothing is left.
+    """
+    owners = {scope: owner_key(reader, *scope) for scope in held}
+    rows = []
+    for (corpus, repo), counts in sorted(held.items()):
+        if counts is not None:
+            documents, of, why = counts
+            record = {"corpus": corpus, "repo": repo, "documents": documents, "of": of}
+            value = json.dumps(record | {"why": why, "run": run})
+            rows.append((SOURCE, owners[corpus, repo], value))
+
+    def work(conn: Connection) -> None:
+        conn.execute(
+            "DELETE FROM sync_state WHERE source = %s AND name = ANY(%s)",
+            (SOURCE, sorted(owners.values())),
+        )
+        write_state(conn, rows)
 
     store.run(work)
 

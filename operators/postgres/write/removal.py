@@ -1,30 +1,18 @@
-"""Erases documents permanently: an ingested secret must not remain anywhere.
+"""Deletes documents and the copies of their text: cached vectors, and what a sync fetched for them.
 
-Deleting a row is not enough. Postgres keeps its bytes in the table until that part is overwritten,
-in the planner's statistics, and in the write-ahead log. :func:`delete_for_good` deletes the rows,
-:func:`erase` makes the server rewrite the tables into new files and drop the old log. Queries
-continue while it rewrites passages and postings.
+The server keeps the bytes of deleted rows in its files and its log until it overwrites them.
 """
 
-from contextlib import suppress
 from functools import partial
 
 import polars as pl
-import psycopg
-from psycopg import sql
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.foundation.sanitize import clean_text
-from operators.postgres.connection import connect
-from operators.postgres.errors import explained
-from operators.postgres.schema.partitions import partition
-from operators.postgres.schema.rewritten_partition import rewrite_partition
-from operators.postgres.schema.tables import ON_EVERY_NODE
 from operators.postgres.store import Connection, Store
-from operators.postgres.undeleted import SOURCE as UNDELETED
+from operators.postgres.undeleted_notes import SOURCE as UNDELETED
 from operators.postgres.write.document_writer import delete_documents
 from operators.postgres.write.embedding_cache import forget_unused_vectors
-from operators.postgres.write.sync_state import write_state
 
 CHOSEN = pl.Schema(
     {
@@ -32,17 +20,6 @@ CHOSEN = pl.Schema(
         "chunks": pl.Int32(),
     }
 )
-
-_TABLES = (*ON_EVERY_NODE, "embedding_cache")
-_OTHER_LOG_FILES = """
-    SELECT FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'
-      AND name <> pg_walfile_name(pg_current_wal_insert_lsn())
-"""
-_PARTED = ("chunks", "postings")
-_NUMBERS = ("terms", "access_terms")
-"""Tables that every query reads and that hold no text."""
-_MARK = "removal"
-"""The ``source`` of marks in ``sync_state``, whose ``name`` is a corpus."""
 
 _FORGET_ITEMS = """
     DELETE FROM sync_items USING documents d, sync_state s
@@ -66,16 +43,6 @@ _FORGET_RUNS = """
     UPDATE runs SET source = split_part(source, ' ', 1) WHERE strpos(source, ' ') > 0
       AND NOT EXISTS (SELECT 1 FROM documents WHERE repo = right(source, -strpos(source, ' ')))
 """
-_CLEARS_STATISTICS = 180_000
-_CLEAR_STATISTICS = """
-    SELECT pg_clear_attribute_stats(n.nspname, c.relname, a.attname, inherited)
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-    LEFT JOIN pg_index i ON i.indexrelid = c.oid
-    JOIN pg_class t ON t.oid = coalesce(i.indrelid, c.oid), unnest('{t,f}'::bool[]) AS inherited
-    WHERE t.relname = ANY(%s::text[]) AND n.nspname = %s AND c.relkind IN ('r', 'p', 'i', 'I')
-"""
-_MOST_LOG_FILES = 300  # that are used up; a server keeps 64 of 16 MB by default
 _ON_GITHUB = {"review": "pr_number", "issue": "issue_number"}
 
 
@@ -108,13 +75,8 @@ def choose_documents(
     return pl.DataFrame(rows, schema=CHOSEN, orient="row")
 
 
-def delete_for_good(store: Store, chosen: pl.DataFrame) -> None:
-    """Delete ``chosen`` (``CHOSEN``), and the data that a sync fetched for them.
-
-    Their corpora stay marked until :func:`erase` has erased the rest, even after an interruption.
-    """
-    corpora = chosen["corpus"].unique().sort().to_list()
-    store.run(lambda conn: write_state(conn, [(_MARK, corpus, "{}") for corpus in corpora]))
+def delete_chosen(store: Store, chosen: pl.DataFrame) -> None:
+    """Delete ``chosen`` (``CHOSEN``), and the data that a sync fetched for them."""
     for (corpus, repo), part in chosen.partition_by("corpus", "repo", as_dict=True).items():
         names = part["document_id"].to_list()
         for first in range(0, len(names), 500):
@@ -123,77 +85,7 @@ def delete_for_good(store: Store, chosen: pl.DataFrame) -> None:
                 store.execute(_FORGET_ITEMS.format(number), (corpus, repo, some))
             delete_documents(store, str(corpus), str(repo), some)
         store.run(partial(_forget_source, corpus=str(corpus), repo=str(repo)))
-
-
-def to_be_erased(store: Store) -> list[str]:
-    """The corpora with deleted documents that are not erased yet; sorted."""
-    rows = store.rows("SELECT name FROM sync_state WHERE source = %s ORDER BY 1", (_MARK,))
-    return [str(corpus) for (corpus,) in rows]
-
-
-def erase(store: Store) -> list[str]:
-    """Make the server rewrite the tables of marked corpora into new files and drop the old log.
-
-    Returns:
-        A sentence for each step that the server refuses or cannot do: on your own server, erasing
-        needs a superuser; the log that a replica or a backup needs is never dropped.
-    """
-    corpora = to_be_erased(store)
     forget_unused_vectors(store)
-    both = [(table, corpus) for table in _PARTED for corpus in corpora]
-    written = [partition(*one) for one in both if rewrite_partition(store, *one)]
-    parts = [partition(*one) for one in both]
-    with connect(store.dsn, autocommit=True) as conn, explained(store.dsn):
-        left = []
-        if conn.info.server_version >= _CLEARS_STATISTICS:
-            # for an empty table the planner would keep its column statistics
-            conn.execute(_CLEAR_STATISTICS, ([*_TABLES, *_PARTED, *parts], store.schema))
-        else:
-            left.append("the statistics of a table that is empty now stay: Postgres 18 clears them")
-        for name in [*_TABLES, *parts, *_PARTED]:
-            table = sql.Identifier(store.schema, name)
-            how = "VACUUM (FULL, ANALYZE)"  # locks out readers
-            if name in _PARTED:
-                how = "ANALYZE"
-            elif name in _NUMBERS or name in written:
-                how = "VACUUM (ANALYZE)"
-            there = conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone()
-            if there != (None,):
-                conn.execute(sql.SQL(how + " {}").format(table))
-    left += erase_log(store.dsn)
-    store.execute("DELETE FROM sync_state WHERE source = %s", (_MARK,))
-    return left
-
-
-def erase_log(dsn: str) -> list[str]:
-    """Drop the old log as :func:`erase` does, after a whole collection was dropped."""
-    # Fill every file of the log, so that a checkpoint deletes it. A recycled file becomes the
-    # current one with its old text; only the next one is filled with zeros.
-    with connect(dsn, autocommit=True) as conn, explained(dsn):
-        try:
-            conn.execute("VACUUM (FULL) pg_statistic")
-            conn.execute("ALTER SYSTEM SET wal_recycle = off")  # deleted, not renamed for later use
-            conn.execute("SELECT pg_reload_conf()")
-            alone = 0
-            for _ in range(_MOST_LOG_FILES):
-                conn.execute("SELECT pg_logical_emit_message(true, 'erase', '')")
-                conn.execute("SELECT pg_switch_wal()")
-                conn.execute("CHECKPOINT")
-                alone = alone + 1 if conn.execute(_OTHER_LOG_FILES).fetchone() is None else 0
-                if alone == 2:
-                    break
-            else:
-                return ["the server keeps older parts of its log, as for a replica or an archive"]
-        except psycopg.errors.InsufficientPrivilege:
-            return [
-                "the server's log and statistics still hold what was dropped until they are written"
-                " again: only a superuser may make the server do that"
-            ]
-        finally:
-            with suppress(psycopg.errors.InsufficientPrivilege):
-                conn.execute("ALTER SYSTEM RESET wal_recycle")
-                conn.execute("SELECT pg_reload_conf()")
-        return []
 
 
 def _forget_source(conn: Connection, corpus: str, repo: str) -> None:

@@ -97,7 +97,6 @@ def git_source(
     exclude: Sequence[str] = (),
     diffs: bool | None = None,
     also: Sequence[str] | None = None,
-    objects_from: Path | str | None = None,
 ) -> Source:
     """The working tree at ``path``: sources as ``code``, commits as ``history``, prose as ``docs``.
 
@@ -118,16 +117,13 @@ def git_source(
             None: as in the last run into the same collection, at first not.
         also: further endings to read, each ``.ENDING`` or ``.ENDING=KIND``, besides those of
             earlier runs; a single empty one drops those.
-        objects_from: the one repository that the clone may borrow objects from, as ``git clone
-            --shared`` makes it; stored on this machine for the working tree. None: the stored one,
-            empty: none.
 
     Raises:
         GitError: not such a folder, no commits, or git is missing; an empty pattern, or one that
             leads out of the folder.
         SourceError, UnknownName: as :func:`~operators.sources.also.also_read`.
     """
-    repository = open_repository(path, repo, objects_from)
+    repository = open_repository(path, repo)
     exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
     for pattern in exclude:
         _check_pattern(pattern)
@@ -175,7 +171,6 @@ def git_source(
             exclude=exclude,
             diffs=bool(chosen["diffs"]),
             also=chosen["also"].split(),
-            objects_from=objects_from,
         ),
         adding=frozenset(("also",)),
         left_out=left_out,

@@ -15,12 +15,6 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from operators.foundation.sanitize import clean_text
-from operators.sources.git.borrowed_objects import (
-    ALTERNATES,
-    keep_store,
-    named_store,
-    strange_stores,
-)
 from operators.sources.git.git_process import GitError, git_output
 from operators.sources.protocol import printable
 
@@ -63,18 +57,12 @@ class TrackedFile(NamedTuple):
     content: str
 
 
-def open_repository(
-    path: Path | str, name: str | None = None, objects_from: Path | str | None = None
-) -> Repository:
+def open_repository(path: Path | str, name: str | None = None) -> Repository:
     """The repository whose working tree has its top at ``path``; ``name`` replaces its own.
 
-    ``objects_from``: the one repository that it may borrow objects from, which is kept for later
-    calls; None: the one that was kept, empty: none any more.
-
     Raises:
-        CrosscorpusError: ``objects_from`` is no repository.
-        GitError: it borrows from elsewhere; not a folder, not a working tree or not its top,
-            without a commit, or owned by somebody whom git does not trust.
+        GitError: it borrows objects; not a folder, not a working tree or not its top, without a
+            commit, or owned by somebody whom git does not trust.
     """
     root = Path(os.path.realpath(os.path.expanduser(path)))
     if not root.is_dir():
@@ -85,12 +73,7 @@ def open_repository(
     top = Path(os.path.realpath(_asked(root, "rev-parse", "--show-toplevel")))
     if top != root:
         raise GitError(f"{path} lies inside the git working tree {top}; give that folder instead")
-    store = named_store(root, objects_from)
-    if objects_from is not None:
-        keep_store(root, None)  # also where the folder is refused
-    _check_git_folder(root, store)
-    if objects_from is not None:
-        keep_store(root, store)
+    _check_git_folder(root)
     try:
         head = _asked(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     except GitError as exc:
@@ -105,13 +88,12 @@ def _asked(root: Path, *arguments: str) -> str:
     return git_output(root, *arguments, silence=OPENING_S)
 
 
-def _check_git_folder(root: Path, store: Path | None) -> None:
+def _check_git_folder(root: Path) -> None:
     """Refuse a working tree whose ``.git`` leads to a repository that does not know of it.
 
     A file ``.git``, a link of this name or a file ``commondir`` may name any folder, so that an
     unpacked archive would read a private repository of its reader. A repository outside is
     followed only if it has the folder as a worktree, or as the submodule that it belongs to.
-    Objects are borrowed from ``store`` alone.
     """
     own, common = (
         Path(os.path.realpath(root / _asked(root, "rev-parse", which)))
@@ -119,7 +101,7 @@ def _check_git_folder(root: Path, store: Path | None) -> None:
     )
     for folder in {own, common} - {root / ".git"}:
         _check_entries(folder)
-    _check_borrowed(root, common / "objects", store)
+    _check_complete(root, common / "objects")
     if common.is_relative_to(root):
         return
     listed = _asked(common, "worktree", "list", "--porcelain", "-z").split("\0")
@@ -133,21 +115,14 @@ def _check_git_folder(root: Path, store: Path | None) -> None:
         )
 
 
-def _check_borrowed(root: Path, objects: Path, store: Path | None) -> None:
-    """Refuse ``objects`` that git would complete from elsewhere than ``store``."""
-    strange = strange_stores(objects, store)
-    file = objects / ALTERNATES
-    far = file.with_name("http-alternates")
-    if far.exists() and far.stat().st_size:
-        strange, file = ["the network"], far
-    if strange:
-        raise GitError(
-            f"{file} takes commits from another repository; `crosscorpus ingest git --objects-from "
-            f"PATH` names the one that it may borrow from, here {printable(strange[0])}; if you "
-            f"trust both: git -C '{root}' repack -a -d && rm '{file}'"
-        )
-    if store and file.exists() and file.stat().st_size:
-        _check_entries(store)
+def _check_complete(root: Path, objects: Path) -> None:
+    """Refuse ``objects`` that git would complete from elsewhere (``git clone --shared``)."""
+    for file in (objects / "info" / "alternates", objects / "info" / "http-alternates"):
+        if file.exists() and file.stat().st_size:
+            raise GitError(
+                f"{file} takes commits from another repository; if you trust both: "
+                f"git -C '{root}' repack -a -d && rm '{file}'"
+            )
 
 
 def _check_entries(folder: Path) -> None:

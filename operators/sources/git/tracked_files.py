@@ -21,7 +21,6 @@ from operators.sources import files
 from operators.sources.also import Also, kind_of, reads_as_prose
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
-from operators.sources.declared_encodings import Declared, declared_encodings, declared_generated
 from operators.sources.encodings import Decoded, decode_file
 from operators.sources.formats.docx import read_docx
 from operators.sources.formats.headings import prose_title
@@ -37,6 +36,7 @@ from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.git_process import GitError, git_output, git_stream, split
 from operators.sources.git.repository import Repository, TrackedFile
 from operators.sources.git.stored_content import PLAIN, Conversion, conversions, is_stored
+from operators.sources.git_attributes import Declared, declared_encodings, declared_generated
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Document, Item, Key, ReadIssue, metadata_json
 from operators.versions.named_version import lineage_of

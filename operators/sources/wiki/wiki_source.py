@@ -21,7 +21,6 @@ from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources import files
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
-from operators.sources.declared_encodings import Declared, declared_encodings
 from operators.sources.encodings import decode_file, with_plain_line_ends
 from operators.sources.formats.languages import prose_format
 from operators.sources.formats.shown_text import shown_text
@@ -34,6 +33,7 @@ from operators.sources.git.repository import (
     parse_origin,
 )
 from operators.sources.git.tracked_files import tracked_files, tracked_names
+from operators.sources.git_attributes import Declared, declared_encodings
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, Item, Key, LazyDocument, Source, metadata_json

@@ -86,22 +86,6 @@ def test_a_folder_that_is_called_like_an_address_is_read_as_a_folder(
     assert "clone" not in done.stderr
 
 
-def test_a_clone_that_borrows_objects_is_read_once_their_repository_is_named(
-    crosscorpus: Any, repository: Path, tmp_path: Path
-) -> None:
-    git(tmp_path, "clone", "-q", "--shared", str(repository), "clone")
-    command = ("ingest", "git", str(tmp_path / "clone"), "-C", "borrowed")
-    refused = crosscorpus(*command)
-    assert refused.returncode == 1
-    assert "--objects-from PATH" in refused.stderr
-    named = crosscorpus(*command, "--objects-from", str(repository))
-    assert named.returncode == 0, named.stderr
-    again = crosscorpus(*command)
-    assert (again.returncode, "0 new" in again.stdout) == (0, True), again.stderr + again.stdout
-    crosscorpus(*command, "--objects-from", "")
-    assert crosscorpus(*command).returncode == 1
-
-
 def test_ingesting_again_changes_nothing(
     crosscorpus: Any, collection: str, repository: Path
 ) -> None:

@@ -18,7 +18,6 @@ from pdf_maker import make_pdf
 from dataflow.ingestion import version_discovery as step
 from dataflow.ingestion.version_discovery import find_versions, verify_versions
 from operators.frames import SCOPED_QUERIES
-from operators.postgres.schema.migrate import MIGRATIONS
 from operators.postgres.search.known_versions import known_versions
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.store import Connection, Store, open_store
@@ -557,29 +556,6 @@ def test_a_page_whose_class_has_changed_is_a_version_like_another(
     ingest_documents(store, small, write_lines(_limits("2.0", "Two."), _limits("2.1", "Three.")))
     pages = [f"manual/{folder}limits.md" for folder in ("2.0/", "2.1/", "")]
     assert _order(store) == [(pages[0], False), (pages[1], False), (pages[2], True)]
-
-
-def test_documents_that_an_earlier_release_did_not_name_are_named_after_its_migration(
-    store: Store, small: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, small, write_lines(_limits("2.0", "Two.")))
-    found = store.rows("SELECT rules, documents, versioned FROM versioned_corpora")
-    ingest_documents(store, small, write_lines(_limits("2.1", "Three.")))
-    migration = (MIGRATIONS / "0079_unnamed_documents.sql").read_text()
-    store.execute(migration)
-    assert verify_versions(store).is_empty()
-    store.execute(  # it was killed before it detected versions
-        "DELETE FROM document_sketches s USING documents d WHERE s.document_key = d.document_key"
-        " AND d.path LIKE '%2.1%'"
-    )
-    store.execute("DELETE FROM document_versions")
-    values = dict(zip("rdv", found[0], strict=True))
-    store.execute(
-        "UPDATE versioned_corpora SET rules = %(r)s, documents = %(d)s, versioned = %(v)s", values
-    )
-    store.execute(migration)
-    find_versions(store)
-    assert _order(store) == [("manual/2.0/limits.md", False), ("manual/2.1/limits.md", True)]
 
 
 def _names(store: Store) -> tuple[Any, ...] | None:

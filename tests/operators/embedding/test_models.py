@@ -128,14 +128,6 @@ def test_a_model_that_was_never_installed_is_missing(tmp_path: Path) -> None:
         load_minilm(tmp_path)
 
 
-def test_what_earlier_versions_installed_is_not_to_be_installed_again(tmp_path: Path) -> None:
-    for damaged in (False, True):
-        if damaged:
-            minilm_directory(tmp_path, "minilm-fp32").mkdir(parents=True)
-        with pytest.raises(ModelNotInstalled, match="only earlier versions installed it"):
-            load_minilm(tmp_path, "minilm-fp32")
-
-
 @pytest.mark.parametrize("damage", ["truncated", "missing", "settings"])
 def test_a_damaged_installation_is_seen(
     tmp_path: Path, minilm: DirectoryEmbedder, damage: str

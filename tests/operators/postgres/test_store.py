@@ -20,7 +20,6 @@ from pgvector import SparseVector
 from psycopg.conninfo import make_conninfo
 from vector_indexes import build_vector_indexes
 
-from operators.embedding.minilm import minilm_directory
 from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.cancellation import Cancelled, Switch, waiting
 from operators.postgres.errors import DatabaseError
@@ -37,7 +36,6 @@ from operators.postgres.store import (
     collection_info,
     collections,
     drop_collection,
-    mismatch,
     open_store,
     schema_of,
     set_model,
@@ -239,20 +237,6 @@ def test_the_way_back_to_the_collections_model_can_be_followed(
         set_model(store, given, "other-space", 8)
 
 
-def test_a_model_that_an_earlier_version_installed_is_named_only_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CROSSCORPUS_HOME", str(tmp_path))
-    held, given = ("minilm", "earlier", 384), ("minilm", "now", 384)
-    assert str(mismatch("team", held, given)).endswith(
-        "bring it over (crosscorpus models migrate minilm -C team), or use another collection"
-    )
-    minilm_directory(model="minilm-fp32").mkdir(parents=True)
-    assert "(crosscorpus models migrate minilm -C team), and meanwhile ask with embedding:" in str(
-        mismatch("team", held, given)
-    )
-
-
 def test_the_model_is_stored_with_the_collection(server_dsn: str, store: Store) -> None:
     with open_store(server_dsn, store.collection) as again:
         info = collection_info(again)
@@ -344,7 +328,7 @@ def test_a_collection_that_a_replica_lacks_or_has_in_an_older_version_is_one_lin
     with pytest.raises(UnknownName, match=r"this replica has it some time later\)$"):
         open_store(replicated.replica, name)
     with open_store(replicated.primary, name, create=True) as made:
-        made.execute("DELETE FROM migrations WHERE name LIKE '0060%'")
+        made.execute("DELETE FROM migrations WHERE name LIKE '0100%'")
         replicated.catch_up()
         with pytest.raises(CrosscorpusError, match="if this is a replica, on its primary"):
             open_store(replicated.replica, name)

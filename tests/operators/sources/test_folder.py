@@ -250,7 +250,7 @@ def test_a_declaration_that_appears_has_a_document_read_again(tmp_path: Path) ->
     write(tmp_path, "a.txt", "Проверяет подпись платежа".encode("cp1251"))
     write(tmp_path, "b.txt", "Проверяет")
     hashes = {name: one.source_hash for name, one in documents(tmp_path).items()}
-    write(tmp_path, ".editorconfig", "[*]\ncharset = cp866\n")
+    write(tmp_path, ".gitattributes", "* working-tree-encoding=cp866\n")
     found = documents(tmp_path)
     assert found["a.txt"].source_hash != hashes["a.txt"]
     assert found["b.txt"].source_hash == hashes["b.txt"]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from whole_scan import read_all
 
-from operators.sources.declared_encodings import declared_generated
 from operators.sources.folder import folder_source
 from operators.sources.formats.languages import code_language, prose_format
 from operators.sources.generated import why_generated
+from operators.sources.git_attributes import declared_generated
 from operators.sources.protocol import Document, ReadIssue
 
 BYTES = random.Random(1).randbytes(40_000)
@@ -65,9 +65,6 @@ FLOODS = {
     "rows.json": json.dumps([{"id": i, "v": "x" * 20} for i in range(2_000)]),
     "indented.json": json.dumps([{"id": i, "v": "x y"} for i in range(2_000)], indent=2),
     "rows.yaml": _rows("- id: {}\n  v: {}\n"),
-    "numbers.c": "int t[] = {" + _rows("0x{:x}, {}L,\n") + "};",
-    "table.py": "ROWS = [\n" + _rows("    ({}, 'a name', {}),\n") + "]\n",
-    "seed.sql": _rows("INSERT INTO t (id, name) VALUES ({}, 'it''s {}');\n"),
     "dump.sql": "INSERT INTO t VALUES " + _rows("({}, 'some name {}'),"),
     "word.txt": "x" * 60_000,
     "cyrillic.txt": "ж" * 60_000,
@@ -110,7 +107,6 @@ HONEST = {
     "schema.sql": "".join(
         f"CREATE TABLE t{i} (\n  id int PRIMARY KEY,\n  c{i} text\n);\n" for i in range(400)
     ),
-    "words.py": "NAMES = {\n" + _rows("    'name {}': 'the text {}',\n") + "}\n",
 }
 
 

@@ -21,7 +21,6 @@ from operators.postgres.inspect.status import status
 from operators.postgres.schema import indexes, migrate
 from operators.postgres.schema.indexes import build_vector_index, make_searchable, pending_corpora
 from operators.postgres.schema.migrate import (
-    MIGRATIONS,
     MigrationError,
     apply_migrations,
     pending_migrations,
@@ -31,7 +30,7 @@ from operators.postgres.schema.model_migration import (
 )
 from operators.postgres.schema.partitions import ensure_partitions, index_name, partition
 from operators.postgres.schema.placement import move_collection
-from operators.postgres.schema.plain_text import index_plain_text, words_of
+from operators.postgres.schema.plain_text import index_plain_text
 from operators.postgres.schema.tables import check_vectors
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.text_search import plain_search
@@ -76,6 +75,13 @@ def test_a_missing_file_says_to_upgrade(conn: psycopg.Connection, folder: Path) 
     apply_migrations(conn, SCHEMA, PATH)
     (folder / "0002_second.sql").unlink()
     with pytest.raises(MigrationError, match="newer version"):
+        pending_migrations(conn, SCHEMA)
+
+
+def test_what_an_older_version_made_says_to_drop_it(conn: psycopg.Connection, folder: Path) -> None:
+    apply_migrations(conn, SCHEMA, PATH)
+    (folder / "0001_first.sql").unlink()
+    with pytest.raises(MigrationError, match=r"older version .* collections drop NAME"):
         pending_migrations(conn, SCHEMA)
 
 
@@ -142,37 +148,6 @@ def test_a_turn_is_waited_for_only_so_long(
             apply_migrations(conn, SCHEMA, PATH)
 
 
-def test_a_collection_of_the_first_release_gets_the_new_columns_and_keeps_its_documents(
-    conn: psycopg.Connection, tmp_path: Path
-) -> None:
-    first = min(MIGRATIONS.glob("*.sql"))
-    (tmp_path / first.name).write_bytes(first.read_bytes())
-    with conn.transaction():
-        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(migrate, "MIGRATIONS", tmp_path)
-        apply_migrations(conn, SCHEMA, PATH)
-    documents = sql.Identifier(SCHEMA, "documents")
-    conn.execute(
-        sql.SQL(
-            "INSERT INTO {} (document_key, corpus, repo, document_id, state, reason, indexed_at)"
-            " VALUES (gen_random_uuid(), 'docs', 'a', 'kept', 'indexed', NULL, '2020-01-01'),"
-            " (gen_random_uuid(), 'docs', 'a', 'scan', 'failed', 'no_text: a scan', '2020-01-01')"
-        ).format(documents)
-    )
-    assert len(apply_migrations(conn, SCHEMA, PATH)) == len(list(MIGRATIONS.glob("*.sql"))) - 1
-    rows = conn.execute(
-        sql.SQL(
-            "SELECT document_id, state, reason, doc_date, version, failed_reason,"
-            " indexed_at = '2020-01-01' FROM {} ORDER BY 1"
-        ).format(documents)
-    ).fetchall()
-    assert rows == [
-        ("kept", "indexed", None, None, None, None, True),
-        ("scan", "no_text", "a scan", None, None, None, True),
-    ]
-
-
 def test_a_whole_collection_passes(store: Store) -> None:
     store.run(lambda conn: check_vectors(conn, store.collection, store.schema))
 
@@ -186,7 +161,7 @@ def test_a_collection_without_its_vectors_says_what_it_has_lost(store: Store) ->
         store.run(work)
 
 
-INDEXES = ["search_tsv", "hnsw", "terms", "bm25"]
+INDEXES = ["words", "hnsw", "terms", "bm25"]
 
 
 def partitions(store: Store) -> set[str]:
@@ -318,39 +293,6 @@ def test_a_corpus_is_unfinished_until_its_load_is_finished(store: Store, filling
     assert pending_corpora(store) == []
 
 
-def test_weights_of_an_older_version_become_those_of_new_passages(
-    store: Store, filling: Any
-) -> None:
-    filling.write(store, [{"text": "word " * n + "other"} for n in range(1, 60)] + [{"text": ""}])
-    weights = "SELECT chunk_id, bm25::text FROM postings ORDER BY chunk_id"
-    written = store.rows(weights)
-    store.execute("UPDATE postings SET bm25 = '{1:1}/1000000000'")
-    (migration,) = migrate.MIGRATIONS.glob("*_one_average_length.sql")
-    store.execute(migrate.statements(migration.read_text())[0])
-    assert store.rows(weights) == written
-
-
-def test_prominent_terms_of_an_older_collection_become_those_of_new_passages(
-    store: Store, filling: Any
-) -> None:
-    texts = ["word " * n + "other " * (n % 7) for n in range(60)]
-    filling.write(store, [{"text": text, "access": n % 2} for n, text in enumerate(texts)])
-    held = [
-        "SELECT chunk_id, terms FROM postings ORDER BY chunk_id",
-        "SELECT corpus, term_id, df FROM terms ORDER BY 1, 2",
-        "SELECT corpus, access, term_id, df FROM access_terms ORDER BY 1, 2, 3",
-    ]
-    written = [store.rows(of) for of in held]
-    assert any(min(terms) < 0 for _, terms in written[0])
-    store.execute("UPDATE postings SET terms = ARRAY(SELECT t FROM unnest(terms) AS t WHERE t > 0)")
-    for table in ("terms", "access_terms"):
-        store.execute(f"DELETE FROM {table} WHERE term_id < 0")
-    (migration,) = migrate.MIGRATIONS.glob("*_prominent_terms.sql")
-    for statement in migrate.statements(migration.read_text()):
-        store.execute(statement)
-    assert [store.rows(of) for of in held] == written
-
-
 def test_a_corpus_that_outgrew_the_exact_scan_lacks_its_vector_index(
     store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,10 +321,6 @@ def test_the_index_changes_no_answer_and_is_made_once(store: Store, filling: Any
     assert len(indexes) == 1
     assert plain_search(store, "code", queries, k=5).equals(before)
     assert before["chunk_id"].to_list() == [0]
-
-
-def test_a_new_collection_keeps_no_words(store: Store) -> None:
-    assert "to_tsvector" in store.run(lambda conn: words_of(conn, "c"))
 
 
 def test_vectors_of_another_model_are_refused(store: Store, filling: Any) -> None:

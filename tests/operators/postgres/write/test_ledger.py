@@ -5,19 +5,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import polars as pl
-import psycopg
 import pytest
 from ledger_rows import ledger
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
 
 from operators.errors import CrosscorpusError, UnknownName
-from operators.postgres.schema import migrate
-from operators.postgres.schema.migrate import MIGRATIONS, apply_migrations
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.search.known_versions import known_versions
 from operators.postgres.store import Store
@@ -30,7 +24,7 @@ from operators.postgres.write.ledger import (
     record_failure,
 )
 from operators.postgres.write.left_out import LEFT_OUT, record_left_out
-from operators.postgres.write.removal import choose_documents, delete_for_good, erase_log
+from operators.postgres.write.removal import choose_documents, delete_chosen
 from operators.postgres.write.source_ownership import take_ownership
 from operators.postgres.write.sync_state import (
     SyncItem,
@@ -105,41 +99,6 @@ def test_a_note_on_how_a_document_was_read_is_kept_and_goes_with_the_next_versio
     ]
     write_documents(store, documents, chunks)
     assert ledger(store, "code", "").select("state", "reason").rows() == [("indexed", None)]
-
-
-def test_what_an_older_version_called_failed_gets_its_state_without_being_read_again(
-    server_dsn: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    schema = "before_states"
-    older = tmp_path / "migrations"
-    older.mkdir()
-    for file in MIGRATIONS.glob("00[012]*.sql"):
-        (older / file.name).write_bytes(file.read_bytes())
-    reasons = ["no_text: no text", "encrypted: it asks", "empty file", "not: this"]
-    with psycopg.connect(server_dsn, autocommit=True) as conn:
-        drop = sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema))
-        request.addfinalizer(lambda: psycopg.connect(server_dsn, autocommit=True).execute(drop))
-        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(migrate, "MIGRATIONS", older)
-            apply_migrations(conn, schema, f"{schema}, public")
-        table = sql.Identifier(schema, "documents")
-        for reason in reasons:
-            conn.execute(
-                sql.SQL(
-                    "INSERT INTO {} (document_key, corpus, repo, document_id, content_hash, state,"
-                    " reason) VALUES (gen_random_uuid(), 'docs', '', %s, 'h', 'failed', %s)"
-                ).format(table),
-                (reason, reason),
-            )
-        assert "0040_states.sql" in apply_migrations(conn, schema, f"{schema}, public")
-        query = sql.SQL("SELECT state, reason, content_hash FROM {} ORDER BY 1, 2")
-        assert conn.execute(query.format(table)).fetchall() == [
-            ("encrypted", "it asks", "h"),
-            ("failed", "empty file", "h"),
-            ("failed", "not: this", "h"),
-            ("no_text", "no text", "h"),
-        ]
 
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -282,21 +241,10 @@ def test_documents_are_chosen_by_all_filters_and_deleted_with_their_chunks(
     )
     chosen = choose_documents(store, repo="org/app", document="src/cache.py")
     assert chosen["corpus"].to_list() == ["code"]
-    delete_for_good(store, chosen)
+    delete_chosen(store, chosen)
     with pytest.raises(UnknownName, match="no document is of repo 'org/app' and document"):
         choose_documents(store, repo="org/app", document="src/cache.py")
     assert choose_documents(store, document="src/cache.py")["repo"].to_list() == ["cc"]
-
-
-def test_a_server_where_one_is_no_superuser_says_what_it_keeps(
-    server_dsn: str, store: Store
-) -> None:
-    store.execute("CREATE ROLE plain_user LOGIN")
-    try:
-        (said,) = erase_log(make_conninfo(server_dsn, user="plain_user"))
-    finally:
-        store.execute("DROP ROLE plain_user")
-    assert "only a superuser" in said
 
 
 def kept(store: Store) -> set[tuple[str, str, str, str]]:

@@ -142,6 +142,19 @@ def test_commits_of_another_repository_are_taken_only_after_they_are_copied(
         assert open_repository(shared).head == repo.git("rev-parse", "HEAD")
 
 
+def test_no_variable_of_the_environment_lends_objects(
+    repo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = repo.commit("first", **{"a.py": "1"})
+    working_tree.git(tmp_path, "clone", "-q", "--shared", "app", "clone")
+    (tmp_path / "clone/.git/objects/info/alternates").unlink()
+    monkeypatch.setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", str(repo.path / ".git/objects"))
+    with pytest.raises(GitError, match=r"no commits yet|bad object"):
+        open_repository(tmp_path / "clone")
+    with pytest.raises(GitError):
+        git_output(tmp_path / "clone", "cat-file", "-e", head)
+
+
 def test_what_a_clone_may_have_in_its_git_folder_is_no_reason_to_refuse_it(
     repo: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

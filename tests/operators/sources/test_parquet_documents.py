@@ -1,4 +1,4 @@
-"""Real Parquet and Arrow files, whole and damaged."""
+"""Real Parquet files, whole and damaged."""
 
 import random
 import subprocess
@@ -27,23 +27,8 @@ def parquet(path: Path, columns: dict[str, Any], **options: Any) -> Path:
     return path
 
 
-def arrow(path: Path, columns: dict[str, Any]) -> Path:
-    table = pa.table(columns)
-    with pa.ipc.new_file(str(path), table.schema) as file:
-        file.write_table(table)
-    return path
-
-
 def plain(path: Path, columns: dict[str, Any], **options: Any) -> Path:
     return parquet(path, columns, use_dictionary=False, write_statistics=False, **options)
-
-
-def packed_arrow(path: Path, columns: dict[str, Any], **_: Any) -> Path:
-    table = pa.table(columns)
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_file(str(path), table.schema, options=options) as file:
-        file.write_table(table, 20)
-    return path
 
 
 def documents(texts: Any, **columns: Any) -> dict[str, Any]:
@@ -55,10 +40,7 @@ def read(path: Path) -> list[Any]:
     return list(documents_source(path).scan())
 
 
-@pytest.mark.parametrize("write", [parquet, arrow])
-def test_a_row_is_the_document_that_a_line_would_be(
-    write: Callable[[Path, dict[str, Any]], Path], tmp_path: Path
-) -> None:
+def test_a_row_is_the_document_that_a_line_would_be(tmp_path: Path) -> None:
     columns = {
         **ROWS,
         "created_at": [MOMENT, None, None],
@@ -69,7 +51,7 @@ def test_a_row_is_the_document_that_a_line_would_be(
         "raw": pa.array([b"\0", None, None]),
         "tags": [["x", "y"], [], None],
     }
-    first, second, issue = read(write(tmp_path / "any.name", columns))
+    first, second, issue = read(parquet(tmp_path / "any.name", columns))
     assert (first.title, first.text, first.created_at) == ("T", "One.", MOMENT)
     assert first.metadata == '{"a": 1, "cost": "1.5", "day": "2026-01-02", "tags": ["x", "y"]}'
     assert (second.created_at, second.metadata) == (None, '{"tags": []}')
@@ -120,9 +102,9 @@ def test_a_damaged_file_is_one_line_and_never_ends_the_process(tmp_path: Path) -
     rows = {name: (values * 400)[:1000] for name, values in ROWS.items()}
     rows["doc_id"] = [f"d{n}" for n in range(1000)]
     chance = random.Random(7)
-    whole = [write(tmp_path / "w", rows).read_bytes() for write in (parquet, arrow)]
+    whole = parquet(tmp_path / "w", rows).read_bytes()
     for number in range(60):
-        content = bytearray(whole[number % 2])
+        content = bytearray(whole)
         for _ in range(chance.randint(1, 30)):
             content[chance.randrange(4, len(content))] = chance.randrange(256)
         del content[chance.choice([len(content), chance.randrange(4, len(content))]) :]
@@ -151,9 +133,9 @@ def test_memory_stays_with_one_large_row_group_and_a_text_that_all_rows_share(
     }
     parquet(tmp_path / "x.parquet", rows, row_group_size=count)
     program = (
-        "import re, sys; from operators.sources.arrow_documents import arrow_rows\n"
+        "import re, sys; from operators.sources.parquet_documents import parquet_rows\n"
         "from pathlib import Path\n"
-        "print(sum(1 for _ in arrow_rows(Path(sys.argv[1]), lambda share: None)))\n"
+        "print(sum(1 for _ in parquet_rows(Path(sys.argv[1]), lambda share: None)))\n"
         "status = Path('/proc/self/status').read_text()\n"  # ru_maxrss counts the parent's peak too
         "print(int(re.search('VmHWM:[^0-9]*([0-9]+)', status)[1]) // 1024)\n"
     )
@@ -194,18 +176,10 @@ def shared(count: int, text: str) -> pa.Array:
 
 BOMBS: list[tuple[Callable[..., Path], Callable[[], dict[str, Any]], str]] = [
     (plain, lambda: documents(long_texts(12, 25 * MEGABYTE)), "text unfolds to over"),
-    (packed_arrow, lambda: documents(long_texts(12, 25 * MEGABYTE)), "a batch unfolds to over"),
     (parquet, lambda: documents(shared(2_000, "x" * MEGABYTE)), "it unfolds to over"),
-    (packed_arrow, lambda: documents(shared(2_000, "x" * MEGABYTE)), "it unfolds to over"),
     (plain, lambda: documents(long_texts(4, 25 * MEGABYTE)), "4 left out"),
-    (packed_arrow, lambda: documents(long_texts(4, 25 * MEGABYTE)), "4 left out"),
     (parquet, lambda: documents(["a"], tags=[["x" * MEGABYTE] * 100]), "1 left out"),
     (parquet, lambda: documents(["a"], n=[np.zeros(40 * MEGABYTE, np.int8)]), "n.list.element"),
-    (
-        packed_arrow,
-        lambda: documents(["a"], n=[np.zeros(40 * MEGABYTE, np.int8)]),
-        "has 40,000,000 values",
-    ),
 ]
 
 
@@ -223,29 +197,17 @@ def test_a_small_file_that_stands_for_gigabytes_is_read_in_little_memory(tmp_pat
         assert int(megabytes) < 900, said
 
 
-@pytest.mark.parametrize("write", [parquet, packed_arrow])
-def test_a_text_that_is_too_long_costs_its_row_alone(
-    write: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_text_that_is_too_long_costs_its_row_alone(tmp_path: Path) -> None:
     texts = ["One.", "x" * (MAX_TEXT + 1), "Three."]
-    first, issue, third = read(write(tmp_path / "x.parquet", documents(texts)))
+    first, issue, third = read(parquet(tmp_path / "x.parquet", documents(texts)))
     assert (first.text, third.text) == ("One.", "Three.")
     assert issue.failed
     assert str(issue) == "x.parquet: row 2: it has 20,000,007 bytes, at most 20,000,000 are taken"
 
 
-@pytest.mark.parametrize("write", [parquet, packed_arrow])
-def test_a_file_without_rows_is_said_to_have_none(
-    write: Callable[..., Path], tmp_path: Path
-) -> None:
-    (issue,) = read(write(tmp_path / "x.parquet", documents(pa.array([], pa.string()))))
+def test_a_file_without_rows_is_said_to_have_none(tmp_path: Path) -> None:
+    (issue,) = read(parquet(tmp_path / "x.parquet", documents(pa.array([], pa.string()))))
     assert (str(issue), issue.failed) == ("x.parquet: it has no rows", False)
     (tmp_path / "x.parquet").write_bytes(b"")
     (issue,) = read(tmp_path / "x.parquet")
     assert str(issue) == "x.parquet: it has no rows"
-
-
-def test_values_that_share_their_bytes_unseen_are_refused_in_one_line(tmp_path: Path) -> None:
-    views = pa.array(["x" * 1000], pa.string_view())
-    with pytest.raises(CrosscorpusError, match="a column is string_view, which is not read"):
-        read(packed_arrow(tmp_path / "x.arrow", documents(["a"], extra=views)))

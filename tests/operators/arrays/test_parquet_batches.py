@@ -1,4 +1,4 @@
-"""The sizes of real Arrow arrays and Parquet pages."""
+"""Real Parquet files, and the sizes of Arrow arrays."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from operators.arrays import unfolded
-from operators.arrays.unfolded import FREE, check_pages, most_unfolded, row_sizes, slices
+from operators.arrays import parquet_batches
+from operators.arrays.parquet_batches import check_columns, row_sizes, slices
 
 PAIRS = pa.map_(pa.string(), pa.string())
 
@@ -52,15 +52,10 @@ def test_a_kind_whose_size_is_not_known_is_refused(kind: pa.DataType) -> None:
 
 
 def test_slices_hold_so_many_bytes_or_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unfolded, "AT_ONCE", 10)
+    monkeypatch.setattr(parquet_batches, "AT_ONCE", 10)
     batch = pa.record_batch({"n": list(range(6))})
-    parts = [part["n"].to_pylist() for part in slices(batch, np.array([4, 6, 1, 50, 3, 3]))]
+    parts = [part["n"].to_pylist() for part, _ in slices(batch, np.array([4, 6, 1, 50, 3, 3]))]
     assert parts == [[0, 1], [2], [3], [4, 5]]
-
-
-def test_a_large_file_may_unfold_to_more_than_a_small_one() -> None:
-    assert most_unfolded(10) == FREE
-    assert most_unfolded(10 * FREE) == 2000 * FREE
 
 
 def test_pages_that_unfold_to_far_more_than_their_size_are_refused(
@@ -69,7 +64,7 @@ def test_pages_that_unfold_to_far_more_than_their_size_are_refused(
     table = pa.table({"text": [f"{number}" + "x" * 2_000_000 for number in range(5)]})
     pq.write_table(table, tmp_path / "t.parquet", compression="zstd")
     group = pq.read_metadata(tmp_path / "t.parquet").row_group(0)
-    check_pages(group)
-    monkeypatch.setattr(unfolded, "LARGE_COLUMN", 1_000_000)
+    check_columns(group)
+    monkeypatch.setattr(parquet_batches, "LARGE_COLUMN", 1_000_000)
     with pytest.raises(ValueError, match="text unfolds to over 1,000,000 bytes"):
-        check_pages(group)
+        check_columns(group)
