@@ -25,7 +25,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint hooks bench soak render docs wheel release-check lock clean
+.PHONY: help install demo test test-fast test-kills test-citus test-mcp test-page test-ray test-frameworks lint hooks bench soak render docs wheel release-check lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -41,6 +41,12 @@ test: $(TEST)  ## every test, on a real embedded server, then lint and types
 	$(MAKE) --no-print-directory lint
 	@# Hundreds of processes start: what they import is compiled once, whatever the user's shell says.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+
+test-fast: $(TEST)  ## in a minute and a half: every test that needs neither a server nor a process
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m 'not heavy'
+
+test-kills: $(TEST)  ## an hour: a run is killed at every point that it has, not only at the first of each kind
+	CROSSCORPUS_TEST_EXAMPLES=25 $(BIN)/python -m pytest -n 4 -k 'killed or dies or fresh_full_build' tests/dataflow/ingestion
 
 test-citus: $(TEST)  ## the Postgres part of the tests on a real Citus cluster, if its sources are here
 	tests/citus/run.sh $(abspath $(BIN)/python)

@@ -132,10 +132,10 @@ def test_a_file_longer_than_stated_is_cut_and_refused(
     assert not list((tmp_path / "hf").rglob("*.crosscorpus"))
 
 
+@pytest.mark.usefixtures("waited")
 def test_a_hub_without_https_is_refused_elsewhere_but_for_a_flag(
     hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub_module, "_PAUSE_S", 0.001)
     monkeypatch.setenv("HF_ENDPOINT", "http://me:secret@hub.invalid:8080")
     with pytest.raises(
         ModelNotInstalled, match=r"^http://hub\.invalid:8080 is not https.*add"
@@ -154,6 +154,7 @@ def test_a_hub_without_https_is_refused_elsewhere_but_for_a_flag(
     assert "--insecure-http" in run_here(("models", "install", "--help"), {}).stdout
 
 
+@pytest.mark.usefixtures("waited")
 @pytest.mark.parametrize(
     ("target", "said"),
     [
@@ -166,13 +167,8 @@ def test_a_hub_without_https_is_refused_elsewhere_but_for_a_flag(
     ],
 )
 def test_a_redirect_to_a_place_less_safe_is_not_followed(
-    put: Callable[..., Repository],
-    hub: Hub,
-    monkeypatch: pytest.MonkeyPatch,
-    target: str,
-    said: str,
+    put: Callable[..., Repository], hub: Hub, target: str, said: str
 ) -> None:
-    monkeypatch.setattr(hub_module, "_PAUSE_S", 0.001)
     name = "1_Pooling/config.json"
     put(sentence_transformer(), redirects={name: target.format(hub=hub.address, file=name)})
     with pytest.raises(ModelNotInstalled, match=said) as error:

@@ -195,15 +195,15 @@ def test_many_unchanged_files_cost_only_their_reading(
     store: Store, embedder: Any, tmp_path: Path
 ) -> None:
     root = tmp_path / "many"
-    for number in range(1_000):
+    for number in range(300):
         file = root / f"{number % 10}" / f"{number}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"# {number}\n\ntext\n")
     ingest_folder(store, embedder, root)
     began = time.process_time()
     again = ingest_folder(store, embedder, root)
-    assert again.documents_unchanged == 1_000
-    assert time.process_time() - began < 5
+    assert again.documents_unchanged == 300
+    assert time.process_time() - began < 1.5
 
 
 Write = Callable[..., Path]

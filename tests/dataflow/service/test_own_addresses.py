@@ -128,7 +128,9 @@ class Reader:
 
 def shown_by(service: Service, read: Reader) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Each place that answers show, and its document."""
-    for query in QUERIES:
+    # all questions once: of the files of two repositories
+    queries = QUERIES if service.store.collection.endswith("many") else QUERIES[:4]
+    for query in queries:
         for hit in tools.search(service, query, top_k=20).results:
             page = f"http://127.0.0.1:1/p/{quote(hit.id)}"
             for text in (hit.id, hit.title, hit.url, page):
@@ -162,7 +164,7 @@ def test_whatever_an_answer_shows_can_be_given_back(own: Service) -> None:
             wrong.append((text, found.id, found.title, document))
     assert not wrong, "\n".join(map(str, wrong))
     assert {corpus for _, (corpus, *_) in shown} == set(own.driver.config.corpora)
-    assert len(shown) > 100
+    assert len(shown) > 80
 
 
 def test_the_other_tools_show_places_too(own: Service) -> None:
