@@ -10,7 +10,6 @@ marks, lines of error messages, places that tools print (:mod:`operators.ranking
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -18,7 +17,7 @@ import polars as pl
 from operators.foundation import tokenizer
 from operators.foundation.tokenizer import STOP_WORDS, is_name, name_parts, stem, vocabulary
 from operators.frames import INTENT
-from operators.ranking.named_places import LONGEST_OF_BARE, Place, authors_named, named_places
+from operators.ranking.named_places import LONGEST_OF_BARE, Place, named_places
 from operators.versions.introduced_in import origin_asked
 from operators.versions.mentions import mentions
 
@@ -132,7 +131,6 @@ def _read(whole: Sequence[str], searched: Sequence[str]) -> Mapping[str, Any]:
         "quoted": [phrase for one in searched for phrase in quoted(one)],
         "phrases": _phrases(whole),
         "places": [place._asdict() for one in whole for place in _places(one)],
-        "authors": list(chain.from_iterable(map(authors_named, filter(None, whole)))),
         "versions": [asdict(mention) for mention in versions],
         "origins": [words for words in map(origin_asked, whole) if words is not None],
         "asks_why": any(map(_ASKS_WHY.search, whole)),
