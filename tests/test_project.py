@@ -7,6 +7,7 @@ import doctest
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
