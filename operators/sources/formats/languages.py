@@ -88,17 +88,20 @@ _CODE_NAMES = _by_word(
 )
 _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt")
 _PROSE = _by_word(**linguist.PROSE) | _by_word(
+    "docx epub odt pptx rtf xlsx",
     markdown="md markdown mdx mkd",
     rst="rst rest",
     text="txt text",
     asciidoc="adoc asciidoc",
-    docx="docx",
     ipynb="ipynb",
 )
 MARKDOWN = tuple(f".{ending}" for ending, kind in _PROSE.items() if kind == "markdown")
 """The endings of Markdown, with their dots."""
 
-PACKED = ("docx", "ipynb")
+CONVERTED = ("docx", "epub", "odt", "pptx", "rtf", "tex", "xlsx")
+"""The formats that become Markdown by a converter; ``tex`` in a folder of documents only."""
+
+PACKED = (*CONVERTED, "ipynb")
 """The formats of prose that are no text."""
 
 _PROSE_NAMES = _by_word(
