@@ -112,7 +112,7 @@ hooks:  ## lint before each commit
 lock: $(TEST)  ## resolve the locked environments again
 	echo 'uv>=0.13,<1' | $(LOCK) - -o requirements/uv.lock
 	$(LOCK) pyproject.toml --extra code --extra watch --extra render -o requirements/run.lock
-	$(LOCK) pyproject.toml $(foreach extra,code static watch render tokens notebook serve bench otel test,--extra $(extra)) -o requirements/test.lock
+	$(LOCK) pyproject.toml $(foreach extra,code office static watch render tokens notebook serve bench otel test,--extra $(extra)) -o requirements/test.lock
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || \

@@ -63,7 +63,7 @@ class Content:
     modified: float
 
 
-_PACKED = (b".pdf", b".docx")
+_PACKED = (b".pdf", b".docx", b".epub", b".odt", b".pptx", b".xlsx")
 
 Reader = Callable[[bytes, Key], Item]
 """Makes an item from a file's path within the folder and its document's key."""
