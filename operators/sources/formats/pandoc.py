@@ -129,7 +129,7 @@ def _read(data: bytes, kind: str) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired:
         return {"failed": f"stopped: it took more than {_END_S} s"}
-    if why := _why_failed(done):
+    if why := why_failed(done):
         return why
     text = done.stdout.decode().strip("\n").translate(_HYPHENS)
     if len(text) > MAX_CHARACTERS:
@@ -141,7 +141,8 @@ def _read(data: bytes, kind: str) -> dict[str, Any]:
     return {"text": text, "dates": dates, "notes": notes}
 
 
-def _why_failed(done: subprocess.CompletedProcess[bytes]) -> dict[str, str] | None:
+def why_failed(done: subprocess.CompletedProcess[bytes]) -> dict[str, str] | None:
+    """``failed`` or ``killed`` with a line why; None if pandoc did its work."""
     status = done.returncode
     if not status:
         return None

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -205,7 +206,7 @@ def test_whatever_byte_is_damaged_there_is_a_text_or_a_refusal(at: int, new: byt
     ("status", "why"), [(-signal.SIGXCPU, "s of CPU"), (251, "MiB"), (7, "pandoc ended"), (0, "")]
 )
 def test_an_end_of_pandoc_has_a_reason(status: int, why: str) -> None:
-    ended = pandoc._why_failed(subprocess.CompletedProcess([], status, b"", b""))
+    ended = pandoc.why_failed(subprocess.CompletedProcess([], status, b"", b""))
     assert why in (ended or {"failed": ""})["failed"]
 
 
@@ -213,7 +214,7 @@ def test_a_reader_that_something_kills_is_not_the_fault_of_the_document(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     killed = subprocess.CompletedProcess([], -signal.SIGKILL, b"", b"")
-    reply = pandoc._why_failed(killed)
+    reply = pandoc.why_failed(killed)
     monkeypatch.setattr(pandoc.SANDBOX, "ask", lambda _: reply)
     with pytest.raises(ChildProcessError, match="was killed"):
         converted(ONE, "docx")
@@ -226,13 +227,18 @@ def test_a_reader_that_something_kills_is_not_the_fault_of_the_document(
         converted(ONE, "docx")
 
 
+@pytest.mark.parametrize("within", ["a folder", "a repository"])
 def test_without_the_extra_a_document_is_left_out_with_the_command_that_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, repo: Any, monkeypatch: pytest.MonkeyPatch, within: str
 ) -> None:
-    (tmp_path / "a.docx").write_bytes(ONE)
     monkeypatch.setattr(pandoc, "program", lambda: None)
-    [issue] = folder_source(tmp_path).scan()
-    assert isinstance(issue, ReadIssue)
-    assert (issue.state, issue.failed) == ("left_out", False)
+    (tmp_path / "of").mkdir()
+    (tmp_path / "of" / "a.docx").write_bytes(ONE)
+    repo.commit("first", **{"a.docx": ONE})
+    items = repo.scan() if within == "a repository" else folder_source(tmp_path / "of").scan()
+    [issue] = (item for item in items if isinstance(item, ReadIssue))
+    assert not issue.failed
+    assert issue.key
+    assert issue.state != "left_out"  # the version that another run read stays
     assert "to read .docx: " in issue.reason
     assert "office]" in issue.reason
