@@ -170,7 +170,7 @@ def _item(folder: _Folder, path: bytes, key: Key) -> Item:
     if generated:
         raise files.Generated(".gitattributes says so")
     if kind in CONVERTED and (why := why_missing(kind)):
-        raise files.Skipped(why)
+        raise files.NotInstalled(why)
     content = files.read_file(root, path, MAX_PDF if kind in ("pdf", *CONVERTED) else MAX_TEXT)
     how: tuple[str, ...] = ()
     note = None

@@ -51,6 +51,7 @@ _HYPHENS = {0x2011: "-", 0xAD: None}  # one that never breaks, one that is seen 
 _UNREAD = (  # the beginning of a part's name, a mark in the part, what pandoc does not read
     ("word/document.xml", b"txbxContent", "text boxes"),
     ("word/document.xml", b"w:fldSimple ", "simple fields"),
+    ("word/document.xml", b"<w:customXml ", "custom XML"),
     ("word/comments.xml", b"<w:comment ", "comments"),
     ("ppt/slides/slide", b"<p:grpSp>", "groups of shapes"),
     ("ppt/notesSlides/", b"<p:txBody>", "notes of slides"),
@@ -141,6 +142,7 @@ def _read(data: bytes, kind: str) -> dict[str, Any]:
 
 
 def why_failed(done: subprocess.CompletedProcess[bytes]) -> dict[str, str] | None:
+    """``failed`` or ``killed`` with a line why; None if pandoc did its work."""
     status = done.returncode
     if not status:
         return None

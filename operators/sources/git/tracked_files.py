@@ -177,7 +177,7 @@ def _read(tree: _Tree, file: TrackedFile, path: str) -> tuple[bytes, Decoded, st
         raise files.UnknownEnding(extension, seen[extension])
     packed = language if language in PACKED else None
     if packed not in (None, "ipynb") and (why := why_missing(packed)):
-        raise files.Skipped(why)
+        raise files.NotInstalled(why)
     largest = MAX_PACKED if packed else MAX_FILE
     try:
         data = files.read_file(root, file.path, largest).data

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -226,13 +227,18 @@ def test_a_reader_that_something_kills_is_not_the_fault_of_the_document(
         converted(ONE, "docx")
 
 
+@pytest.mark.parametrize("within", ["a folder", "a repository"])
 def test_without_the_extra_a_document_is_left_out_with_the_command_that_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, repo: Any, monkeypatch: pytest.MonkeyPatch, within: str
 ) -> None:
-    (tmp_path / "a.docx").write_bytes(ONE)
     monkeypatch.setattr(pandoc, "program", lambda: None)
-    [issue] = folder_source(tmp_path).scan()
-    assert isinstance(issue, ReadIssue)
-    assert (issue.state, issue.failed) == ("left_out", False)
+    (tmp_path / "of").mkdir()
+    (tmp_path / "of" / "a.docx").write_bytes(ONE)
+    repo.commit("first", **{"a.docx": ONE})
+    items = repo.scan() if within == "a repository" else folder_source(tmp_path / "of").scan()
+    [issue] = (item for item in items if isinstance(item, ReadIssue))
+    assert not issue.failed
+    assert issue.key
+    assert issue.state != "left_out"  # the version that another run read stays
     assert "to read .docx: " in issue.reason
     assert "office]" in issue.reason
