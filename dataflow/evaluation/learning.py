@@ -37,7 +37,7 @@ from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
 
 _VARIANTS = {"fused": "comb_sum", "normalized": "common_scale", "merged": "convex"}
-_OF_ALL = ("full_weight_terms", "corpus_normalization", "missing_score_fraction")
+_OF_ALL = ("full_weight_terms", "missing_score_fraction")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def learn(
 ) -> FitResult:
     """Fit the fusion's weights to judged queries: those of scores (``merged: convex``).
 
-    They are ``full_weight_terms``, ``corpus_normalization``, ``missing_score_fraction``, the vector
+    They are ``full_weight_terms``, ``missing_score_fraction``, the vector
     weights, and the corpus weights by trigger.
 
     Args:
