@@ -149,7 +149,7 @@ def dedup(
     index = index_similarity(frame.select("chunk_id", "text").with_columns(embedding))
     kept = across.guarded(
         frame,
-        [index],
+        index,
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
         twins=False,

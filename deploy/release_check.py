@@ -15,7 +15,14 @@ from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-NEEDED = ("crosscorpus/demo.jsonl", "dataflow/configs/default.yaml", "operators/py.typed")
+NEEDED = (
+    "crosscorpus/demo.jsonl",
+    "dataflow/configs/default.yaml",
+    "operators/foundation/tokenizer_words.json",
+    "operators/py.typed",
+    "operators/sources/formats/languages.json",
+    "operators/sources/secret_tokens.tsv",
+)
 """Files of the wheel without which it does not work."""
 
 FREE = re.compile(

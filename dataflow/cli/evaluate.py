@@ -47,12 +47,6 @@ class EvaluateOptions:
             "and path at the best; a passage, every chunk."
         ),
     ] = "document"
-    alternates: Annotated[
-        Literal["expand", "drop"],
-        typer.Option(
-            help="A near-duplicate that dedup dropped follows its representative or is left out."
-        ),
-    ] = "expand"
     all_corpora: AllCorpora = False
     reranker: Annotated[
         str | None,
@@ -97,7 +91,7 @@ def evaluate(options: EvaluateOptions) -> None:
     from operators.foundation.data_dir import data_home
 
     configs, queries = named_configs(options.configs), read_queries(options.queries)
-    chosen = "depth", "alternates", "unit", "all_corpora", "on"
+    chosen = "depth", "unit", "all_corpora", "on"
     arguments = {name: getattr(options, name) for name in chosen}
     if options.measures:
         check_measures(options.measures)

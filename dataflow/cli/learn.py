@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -24,10 +24,6 @@ class LearnOptions:
     ]
     qrels: Qrels
     out: Annotated[Path, typer.Option("--out", "-o", help="Experiment file to write.")]
-    method: Annotated[
-        Literal["convex", "rrf"],
-        typer.Option(help="Fusion of scores (convex combination) or of ranks."),
-    ] = "convex"
     training_queries: Annotated[
         int | None, typer.Option(min=4, help="Learn from at most this many; else from half.")
     ] = None
@@ -63,7 +59,7 @@ def learn(options: LearnOptions) -> None:
     out, bars = options.out, batch_progress(["training", "base", "learned"], 0)
     base, extends = load_config(options.config), seen_from(options.config, out)
     queries, judged = read_queries(options.queries), read_qrels(options.qrels)
-    chosen = ("method", "training_queries", "seed", "all_corpora")
+    chosen = ("training_queries", "seed", "all_corpora")
     how = FitOptions(extends=extends, **{name: getattr(options, name) for name in chosen})
     with open_to_read(options.collection) as store, bars as on_batch:
         kept = data_home() / "query_vectors"

@@ -24,7 +24,6 @@ from operators.errors import check_known
 from operators.evaluation.evaluation_frames import TIMINGS
 from operators.evaluation.ranked_documents import (
     DOCUMENTS,
-    Alternates,
     Unit,
     continued,
     judged_names,
@@ -64,7 +63,6 @@ class RunOptions:
         qrels: columns ``QRELS``; they decide which documents, and which passages, have a name.
         depth: documents for each query and corpus, at least, if a search can reach so many; 0:
             only the configuration's ranking.
-        alternates: whether near-duplicates that dedup dropped follow their representatives.
         unit: what has a rank in a run.
         batch_size: queries per batch.
         inputs: run-time inputs of the graph, such as ``reranker`` or ``now``.
@@ -73,7 +71,6 @@ class RunOptions:
     holdings: Holdings
     qrels: pl.DataFrame
     depth: int
-    alternates: Alternates
     unit: Unit
     batch_size: int
     inputs: Mapping[str, Any]
@@ -131,7 +128,7 @@ def run_queries(
         on_batch: is called with the number of finished queries.
     """
     judged, clock = by_number(how.qrels, queries), dict[str, float]()
-    documents = partial(_documents, driver, judged=judged, alternates=how.alternates, unit=how.unit)
+    documents = partial(_documents, driver, judged=judged, unit=how.unit)
     held_units = how.holdings.chunks if how.unit == "passage" else how.holdings.documents
     sizes = {c: n for c, n in held_units.items() if c in driver.config.corpora}
     parts = [pl.DataFrame(schema=DOCUMENTS)]
@@ -196,7 +193,6 @@ def _documents(
     overrides: Mapping[str, Any],
     inputs: Mapping[str, Any],
     judged: pl.DataFrame,
-    alternates: Alternates,
     unit: Unit,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The documents, and (query_id, doc_id) of these and of all their near-duplicates.
@@ -204,10 +200,9 @@ def _documents(
     For a passage the second has its own name too, also if it has a judged one.
     """
     out = driver.execute(outputs(driver), inputs=inputs, overrides=overrides)
-    documents = documents_of(out, judged, alternates, unit)
-    held = documents if alternates == "expand" else documents_of(out, judged, "expand", unit)
+    documents = held = documents_of(out, judged, unit)
     if unit == "passage":
-        held = pl.concat([held, documents_of(out, judged.clear(), "expand", unit)]).unique()
+        held = pl.concat([held, documents_of(out, judged.clear(), unit)]).unique()
     return documents, held.select("query_id", "doc_id")
 
 
@@ -222,7 +217,7 @@ def by_number(qrels: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 
 
 def documents_of(
-    out: Mapping[str, Any], judged: pl.DataFrame, alternates: Alternates, unit: Unit = "document"
+    out: Mapping[str, Any], judged: pl.DataFrame, unit: Unit = "document"
 ) -> pl.DataFrame:
     """The documents of a run of the graph, as columns ``DOCUMENTS``.
 
@@ -234,7 +229,6 @@ def documents_of(
     return ranked_documents(
         whole,
         unit_chunks(chunks, unit),
-        alternates=alternates,
         names=None if unit == "file" else judged_names(judged, chunks),
         every_chunk=unit == "passage",
     )

@@ -57,8 +57,6 @@ def evaluate(
             unit: what has a rank in a run: ``document``; ``file``: all documents of a
                 repository and path, at the best rank; ``passage``: every chunk.
             depth: documents of each corpus in a run, at least; 0: a user's results.
-            alternates: ``expand``: a near-duplicate that dedup dropped follows its
-                representative; ``drop``: it is left out.
             all_corpora: judge the documents of every corpus, also if a query names its corpora.
             vectors_directory: keeps the vectors of the queries from one evaluation to the next.
             on_batch: is called with a configuration's name and the number of newly done queries.

@@ -7,7 +7,6 @@ these hits. It writes an experiment file, and a real run measures it like any ot
 """
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,6 @@ from dataflow.evaluation.answers import (
 )
 from dataflow.evaluation.graph import check_models, evaluate
 from operators.embedding.protocol import Embedder
-from operators.errors import check_known
 from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import Candidates, CorpusSearch, candidates, together
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
@@ -38,16 +36,8 @@ from operators.postgres.store import Store, collection_info
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
 
-_STAGES = {  # as changes of a configuration
-    method: {
-        "variants": {"fused": "comb_sum", "normalized": "common_scale", "merged": merged},
-    }
-    for method, merged in (("convex", "convex"), ("rrf", "weighted_rrf"))
-}
-_OF_ALL = {
-    "convex": ("full_weight_terms", "corpus_normalization", "missing_score_fraction"),
-    "rrf": ("rrf_k",),
-}
+_VARIANTS = {"fused": "comb_sum", "normalized": "common_scale", "merged": "convex"}
+_OF_ALL = ("full_weight_terms", "corpus_normalization", "missing_score_fraction")
 
 
 @dataclass(frozen=True)
@@ -56,9 +46,6 @@ class FitOptions:
 
     Attributes:
         extends: the name of the starting configuration in the experiment file.
-        method: ``convex``: ``full_weight_terms``, ``corpus_normalization``,
-            ``missing_score_fraction``, vector weights and corpus weights by trigger; ``rrf``:
-            ``rrf_k``, vector weights and corpus weights.
         training_queries: at most so many queries of the training half; None: all.
         seed: of the split and of the folds.
         all_corpora: on the test half, judge the documents of every corpus; the training half
@@ -67,7 +54,6 @@ class FitOptions:
     """
 
     extends: str = "default"
-    method: str = "convex"
     training_queries: int | None = None
     seed: int = 0
     all_corpora: bool = False
@@ -105,7 +91,10 @@ def learn(
     vectors_directory: Path | None = None,
     on_batch: Callable[[str, int], object] | None = None,
 ) -> FitResult:
-    """Fit the fusion's weights to judged queries.
+    """Fit the fusion's weights to judged queries: those of scores (``merged: convex``).
+
+    They are ``full_weight_terms``, ``corpus_normalization``, ``missing_score_fraction``, the vector
+    weights, and the corpus weights by trigger.
 
     Args:
         config: the start of the fit.
@@ -121,8 +110,7 @@ def learn(
         CrosscorpusError: a search failed.
     """
     options = options or FitOptions()
-    check_known("method", options.method, _STAGES)
-    begin = config.with_changes(_STAGES[options.method])
+    begin = config.with_changes({"variants": _VARIANTS})
     judged, grades = check_judged(queries, qrels)
     check_corpora(judged, {"base": config})
     arguments: dict[str, Any] = {"vectors_directory": vectors_directory, "on_batch": on_batch}
@@ -131,7 +119,7 @@ def learn(
     training, test = weight_fitting.halves(groups, seed=options.seed)
     training = weight_fitting.some(training, groups, options.training_queries, seed=options.seed)
     judged_hits, every_corpus = fetched(store, begin, judged[training], grades, **arguments)
-    base = base_parameters(begin, judged_hits, options.method)
+    base = base_parameters(begin, judged_hits)
     both, twice = together(judged_hits, every_corpus), [groups[at] for at in training.tolist()] * 2
     learned = weight_fitting.learn(both, twice, base, list(base), seed=options.seed)
     experiment = as_experiment(learned, base, config, options)
@@ -147,12 +135,10 @@ def learn(
     return FitResult(options, learned, base, experiment, len(training), evaluation)
 
 
-def base_parameters(
-    config: Config, found: Candidates, method: str = "convex"
-) -> weight_fitting.Parameters:
+def base_parameters(config: Config, found: Candidates) -> weight_fitting.Parameters:
     """The parameters of ``config``, for the corpora and triggers of ``found``."""
     settings = hamilton_config(config)
-    base = {name: float(settings[name]) for name in _OF_ALL[method]}
+    base = {name: float(settings[name]) for name in _OF_ALL}
     base |= {
         f"vector_weight.{name}": float(settings["corpora"][name]["inputs"]["vector_weight"])
         for name in found.corpora
@@ -177,7 +163,7 @@ def as_experiment(
     experiment: dict[str, Any] = {"extends": options.extends}
     if learned.strength is None:
         return experiment
-    staged = config.with_changes(_STAGES[options.method]) != config
+    staged = config.with_changes({"variants": _VARIANTS}) != config
     corpora: dict[str, dict[str, Any]] = {}
     for name, value in learned.parameters.items():
         kind, _, rest = name.partition(".")
@@ -192,7 +178,7 @@ def as_experiment(
             whole = kind == "full_weight_terms"
             experiment.setdefault("parameters", {})[kind] = int(value) if whole else value
     if staged:
-        experiment |= deepcopy(_STAGES[options.method])
+        experiment["variants"] = dict(_VARIANTS)
     if corpora:
         experiment["corpora"] = corpora
     return experiment
@@ -203,7 +189,7 @@ def experiment_text(result: FitResult, *, collection: str) -> str:
     test = result.evaluation.queries.height
     story = (
         f"# Learned from {result.training} judged queries of collection {collection} "
-        f"({result.options.method}, seed {result.options.seed}).\n"
+        f"(seed {result.options.seed}).\n"
     )
     if result.learned.strength is None:
         story += "# No change gained enough in cross-validation, so that nothing is changed.\n"

@@ -24,7 +24,6 @@ from operators.embedding.protocol import Embedder
 from operators.errors import CrosscorpusError
 from operators.evaluation.judgements import check_judged
 from operators.evaluation.ranked_documents import (
-    Alternates,
     Unit,
     of_judged_corpora,
     unit_homes,
@@ -126,7 +125,6 @@ def answers(
     holdings: Holdings,
     qrels: pl.DataFrame,
     depth: int = 100,
-    alternates: Alternates = "expand",
     unit: Unit = "document",
     batch_size: int = BATCH_SIZE,
     retrieval_inputs: Mapping[str, Any] | None = None,
@@ -135,7 +133,7 @@ def answers(
 ) -> dict[str, Answers]:
     """The runs of each configuration in all corpora, one after the other or ``elsewhere``."""
     check_corpora(judged_queries, configs)
-    how = RunOptions(holdings, qrels, depth, alternates, unit, batch_size, retrieval_inputs or {})
+    how = RunOptions(holdings, qrels, depth, unit, batch_size, retrieval_inputs or {})
     if elsewhere:
         return elsewhere(store, configs, judged_queries, query_embeddings, how, on_batch)
     done = {}

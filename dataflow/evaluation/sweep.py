@@ -161,8 +161,8 @@ def _batch_runs(
 ) -> pl.DataFrame:
     """The runs of one batch, of the driver's configuration and of ``configs``."""
     trace = driver.trace(outputs(driver), overrides=overrides)
-    runs = [as_run(documents_of(trace, judged, "expand"), queries, UNCHANGED)]
+    runs = [as_run(documents_of(trace, judged), queries, UNCHANGED)]
     for name, config in configs.items():
         trace = driver.what_if(trace, config)
-        runs.append(as_run(documents_of(trace, judged, "expand"), queries, name))
+        runs.append(as_run(documents_of(trace, judged), queries, name))
     return pl.concat(runs)

@@ -121,7 +121,7 @@ def unique__jaccard(
     reranked: pl.DataFrame, token_index: TokenIndex, jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
     """The list without near-duplicates across corpora, by token overlap (Jaccard)."""
-    return across.jaccard(reranked, [token_index], threshold=jaccard_threshold)
+    return across.jaccard(reranked, token_index, threshold=jaccard_threshold)
 
 
 @tag(stage="order", frame="FUSED")
@@ -148,7 +148,7 @@ def unique__guarded(
     """
     return across.guarded(
         reranked,
-        [similarity_index],
+        similarity_index,
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
         twins=twins,

@@ -5,13 +5,13 @@ Documents of one change (:mod:`operators.dedup.changes`) are joined first. Every
 the hits that it represents (:func:`operators.dedup.representatives.absorb`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
-from operators.arrays.rows import by_rank, index, replaced
+from operators.arrays.rows import by_rank, replaced
 from operators.arrays.segments import Column, Floats, Integers, places, positions
 from operators.dedup.changes import change_representatives
 from operators.dedup.cosine import cosine_representatives, unit_vectors
@@ -20,21 +20,21 @@ from operators.dedup.jaccard import jaccard_representatives
 from operators.dedup.newest import documents, newest_representatives
 from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity, joined
-from operators.dedup.token_index import TokenIndex, index_tokens
+from operators.dedup.token_index import TokenIndex, index_tokens, joined_tokens
 from operators.dedup.twins import twin_representatives
 
 T = TypeVar("T", bound=TokenIndex | SimilarityIndex)
 
 
 def jaccard(
-    hits: pl.DataFrame, known: Sequence[TokenIndex] = (), *, threshold: float = 0.9
+    hits: pl.DataFrame, known: TokenIndex | None = None, *, threshold: float = 0.9
 ) -> pl.DataFrame:
     """``hits`` without those whose Jaccard index with a better one reaches ``threshold``.
 
-    ``known`` are existing token sets; other texts are hashed here.
+    ``known`` are the token sets of chunks; other texts are hashed here.
     """
     hits, query_id = _one_place_a_change(hits)
-    sets, number = of_hits(hits, known, index_tokens)
+    sets, number = of_hits(hits, known, index_tokens, joined_tokens)
     return _unique(hits, jaccard_representatives(query_id, number, sets, threshold=threshold))
 
 
@@ -44,14 +44,14 @@ def cosine(hits: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95)
     ``chunks`` (``CHUNKS``) has the hits' embeddings.
     """
     hits, query_id = _one_place_a_change(hits)
-    vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
+    vectors, number = _vectors(hits, chunks)
     of = documents(hits)
     return _unique(hits, cosine_representatives(query_id, number, vectors, of, threshold=threshold))
 
 
 def guarded(
     hits: pl.DataFrame,
-    known: Sequence[SimilarityIndex] = (),
+    known: SimilarityIndex | None = None,
     *,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
@@ -59,14 +59,14 @@ def guarded(
 ) -> pl.DataFrame:
     """``hits`` without near-duplicates of better ones, by :mod:`operators.dedup.guarded`.
 
-    ``known`` are similarity indexes of the hits' chunks; of other hits only the texts are compared.
+    ``known`` is the similarity index of chunks; of other hits only the texts are compared.
     With ``twins`` also without the worse form of code that is sync and async
     (:mod:`operators.dedup.twins`), from ``jaccard_threshold`` on.
     """
     hits, query_id = _one_place_a_change(hits)
-    indexes, number = of_hits(hits, known, index_similarity)
+    index, number = of_hits(hits, known, index_similarity, joined)
     thresholds = (jaccard_threshold, cosine_threshold)
-    kept = _unique(hits, guarded_representatives(query_id, number, joined(indexes), *thresholds))
+    kept = _unique(hits, guarded_representatives(query_id, number, index, *thresholds))
     return _unique(kept, twin_representatives(kept, jaccard_threshold)) if twins else kept
 
 
@@ -77,27 +77,30 @@ def newest(hits: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95)
     not depend on ranks.
     """
     hits, query_id = _one_place_a_change(hits)
-    vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
+    vectors, number = _vectors(hits, chunks)
     representative = newest_representatives(hits, query_id, number, vectors, threshold=threshold)
     return _unique(hits, representative)
 
 
 def of_hits(
-    hits: pl.DataFrame, known: Sequence[T], make: Callable[[pl.DataFrame], T]
-) -> tuple[Sequence[T], Integers]:
-    """Entries for all of ``hits``, and the number of each row's own among them.
+    hits: pl.DataFrame,
+    known: T | None,
+    make: Callable[[pl.DataFrame], T],
+    join: Callable[[T, T], T],
+) -> tuple[T, Integers]:
+    """The entries of all of ``hits``, and the number of each row's own among them.
 
     ``make`` makes the entries that ``known`` lacks, from rows of ``hits``, each chunk once.
     """
-    ids = np.concatenate([np.zeros(0, np.int64), *(one.chunk_id for one in known)])
     wanted = hits["chunk_id"].to_numpy()
-    number = positions(ids, wanted)
+    known = make(hits.clear()) if known is None else known
+    number = positions(known.chunk_id, wanted)
     missing = np.flatnonzero(number < 0)
     if not len(missing):
         return known, number
     fresh = make(hits[missing[np.unique(wanted[missing], return_index=True)[1]]])
-    number[missing] = len(ids) + positions(fresh.chunk_id, wanted[missing])
-    return (*known, fresh), number
+    number[missing] = len(known.chunk_id) + positions(fresh.chunk_id, wanted[missing])
+    return join(known, fresh), number
 
 
 def _one_place_a_change(hits: pl.DataFrame) -> tuple[pl.DataFrame, Column]:
@@ -113,12 +116,7 @@ def _unique(hits: pl.DataFrame, representative: Integers) -> pl.DataFrame:
     return replaced(kept, pl.Series("rank", places(kept["query_id"].to_numpy())))
 
 
-def _vectors(chunk_id: Integers, chunks: pl.DataFrame) -> tuple[Floats, Integers]:
-    """The unit vectors of these chunks, and each one's row; a chunk without one has zeros."""
-    there = np.isin(chunks["chunk_id"].to_numpy(), chunk_id)
-    if not there.any():
-        return np.zeros((1, 0)), np.full(len(chunk_id), -1)
-    known = chunks["chunk_id", "embedding"][index(np.flatnonzero(there))]
-    vectors = unit_vectors(known["embedding"])
-    number = positions(known["chunk_id"].to_numpy(), chunk_id)
-    return np.concatenate([vectors, np.zeros((1, vectors.shape[1]))]), number
+def _vectors(hits: pl.DataFrame, chunks: pl.DataFrame) -> tuple[Floats, Integers]:
+    """The unit vectors of ``chunks``, then zeros; and each hit's row, -1 if it has none."""
+    number = positions(chunks["chunk_id"].to_numpy(), hits["chunk_id"].to_numpy())
+    return np.pad(unit_vectors(chunks["embedding"]), ((0, 1), (0, 0))), number

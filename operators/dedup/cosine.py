@@ -4,13 +4,11 @@ Two neighbouring chunks of one document are often similar, and both are wanted. 
 missing, zero or not finite is similar to nothing, not even to itself.
 """
 
-from collections.abc import Iterator
-from itertools import pairwise
-
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Column, Floats, Integers, starts
+from operators.arrays.segments import Column, Flags, Floats, Integers
+from operators.dedup.greedy import greedy
 from operators.dedup.representatives import check_threshold
 
 # One product of unit vectors is small enough that numpy's library uses no second thread: on a
@@ -31,29 +29,25 @@ def cosine_representatives(
         ValueError: the threshold is out of range.
     """
     check_threshold("cosine", threshold)
-    representative = np.arange(len(query_id))
-    for row, near in near_and_better(query_id, number, vectors, threshold):
-        stays = representative[near] == near
-        better = near[stays & (document[near] != document[row])]
-        if len(better):
-            representative[row] = better[0]
-    return representative
+
+    def near(rows: Integers, others: Integers) -> Flags:
+        return _cosines(vectors[number[rows]], vectors[number[others]]) >= threshold - ROUNDING
+
+    def choose(row: int, candidates: Integers) -> int | None:
+        elsewhere = document[candidates] != document[row]
+        return int(candidates[elsewhere.argmax()]) if elsewhere.any() else None
+
+    return greedy(query_id, near, choose)
 
 
-def near_and_better(
-    query_id: Column, number: Integers, vectors: Floats, threshold: float
-) -> Iterator[tuple[int, Integers]]:
-    """Each row, best first, with the better rows of its query whose vectors are near."""
-    columns = max(_MULTIPLICATIONS // (_ROWS * max(vectors.shape[1], 1)), 1)
-    for first, end in pairwise([*starts(query_id).tolist(), len(query_id)]):
-        unit = vectors[number[first:end]]
-        for begin in range(0, end - first, _ROWS):
-            some = unit[begin : begin + _ROWS]
-            before = range(0, begin + len(some), columns)
-            cosines = np.hstack([some @ unit[column : column + columns].T for column in before])
-            near = np.tril(cosines >= threshold - ROUNDING, begin - 1)
-            for row, better in enumerate(near, first + begin):
-                yield row, first + np.flatnonzero(better)
+def _cosines(some: Floats, others: Floats) -> Floats:
+    columns = max(_MULTIPLICATIONS // (_ROWS * max(others.shape[1], 1)), 1)
+    result = np.empty((len(some), len(others)))
+    for row in range(0, len(some), _ROWS):
+        for column in range(0, len(others), columns):
+            cut = slice(row, row + _ROWS), slice(column, column + columns)
+            result[cut] = some[cut[0]] @ others[cut[1]].T
+    return result
 
 
 def unit_vectors(embeddings: pl.Series) -> Floats:

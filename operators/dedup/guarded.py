@@ -13,13 +13,11 @@ import numpy as np
 
 from operators.arrays.segments import Column, Integers
 from operators.dedup.cosine import ROUNDING
-from operators.dedup.jaccard import Finder
+from operators.dedup.greedy import greedy
+from operators.dedup.jaccard import jaccard, may_reach
 from operators.dedup.representatives import check_threshold
 from operators.dedup.similarity_index import SimilarityIndex
 from operators.foundation.short_cache import cached_if_short
-
-_MANY_A_ROW = 32
-"""Shared parts per row above which the guards of all rows cost less than the pairs they exclude."""
 
 _NEGATIONS = """not no never none neither nor nothing nobody nowhere without cannot except unless
                 false disabled"""
@@ -47,24 +45,24 @@ def guarded_representatives(
         ValueError: a threshold is out of range.
     """
     check_threshold("cosine", cosine_threshold)
-    finder = Finder(number, index.tokens, jaccard_threshold)
     entry = number.tolist()
     guards_of = cache(lambda one: guards(index.text[one]))
 
-    def says_the_same(best: int, row: int) -> bool:
-        one, two = entry[best], entry[row]
-        cosine = index.vector[one] @ index.vector[two]
-        near = cosine >= cosine_threshold - ROUNDING and guards_of(one) == guards_of(two)
-        return index.text[one] == index.text[two] or near
+    def choose(row: int, candidates: Integers) -> int | None:
+        one, guarded = entry[row], guards_of(entry[row])
+        alike = (best for best in candidates.tolist() if guards_of(entry[best]) == guarded)
+        return next((best for best in alike if is_near(one, entry[best])), None)
 
-    group = query_id
-    if finder.shared_parts(query_id) > _MANY_A_ROW * len(entry):
-        # Rows with other guards differ in content. They are in other groups, which costs less
-        # than comparing all similar rows.
-        known = dict[tuple[int, tuple[str, ...]], int]()
-        keys = zip(query_id.tolist(), map(guards_of, entry), strict=True)
-        group = np.array([known.setdefault(key, len(known)) for key in keys])
-    return finder.representatives(group, np.arange(len(entry)), says_the_same)
+    def is_near(one: int, two: int) -> bool:
+        if index.text[one] == index.text[two]:
+            return True
+        cosine = index.vector[two] @ index.vector[one]
+        return bool(
+            cosine >= cosine_threshold - ROUNDING
+            and jaccard(index.tokens, one, np.array([two])) >= jaccard_threshold
+        )
+
+    return greedy(query_id, may_reach(number, index.tokens, jaccard_threshold), choose)
 
 
 def guards(text: str) -> tuple[str, ...]:

@@ -51,6 +51,15 @@ def index_tokens(chunks: pl.DataFrame) -> TokenIndex:
     return TokenIndex(chunks["chunk_id"].to_numpy(), begins, tokens)
 
 
+def joined_tokens(one: TokenIndex, two: TokenIndex) -> TokenIndex:
+    """The sets of both."""
+    return TokenIndex(
+        np.concatenate([one.chunk_id, two.chunk_id]),
+        np.concatenate([one.begins, two.begins[1:] + one.begins[-1]]),
+        np.concatenate([one.tokens, two.tokens]),
+    )
+
+
 def hash_sets(texts: Sequence[str | None]) -> tuple[Integers, Words]:
     """``begins`` and ``tokens`` of :class:`TokenIndex` for ``texts``."""
     sizes, tokens = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]

@@ -23,7 +23,8 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Integers
-from operators.dedup.jaccard import Finder
+from operators.dedup.greedy import greedy
+from operators.dedup.jaccard import jaccard, may_reach
 from operators.dedup.representatives import check_threshold
 from operators.dedup.token_index import index_tokens
 from operators.foundation.short_cache import cached_if_short
@@ -65,20 +66,24 @@ def twin_representatives(hits: pl.DataFrame, threshold: float) -> Integers:
     """
     check_threshold("Jaccard", threshold)
     representative = np.arange(hits.height)
-    candidates = sorted(
-        (passage.row, number, passage, text)
+    candidates = [
+        (number, passage, text)
         for number, group in enumerate(_candidates(hits))
         for passage, text in group
-    )
+    ]
     if not candidates:
         return representative
-    rows, groups, passages, texts = zip(*candidates, strict=True)
-    every = np.arange(len(rows))
+    groups, passages, texts = zip(*candidates, strict=True)
+    every = np.arange(len(texts))
     tokens = index_tokens(pl.DataFrame({"chunk_id": every, "text": list(map(_numbered, texts))}))
-    stands = Finder(every, [tokens], threshold).representatives(
-        np.array(groups), every, lambda stands, row: _are_two_forms(passages[stands], passages[row])
-    )
-    representative[list(rows)] = np.array(rows)[stands]
+
+    def choose(row: int, others: Integers) -> int | None:
+        high = others[jaccard(tokens, row, others) >= threshold].tolist()
+        return next((one for one in high if _are_two_forms(passages[one], passages[row])), None)
+
+    stays = greedy(np.array(groups), may_reach(every, tokens, threshold), choose)
+    rows = np.array([passage.row for passage in passages])
+    representative[rows] = rows[stays]
     return representative
 
 

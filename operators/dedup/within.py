@@ -26,7 +26,7 @@ def jaccard(
     ``sets`` are the token sets of the chunks.
     """
     hits, of_list, row = _present(merged, chunks)
-    representative = jaccard_representatives(of_list, row, [sets], threshold=threshold)
+    representative = jaccard_representatives(of_list, row, sets, threshold=threshold)
     return drop_duplicates(hits, representative)
 
 

@@ -10,7 +10,6 @@ from typing import Literal
 
 import polars as pl
 
-Alternates = Literal["expand", "drop"]
 Unit = Literal["document", "file", "passage"]
 
 DOCUMENTS = pl.Schema(
@@ -101,17 +100,15 @@ def ranked_documents(
     ranked: pl.DataFrame,
     chunks: pl.DataFrame,
     *,
-    alternates: Alternates = "expand",
     names: pl.DataFrame | None = None,
     every_chunk: bool = False,
 ) -> pl.DataFrame:
     """Chunks in ranking order as documents, each at the rank of its best chunk.
 
     Args:
-        ranked: query_id, chunk_id, rank, and ``alternate_sources`` if dedup ran.
+        ranked: query_id, chunk_id, rank, and ``alternate_sources`` if dedup ran: near-duplicates
+            that it dropped, which follow their representative in this order.
         chunks: chunk_id, document_id and corpus of every chunk in a list.
-        alternates: ``expand``: the near-duplicates that dedup dropped follow their representative,
-            in the order of its ``alternate_sources``; ``drop``: they are left out.
         names: of :func:`judged_names`. A chunk has all its judged names, one after the other; one
             without any has its document's id.
         every_chunk: a chunk whose judged names are above has its document's id and a rank too.
@@ -120,7 +117,7 @@ def ranked_documents(
         Columns ``DOCUMENTS``, by query and rank; ranks are 0-based.
     """
     held = ranked.select("query_id", "rank", "chunk_id", place=pl.lit(0, pl.UInt32))
-    if alternates == "expand" and "alternate_sources" in ranked.columns:
+    if "alternate_sources" in ranked.columns:
         dropped = (
             ranked.select("query_id", "rank", "alternate_sources")
             .explode("alternate_sources", empty_as_null=False, keep_nulls=False)

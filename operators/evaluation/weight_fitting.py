@@ -7,8 +7,7 @@ jumps: a fit to it follows chance, and holds less on other queries. Cross-valida
 chooses the strength of the penalty. If no strength gains more than its standard error on the
 left-out folds, nothing is changed.
 
-Parameters with ``rrf_k`` are those of the fusion of ranks, others those of the fusion of scores
-(Bruch, Gai and Ingber, TOIS 2023).
+The scores are those of the convex combination (Bruch, Gai and Ingber, TOIS 2023).
 """
 
 import math
@@ -23,7 +22,7 @@ from operators.evaluation.candidates import Candidates
 
 Parameters = Mapping[str, float]
 """By name: ``vector_weight.CORPUS``, ``weight.CORPUS.TRIGGER``, ``full_weight_terms``,
-``corpus_normalization``, ``missing_score_fraction``, ``rrf_k``."""
+``corpus_normalization``, ``missing_score_fraction``."""
 
 GRIDS: Mapping[str, tuple[float, ...]] = {
     "vector_weight": tuple(number / 10 for number in range(11)),
@@ -31,7 +30,6 @@ GRIDS: Mapping[str, tuple[float, ...]] = {
     "full_weight_terms": (0, 4, 6, 8, 10, 12, 16),
     "corpus_normalization": (0.0, 0.25, 0.5, 0.75, 1.0),
     "missing_score_fraction": (0.0, 0.25, 0.5, 0.75, 0.9, 1.0),
-    "rrf_k": (2.0, 5.0, 10.0, 20.0, 40.0, 60.0, 100.0, 200.0),
 }
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
 FOLDS = 5
@@ -42,7 +40,7 @@ _UNIT = {
     "corpus_normalization": 0.1,
     "missing_score_fraction": 0.5,
 }
-_RATIO = {"weight": 1.2, "rrf_k": 3.0}
+_RATIO = {"weight": 1.2}
 
 
 class TooFewQueries(CrosscorpusError):
@@ -100,19 +98,11 @@ def scores(candidates: Candidates, parameters: Parameters) -> Floats:
     weight = np.array([parameters[f"vector_weight.{name}"] for name in candidates.corpora])
     query, corpus = candidates.of_hits("query_id"), candidates.of_hits("corpus_number")
     share = weight[corpus] if len(weight) else np.zeros(0)
-    if "rrf_k" in parameters:
-        k = parameters["rrf_k"]
-        vector, text = (
-            np.nan_to_num(1 / (k + candidates.of_hits(f"{channel}_rank")))
-            for channel in ("vector", "text")
-        )
-        fused = share * vector + (1 - share) * text
-    else:
-        vector, text = candidates.values(
-            parameters["corpus_normalization"], parameters.get("missing_score_fraction", 0.0)
-        )
-        words = candidates.lexical_weight(int(parameters["full_weight_terms"]))
-        fused = share * vector + (1 - share) * text * words[query]
+    vector, text = candidates.values(
+        parameters["corpus_normalization"], parameters.get("missing_score_fraction", 0.0)
+    )
+    words = candidates.lexical_weight(int(parameters["full_weight_terms"]))
+    fused = share * vector + (1 - share) * text * words[query]
     table = np.ones((len(candidates.corpora), len(candidates.triggers) + 1))
     for row, name in enumerate(candidates.corpora):
         for column, trigger in enumerate(candidates.triggers):
@@ -135,7 +125,7 @@ def fit(
 
     The penalty is ``strength / queries * sum of squared distances`` from ``base``, where the
     search starts. One step of distance is 0.05 of a vector weight, a factor of 1.2 of a corpus
-    weight, a word, 0.1 of the scale, 0.5 of ``missing_score_fraction``, a factor of 3 of ``rrf_k``.
+    weight, a word, 0.1 of the scale, 0.5 of ``missing_score_fraction``.
     Of the ``free`` names a corpus weight of 0 does not change: no factor leads from there.
     """
     fitted = dict(base)

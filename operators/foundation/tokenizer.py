@@ -19,9 +19,11 @@ names are left, without what they are for and without addresses.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, pairwise
+from pathlib import Path
 from unicodedata import normalize
 
 import Stemmer
@@ -44,14 +46,8 @@ SHORTEST_BLOB, LETTERS_OF_A_PART = 24, 4
 TERM_ID_LIMIT = 1_000_000_000
 """Term ids are 1..TERM_ID_LIMIT, the index range of a sparse vector."""
 
-STOP_WORDS = frozenset(
-    """a about after all also an and any are as at be because been before being between both but by
-    can could did do does doing down during each few for from further had has have having he her
-    here hers him his how i if in into is it its itself just me more most my no nor not now of off
-    on once only or other our out over own same she should so some such than that the their them
-    then there these they this those through to too under until up very was we were what when where
-    which while who whom why will with would you your""".split()  # noqa: SIM905 - a list of 140 quoted words is no easier to read
-)
+_WORDS = json.loads(Path(__file__).with_name("tokenizer_words.json").read_text("utf-8"))
+STOP_WORDS = frozenset(_WORDS["stop_words"])
 
 SHORT_HASH = 7
 """The digits of a hash that tools show."""
@@ -68,55 +64,6 @@ _MARKS = (  # accents and vowel signs, which ``\w`` leaves out
 _IGNORED = dict.fromkeys(map(ord, "\xad\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff"))
 """Invisible signs in a word: soft hyphens, joiners, variation selectors."""
 
-_OPERATORS = [
-    "=>",
-    "->",
-    "<-",
-    "<->",
-    "<=>",
-    "==",
-    "!=",
-    "===",
-    "!==",
-    "<=",
-    ">=",
-    "&&",
-    "||",
-    "??",
-    "??=",
-    "?.",
-    "?:",
-    "::",
-    ":=",
-    "+=",
-    "-=",
-    "*=",
-    "%=",
-    "|=",
-    "&=",
-    "^=",
-    "<<",
-    ">>",
-    ">>>",
-    "<<=",
-    ">>=",
-    "<>",
-    "|>",
-    "<|",
-    "=~",
-    "!~",
-    "->>",
-    "#>",
-    "#>>",
-    "@>",
-    "<@",
-    "@@",
-    "$$",
-    "&^",
-    "..=",
-]
-"""Without the marks of comments and markup (``//``, ``**``, ``--``, ``...``): they mean nothing."""
-
 _SIGNS = r"!$%&*+\-./:<=>?@\\^|~#"
 _REST = (
     r"(?:(?<=\d)\.\d\w*){0,7}"  # a number with dots
@@ -124,7 +71,9 @@ _REST = (
     r"|(?<![\w)\]}>.])\.(?:net|NET|Net)\b"
 )
 _UUID = r"(?<!\w)[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?!\w)"
-_OPERATOR = rf"(?<![{_SIGNS}])(?:{'|'.join(map(re.escape, _OPERATORS))})(?![{_SIGNS}])"
+# without the marks of comments and markup (``//``, ``**``, ``--``, ``...``): they mean nothing
+_OPERATORS = "|".join(map(re.escape, _WORDS["operators"]))
+_OPERATOR = rf"(?<![{_SIGNS}])(?:{_OPERATORS})(?![{_SIGNS}])"
 _ASCII_WORD = re.compile(rf"{_UUID}|\w+{_REST}", re.ASCII)
 _ANY_WORD = re.compile(rf"{_UUID}|[\w{_MARKS}{UNSPACED}]+{_REST}")
 _ASCII_PIECE = re.compile(f"{_ASCII_WORD.pattern}|{_OPERATOR}", re.ASCII)

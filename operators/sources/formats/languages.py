@@ -1,100 +1,32 @@
 """The kind of text in a file, by its name: code of a language, prose, or neither.
 
 A file with an unknown name is left out with a reason, because data files outnumber sources in many
-repositories and hide relevant hits. :mod:`operators.sources.formats.linguist` has the
-endings of the less frequent languages.
+repositories and hide relevant hits.
+
+``languages.json`` has each kind's endings and names of files, the common ones first. Those of the
+less frequent languages are taken from ``lib/linguist/languages.yml`` of github-linguist/linguist,
+release 9.6.0 (MIT licence): its languages of the types programming, markup and prose, and a few
+schemas of its type data, without endings with a second dot and those that name binary or generated
+files more often than sources.
 """
 
+import json
 import re
+from pathlib import Path
 from posixpath import splitext
 
-from operators.sources.formats import linguist
+TABLES = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+"""Kind -> its words, separated by spaces: endings, names of files, interpreters."""
 
 
-def _by_word(own: str = "", **kinds: str) -> dict[str, str]:
-    """Each word of the values, with its kind; each word of ``own`` is the name of its kind."""
-    named = {word: word for word in own.split()}
-    return named | {word: kind for kind, words in kinds.items() for word in words.split()}
+def _by_word(table: str) -> dict[str, str]:
+    return {word: kind for kind, words in TABLES[table].items() for word in words.split()}
 
 
-_CODE = _by_word(linguist.OWN, **linguist.CODE) | _by_word(
-    """awk cmake d dart dockerfile fish go java lua nim nix r sql svelte swift tcl thrift toml vim
-        vue zig""",
-    python="py pyi pyx pxd",
-    javascript="js mjs cjs jsx",
-    typescript="ts tsx mts cts",
-    rust="rs",
-    kotlin="kt kts",
-    scala="scala sc",
-    groovy="groovy gradle",
-    c="c h",
-    cpp="cc cpp cxx c++ hh hpp hxx h++ inl ipp tpp",
-    csharp="cs csx",
-    fsharp="fs fsi fsx",
-    objc="m mm",
-    ruby="rb rake gemspec",
-    php="php phtml",
-    perl="pl pm t",
-    julia="jl",
-    haskell="hs lhs",
-    ocaml="ml mli",
-    erlang="erl hrl",
-    elixir="ex exs",
-    clojure="clj cljs cljc edn",
-    elisp="el",
-    lisp="lisp lsp cl",
-    scheme="scm ss rkt",
-    fortran="f f90 f95 f03 for",
-    pascal="pas pp",
-    ada="adb ads",
-    asm="s asm nasm",
-    cuda="cu cuh",
-    glsl="glsl vert frag comp",
-    verilog="v sv svh",
-    vhdl="vhd vhdl",
-    solidity="sol",
-    bash="sh bash zsh ksh bats",
-    powershell="ps1 psm1 psd1",
-    batch="bat cmd",
-    html="html htm xhtml jinja jinja2 j2 tmpl",
-    css="css scss sass less",
-    xml="xml xsd xsl xslt csproj vcxproj props targets plist",
-    json="json json5 jsonc",
-    yaml="yaml yml",
-    ini="ini cfg conf properties editorconfig service control",
-    protobuf="proto",
-    graphql="graphql gql",
-    hcl="tf tfvars hcl",
-    bazel="bzl bazel star",
-    make="mk mak",
-    m4="m4 ac am",
-    autoconf="in",
-    latex="tex sty",
-    diff="patch diff",
-)
-_CODE_NAMES = _by_word(
-    make="makefile gnumakefile justfile",
-    cmake="cmakelists.txt",
-    dockerfile="dockerfile containerfile",
-    groovy="jenkinsfile",
-    ruby="vagrantfile gemfile rakefile podfile",
-    yaml="procfile .clang-format .clang-tidy",
-    bazel="build workspace",
-    go="go.mod go.work",
-    meson="meson.build meson_options.txt",
-    ini="""constraints.txt codeowners .gitignore .gitattributes .dockerignore .editorconfig
-        .env.example""",
-    bash=".bashrc .bash_profile .profile .zshrc",
-)
+_CODE, _CODE_NAMES = _by_word("code"), _by_word("code_names")
+_PROSE, _PROSE_NAMES = _by_word("prose"), _by_word("prose_names")
+_INTERPRETERS = _by_word("interpreters")
 _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt")
-_PROSE = _by_word(**linguist.PROSE) | _by_word(
-    "docx epub odt pptx rtf xlsx",
-    markdown="md markdown mdx mkd",
-    rst="rst rest",
-    text="txt text",
-    asciidoc="adoc asciidoc",
-    ipynb="ipynb",
-)
 MARKDOWN = tuple(f".{ending}" for ending, kind in _PROSE.items() if kind == "markdown")
 """The endings of Markdown, with their dots."""
 
@@ -104,27 +36,8 @@ CONVERTED = ("docx", "epub", "odt", "pptx", "rtf", "tex", "xlsx")
 PACKED = (*CONVERTED, "ipynb")
 """The formats of prose that are no text."""
 
-_PROSE_NAMES = _by_word(
-    text="""readme changes changelog news history contributing install installing authors
-        maintainers todo license licence copying notice security roadmap faq"""
-)
-_LOCKS = _by_word(
-    lock="""package-lock.json npm-shrinkwrap.json pnpm-lock.yaml go.sum go.work.sum
-        packages.lock.json package.resolved cartfile.resolved .terraform.lock.hcl conda-lock.yml
-        gradle.lockfile"""
-)
+_LOCKS = frozenset(TABLES["locks"].split())
 _GENERATED = re.compile(r"\.(lock|min\.(js|css|mjs)|(js|css|mjs)\.map|bundle\.js)$")
-
-_INTERPRETERS = _by_word(
-    "fish lua make perl php python ruby",
-    bash="sh bash dash zsh ksh",
-    javascript="node",
-    typescript="deno",
-    r="rscript",
-    awk="awk gawk",
-    tcl="tclsh",
-    powershell="pwsh",
-)
 _SHEBANG = re.compile(rb"#![ \t]*(?:\S*/)?env[ \t]+(?:-\S+[ \t]+)*([\w.]+)|#![ \t]*\S*/([\w.]+)")
 
 

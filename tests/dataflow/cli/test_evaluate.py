@@ -301,7 +301,6 @@ def test_the_learned_file_extends_a_file_of_the_user_s_from_wherever_it_is_writt
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--method", "convexx"], "convexx"),
         (["--training-queries", "2"], "training-queries"),
         (["--config", "defualt"], "defualt"),
     ],

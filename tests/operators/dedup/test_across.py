@@ -7,8 +7,8 @@ import polars as pl
 
 from operators.dedup import across
 from operators.dedup.across import of_hits
-from operators.dedup.similarity_index import index_similarity
-from operators.dedup.token_index import index_tokens
+from operators.dedup.similarity_index import index_similarity, joined
+from operators.dedup.token_index import index_tokens, joined_tokens
 
 Make = Callable[..., pl.DataFrame]
 
@@ -84,7 +84,7 @@ def test_guarded_keeps_a_changed_number_across_corpora(make_chunks: Make, make_h
         *({"chunk_id": n, "text": t, "embedding": [1.0]} for n, t in enumerate(texts))
     )
     hits = make_hits(*({"chunk_id": n, "rank": n, "text": t} for n, t in enumerate(texts)))
-    assert across.guarded(hits, [index_similarity(chunks)])["chunk_id"].to_list() == [0, 1]
+    assert across.guarded(hits, index_similarity(chunks))["chunk_id"].to_list() == [0, 1]
 
 
 def test_what_stays_has_the_best_rank_of_its_group_and_names_the_others(
@@ -99,7 +99,7 @@ def test_what_stays_has_the_best_rank_of_its_group_and_names_the_others(
             for n, t in enumerate(texts)
         )
     )
-    unique = across.guarded(hits, [index_similarity(chunks)])
+    unique = across.guarded(hits, index_similarity(chunks))
     assert unique["source_label"].to_list() == labels[:2]
     others = [other["source_label"] for other in unique["alternate_sources"][1]]
     assert others == labels[2:]
@@ -111,19 +111,20 @@ def texts_of(*rows: tuple[int, str]) -> pl.DataFrame:
 
 
 def test_known_sets_are_used_and_missing_ones_made_once() -> None:
-    known = [index_tokens(texts_of((1, "one"), (2, "two"))), index_tokens(texts_of((3, "three")))]
+    known = index_tokens(texts_of((1, "one"), (2, "two"), (3, "three")))
     asked = texts_of((3, "?"), (4, "a b"), (1, "?"), (4, "a b"))
-    sets, number = of_hits(asked, known, index_tokens)
+    sets, number = of_hits(asked, known, index_tokens, joined_tokens)
     assert number.tolist() == [2, 3, 0, 3]
-    assert sets[-1].sizes.tolist() == [2]
-    assert of_hits(texts_of((2, "?")), known, index_tokens)[0] is known
+    assert sets.sizes.tolist() == [1, 1, 1, 2]
+    assert of_hits(texts_of((2, "?")), known, index_tokens, joined_tokens)[0] is known
 
 
 def test_a_hit_without_a_known_chunk_has_an_entry_of_its_text_alone() -> None:
     vectors = pl.Series("embedding", [[1.0], [1.0]], dtype=pl.List(pl.Float32))
-    known = [index_similarity(texts_of((0, "a"), (1, "old")).with_columns(vectors))]
+    known = index_similarity(texts_of((0, "a"), (1, "old")).with_columns(vectors))
     asked = texts_of((7, "new"), (1, "old"), (7, "new"))
-    found, number = of_hits(asked, known, index_similarity)
+    found, number = of_hits(asked, known, index_similarity, joined)
     assert number.tolist() == [2, 1, 2]
-    assert [one.text for one in found] == [["a", "old"], ["new"]]
-    assert found[1].vector.shape == (1, 0)
+    assert found.text == ["a", "old", "new"]
+    assert found.vector.tolist() == [[1], [1], [0]]
+    assert found.tokens.begins.tolist() == [0, 1, 2, 3]

@@ -62,7 +62,7 @@ def representatives_of(
     sets = TokenIndex(np.arange(len(texts)), begins, tokens)
     query_id = np.array(queries if queries is not None else [0] * len(texts), np.uint32)
     return jaccard_representatives(
-        query_id, np.arange(len(texts)), [sets], threshold=threshold
+        query_id, np.arange(len(texts)), sets, threshold=threshold
     ).tolist()
 
 
@@ -144,7 +144,7 @@ def test_many_near_duplicates_cost_no_comparison_of_all_pairs() -> None:
     sets = TokenIndex(np.arange(3000), begins, tokens)
     began = time.process_time()
     representative = jaccard_representatives(
-        np.zeros(3000, np.uint32), np.arange(3000), [sets], threshold=0.9
+        np.zeros(3000, np.uint32), np.arange(3000), sets, threshold=0.9
     )
     assert (representative == 0).all()
     assert time.process_time() - began < 10  # all pairs take minutes

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from operators.dedup.similarity_index import index_similarity, joined
+from operators.dedup.similarity_index import index_similarity
 
 
 def chunks(vectors: Any, texts: list[str | None]) -> pl.DataFrame:
@@ -31,15 +31,3 @@ def test_an_unusable_vector_is_all_zeros(vector: list[float] | None) -> None:
 def test_a_frame_without_embeddings_has_texts_alone() -> None:
     found = index_similarity(chunks([None], ["a"]).drop("embedding"))
     assert (found.text, found.vector.shape) == (["a"], (1, 0))
-
-
-def test_joined_indexes_keep_their_order_and_vectors_of_another_length_are_zeros() -> None:
-    one = index_similarity(chunks([[1, 0], [0, 1]], ["a", "b"]))
-    longer = index_similarity(chunks([[0, 0, 2]], ["c"]))
-    none = index_similarity(chunks([], []))
-    assert joined([one]) is one
-    found = joined([none, one, longer])
-    assert found.text == ["a", "b", "c"]
-    assert found.chunk_id.tolist() == [0, 1, 0]
-    assert found.vector.tolist() == [[1, 0], [0, 1], [0, 0]]
-    assert joined([]).vector.shape == (0, 0)

@@ -54,11 +54,9 @@ def test_a_document_counts_once_at_its_best_chunk():
     assert listed(ranked_documents(hits, CHUNKS)) == [(0, ["a", "b"]), (1, ["c", "a"])]
 
 
-def test_a_copy_follows_its_survivor_or_is_left_out():
+def test_a_copy_follows_its_survivor():
     hits = ranked((0, 3, [5, 1]), (0, 4, []), (0, 2, []))
     assert listed(ranked_documents(hits, CHUNKS)) == [(0, ["b", "d", "a", "c"])]
-    dropped = ranked_documents(hits, CHUNKS, alternates="drop")
-    assert listed(dropped) == [(0, ["b", "c", "a"])]
 
 
 def test_a_deeper_list_only_adds_below():

@@ -110,9 +110,3 @@ def test_the_same_questions_and_seed_give_the_same_parameters() -> None:
         for one in (made(20),) * 2
     )
     assert first == second
-
-
-def test_ranks_are_fused_by_their_own_method() -> None:
-    one = made(2)
-    base = {"vector_weight.code": 0.5, "vector_weight.wiki": 0.25, "rrf_k": 60.0}
-    assert weight_fitting.scores(one, base).tolist() == pytest.approx([1 / 60] * 4)
