@@ -25,7 +25,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus test-mcp test-page test-ray test-frameworks lint hooks bench soak render docs wheel release-check lock clean
+.PHONY: help install demo test test-fast test-kills test-citus test-mcp test-page test-ray test-frameworks lint hooks bench soak render docs wheel release-check lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -41,6 +41,12 @@ test: $(TEST)  ## every test, on a real embedded server, then lint and types
 	$(MAKE) --no-print-directory lint
 	@# Hundreds of processes start: what they import is compiled once, whatever the user's shell says.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+
+test-fast: $(TEST)  ## in a minute and a half: every test that needs neither a server nor a process
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m 'not heavy'
+
+test-kills: $(TEST)  ## an hour: a run is killed at every point that it has, not only at the first of each kind
+	CROSSCORPUS_TEST_EXAMPLES=25 $(BIN)/python -m pytest -n 4 -k 'killed or dies or fresh_full_build' tests/dataflow/ingestion
 
 test-citus: $(TEST)  ## the Postgres part of the tests on a real Citus cluster, if its sources are here
 	tests/citus/run.sh $(abspath $(BIN)/python)
@@ -82,6 +88,8 @@ soak: $(TEST)  ## hours (HOURS=2) of everything at once, with kills: a picture o
 render: $(RUN)  ## draw dag.png and overview.png again, and the .dot files, which a test compares
 	$(BIN)/crosscorpus render --out dag.png
 	$(BIN)/crosscorpus render --stages --out overview.png
+	@# of few colours, a picture takes a quarter
+	$(BIN)/python -c "import sys; from PIL import Image; [Image.open(n).convert('RGB').quantize(32).save(n, optimize=True) for n in sys.argv[1:]]" dag.png overview.png
 	$(BIN)/crosscorpus render --out dag.dot
 	$(BIN)/crosscorpus render --stages --out overview.dot
 
@@ -104,7 +112,7 @@ hooks:  ## lint before each commit
 lock: $(TEST)  ## resolve the locked environments again
 	echo 'uv>=0.13,<1' | $(LOCK) - -o requirements/uv.lock
 	$(LOCK) pyproject.toml --extra code --extra watch --extra render -o requirements/run.lock
-	$(LOCK) pyproject.toml $(foreach extra,code static watch render tokens notebook serve bench otel test,--extra $(extra)) -o requirements/test.lock
+	$(LOCK) pyproject.toml $(foreach extra,code office static watch render tokens notebook serve bench otel test,--extra $(extra)) -o requirements/test.lock
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || \

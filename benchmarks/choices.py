@@ -114,6 +114,8 @@ def configurations() -> dict[str, tuple[str, Config]]:
         for corpus, options in base.corpora.items()
     }
     made[f"`weights` of {STRONGER}"] = "`weights` of 1.1", base.with_changes({"corpora": stronger})
+    for rule, weight in base.parameters["signal_weights"].items():
+        made[f"`{rule}: 0`"] = f"the rule `{rule}`, `{weight:g}`", with_settings(base, {rule: 0.0})
     return made
 
 

@@ -1,4 +1,4 @@
-"""Whether earlier commits help to find the files that a change needs: the stage `related`.
+"""Whether earlier commits help to find the files that a change needs: the rule `by_commits`.
 
     python -m benchmarks.commits scrapy=../clones/scrapy httpx=../clones/httpx --by-commits 0 0.5
     python -m benchmarks.commits scrapy=../clones/scrapy --linked-files 0 10
@@ -51,7 +51,7 @@ def main() -> None:
     configs = {
         f"{share:g}, {files}": base.with_changes(
             {
-                "parameters": {"by_commits": share},
+                "parameters": {"signal_weights": {"by_commits": share}},
                 "corpora": {"code": {"parameters": {"linked_files": files}}},
             }
         )

@@ -109,7 +109,6 @@ INTENT = pl.Schema(
                 }
             )
         ),
-        "authors": _NAMES,  # what stands behind "by" or "from"
         "versions": pl.List(  # see operators.versions.mentions
             pl.Struct(
                 {

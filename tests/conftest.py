@@ -46,9 +46,25 @@ settings.register_profile(
 settings.load_profile("crosscorpus")
 
 
+HEAVY_FIXTURES = {"server_dsn", "embedded_server", "lay_database", "crosscorpus_home", "dying"}
+HEAVY_FIXTURES |= {"minilm", "published_wheel", "hub", "small_disk", "pooled_dsn"}
+HEAVY_NAMES = {"subprocess", "multiprocessing", "run_in_own_process", "Popen"}
+HEAVY_FOLDERS = {"model_builds", "formats", "chunking", "git", "server"}
+"""Folders whose code starts processes: the readers of PDF, the parsers, git and Postgres."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files beside this one: a long file at the end would leave a core idle."""
+    """Begin with the files beside this one: a long file at the end would leave a core idle.
+
+    What needs a server or a process is marked as heavy, by its fixtures, by what its file imports
+    or by its folder.
+    """
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+    for item in items:
+        fixtures = HEAVY_FIXTURES & {*getattr(item, "fixturenames", ())}
+        names = HEAVY_NAMES & {*vars(getattr(item, "module", object))}
+        if fixtures or names or item.path.parent.name in HEAVY_FOLDERS:
+            item.add_marker("heavy")
 
 
 def pytest_collection_finish() -> None:

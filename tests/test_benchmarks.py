@@ -27,7 +27,7 @@ from operators.sources.jsonl import documents_source
 
 ROOT = Path(__file__).parents[1]
 SET = "tiny"
-# {set}, {clones}, {export}, {queries} and {pdf} are made by the fixture.
+# {set}, {clones}, {export} and {pdf} are made by the fixture.
 TINY = {
     "aacr": "--clones {clones} --collection bench-aacr",
     "bm25_cpu": "--chunks 50 --queries 2 --caps 20",
@@ -51,7 +51,6 @@ TINY = {
     "scale": "50 --queries 1 --real 24 --changes 1",
     "scheduler": "--runs 1 --questions 2",
     "semble": "--clones {clones} --collection bench-semble",
-    "served": "{set} {queries} --callers 1 --minutes 0.01 --kills 0 --alone 0.1",
     "shards": "{export} --shards 0 --copies 2 --workers 1 --wait 0 --questions 2",
     "swe": "--clones {clones} --collection bench-swe",
     "uses": "operators/arrays --files 3 --names 20",
@@ -63,8 +62,8 @@ TINY = {
 COMPARED = {"aacr", "review", "semble", "swe"}
 """Benchmarks whose tables are compared by tests of their own."""
 
-BY_HAND = {"soak"}
-"""`make soak HOURS=0.02` takes a minute of ten processes."""
+BY_HAND = {"served", "soak"}
+"""Processes under load: `make soak HOURS=0.02` takes a minute of ten."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def inputs(
     server_dsn: str, minilm: DirectoryEmbedder, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Inputs]:
     folder = tmp_path_factory.mktemp("benchmarks")
-    queries = write_judged(folder / "data" / SET) / "dev" / "queries.jsonl"
+    write_judged(folder / "data" / SET)
     write_pairs(folder / "data" / "neardup")
     home = folder / "home"
     home.mkdir()
@@ -96,7 +95,6 @@ def inputs(
     made = {
         "set": SET,
         "clones": folder / "clones",
-        "queries": queries,
         "export": folder / "export",
     }
     made["pdf"] = next(pdf.rglob("*.pdf"))

@@ -7,6 +7,7 @@ import doctest
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -48,6 +49,9 @@ FLOORS = {
     "docs_site": (),
 }
 """The rooms, from the ground up: a room imports itself and the rooms of lower floors alone."""
+
+
+NODES = ROOT / "dataflow/retrieval"
 
 
 @cache
@@ -237,6 +241,19 @@ def test_a_ranked_list_is_named_in_its_module_and_in_configurations_alone() -> N
         for line in file.read_text().splitlines()
         if named.search(line) and not re.search(r'>>>|"variants": ', line)
     ]
+
+
+def test_the_nodes_of_a_question_load_nothing_that_writes() -> None:
+    nodes = ", ".join(f"dataflow.retrieval.{file.stem}" for file in NODES.glob("[a-z]*.py"))
+    written = "sorted(name for name in sys.modules if name.startswith('operators.postgres.write'))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys, {nodes}; print({written})"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_no_node_of_the_shipped_graph_reads_more_than_twelve_values() -> None:

@@ -89,7 +89,7 @@ def aged(*rows: dict[str, Any]) -> pl.DataFrame:
 
 
 def test_each_example_is_a_short_file_whose_functions_are_told_in_a_sentence() -> None:
-    assert len(CONFIGS) == 4
+    assert len(CONFIGS) == 5
     for config in CONFIGS:
         text = config.with_suffix(".py").read_text("utf-8")
         assert len(text.splitlines()) <= 40

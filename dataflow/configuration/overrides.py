@@ -1,7 +1,8 @@
 """One setting of a configuration by name, for experiments.
 
 A name is a parameter (``rrf_k``) or a stage, whose value is a variant (``merged``), for every
-corpus that has it; or that of one corpus (``code.vector_weight``).
+corpus that has it; or that of one corpus (``code.vector_weight``); or a rule of the order, whose
+value is its weight (``by_commits``).
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import Any
 from dataflow.configuration.catalog import Layer
 from dataflow.configuration.config_model import Config
 from operators.errors import UnknownName, check_known, suggest
+from operators.signals.shipped import RULES
 
 
 def with_setting(config: Config, name: str, value: Any) -> Config:
@@ -17,21 +19,23 @@ def with_setting(config: Config, name: str, value: Any) -> Config:
 
     Args:
         config: the base; it is not changed.
-        name: ``parameter``, ``stage``, ``corpus.parameter`` or ``corpus.stage``. Without a corpus,
-            it also replaces the corpora's own values.
+        name: ``parameter``, ``stage``, ``corpus.parameter``, ``corpus.stage`` or ``rule``. Without
+            a corpus, it also replaces the corpora's own values.
         value: of the parameter's type, or a variant's name.
 
     Raises:
         UnknownName: no stage or parameter has the name.
         ConfigError: the value is of another type, or no variant.
     """
+    if name in (rules := {**RULES, **config.catalog.rules}):
+        return config.with_changes({"parameters": {"signal_weights": {name: value}}})
     corpus, _, key = name.rpartition(".")
     if corpus:
         check_known("corpus", corpus, config.corpora)
     layers = (config.catalog.top, config.catalog.corpus)
     around, inside = (_kind(layer, key) for layer in layers)
     if not inside and (corpus or not around):
-        known = {k for layer in layers for k in layer.parameters | layer.variants}
+        known = {*rules, *(k for layer in layers for k in layer.parameters | layer.variants)}
         raise UnknownName(f"no parameter or stage {name!r}{suggest(key, known)}")
     changes: dict[str, Any] = {around: {key: value}} if around and not corpus else {}
     if inside:

@@ -25,7 +25,7 @@ _BOUNDED = {
     _Positive: "rrf_k",
     _AtLeastOne: "candidate_cap ef_search max_query_characters",
     _Share: "context_floor corpus_normalization missing_score_fraction vector_weight "
-    "weak_context_floor word_similarity",
+    "weak_context_floor",
     _Threshold: "cosine_threshold jaccard_threshold",
 }
 BOUNDS: dict[str, Any] = {name: of for of, names in _BOUNDED.items() for name in names.split()}

@@ -157,7 +157,6 @@ def normalized__common_scale(
     corpus_settings: pl.DataFrame,
     corpus_normalization: float = 0.5,
     missing_score_fraction: float = 0.0,
-    word_similarity: float = 0.9,
 ) -> pl.DataFrame:
     """Both lists side by side, with scores on a scale that all corpora share."""
     scaled = normalization.common_scale(
@@ -168,9 +167,7 @@ def normalized__common_scale(
         missing_score_fraction=missing_score_fraction,
         silent=silent_corpora(outcomes),
     )
-    return normalization.near_as_its_words(
-        scaled, without_vector(chunks), word_similarity=word_similarity
-    )
+    return normalization.near_as_its_words(scaled, without_vector(chunks))
 
 
 @tag(stage="score", frame="NORMALIZED")

@@ -56,7 +56,7 @@ def draw(dot: str, *, format: str = "png") -> bytes:
     """
     if format in ("dot", "gv"):
         return dot.encode()
-    options = ["-Gdpi=110"] if format == "png" else []
+    options = ["-Gdpi=72"] if format == "png" else []
     try:
         import pygraphviz
     except ImportError:

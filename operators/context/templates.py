@@ -29,6 +29,7 @@ import polars as pl
 
 from operators.errors import CrosscorpusError
 from operators.foundation.escape import label_text, safe_url
+from operators.foundation.short_cache import cached_if_short
 from operators.frames import READ_CHUNKS, UTC
 
 LONGEST = 200  # characters of one field in a label; a title can have thousands
@@ -152,6 +153,7 @@ def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     return bodies
 
 
+@cached_if_short(16_384)
 def short_label(text: str) -> str:
     """``text`` for a label: on one line, shortened in the middle if it is long.
 

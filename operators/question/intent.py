@@ -10,7 +10,6 @@ marks, lines of error messages, places that tools print (:mod:`operators.ranking
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -18,7 +17,7 @@ import polars as pl
 from operators.foundation import tokenizer
 from operators.foundation.tokenizer import STOP_WORDS, is_name, name_parts, stem, vocabulary
 from operators.frames import INTENT
-from operators.ranking.named_places import authors_named, named_places
+from operators.ranking.named_places import LONGEST_OF_BARE, Place, named_places
 from operators.versions.introduced_in import origin_asked
 from operators.versions.mentions import mentions
 
@@ -131,8 +130,7 @@ def _read(whole: Sequence[str], searched: Sequence[str]) -> Mapping[str, Any]:
         "plain_words": plain_words(searched),
         "quoted": [phrase for one in searched for phrase in quoted(one)],
         "phrases": _phrases(whole),
-        "places": [place._asdict() for one in whole if one for place in named_places(one)],
-        "authors": list(chain.from_iterable(map(authors_named, filter(None, whole)))),
+        "places": [place._asdict() for one in whole for place in _places(one)],
         "versions": [asdict(mention) for mention in versions],
         "origins": [words for words in map(origin_asked, whole) if words is not None],
         "asks_why": any(map(_ASKS_WHY.search, whole)),
@@ -220,6 +218,13 @@ def plain_words(texts: Sequence[str]) -> int | None:
             return None
         most = max(most, len(words))
     return most or None
+
+
+def _places(text: str) -> list[Place]:
+    """The places that ``text`` names; a long one, such as a report, only mentions those without
+    a line."""
+    places = named_places(text)
+    return places if len(text) <= LONGEST_OF_BARE else [one for one in places if one.line]
 
 
 def quoted(text: str) -> list[str]:

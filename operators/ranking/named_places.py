@@ -10,7 +10,6 @@ text that is one place.
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -28,9 +27,6 @@ LONGEST_TEXT = 20_000
 LONGEST_OF_BARE = 300
 """The longest text, in characters, in which a bare file name refers to the file. In a longer one,
 such as an issue's, it may be the reporter's own ``conf.py``."""
-
-LONGEST_OF_AUTHOR = 100
-"""The longest query, in characters, that may ask for an author."""
 
 _LINES = (
     r"(?::L?(?P<a>[0-9]{1,9})(?!\w)(?:-L?(?P<a2>[0-9]{1,9})(?!\w)|:[0-9]+)?:?"
@@ -60,8 +56,6 @@ _NUMBER = re.compile(
     r"(?:(?<![\w&/#])#|\b(?:PR|pull request|pull|MR|merge request|issue|bug)s? ?[#!]?)(\d{1,7})\b",
     re.I,
 )
-
-_BY = re.compile(r"(?:\bby|\bfrom|\bauthor:?)\s+@?(?=[^\W\d_])", re.I)
 
 
 class Place(NamedTuple):
@@ -249,27 +243,3 @@ def leaders(place: Place, hits: pl.DataFrame) -> list[int]:
 def _has(lines: tuple[int | None, int | None], line: int) -> bool:
     first, last = lines
     return first is not None and last is not None and first <= line <= last
-
-
-def authors_named(text: str) -> list[str]:
-    """What stands behind each ``by`` or ``from`` of a short ``text``, which may be an author.
-
-    A longer text, such as an issue's, only mentions who wrote something.
-
-    >>> authors_named("commits by Ann Smith")
-    ['ann smith']
-    """
-    said = text.casefold()
-    found = _BY.finditer(said) if len(text) <= LONGEST_OF_AUTHOR else ()
-    return [said[match.end() :] for match in found]
-
-
-def is_author(named: Sequence[str], authors: Sequence[str]) -> bool:
-    """Whether one of ``named`` begins with the whole or the first name of one of ``authors``.
-
-    >>> is_author(["ann"], ["Ann Smith"]), is_author(["annotation"], ["Ann Smith"])
-    (True, False)
-    """
-    names = {name.casefold() for author in authors for name in (author, *author.split()[:1])}
-    patterns = [re.compile(rf"{re.escape(name)}(?!\w)") for name in names]
-    return any(pattern.match(one) for pattern in patterns for one in named)

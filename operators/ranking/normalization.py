@@ -18,6 +18,9 @@ import polars as pl
 from operators.errors import check_known
 from operators.frames import LINKED_HITS, NORMALIZED, empty
 
+WORD_SIMILARITY = 0.9
+"""A passage without a vector is nearly as similar as its words are good."""
+
 _LIST = ("query_id", "corpus")
 _KEY = (*_LIST, "chunk_id")
 _OF_CHANNELS = {"vector": "vector_value", "text": "text_value"}
@@ -153,19 +156,17 @@ def common_scale(
     return _without_silent(scaled, silent)
 
 
-def near_as_its_words(
-    normalized: pl.DataFrame, unembedded: pl.DataFrame, *, word_similarity: float = 0.9
-) -> pl.DataFrame:
+def near_as_its_words(normalized: pl.DataFrame, unembedded: pl.DataFrame) -> pl.DataFrame:
     """``normalized`` with similarities for chunks that have no vector yet.
 
-    The similarity is ``word_similarity`` times the text value, so that a chunk neither loses to its
+    The similarity is ``WORD_SIMILARITY`` times the text value, so that a chunk neither loses to its
     neighbours for lacking a vector nor beats them. ``unembedded`` has the columns corpus, chunk_id.
     """
     if not unembedded.height:
         return normalized
     key = pl.struct("corpus", "chunk_id")
     waits = key.is_in(unembedded.select(key).to_series().implode())
-    by_words = word_similarity * pl.col("text_value")
+    by_words = WORD_SIMILARITY * pl.col("text_value")
     searched = pl.col("vector_value").is_not_null()
     return normalized.with_columns(
         vector_value=pl.when(waits & searched).then(by_words).otherwise("vector_value")

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from operators.arrays.rows import by_rank, replaced, take
 from operators.arrays.segments import places
 from operators.errors import UnknownName, suggest
-from operators.frames import SIGNALS, empty, stacked
+from operators.frames import SIGNALS, empty
 from operators.ranking.total_order import BEST_FIRST
-from operators.signals.rule import Rule
+from operators.signals.rule import Rule, Told
+
+_COLUMNS = {name: SIGNALS[name] for name in ("signal", "kind", "value", "weight", "source")}
 
 
 def signals(
@@ -56,25 +58,31 @@ def signals(
     )
     asked = intent.join(scope, on="query_id", how="left", maintain_order="left")
     questions = {row["query_id"]: row for row in asked.iter_rows(named=True)}
-    used = [(rules[name], weight) for name, weight in weights.items() if weight]
-    told = [_told(rule, weight, seen, rule(seen, questions)) for rule, weight in used if len(seen)]
-    return stacked([empty(SIGNALS), *told])
+    said = [
+        _said(rules[name], weight, rules[name](seen, questions))
+        for name, weight in weights.items()
+        if weight and seen.height
+    ]
+    if not said:
+        return empty(SIGNALS)
+    rows = np.concatenate([rows for rows, _ in said])
+    keys = take(seen.select("query_id", "chunk_id"), rows)
+    return keys.hstack(pl.concat([frame for _, frame in said]))
 
 
-def _told(rule: Rule, weight: float, hits: pl.DataFrame, told: object) -> pl.DataFrame:
-    values, sources = told if isinstance(told, tuple) else (told, [None] * hits.height)
+def _said(rule: Rule, weight: float, told: Told) -> tuple[NDArray[np.int64], pl.DataFrame]:
+    """The rows of which a rule says something, and what it says of them."""
+    values, sources = told if isinstance(told, tuple) else (told, None)
     value = np.asarray(values, np.float64)
     rows = np.flatnonzero(value)
-    if not len(rows):
-        return empty(SIGNALS)
-    said = hits["query_id", "chunk_id"][rows].with_columns(
-        signal=pl.lit(rule.name),
-        kind=pl.lit(rule.kind),
-        value=pl.Series(value[rows]),
-        weight=pl.lit(float(weight)),
-        source=pl.Series([sources[row] for row in rows.tolist()], dtype=pl.Int64),
-    )
-    return said.select(list(SIGNALS))
+    columns = {
+        "signal": [rule.name] * len(rows),
+        "kind": [rule.kind] * len(rows),
+        "value": value[rows],
+        "weight": np.full(len(rows), float(weight)),
+        "source": [sources and sources[row] for row in rows.tolist()],
+    }
+    return rows, pl.DataFrame(columns, schema_overrides=_COLUMNS)
 
 
 def ranked(hits: pl.DataFrame, signals: pl.DataFrame) -> pl.DataFrame:

@@ -1,6 +1,5 @@
 """The rules that come with the project, by name."""
 
-from operators.signals.asked_author import asked_author
 from operators.signals.current_version import newest_version, replaced
 from operators.signals.defines_name import defines_name
 from operators.signals.exact_phrase import exact_phrase
@@ -21,7 +20,7 @@ RULES: dict[str, Rule] = {
         *(superseded, by_reviews),
         *(secondary, by_commits, by_pull_request, share_of_file, shared_name, defines_name),
         newest_version,
-        *(replaced, named_release, exact_phrase, sought_name, uses_name, named_place, asked_author),
+        *(replaced, named_release, exact_phrase, sought_name, uses_name, named_place),
     )
 }
 """By name: factors, gains, leads."""

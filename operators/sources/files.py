@@ -47,6 +47,10 @@ class Generated(Skipped):
         super().__init__(f"generated: {why}")
 
 
+class NotInstalled(Skipped):
+    """What reads the file is not installed: its last version stays."""
+
+
 class Gone(Skipped):
     """The file no longer exists."""
 
@@ -63,7 +67,7 @@ class Content:
     modified: float
 
 
-_PACKED = (b".pdf", b".docx")
+_PACKED = (b".pdf", b".docx", b".epub", b".odt", b".pptx", b".xlsx")
 
 Reader = Callable[[bytes, Key], Item]
 """Makes an item from a file's path within the folder and its document's key."""
@@ -107,9 +111,8 @@ def file_item(path: bytes, names: Container[bytes], scope: tuple[str, str], read
         return ReadIssue(shown, str(reason), failed=False)
     except Skipped as reason:
         gone = isinstance(reason, Generated)  # an earlier release made too many chunks of it
-        issue = ReadIssue(
-            shown, str(reason), failed=False, key=key, state="left_out", withdrawn=gone
-        )
+        state = "failed" if isinstance(reason, NotInstalled) else "left_out"
+        issue = ReadIssue(shown, str(reason), failed=False, key=key, state=state, withdrawn=gone)
         return replace(issue, ending=reason.ending, is_text=reason.is_text)
     except (OSError, ValueError) as exc:
         return ReadIssue(shown, f"cannot be read: {getattr(exc, 'strerror', None) or exc}", key=key)

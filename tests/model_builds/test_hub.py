@@ -132,6 +132,7 @@ def test_a_file_longer_than_stated_is_cut_and_refused(
     assert not list((tmp_path / "hf").rglob("*.crosscorpus"))
 
 
+@pytest.mark.usefixtures("waited")
 def test_a_hub_without_https_is_refused_elsewhere_but_for_a_flag(
     hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +154,7 @@ def test_a_hub_without_https_is_refused_elsewhere_but_for_a_flag(
     assert "--insecure-http" in run_here(("models", "install", "--help"), {}).stdout
 
 
+@pytest.mark.usefixtures("waited")
 @pytest.mark.parametrize(
     ("target", "said"),
     [
@@ -165,7 +167,7 @@ def test_a_hub_without_https_is_refused_elsewhere_but_for_a_flag(
     ],
 )
 def test_a_redirect_to_a_place_less_safe_is_not_followed(
-    put: Callable[..., Repository], hub: Hub, tmp_path: Path, target: str, said: str
+    put: Callable[..., Repository], hub: Hub, target: str, said: str
 ) -> None:
     name = "1_Pooling/config.json"
     put(sentence_transformer(), redirects={name: target.format(hub=hub.address, file=name)})

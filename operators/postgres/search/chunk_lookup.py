@@ -11,7 +11,7 @@ from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.code_links import link_findings
 from operators.postgres.search.filters import within_border
 from operators.postgres.store import Store
-from operators.postgres.write.left_out import LEFT_OUT
+from operators.postgres.undeleted_notes import LEFT_OUT
 
 MOST = 1_000
 """Chunks of one call; a document may have thousands."""

@@ -8,9 +8,9 @@ from uuid import UUID
 import polars as pl
 
 from operators.arrays.rows import replaced
+from operators.postgres.document_key import document_key
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.store import Store
-from operators.postgres.write.document_writer import document_key
 
 FINDINGS = "memory"
 FILES = ("code", "docs")

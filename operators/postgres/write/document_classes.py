@@ -5,6 +5,7 @@ from functools import partial
 
 from operators.foundation.principals import RESTRICTED, UNMARKED, access_class
 from operators.foundation.sanitize import clean_text
+from operators.postgres.document_key import document_key
 from operators.postgres.schema.partitions import lock, lock_writers
 from operators.postgres.store import Connection, Store
 from operators.postgres.write import document_writer
@@ -123,7 +124,7 @@ def allow_document(
     Raises:
         RulesChanged: the rules have changed meanwhile; nothing is written.
     """
-    now, key = access_class(allowed), str(document_writer.document_key(*document))
+    now, key = access_class(allowed), str(document_key(*document))
     if allowed is not None:
         keep_classes(store, {now: allowed})
 

@@ -5,7 +5,6 @@ the IDF of text search. It writes cached vectors; workers add the others later. 
 :func:`operators.postgres.schema.indexes.make_searchable`.
 """
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +18,9 @@ import polars as pl
 
 from operators.errors import CrosscorpusError
 from operators.foundation.principals import ALLOWED, RESTRICTED, access_class
-from operators.foundation.sanitize import clean_frame, clean_text
+from operators.foundation.sanitize import clean_frame
 from operators.frames import CHUNKS, DOCUMENTS, FrameError
+from operators.postgres.document_key import document_key
 from operators.postgres.row_writer import LARGEST_HALF, copy_rows, insert_rows, vector_bytes
 from operators.postgres.schema.caller_views import make_views, views_schema
 from operators.postgres.schema.migrate import schema_exists
@@ -204,12 +204,6 @@ def delete_documents(
     deleted = store.run(work)
     store.forget_info()
     return deleted
-
-
-def document_key(corpus: str, repo: str, document_id: str) -> UUID:
-    """The key of a document: a hash, because an id may be too long for an index entry."""
-    parts = [clean_text(part).encode() for part in (corpus, repo, document_id)]
-    return UUID(bytes=hashlib.blake2b(b"\0".join(parts), digest_size=16).digest())
 
 
 def document_keys(frame: pl.DataFrame) -> list[UUID]:

@@ -6,10 +6,11 @@ from typing import NamedTuple
 from psycopg.rows import TupleRow
 
 from operators.foundation.sanitize import clean_text
+from operators.postgres.document_key import document_key
 from operators.postgres.schema.partitions import lock_writers
 from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store
-from operators.postgres.write.document_writer import document_key, write_ledger
+from operators.postgres.write.document_writer import write_ledger
 from operators.postgres.write.term_statistics import take_out
 
 _ENTRIES = """

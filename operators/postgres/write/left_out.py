@@ -15,12 +15,6 @@ from operators.postgres.write.sync_state import write_state
 Scope = tuple[str, str]
 """corpus, repo"""
 
-LEFT_OUT = """
-    SELECT (jsonb_populate_record(NULL::documents, value::jsonb)).*
-    FROM sync_state WHERE starts_with(source, 'left_out:')
-"""
-"""SQL query: what was left out, as rows of the ledger without chunks."""
-
 
 def record_left_out(
     store: Store,

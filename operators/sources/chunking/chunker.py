@@ -135,7 +135,8 @@ def _chunks_of(
     document: dict[str, object], count_tokens: CountTokens, max_tokens: int
 ) -> Iterator[dict[str, object]]:
     text, title, path = (str(document[name] or "") for name in ("text", "title", "path"))
-    all_headings = headings(text, path)
+    # in a folder of documents, LaTeX was converted to Markdown
+    all_headings = headings(text, "a.md" if document["language"] == "tex" else path)
     sections, releases = release_sections(text, path, all_headings)
     # it, or its file's name, has a version: it may be one of several
     versioned = bool(document["version"] or document_version(path)[0] or filename_date(path))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from operators.embedding.passage import MAX_HEADING
 from operators.foundation.front_matter import front_matter_lines
 from operators.foundation.markdown_blocks import markdown_blocks
-from operators.sources.formats.languages import MARKDOWN, prose_format
+from operators.sources.formats.languages import CONVERTED, MARKDOWN, prose_format
 
 
 class Heading(NamedTuple):
@@ -81,8 +81,8 @@ def headings(text: str, path: str) -> list[Heading]:
     """The headings of ``text`` in order; the ending of ``path`` says the format.
 
     Markdown (with the headings of HTML in it), MDX, MediaWiki, AsciiDoc, reStructuredText and Org
-    are known, and the text that a reader made of a PDF, Word or HTML file: there a heading is a
-    line ``## Title`` after a blank one. Other formats have no headings; code fences, blocks of
+    are known, and the text that a reader made of a PDF or HTML file: there a heading is a line
+    ``## Title`` after a blank one. Other formats have no headings; code fences, blocks of
     AsciiDoc and Org, and front matter hold none.
 
     >>> headings("# A\\n\\ntext\\n\\n## B\\n", "guide.md")
@@ -93,7 +93,7 @@ def headings(text: str, path: str) -> list[Heading]:
 
 
 def prose_title(text: str, path: str) -> str | None:
-    """The first heading near the start of a prose file, if there is one.
+    """The first heading near the start of a prose file, if there is one; none of a workbook.
 
     >>> prose_title("<p>logo</p>\\n# The *guide* #\\n", "a.md")
     'The *guide*'
@@ -103,6 +103,8 @@ def prose_title(text: str, path: str) -> str | None:
     if kind in ("markdown", "ipynb"):
         # the picture above a title is often a tag, which hides it from CommonMark
         titles = [title for title in _mdx(start) if title.level <= 2]
+    elif kind == "xlsx":
+        return None  # its headings are the names of sheets
     else:
         titles = [title for title in headings(start, path) if kind != "org" or title.level == 1]
     return " ".join(titles[0].text.split()) if titles else None
@@ -293,12 +295,14 @@ def _org(text: str) -> Iterator[Heading]:
             yield Heading(number, len(heading[1]) + 1, " ".join(words[:-1] if tagged else words))
 
 
+# not ".tex": in a repository it is code
+_CONVERTED = tuple(f".{kind}" for kind in CONVERTED if kind != "tex")
 _FORMATS: dict[str, Callable[[str], Iterable[Heading]]] = {
-    **dict.fromkeys((*MARKDOWN, ".ipynb"), _markdown),
+    **dict.fromkeys((*MARKDOWN, ".ipynb", *_CONVERTED), _markdown),
     MDX: _mdx,
     **dict.fromkeys((".mediawiki", ".wiki", ".wikitext"), _mediawiki),
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), _asciidoc),
     **dict.fromkeys((".rst", ".rest"), _restructured),
     ".org": _org,
-    **dict.fromkeys((".pdf", ".html", ".htm", ".xhtml", ".docx"), _derived),
+    **dict.fromkeys((".pdf", ".html", ".htm", ".xhtml"), _derived),
 }

@@ -30,7 +30,10 @@ _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt")
 MARKDOWN = tuple(f".{ending}" for ending, kind in _PROSE.items() if kind == "markdown")
 """The endings of Markdown, with their dots."""
 
-PACKED = ("docx", "ipynb")
+CONVERTED = ("docx", "epub", "odt", "pptx", "rtf", "tex", "xlsx")
+"""The formats that become Markdown by a converter; ``tex`` in a folder of documents only."""
+
+PACKED = (*CONVERTED, "ipynb")
 """The formats of prose that are no text."""
 
 _LOCKS = frozenset(TABLES["locks"].split())

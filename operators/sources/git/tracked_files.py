@@ -22,14 +22,15 @@ from operators.sources.also import Also, kind_of, reads_as_prose
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
 from operators.sources.encodings import Decoded, decode_file
-from operators.sources.formats.docx import read_docx
 from operators.sources.formats.headings import prose_title
 from operators.sources.formats.languages import (
+    PACKED,
     is_generated,
     is_prose,
     script_language,
 )
 from operators.sources.formats.notebook import notebook_text
+from operators.sources.formats.pandoc import converted, why_missing
 from operators.sources.formats.shown_text import shown_text
 from operators.sources.generated import why_generated
 from operators.sources.git.commit_log import LastCommit
@@ -45,15 +46,10 @@ MAX_FILE = 1_000_000
 """Bytes; a larger tracked file is data or generated, and is left out."""
 
 MAX_PACKED = 20_000_000
-"""Bytes of a notebook or Word document: most of it may be pictures."""
+"""Bytes of a notebook or Office document: most of it may be pictures."""
 
 LONGEST_SEARCH_S = 5.0
 """Seconds that git may read files that the tree names, such as ``.gitignore``."""
-
-_PACKED: Mapping[str | None, Callable[[bytes], tuple[str, str | None]]] = {  # text and a note
-    "ipynb": lambda data: (notebook_text(data), None),
-    "docx": lambda data: ((docx := read_docx(data)).text, docx.note),
-}
 
 _NO_FILES = {"120000": "symbolic link", "160000": "submodule"}  # by git's mode
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -179,8 +175,10 @@ def _read(tree: _Tree, file: TrackedFile, path: str) -> tuple[bytes, Decoded, st
         if extension not in seen:
             seen[extension] = files.holds_text(root, file.path)
         raise files.UnknownEnding(extension, seen[extension])
-    unpack = _PACKED.get(language)
-    largest = MAX_PACKED if unpack else MAX_FILE
+    packed = language if language in PACKED else None
+    if packed not in (None, "ipynb") and (why := why_missing(packed)):
+        raise files.NotInstalled(why)
+    largest = MAX_PACKED if packed else MAX_FILE
     try:
         data = files.read_file(root, file.path, largest).data
     except files.Gone:
@@ -190,9 +188,11 @@ def _read(tree: _Tree, file: TrackedFile, path: str) -> tuple[bytes, Decoded, st
     language = language or script_language(data[:_SNIFFED])
     if language is None:
         raise files.Skipped("no known text type")
-    if unpack:
-        text, note = unpack(data)
-        return data, Decoded(clean_text(text), note=note), language
+    if packed == "ipynb":
+        return data, Decoded(clean_text(notebook_text(data))), packed
+    if packed:
+        document = converted(data, packed)
+        return data, Decoded(clean_text(document.text), note=document.note), packed
     decoded = decode_file(data, path, partial(tree.declared, file.path))
     shown = decoded._replace(text=shown_text(decoded.text, language, path))
     judged = shown if is_prose(language) else decoded  # a picture in code is the code's own

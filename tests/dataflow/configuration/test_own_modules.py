@@ -395,3 +395,43 @@ def test_a_stage_put_between_two_lists_is_one_function_and_is_explained(
     ]
     *_, last = waterfall(out["explain"].filter(chunk_id=first["chunk_id"]))
     assert (last.factor, last.after) == ("length", first["score"])
+
+
+RULE = '''
+from operators.signals.rule import Questions, Values, factor
+
+@factor
+def of_wiki(hits: pl.DataFrame, questions: Questions) -> Values:
+    """1 for a page of the wiki."""
+    return [float(corpus == "wiki") for corpus in hits["corpus"]]
+'''
+
+
+def test_a_rule_of_ones_own_is_weighted_by_configuration_and_explained(
+    filled: Store, tmp_path: Path
+) -> None:
+    scores = {}
+    for weight in (0.0, 0.5):
+        weights = {"parameters": {"signal_weights": {"of_wiki": weight}}}
+        with driver_of(filled, write(tmp_path, RULE, **weights)) as driver:
+            out = driver.execute(["results", "explain", "signals"], {"query": QUERY})
+        wiki = out["results"].filter(corpus="wiki").row(0, named=True)
+        scores[weight] = wiki["score"]
+    told = out["explain"].filter(chunk_id=wiki["chunk_id"], stage="ranked", quantity="of_wiki")
+    assert told["value"].to_list() == [0.5]
+    assert scores[0.5] < scores[0.0]
+    *_, last = waterfall(out["explain"].filter(chunk_id=wiki["chunk_id"]))
+    assert "of wiki" in last.formula or last.factor == "of_wiki"
+
+
+def test_a_rule_that_there_is_not_or_has_a_shipped_name_is_an_error(
+    filled: Store, tmp_path: Path
+) -> None:
+    unknown = {"parameters": {"signal_weights": {"of_wikis": 0.5}}}
+    with (
+        driver_of(filled, write(tmp_path, RULE, **unknown)) as driver,
+        pytest.raises(CrosscorpusError, match="no rule 'of_wikis', did you mean 'of_wiki'"),
+    ):
+        driver.execute(["results"], {"query": QUERY})
+    with pytest.raises(CrosscorpusError, match="there is a rule 'superseded'"):
+        load_config(write(tmp_path, RULE.replace("of_wiki", "superseded")))

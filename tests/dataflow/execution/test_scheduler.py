@@ -45,10 +45,19 @@ def branches(count, seconds):
 
 
 def test_independent_searches_run_at_the_same_time():
-    built = graph(*branches(6, 0.1), workers=6)
-    began = time.perf_counter()
+    all_run = threading.Barrier(6)
+
+    def make(number):
+        def branch(seed: int) -> int:
+            all_run.wait(60)  # broken unless the others are here at the same time
+            return seed + number
+
+        branch.__name__ = f"branch_{number}"
+        return tag(io="test")(branch)
+
+    *_, total = branches(6, 0)
+    built = graph(*(make(n) for n in range(6)), total, workers=6)
     assert built.execute(["total"], inputs={"seed": 1}) == {"total": 21}
-    assert time.perf_counter() - began < 0.35
 
 
 def test_only_nodes_tagged_io_leave_the_calling_thread():
@@ -143,11 +152,16 @@ def after(hung: int) -> int:
 
 
 def test_a_node_that_passes_its_deadline_is_an_error_that_names_it():
+    let_go = threading.Event()
+
+    def hung(seed: int) -> int:
+        assert let_go.wait(60)
+        return 1
+
     built = graph(tag(io="test")(hung), after, limit=lambda node, arguments: 0.05)
-    began = time.perf_counter()
     with pytest.raises(NodeTimeout, match=r"hung had no result after 0\.05 s"):
         built.execute(["after"], inputs={"seed": 1})
-    assert time.perf_counter() - began < 0.3
+    let_go.set()  # the error came while it still ran
 
 
 def test_the_fallback_stands_in_for_a_node_tagged_fail_open_and_the_late_result_is_ignored():
@@ -271,10 +285,12 @@ def test_threads_share_one_scheduler_without_mixing_their_values():
 
 
 def test_overrides_cut_what_is_upstream():
-    built = graph(tag(io="test")(_copy(hung)), after)
-    began = time.perf_counter()
+    @tag(io="test")
+    def hung(seed: int) -> int:
+        raise AssertionError("it is not asked for")
+
+    built = graph(hung, after)
     assert built.execute(["after"], overrides={"hung": 2}) == {"after": 12}
-    assert time.perf_counter() - began < 0.3
 
 
 def test_an_overridden_output_and_an_input_come_back_as_given():

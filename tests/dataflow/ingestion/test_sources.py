@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import stat
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -115,27 +113,6 @@ def test_a_scanned_and_a_locked_pdf_have_states_of_their_own(
     assert (again.ok, again.known_failures, len(parsed)) == (True, 2, 2)
 
 
-def test_hostile_files_are_reported_once_and_never_parsed_again(
-    store: Store, embedder: Any, folder: Path, parsed: list[int]
-) -> None:
-    hostile = _DATA / "hostile"
-    if not (hostile / "deep_q.pdf").exists():
-        pytest.skip("no hostile files: set CROSSCORPUS_TEST_DATA")
-    for file in hostile.glob("*.pdf"):
-        copied = Path(shutil.copy(file, folder))
-        copied.chmod(copied.stat().st_mode | stat.S_IWUSR)
-    report = ingest_folder(store, embedder, folder)
-    assert (report.ok, report.documents_new, len(report.failed)) == (False, 3, 6)
-    held = {name: told for name, told in states(store).items() if told[0] != "indexed"}
-    assert set(held) == {file.name for file in hostile.glob("*.pdf")}
-    assert held["empty.pdf"] == ("failed", "empty file")
-    assert held["deep_q.pdf"][0] == "no_text"
-    assert len(parsed) == 6
-    again = ingest_folder(store, embedder, folder)
-    assert (again.ok, again.known_failures, again.documents_unchanged) == (True, 6, 9)
-    assert len(parsed) == 6
-
-
 def test_a_file_that_turns_bad_leaves_its_good_version_and_is_parsed_once(
     store: Store, embedder: Any, folder: Path, parsed: list[int], row_versions: Any
 ) -> None:
@@ -218,15 +195,15 @@ def test_many_unchanged_files_cost_only_their_reading(
     store: Store, embedder: Any, tmp_path: Path
 ) -> None:
     root = tmp_path / "many"
-    for number in range(1_000):
+    for number in range(300):
         file = root / f"{number % 10}" / f"{number}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"# {number}\n\ntext\n")
     ingest_folder(store, embedder, root)
     began = time.process_time()
     again = ingest_folder(store, embedder, root)
-    assert again.documents_unchanged == 1_000
-    assert time.process_time() - began < 5
+    assert again.documents_unchanged == 300
+    assert time.process_time() - began < 1.5
 
 
 Write = Callable[..., Path]
@@ -582,7 +559,9 @@ def test_a_run_that_dies_after_any_commit_ends_like_an_undisturbed_one(
             raise Killed
 
     died = 0
-    for point in range(1, 1000):
+    # the first commits, and each third one after them; make test-kills: each
+    step = 1 if "CROSSCORPUS_TEST_EXAMPLES" in os.environ else 3
+    for point in (1, 2, *range(3, 1000, step)):
         with open_store(copies("sync_base"), "synced", max_size=2) as store:
             left = point
             with monkeypatch.context() as patched:
@@ -595,7 +574,7 @@ def test_a_run_that_dies_after_any_commit_ends_like_an_undisturbed_one(
             assert finish(store) == expected, point
         if whole:
             break
-    assert died > 10
+    assert died > 5
 
 
 def test_most_of_a_repository_gone_deletes_nothing_until_allowed(

@@ -58,7 +58,7 @@ READ_BY_SEARCHES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     ({"path": ["src/"]}, {"path": "src/"}, ['path ["src/"] was read as "src/"']),
     ({"language": "\t"}, {}, ['language "\\t" was left out: blank']),
     ({"as_of": ""}, {}, ['as_of "" was left out: blank']),
-    ({"as_of": "2100-01-01"}, {}, []),
+    ({"as_of": "2100-01-01"}, {"as_of": "2100-01-01T00:00:00Z"}, []),
     ({"version": " "}, {}, ['version " " was left out: blank']),
     ({"version": ["2.0"]}, {"version": "2.0"}, []),
 ]

@@ -110,7 +110,7 @@ def test_no_answer_has_more_than_10000_tokens_and_pages_of_a_text_lose_nothing(
     }
     texts = {name: "\n\n".join(line() for _ in range(400)) for name, line in lines.items()}
     rows = [
-        {"doc_id": f"{name}{n}", "corpus": "docs", "path": f"{n}.0/{name}{'文' * 60} 1.txt"}
+        {"doc_id": f"{name}{n}", "corpus": "docs", "path": f"{n}.0/{name}{'文' * 80} 1.txt"}
         | {"version": f"{n}.0", "text": text[:: 2 * n - 3]}
         for name, text in texts.items()
         for n in (1, 2)
@@ -134,7 +134,7 @@ def test_no_answer_has_more_than_10000_tokens_and_pages_of_a_text_lose_nothing(
         with build_driver(config, store=store, embedder=embedder) as driver:
             service = Service(driver, store)
             for name, text in texts.items():
-                query, path = text.split()[7], f"2.0/{name}{'文' * 60} 1.txt"
+                query, path = text.split()[7], f"2.0/{name}{'文' * 80} 1.txt"
                 (hit, *_) = told(service, "search", query=query, top_k=20, path=path)["results"]
                 assert hit["url"] == "file:" + path.replace(" ", "%20")
                 for most, cut in ((7_000, True), (2_000, False)):

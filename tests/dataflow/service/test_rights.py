@@ -286,7 +286,7 @@ def test_every_door_gives_what_a_collection_of_the_visible_documents_gives(
     Collection.dsn, Collection.folder = server_dsn, tmp_path
     how = settings(
         max_examples=max(1, settings.default.max_examples // 25),
-        stateful_step_count=5,
+        stateful_step_count=3,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )

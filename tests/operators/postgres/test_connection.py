@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from command import run_in_own_process
+from command import run_here
 from pgbouncer import pooled
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -196,7 +196,7 @@ def test_no_setting_of_the_shell_ends_a_command(
             ("status", *collection),
             ("verify", *collection),
         ):
-            done = run_in_own_process(command, environment)
+            done = run_here(command, environment)
             assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     finally:
         drop_collection(tcp_server_dsn, "of-shell")

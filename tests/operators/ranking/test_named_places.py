@@ -11,8 +11,6 @@ from operators.ranking.named_places import (
     PLACED,
     Place,
     at_place,
-    authors_named,
-    is_author,
     leaders,
     named_places,
     read_place,
@@ -74,14 +72,6 @@ def test_the_passage_with_the_line_leads_among_those_of_its_file() -> None:
     assert leaders(Place(("no.py",), 120), found) == []
 
 
-def test_an_author_is_asked_for_by_the_whole_or_the_first_name() -> None:
-    ann = ["Ann Smith"]
-    assert is_author(authors_named("what did we get from ann smith?"), ann)
-    assert is_author(authors_named("commits by Ann"), ["Bob", *ann])
-    assert not is_author(authors_named("commits by annex"), ann)
-    assert not is_author(authors_named("Ann broke it"), ann)
-
-
 @pytest.mark.parametrize(
     ("address", "place"),
     [
@@ -104,7 +94,6 @@ def test_an_address_in_a_query_is_read_as_fetch_reads_it(
         "a/" * 20_000,
         "a:1" * 20_000,
         "#L" * 20_000,
-        "by " * 20_000,
         "[a: " + "](" * 40_000,
         "file:" + "%41" * 40_000,
         "a:1-" * 20_000,
@@ -115,7 +104,6 @@ def test_a_hostile_text_is_read_at_once(text: str) -> None:
     named_places(text)
     read_place(text)
     spellings(text)
-    is_author(authors_named(text), ["b"])
     assert time.process_time() - began < 2
 
 

@@ -245,16 +245,16 @@ def test_a_share_for_what_a_list_lacks_puts_no_hit_of_a_list_behind_what_it_lack
 def test_a_chunk_without_a_vector_is_taken_to_be_as_near_as_its_words_are_good() -> None:
     found = scaled([(0, 1, 0.2)], [(0, 1, 8.0), (0, 2, 8.0), (0, 3, 6.0)])
     waiting = pl.DataFrame({"corpus": "code", "chunk_id": [2, 3]})
-    taken = near_as_its_words(found, waiting, word_similarity=0.8)
-    assert values(taken) == {1: (1.0, 1.0), 2: (0.8, 1.0), 3: (pytest.approx(0.6), 0.75)}
+    taken = near_as_its_words(found, waiting)
+    assert values(taken) == {1: (1.0, 1.0), 2: (0.9, 1.0), 3: (pytest.approx(0.675), 0.75)}
 
 
-@given(lists, st.floats(0, 1))
+@given(lists)
 def test_where_every_chunk_waits_for_its_vector_the_order_is_that_of_the_words(
-    text: list[Row], share: float
+    text: list[Row],
 ) -> None:
     waiting = pl.DataFrame({"corpus": "code", "chunk_id": range(-3, 7)})
-    lacking = near_as_its_words(scaled([], text), waiting, word_similarity=share)
+    lacking = near_as_its_words(scaled([], text), waiting)
     by_both, by_words = merge.convex(lacking, HALF, EVEN), merge.text_only(lacking)
     assert by_both["chunk_id"].to_list() == by_words["chunk_id"].to_list()
 
@@ -406,8 +406,8 @@ def test_two_corpora_that_hold_the_same_chunk_have_two_hits() -> None:
         ("wiki", 7, 0, 2.0),
     ]
     waits = pl.DataFrame({"corpus": ["wiki"], "chunk_id": [7]})
-    taken = near_as_its_words(both, waits, word_similarity=0.5)
-    assert dict(taken["corpus", "vector_value"].iter_rows()) == {"code": 0.8, "wiki": 2.0}
+    taken = near_as_its_words(both, waits)
+    assert dict(taken["corpus", "vector_value"].iter_rows()) == {"code": 0.8, "wiki": 3.6}
 
 
 @given(

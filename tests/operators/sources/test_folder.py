@@ -257,9 +257,20 @@ def test_a_declaration_that_appears_has_a_document_read_again(tmp_path: Path) ->
 
 
 def test_the_format_is_told_by_the_name() -> None:
-    names = ["a.PDF", "a.htm", "a.md", "a.adoc", "README", "a.rst", "a.docx", "a.ipynb", "a.py"]
+    names = [
+        "a.PDF",
+        "a.htm",
+        "a.md",
+        "a.adoc",
+        "README",
+        "a.rst",
+        "a.docx",
+        "a.ipynb",
+        "a.tex",
+        "a.py",
+    ]
     assert [document_format(name) for name in names] == [
-        "pdf", "html", "markdown", "asciidoc", "text", "rst", "docx", "ipynb", None,
+        "pdf", "html", "markdown", "asciidoc", "text", "rst", "docx", "ipynb", "tex", None,
     ]  # fmt: skip
 
 
@@ -271,10 +282,12 @@ def test_word_documents_and_notebooks_are_read_and_a_damaged_one_is_reported(
     write(tmp_path, "bad.docx", plan[:50])
     cell = {"cell_type": "markdown", "source": "# Notes\n\nof caches"}
     write(tmp_path, "notes.ipynb", json.dumps({"cells": [cell]}))
-    bad, notes, read = read_all(folder_source(tmp_path))
+    write(tmp_path, "theory.tex", "\\section{Bees}\n\nhum")
+    bad, notes, read, theory = read_all(folder_source(tmp_path))
     assert "not a readable .docx" in bad.reason
     assert (notes.title, notes.text) == ("Notes", "# Notes\n\nof caches")
     assert (read.title, read.language) == ("Plan", "docx")
+    assert (theory.title, theory.text, theory.language) == ("Bees", "# Bees\n\nhum", "tex")
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])

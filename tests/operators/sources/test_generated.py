@@ -12,7 +12,7 @@ import pytest
 from whole_scan import read_all
 
 from operators.sources.folder import folder_source
-from operators.sources.formats.languages import code_language, prose_format
+from operators.sources.formats.languages import PACKED, code_language, prose_format
 from operators.sources.generated import why_generated
 from operators.sources.git_attributes import declared_generated
 from operators.sources.protocol import Document, ReadIssue
@@ -125,7 +125,7 @@ def test_the_files_of_this_project_are_kept() -> None:
         for name in (top / part).rglob("*")
     ]
     read = {name: prose_format(name.name) or code_language(name.name) for name in names}
-    texts = {name: name.read_text() for name, kind in read.items() if kind not in (None, "docx")}
+    texts = {name: name.read_text() for name, kind in read.items() if kind not in (None, *PACKED)}
     assert len(texts) > 500
     prose = {name for name in texts if prose_format(name.name)}
     found = [n for n, t in texts.items() if why_generated(t, read[n] or "", prose=n in prose)]

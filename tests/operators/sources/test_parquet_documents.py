@@ -125,11 +125,11 @@ def test_a_damaged_file_is_one_line_and_never_ends_the_process(tmp_path: Path) -
 def test_memory_stays_with_one_large_row_group_and_a_text_that_all_rows_share(
     tmp_path: Path,
 ) -> None:
-    count = 100_000
+    count = 25_000
     rows = {
         "doc_id": pa.array(map(str, range(count))),
         "corpus": pa.array(["docs"] * count),
-        "text": pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), ["x" * 2_000]),
+        "text": pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), ["x" * 20_000]),
     }
     parquet(tmp_path / "x.parquet", rows, row_group_size=count)
     program = (

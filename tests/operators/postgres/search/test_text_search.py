@@ -14,6 +14,7 @@ import pytest
 
 from operators.foundation.tokenizer import tokens
 from operators.frames import SCOPED_QUERIES, TEXT_LISTS, VECTOR_LISTS, check
+from operators.postgres.document_key import document_key
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search import visible_chunks
 from operators.postgres.search.batches import Deadline, SearchTimeout
@@ -22,7 +23,6 @@ from operators.postgres.search.ranked_list import ranked_lists
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.visible_chunks import search_filter
 from operators.postgres.store import Store, collection_info
-from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.version_store import mark_found
 from operators.ranking.bm25 import AVERAGE_LENGTH
 
@@ -156,7 +156,7 @@ def test_a_batch_gives_what_each_query_gives_alone(held: Held, filling: Any) -> 
             "texts": [zipf_text(random_, 8) for _ in range(random_.randint(1, 3))],
             "repos": random_.choice([None, ["even"], ["odd", "even"]]),
         }
-        for _ in range(150)
+        for _ in range(40)
     ]
     queries = filling.queries(rows)
     for search in (

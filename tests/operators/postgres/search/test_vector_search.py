@@ -21,6 +21,7 @@ from vector_indexes import build_vector_indexes
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, check
 from operators.postgres.errors import DatabaseError
+from operators.postgres.schema import indexes
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search.batches import (
     SLICE,
@@ -34,7 +35,7 @@ from operators.postgres.search.vector_search import may_lack, search_vectors
 from operators.postgres.store import Connection, Store, open_store
 from operators.postgres.write.document_writer import write_documents
 
-ROWS = 21_000
+ROWS = 7_000
 WIDTH = 32
 K = 50
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -55,23 +56,23 @@ class Clustered:
         for name, part in SHARES.items():
             self.repos[free[: ROWS // part]] = name
             free = free[ROWS // part :]
-        for start in range(0, ROWS, 7_000):
-            part = range(start, start + 7_000)
-            chunks = filling.chunks(
-                [
-                    {
-                        "chunk_id": n,
-                        "document_id": f"d{n // 10}",
-                        "repo": self.repos[n],
-                        "text": "t",
-                        "created_at": START + timedelta(minutes=n),
-                        "embedding": self.vectors[n].tolist(),
-                    }
-                    for n in part
-                ]
-            )
-            write_documents(store, filling.documents(chunks), chunks)
-        make_searchable(store)
+        chunks = filling.chunks(
+            [
+                {
+                    "chunk_id": n,
+                    "document_id": f"d{n // 10}",
+                    "repo": self.repos[n],
+                    "text": "t",
+                    "created_at": START + timedelta(minutes=3 * n),
+                    "embedding": self.vectors[n].tolist(),
+                }
+                for n in range(ROWS)
+            ]
+        )
+        write_documents(store, filling.documents(chunks), chunks)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", ROWS - 1)
+            make_searchable(store)
         self.store = store
         queries = centres[random_.integers(0, 100, 40)] + 0.7 * random_.normal(size=(40, WIDTH))
         self.queries = queries.astype(np.float16).astype(np.float32)
@@ -125,9 +126,9 @@ def test_a_date_costs_no_recall(clustered: Clustered, filling: Any, days: float)
     queries = filling.queries([{"as_of": as_of}] * 40)
     embeddings = filling.embeddings(clustered.queries)
     found = search_vectors(
-        clustered.store, "code", queries, embeddings, k=K, exact_scan_max_rows=10_000
+        clustered.store, "code", queries, embeddings, k=K, exact_scan_max_rows=3_000
     )
-    allowed = np.arange(ROWS) < days * 24 * 60
+    allowed = np.arange(ROWS) < days * 24 * 60 / 3
     assert clustered.recall(found, allowed) >= 0.95
 
 

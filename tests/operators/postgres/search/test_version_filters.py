@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from vector_indexes import build_vector_indexes
 
 from operators.frames import SCOPED_QUERIES
+from operators.postgres.document_key import document_key
 from operators.postgres.search import version_filters, visible_chunks
 from operators.postgres.search.batches import Deadline
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
@@ -23,7 +24,6 @@ from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.search.visible_chunks import count_visible, search_filter, visible_at_most
 from operators.postgres.store import Store, collection_info
-from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.version_store import mark_found
 
 Make = Callable[..., Store]

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 from operators.frames import SCOPED_QUERIES
+from operators.postgres.document_key import document_key
 from operators.postgres.search.batches import Deadline
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.search.version_pins import MOST_KEPT, pinned_chunks
 from operators.postgres.store import Store, collection_info
-from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.version_store import SupersededChunk, mark_found, write_lineages
 from operators.versions.lineage import LINEAGES
 

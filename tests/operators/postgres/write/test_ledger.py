@@ -12,18 +12,20 @@ import pytest
 from ledger_rows import ledger
 
 from operators.errors import CrosscorpusError, UnknownName
+from operators.postgres.document_key import document_key
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.search.known_versions import known_versions
 from operators.postgres.store import Store
+from operators.postgres.undeleted_notes import LEFT_OUT
 from operators.postgres.write import ingestion_runs, sync_state
-from operators.postgres.write.document_writer import delete_documents, document_key, write_documents
+from operators.postgres.write.document_writer import delete_documents, write_documents
 from operators.postgres.write.ingestion_runs import begin_run
 from operators.postgres.write.ledger import (
     forget_failed_version,
     record_failed_version,
     record_failure,
 )
-from operators.postgres.write.left_out import LEFT_OUT, record_left_out
+from operators.postgres.write.left_out import record_left_out
 from operators.postgres.write.removal import choose_documents, delete_chosen
 from operators.postgres.write.source_ownership import take_ownership
 from operators.postgres.write.sync_state import (

@@ -110,9 +110,13 @@ def test_the_frame_is_chunks_without_the_embedding_even_when_there_is_nothing() 
     assert chunk_documents(documents(" \n\t\n"), count_words).is_empty()
 
 
-def test_a_chunk_ends_before_a_heading_rather_than_in_the_middle_of_a_section() -> None:
+@pytest.mark.parametrize(("path", "language"), [("a.md", None), ("a.odt", "odt"), ("a.tex", "tex")])
+def test_a_chunk_ends_before_a_heading_rather_than_in_the_middle_of_a_section(
+    path: str, language: str | None
+) -> None:
     text = "# One\n" + "a b c\n" * 3 + "# Two\n" + "d e f\n" * 3
-    chunks = chunk_documents(documents(text, path="a.md"), count_words, 16)
+    frame = documents(text, path=path).with_columns(language=pl.lit(language, pl.String))
+    chunks = chunk_documents(frame, count_words, 16)
     assert chunks["text"].to_list() == ["# One\n" + "a b c\n" * 3, "# Two\n" + "d e f\n" * 3]
     assert chunks["anchor"].to_list() == ["One", "Two"]
 
