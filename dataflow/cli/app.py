@@ -28,9 +28,6 @@ from dataflow.cli.sync import sync_app
 from dataflow.cli.versions import versions_app
 from operators.errors import CrosscorpusError, UnknownName
 
-_Unfold = Annotated[
-    bool, typer.Option("--unfold", help="Draw every corpus, also those that are alike.")
-]
 _OF_THE_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.EROFS)
 
 app = typer.Typer(
@@ -122,7 +119,6 @@ def render(
         typer.Option(help="The graph: retrieval (as configured), review, ingestion or evaluation."),
     ] = "retrieval",
     config: Config = "default",
-    unfold: _Unfold = False,
     stages: Annotated[
         bool, typer.Option("--stages", help="A box for each stage, for an overview.")
     ] = False,
@@ -137,7 +133,7 @@ def render(
     from dataflow.cli.console.graphs import draw_graph
     from dataflow.visualization import png as pictures
 
-    shown = draw_graph(graph, load_config(config), unfold=unfold, stages=stages)
+    shown = draw_graph(graph, load_config(config), stages=stages)
     name = "dag" if graph == "retrieval" else graph
     place = out or Path(name + (".dot" if check else ".png"))
     if not check:
@@ -162,7 +158,6 @@ def diff(
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit with 1 where they differ.")
     ] = False,
-    unfold: _Unfold = False,
     as_json: AsJson = False,
 ) -> None:
     """Show which nodes, edges, variants and parameters differ between two configurations.
@@ -177,7 +172,7 @@ def diff(
 
     difference = diff_configs(load_config(before), load_config(after))
     if out:
-        write(draw_difference(difference, unfold=unfold), out)
+        write(draw_difference(difference), out)
     print_result(as_json, difference.to_json(), typer.echo, to_text(difference))
     if exit_code and difference:
         raise typer.Exit(FAILED)

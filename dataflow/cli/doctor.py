@@ -39,10 +39,10 @@ def advice_on_unsearched(corpus: str) -> str:
     return "no question finds it until the configuration has an entry for it under `corpora`"
 
 
-def examine(config: Config, collection: str, samples: int = 20) -> Iterator[Finding]:
+def examine(config: Config, collection: str) -> Iterator[Finding]:
     """Check the model, the server and the collection; what cannot be reached ends the checks.
 
-    The index is compared with an exact scan for ``samples`` vectors of each corpus.
+    The index is compared with an exact scan for some vectors of each corpus.
     """
     embedder: Embedder | None = None
     try:
@@ -66,14 +66,12 @@ def examine(config: Config, collection: str, samples: int = 20) -> Iterator[Find
         with open_store(dsn, collection) as store:
             if store.replica:
                 yield Finding("replica", not (late := lateness(store)), late or "not behind")
-            yield from _collection(store, embedder, config, samples)
+            yield from _collection(store, embedder, config)
     except CrosscorpusError as error:
         yield Finding("collection", False, str(error))
 
 
-def _collection(
-    store: Store, embedder: Embedder | None, config: Config, samples: int
-) -> Iterator[Finding]:
+def _collection(store: Store, embedder: Embedder | None, config: Config) -> Iterator[Finding]:
     with ExitStack() as stack:
         driver = None
         if embedder is not None and (model := collection_info(store).model) is not None:
@@ -88,7 +86,7 @@ def _collection(
             says = f"the last ingestion of {', '.join(unfinished)} was cut short: run it again"
             yield Finding("ingestion", False, says)
         for row in status(store).iter_rows(named=True):
-            yield from _corpus(store, driver, config, row, samples)
+            yield from _corpus(store, driver, config, row)
 
 
 def _corpus(
@@ -96,7 +94,6 @@ def _corpus(
     driver: RetrievalDriver | None,
     config: Config,
     row: Mapping[str, Any],
-    samples: int,
 ) -> Iterator[Finding]:
     """Check the corpus that ``row`` (columns ``STATUS``) describes."""
     corpus, name = row["corpus"], f"corpus {row['corpus']}"
@@ -106,7 +103,7 @@ def _corpus(
         says = f"{row['failed']} of {row['documents']} documents failed (`status` names them)"
         yield Finding(name, False, says)
     try:
-        recall = index_recall(store, corpus, samples=samples)
+        recall = index_recall(store, corpus)
     except CrosscorpusError as error:
         yield Finding(name, False, f"the vector search fails: {error}")
         return

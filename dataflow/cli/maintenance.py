@@ -19,7 +19,6 @@ models_app = typer.Typer(no_args_is_help=True, help="The embedding models on thi
 
 def doctor(
     collection: Collection = "default",
-    samples: Annotated[int, typer.Option(min=1, help="Sample queries per corpus.")] = 20,
     config: Config = "default",
     as_json: AsJson = False,
 ) -> None:
@@ -34,7 +33,7 @@ def doctor(
     from dataflow.cli.console.terminal import print_result
     from dataflow.cli.doctor import examine
 
-    findings = list(examine(load_config(config), collection, samples))
+    findings = list(examine(load_config(config), collection))
     print_result(as_json, [*map(asdict, findings)], show_findings, findings)
     if not all(finding.ok for finding in findings):
         raise typer.Exit(FAILED)

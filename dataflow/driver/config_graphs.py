@@ -29,10 +29,9 @@ def diff_configs(before: Config, after: Config) -> Diff:
     return compare(first, second, _settings(before), _settings(after))
 
 
-def draw_difference(diff: Diff, *, unfold: bool = False) -> Picture:
+def draw_difference(diff: Diff) -> Picture:
     """The picture of both graphs of a diff; corpora with the same changes share one cluster."""
-    shown = difference_picture(*diff.graphs)
-    return shown if unfold else fold(shown)
+    return fold(difference_picture(*diff.graphs))
 
 
 def _settings(config: Config) -> dict[str, Any]:

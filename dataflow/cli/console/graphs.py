@@ -27,11 +27,10 @@ _GRAPHS: dict[str, Callable[[Config], Description]] = {
 }
 
 
-def draw_graph(name: str, config: Config, *, unfold: bool = False, stages: bool = False) -> Picture:
+def draw_graph(name: str, config: Config, *, stages: bool = False) -> Picture:
     """The picture of one of the graphs; only the retrieval graph is built from ``config``.
 
-    Sub-graphs that are alike are one cluster, or, with ``unfold``, one each. With ``stages``, a box
-    stands for each stage.
+    Sub-graphs that are alike are one cluster. With ``stages``, a box stands for each stage.
 
     Raises:
         RenderError: there is no graph of that name.
@@ -39,7 +38,4 @@ def draw_graph(name: str, config: Config, *, unfold: bool = False, stages: bool 
     if name not in _GRAPHS:
         raise RenderError(f"no graph {name!r}{suggest(name, _GRAPHS)}")
     description = _GRAPHS[name](config)
-    if stages:
-        return overview(description)
-    shown = picture(description)
-    return shown if unfold else fold(shown)
+    return overview(description) if stages else fold(picture(description))
