@@ -7,6 +7,7 @@ these hits. It writes an experiment file, and a real run measures it like any ot
 """
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,7 +37,9 @@ from operators.postgres.store import Store, collection_info
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
 
-_VARIANTS = {"fused": "comb_sum", "normalized": "common_scale", "merged": "convex"}
+_STAGES = {  # a change of a configuration
+    "variants": {"fused": "comb_sum", "normalized": "common_scale", "merged": "convex"},
+}
 _OF_ALL = ("full_weight_terms", "corpus_normalization", "missing_score_fraction")
 
 
@@ -110,7 +113,7 @@ def learn(
         CrosscorpusError: a search failed.
     """
     options = options or FitOptions()
-    begin = config.with_changes({"variants": _VARIANTS})
+    begin = config.with_changes(_STAGES)
     judged, grades = check_judged(queries, qrels)
     check_corpora(judged, {"base": config})
     arguments: dict[str, Any] = {"vectors_directory": vectors_directory, "on_batch": on_batch}
@@ -163,7 +166,7 @@ def as_experiment(
     experiment: dict[str, Any] = {"extends": options.extends}
     if learned.strength is None:
         return experiment
-    staged = config.with_changes({"variants": _VARIANTS}) != config
+    staged = config.with_changes(_STAGES) != config
     corpora: dict[str, dict[str, Any]] = {}
     for name, value in learned.parameters.items():
         kind, _, rest = name.partition(".")
@@ -178,7 +181,7 @@ def as_experiment(
             whole = kind == "full_weight_terms"
             experiment.setdefault("parameters", {})[kind] = int(value) if whole else value
     if staged:
-        experiment["variants"] = dict(_VARIANTS)
+        experiment |= deepcopy(_STAGES)
     if corpora:
         experiment["corpora"] = corpora
     return experiment
