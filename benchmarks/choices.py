@@ -40,8 +40,6 @@ BASE = "default"
 EXPERIMENTS = {
     "length_weight": "`lexical_margin: 0.27`: words that find as good a match as meaning count",
     "full_text_weight": "`full_weight_terms: 8`: few plain words lean on the vectors",
-    "corpus_normalization": "`corpus_normalization: 0.5` instead of a scale for each corpus",
-    "one_scale": "`corpus_normalization: 0.5` instead of one scale for all corpora",
     "corpus_ranks": "`fused: comb_sum` instead of ranks over corpora",
     "by_list": "`normalized: common_scale` instead of each list by itself",
     "rrf": "`merged: convex`: scores instead of ranks, within and over corpora",

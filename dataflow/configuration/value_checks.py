@@ -24,8 +24,7 @@ _BOUNDED = {
     "passage_characters recency_boost recency_days rerank_depth search_depth top_k",
     _Positive: "rrf_k",
     _AtLeastOne: "candidate_cap ef_search max_query_characters",
-    _Share: "context_floor corpus_normalization missing_score_fraction vector_weight "
-    "weak_context_floor",
+    _Share: "context_floor missing_score_fraction vector_weight weak_context_floor",
     _Threshold: "cosine_threshold jaccard_threshold",
 }
 BOUNDS: dict[str, Any] = {name: of for of, names in _BOUNDED.items() for name in names.split()}

@@ -37,10 +37,8 @@ from operators.postgres.store import Store, collection_info
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
 
-_STAGES = {  # a change of a configuration
-    "variants": {"fused": "comb_sum", "normalized": "common_scale", "merged": "convex"},
-}
-_OF_ALL = ("full_weight_terms", "corpus_normalization", "missing_score_fraction")
+_OF_SCORES = {"variants": {"fused": "comb_sum", "normalized": "common_scale", "merged": "convex"}}
+_OF_ALL = ("full_weight_terms", "missing_score_fraction")
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ def learn(
 ) -> FitResult:
     """Fit the fusion's weights to judged queries: those of scores (``merged: convex``).
 
-    They are ``full_weight_terms``, ``corpus_normalization``, ``missing_score_fraction``, the vector
+    They are ``full_weight_terms``, ``missing_score_fraction``, the vector
     weights, and the corpus weights by trigger.
 
     Args:
@@ -113,7 +111,7 @@ def learn(
         CrosscorpusError: a search failed.
     """
     options = options or FitOptions()
-    begin = config.with_changes(_STAGES)
+    begin = config.with_changes(_OF_SCORES)
     judged, grades = check_judged(queries, qrels)
     check_corpora(judged, {"base": config})
     arguments: dict[str, Any] = {"vectors_directory": vectors_directory, "on_batch": on_batch}
@@ -166,7 +164,7 @@ def as_experiment(
     experiment: dict[str, Any] = {"extends": options.extends}
     if learned.strength is None:
         return experiment
-    staged = config.with_changes(_STAGES) != config
+    staged = config.with_changes(_OF_SCORES) != config
     corpora: dict[str, dict[str, Any]] = {}
     for name, value in learned.parameters.items():
         kind, _, rest = name.partition(".")
@@ -181,7 +179,7 @@ def as_experiment(
             whole = kind == "full_weight_terms"
             experiment.setdefault("parameters", {})[kind] = int(value) if whole else value
     if staged:
-        experiment |= deepcopy(_STAGES)
+        experiment |= deepcopy(_OF_SCORES)
     if corpora:
         experiment["corpora"] = corpora
     return experiment

@@ -155,7 +155,6 @@ def normalized__common_scale(
     outcomes: pl.DataFrame,
     score_scale: pl.DataFrame,
     corpus_settings: pl.DataFrame,
-    corpus_normalization: float = 0.5,
     missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
     """Both lists side by side, with scores on a scale that all corpora share."""
@@ -163,7 +162,6 @@ def normalized__common_scale(
         normalization.side_by_side(vector_hits, text_hits, linked_hits),
         score_scale,
         depths=_depths(corpus_settings),
-        corpus_normalization=corpus_normalization,
         missing_score_fraction=missing_score_fraction,
         silent=silent_corpora(outcomes),
     )

@@ -58,30 +58,27 @@ class Candidates:
     corpora: Mapping[str, CorpusSearch]
     triggers: tuple[str, ...]
     hits: pl.DataFrame
-    _values: dict[tuple[float, float], tuple[Floats, Floats]] = field(
-        init=False, default_factory=dict
-    )
+    _values: dict[float, tuple[Floats, Floats]] = field(init=False, default_factory=dict)
     _lexical_weights: dict[int, Floats] = field(init=False, default_factory=dict)
 
     def of_hits(self, name: str) -> Column:
         """The column ``name`` of the hits."""
         return self.hits[name].to_numpy()
 
-    def values(
-        self, corpus_normalization: float, missing_score_fraction: float = 0.0
-    ) -> tuple[Floats, Floats]:
+    def values(self, missing_score_fraction: float = 0.0) -> tuple[Floats, Floats]:
         """Similarity and text score of each hit on the scale that all corpora share."""
-        key = corpus_normalization, missing_score_fraction
-        if key not in self._values:
+        if missing_score_fraction not in self._values:
             made = common_scale(
                 self._sides,
                 self._scale,
                 depths={name: one.depth for name, one in self.corpora.items()},
-                corpus_normalization=corpus_normalization,
                 missing_score_fraction=missing_score_fraction,
             ).sort("chunk_id")
-            self._values[key] = made["vector_value"].to_numpy(), made["text_value"].to_numpy()
-        return self._values[key]
+            self._values[missing_score_fraction] = (
+                made["vector_value"].to_numpy(),
+                made["text_value"].to_numpy(),
+            )
+        return self._values[missing_score_fraction]
 
     @cached_property
     def _sides(self) -> pl.DataFrame:

@@ -22,13 +22,12 @@ from operators.evaluation.candidates import Candidates
 
 Parameters = Mapping[str, float]
 """By name: ``vector_weight.CORPUS``, ``weight.CORPUS.TRIGGER``, ``full_weight_terms``,
-``corpus_normalization``, ``missing_score_fraction``."""
+``missing_score_fraction``."""
 
 GRIDS: Mapping[str, tuple[float, ...]] = {
     "vector_weight": tuple(number / 10 for number in range(11)),
     "weight": (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6),
     "full_weight_terms": (0, 4, 6, 8, 10, 12, 16),
-    "corpus_normalization": (0.0, 0.25, 0.5, 0.75, 1.0),
     "missing_score_fraction": (0.0, 0.25, 0.5, 0.75, 0.9, 1.0),
 }
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
@@ -37,7 +36,6 @@ _ROUNDS = 4
 _UNIT = {
     "vector_weight": 0.05,
     "full_weight_terms": 1.0,
-    "corpus_normalization": 0.1,
     "missing_score_fraction": 0.5,
 }
 _RATIO = {"weight": 1.2}
@@ -98,9 +96,7 @@ def scores(candidates: Candidates, parameters: Parameters) -> Floats:
     weight = np.array([parameters[f"vector_weight.{name}"] for name in candidates.corpora])
     query, corpus = candidates.of_hits("query_id"), candidates.of_hits("corpus_number")
     share = weight[corpus] if len(weight) else np.zeros(0)
-    vector, text = candidates.values(
-        parameters["corpus_normalization"], parameters.get("missing_score_fraction", 0.0)
-    )
+    vector, text = candidates.values(parameters.get("missing_score_fraction", 0.0))
     words = candidates.lexical_weight(int(parameters["full_weight_terms"]))
     fused = share * vector + (1 - share) * text * words[query]
     table = np.ones((len(candidates.corpora), len(candidates.triggers) + 1))
@@ -125,7 +121,7 @@ def fit(
 
     The penalty is ``strength / queries * sum of squared distances`` from ``base``, where the
     search starts. One step of distance is 0.05 of a vector weight, a factor of 1.2 of a corpus
-    weight, a word, 0.1 of the scale, 0.5 of ``missing_score_fraction``.
+    weight, a word, 0.5 of ``missing_score_fraction``.
     Of the ``free`` names a corpus weight of 0 does not change: no factor leads from there.
     """
     fitted = dict(base)

@@ -100,15 +100,13 @@ def common_scale(
     scale: pl.DataFrame,
     *,
     depths: Mapping[str, int],
-    corpus_normalization: float = 0.5,
     missing_score_fraction: float = 0.0,
     silent: Mapping[str, Collection[str]] = {},
 ) -> pl.DataFrame:
     """``sides`` with values on the scale of all corpora.
 
-    ``vector_value = similarity / best of corpus * (best of corpus / best of all) ** (1 - n)`` with
-    ``n`` the ``corpus_normalization``: the corpus that has the nearest passage is more likely to be
-    the right one. ``text_value = score / best of all``. All bests are the query's.
+    ``vector_value = similarity / best of all``, ``text_value = score / best of all``. The bests are
+    the query's; similarities of another model have a best of their own.
 
     A chunk that a list lacks gets ``missing_score_fraction`` of the list's last hit: it may be no
     worse than the last hit before the cut. A list that ends before the cut lacks only chunks that
@@ -118,7 +116,6 @@ def common_scale(
         sides: of :func:`side_by_side`.
         scale: ``SCORE_SCALE``.
         depths: by corpus, the length at which a list is cut.
-        corpus_normalization: 1 scales the similarities of each corpus by itself, 0 all alike.
         missing_score_fraction: 0 to 1.
         silent: of :func:`~operators.context.search_outcomes.silent_corpora`.
 
@@ -127,7 +124,7 @@ def common_scale(
     >>> sides = side_by_side(pl.DataFrame(rows, VECTOR_HITS, orient="row"), empty(TEXT_HITS))
     >>> scale = [{"query_id": 0, "corpus": "wiki", "best_similarity": 1.0}]
     >>> scale = pl.DataFrame(scale, schema=SCORE_SCALE)
-    >>> scaled = common_scale(sides, scale, depths={"wiki": 50}, corpus_normalization=0)
+    >>> scaled = common_scale(sides, scale, depths={"wiki": 50})
     >>> scaled.sort("chunk_id")["vector_value"].to_list()
     [0.5, 0.25]
     """
@@ -136,7 +133,6 @@ def common_scale(
     best = scale.select(*_LIST, "best_similarity", "best_score")
     of_list = pl.col("vector_value").filter(pl.col("vector_rank").is_not_null())
     known = sides.join(best, on=_LIST, how="left", maintain_order="left").with_columns(
-        nearest=pl.max("vector_value").clip(0).over(_LIST),
         vector_last=of_list.min().clip(0).over(_LIST),
         vector_depth=1 + pl.max("vector_rank").over(_LIST),
         text_last=pl.min("text_value").clip(0).over(_LIST),
@@ -149,8 +145,7 @@ def common_scale(
         lacking = missing_score_fraction * full * pl.col(f"{channel}_last")
         return pl.coalesce(f"{channel}_value", lacking)
 
-    near = ratio(pl.col("nearest"), pl.col("best_similarity")) ** (1 - corpus_normalization)
-    vector = ratio(filled("vector"), pl.col("nearest")) * near
+    vector = ratio(filled("vector"), pl.col("best_similarity"))
     text = ratio(filled("text"), pl.col("best_score"))
     scaled = known.with_columns(vector_value=vector, text_value=text)[NORMALIZED.names()]
     return _without_silent(scaled, silent)

@@ -13,7 +13,6 @@ BASE = {
     "vector_weight.code": 0.5,
     "vector_weight.wiki": 0.5,
     "full_weight_terms": 8.0,
-    "corpus_normalization": 0.5,
     "weight.code.question": 1.0,
     "weight.wiki.question": 1.2,
 }

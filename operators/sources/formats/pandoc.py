@@ -120,7 +120,8 @@ def answer(request: bytes) -> dict[str, Any]:
 
 def _read(data: bytes, kind: str) -> dict[str, Any]:
     if data.startswith(_COMPOUND):
-        return {"failed": "it has a password, or the format of Office 97: save it without, anew"}
+        what = "it has a password or the format of Office 97"
+        return {"failed": f"{what}: save it as .{kind} without a password"}
     command = [str(program()), *_OPTIONS, f"--lua-filter={_FILTER}"]
     command.append(f"--from={_READERS.get(kind, kind)}")
     try:

@@ -23,7 +23,7 @@ def test_each_question_of_the_demonstration_is_answered_first_by_what_answers_it
     _, *answers = done.stdout.split("\n$ crosscorpus query ")
     wanted = [
         ("[docs: docs/2.0/stores.md (2026-06-15, v2.0) > When Redis is away]", "[wiki: On call]"),
-        ("[docs: docs/2.0/stores.md (2026-06-15, v2.0)", "[code: tollgate/store.py"),
+        ("[code: tollgate/store.py", "[docs: docs/2.0/stores.md (2026-06-15, v2.0)"),
         ("[docs: docs/2.0/limits.md", "[history: Raise the default limit to 120"),
     ]
     for answer, labels in zip(answers, wanted, strict=True):

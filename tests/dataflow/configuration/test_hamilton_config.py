@@ -30,8 +30,6 @@ INTENDED = {
     "no_dedup": DEDUP | {"similarity_index"},
     "no_recency": {"aged_hits"},
     "no_weights": {"weighted", "trigger_weights"},
-    "one_scale": {"normalized"},
-    "corpus_normalization": {"normalized"},
     "plain_text_search": {"text_search"},
     "reranked": {"reranked", "relevant_hits"},
     "rrf": LISTS | OF_CONVEX,

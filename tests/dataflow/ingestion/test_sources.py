@@ -25,6 +25,7 @@ from ingesting import (
 from killed_children import kill_children
 from ledger_rows import ledger
 from pdf_maker import make_pdf
+from word_files import BODY, paragraph, word
 
 from dataflow.ingestion.removal import drop_documents
 from dataflow.ingestion.set_rights import set_rights
@@ -36,6 +37,7 @@ from operators.postgres.search.callers import seen_by
 from operators.postgres.store import Store, collection_info, drop_collection, open_store
 from operators.postgres.write.chunk_vectors import try_again
 from operators.postgres.write.sync_state import stored_items
+from operators.sources.formats import pandoc
 from operators.sources.formats.pdf import PdfReader
 from operators.sources.github.github_api import GithubApi, GithubError, open_github
 from operators.sources.jsonl import documents_source
@@ -136,6 +138,25 @@ def test_a_file_that_turns_bad_leaves_its_good_version_and_is_parsed_once(
     mended = ingest_folder(store, embedder, folder)
     assert (mended.documents_unchanged, mended.known_failures, len(parsed)) == (4, 0, reads)
     assert status(store)["outdated"].item() == 0
+
+
+def test_without_pandoc_a_stored_office_document_stays_and_a_new_one_waits_for_it(
+    store: Store, embedder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    (folder / "old.docx").write_bytes(word(BODY.format(paragraph("Bees hum."))))
+    assert ingest_folder(store, embedder, folder).documents_new == 1
+    (folder / "new.docx").write_bytes(word(BODY.format(paragraph("Ants march."))))
+    with monkeypatch.context() as without:
+        without.setattr(pandoc, "program", lambda: None)
+        report = ingest_folder(store, embedder, folder)
+    assert (report.documents_deleted, report.failed, len(report.skipped)) == (0, [], 2)
+    assert texts(store, "docs") == {"old.docx": "Bees hum."}
+    assert "office]" in states(store)["new.docx"][1]
+    assert ingest_folder(store, embedder, folder).ok
+    assert set(texts(store, "docs")) == {"old.docx", "new.docx"}
+    assert states(store)["new.docx"] == ("indexed", None)
 
 
 def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(

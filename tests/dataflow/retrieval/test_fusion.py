@@ -37,14 +37,13 @@ def test_copies_across_corpora_become_alternates_of_the_best(
 def test_a_trigger_raises_its_sources(driver_of: Drivers, world: Any, make_queries: Any) -> None:
     driver = driver_of()
     scores = {}
-    for trigger in (None, "pr_review", "question"):
+    for trigger in (None, "pr_review"):
         columns = {} if trigger is None else {"trigger": trigger}
         overrides = {**world.overrides(1), "queries": make_queries(1, **columns)}
         weighted = driver.execute(["weighted"], {"now": NOW}, overrides=overrides)["weighted"]
         scores[trigger] = dict(weighted.select("chunk_id", "score").iter_rows())
     assert scores["pr_review"][2] == scores[None][2] * 1.1
     assert scores["pr_review"][21] == scores[None][21]
-    assert scores["question"][21] == scores[None][21] * 1.1
 
 
 def test_recent_chunks_are_raised(run: Any, driver_of: Drivers, world: Any) -> None:

@@ -167,13 +167,12 @@ def test_an_unknown_normalisation_is_refused_with_the_nearest_one() -> None:
 # One scale for all corpora
 
 
-@given(lists, lists, lists, lists, st.sampled_from([0.0, 0.5, 1.0]))
-def test_similarities_are_scaled_by_corpus_or_over_all_and_text_over_all(
+@given(lists, lists, lists, lists)
+def test_similarities_and_text_scores_are_scaled_over_all_corpora(
     code_near: list[Row],
     code_text: list[Row],
     wiki_near: list[Row],
     wiki_text: list[Row],
-    corpus_normalization: float,
 ) -> None:
     near = pl.concat([hits(code_near, VECTOR_HITS), hits(wiki_near, VECTOR_HITS, "wiki")])
     text = pl.concat([hits(code_text, TEXT_HITS), hits(wiki_text, TEXT_HITS, "wiki")])
@@ -181,7 +180,6 @@ def test_similarities_are_scaled_by_corpus_or_over_all_and_text_over_all(
         side_by_side(near, text),
         check(score_scale(near, text), SCORE_SCALE, "score_scale"),
         depths={"code": 50, "wiki": 50},
-        corpus_normalization=corpus_normalization,
     )
     assert set(found["corpus"]) == {*near["corpus"], *text["corpus"]}
     for row in found.iter_rows(named=True):
@@ -190,12 +188,10 @@ def test_similarities_are_scaled_by_corpus_or_over_all_and_text_over_all(
         def nearest(*rows: list[Row], query: int = query) -> float:
             return max([0.0, *(1 - d for of in rows for q, _, d in of if q == query)])
 
-        own = nearest(code_near if row["corpus"] == "code" else wiki_near)
         every = nearest(code_near, wiki_near)
         vector = text_value = 0.0
-        if row["vector_distance"] is not None and own > 0:
-            vector = max((1 - row["vector_distance"]) / own, 0.0)
-            vector *= (own / every) ** (1 - corpus_normalization)
+        if row["vector_distance"] is not None and every > 0:
+            vector = max((1 - row["vector_distance"]) / every, 0.0)
         if row["text_score"] is not None:
             top = max(s for of in (code_text, wiki_text) for q, _, s in of if q == query)
             text_value = row["text_score"] / top if top > 0 else 0.0
@@ -331,7 +327,6 @@ def test_a_corpus_of_one_search_that_answered_counts_by_that_alone(
         side_by_side(*both),
         score_scale(*both),
         depths={"code": 50, "wiki": 50},
-        corpus_normalization=0.0,
         silent=silent,
     )
     merged = merge.convex(normalized, HALF, EVEN)
