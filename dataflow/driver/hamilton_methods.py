@@ -40,8 +40,9 @@ class HamiltonMethods:
     """Hamilton's methods to inspect and draw a graph.
 
     The methods that draw take the arguments of :func:`dataflow.driver.node_drawing.draw_nodes`,
-    each as in Hamilton; ``files`` are ``output_file_path`` and the two after it. Only a file other
-    than ``.dot`` needs Graphviz: without it a RenderError says what to install.
+    which are Hamilton's without ``custom_style_function`` and ``keep_dot``; ``files`` are
+    ``output_file_path`` and the two after it. Only a file other than ``.dot`` needs Graphviz:
+    without it a RenderError says what to install.
 
     Attributes:
         hamilton: the wrapped Hamilton driver.
