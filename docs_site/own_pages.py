@@ -19,6 +19,7 @@ OTHERS = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "benchmarks/README.md": "measured.md",
+    "benchmarks/notes/measurements.md": "notes.md",
     "benchmarks/quality.md": "quality.md",
 }
 """Pages outside of ``docs/``, and what they are in the site."""

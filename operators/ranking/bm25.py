@@ -44,7 +44,7 @@ MAX_QUERY_CHARACTERS = 1_000_000
 
 AVERAGE_LENGTH = 85
 """Tokens of an average chunk, for all corpora: the chunker gives all a similar mean, 50 to 132 in
-the measured ones, and the rankings are as good as with the mean of each (benchmarks/README.md). So
+the measured ones, and the rankings are as good as with the mean of each (benchmarks/notes). So
 no chunk's weights depend on other chunks: new chunks change no stored weight, and hidden ones
 change no score that a caller gets."""
 

@@ -4,7 +4,7 @@ Whether a collection says anything about a query is a matter of how near its bes
 (:mod:`operators.ranking.weak_evidence`). Above that threshold two other signs say more, on each of
 nine judged sets: the nearest passage stands out from the tenth, and the first ten passages are of
 few documents. Weights and threshold were chosen on six of the sets, the weight of nearness by
-queries for one project that were given to another; benchmarks/README.md has the reliability.
+queries for one project that were given to another; benchmarks/notes has the reliability.
 """
 
 from collections.abc import Collection, Mapping

@@ -3,7 +3,7 @@
 If a collection answers a query, its best passage is near to it, and covers its words. For queries
 made for other projects neither holds. Values above the threshold say no more: there the share of
 queries with a relevant passage among the first five is the same at every value, so there is no
-"strong" level (benchmarks/README.md has the numbers).
+"strong" level (benchmarks/notes has the numbers).
 """
 
 from collections.abc import Iterable, Mapping
