@@ -140,6 +140,33 @@ def _read(whole: Sequence[str], searched: Sequence[str]) -> Mapping[str, Any]:
     }
 
 
+def understood(asked: Mapping[str, Any]) -> list[str]:
+    """What a row of ``INTENT`` says, in a few words each: what a person checks first.
+
+    >>> asked = pl.DataFrame({"query_id": [0], "texts": [["Who calls `flush`?"]]})
+    >>> understood(intent(asked, asked).row(0, named=True))
+    ['names: flush', 'asks who uses its names']
+    """
+    lines = [f":{one['line']}" if one["line"] else "" for one in asked["places"]]
+    places = [
+        "/".join(one["path"]) + line or one["commit"] or f"#{one['number']}"
+        for one, line in zip(asked["places"], lines, strict=True)
+    ]
+    lists = {
+        "names": [asked["name"]] if asked["name"] else asked["names"],
+        "phrases": asked["phrases"],
+        "places": places,
+        "versions": [one["written"] for one in asked["versions"]],
+    }
+    said = [f"{name}: {', '.join(of)}" for name, of in lists.items() if of]
+    asks = {
+        "asks_users": "asks who uses its names",
+        "asks_why": "asks why or since when",
+        "about_secondary": "is about tests or examples",
+    }
+    return said + [words for column, words in asks.items() if asked[column]]
+
+
 def names_said(text: str) -> list[str]:
     """The code names in ``text``, the first ``MOST_NAMES``.
 

@@ -9,6 +9,7 @@ import polars as pl
 from operators.errors import counted
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import spell, waterfall
+from operators.question.intent import understood
 from operators.report import charts
 from operators.report.page import Html, Section, element, join, page, table
 from operators.report.passages import Passage, moves, score_bars, steps_bars, used_factors
@@ -47,7 +48,7 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
     return page(
         question["texts"][0],
         sections,
-        lead=_lead(question, placed, named, answer["provenance"]),
+        lead=_lead(question, placed, named, answer["provenance"], answer.get("intent")),
         scripts=charts.scripts() if passages else "",
     )
 
@@ -83,6 +84,7 @@ def _lead(
     results: Sequence[Passage],
     named: Sequence[Passage],
     provenance: Mapping[str, Any],
+    intent: pl.DataFrame | None,
 ) -> Html:
     used = sum(one.row["number"] is not None for one in results)
     corpora = len({one.row["corpus"] for one in results})
@@ -106,6 +108,10 @@ def _lead(
     facts += [f"{name.replace('_', ' ')} {question[name]}" for name in single_values]
     if question["as_of"] is not None:
         facts.append(f"as of {question['as_of']:%Y-%m-%d %H:%M} UTC")
+    if intent is not None:
+        facts += understood(
+            intent.row(by_predicate=pl.col("query_id") == question["query_id"], named=True)
+        )
     facts += _few_words([*results, *named])
     parts = [element("p", f"{lead}.", class_="lead")]
     if facts:

@@ -21,7 +21,7 @@ from operators.postgres.errors import DatabaseError
 from operators.postgres.search.filter_values import absent_values, as_spelled, check_pattern
 from operators.postgres.store import Store
 
-_EXPLAINED = ("queries", "outcomes", "dispositions", "explain", "explain_targets")
+_EXPLAINED = ("queries", "intent", "outcomes", "dispositions", "explain", "explain_targets")
 
 
 def reply_to(

@@ -18,7 +18,7 @@ from operators.report.explanation import explanation_page
 
 COLLECTION = "links"
 QUESTION = "a deadlock when two writers flush the cache"
-PAGE = ["queries", "results", "explain", "dispositions", "outcomes", "provenance"]
+PAGE = ["queries", "intent", "results", "explain", "dispositions", "outcomes", "provenance"]
 
 
 def commit(folder: Path, subject: str, **files: str) -> None:
@@ -78,6 +78,12 @@ def test_the_page_of_an_explanation_names_them_and_says_in_sentences_what_each_f
     assert "Fix a deadlock when two writers flush (2024-05-01)])" in text
     assert "ranked: The list in its order" in text
     assert ".;" not in text
+
+
+def test_the_page_of_an_explanation_says_what_was_understood_of_the_question(driver: Any) -> None:
+    page = explanation_page(driver.execute(PAGE, {"query": "Why does `flush_cache` wait?"}))
+    text = " ".join(html.document_fromstring(page).text_content().split())
+    assert "names: flush_cache; asks why or since when" in text
 
 
 SHORT = {"query": QUESTION, "code.search_depth": 1}
