@@ -92,7 +92,7 @@ def test_an_id_that_is_none_is_refused(service: Service, name: str) -> None:
 
 
 def test_a_context_keeps_its_budget_and_says_how_to_answer(service: Service) -> None:
-    small, large = (tools.get_context(service, ASK, max_tokens=n) for n in (100, 2_000))
+    small, large = (tools.get_context(service, ASK, max_tokens=n) for n in (30, 2_000))
     assert 0 < len(small.text) < len(large.text)
     assert large.citations
     assert "cite each by the label" in large.instruction
