@@ -19,9 +19,9 @@ from operators.arrays.segments import places
 from operators.errors import UnknownName, suggest
 from operators.frames import SIGNALS, empty
 from operators.ranking.total_order import BEST_FIRST
-from operators.signals.rule import Rule, Told
+from operators.signals.rule import Rule
 
-_COLUMNS = {name: SIGNALS[name] for name in ("signal", "kind", "value", "weight", "source")}
+_SAID = {name: SIGNALS[name] for name in ("signal", "kind", "value", "weight", "source")}
 
 
 def signals(
@@ -58,31 +58,24 @@ def signals(
     )
     asked = intent.join(scope, on="query_id", how="left", maintain_order="left")
     questions = {row["query_id"]: row for row in asked.iter_rows(named=True)}
-    said = [
-        _said(rules[name], weight, rules[name](seen, questions))
-        for name, weight in weights.items()
-        if weight and seen.height
-    ]
-    if not said:
+    rows: list[int] = []
+    said: dict[str, list[object]] = {name: [] for name in _SAID}
+    used = {name: weight for name, weight in weights.items() if weight and seen.height}
+    for name, weight in used.items():
+        told = rules[name](seen, questions)
+        values, sources = told if isinstance(told, tuple) else (told, None)
+        value = np.asarray(values, np.float64)
+        of_rule = np.flatnonzero(value).tolist()
+        rows += of_rule
+        said["signal"] += [name] * len(of_rule)
+        said["kind"] += [rules[name].kind] * len(of_rule)
+        said["value"] += value[of_rule].tolist()
+        said["weight"] += [float(weight)] * len(of_rule)
+        said["source"] += [sources[row] if sources else None for row in of_rule]
+    if not rows:
         return empty(SIGNALS)
-    rows = np.concatenate([rows for rows, _ in said])
-    keys = take(seen.select("query_id", "chunk_id"), rows)
-    return keys.hstack(pl.concat([frame for _, frame in said]))
-
-
-def _said(rule: Rule, weight: float, told: Told) -> tuple[NDArray[np.int64], pl.DataFrame]:
-    """The rows of which a rule says something, and what it says of them."""
-    values, sources = told if isinstance(told, tuple) else (told, None)
-    value = np.asarray(values, np.float64)
-    rows = np.flatnonzero(value)
-    columns = {
-        "signal": [rule.name] * len(rows),
-        "kind": [rule.kind] * len(rows),
-        "value": value[rows],
-        "weight": np.full(len(rows), float(weight)),
-        "source": [sources and sources[row] for row in rows.tolist()],
-    }
-    return rows, pl.DataFrame(columns, schema_overrides=_COLUMNS)
+    keys = take(seen.select("query_id", "chunk_id"), np.array(rows))
+    return keys.hstack(pl.DataFrame(said, schema_overrides=_SAID))
 
 
 def ranked(hits: pl.DataFrame, signals: pl.DataFrame) -> pl.DataFrame:
