@@ -28,6 +28,8 @@ from dataflow.configuration.value_checks import NotNegative, expectation, fits, 
 from dataflow.execution.annotations import spell
 from operators.context.templates import parse
 from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.signals.order import check_weights
+from operators.signals.shipped import RULES
 
 
 class _Strict(BaseModel):
@@ -189,11 +191,12 @@ def _with_copies(entries: Mapping[str, Any], collections: Any) -> dict[str, Any]
 
 
 def check_names(config: Config) -> None:
-    """Raise for an unknown variant, parameter, corpus name or trigger in ``config``."""
+    """Raise for an unknown variant, parameter, rule, corpus name or trigger in ``config``."""
     catalog = config.catalog
     _check_stages(config, catalog.top, catalog.corpus, "", "corpus_defaults.")
     _check_stages(config.corpus_defaults, catalog.corpus, catalog.top, "corpus_defaults.", "")
     _check_chosen(config.variants, catalog.top, "")
+    check_weights(config.parameters.get("signal_weights", {}), {**RULES, **catalog.rules})
     if config.reranker and config.variants.get("reranked") != "cross_encoder":
         raise ConfigError("reranker: only variants.reranked: cross_encoder asks one")
     for corpus, options in config.corpora.items():

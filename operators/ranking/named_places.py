@@ -1,4 +1,4 @@
-"""Places that a text names: a file and its lines, a commit, an issue, an author.
+"""Places that a text names: a file and its lines, a commit, an issue.
 
 Tools print these, answers show them, and people paste them: ``path/file.py:120``, the frame of a
 traceback, an address with ``#L120``, a label, the first digits of a commit's id, ``#42``. A path

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from operators.arrays.rows import by_rank, replaced, take
 from operators.arrays.segments import places
-from operators.errors import UnknownName, suggest
+from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import SIGNALS, empty
 from operators.ranking.total_order import BEST_FIRST
 from operators.signals.rule import Rule
@@ -47,11 +47,9 @@ def signals(
     corpus for its question, and ``of_file``, whether it is a passage of a file of code.
 
     Raises:
-        UnknownName: a weight of a rule that there is not.
+        UnknownName, CrosscorpusError: as :func:`check_weights`.
     """
-    for name in weights:
-        if name not in rules:
-            raise UnknownName(f"signal_weights: no rule {name!r}{suggest(name, rules)}")
+    check_weights(weights, rules)
     seen = by_rank(hits).with_columns(
         best=pl.col("score").max().over("query_id", "corpus"),
         of_file=pl.col("corpus").is_in(list(file_corpora)) & pl.col("path").is_not_null(),
@@ -76,6 +74,20 @@ def signals(
         return empty(SIGNALS)
     keys = take(seen.select("query_id", "chunk_id"), np.array(rows))
     return keys.hstack(pl.DataFrame(said, schema_overrides=_SAID))
+
+
+def check_weights(weights: Mapping[str, float], rules: Collection[str]) -> None:
+    """Raise unless ``weights`` are of ``rules``, finite and not negative.
+
+    Raises:
+        UnknownName: a weight of a rule that there is not.
+        CrosscorpusError: a weight below 0, infinite or no number.
+    """
+    for name, weight in weights.items():
+        if name not in rules:
+            raise UnknownName(f"signal_weights: no rule {name!r}{suggest(name, rules)}")
+        if not (np.isfinite(weight) and weight >= 0):
+            raise CrosscorpusError(f"signal_weights: {name!r} must be 0 or more, got {weight!r}")
 
 
 def ranked(hits: pl.DataFrame, signals: pl.DataFrame) -> pl.DataFrame:

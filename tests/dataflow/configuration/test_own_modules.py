@@ -427,11 +427,21 @@ def test_a_rule_of_ones_own_is_weighted_by_configuration_and_explained(
 def test_a_rule_that_there_is_not_or_has_a_shipped_name_is_an_error(
     filled: Store, tmp_path: Path
 ) -> None:
-    unknown = {"parameters": {"signal_weights": {"of_wikis": 0.5}}}
+    unknown = {"of_wikis": 0.5}
+    said = "no rule 'of_wikis', did you mean 'of_wiki'"
+    with pytest.raises(CrosscorpusError, match=said):
+        load_config(write(tmp_path, RULE, parameters={"signal_weights": unknown}))
     with (
-        driver_of(filled, write(tmp_path, RULE, **unknown)) as driver,
-        pytest.raises(CrosscorpusError, match="no rule 'of_wikis', did you mean 'of_wiki'"),
+        driver_of(filled, write(tmp_path, RULE)) as driver,
+        pytest.raises(CrosscorpusError, match=said),
     ):
-        driver.execute(["results"], {"query": QUERY})
+        driver.execute(["results"], {"query": QUERY, "signal_weights": unknown})
     with pytest.raises(CrosscorpusError, match="there is a rule 'superseded'"):
         load_config(write(tmp_path, RULE.replace("of_wiki", "superseded")))
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
+def test_a_weight_of_a_rule_is_a_number_of_0_or_more(weight: float) -> None:
+    changes = {"parameters": {"signal_weights": {"superseded": weight}}}
+    with pytest.raises(CrosscorpusError, match="'superseded' must be 0 or more"):
+        load_config("default").with_changes(changes)
