@@ -13,6 +13,8 @@ from functools import cache
 
 import polars as pl
 
+from operators.options import FILTERS
+
 UTC = pl.Datetime("us", "UTC")
 
 SOURCE = pl.Struct(
@@ -47,21 +49,16 @@ SIGNATURES = "signatures_above"
 
 TRIGGER_SHARE = pl.Struct({"trigger": pl.String, "share": pl.Float64})
 
+_FILTER = {"names": pl.List(pl.String), "text": pl.String(), "moment": UTC}
+
 QUERIES = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "texts": pl.List(pl.String),  # one question, one or more ways to put it; each is searched
         "cut": pl.String(),  # a sentence about text that was cut off; null: nothing
         "trigger": pl.List(TRIGGER_SHARE),  # empty: no trigger
-        "repos": pl.List(pl.String),  # null: every repository; empty: none
-        "path_prefix": pl.String(),
-        "language": pl.String(),
-        "state": pl.String(),
-        "pattern": pl.String(),  # a regular expression that a passage's text matches somewhere
-        "symbol": pl.String(),  # a name whose definition begins in a passage
-        "uses": pl.String(),  # a name that a passage uses, outside of its definition
-        "as_of": UTC,  # null: now; else only documents created strictly before
-        "corpora": pl.List(pl.String),  # null: every corpus
+        # repos, path_prefix, ..., corpora: null is no filter, an empty list none of them
+        **{of.column: _FILTER[of.kind] for of in FILTERS if of.kind in _FILTER},
         "version_policy": pl.String(),  # newest | all | pinned | as_of; null: not asked for
         "versions": pl.List(pl.String),  # as a caller wrote them; null: none
     }

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from operators.errors import CrosscorpusError
+from operators.options import FILTERS, Option
+from operators.question.read_options import read_moment
 
 FAILED, WRONG_USAGE, PARTLY = 1, 2, 3
 
@@ -156,8 +158,32 @@ class IngestOptions:
         return {name: getattr(self, name) for name in names}
 
 
+def _moment(text: str) -> str:
+    """``text``, which names a moment or is blank."""
+    try:
+        if text.strip():
+            read_moment(text)
+    except CrosscorpusError as error:
+        raise typer.BadParameter(str(error)) from None
+    return text
+
+
+def _of_filter(one: Option) -> inspect.Parameter:
+    several = one.kind in ("names", "versions")
+    kind: Any = list[str] | None if several else str | None
+    says = f"{one.says[0].upper()}{one.says[1:]}{'; repeatable' * several}."
+    parser = _moment if one.kind == "moment" else None
+    option = typer.Option(help=says, parser=parser, rich_help_panel="What is searched")
+    annotation = Annotated[kind, option]
+    of_keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(one.flag, of_keyword, default=None, annotation=annotation)
+
+
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:
-    """``command`` for Typer: its parameter ``options``, a dataclass, becomes one for each field."""
+    """``command`` for Typer: its parameter ``options``, a dataclass, becomes one for each field.
+
+    ``**filters`` become an option for each filter of a question, by the names of the command.
+    """
     own = inspect.signature(command, eval_str=True)
     kind = own.parameters["options"].annotation
     shared = inspect.signature(kind, eval_str=True).parameters
@@ -169,6 +195,8 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
 
     parameters = {**own.parameters, **shared}
     del parameters["options"]
+    if parameters.pop("filters", None):
+        parameters |= {one.flag: _of_filter(one) for one in FILTERS}
     # Typer reads both.
     run.__signature__ = own.replace(parameters=[*parameters.values()])  # type: ignore[attr-defined]
     run.__annotations__ = {name: each.annotation for name, each in parameters.items()}

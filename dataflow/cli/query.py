@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,20 +27,9 @@ from dataflow.cli.options import (
     takes_options,
 )
 from dataflow.execution.light_hamilton import import_hamilton
-from operators.context.asked_values import read_moment
-from operators.errors import CrosscorpusError
+from operators.options import FILTERS
 
 _USAGE: Any = typer.BadParameter.__base__  # Click's UsageError, which Typer does not export
-
-
-def _time(text: str) -> str:
-    """``text``, which names a moment or is blank."""
-    try:
-        if text.strip():
-            read_moment(text)
-    except CrosscorpusError as error:
-        raise typer.BadParameter(str(error)) from None
-    return text
 
 
 def _number(text: str) -> Any:
@@ -65,54 +55,14 @@ class Question:
             " Default: `question`.",
         ),
     ] = None
-    repo: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this repository; repeatable."),
-    ] = None
-    path: Annotated[str | None, typer.Option(help="Only paths that begin like this.")] = None
-    language: Annotated[
-        str | None,
-        typer.Option(help="Only this language, such as `python`."),
-    ] = None
     languages: Annotated[
         str | None,
         typer.Option(callback=filled, help="Weights of languages: `rust=1.1,python=1.05`."),
-    ] = None
-    state: Annotated[str | None, typer.Option(help="Only items in this state.")] = None
-    regex: Annotated[
-        str | None,
-        typer.Option(metavar="PATTERN", help="Only passages with a text that matches this."),
-    ] = None
-    symbol: Annotated[
-        str | None,
-        typer.Option(help="Only where this name is defined, such as `Lock.release`."),
-    ] = None
-    uses: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SYMBOL", help="Only where this name is used, outside of its definition."
-        ),
     ] = None
     words: Annotated[
         bool,
         typer.Option("--words", help="Keyword search only."),
     ] = False
-    as_of: Annotated[
-        str | None,
-        typer.Option(
-            parser=_time,
-            metavar="TIME",
-            help="Nothing created at or after this moment (UTC); what has no known date stays.",
-        ),
-    ] = None
-    corpus: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this corpus; repeatable."),
-    ] = None
-    version: Annotated[
-        list[str] | None,
-        typer.Option(help="Answer for this version, such as `3.5.3`; repeatable."),
-    ] = None
     versions: Annotated[
         str | None,
         typer.Option(help="`newest` or `all`, whatever version the question names."),
@@ -142,17 +92,16 @@ class Question:
     collection: Collection = "default"
     as_json: RankedAsJson = False
 
-    def check(self) -> None:
+    def check(self, filters: Mapping[str, Any]) -> None:
         """Raise for options that contradict each other, and warn of words without quotes."""
         if (self.versions or "").strip() and (
-            self.version or self.versions not in ("newest", "all")
+            filters["version"] or self.versions not in ("newest", "all")
         ):
             raise typer.BadParameter(
                 "--versions is newest or all; for one version, give only --version"
             )
         texts = self.text or []
-        alone = f"{self.regex or ''}{self.symbol or ''}{self.uses or ''}"
-        if not alone.strip() and not any(text.strip() for text in texts):
+        if not _alone(filters) and not any(text.strip() for text in texts):
             raise WrongUsage('the query is empty: ask something, such as crosscorpus query "why?"')
         if second := next((one for one in texts[1:] if one.isdigit()), None):
             raise typer.BadParameter(
@@ -163,23 +112,14 @@ class Question:
             hint = "texts of one word each: put a question of several words into quotes"
             typer.secho(f"{len(texts)} {hint}", fg="yellow", err=True)
 
-    def asked(self) -> dict[str, Any]:
+    def asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         """The question as :func:`dataflow.cli.console.asking.reply_to` takes it."""
         config = Path(self.config)
         return {
             "question": {
-                "query": self.text or [self.regex or self.symbol or self.uses or ""],
+                "query": self.text or [_alone(filters)],
                 "trigger": _mix(self.trigger),
-                "repos": self.repo or None,
-                "language": self.language,
-                "state": self.state,
-                "path": self.path,
-                "pattern": self.regex,
-                "symbol": self.symbol,
-                "uses": self.uses,
-                "as_of": self.as_of,
-                "corpora": self.corpus or None,
-                "version": self.version or None,
+                **{of.name: None if (one := filters[of.flag]) == [] else one for of in FILTERS},
                 "versions": self.versions,
                 "top_k": self.top_k,
                 "explain_chunks": self.explain_chunk or None,
@@ -191,6 +131,12 @@ class Question:
             **{"colour": "NO_COLOR" not in os.environ, "json": self.as_json},
             "config": str(config.absolute()) if config.is_file() else self.config,
         }
+
+
+def _alone(filters: Mapping[str, Any]) -> str:
+    """The filter that is a question without words; "": none."""
+    given = (filters[name] or "" for name in ("regex", "symbol", "uses"))
+    return next((one for one in given if one.strip()), "")
 
 
 class Query(TyperCommand):
@@ -211,7 +157,7 @@ class Query(TyperCommand):
 
 
 @takes_options
-def query(options: Question) -> None:
+def query(options: Question, **filters: Any) -> None:
     """Ask one question of every corpus.
 
     Example: crosscorpus query "why is the cache flushed twice?" --trigger pr_review --repo org/app
@@ -228,8 +174,8 @@ def query(options: Question) -> None:
     """
     from dataflow.service.local import ask_server
 
-    options.check()
-    request = options.asked()
+    options.check(filters)
+    request = options.asked(filters)
     reply = ask_server(options.collection, "/local/query", request) or _answered(
         request, options.config, options.collection
     )

@@ -28,6 +28,7 @@ from dataflow.configuration.own_modules import (
     variant_of,
 )
 from operators import frames
+from operators.options import INPUTS
 from operators.signals.rule import Rule
 
 MODULES = tuple(
@@ -40,13 +41,7 @@ Modules = tuple[ModuleType, ...]
 DRIVER_INPUTS = frozenset({"store", "embedder", "homes", "other_embedders", "timings"})
 """Inputs that the driver gives to every run."""
 
-RUN_INPUTS = frozenset(
-    {
-        *("query", "trigger", "repos", "path_prefix", "language", "state", "pattern", "as_of"),
-        *("only_corpora", "versions", "now", "reranker", "explain_chunks"),
-        *("symbol", "uses", "read_as"),
-    }
-)
+RUN_INPUTS = INPUTS | {"query", "trigger", "now", "reranker", "explain_chunks", "read_as"}
 """Inputs of one run from its caller; all except ``query`` are optional."""
 
 CONFIG_INPUTS = frozenset(

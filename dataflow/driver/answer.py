@@ -14,10 +14,11 @@ import polars as pl
 
 from dataflow.configuration.config_model import Config
 from dataflow.driver.visibility import visible_filters
-from operators.context.asked_values import read_asked
 from operators.errors import CrosscorpusError
-from operators.postgres.search.filter_values import check_known_values
+from operators.options import input_of
+from operators.postgres.search.filter_values import as_known
 from operators.postgres.store import Home
+from operators.question.read_options import read_asked
 from operators.ranking.evidence_level import level_of_one
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 NODES = ("results", "context_window", "citations", "evidence_level", "notes", "provenance")
 """The nodes that an answer is made of."""
-
-OTHER_NAMES = {"corpora": "only_corpora", "path": "path_prefix", "version": "versions"}
-"""Other names of options -> the input of the graph."""
 
 
 @dataclass(frozen=True)
@@ -132,18 +130,19 @@ class AnswerMethods:
     ) -> dict[str, Any]:
         """The inputs of ``execute`` for one query, for a caller who wants other nodes.
 
-        Options are parsed as :mod:`operators.context.asked_values` describes; the notes of the
+        Options are parsed as :mod:`operators.question.read_options` describes; the notes of the
         answer name options that were dropped or read as something else. An empty list of corpora
         or repositories means no filter.
 
         Args:
             query: one text, or several phrasings of one query.
-            must_exist: raise for a repository or a language that no visible document has, instead
-                of an answer without results.
+            must_exist: take a repository, a language or a state as the visible documents spell it
+                (``hono`` for ``honojs/hono``), and raise for a repository or a language that none
+                has, instead of an answer without results.
             asked: inputs of ``execute`` and parameters, by name; None is dropped, except for
                 ``principals``, where it is an error.
-                ``corpora`` is another name of ``only_corpora``, ``path`` of ``path_prefix``, and
-                ``version`` of ``versions``, but ``version`` always names a version (``versions``
+                ``only_corpora`` is another name of ``corpora``, ``path_prefix`` of ``path``, and
+                ``versions`` of ``version``, but ``version`` always names a version (``versions``
                 may also be ``newest`` or ``all``). The default trigger is ``question`` if the
                 configuration has it; ``none`` is a name too.
 
@@ -162,49 +161,34 @@ class AnswerMethods:
         options["query"] = query
         if trigger := options.get("trigger") or self.config.usual_trigger:
             options["trigger"] = trigger
-        if read_as:
-            options["read_as"] = read_as
-        for other, name in OTHER_NAMES.items():
-            if {other, name} <= options.keys():
-                raise CrosscorpusError(f"{other} and {name} mean the same: give only one")
-        inputs = {
-            OTHER_NAMES.get(name, name): list(one)
-            if isinstance(one, Sequence) and not isinstance(one, str)
-            else one
-            for name, one in options.items()
-        }
+        inputs = dict[str, Any]()
+        for name, one in options.items():
+            if (known := input_of(name)) in inputs:
+                same = next(other for other in options if input_of(other) == known)
+                raise CrosscorpusError(f"{same} and {name} mean the same: give only one")
+            several = isinstance(one, Sequence) and not isinstance(one, str)
+            inputs[known] = list(one) if several else one
         if must_exist:
-            named = {name: inputs.get(name) for name in ("repos", "language")}
             homes = self.homes
             if "principals" in inputs:
                 homes = self.seen_by(inputs["principals"]).homes
-            check_known_values(homes, visible_filters(self.config), **named)
+            spelled, said = as_known(homes, visible_filters(self.config), inputs)
+            inputs |= spelled
+            read_as += said
+        if read_as:
+            inputs["read_as"] = read_as
         return inputs
 
-    def ask(
-        self,
-        query: str | Sequence[str],
-        *,
-        trigger: str | Mapping[str, float] | None = None,
-        repos: Sequence[str] | None = None,
-        only_corpora: Sequence[str] | None = None,
-        path_prefix: str | None = None,
-        language: str | None = None,
-        as_of: datetime | None = None,
-        versions: str | Sequence[str] | None = None,
-        **more: Any,
-    ) -> Answer:
+    def ask(self, query: str | Sequence[str], **asked: Any) -> Answer:
         """The answer to one query, given as one text or as several phrasings.
 
-        Arguments are those of :meth:`question_inputs`; ``more`` takes the others (``top_k=5``).
+        ``asked`` are the options of :mod:`operators.options` and the rest of what
+        :meth:`question_inputs` takes: ``ask("...", repos=["org/app"], version="3.5", top_k=5)``.
 
         Raises:
             CrosscorpusError: as :meth:`question_inputs` and ``execute``.
         """
-        options: dict[str, Any] = {"trigger": trigger, "repos": repos, "only_corpora": only_corpora}
-        options |= {"path_prefix": path_prefix, "language": language, "versions": versions}
-        options |= {"as_of": as_of, **more}
-        inputs = self.question_inputs(query, **options)
+        inputs = self.question_inputs(query, **asked)
         out = self.execute([*NODES, self.context_passages], inputs)
         return answer_of(out, out[self.context_passages])
 

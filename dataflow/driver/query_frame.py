@@ -9,16 +9,16 @@ from typing import Any
 import polars as pl
 
 from dataflow.configuration.catalog import RUN_INPUTS
-from operators.context.question import LONGEST_TEXT, asked_texts, shortened
-from operators.context.text_limits import LONGEST, check_texts
 from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
 from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
+from operators.options import FILTERS, INPUTS
+from operators.question.ask import LONGEST_TEXT, asked_texts, shortened
+from operators.question.read_options import check_texts
 
 _NAMED_SHARES = pl.List(TRIGGER_SHARE)
-_QUESTION_INPUTS = RUN_INPUTS - {"now", "reranker", "explain_chunks", "read_as"}
 _IN_COLUMNS = {
-    "queries": _QUESTION_INPUTS,
-    "scoped_queries": _QUESTION_INPUTS - {"query", "trigger"},
+    "queries": INPUTS | {"query", "trigger"},
+    "scoped_queries": INPUTS,
     "version_scope": frozenset({"versions"}),
 }
 """Nodes with a frame whose columns replace these single-query inputs."""
@@ -69,12 +69,12 @@ def complete_queries(
 
     Returns:
         A frame of :data:`operators.frames.QUERIES`, in the given order; missing columns are null.
-        ``texts`` and ``cut`` are as :func:`operators.context.question.ask` returns them.
+        ``texts`` and ``cut`` are as :func:`operators.question.ask.ask` returns them.
 
     Raises:
         BatchError: a column is missing, given in both forms, of a wrong type, or null or empty
             where that is not allowed.
-        CrosscorpusError: a text is over the limits of :mod:`operators.context.text_limits`.
+        CrosscorpusError: a text is too long (:mod:`operators.options`).
         UnknownName: an unknown column, trigger or corpus.
     """
     queries = frame
@@ -158,7 +158,7 @@ def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Colle
         raise BatchError("queries: a query_id is given more than once")
     if not frame["as_of"].drop_nulls().dt.year().is_between(1, 9999).all():
         raise BatchError("queries: an as_of is outside the years 1 to 9999 in UTC")
-    for name in filter(LONGEST.__contains__, frame.columns):
+    for name in (one.column for one in FILTERS):
         check_texts(name, frame[name].drop_nulls().to_list())
     for policy in frame["version_policy"].drop_nulls().unique(maintain_order=True):
         check_known("version policy", policy, POLICIES)

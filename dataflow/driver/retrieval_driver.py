@@ -41,11 +41,11 @@ from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.memo import Memo
 from dataflow.execution.plan import node_tags
 from dataflow.execution.scheduler import Scheduler
-from operators.context.question import LONGEST_TEXT
 from operators.errors import CrosscorpusError, check_known
 from operators.foundation.principals import principals as as_principals
 from operators.postgres.search.callers import seen_by
 from operators.postgres.search.timed_search import Asked
+from operators.question.ask import LONGEST_TEXT
 from operators.ranking.weighting import read_trigger
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from dataflow.configuration.config_model import Config
 from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.execution.plan import node_tags
-from operators.context.question import query_texts
 from operators.embedding.protocol import Embedder
 from operators.embedding.query_vectors import with_vectors
 from operators.errors import check_known
@@ -32,6 +31,7 @@ from operators.evaluation.ranked_documents import (
     unit_chunks,
 )
 from operators.evaluation.trec import numbered
+from operators.question.ask import query_texts
 
 BATCH_SIZE = 64
 DEEPER = 4

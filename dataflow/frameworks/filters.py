@@ -4,19 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from operators.errors import CrosscorpusError, check_known
+from operators.options import FILTERS, ONLY_CORPORA
 
-OPTIONS = {"corpus": "corpora", "repo": "repos", "path_prefix": "path", "only_corpora": "corpora"}
-OPTIONS |= {"versions": "version"}
-"""Other names of an option, such as those of the metadata -> the option of ``driver.ask``."""
-
-SEVERAL = frozenset({"corpora", "repos", "version"})
-"""Options that take several values."""
-
-SINGLE = frozenset({"path", "language", "state", "pattern", "symbol", "uses", "as_of"})
-"""Options that take one value."""
-
-KNOWN = frozenset({*OPTIONS, *SEVERAL, *SINGLE})
-"""The filters. ``principals`` is none: the caller's program sets it, never a filter."""
+NAMES = {name: one for one in FILTERS for name in (one.flag, one.column, one.name)}
+NAMES[ONLY_CORPORA] = NAMES["corpora"]
+"""The filters by their names, those of the metadata included. ``principals`` is none: the caller's
+program sets it, never a filter."""
 
 
 def options_of(filters: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,9 +31,9 @@ def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
     """
     options = dict[str, Any]()
     for key, operator, value in conditions:
-        check_known("filter", key, KNOWN)
-        name = OPTIONS.get(key, key)
-        taken = ["==", "in"] if name in SEVERAL else ["=="]
+        check_known("filter", key, NAMES)
+        name, kind = NAMES[key].name, NAMES[key].kind
+        taken = ["==", "in"] if kind in ("names", "versions") else ["=="]
         if operator not in taken:
             raise CrosscorpusError(f"filter {key!r} takes {' or '.join(taken)}, not {operator!r}")
         if name in options:

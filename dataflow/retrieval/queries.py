@@ -11,8 +11,8 @@ import polars as pl
 from hamilton.function_modifiers import config, tag
 
 from operators.context.long_texts import reduced
-from operators.context.question import LONGEST_TEXT, ask, query_texts
 from operators.embedding.query_vectors import with_vectors
+from operators.question.ask import LONGEST_TEXT, ask, query_texts
 from operators.question.intent import intent as read_intent
 from operators.ranking import weighting
 

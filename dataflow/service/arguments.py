@@ -1,17 +1,20 @@
 """Arguments of callers over HTTP and MCP: options are parsed by one rule, then checked.
 
-The rule is that of :mod:`operators.context.asked_values`, as in Python and on the command line. So
+The rule is that of :mod:`operators.question.read_options`, as in Python and on the command line. So
 both interfaces accept any value of an option, and their schemas still state its type.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
 from functools import cache
 from inspect import Parameter, signature
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
+    Field,
     SkipValidation,
     ValidationError,
     WithJsonSchema,
@@ -20,11 +23,16 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from dataflow.service.models import UNKNOWN_ARGUMENT, faults
-from operators.context.asked_values import OPTIONS, read_asked
+from dataflow.service.models import UNKNOWN_ARGUMENT, faults, without_nul
 from operators.errors import CrosscorpusError, UnknownName, check_known
+from operators.options import FILTERS, OPTIONS, TRIGGER, Option
+from operators.question.read_options import read_asked
 
 Model = TypeVar("Model", bound=BaseModel)
+Tool = TypeVar("Tool", bound=Callable[..., Any])
+
+MOST_NAMES = 100
+"""The most texts of one option."""
 
 
 class Arguments(BaseModel):
@@ -51,6 +59,39 @@ def check_names(given: Iterable[str], known: Collection[str]) -> None:
     """Raise :class:`UnknownName` for the first given argument that is not known."""
     for name in given:
         check_known("argument", name, known)
+
+
+def takes_filters(*names: str) -> Callable[[Tool], Tool]:
+    """Gives a tool parameters for filters of a question and its trigger: its ``**options``.
+
+    They are in its signature, which becomes the schemas of MCP and HTTP. Without ``names`` they are
+    all; an agent pays for each that it reads.
+    """
+
+    def with_filters(tool: Tool) -> Tool:
+        own = signature(tool, eval_str=True)
+        kept = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+        kept += [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=FILTER_TYPES[name])
+            for name in names or FILTER_TYPES
+        ]
+        tool.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
+        return tool
+
+    return with_filters
+
+
+def _type_of(option: Option) -> Any:
+    text = Annotated[str, Field(max_length=option.longest), AfterValidator(without_nul)]
+    kinds: dict[str, Any] = {
+        "names": Annotated[list[text], Field(max_length=MOST_NAMES)],
+        "moment": datetime,
+    }
+    return Annotated[kinds.get(option.kind, text) | None, Field(description=option.says)]
+
+
+FILTER_TYPES = {one.name: _type_of(one) for one in (*FILTERS, TRIGGER)}
+"""What limits a question of a tool, and its trigger, with their types."""
 
 
 @cache

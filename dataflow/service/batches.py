@@ -9,11 +9,11 @@ import polars as pl
 import pyarrow as pa
 from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
-from pydantic import Field
+from pydantic import Field, create_model
 
-from dataflow.service.arguments import Arguments, as_sent, read_given
+from dataflow.service.arguments import FILTER_TYPES, Arguments, as_sent, read_given
 from dataflow.service.protection.limits import answered, while_there
-from dataflow.service.tools import Corpora, Query, Repos, Trigger, Use, of_caller, put_on_record
+from dataflow.service.tools import Query, Use, of_caller, put_on_record
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 
@@ -28,11 +28,13 @@ class Batch(Arguments):
     """Queries, and options for all of them."""
 
     queries: Annotated[list[Query], Field(min_length=1, max_length=1_000)]
-    corpora: Corpora = None
-    repos: Repos = None
-    trigger: Trigger = None
     top_k: Annotated[int, Field(ge=1, le=200)] = 10
     format: Literal["ndjson", "arrow"] = "ndjson"
+
+
+_TYPES: dict[str, Any] = {name: (of, None) for name, of in FILTER_TYPES.items()}
+FILTERED = create_model("Batch", __base__=Batch, **_TYPES)
+"""The same, with the filters of a question and its trigger, for all queries."""
 
 
 def serve_batches(
@@ -43,7 +45,7 @@ def serve_batches(
     async def batch(given: Any, request: Request) -> Response:
         """The results of many queries, in their order; one that failed has its error."""
         sent = {name: getattr(given, name) for name in given.model_fields_set}
-        frames = answers(use, *read_given(Batch, sent), seconds)
+        frames = answers(use, *read_given(FILTERED, sent), seconds)
         # the first before the stream, so that an invalid request gets an error response
         first = await while_there(request, anext(frames))
         if first is None:
@@ -58,7 +60,7 @@ def serve_batches(
         parts = as_arrow(results()) if given.format == "arrow" else lines
         return StreamingResponse(parts, media_type=TYPES[given.format])
 
-    batch.__annotations__["given"] = as_sent(Batch)
+    batch.__annotations__["given"] = as_sent(FILTERED)
     app.post("/api/batch", response_class=StreamingResponse, responses=problems)(batch)
 
 
@@ -95,12 +97,13 @@ def answers_together(
 ) -> pl.DataFrame:
     """A row a text: its hits from one run of the graph for all; each has the notes ``said``."""
     with of_caller(use) as service, service.metrics.question("batch", len(texts)):
-        shared = {"trigger": asked.trigger, "corpora": asked.corpora, "repos": asked.repos}
+        shared = {name: getattr(asked, name, None) for name in FILTER_TYPES}
         options = service.driver.question_inputs("", must_exist=True, **shared)
+        said = [*said, *options.pop("read_as", ())]
         queries = pl.DataFrame({"query_id": range(len(texts)), "text": texts}).with_columns(
             pl.lit(value).alias(name) for name, value in options.items() if name != "query"
         )
-        inputs = {"top_k": asked.top_k, "read_as": list(said)}
+        inputs = {"top_k": asked.top_k, "read_as": said}
         out = service.driver.execute(
             ["results", "notes", "provenance"], inputs, {"queries": queries}
         )

@@ -13,11 +13,11 @@ import polars as pl
 
 from operators.context.shown_labels import shown_as
 from operators.context.templates import short_label
-from operators.context.text_limits import PATH
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.explain_targets import labelled
 from operators.foundation.escape import shown_characters
 from operators.foundation.sanitize import clean_text
+from operators.options import PATH
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.filter_values import absent_everywhere
 from operators.postgres.store import Home, Store, by_store, collection_info

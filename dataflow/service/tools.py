@@ -22,19 +22,19 @@ from dataflow.driver.answer import Answer, Passage
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.driver.visibility import visible_filters, visible_homes
 from dataflow.service import models
-from dataflow.service.arguments import model_of, read_given
+from dataflow.service.arguments import model_of, read_given, takes_filters
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
 from dataflow.service.places import place_named
 from dataflow.service.protection.limits import answered, asker
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.snippets import snippet
-from operators.context.text_limits import NAME, PATH
 from operators.context.token_counts import head
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import waterfall
 from operators.foundation.escape import safe_url
+from operators.options import NAME, PATH
 from operators.postgres.inspect.status import repos_seen, sources
 from operators.postgres.inspect.status import status as read_status
 from operators.postgres.inspect.version_history import diff_versions, list_versions, version_place
@@ -59,16 +59,6 @@ Query = Annotated[Value, Field(json_schema_extra={"pattern": r"\S"})]
 Name = Annotated[str, Field(max_length=NAME), AfterValidator(models.without_nul)]
 PathText = Annotated[str, Field(max_length=PATH), AfterValidator(models.without_nul)]
 Values = Annotated[list[PathText], Field(max_length=100)]
-
-Corpora = Annotated[Values | None, Field(description="only these corpora")]
-Repos = Annotated[Values | None, Field(description="only these repositories")]
-Language = Annotated[Name | None, Field(description="only this programming language")]
-Symbol = Annotated[Name | None, Field(description="only passages that define this name")]
-Uses = Annotated[Name | None, Field(description="only passages that use this name, its callers")]
-Path = Annotated[PathText | None, Field(description="only paths with this prefix")]
-AsOf = Annotated[datetime | None, Field(description="no documents created at or after this")]
-VersionName = Annotated[Name | None, Field(description="answer for this version; default: newest")]
-Trigger = Annotated[Name | None, Field(description="what prompts the query, such as pr_review")]
 Cursor = Annotated[Name | None, Field(description="next_cursor of the previous answer")]
 Id = Annotated[Value, Field(description="id of a search result")]
 
@@ -103,36 +93,20 @@ Use = Callable[[], AbstractContextManager[Service]]
 """Returns the service for one query; it stays open to the end of the block."""
 
 
+@takes_filters()
 def search(
     service: Service,
     query: Annotated[Query, Field(description="a question, an error message, or a name")],
-    corpora: Corpora = None,
-    repos: Repos = None,
-    language: Language = None,
-    path: Path = None,
-    symbol: Symbol = None,
-    uses: Uses = None,
-    as_of: AsOf = None,
-    version: VersionName = None,
-    trigger: Trigger = None,
     top_k: Annotated[int, Field(ge=1, le=200)] = 10,
     cursor: Cursor = None,
+    **options: Any,
 ) -> models.Hits:
     """Search the team's code, history, reviews, wiki and documents at once."""
-    start = _place(cursor)
-    options: dict[str, Any] = {"corpora": corpora, "repos": repos, "language": language}
-    options |= {
-        "path": path,
-        "symbol": symbol,
-        "uses": uses,
-        "as_of": as_of,
-        "version": version,
-        "trigger": trigger,
-    }
+    start, about = _place(cursor), options.get("uses") or options.get("symbol") or query
     answer = _ask(service, query, **options, top_k=top_k)
     passages = answer.passages[start : start + PAGE]
     return models.Hits(
-        results=[_hit(service, one, uses or symbol or query) for one in passages],
+        results=[_hit(service, one, about) for one in passages],
         evidence=answer.evidence,
         notes=list(answer.notes),
         sources=sources_of(service.homes, [(one.corpus, one.repo) for one in passages]),
@@ -198,20 +172,15 @@ def fetch(
     return answer.model_copy(update={"notes": notes})
 
 
+@takes_filters("corpora", "repos", "as_of", "version", "trigger")
 def get_context(
     service: Service,
     query: Annotated[Query, Field(description="the question to answer")],
-    corpora: Corpora = None,
-    repos: Repos = None,
-    as_of: AsOf = None,
-    version: VersionName = None,
-    trigger: Trigger = None,
     max_tokens: Annotated[int, Field(ge=100, le=MOST_TOKENS)] = 4_000,
+    **options: Any,
 ) -> models.Context:
     """The context for an answer: passages that fit a token budget, with citations."""
-    options: dict[str, Any] = {"corpora": corpora, "repos": repos, "as_of": as_of}
-    options |= {"version": version, "trigger": trigger, "context_budget": max_tokens}
-    answer = _ask(service, query, **options)
+    answer = _ask(service, query, context_budget=max_tokens, **options)
     links, notes = list(answer.citations), list(answer.notes)
     whole = "\n".join(links)
     if (kept := head(whole, PAGE_TOKENS + 500 - max_tokens)) != whole:
@@ -227,21 +196,18 @@ def get_context(
     )
 
 
+@takes_filters("corpora", "repos", "as_of", "version", "trigger")
 def explain(
     service: Service,
     query: Annotated[Query, Field(description="the question")],
     passages: Annotated[
         Values | None, Field(description="ids, labels, paths or titles of missing passages")
     ] = None,
-    corpora: Corpora = None,
-    repos: Repos = None,
-    version: VersionName = None,
-    trigger: Trigger = None,
+    **options: Any,
 ) -> models.Reasons:
     """Why passages are in the results, or why an expected one is not."""
     wanted = [one[1] if (one := _numbered(part)) else part for part in passages or ()]
-    options: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
-    options |= {"trigger": trigger, "explain_chunks": wanted or None}
+    options["explain_chunks"] = wanted or None
     wished = ("results", "dispositions", "notes", "explain", "provenance")
     driver = service.driver
     out = driver.execute(wished, driver.question_inputs(query, must_exist=True, **options))

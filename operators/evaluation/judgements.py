@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from operators.context.question import in_utc
 from operators.errors import CrosscorpusError
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
+from operators.question.ask import in_utc
 
 
 class JudgementError(CrosscorpusError):

@@ -21,6 +21,7 @@ from operators.errors import UnknownName
 from operators.foundation.cancellation import checked
 from operators.foundation.sanitize import clean_text
 from operators.frames import EXPLAIN_TARGETS, empty, stacked
+from operators.options import FILTERS
 from operators.postgres.search.chunk_lookup import locate, unread_reason
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.store import Home, by_store, collection_info
@@ -274,13 +275,11 @@ def hidden(
         created = f"{chunk['created_at']:%Y-%m-%d %H:%M}"
         return f"created {created}, and the question is as of {as_of:%Y-%m-%d %H:%M}"
     if chunk["chunk_id"] not in visible:
-        lacks = {
-            f"does not match {query.get('pattern')!r}": query.get("pattern"),
-            f"does not use {query.get('uses')!r} outside of its definition": query.get("uses"),
-        }
-        if any(lacks.values()):
-            texts = " or ".join(text for text, value in lacks.items() if value)
-            return f"its text {texts}, or another version answers"
+        asked = {of.name: query.get(of.column) for of in FILTERS if of.kind == "text"}
+        asked = {name: value for name, value in asked.items() if value}
+        if asked:
+            limits = " or ".join(f"{name} {value!r}" for name, value in asked.items())
+            return f"it does not match the question's {limits}, or another version answers"
         return "another version answers this question"
     return None
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from operators.context.text_limits import check_texts
 from operators.errors import CrosscorpusError
 from operators.frames import UTC
+from operators.question.read_options import check_texts
 from operators.review.changes import Change
 from operators.review.patch_hunks import Hunk
 

@@ -18,7 +18,7 @@ from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.driver.visibility import visible_filters
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
-from operators.postgres.search.filter_values import absent_values, as_spelled, check_pattern
+from operators.postgres.search.filter_values import absent_values, check_pattern
 from operators.postgres.store import Store
 
 _EXPLAINED = ("queries", "intent", "outcomes", "dispositions", "explain", "explain_targets")
@@ -61,11 +61,9 @@ def reply_to(
     except DatabaseError as error:
         reason = str(error).rpartition("says: ")[2]
         raise CrosscorpusError(f"--regex {question['pattern']!r}: {reason}") from None
-    typed = {name: question[name] for name in ("repos", "language", "state")}
-    filters, notes = as_spelled(store, visible, typed)
+    notes = list[str]()
     for name in changes.get("languages") or ():
         notes += absent_values(store, visible, language=name)
-    question |= filters
     outputs = [*NODES, "unmet_filters", *(_EXPLAINED if asked["explained"] else ())]
     with driver_of(settings) as driver:
         inputs = driver.question_inputs(must_exist=True, **question)

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -56,12 +57,54 @@ def absent_everywhere(
     return [s for s in first if all(s.partition(" here")[0] in one for one in lacks)]
 
 
-def check_known_values(
-    homes: Mapping[str, Home], visible: Mapping[str, Mapping[str, Any]], **filters: Any
-) -> None:
-    """Raise UnknownName for a value of ``filters`` that :func:`absent_everywhere` reports."""
-    if any(filters.values()) and (absent := absent_everywhere(homes, visible, **filters)):
+def as_known(
+    homes: Mapping[str, Home],
+    visible: Mapping[str, Mapping[str, Any]],
+    inputs: Mapping[str, Any],
+) -> tuple[dict[str, Any], list[str]]:
+    """The repositories, language and state of ``inputs`` in the spelling of visible documents.
+
+    A value that no document has is replaced by the one that differs only in case, or, if it is a
+    repository without its owner, by the repository of that name; if several match, it stays.
+
+    Args:
+        homes, visible: as for :func:`unmet_filters`.
+        inputs: ``repos``, ``language`` and ``state``, each if it is set; others are ignored.
+
+    Returns:
+        The given ones of these filters, and a sentence for each replaced value.
+
+    Raises:
+        UnknownName: no visible document is of the repository or in the language.
+    """
+    filters = {name: inputs[name] for name in ("repos", "language", "state") if inputs.get(name)}
+    if not filters:
+        return {}, []
+    rows = list[TupleRow]()
+    for store, of in by_store(homes):
+        parts = {held: visible[name] for held, name in of.items()}
+        rows += store.run(partial(_values, visible=parts))[0]
+    sentences = list[str]()
+
+    def spelled(what: str, value: str, known: set[str]) -> str:
+        folded = value.casefold()
+        same = [name for name in sorted(known) if name.casefold() == folded]
+        same = same or [name for name in sorted(known) if name.casefold().endswith(f"/{folded}")]
+        if value in known or len(same) != 1:
+            return value
+        sentences.append(f"{what} {value!r} is taken for {same[0]!r}")
+        return same[0]
+
+    for place, name in enumerate(("repos", "language", "state")):
+        known = {row[place] for row in rows if row[place]}
+        if name == "repos" and name in filters:
+            filters[name] = [spelled("repo", repo, known) for repo in filters[name]]
+        elif name in filters:
+            filters[name] = spelled(name, filters[name], known)
+    named = {name: filters.get(name) for name in ("repos", "language")}
+    if absent := absent_everywhere(homes, visible, **named):
         raise UnknownName(absent[0])
+    return filters, sentences
 
 
 def absent_values(
@@ -107,45 +150,6 @@ def absent_values(
 def check_pattern(store: Store, pattern: str | None) -> None:
     """Raise DatabaseError with the reason if ``pattern`` is not a valid regular expression."""
     store.row("SELECT regexp_match('', %(pattern)s, 'n')", {"pattern": clean_text(pattern or "")})
-
-
-def as_spelled(
-    store: Store, visible: Mapping[str, Mapping[str, Any]], filters: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[str]]:
-    """``filters`` in the spelling of the visible documents, for a person who typed them.
-
-    A value that no document has is replaced by the one that differs only in case, or, if it is a
-    repository without its owner, by the repository of that name; if several match, it stays.
-
-    Args:
-        visible: as for :func:`absent_values`.
-        filters: ``repos``, ``language`` and ``state``, each if it is set.
-
-    Returns:
-        The filters, and a sentence for each replaced value.
-    """
-    corrected, sentences = dict(filters), list[str]()
-    if not any(filters.values()):
-        return corrected, sentences
-    rows = store.run(lambda conn: _values(conn, visible)[0])
-
-    def spelled(what: str, value: str, known: set[str]) -> str:
-        folded = value.casefold()
-        same = [name for name in sorted(known) if name.casefold() == folded]
-        same = same or [name for name in sorted(known) if name.casefold().endswith(f"/{folded}")]
-        same = [] if value in known else same
-        if len(same) != 1:
-            return value
-        sentences.append(f"{what} {value!r} is taken for {same[0]!r}")
-        return same[0]
-
-    for place, name in enumerate(("repos", "language", "state")):
-        known = {row[place] for row in rows if row[place]}
-        if name == "repos" and corrected.get(name):
-            corrected[name] = [spelled("repo", repo, known) for repo in corrected[name]]
-        elif corrected.get(name):
-            corrected[name] = spelled(name, corrected[name], known)
-    return corrected, sentences
 
 
 def _values(

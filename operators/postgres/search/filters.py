@@ -25,7 +25,7 @@ Meaning of a query's filter columns:
   a changelog. ``all``: every version. Corpora whose topics have no versions ignore it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -57,12 +57,7 @@ class Filter:
     """What a query may see of a corpus."""
 
     repos: tuple[str, ...] | None = None
-    path_prefix: str | None = None
-    language: str | None = None
-    state: str | None = None
-    pattern: str | None = None
-    symbol: str | None = None
-    uses: str | None = None
+    texts: tuple[tuple[str, str], ...] = ()  # of each filter with a clause in ``CLAUSES``
     superseded: SupersededCounts | None = None  # None: versions do not count
     pinned: tuple[tuple[str, ...], ...] = ()  # the pinned versions, each with its possible names
     as_of: datetime | None = None
@@ -110,57 +105,73 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, suffix: 
     """The clause for the rows of ``alias`` that pass ``scope``.
 
     Its values are added to ``parameters``, under names that end in ``suffix``, except for the
-    corpus: the caller adds ``corpus`` with this suffix.
+    corpus: the caller adds ``corpus`` with this suffix. The text of a clause is fixed, and only the
+    names of its values are put into it.
     """
     clauses: list[str] = []
-
-    def add(name: str, value: object, clause: str) -> None:
-        parameters[name + suffix] = value
-        clauses.append(clause.replace("$", alias + ".").replace("?", f"%({name}{suffix})s"))
-
     if scope.repos is not None:
-        add("repos", list(scope.repos), "$repo = ANY(?::text[])")
-    if scope.path_prefix is not None:
-        add("path", scope.path_prefix, "starts_with($path, ?::text)")
-        # the same condition in a form that the index on path beginnings supports
-        short = scope.path_prefix[:INDEXED_PATH]
-        add("short_path", short, f'left($path, {INDEXED_PATH}) COLLATE "C" ^@ ?::text')
-    if scope.language is not None:
-        add("language", scope.language, "$language = ?::text")
-    if scope.state is not None:
-        add("state", scope.state, "$item_state = ?::text")
-    if scope.pattern is not None:
-        matches = _on_visible("regexp_match(x.text, ?::text, 'n') IS NOT NULL")
-        matching = (
-            f"SELECT x.chunk_id FROM chunks x WHERE x.corpus = %(corpus{suffix})s AND {matches}"
-        )
-        add("pattern", scope.pattern, f"$chunk_id IN ({matching})")
-    if scope.symbol is not None:
-        parameters[f"symbol_terms{suffix}"] = _terms(scope.symbol)
-        test = "concat_ws('/', x.repo, x.path) || E'\\n' || x.metadata ~ ?::text"
-        defining = _with_terms("symbol_terms", suffix, test)
-        add("symbol", listed_under(scope.symbol), f"$chunk_id IN ({defining})")
-    if scope.uses is not None:
-        parameters[f"uses_terms{suffix}"] = _terms(scope.uses)
-        parameters[f"defined{suffix}"] = listed(qualified_parts(scope.uses)[-1])
-        parameters[f"twice{suffix}"] = used_twice(scope.uses)
-        test = (
-            f"x.text ~ ?::text AND ((x.metadata ~ %(defined{suffix})s::text) IS NOT TRUE"
-            f" OR x.text ~ %(twice{suffix})s::text)"
-        )
-        if is_listable(scope.uses):
-            parameters[f"known{suffix}"] = KNOWN_USES
-            parameters[f"listed{suffix}"] = names_used(scope.uses)
-            test = (
-                f"CASE WHEN x.metadata ~ %(known{suffix})s::text"
-                f" THEN x.metadata ~ %(listed{suffix})s::text ELSE {test} END"
-            )
-        add(
-            "uses",
-            use_of(scope.uses),
-            f"$chunk_id IN ({_with_terms('uses_terms', suffix, test)})",
-        )
+        parameters[f"repos{suffix}"] = list(scope.repos)
+        clauses.append(f"{alias}.repo = ANY(%(repos{suffix})s::text[])")
+    for name, text in scope.texts:
+        clause, values = CLAUSES[name](text)
+        given = {f"{name}_{one}{suffix}": value for one, value in values.items()}
+        parameters |= given
+        places = {one: f"%({name}_{one}{suffix})s" for one in values}
+        places |= {"row": alias, "corpus": f"%(corpus{suffix})s"}
+        clauses.append(clause.format_map(places))
     return " AND ".join(clauses) or "true"
+
+
+Clause = tuple[str, dict[str, object]]
+"""The text of a clause, and its values by the names that the text has in braces; ``{row}`` is the
+chunk or document, ``{corpus}`` its corpus."""
+
+
+def _path_prefix(text: str) -> Clause:
+    # twice: the second condition has the form that the index on path beginnings supports
+    clause = (
+        "starts_with({row}.path, {whole}::text)"
+        f' AND left({{row}}.path, {INDEXED_PATH}) COLLATE "C" ^@ {{short}}::text'
+    )
+    return clause, {"whole": text, "short": text[:INDEXED_PATH]}
+
+
+def _pattern(text: str) -> Clause:
+    matches = _on_visible("regexp_match(x.text, {text}::text, 'n') IS NOT NULL")
+    matching = f"SELECT x.chunk_id FROM chunks x WHERE x.corpus = {{corpus}} AND {matches}"
+    return f"{{row}}.chunk_id IN ({matching})", {"text": text}
+
+
+def _symbol(text: str) -> Clause:
+    test = "concat_ws('/', x.repo, x.path) || E'\\n' || x.metadata ~ {listed}::text"
+    return _with_terms(test), {"terms": _terms(text), "listed": listed_under(text)}
+
+
+def _uses(text: str) -> Clause:
+    test = (
+        "x.text ~ {use}::text AND ((x.metadata ~ {defined}::text) IS NOT TRUE"
+        " OR x.text ~ {twice}::text)"
+    )
+    values: dict[str, object] = {"terms": _terms(text), "use": use_of(text)}
+    values |= {"defined": listed(qualified_parts(text)[-1]), "twice": used_twice(text)}
+    if is_listable(text):
+        test = (
+            "CASE WHEN x.metadata ~ {known}::text"
+            f" THEN x.metadata ~ {{listed}}::text ELSE {test} END"
+        )
+        values |= {"known": KNOWN_USES, "listed": names_used(text)}
+    return _with_terms(test), values
+
+
+CLAUSES: dict[str, Callable[[str], Clause]] = {
+    "path_prefix": _path_prefix,
+    "language": lambda text: ("{row}.language = {text}::text", {"text": text}),
+    "state": lambda text: ("{row}.item_state = {text}::text", {"text": text}),
+    "pattern": _pattern,
+    "symbol": _symbol,
+    "uses": _uses,
+}
+"""The clause of each filter that is a text, by its column of ``QUERIES``."""
 
 
 def in_files(alias: str, files: Sequence[File], parameters: dict[str, Any]) -> str:
@@ -173,16 +184,16 @@ def in_files(alias: str, files: Sequence[File], parameters: dict[str, Any]) -> s
     )
 
 
-def _with_terms(parameter: str, suffix: str, test: str) -> str:
-    """The ids of the chunks ``x`` that pass ``test``, among those with all terms of a name.
+def _with_terms(test: str) -> str:
+    """The rows whose chunk ``x`` passes ``test``, among those with all ``terms`` of a name.
 
     The terms are found through an index; a name occurs only where all its terms do.
     """
     return (
-        "SELECT x.chunk_id FROM postings y JOIN chunks x"
+        "{row}.chunk_id IN (SELECT x.chunk_id FROM postings y JOIN chunks x"
         " ON x.corpus = y.corpus AND x.chunk_id = y.chunk_id"
-        f" WHERE y.corpus = %(corpus{suffix})s AND y.terms @> %({parameter}{suffix})s::int[]"
-        f" AND {_on_visible(test)}"
+        " WHERE y.corpus = {corpus} AND y.terms @> {terms}::int[]"
+        f" AND {_on_visible(test)})"
     )
 
 
@@ -207,10 +218,8 @@ def _filter(row: Mapping[str, Any], superseded: SupersededCounts | None = None) 
     repos = row.get("repos")
     if repos is not None:
         repos = tuple(sorted({clean_text(repo) for repo in repos if repo is not None}))
-    names = ("path_prefix", "language", "state", "pattern", "symbol", "uses")
-    prefix, language, state, pattern, symbol, uses = (
-        clean_text(row.get(name) or "") or None for name in names
-    )
+    given = {name: clean_text(row.get(name) or "") for name in CLAUSES}
+    texts = tuple((name, text) for name, text in given.items() if text)
     as_of, later, pinned = row.get("as_of"), None, None
     if superseded is not None:
         later = row.get("versions_as_of")
@@ -218,5 +227,4 @@ def _filter(row: Mapping[str, Any], superseded: SupersededCounts | None = None) 
     versions = tuple(tuple(sorted(map(clean_text, of))) for of in pinned or ())
     moment = min(filter(None, (as_of, later)), default=None)
     only = as_of is None and later is not None
-    texts = (prefix, language, state, pattern, symbol, uses)
-    return Filter(repos, *texts, superseded, versions, moment, only)
+    return Filter(repos, texts, superseded, versions, moment, only)

@@ -106,8 +106,7 @@ def visible_at_most(
     if filters.superseded is not None:
         most = sum(repo_sizes.values()) + scope.pinned_chunks
         bound = min(bound, most - filters.superseded.by(filters.as_of))
-    texts = (filters.path_prefix, filters.language, filters.state, filters.pattern)
-    alone = (*texts, filters.symbol, filters.uses, filters.as_of) == (None,) * 7
+    alone = not filters.texts and filters.as_of is None
     return bound if bound <= limit or alone else None
 
 

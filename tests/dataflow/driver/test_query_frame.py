@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataflow.driver.query_frame import BatchError, complete_queries
-from operators.context.question import EmptyQuery, ask
 from operators.errors import CrosscorpusError
 from operators.frames import QUERIES
+from operators.question.ask import EmptyQuery, ask
 
 WEST = timezone(timedelta(hours=-8))
 

@@ -17,6 +17,7 @@ from dataflow.cli.query import Question
 from dataflow.service.mcp_server import mcp_server
 from dataflow.service.tools import Service
 from operators.errors import CrosscorpusError
+from operators.options import FILTERS
 
 QUERY = "step_7 flush the cache attempt"
 READ: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
@@ -146,12 +147,13 @@ def by_mcp(service: Service, asked: dict[str, Any]) -> Said:
 
 def by_command(service: Service, asked: dict[str, Any]) -> Said:
     """What the command does with its options; they are texts, and of these a list where asked."""
-    lists = {"corpora": "corpus", "repos": "repo", "version": "version"}
+    lists = ("corpora", "repos", "version")
     given = {
-        lists.get(name, name): [value] if name in lists and isinstance(value, str) else value
+        name: [value] if name in lists and isinstance(value, str) else value
         for name, value in asked.items()
     }
-    question = Question(text=[QUERY], as_json=True, **{"top_k": 10, **given}).asked()
+    filters = {of.flag: given.pop(of.name, None) for of in FILTERS}
+    question = Question(text=[QUERY], as_json=True, **{"top_k": 10, **given}).asked(filters)
     driver = lambda _: nullcontext(service.driver)  # noqa: E731
     out = json.loads(reply_to(question, service.driver.config, service.store, driver)["out"])
     return [f"{one['corpus']}:{one['chunk_id']}" for one in out["results"]], out["notes"]
@@ -256,6 +258,22 @@ def test_a_blank_option_of_the_command_is_left_out_and_told(
     _, plain = by_python(service, kept)
     _, said = by_command(service, asked)
     assert said == [*notes, *plain]
+
+
+def test_a_repository_without_its_owner_or_in_another_case_is_taken_for_it_by_every_door(
+    service: Service, client: httpx2.Client
+) -> None:
+    same = by_http(client, {"repos": ["org/app"]})[0]
+    for asked in ({"repos": ["app"]}, {"repos": ["ORG/App"]}):
+        note = f"repo {asked['repos'][0]!r} is taken for 'org/app'"
+        for found, notes in (
+            by_http(client, asked),
+            by_mcp(service, asked),
+            by_batch(client, asked),
+            by_command(service, asked),
+        ):
+            assert found == same
+            assert notes[0] == note
 
 
 def test_an_empty_list_of_names_is_none_in_python_and_blank_elsewhere(

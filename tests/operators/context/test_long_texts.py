@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.context.long_texts import LONGEST_CODE, SHORT, essential, reduced
-from operators.context.question import ask
+from operators.question.ask import ask
 
 PROSE = (
     "Sessions are lost on redirect\n\nThe cookie of a session is not sent again. "

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.context.question import EmptyQuery, ask, query_texts
 from operators.context.search_outcomes import (
     channels,
     collect,
@@ -27,6 +26,7 @@ from operators.context.search_outcomes import (
 from operators.errors import CrosscorpusError, SearchError
 from operators.foundation.sanitize import clean_text
 from operators.frames import NOTES, OUTCOMES, QUERIES, check
+from operators.question.ask import EmptyQuery, ask, query_texts
 
 
 @given(st.text(st.characters(exclude_categories=[]), max_size=50))

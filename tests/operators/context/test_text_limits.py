@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 
 from dataflow.driver.query_frame import complete_queries
-from operators.context.asked_values import read_asked
-from operators.context.question import ask
-from operators.context.text_limits import LONGEST, MOST_PARTS, check_texts
 from operators.errors import CrosscorpusError
+from operators.options import OPTIONS
 from operators.postgres.search.filters import Filter, condition
+from operators.question.ask import ask
+from operators.question.read_options import MOST_PARTS, check_texts, read_asked
 
 PARTS = ".".join("abcdefghijklmnopqrstuvwxyz" * 2)
 LONG = {
@@ -33,17 +33,17 @@ def test_a_filter_over_its_limit_is_refused_in_python_in_a_frame_and_as_an_optio
             door()
 
 
-@pytest.mark.parametrize("name", sorted(LONGEST.keys() - {"symbol", "uses"}))
+@pytest.mark.parametrize("name", sorted(OPTIONS.keys() - {"symbol", "uses"}))
 def test_each_option_may_have_as_many_characters_as_its_limit_and_no_more(name: str) -> None:
-    check_texts(name, ["a" * LONGEST[name]])
+    check_texts(name, ["a" * OPTIONS[name].longest])
     with pytest.raises(CrosscorpusError, match=f"{name} has"):
-        check_texts(name, ["a", "a" * (LONGEST[name] + 1)])
+        check_texts(name, ["a", "a" * (OPTIONS[name].longest + 1)])
 
 
 @pytest.mark.parametrize("separator", [".", "::", "#", "/", "->"])
 def test_the_longest_name_makes_a_short_condition(separator: str) -> None:
     name = separator.join(["a" * 7] * MOST_PARTS)
     parameters: dict[str, object] = {}
-    for scope in (Filter(symbol=name), Filter(uses=name)):
+    for scope in (Filter(texts=(("symbol", name),)), Filter(texts=(("uses", name),))):
         condition(scope, "c", parameters)
     assert sum(len(str(value)) for value in parameters.values()) < 50_000

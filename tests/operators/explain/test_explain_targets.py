@@ -187,8 +187,7 @@ def test_a_distance_is_that_to_the_nearest_text_and_none_without_a_vector() -> N
         (
             {"chunk_id": 8, "metadata": '{"defines": ["Queue.take"]}'},
             {"uses": "Lock.release"},
-            "its text does not use 'Lock.release' outside of its definition, "
-            "or another version answers",
+            "it does not match the question's uses 'Lock.release', or another version answers",
         ),
         ({"chunk_id": 8}, {}, "another version answers this question"),
     ],

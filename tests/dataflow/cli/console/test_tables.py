@@ -68,7 +68,7 @@ def test_a_reply_is_plain_data_in_the_shape_that_was_asked_for(
         page = ask({**ASKED, "page": True, "explained": True})["page"]
         assert page.startswith("<!doctype html>")
         typed = {**ASKED["question"], "repos": ["ORG/APP"]}
-        assert "taken for 'org/app'" in ask({**ASKED, "question": typed})["notes"][0]
+        assert "taken for 'org/app'" in ask({**ASKED, "question": typed})["out"]
         with pytest.raises(CrosscorpusError, match="--regex"):
             ask({**ASKED, "question": {**ASKED["question"], "pattern": "("}})
 

@@ -16,10 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from vector_indexes import build_vector_indexes
 
+from operators.errors import UnknownName
 from operators.frames import NOTES, QUERIES, check
 from operators.postgres.errors import DatabaseError
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
-from operators.postgres.search.filter_values import NAMED, absent_values, as_spelled, unmet_filters
+from operators.postgres.search.filter_values import NAMED, absent_values, as_known, unmet_filters
 from operators.postgres.search.filters import Filter, condition
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.vector_search import search_vectors
@@ -256,7 +257,8 @@ def test_the_count_of_visible_chunks_is_never_too_low(held: Held, limit: int) ->
     for repos, path_prefix, language, as_of in choices:
         query = {"repos": repos, "path_prefix": path_prefix, "language": language, "as_of": as_of}
         true = sum(visible(row, query) for row in rows)
-        one = SearchFilter(Filter(repos, path_prefix, language, as_of=as_of))
+        texts = [(n, one) for n in ("path_prefix", "language") if isinstance(one := query[n], str)]
+        one = SearchFilter(Filter(repos, tuple(texts), as_of=as_of))
         with store.transaction() as conn:
             assert count_visible(conn, "code", one, limit=limit) == min(true, limit + 1)
         known = visible_at_most(one, sizes, limit=limit)
@@ -359,24 +361,41 @@ def test_no_filter_of_the_configuration_lets_a_hidden_value_be_named(
         ({"repos": ["CC"], "language": "GO"}, {"repos": ["cc"], "language": "go"}, 2),
         ({"state": "OPEN"}, {"state": "open"}, ["state 'OPEN' is taken for 'open'"]),
         ({"repos": ["cc"]}, {"repos": ["cc"]}, []),
-        ({"repos": ["me/app", "org/cc"]}, {"repos": ["me/app", "org/cc"]}, []),  # others' own
-        ({"repos": ["secret"]}, {"repos": ["secret"]}, []),  # of a corpus that is not searched
-        ({"repos": ["pp"], "language": "pyhton"}, {"repos": ["pp"], "language": "pyhton"}, []),
         ({}, {}, []),
     ],
 )
 def test_a_value_in_another_case_or_without_its_owner_is_taken_for_the_one_that_is_there(
     filled: Store, given: dict[str, Any], known: dict[str, Any], said: Any
 ) -> None:
-    none = {"repos": None, "language": None, "state": None}
-    found, notes = as_spelled(filled, ALL, none | given)
-    assert found == none | known
+    found, notes = as_known(_homes(filled), ALL, given)
+    assert found == known
     assert len(notes) == said if isinstance(said, int) else notes == said
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"repos": ["me/app"]},  # another's own
+        {"repos": ["org/app", "secret"]},  # of a corpus that is not searched
+        {"repos": ["pp"], "language": "go"},
+        {"language": "pyhton"},
+    ],
+)
+def test_a_repository_or_a_language_that_nothing_visible_has_is_an_error(
+    filled: Store, given: dict[str, Any]
+) -> None:
+    with pytest.raises(UnknownName, match=r"^no document (of repo|in language) "):
+        as_known(_homes(filled), ALL, given)
 
 
 def test_an_end_that_two_repositories_have_is_taken_for_none(store: Store, filling: Any) -> None:
     filling.write(store, [{"repo": "a/app"}, {"repo": "b/app"}])
-    assert as_spelled(store, ALL, {"repos": ["app"]}) == ({"repos": ["app"]}, [])
+    with pytest.raises(UnknownName, match="there are 'a/app', 'b/app'"):
+        as_known(_homes(store), ALL, {"repos": ["app"]})
+
+
+def _homes(store: Store) -> dict[str, Home]:
+    return {name: Home(store, name) for name in ALL}
 
 
 def test_of_corpora_that_hold_nothing_no_value_is_wrong(filled: Store) -> None:
@@ -415,7 +434,7 @@ def test_an_expression_is_evaluated_on_no_chunk_that_the_caller_may_not_see(
     filling.write(store, [{"text": "cache"}])
     keep_classes(store, {1: ["ann"]})
     parameters: dict[str, Any] = {"corpus": "code"}
-    where = condition(Filter(pattern="["), "c", parameters)
+    where = condition(Filter(texts=(("pattern", "["),)), "c", parameters)
     statement = f"SELECT chunk_id FROM chunks c WHERE c.corpus = %(corpus)s AND {where}"
     caller = store.seen_by([1])
     assert caller.rows(statement, parameters) == []

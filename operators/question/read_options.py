@@ -1,4 +1,4 @@
-"""Parses the options of a query, as people and agents write them, by one set of rules.
+"""Reads the options of a question (:mod:`operators.options`) as people and agents write them.
 
 - Blank means not given: white space, a list of blank texts, None. So does an empty list, but a
   caller in Python may mean "none of them" by it.
@@ -6,8 +6,9 @@
   in a list are dropped. Commas separate the names of corpora and of repositories.
 - For one text, a list of one text is that text.
 - A number in a text is that number, and a text is parsed as a time for a time option.
-- Anything else is an error, which names the option and the values it takes; so is a text over the
-  limits of :mod:`operators.context.text_limits`.
+- Anything else is an error, which names the option and the values it takes; so is a text that is
+  longer than its option takes, or a name with too many parts: it becomes regular expressions, which
+  grow with the square of its parts (one of 5,000 made 87 MB).
 """
 
 import json
@@ -15,22 +16,11 @@ from collections.abc import Collection, Mapping
 from datetime import date, datetime
 from typing import Any
 
-from operators.context.text_limits import check_texts
 from operators.errors import CrosscorpusError
+from operators.options import OPTIONS, Kind
 
-NAMES = frozenset({"corpora", "only_corpora", "repos"})
-TEXTS = NAMES | {"explain_chunks", "passages"}
-TEXT = frozenset(
-    {
-        *("path", "path_prefix", "language", "state", "pattern", "symbol", "uses"),
-        *("trigger", "cursor", "document", "older", "newer", "lines"),
-    }
-)
-TEXT_OR_TEXTS = frozenset({"version", "versions"})
-NUMBER = frozenset({"top_k", "context_budget", "max_tokens"})
-MOMENT = frozenset({"as_of"})
-OPTIONS = TEXTS | TEXT | TEXT_OR_TEXTS | NUMBER | MOMENT
-"""The options that are parsed here."""
+MOST_PARTS = 32
+"""The most parts of a qualified name."""
 
 SHOWN = 80
 """Characters of a value that a message repeats."""
@@ -56,16 +46,17 @@ def read_asked(
     for name, value in given.items():
         if value is None:
             continue
-        if empty_is_none and name in NAMES and _is_list(value) and not value:
+        kind = OPTIONS[name].kind if name in OPTIONS else None
+        if empty_is_none and kind == "names" and _is_list(value) and not value:
             options[name] = []
             continue
-        read = _read(name, value)
+        read = _read(name, kind, value)
         if read is None:
             changes.append(f"{name} {_shown(value)} was left out: blank")
             continue
         check_texts(name, read)
         options[name] = read
-        if _is_changed(name, value, read):
+        if _is_changed(kind, value, read):
             changes.append(f"{name} {_shown(value)} was read as {_shown(read)}")
     return options, sorted(changes)
 
@@ -83,27 +74,46 @@ def read_moment(text: str) -> datetime:
         raise CrosscorpusError(f"{text[:SHOWN]!r} is no time: {hint}") from None
 
 
-def _read(name: str, value: Any) -> Any:
+def check_texts(name: str, value: object) -> None:
+    """Check the texts of the option ``name``: one, or those of a list.
+
+    >>> check_texts("symbol", "a" * 501)
+    Traceback (most recent call last):
+    operators.errors.CrosscorpusError: symbol has 501 characters: give at most 500
+
+    Raises:
+        CrosscorpusError: a text, or the number of its parts, is over its limit.
+    """
+    if isinstance(value, list | tuple | set | frozenset):
+        for one in value:
+            check_texts(name, one)
+    if not isinstance(value, str) or name not in OPTIONS:
+        return
+    if len(value) > (longest := OPTIONS[name].longest):
+        raise CrosscorpusError(f"{name} has {len(value):,} characters: give at most {longest:,}")
+    if name in ("symbol", "uses"):
+        from operators.ranking.definitions import qualified_parts  # loads Polars
+
+        if (parts := len(qualified_parts(value))) > MOST_PARTS:
+            raise CrosscorpusError(f"{name} has {parts} parts: give at most {MOST_PARTS}")
+
+
+def _read(name: str, kind: Kind | None, value: Any) -> Any:
     """The value in the option's type; None: it is blank."""
-    if name in TEXTS:
-        return _texts(name, value)
-    if name in TEXT_OR_TEXTS:
-        return _versions(name, value)
-    if name in NUMBER:
-        return _number(name, value)
-    if name in MOMENT:
-        return _moment(name, value)
-    if name in TEXT and not (name == "trigger" and isinstance(value, Mapping)):
-        return _text(name, value)
-    return value
+    if kind is None or (name == "trigger" and isinstance(value, Mapping)):
+        return value
+    if kind == "names" or kind == "texts":
+        return _texts(name, kind, value)
+    read = {"versions": _versions, "number": _number, "moment": _moment, "text": _text}
+    return read[kind](name, value)
 
 
-def _texts(name: str, value: Any) -> list[Any] | None:
+def _texts(name: str, kind: Kind, value: Any) -> list[Any] | None:
     takes = "a list of texts"
     if isinstance(value, str):
         items = _list_in(name, value)
         if items is None:
-            items = value.split(",") if name in NAMES else [value]
+            items = value.split(",") if kind == "names" else [value]
             items = [one.strip() for one in items] if len(items) > 1 else items
     elif name == "explain_chunks" and _is_id(value):
         items = [value]
@@ -190,10 +200,10 @@ def _list_in(name: str, text: str) -> list[Any] | None:
     return value if texts else None
 
 
-def _is_changed(name: str, value: Any, read: Any) -> bool:
+def _is_changed(kind: Kind | None, value: Any, read: Any) -> bool:
     if isinstance(read, datetime):
         return False
-    if _is_list(value) and (isinstance(read, list) or name in TEXT_OR_TEXTS):
+    if _is_list(value) and (isinstance(read, list) or kind == "versions"):
         return list(value) not in (read, [read])
     return type(value) is not type(read) or bool(value != read)
 

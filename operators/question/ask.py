@@ -2,17 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import polars as pl
 
-from operators.context.text_limits import check_texts
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, check_known
 from operators.foundation.sanitize import clean_text
 from operators.frames import QUERIES
+from operators.options import FILTERS, Kind
+from operators.question.read_options import check_texts
 from operators.ranking.weighting import read_trigger
 
 LONGEST_TEXT = 20_000
 LONGEST_VERSION = 100
+
+_COLUMNS = frozenset(one.column for one in FILTERS)
 
 
 class EmptyQuery(CrosscorpusError, ValueError):
@@ -23,18 +27,9 @@ def ask(
     query: str | Sequence[str],
     *,
     trigger: str | Mapping[str, float] | None = None,
-    repos: str | Sequence[str] | None = None,
-    path_prefix: str | None = None,
-    language: str | None = None,
-    state: str | None = None,
-    pattern: str | None = None,
-    symbol: str | None = None,
-    uses: str | None = None,
-    as_of: datetime | None = None,
-    corpora: str | Sequence[str] | None = None,
-    versions: str | Sequence[str] | None = None,
     known_triggers: Sequence[str] = (),
     longest: int = LONGEST_TEXT,
+    **filters: Any,
 ) -> pl.DataFrame:
     """One query as a frame of one row, ``QUERIES``, with query_id 0.
 
@@ -43,24 +38,21 @@ def ask(
             empty texts and repeats are dropped. Here and in every filter, NUL and lone surrogates
             become U+FFFD, as in the stored texts.
         trigger: a name or a mix of shares; None: no trigger.
-        repos: the repositories that may be searched; None: every one, empty: none.
-        path_prefix: only paths with this prefix.
-        language, state: only passages with this value.
-        pattern: only passages that match it, a regular expression of Postgres, where ``^`` and
-            ``$`` are the ends of a line.
-        symbol: only passages that define this name, such as ``Lock.release``.
-        uses: only passages that use this name, outside of its definition; of ``Lock.release`` the
-            last part counts, and of a single lower-case word only calls, attributes and decorators.
-        as_of: only documents created before this time; a naive time is UTC.
-        corpora: only these corpora; None: all.
-        versions: the versions to search, or a policy (``newest``, ``all``); None: those that
-            the query names, else the configured policy.
+        known_triggers: the triggers that exist.
+        longest: the most characters of a text.
+        filters: by the columns of ``QUERIES``; None: no filter. ``repos`` and ``corpora`` may be
+            one text; an empty list is none of them. Of ``pattern``, a regular expression of
+            Postgres, ``^`` and ``$`` are the ends of a line. ``symbol`` is such as
+            ``Lock.release``; of ``uses`` the last part counts, and of a single lower-case word only
+            calls, attributes and decorators. A naive ``as_of`` is UTC. ``versions`` are versions,
+            or a policy (``newest``, ``all``); None: those that the query names, else the configured
+            policy.
 
     Raises:
         EmptyQuery: no text has a character other than white space.
         UnknownName: an unknown trigger.
-        CrosscorpusError: an empty version, an ``as_of`` outside the range of UTC, or a filter over
-            the limits of :mod:`operators.context.text_limits`.
+        CrosscorpusError: an empty version, an ``as_of`` outside the range of UTC, a filter that is
+            too long (:mod:`operators.options`), or one that does not exist.
     """
     phrasings = [query] if isinstance(query, str) else query
     if not (isinstance(phrasings, Sequence) and all(isinstance(text, str) for text in phrasings)):
@@ -68,27 +60,31 @@ def ask(
     texts = asked_texts(phrasings, longest)
     if not texts:
         raise EmptyQuery("the query is empty: ask something")
-    within = [repos] if isinstance(repos, str) else repos
-    only = [corpora] if isinstance(corpora, str) else corpora
-    filters = {"path_prefix": path_prefix, "language": language, "state": state}
-    filters |= {"pattern": pattern, "symbol": symbol, "uses": uses}
-    for name, value in {**filters, "repos": within, "corpora": only}.items():
+    for name, value in filters.items():
+        check_known("filter", name, _COLUMNS)
         check_texts(name, value)
     mix = read_trigger(trigger, known_triggers)
-    policy, named = read_versions(versions)
+    policy, named = read_versions(filters.get("versions"))
     row = {
         "query_id": 0,
         "texts": texts,
         "cut": shortened(phrasings, longest),
         "trigger": [{"trigger": name, "share": share} for name, share in mix],
-        "repos": within if within is None else [clean_text(repo) for repo in within],
-        **{name: value and clean_text(value) for name, value in filters.items()},
-        "as_of": as_of and in_utc(as_of),
-        "corpora": only,
+        **{of.column: _cleaned(of.kind, filters.get(of.column)) for of in FILTERS},
         "version_policy": policy,
         "versions": named,
     }
     return pl.DataFrame([row], schema=QUERIES)
+
+
+def _cleaned(kind: Kind, value: Any) -> Any:
+    if value is None or kind == "versions":
+        return None
+    if kind == "moment":
+        return in_utc(value)
+    if kind == "names":
+        return [clean_text(one) for one in ([value] if isinstance(value, str) else value)]
+    return clean_text(value)
 
 
 def asked_texts(given: Sequence[str], longest: int) -> list[str]:
