@@ -74,6 +74,16 @@ def read_tree(
     ingest(store, embedder, git_source(tree, name), corpora=["code"])
 
 
+def shallow(cloned: Path, revision: str, name: str, most: int) -> Path:
+    """A clone whose last commit is ``revision``, its history ``most`` commits deep."""
+    folder = data_home() / "benchmarks" / f"last-{most}" / name.replace("/", "+")
+    source = (cloned.resolve().as_uri(), revision)
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    for arguments in (["fetch", "-q", "--depth", str(most), *source], ["checkout", "-q", revision]):
+        subprocess.run(["git", "-C", folder, *arguments], check=True)
+    return folder
+
+
 def _parts(url: str) -> tuple[str, str]:
     owner, name = urlsplit(url).path.strip("/").removesuffix(".git").split("/")[-2:]
     return owner, name

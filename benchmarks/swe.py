@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from benchmarks.clones import add_options, clone, read_tree, to_fetch
+from benchmarks.clones import add_options, clone, read_tree, shallow, to_fetch
 from benchmarks.judged import set_folder
 from dataflow import load_config
 from dataflow.evaluation.graph import evaluate
@@ -27,7 +26,6 @@ from operators.embedding.registry import load_embedder
 from operators.errors import check_known
 from operators.evaluation.evaluation_frames import Evaluation
 from operators.evaluation.judgements import read_qrels, read_queries
-from operators.foundation.data_dir import data_home
 from operators.postgres.store import open_store
 from operators.sources.git.git_source import git_source
 
@@ -95,16 +93,6 @@ def main() -> None:
     show(result)
     for system, (count, *cells) in PUBLISHED.items():
         print(f"| published | {count} | {system} | " + " | ".join(cells) + " |")
-
-
-def shallow(cloned: Path, revision: str, name: str, most: int) -> Path:
-    """A clone whose last commit is ``revision``, its history ``most`` commits deep."""
-    folder = data_home() / "benchmarks" / f"last-{most}" / name.replace("/", "+")
-    source = (cloned.resolve().as_uri(), revision)
-    subprocess.run(["git", "init", "-q", folder], check=True)
-    for arguments in (["fetch", "-q", "--depth", str(most), *source], ["checkout", "-q", revision]):
-        subprocess.run(["git", "-C", folder, *arguments], check=True)
-    return folder
 
 
 def projects(folder: Path, only: list[str] | None) -> list[Project]:

@@ -95,6 +95,7 @@ INTENT = pl.Schema(
         "plain_words": pl.UInt32(),  # how many; null: it looks up a name or a word
         "quoted": _NAMES,  # in quotation marks
         "phrases": _NAMES,  # these, and the lines that are messages
+        "literal": _NAMES,  # the words of a line in their order, apart where values may be
         "places": pl.List(
             pl.Struct(
                 {

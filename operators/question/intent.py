@@ -89,6 +89,9 @@ _OPENS = re.compile(
     re.I,
 )
 _ASKS = re.compile(r"(?:how|what|when|where|which|who|why)\b|.*\?$", re.I)
+_LABEL = re.compile(r"\A[\w.-]+:\s+")
+_VALUE = re.compile(r"""(?<!\w)(?:"[^"]*"|'[^']*'|`[^`]*`|“[^”]*”)(?!\w)|\S*[0-9/]\S*""")
+_SPACES = {n: " " for n in range(128) if not (chr(n).isalnum() or chr(n) == "_")}
 _FILLED = re.compile(r":(?:\s|$)|(?<!\w)['\"`“{(]")
 
 
@@ -130,6 +133,7 @@ def _read(whole: Sequence[str], searched: Sequence[str]) -> Mapping[str, Any]:
         "plain_words": plain_words(searched),
         "quoted": [phrase for one in searched for phrase in quoted(one)],
         "phrases": _phrases(whole),
+        "literal": literal(whole),
         "places": [place._asdict() for one in whole for place in _places(one)],
         "versions": [asdict(mention) for mention in versions],
         "origins": [words for words in map(origin_asked, whole) if words is not None],
@@ -257,11 +261,22 @@ def _places(text: str) -> list[Place]:
 def quoted(text: str) -> list[str]:
     """The phrases in double quotes; a ``text`` of several lines is pasted and has none.
 
+    One word in quotes is a value in a sentence that does not ask: a message that is pasted.
+
     >>> quoted('where is "not a number" raised?')
     ['not a number']
+    >>> quoted('task: Task "build" is not up-to-date')
+    []
     """
     phrases = [] if "\n" in text.strip() else map("".join, _QUOTED.findall(text))
-    return [plain for plain in map(flat, phrases) if re.search(r"\w", plain)][:MOST_PHRASES]
+    told = (
+        not _ASKS.match(text) and len(words_in_line(_QUOTED.sub("", text)).split()) >= FEWEST_WORDS
+    )
+    return [
+        plain
+        for plain in map(flat, phrases)
+        if re.search(r"\w", plain) and not (told and len(plain.split()) == 1)
+    ][:MOST_PHRASES]
 
 
 def message_phrases(text: str) -> list[str]:
@@ -284,6 +299,27 @@ def message_phrases(text: str) -> list[str]:
             fewest = FEWEST_WORDS - (body != line)  # the text behind "Error:" is a message
             phrases |= {flat(p): None for p in (body, fixed) if len(p.split()) >= fewest}
     return list(phrases)[:MOST_PHRASES]
+
+
+def literal(texts: Sequence[str]) -> list[str]:
+    """The words of a question of one line in their order, apart where values may be filled in.
+
+    >>> literal(["error: recipe `a` has circular dependency `a -> b`"])
+    ['recipe', 'has circular dependency']
+    """
+    if len(texts) != 1 or len(texts[0]) > LONGEST_PHRASE or "\n" in texts[0].strip():
+        return []
+    parts = map(words_in_line, _VALUE.split(_LABEL.sub("", texts[0].strip())))
+    return [part for part in parts if part]
+
+
+def words_in_line(text: str) -> str:
+    """The words of ``text`` in lower case with one space between them.
+
+    >>> words_in_line("Task %q is not up-to-date")
+    'task q is not up to date'
+    """
+    return " ".join(text.lower().translate(_SPACES).split())
 
 
 def _phrases(texts: Sequence[str]) -> list[str]:

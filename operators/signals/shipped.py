@@ -4,6 +4,7 @@ from operators.signals.current_version import newest_version, replaced
 from operators.signals.defines_name import defines_name
 from operators.signals.exact_phrase import exact_phrase
 from operators.signals.linked import by_commits, by_pull_request, by_reviews
+from operators.signals.literal import literal
 from operators.signals.named_place import named_place
 from operators.signals.named_release import named_release
 from operators.signals.rule import Rule
@@ -20,7 +21,7 @@ RULES: dict[str, Rule] = {
         *(superseded, by_reviews),
         *(secondary, by_commits, by_pull_request, share_of_file, shared_name, defines_name),
         newest_version,
-        *(replaced, named_release, exact_phrase, sought_name, uses_name, named_place),
+        *(replaced, named_release, exact_phrase, literal, sought_name, uses_name, named_place),
     )
 }
 """By name: factors, gains, leads."""

@@ -1,0 +1,85 @@
+"""Who pastes a message or a line wants the passage that has it, whatever values are filled in.
+
+Most of the question's words in their order are evidence by themselves where few passages have them:
+``backticks may not start with `#!` `` stands in one file, ``variable `x` has multiple definitions``
+as a template in another.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import polars as pl
+
+from operators.foundation.tokenizer import STOP_WORDS
+from operators.question.intent import words_in_line
+from operators.signals.rule import Questions, Values, lead
+
+DEEPEST = 20
+"""How many passages of a keyword list are compared: who has the words in order is among them."""
+
+SHORTEST = 3
+"""The fewest words of the longest run, and the fewest matched words that are no stop words; but
+``LONG`` words are enough of any."""
+
+LONG = 4
+
+SHARE = 0.6
+"""The least share of the question's words."""
+
+MOST = 5
+"""The most passages that have the words; more, and they are no literal."""
+
+
+@lead
+def literal(hits: pl.DataFrame, questions: Questions) -> Values:
+    """The share of the question's words that the passage has in their order, if few have them."""
+    value = [0.0] * hits.height
+    if not any(asked["literal"] for asked in questions.values()):
+        return value
+    found = defaultdict[int, list[tuple[float, int]]](list)
+    for row, (query, rank, text) in enumerate(hits["query_id", "text_rank", "text"].iter_rows()):
+        parts = questions[query]["literal"]
+        if parts and rank is not None and rank < DEEPEST:
+            share = share_in_order(parts, words_in_line(text))
+            if share >= SHARE:
+                found[query].append((share, row))
+    for shares in found.values():
+        best = max(shares)[0]
+        rows = [row for share, row in shares if share == best]
+        for row in rows if len(rows) <= MOST else ():
+            value[row] = best
+    return value
+
+
+def share_in_order(parts: Sequence[str], line: str) -> float:
+    """The share of the words of ``parts`` that ``line`` has, of each part the longest run.
+
+    >>> share_in_order(["recipe", "has circular dependency"], "recipe {} has circular dependency")
+    1.0
+    >>> share_in_order(["recipe", "has circular dependency"], "a recipe has a dependency")
+    0.0
+    """
+    whole = [part.split() for part in parts]
+    runs = [_longest_run(words, f" {line} ") for words in whole]
+    matched = [
+        word
+        for words, run in zip(whole, runs, strict=True)
+        if len(run) > 1 or len(run) == len(words)  # one word of many stands anywhere
+        for word in run
+    ]
+    telling = sum(word not in STOP_WORDS for word in matched)
+    longest = max(map(len, runs), default=0)
+    if longest < SHORTEST or (telling < SHORTEST and len(matched) < LONG):
+        return 0.0
+    return len(matched) / sum(map(len, whole))
+
+
+def _longest_run(words: Sequence[str], line: str) -> Sequence[str]:
+    """The longest run of ``words`` that ``line`` has; the line has a space at each end."""
+    first, best = 0, (0, 0)
+    for last in range(1, len(words) + 1):
+        while first < last and f" {' '.join(words[first:last])} " not in line:
+            first += 1
+        if last - first > best[1] - best[0]:
+            best = first, last
+    return words[best[0] : best[1]]
