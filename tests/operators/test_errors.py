@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
+from operators.errors import UnknownName, check_known, suggest
 
 
 def test_a_slip_of_the_pen_names_the_nearest_name() -> None:
@@ -12,11 +12,6 @@ def test_a_slip_of_the_pen_names_the_nearest_name() -> None:
 def test_what_is_near_nothing_lists_what_there_is_sorted_once_each() -> None:
     assert suggest("zebra", ["wiki", "code", "wiki"]) == "; known: code, wiki"
     assert suggest("zebra", []) == ""
-
-
-def test_an_unknown_name_is_a_lookup_error_and_one_of_ours() -> None:
-    assert issubclass(UnknownName, LookupError)
-    assert issubclass(UnknownName, CrosscorpusError)
 
 
 def test_a_name_that_is_known_passes_and_another_is_refused_with_the_nearest() -> None:

@@ -18,8 +18,6 @@ PAIRS = pa.map_(pa.string(), pa.string())
     ("values", "kind", "sizes"),
     [
         (["ab", None, "c"], pa.string(), [2, 0, 1]),
-        ([b"ab", None, b"c"], pa.large_binary(), [2, 0, 1]),
-        (["é", None, "é"], pa.dictionary(pa.int8(), pa.string()), [2, 0, 2]),
         ([["ab", "c"], None, []], pa.list_(pa.string()), [3, 0, 0]),
         ([[["a"], ["bcd"]], [], None], pa.large_list(pa.list_(pa.string())), [4, 0, 0]),
         ([[1, 2], [3, 4], [5, 6]], pa.list_(pa.int32(), 2), [8, 8, 8]),
@@ -36,13 +34,6 @@ def test_a_value_takes_the_bytes_of_all_that_is_in_it(
     assert row_sizes(column).tolist() == sizes
     assert row_sizes(column.slice(1)).tolist() == sizes[1:]
     assert row_sizes(column.slice(0, 2)).tolist() == sizes[:2]
-
-
-def test_a_null_of_a_dictionary_and_one_of_a_dictionary_in_a_list_take_no_bytes() -> None:
-    texts = pa.array([None, "abc", None, "abc"]).dictionary_encode()
-    assert row_sizes(texts).tolist() == [0, 3, 0, 3]
-    lists = pa.ListArray.from_arrays([0, 3, 4], texts)
-    assert row_sizes(lists).tolist() == [3, 3]
 
 
 @pytest.mark.parametrize("kind", [pa.string_view(), pa.list_view(pa.string())])

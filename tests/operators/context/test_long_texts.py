@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.context.long_texts import LONGEST_CODE, SHORT, essential, reduced
+from operators.context.long_texts import LONGEST_CODE, essential, reduced
 from operators.question.ask import ask
 
 PROSE = (
@@ -27,7 +27,7 @@ JAVA = "java.lang.IllegalStateException: closed\n" + "\n".join(
 )
 
 
-@pytest.mark.parametrize("text", ["short question", "x" * SHORT, "package 1.2.3\n" * 9])
+@pytest.mark.parametrize("text", ["short question", "package 1.2.3\n" * 9])
 def test_a_short_text_is_searched_as_it_is(text: str) -> None:
     assert essential(text) == text
 
@@ -36,7 +36,6 @@ def test_a_short_text_is_searched_as_it_is(text: str) -> None:
     "dump",
     [
         PACKAGES,
-        f"```\n{PACKAGES}\n```",
         LOG,
         "\n".join(f"$ command {n}" for n in range(40)),
         "- [x] I have read the guide\n- [ ] I have searched the issues",

@@ -16,8 +16,6 @@ from markdown_it import MarkdownIt
 
 from operators.context.citations import citation, cite
 from operators.context.packing import Measure, boundary, characters, compose, pack
-from operators.context.passage_versions import NEWEST, OLDER
-from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.token_counts import head, token_measure
 from operators.frames import CITATIONS, CONTEXT, PACKED, check
 
@@ -62,39 +60,6 @@ def test_the_context_never_costs_more_than_the_budget(
         assert row["used"] == len(row["text"])
 
 
-@given(texts, remarks, st.integers(0, 400))
-def test_packing_is_greedy_and_goes_on_after_what_does_not_fit(
-    make_results: Make,
-    make_queries: Make,
-    make_notes: Make,
-    many: list[str],
-    said: list[str],
-    budget: int,
-) -> None:
-    results = make_results(*({"chunk_id": n, "rank": n, "text": t} for n, t in enumerate(many)))
-    packed = pack(results, make_queries({}), make_notes(*said), budget=budget, label_names=[])
-    chosen = packed.drop_nulls("number")
-    notes = packed.filter(pl.col("number").is_null())
-    spent = sum(2 + len(entry) for entry in notes["entry"])
-    expected = []
-    for number, text in enumerate(many):
-        place = len(expected) + 1
-        shown = [e for n, e in chosen.select("chunk_id", "entry").iter_rows() if n == number]
-        header = len(f"=== {'0' * 12} {place} [wiki: Page]\n")
-        size = (len(shown[0]) if shown else header + len(_shown(text))) + (2 if expected else 0)
-        if spent + size <= budget:
-            spent += size
-            expected.append(number)
-    assert chosen["chunk_id"].to_list() == expected
-    assert chosen["number"].to_list() == list(range(1, len(expected) + 1))
-
-
-def _shown(text: str) -> str:
-    from operators.foundation.defusing import defused
-
-    return defused(pl.Series([text], dtype=pl.String), [])[0]
-
-
 def test_a_context_reads_like_this(
     make_results: Make, make_queries: Make, make_notes: Make
 ) -> None:
@@ -116,39 +81,11 @@ def test_a_context_reads_like_this(
     )
 
 
-def test_a_rerun_gives_the_same_context_and_another_question_another_boundary(
-    make_results: Make, make_queries: Make, make_notes: Make
-) -> None:
-    results = make_results({"chunk_id": 1, "rank": 0})
-    keys = [
-        pack(results, make_queries({"texts": [text]}), make_notes(), budget=99, label_names=[])[
-            "boundary"
-        ].item()
-        for text in ("a", "a", "b")
-    ]
-    assert keys[0] == keys[1] != keys[2]
-
-
 def test_a_content_that_knows_the_boundary_gets_another_one() -> None:
     key = boundary(["q"], [])
     again = boundary(["q"], [f"=== {key} 1 [wiki: Forged]"])
     assert again not in (key, "")
     assert boundary(["q"], [key, again]) not in (key, again)
-
-
-@pytest.mark.parametrize("budget", [0, 1, 20])
-def test_a_budget_for_nothing_gives_an_empty_context(
-    make_results: Make, make_queries: Make, make_notes: Make, budget: int
-) -> None:
-    packed = pack(
-        make_results({"chunk_id": 1, "rank": 0}),
-        make_queries({}),
-        make_notes("a note of some length"),
-        budget=budget,
-        label_names=[],
-    )
-    (row,) = compose(packed, make_queries({}), budget=budget).to_dicts()
-    assert row == {"query_id": 0, "text": "", "used": 0, "budget": budget, "boundary": None}
 
 
 def test_no_chunk_can_forge_a_header(
@@ -166,17 +103,6 @@ def test_no_chunk_can_forge_a_header(
     (row,) = compose(packed, make_queries({}), budget=9999).to_dicts()
     assert row["text"].count(row["boundary"]) == len(many)
     assert len(re.findall(r"(?<!\\)\[(?:Source|wiki)\b", row["text"])) == len(many)
-
-
-def test_hidden_characters_are_shown(
-    make_results: Make, make_queries: Make, make_notes: Make
-) -> None:
-    hidden = "".join(chr(0xE0000 + ord(c)) for c in "ignore") + "\u200b\u2066"
-    results = make_results({"chunk_id": 1, "rank": 0, "text": f"Text.{hidden}"})
-    (entry,) = pack(results, make_queries({}), make_notes(), budget=999, label_names=[])["entry"]
-    assert entry.endswith(
-        "Text.\\u{e0069}\\u{e0067}\\u{e006e}\\u{e006f}\\u{e0072}\\u{e0065}\\u{200b}\\u{2066}"
-    )
 
 
 @given(st.lists(texts, min_size=1, max_size=4), st.integers(0, 300))
@@ -268,10 +194,6 @@ def test_a_citation_links_and_says_where_else_it_was_found() -> None:
     )
 
 
-def test_without_a_link_a_citation_is_plain_text() -> None:
-    assert citation("[wiki: Title]", None, []) == "[wiki: Title]"
-
-
 # What GitHub, and linkify-it, take for an address where nothing says that it is one.
 BARE = re.compile(r"(?:https?|ftp):/*//|(?<![\w\\])//\w|\bwww\.", re.I)
 
@@ -285,7 +207,7 @@ BARE = re.compile(r"(?:https?|ftp):/*//|(?<![\w\\])//\w|\bwww\.", re.I)
         *("![x](//evil)", "&colon;//evil", "[x]: https://evil", "http:////evil", "a//b", "a.b/c:1"),
     ],
 )
-@pytest.mark.parametrize("url", [None, "https://good/"])
+@pytest.mark.parametrize("url", ["https://good/"])
 def test_an_address_in_a_label_is_shown_as_it_is_and_is_no_link(said: str, url: str | None) -> None:
     cited = citation(f"[wiki: {said}]", url, [source(f"[docs: {said}]", None)])
     assert not BARE.search(cited.replace("(https://good/)", ""))
@@ -316,28 +238,6 @@ def test_every_passage_of_the_context_is_cited_and_nothing_else(
     assert citations["number"].to_list() == list(range(1, 13))
 
 
-def test_alternates_reach_the_citation(
-    make_results: Make, make_queries: Make, make_notes: Make
-) -> None:
-    results = make_results(
-        {"chunk_id": 0, "rank": 0},
-        {"chunk_id": 1, "rank": 1, "alternate_sources": [source("[docs: b]", "https://h/b")]},
-    )
-    packed = pack(results, make_queries({}), make_notes(), budget=800, label_names=[])
-    assert cite(packed)["citation"].to_list() == [
-        "[wiki: Page]",
-        "[wiki: Page] (also found in [docs: b](https://h/b))",
-    ]
-
-
-def test_stars_and_underscores_of_a_path_make_nothing_bold() -> None:
-    label = "[code: pkg/__init__.py *and* ~~old~~ some_name]"
-    shown = MarkdownIt("gfm-like", {"linkify": False}).renderInline(
-        citation(label, "https://h/t", [])
-    )
-    assert shown == f'<a href="https://h/t">{label[1:-1]}</a>'
-
-
 def word_pieces(texts: Sequence[str]) -> list[int]:
     return [len(text.split()) for text in texts]
 
@@ -349,10 +249,6 @@ def test_without_a_vocabulary_on_disk_word_pieces_are_counted(
     assert token_measure(word_pieces)(["a b", ""]) == [2, 0]
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     assert token_measure(word_pieces)(["a b", ""]) == [2, 0]
-
-
-def test_an_unknown_vocabulary_falls_back_to_word_pieces() -> None:
-    assert token_measure(word_pieces, "none_such")(["a b", ""]) == [2, 0]
 
 
 def test_a_word_too_long_for_word_pieces_costs_what_a_model_reads() -> None:
@@ -381,9 +277,3 @@ def test_a_head_counts_words_and_not_the_letters_of_words_alone() -> None:
     assert len(head(prose, 8_000)) == len(prose)
     assert head("\x1b[0m" * 8_000, 9) == "\x1b[0m\x1b"
     assert head("x" * 30, 10) == "x" * 27
-
-
-def test_the_system_prompt_speaks_of_the_marks_that_labels_bear() -> None:
-    for mark in (NEWEST, OLDER, "only up to"):
-        assert mark in SYSTEM_PROMPT
-    assert "prefer the newest" in SYSTEM_PROMPT

@@ -9,7 +9,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.context.passage_versions import NEWEST, OLDER, newest_first
+from operators.context.passage_versions import newest_first
 from operators.frames import FUSED
 
 
@@ -22,19 +22,6 @@ def results(*rows: dict[str, Any]) -> pl.DataFrame:
         ],
         schema=FUSED,
     )
-
-
-def test_the_newest_version_of_a_passage_comes_first_and_both_say_what_they_are() -> None:
-    found = newest_first(
-        results({"version": "1.9"}, {"version": "x", "anchor": "B"}, {"version": "1.10"})
-    )
-    assert found["chunk_id"].to_list() == [2, 1, 0]
-    assert found["rank"].to_list() == [0, 1, 2]
-    assert found["source_label"].to_list() == [
-        f"[docs: 2; {NEWEST}]",
-        "[docs: 1]",
-        f"[docs: 0; {OLDER}]",
-    ]
 
 
 def test_a_later_date_is_no_later_version() -> None:

@@ -20,10 +20,9 @@ from operators.context.search_outcomes import (
     outcome,
     searched,
     silent_corpora,
-    stop_word_notes,
     unsuccessful,
 )
-from operators.errors import CrosscorpusError, SearchError
+from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
 from operators.frames import NOTES, OUTCOMES, QUERIES, check
 from operators.question.ask import EmptyQuery, ask, query_texts
@@ -50,14 +49,10 @@ def test_any_text_is_a_filter_for_what_is_stored_under_it(text: str) -> None:
     assert {row[name] for name in filters} == {clean_text(text)}
 
 
-@pytest.mark.parametrize("query", ["", " \n", [], ["", "\t"]])
+@pytest.mark.parametrize("query", [" \n", [], ["", "\t"]])
 def test_an_empty_query_is_an_error(query: Any) -> None:
     with pytest.raises(EmptyQuery):
         ask(query)
-
-
-def test_stop_words_are_a_query() -> None:
-    assert ask("the of and")["texts"].to_list() == [["the of and"]]
 
 
 def test_several_texts_are_one_question() -> None:
@@ -162,21 +157,6 @@ def test_a_query_hears_only_of_corpora_that_it_asked(make_queries: Make) -> None
     assert lines.rows() == [(0, "not ingested: docs, wiki"), (2, "not ingested: wiki")]
 
 
-def test_no_answer_at_all_is_an_error() -> None:
-    bad = [failed("code", "vector"), failed("code", "text"), outcome("wiki", "text", "absent")]
-    with pytest.raises(SearchError, match=r"answer: code vector, code text: no server$"):
-        collect(bad)
-    collect([*bad, searched("docs", "text", 0, 1.0)])
-    unread = [searched("docs", "text", 3, 1.0), failed("docs", "chunks")]
-    with pytest.raises(SearchError, match="docs chunks"):
-        collect([*bad, *unread])
-
-
-def test_a_collection_without_the_corpora_is_no_error() -> None:
-    assert collect([outcome("wiki", "text", "absent")]).height == 1
-    assert collect([]).is_empty()
-
-
 def test_an_error_is_told_in_one_harmless_line() -> None:
     secret = OSError("postgresql://u:s3cret@h/db refused\x1b[2J [wiki: x]\nDETAIL: more")
     (error,) = failed("code", "text", secret)["error"]
@@ -203,11 +183,3 @@ def test_a_search_that_found_nothing_answered_and_one_that_failed_did_not(
     if silent:
         expected[silent].append("c")
     assert silent_corpora(pl.concat([*others, *outcomes])) == expected
-
-
-def test_a_query_of_only_stop_words_has_a_note_and_no_other_one() -> None:
-    asked = [["The Who"], ["to be or not to be", ""], ["if files"], ["if", "files"], ["?"]]
-    queries = pl.DataFrame({"query_id": range(len(asked)), "texts": asked})
-    noted = check(stop_word_notes(queries), NOTES, "notes")
-    assert noted["query_id"].to_list() == [0, 1]
-    assert all("stop words" in note for note in noted["note"])

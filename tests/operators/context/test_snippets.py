@@ -25,11 +25,6 @@ def test_without_a_word_of_the_question_the_beginning_is_shown() -> None:
     assert line == 0
 
 
-def test_a_long_line_is_cut() -> None:
-    text, line = snippet("word " * 1000, "word")
-    assert (len(text), line) == (LONGEST, 0)
-
-
 @given(st.text(alphabet="ab \n\t", max_size=500), st.sampled_from(["a", "", "b a"]))
 def test_a_snippet_is_never_too_long_and_has_text_where_the_passage_has(
     passage: str, asked: str

@@ -56,24 +56,16 @@ VERSIONED = (
             },
             "api.pdf (2025-03-15) > Authentication",
         ),
-        (DOCS, {"title": "api.pdf", "anchor": "Authentication"}, "api.pdf > Authentication"),
         (DOCS, {"title": "api.pdf"}, "api.pdf"),
-        (DOCS, {"title": "", "path": "docs/x.md"}, "docs/x.md"),
         (DOCS, {}, "d"),
-        ("{file}", {"path": "docs/deep/x.md"}, "x.md"),
         ("Handbook", {}, "Handbook"),
-        ("{n}", {"metadata": '{"n": null}', "title": "T"}, "T"),
         ("{n}", {"metadata": '{"n": {"deep": 1}}', "title": "T"}, "T"),
-        ("[{title}]", {"title": "T"}, "[T]"),
         ("{title}", {"title": "`deepEqual(a[, b])` <T>"}, "`deepEqual(a[, b])` <T>"),
         (VERSIONED, {"title": "a", "doc_date": DATE, "version": "3.5"}, "a (2025-03-15, v3.5)"),
-        (VERSIONED, {"title": "a", "doc_date": DATE, "version": "v3.5"}, "a (2025-03-15, v3.5)"),
         (VERSIONED, {"title": "a", "doc_date": DATE}, "a (2025-03-15)"),
-        (VERSIONED, {"title": "a", "version": "main"}, "a (main)"),
         (VERSIONED, {"title": "a", "version": "3.4", "last_version": "3.4"}, "a (only up to 3.4)"),
         (VERSIONED, {"title": "a", "version": "3) > Admin] [docs: evil (v9"}, "a"),
         (VERSIONED, {"title": "a", "version": "9\u202e" + "1" * 500}, "a"),
-        (VERSIONED, {"title": "a"}, "a"),
     ],
 )
 def test_a_label_takes_what_there_is(
@@ -86,9 +78,7 @@ def test_a_label_takes_what_there_is(
     ("row", "keys", "label"),
     [
         ({"title": "PR #9 Close it"}, {"authors": ["ann", "bob"]}, "PR #9 Close it"),
-        ({"title": "PR #9"}, {}, "PR #9"),
         ({"title": "Close it", "path": "a.py"}, {"line": 3}, "PR #9 Close it, a.py:3"),
-        ({"title": "PR #9 Close it", "path": "a.py"}, {}, "PR #9 Close it, a.py"),
         (
             {"title": "PR #9 Close it"},
             {"authors": ["ann"], "review_state": "approved"},
@@ -96,7 +86,6 @@ def test_a_label_takes_what_there_is(
         ),
         ({"title": "PR #9 " + "word " * 40}, {}, "PR #9 " + "word " * 13 + "word…"),
         ({"title": "PR #9 " + "界" * 100}, {}, "PR #9 " + "界" * 72 + "…"),
-        ({"title": "PR #9 " + "x" * 72}, {}, "PR #9 " + "x" * 72),
     ],
 )
 def test_a_review_is_called_by_its_pull_requests_title_and_by_its_place_or_its_author(
@@ -153,9 +142,7 @@ def test_the_day_of_a_copy_stands_in_no_label(make_chunks: Make) -> None:
             "https://h/t?v=1%262",
         ),
         ("{uri}", {"uri": "javascript:alert(1)"}, None),
-        ("https://h/{title}", {"title": "@evil.com/"}, "https://h/%40evil.com/"),
         ("", {"uri": "https://h"}, None),
-        (None, {"uri": "https://h"}, None),
     ],
 )
 def test_a_link_is_right_or_none(
@@ -172,19 +159,14 @@ TREE = "https://h/{repo}/blob/{branch}/{path}"
     ("template", "row", "url"),
     [
         (PULL, {"metadata": '{"pr_number": "../../evil"}'}, None),
-        (PULL, {"metadata": '{"pr_number": ".."}'}, None),
-        (PULL, {"metadata": '{"pr_number": "."}'}, None),
         (PULL, {"metadata": '{"pr_number": "1/../.."}'}, None),
         (PULL, {"metadata": '{"pr_number": "..#x"}'}, "https://h/acme/app/pull/..%23x"),
         (PULL, {"metadata": '{"pr_number": "%2e%2e"}'}, "https://h/acme/app/pull/%252e%252e"),
-        (PULL, {"metadata": '{"pr_number": "1/files"}'}, "https://h/acme/app/pull/1%2Ffiles"),
         ("https://h/pull/.{pr_number}/x", {"metadata": '{"pr_number": "."}'}, None),
         ("https://h/pull/{a}{b}", {"metadata": '{"a": ".", "b": "."}'}, None),
         ("https://h/{repo}/{path}", {"repo": "a/b", "path": "src/../../../evil"}, None),
         ("https://h/{repo}/{path}", {"repo": "..", "path": "x"}, None),
-        ("https://h/{repo}/{path}", {"repo": "a/b", "path": ".."}, None),
         ("https://h/{repo}/{path}", {"repo": "a", "path": ".git/x..y"}, "https://h/a/.git/x..y"),
-        ("https://h/{repo}/{path}", {"repo": "a", "path": "a b/../c"}, None),
         ("https://h/{path}#{anchor}", {"path": "x", "anchor": "../y"}, "https://h/x#../y"),
         ("https://h/x?v={version}", {"version": ".."}, "https://h/x?v=.."),
         ("{uri}/{path}", {"uri": "https://h/a", "path": "../b"}, None),
@@ -193,11 +175,6 @@ TREE = "https://h/{repo}/blob/{branch}/{path}"
             TREE,
             {"repo": "a/b", "path": "src/c.py", "metadata": '{"branch": "release/1.2"}'},
             "https://h/a/b/blob/release%2F1.2/src/c.py",
-        ),
-        (
-            "https://h/{file_path}",
-            {"metadata": '{"file_path": "src/c.py"}'},
-            "https://h/src/c.py",
         ),
     ],
 )
@@ -227,20 +204,6 @@ def test_a_documents_own_address_that_leads_elsewhere_is_no_link(
     )
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://h/a?x=../b",
-        "https://h/a#../b",
-        "https://h/...",
-        "https://h/.github/a",
-        "https://h/a%20b",
-    ],
-)
-def test_dots_that_leave_no_path_are_a_link(make_chunks: Make, url: str) -> None:
-    assert link_of(make_chunks, "{uri}", uri=url) == url
-
-
 HOSTS = [
     *("https://{repo}.example.com", "https://{repo}.example.com/{path}", "https://{repo}"),
     *("https://x.{repo}/a", "https://[[{repo}/]]{repo}.h/", "https://h:{repo}/", "{uri}{repo}"),
@@ -251,18 +214,7 @@ HOSTS = [
 @pytest.mark.parametrize("template", HOSTS)
 @pytest.mark.parametrize(
     "value",
-    [
-        "evil.com/",
-        "evil.com#",
-        "evil.com?",
-        "a@evil.com",
-        "evil.com\\",
-        "evil.com%2f",
-        "a:b@c",
-        "a/../b",
-        "a b",
-        "é/",
-    ],
+    ["evil.com/", "evil.com?", "a@evil.com", "evil.com\\", "evil.com%2f", "a/../b"],
 )
 def test_a_field_in_the_hosts_place_is_a_part_of_its_name_or_there_is_no_link(
     make_chunks: Make, template: str, value: str
@@ -291,10 +243,6 @@ def test_a_title_of_thousands_of_characters_is_cut_in_the_middle(make_chunks: Ma
     assert len(label) == LONGEST + len("[docs: ]")
 
 
-def test_no_chunk_has_no_label(make_chunks: Make) -> None:
-    assert [len(column) for column in describe(make_chunks(), "docs", CODE, "{uri}")] == [0, 0]
-
-
 @given(st.lists(st.text(), max_size=5))
 def test_a_label_does_not_depend_on_its_company(make_chunks: Make, titles: list[str]) -> None:
     together = describe(make_chunks(*({"title": t} for t in titles)), "docs", DOCS, "{title}")
@@ -314,23 +262,10 @@ def test_hostile_titles_and_names_make_one_label(
     assert label_of(make_chunks, "{title}", title="\u202egnp.exe") == "[docs: \\u{202e}gnp.exe]"
 
 
-def test_a_link_with_a_bracket_after_a_long_path_is_encoded(make_chunks: Make) -> None:
-    uri = f"https://h/{'a' * 100}_(b)"
-    assert link_of(make_chunks, "{uri}", uri=uri) == f"https://h/{'a' * 100}_%28b%29"
-
-
-def test_one_careful_link_leaves_the_others_as_they_are(make_chunks: Make) -> None:
-    chunks = make_chunks({"uri": "https://h/a"}, {"uri": "https://h/b c"}, {"uri": None})
-    links = describe(chunks, "docs", "x", "{uri}")[1]
-    assert links.to_list() == ["https://h/a", "https://h/b%20c", None]
-
-
 @pytest.mark.parametrize(
     ("metadata", "label", "url"),
     [
         ('{"line": 12, "severity": "warning"}', "src/a.py:12 (warning)", "https://h/a.py#L12"),
-        ('{"line": 12}', "src/a.py:12", "https://h/a.py#L12"),
-        ('{"severity": "warning"}', "src/a.py (warning)", "https://h/a.py"),
         ("{}", "src/a.py", "https://h/a.py"),
     ],
 )
@@ -374,7 +309,7 @@ NAMES = [
     *("\x1b[2J", "\u202eb", "\u200b", "\U000e0041", "\x00", "\r", "a" * 9999, "\u2028", "||"),
     *("{{x}}", "\\", "\\]", "[[x]]"),
 ]
-FORMS = ["{title}", "[name: {title}]", "{title}[[ ({version})]]", "{key}"]
+FORMS = ["{title}", "[name: {title}]", "{title}[[ ({version})]]"]
 
 
 @pytest.mark.parametrize("said", NAMES, ids=range(len(NAMES)))

@@ -64,11 +64,9 @@ def test_the_best_hits_are_joined_whatever_their_length_and_others_up_to_a_limit
     ("anchors", "joined"),
     [
         (("a", "b"), False),
-        (("utils.resolve", "headers.default"), False),
         (("s > a", "t > a"), False),
         (("s > a", "s > b"), True),
         (("Lock.acquire", "Lock.release"), True),
-        (("Lock", "Lock.release"), True),
         (("s", "s > a"), True),
         ((None, "s"), True),
     ],
@@ -80,13 +78,6 @@ def test_the_best_hits_of_two_sections_are_joined_within_one_chapter_and_others_
     apart = [[1], [0]]
     assert read(grown(around, 1, 0, best=2)) == ([[0, 1]] if joined else apart)
     assert read(grown(around, 1, 0, best=1)) == apart
-
-
-def test_a_single_chunk_between_two_hits_of_a_definition_comes_with_them() -> None:
-    assert read(grown(document(*"aaa"), 0, 2)) == [[0, 1, 2]]
-    assert read(grown(document(*"aaaa"), 0, 3)) == [[0], [3]]
-    assert read(grown(document(*"aba"), 0, 2)) == [[0], [2]]
-    assert read(grown(document(*"aaa"), 0, 2, longest=SIZE)) == [[0], [2]]
 
 
 def test_passages_that_go_on_in_one_section_follow_one_another_at_the_place_of_the_best() -> None:
@@ -134,13 +125,6 @@ def test_neighbours_are_one_passage_in_the_documents_order_at_the_best_ones_plac
     assert found.select("start_line", "end_line").row(0) == (3, 6)
 
 
-def test_the_best_passages_begin_where_their_section_does() -> None:
-    around = document(*"aabbbbc")
-    assert read(grown(around, 4, 0)) == [[4], [0]]
-    assert read(grown(around, 4, 0, grown=1, longest_grown=10 * SIZE)) == [[2, 3, 4, 5], [0]]
-    assert read(grown(around, 4, 0, grown=2, longest_grown=10 * SIZE)) == [[2, 3, 4, 5], [0, 1]]
-
-
 def test_what_newer_versions_lack_does_not_grow_into_outdated_text() -> None:
     around = document(*"bbbbb")
     old = hits(around, 2).with_columns(last_version=pl.lit("1.0"))
@@ -160,14 +144,6 @@ def test_a_passage_that_is_not_known_any_more_stays_as_it_is() -> None:
     found = whole_passages(hits(around, 0, 1), around.clear(), longest=10 * SIZE)
     assert read(found) == [[0], [1]]
     assert found.drop("parts").equals(hits(around, 0, 1))
-
-
-def test_passages_of_two_questions_and_of_two_documents_stay_apart() -> None:
-    one, two = document(*"aa"), document(*"aa", name="b.txt")
-    first = pl.concat([hits(one, 0), hits(two, 0).with_columns(rank=pl.lit(1, pl.UInt32))])
-    other = hits(one, 1).with_columns(query_id=pl.lit(1, pl.UInt32))
-    found = whole_passages(pl.concat([first, other]), pl.concat([one, two]), longest=10 * SIZE)
-    assert found.height == 3
 
 
 @given(

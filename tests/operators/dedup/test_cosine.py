@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable
 
 import numpy as np
 import polars as pl
@@ -10,10 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.dedup import within
 from operators.dedup.cosine import cosine_representatives, unit_vectors
-
-Make = Callable[..., pl.DataFrame]
 
 vectors = st.lists(
     st.none()
@@ -59,44 +54,6 @@ def test_the_same_duplicates_go_as_by_comparing_all_pairs(
         np.zeros(len(rows)), number, units, np.array(documents), threshold=0.9501
     )
     assert representative.tolist() == plainly(rows, documents, 0.9501)
-
-
-def test_arrays_and_lists_are_read_alike() -> None:
-    rows = [[3.0, 4.0], None, [0.0, 0.0]]
-    for dtype in (pl.List(pl.Float32), pl.Array(pl.Float32, 2)):
-        units = unit_vectors(pl.Series(rows, dtype=dtype))
-        np.testing.assert_allclose(units, [[0.6, 0.8], [0, 0], [0, 0]])
-    whole = unit_vectors(pl.Series(rows[::2], dtype=pl.Array(pl.Float32, 2)))
-    np.testing.assert_allclose(whole, [[0.6, 0.8], [0, 0]])
-
-
-def test_a_vector_of_another_length_is_like_nothing() -> None:
-    rows = pl.Series([[1.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0]], dtype=pl.List(pl.Float32))
-    assert unit_vectors(rows).tolist() == [[1, 0], [0, 0], [1, 0]]
-
-
-@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_a_chain_of_likes_loses_only_what_is_like_a_survivor(order: tuple[int, ...]) -> None:
-    angles = [0.0, math.acos(0.956), 2 * math.acos(0.956)]  # the ends: cosine 0.829
-    rows = pl.Series([[math.cos(angles[n]), math.sin(angles[n])] for n in order])
-    units = unit_vectors(rows.cast(pl.List(pl.Float32)))
-    every = np.arange(3)
-    representative = cosine_representatives(np.zeros(3), every, units, every, threshold=0.95)
-    left = sorted(order[n] for n in range(3) if representative[n] == n)
-    assert left == ([1] if order[0] == 1 else [0, 2])
-
-
-def test_chunks_of_one_document_stay(make_chunks: Make, make_merged: Make) -> None:
-    same = [1.0, 0.0]
-    chunks = make_chunks(
-        {"chunk_id": 1, "document_id": "d", "embedding": same},
-        {"chunk_id": 2, "document_id": "d", "embedding": same},
-        {"chunk_id": 3, "document_id": "e", "embedding": same},
-        {"chunk_id": 4, "document_id": "d", "repo": "other", "embedding": same},
-    )
-    merged = make_merged(*({"chunk_id": n, "rank": n - 1} for n in (1, 2, 3, 4)))
-    found = within.cosine(merged, chunks)
-    assert found.select("chunk_id", "rank", "duplicates").rows() == [(1, 0, [3, 4]), (2, 1, [])]
 
 
 @pytest.mark.parametrize("threshold", [0, 1.01, math.nan])

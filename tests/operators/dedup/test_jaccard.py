@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 
 import numpy as np
@@ -73,11 +72,6 @@ def test_the_same_duplicates_go_as_by_comparing_all_pairs(
     assert representatives_of(texts, threshold) == all_pairs(texts, threshold)
 
 
-@given(st.lists(st.text(max_size=40), max_size=10), thresholds)
-def test_any_text_is_treated_as_python_would(texts: list[str], threshold: float) -> None:
-    assert representatives_of(texts, threshold) == all_pairs(texts, threshold)
-
-
 @given(st.lists(near_duplicates(), max_size=4), thresholds)
 def test_a_batch_gives_what_its_queries_give_alone(
     queries: list[list[str]], threshold: float
@@ -92,49 +86,6 @@ def test_a_batch_gives_what_its_queries_give_alone(
         alone += [first + row for row in representatives_of(texts, threshold)]
         first += len(texts)
     assert together == alone
-
-
-@given(near_duplicates())
-def test_what_is_left_has_no_duplicates(texts: list[str]) -> None:
-    representative = representatives_of(texts, 0.9)
-    left = [text for number, text in enumerate(texts) if representative[number] == number]
-    assert representatives_of(left, 0.9) == list(range(len(left)))
-
-
-def test_long_lists_of_long_texts_lose_the_same_duplicates() -> None:
-    rng = random.Random(5)
-    words = [f"token{n}" for n in range(4000)]
-    texts: list[str] = []
-    for _ in range(700):  # more than a block
-        if texts and rng.random() < 0.4:
-            copied = rng.choice(texts).split(" ")
-            for _ in range(rng.randint(0, 30)):
-                copied[rng.randrange(len(copied))] = rng.choice(words)
-            texts.append(" ".join(copied))
-        else:
-            texts.append(" ".join(rng.sample(words, rng.choice([5, 40, 120, 250]))))
-    expected = all_pairs(texts, 0.9)
-    assert 0 < sum(own != n for n, own in enumerate(expected)) < len(texts)
-    assert representatives_of(texts, 0.9) == expected
-
-
-def test_two_empty_texts_are_equal_and_one_equals_nothing() -> None:
-    assert representatives_of(["", " \n", "a", "\t"], 0.9) == [0, 0, 2, 0]
-    assert representatives_of(["", "a"], 0.01) == [0, 1]
-
-
-def test_a_duplicate_belongs_to_the_best_it_is_like_even_if_another_is_closer() -> None:
-    words = [f"w{n}" for n in range(20)]
-    first = " ".join(words)
-    second = " ".join([*words[:18], "x", "y"])  # 18 of 22 with the first: stays
-    third = " ".join([*words[:19], "x"])  # 19 of 21 with both
-    assert representatives_of([first, second, third], 0.9) == [0, 1, 0]
-
-
-def test_a_loser_removes_nobody() -> None:
-    words = [f"w{n}" for n in range(20)]
-    texts = [" ".join(words), " ".join([*words[:19], "x"]), " ".join([*words[:18], "x", "y"])]
-    assert representatives_of(texts, 0.9) == [0, 0, 2]
 
 
 def test_many_near_duplicates_cost_no_comparison_of_all_pairs() -> None:

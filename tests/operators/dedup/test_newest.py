@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,30 +81,5 @@ def test_what_goes_has_a_near_duplicate_of_its_date_or_later_that_stays(rows: li
         assert not any(near(one, two) for two in kept)
 
 
-@given(ROWS)
-def test_a_second_pass_removes_nothing(rows: list[Any]) -> None:
-    once = deduplicate_near_duplicates(chunks(rows))
-    assert deduplicate_near_duplicates(once).equals(once)
-
-
-def test_what_was_removed_removes_nobody() -> None:
-    # b is near a and c; a and c are not near each other. a removes b, so that c stays.
-    turned = [[math.cos(a), math.sin(a)] for a in (0.0, 0.25, 0.5)]
-    assert stays(chunks([(turned[0], 0, 3), (turned[1], 1, 2), (turned[2], 2, 1)])) == [0, 2]
-
-
-def test_chunks_of_one_file_are_no_duplicates() -> None:
-    assert stays(chunks([([1.0, 0.0], 0, 1), ([1.0, 0.0], 0, 2)])) == [0, 1]
-
-
-@pytest.mark.parametrize("vector", [None, [0.0, 0.0], [math.nan, 1.0]])
-def test_missing_and_unusable_vectors_are_no_duplicates(vector: list[float] | None) -> None:
-    assert stays(chunks([(vector, 0, 1), (vector, 1, 2)])) == [0, 1]
-
-
 def test_of_chunks_without_a_date_the_smaller_id_stays() -> None:
     assert stays(chunks([([1.0, 0.0], 1, None), ([1.0, 0.0], 2, None)])) == [0]
-
-
-def test_no_chunks_are_no_trouble() -> None:
-    assert deduplicate_near_duplicates(chunks([])).is_empty()

@@ -10,8 +10,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.dedup.representatives import absorb, drop_duplicates
-from operators.frames import DEDUPED, FUSED, check
+from operators.dedup.representatives import absorb
+from operators.frames import FUSED, check
 
 Make = Callable[..., pl.DataFrame]
 
@@ -57,16 +57,3 @@ def test_a_row_that_stays_carries_its_duplicates_and_their_alternates(
                 others += [source(other), *carried[other]]
             expected.append((number, others))
     assert result.select("chunk_id", "alternate_sources").rows() == expected
-
-
-@given(representatives())
-def test_within_a_corpus_the_duplicates_are_named(make_merged: Make, found: list[int]) -> None:
-    merged = make_merged(*({"chunk_id": 10 + n, "rank": n} for n in range(len(found))))
-    result = drop_duplicates(merged, np.array(found, np.int64))
-    check(result, DEDUPED, "deduped")
-    stay = [n for n, own in enumerate(found) if own == n]
-    assert result["chunk_id"].to_list() == [10 + n for n in stay]
-    assert result["rank"].to_list() == list(range(len(stay)))
-    assert result["duplicates"].to_list() == [
-        [10 + n for n, k in enumerate(found) if k == own and n != own] for own in stay
-    ]

@@ -12,22 +12,11 @@ from hypothesis import strategies as st
 from operators.dedup import within
 from operators.dedup.similarity_index import index_similarity
 from operators.dedup.token_index import index_tokens
-from operators.frames import DEDUPED, MERGED, check
+from operators.frames import MERGED
 
 Make = Callable[..., pl.DataFrame]
 
 DAY = datetime(2020, 1, 1, tzinfo=UTC)
-
-
-def test_a_hit_whose_chunk_is_gone_goes(make_merged: Make, make_chunks: Make) -> None:
-    merged = make_merged({"chunk_id": 1, "rank": 0}, {"chunk_id": 2, "rank": 1})
-    chunks = make_chunks({"chunk_id": 2, "text": "a"})
-    for found in (
-        within.jaccard(merged, chunks, index_tokens(chunks)),
-        within.cosine(merged, chunks),
-        within.off(merged, chunks),
-    ):
-        assert found.select("chunk_id", "rank").rows() == [(2, 0)]
 
 
 def test_within_a_corpus_the_later_one_stays_in_its_own_place(
@@ -76,20 +65,6 @@ def chunk(corpus: str, number: int, text: int = 0, document: int | None = None) 
     }
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_two_corpora_that_hold_the_same_chunk_have_two_hits(
-    make_merged: Make, make_chunks: Make, rule: str
-) -> None:
-    names = ("code", "wiki")
-    merged = make_merged(*({"corpus": name, "chunk_id": 7, "rank": 0} for name in names))
-    found = RULES[rule](merged, make_chunks(*(chunk(name, 7) for name in names)))
-    check(found, DEDUPED, "deduped")
-    assert found["corpus", "chunk_id", "rank", "duplicates"].rows() == [
-        ("code", 7, 0, []),
-        ("wiki", 7, 0, []),
-    ]
-
-
 found_in = st.lists(
     st.tuples(st.sampled_from(["code", "review", "wiki"]), st.integers(0, 2), st.integers(0, 9)),
     max_size=25,
@@ -121,24 +96,6 @@ def test_a_corpus_is_deduplicated_alike_alone_and_beside_others(
         assert together.filter(corpus=corpus).equals(alone)
 
 
-def test_chunks_of_one_document_stay_where_another_corpus_holds_only_one_of_them(
-    make_merged: Make, make_chunks: Make
-) -> None:
-    merged = make_merged(
-        {"corpus": "code", "chunk_id": 1, "rank": 0},
-        {"corpus": "wiki", "chunk_id": 1, "rank": 0},
-        {"corpus": "wiki", "chunk_id": 2, "rank": 1},
-    )
-    held = [chunk(corpus, number, document=0) for corpus, number in (("code", 1), ("wiki", 1))]
-    chunks = make_chunks(*held, chunk("wiki", 2, document=0))
-    for rule in (within.cosine, within.newest):
-        assert rule(merged, chunks)["corpus", "chunk_id"].rows() == [
-            ("code", 1),
-            ("wiki", 1),
-            ("wiki", 2),
-        ]
-
-
 @pytest.mark.parametrize("rule", RULES)
 def test_a_hit_whose_chunk_is_gone_goes_though_another_corpus_holds_it(
     make_merged: Make, make_chunks: Make, rule: str
@@ -151,17 +108,3 @@ def test_a_hit_whose_chunk_is_gone_goes_though_another_corpus_holds_it(
     chunks = make_chunks(chunk("code", 1), chunk("wiki", 2))
     found = RULES[rule](merged, chunks)["corpus", "chunk_id", "rank", "duplicates"]
     assert found.rows() == [("code", 1, 0, []), ("wiki", 2, 0, [])]
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_chunk_is_compared_as_its_own_corpus_holds_it(
-    make_merged: Make, make_chunks: Make, rule: str
-) -> None:
-    merged = make_merged(
-        {"corpus": "code", "chunk_id": 1, "rank": 0},
-        {"corpus": "wiki", "chunk_id": 1, "rank": 0},
-        {"corpus": "wiki", "chunk_id": 2, "rank": 1},
-    )
-    chunks = make_chunks(chunk("code", 1, 0), chunk("wiki", 1, 3), chunk("wiki", 2, 0))
-    found = RULES[rule](merged, chunks)
-    assert found.filter(corpus="wiki")["chunk_id"].to_list() == [1, 2]

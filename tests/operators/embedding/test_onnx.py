@@ -60,14 +60,6 @@ def test_the_vector_is_the_published_one(minilm: DirectoryEmbedder) -> None:
     assert (minilm.model, minilm.dimensions, minilm.max_tokens) == ("minilm", 384, 254)
 
 
-def test_meaning_is_found(minilm: DirectoryEmbedder) -> None:
-    question = minilm.embed_queries(["why is the cache flushed twice?"])[0]
-    near, far = minilm.embed_documents(
-        ["Avoid a second flush of the cache on shutdown", "Bake the apples for half an hour"]
-    )
-    assert question @ near > 0.5 > 0.2 > question @ far
-
-
 def test_a_text_has_the_same_bits_in_every_batch(minilm: DirectoryEmbedder) -> None:
     texts = random_texts(40, 60)
     expected = alone(minilm, texts)
@@ -77,17 +69,6 @@ def test_a_text_has_the_same_bits_in_every_batch(minilm: DirectoryEmbedder) -> N
         order = rng.permutation(len(texts))
         got = minilm.embed_documents([texts[row] for row in order])
         assert got[np.argsort(order)].tobytes() == expected
-
-
-def test_texts_that_are_embedded_at_the_same_time_have_the_bits_they_have_alone(
-    minilm: DirectoryEmbedder,
-) -> None:
-    texts = [" ".join(["cache", "flush", "queue", "index"] * n) for n in range(1, 60)]
-    batch = minilm.settings.batch_tokens or 1
-    assert sum(minilm.count_tokens(texts)) // batch > MAX_QUERY_WINDOWS
-    together = minilm.embed_documents(texts)
-    alone = np.concatenate([minilm.embed_documents([text]) for text in texts])
-    np.testing.assert_array_equal(together, alone)
 
 
 def test_a_question_has_the_same_bits_alone_in_a_batch_and_from_memory(
@@ -109,25 +90,12 @@ def test_threads_share_a_model_and_get_the_same_bits(minilm: DirectoryEmbedder) 
             assert got == expected
 
 
-def test_vectors_are_unit_float32_in_the_order_of_the_texts(minilm: DirectoryEmbedder) -> None:
-    vectors = minilm.embed_documents(random_texts(9, 30, seed=4))
-    assert vectors.dtype == np.float32
-    assert vectors.shape == (9, 384)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    assert minilm.embed_documents([]).shape == minilm.embed_queries([]).shape == (0, 384)
-
-
 def test_a_document_may_fill_the_window_and_no_more(minilm: DirectoryEmbedder) -> None:
     full = "flush " * 254
     assert minilm.count_tokens([full]) == [254]
     assert np.isfinite(minilm.embed_documents([full])).all()
     with pytest.raises(TextTooLong, match=r"text 1 has 255 word-pieces, .* takes 254"):
         minilm.embed_documents([full, full + "flush"])
-
-
-def test_the_end_of_a_full_window_counts(minilm: DirectoryEmbedder) -> None:
-    one, other = minilm.embed_documents(["flush " * 253 + "cache", "flush " * 253 + "apple"])
-    assert one.tobytes() != other.tobytes()
 
 
 def test_what_a_long_question_says_first_counts_most(minilm: DirectoryEmbedder) -> None:
@@ -148,7 +116,7 @@ def test_a_question_of_forty_thousand_words_is_answered(
 
 @pytest.mark.parametrize(
     "text",
-    ["", " \n", "\0", "\ud800", "😀" * 50, "x" * 5000, "[SEP]", "[PAD] [MASK]", "\ufffd\x07"],
+    ["", "\0", "\ud800", "x" * 5000, "[SEP]"],
 )
 def test_odd_questions_have_a_finite_unit_vector(minilm: DirectoryEmbedder, text: str) -> None:
     vector = minilm.embed_queries([text])
@@ -157,14 +125,6 @@ def test_odd_questions_have_a_finite_unit_vector(minilm: DirectoryEmbedder, text
 
 def test_markers_in_a_text_are_only_text(minilm: DirectoryEmbedder) -> None:
     assert minilm.count_tokens(["[SEP]"]) == [3]
-
-
-def test_a_lone_surrogate_is_counted_as_the_character_that_stands_for_it(
-    minilm: DirectoryEmbedder,
-) -> None:
-    text = "😀 Naïve\ud800 makeFile(x)"
-    readable = text.replace("\ud800", "\ufffd")
-    assert minilm.count_tokens([text, ""]) == [minilm.count_tokens([readable])[0], 0]
 
 
 # --- hand-made directories
@@ -278,14 +238,6 @@ def test_prefixes_are_embedded_and_reserve_room(tmp_path: Path) -> None:
     assert np.isfinite(embedder.embed_documents(["a b c"])).all()
 
 
-def test_every_window_of_a_long_question_has_the_prefix(tmp_path: Path) -> None:
-    folder = make_directory(tmp_path / "m", settings={"query_prefix": "query: "})
-    vector = load_directory(folder).embed_queries(["a a a a b b b b"])[0]
-    windows = [expected_mean(folder, [1, 12, 13, *ids, 2]) for ids in ([4] * 4, [5] * 4)]
-    mean = np.average(windows, axis=0, weights=[4, 1])
-    np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-6)
-
-
 def test_a_tokenizer_without_markers_embeds_an_empty_text_too(tmp_path: Path) -> None:
     folder = make_directory(tmp_path / "m", markers=False)
     embedder = load_directory(folder)
@@ -334,7 +286,7 @@ def test_weights_beside_the_graph_change_the_space(tmp_path: Path) -> None:
 # --- bad directories
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "crosscorpus.json"])
+@pytest.mark.parametrize("name", ["model.onnx"])
 def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
     folder = make_directory(tmp_path / "m")
     (folder / name).unlink()
@@ -342,7 +294,7 @@ def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
         load_directory(folder)
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+@pytest.mark.parametrize("name", ["tokenizer.json"])
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
     folder = make_directory(tmp_path / "m")
     (folder / name).write_bytes(b"not this")
@@ -373,16 +325,9 @@ def test_wrong_settings_are_named(tmp_path: Path, change: dict[str, Any], messag
         load_directory(folder)
 
 
-def test_settings_that_are_no_json_are_named(tmp_path: Path) -> None:
-    folder = make_directory(tmp_path / "m")
-    (folder / "crosscorpus.json").write_text("{")
-    with pytest.raises(EmbeddingError, match=r"crosscorpus\.json.*JSON"):
-        load_directory(folder)
-
-
 @pytest.mark.parametrize(
     ("share", "most"),
-    [("50000 100000", 1), ("150000 100000", 2), ("max 100000", 10**6), ("", 10**6), (None, 10**6)],
+    [("50000 100000", 1), ("max 100000", 10**6), (None, 10**6)],
 )
 def test_threads_are_no_more_than_the_share_of_the_container(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: str | None, most: int

@@ -7,19 +7,11 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from made_queries import BASE, made
+from made_queries import made
 
-from operators.evaluation import weight_fitting
-from operators.evaluation.candidates import CorpusSearch, candidates, together
+from operators.evaluation.candidates import CorpusSearch, candidates
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.frames import UNIFIED
-
-
-def test_the_value_of_a_ranking_is_its_ndcg() -> None:
-    one = made(3)
-    score = np.where(one.of_hits("corpus_number") == 0, 1.0, 2.0)
-    assert one.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
-    assert one.ndcg(-score).tolist() == [1.0] * 3
 
 
 def test_the_smooth_value_of_scores_far_apart_is_ndcg_and_any_multiple_gives_the_same() -> None:
@@ -29,15 +21,6 @@ def test_the_smooth_value_of_scores_far_apart_is_ndcg_and_any_multiple_gives_the
         assert one.smooth_ndcg(right).tolist() == pytest.approx(one.ndcg(right).tolist())
         assert one.smooth_ndcg(right * 7).tolist() == pytest.approx(one.ndcg(right).tolist())
     assert one.smooth_ndcg(score * 0).tolist() == one.ndcg(score * 0).tolist()
-
-
-def test_the_smooth_value_grows_before_documents_change_places() -> None:
-    one = made(3)
-    values = [
-        one.smooth_ndcg(np.where(one.of_hits("corpus_number") == 0, 1.0 - nearer, 1.0)).mean()
-        for nearer in (0.02, 0.01, 0.005, 0.0, -0.005, -0.01)
-    ]
-    assert values == sorted(set(values))
 
 
 def test_only_judged_corpora_count_unless_all_do() -> None:
@@ -67,20 +50,3 @@ def test_a_document_of_two_corpora_has_its_gain_wherever_the_first_hit_is() -> N
         )
         for score in (np.ones(2), np.array([2.0, 1.0])):
             assert one.ndcg(score).tolist() == one.smooth_ndcg(score).tolist() == [right]
-
-
-def test_a_part_ranks_as_the_whole_does() -> None:
-    whole = made(12)
-    part = whole.part([7, 2, 5])
-    assert part.query_ids == ("q7", "q2", "q5")
-    assert (
-        weight_fitting.ndcg(part, BASE).tolist()
-        == weight_fitting.ndcg(whole, BASE)[[7, 2, 5]].tolist()
-    )
-
-
-def test_questions_of_two_searches_stand_together_as_they_were_apart() -> None:
-    first, second = made(3), made(4, seed=5)
-    both = weight_fitting.ndcg(together(first, second), BASE)
-    apart = [*weight_fitting.ndcg(first, BASE), *weight_fitting.ndcg(second, BASE)]
-    assert both.tolist() == apart

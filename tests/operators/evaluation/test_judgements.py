@@ -65,13 +65,6 @@ def test_a_query_may_be_of_a_group(tmp_path):
     assert found.to_list() == [None, None, None, "g", "7"]
 
 
-def test_a_time_without_a_zone_is_utc(tmp_path):
-    line = json.dumps({"query_id": "a", "text": "b", "as_of": "2022-11-23"})
-    assert read_queries(written(tmp_path, "q", line))["as_of"][0] == datetime(
-        2022, 11, 23, tzinfo=UTC
-    )
-
-
 def test_files_may_be_compressed_and_begin_with_a_byte_order_mark(tmp_path):
     packed = tmp_path / "q.jsonl.gz"
     packed.write_bytes(gzip.compress(b'\xef\xbb\xbf{"query_id": "a", "text": "b"}\r\n'))
@@ -85,13 +78,9 @@ def test_files_may_be_compressed_and_begin_with_a_byte_order_mark(tmp_path):
         ("[1]", "a JSON object is needed"),
         ('{"query_id": ' + "9" * 6000 + "}", "line 2: no JSON"),
         ("[" * 100_000, "line 2: no JSON"),
-        ('{"text": "b"}', "query_id must be a text"),
         ('{"query_id": true, "text": "b"}', "query_id must be a text"),
         ('{"query_id": "b"}', "query 'b' has no text"),
-        ('{"query_id": "b", "text": "  "}', "has no text"),
-        ('{"query_id": "b", "texts": []}', "has no text"),
         ('{"query_id": "b", "text": 3}', "text must be a text, got 3"),
-        ('{"query_id": "b", "text": "c", "judged_corpora": "code"}', "must be a list of texts"),
         ('{"query_id": "b", "text": "c", "as_of": "yesterday"}', "as_of must be a time"),
         (
             '{"query_id": "b", "text": "c", "as_of": "9999-12-31T23:59:59-08:00"}',
@@ -134,10 +123,8 @@ def test_judgements_are_split_at_tabs_else_at_spaces(tmp_path):
     ("line", "said"),
     [
         ("q1 d1 1", "got 3 fields"),
-        ("q1 0 a page 1", "got 5 fields"),
         ("q1\t0\t\t1", "expected `query_id 0 doc_id grade`"),
         ("q1 0 d1 NaN", "the grade must be a whole number, got 'NaN'"),
-        ("q1 0 d1 1.5", "whole number"),
         ("q1 0 d1 99999", "between -20 and 20"),
         ("q 0 d 0", "judged on line 1 already"),
     ],

@@ -1,5 +1,3 @@
-import math
-
 import ir_measures
 import polars as pl
 import pytest
@@ -13,7 +11,6 @@ from operators.evaluation.evaluation_frames import (
     JUDGED_QUERIES,
     MEASURES,
     QRELS,
-    SCORES,
     measures_of,
 )
 from operators.evaluation.measures import corpus_scores, scores
@@ -36,25 +33,6 @@ def values(frame, query, config="a"):
     return dict(part.select("measure", "value").iter_rows())
 
 
-def test_measures_are_those_that_one_computes_by_hand():
-    run = run_of({"q": [("x", "code"), ("b", "code"), ("y", "code"), ("a", "code")]})
-    found = check(
-        scores(run, qrels_of(("q", "a", 2), ("q", "b", 1), ("q", "gone", 1)), ["a"]),
-        SCORES,
-        "scores",
-    )
-    # gains 3 for a and 1 for b and gone, discounted by log2(place + 1)
-    ideal = 3 / math.log2(2) + 1 / math.log2(3) + 1 / math.log2(4)
-    assert values(found, "q") == pytest.approx(
-        {
-            "nDCG@10": (1 / math.log2(3) + 3 / math.log2(5)) / ideal,
-            "R@50": 2 / 3,
-            "RR@10": 1 / 2,
-            "AP": (1 / 2 + 2 / 4) / 3,
-        }
-    )
-
-
 def test_a_query_or_configuration_without_an_answer_has_zero():
     run = run_of({"q": [("a", "code")]})
     qrels = qrels_of(("q", "a", 1), ("silent", "a", 1), ("none relevant", "a", 0))
@@ -64,13 +42,6 @@ def test_a_query_or_configuration_without_an_answer_has_zero():
         assert values(found, query) == dict.fromkeys(MEASURES, 0.0)
     assert values(found, "q", "mute") == dict.fromkeys(MEASURES, 0.0)
     assert found.height == 2 * 3 * len(MEASURES)
-
-
-def test_a_negative_grade_is_not_relevant():
-    run = run_of({"q": [("spam", "code"), ("a", "code")]})
-    found = values(scores(run, qrels_of(("q", "a", 1), ("q", "spam", -2)), ["a"]), "q")
-    assert found["RR@10"] == 0.5
-    assert found["nDCG@10"] == pytest.approx(1 / math.log2(3))
 
 
 @given(
@@ -124,7 +95,7 @@ def test_accuracy_is_success_at_any_cut_and_measures_stand_in_the_order_that_was
     )
 
 
-@pytest.mark.parametrize("name", ["ndcg@10", "nDCG", "Acc", "Acc@0", "R@", "AP@x", "", "Bpref"])
+@pytest.mark.parametrize("name", ["ndcg@10", "Acc", "Acc@0", "AP@x"])
 def test_an_unknown_measure_is_an_error(name):
     with pytest.raises(UnknownName, match="unknown measure "):
         scores(run_of({}), qrels_of(("q", "a", 1)), ["a"], measures=[name])

@@ -21,10 +21,6 @@ def told(queries, qrels, homes, answered, configs=("a",), triggers=None, **optio
     return evaluation_notes(given, all_qrels, judged, kept, known, runs, configs, **options)
 
 
-def test_nothing_is_said_where_all_is_plain():
-    assert told(["p"], [("p", "d", 1)], ["d"], [("a", "p")]) == ()
-
-
 def test_what_the_numbers_leave_out_is_said():
     notes = told(
         ["p", "q", "unjudged"],
@@ -82,10 +78,7 @@ def test_queries_without_a_trigger_are_counted_where_the_command_query_has_one()
             4,
             ["with 5 queries no corrected p (4 comparisons) can be below 0.25: judge at least 8"],
         ),
-        (1, 1, ["with 1 query no corrected p can be below 1: judge at least 6"]),
-        (6, 1, []),
         (8, 4, []),
-        (5000, 4, []),
     ],
 )
 def test_too_few_queries_for_any_significance_are_told_with_the_number_that_is_enough(

@@ -3,13 +3,10 @@ import polars as pl
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES
 from operators.evaluation.ranked_documents import (
     DOCUMENTS,
-    continued,
     judged_names,
-    of_judged_corpora,
     ranked_documents,
     shallow,
     unit_chunks,
-    unit_homes,
     unit_qrels,
 )
 from operators.frames import SOURCE, check
@@ -54,18 +51,6 @@ def test_a_document_counts_once_at_its_best_chunk():
     assert listed(ranked_documents(hits, CHUNKS)) == [(0, ["a", "b"]), (1, ["c", "a"])]
 
 
-def test_a_copy_follows_its_survivor():
-    hits = ranked((0, 3, [5, 1]), (0, 4, []), (0, 2, []))
-    assert listed(ranked_documents(hits, CHUNKS)) == [(0, ["b", "d", "a", "c"])]
-
-
-def test_a_deeper_list_only_adds_below():
-    head = ranked_documents(ranked((0, 3, []), (1, 4, [])), CHUNKS)
-    deeper = ranked((0, 1, []), (0, 3, []), (0, 5, []), (2, 4, []))
-    tail = ranked_documents(deeper, CHUNKS)
-    assert listed(continued(head, tail)) == [(0, ["b", "a", "d"]), (1, ["c"]), (2, ["c"])]
-
-
 def test_queries_that_lack_documents_are_asked_for_the_corpora_that_they_lack():
     documents = ranked_documents(ranked((0, 3, []), (0, 1, []), (0, 4, []), (1, 4, [])), CHUNKS)
     asked = pl.DataFrame(
@@ -80,17 +65,6 @@ def test_queries_that_lack_documents_are_asked_for_the_corpora_that_they_lack():
     assert short.rows() == [(0, ["x"], ["wiki"]), (1, ["y"], ["wiki"]), (2, ["z"], ["code"])]
     assert shallow(documents, asked, {"code": 1, "wiki": 1}, 9)["query_id"].to_list() == [2]
     assert shallow(documents, asked, {}, 9).is_empty()
-
-
-def test_only_documents_of_judged_corpora_count():
-    queries = pl.DataFrame(
-        {"query_id": ["a", "b"], "corpora": [["docs"], None]},
-        schema={"query_id": pl.String, "corpora": pl.List(pl.String)},
-    )
-    run = pl.DataFrame(
-        {"query_id": ["a", "a", "b"], "doc_id": ["1", "2", "3"], "corpus": ["code", "docs", "code"]}
-    )
-    assert of_judged_corpora(run, queries).rows() == [("a", "2", "docs"), ("b", "3", "code")]
 
 
 def test_a_judged_id_may_name_a_repository_and_lines():
@@ -117,17 +91,6 @@ def test_a_judged_id_may_name_a_repository_and_lines():
     assert judged_names(huge, chunks).is_empty()
 
 
-def test_a_judged_passage_has_a_place_of_its_own_and_the_rest_is_the_document():
-    hits = ranked((0, 2, []), (0, 3, []), (0, 1, []), (1, 1, []))
-    names = pl.DataFrame(
-        [(0, 1, "a:1-5"), (0, 1, "x:a"), (0, 3, "x:b")],
-        schema={"query_id": pl.UInt32, "chunk_id": pl.Int64, "doc_id": pl.String},
-        orient="row",
-    )
-    found = ranked_documents(hits, CHUNKS, names=names)
-    assert listed(found) == [(0, ["a", "x:b", "a:1-5", "x:a"]), (1, ["a"])]
-
-
 OF_FILES = pl.DataFrame(
     [
         (1, "api.md#get", "docs", "api", "api.md", 1, 9),
@@ -139,29 +102,6 @@ OF_FILES = pl.DataFrame(
     schema=["chunk_id", "document_id", "corpus", "repo", "path", "start_line", "end_line"],
     orient="row",
 ).cast({"start_line": pl.UInt32, "end_line": pl.UInt32})
-
-
-def test_a_file_of_several_documents_counts_once_at_the_best():
-    hits = ranked((0, 4, []), (0, 2, []), (0, 3, []), (0, 1, []), (0, 5, []))
-    found = listed(ranked_documents(hits, unit_chunks(OF_FILES, "file")))
-    assert found == [(0, ["api:pull/1#r1", "api:api.md", "web:api.md", "Locks"])]
-
-
-def test_a_judgement_of_a_part_is_one_of_its_file():
-    rows = [("q", "api.md#get", 1), ("q", "api:api.md#put:10-12", 2), ("q", "gone", 1)]
-    qrels = pl.DataFrame(rows, schema=["query_id", "doc_id", "grade"], orient="row")
-    place = OF_FILES.select("corpus", "repo", "document_id", "path")
-    placed = pl.concat(
-        [
-            place[0].with_columns(doc_id=pl.lit(rows[0][1])),
-            place[1].with_columns(doc_id=pl.lit(rows[1][1])),
-        ]
-    )
-    queries = pl.DataFrame([{"query_id": "q"}], schema=JUDGED_QUERIES)
-    of_files = [("q", "api:api.md", 2), ("q", "gone", 1)]
-    assert unit_qrels(qrels, placed, queries, "file").rows() == of_files
-    assert unit_homes(placed, "file").rows() == [("api:api.md", "docs")]
-    assert unit_qrels(qrels, placed, queries, "passage").rows() == rows
 
 
 def test_an_id_that_several_repositories_have_is_a_file_of_those_that_are_asked():

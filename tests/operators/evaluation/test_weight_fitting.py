@@ -92,10 +92,6 @@ def test_what_a_list_lacks_can_be_learned() -> None:
     assert gained.mean() > 0.1
 
 
-def test_a_strong_penalty_holds_the_parameters_where_they_are() -> None:
-    assert weight_fitting.fit(made(10), BASE, WEIGHTS, strength=1e6) == BASE
-
-
 def test_a_corpus_that_is_turned_off_stays_so() -> None:
     off = {**BASE, "weight.code.question": 0.0}
     one = made(20)

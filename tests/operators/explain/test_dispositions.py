@@ -7,7 +7,6 @@ import polars as pl
 from operators import frames
 from operators.dedup import across
 from operators.explain.dispositions import (
-    DISPOSITION_MEANINGS,
     Limits,
     Run,
     dispositions,
@@ -34,17 +33,6 @@ def run(explain_targets: pl.DataFrame) -> Run:
     )
 
 
-def test_a_named_chunk_that_a_question_may_not_see_is_hidden_and_says_why() -> None:
-    row = {"query_id": 0, "chunk_id": 7, "corpus": "code", "hidden": "the question asks wiki only"}
-    named = pl.DataFrame(
-        [{name: row.get(name) for name in frames.EXPLAIN_TARGETS}], schema=frames.EXPLAIN_TARGETS
-    )
-    found = dispositions(run(named), LIMITS)
-    frames.check(found, frames.DISPOSITIONS, "dispositions")
-    assert found.select("disposition", "reason").rows() == [("hidden", row["hidden"])]
-    assert "hidden" in DISPOSITION_MEANINGS
-
-
 def test_a_passage_of_a_change_says_which_place_stands_for_it() -> None:
     shared = {"query_id": 0, "repo": "org/app", "start_line": 1, "score": 0.5}
     rows = [
@@ -68,7 +56,3 @@ def test_a_passage_of_a_change_says_which_place_stands_for_it() -> None:
     assert found["reason"] == (
         "it is of one change with [history: 1c9a Take less], which is better placed"
     )
-
-
-def test_a_run_without_results_and_names_has_no_dispositions() -> None:
-    assert dispositions(run(frames.empty(frames.EXPLAIN_TARGETS)), LIMITS).is_empty()

@@ -9,17 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.foundation.tokenizer import MAX_TOKEN_LENGTH, compatible, tokens, vocabulary, words
+from operators.foundation.tokenizer import compatible, tokens, vocabulary
 
 
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
         ("Redis", "我们使用Redis缓存用户会话"),
-        ("Redis", "def 初始化Redis连接池(): pass"),
         ("Celery", "Celeryワーカーが送信します"),
         ("备份数据库", "发布之前必须先备份数据库，然后停止消费者"),
-        ("数据库备份", "先备份数据库"),
         ("ユーザー削除", "管理者だけがユーザーを削除できます"),
         ("백업", "백업은 S3버킷에 저장됩니다"),
         ("สำรอง", "ระบบจะสำรองฐานข้อมูลทุกคืน"),
@@ -36,14 +34,6 @@ def test_a_word_finds_a_text_of_any_script_that_has_it(asked: str, text: str) ->
     assert vocabulary(asked) & vocabulary(text)
 
 
-def test_a_run_of_letters_without_blanks_gives_pairs_and_one_letter_itself() -> None:
-    assert tokens("数据库 猫") == ["数据", "据库", "猫"]
-
-
-def test_a_word_ends_where_a_script_without_blanks_begins() -> None:
-    assert list(words("使用Redis缓存")) == ["使用", "Redis", "缓存"]
-
-
 @pytest.mark.parametrize("name", ["C++", "C#", "F#", ".NET"])
 def test_the_name_of_a_language_keeps_its_signs(name: str) -> None:
     assert tokens(f"written in {name}, mostly") == ["written", name.lower(), "most"]
@@ -55,7 +45,7 @@ def test_names_that_differ_in_their_signs_share_no_term() -> None:
     assert tokens("note#1 x.net") == ["note", "1", "x", "net"]
 
 
-@pytest.mark.parametrize("operator", ["??", "=>", "<=>", "::", "!==", "->>"])
+@pytest.mark.parametrize("operator", ["??", "<=>", "!=="])
 def test_an_operator_is_a_term_in_every_spelling_of_code(operator: str) -> None:
     assert operator in tokens(f"x {operator} y")
     assert operator in tokens(f"x{operator}y")
@@ -66,21 +56,10 @@ def test_a_ruler_of_signs_is_no_operator() -> None:
     assert tokens("---- ==== ....") == []
 
 
-def test_a_hash_is_its_first_digits_and_the_whole() -> None:
-    assert tokens("2dfeccf2dfec") == ["2dfeccf", "2dfeccf2dfec"]
-    assert tokens("2DFECCF") == ["2dfeccf"]
-    assert tokens("defaced 12345678") == ["defac", "12345678"], "a word and a number are none"
-
-
 @given(st.text())
 def test_a_text_has_the_terms_of_each_of_its_unicode_forms(text: str) -> None:
     forms = [normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")]
     assert all(tokens(compatible(form)) == tokens(compatible(text)) for form in forms)
-
-
-@given(st.text(st.sampled_from("日本語カナ한국ไทยab1_.-#+ \u0301\u200b")))
-def test_no_term_is_longer_than_the_limit_or_empty(text: str) -> None:
-    assert all(0 < len(term) <= MAX_TOKEN_LENGTH * 3 for term in tokens(text))
 
 
 @pytest.mark.parametrize(

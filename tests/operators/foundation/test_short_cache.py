@@ -47,19 +47,6 @@ def test_many_long_texts_leave_no_memory_behind(function: Callable[[str], object
     assert held < 24_000, held  # the texts have 33,600 characters
 
 
-def test_the_patterns_of_the_most_names_that_are_kept_are_few_megabytes() -> None:
-    tracemalloc.start()
-    try:
-        for n in range(60):
-            definitions.definition_of(f"{n:04}" * 25)
-        re.purge()
-        gc.collect()
-        held, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert held / 60 * 1_024 < 32_000_000, held
-
-
 def test_a_cache_of_a_collection_keeps_fewer_values_if_they_are_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

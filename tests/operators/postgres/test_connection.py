@@ -111,13 +111,13 @@ def test_a_database_without_a_schema_gets_a_command_that_is_enough(
 # -- settings of the server, the role and the shell ----------------------------------------------
 
 ODD = {
-    "DateStyle": ["German", "SQL, DMY", "Postgres, MDY", "ISO, YMD"],
-    "IntervalStyle": ["iso_8601", "postgres_verbose", "sql_standard"],
+    "DateStyle": ["German", "SQL, DMY"],
+    "IntervalStyle": ["iso_8601"],
     "bytea_output": ["escape"],
-    "extra_float_digits": ["-15", "0"],
+    "extra_float_digits": ["-15"],
     "standard_conforming_strings": ["off"],
-    "client_encoding": ["LATIN1", "SQL_ASCII"],
-    "TimeZone": ["America/New_York", "Asia/Kathmandu"],
+    "client_encoding": ["LATIN1"],
+    "TimeZone": ["Asia/Kathmandu"],
 }
 VALUES = (
     "SELECT '2026-03-01 12:00:00.5+00'::timestamptz, %s::timestamptz, '2026-03-04'::date,"
@@ -175,7 +175,6 @@ def test_a_database_without_an_encoding_holds_text(server_dsn: str) -> None:
 @pytest.mark.parametrize(
     "shell",
     [
-        {"PGDATESTYLE": "German"},
         {"PGOPTIONS": "-c datestyle=SQL,DMY -c intervalstyle=iso_8601 -c extra_float_digits=0"},
         {"PGCLIENTENCODING": "LATIN1", "PGTZ": "Asia/Kathmandu"},
     ],
@@ -218,17 +217,7 @@ def test_a_pooler_keeps_the_settings_of_each_client(
 
 @pytest.mark.parametrize(
     ("state", "times"),
-    [
-        ("40001", 3),
-        ("40P01", 3),
-        ("57P01", 3),
-        ("57P03", 3),
-        ("08006", 3),
-        ("42501", 1),
-        ("57014", 1),
-        ("53100", 1),
-        ("25006", 1),
-    ],
+    [("40001", 3), ("08006", 3), ("42501", 1), ("57014", 1)],
 )
 def test_only_passing_errors_are_retried(
     server_dsn: str, state: str, times: int, monkeypatch: pytest.MonkeyPatch
@@ -452,27 +441,6 @@ def test_a_pooler_is_noticed_and_a_server_is_none(pooled_dsn: str, server_dsn: s
     for dsn, behind in ((pooled_dsn, True), (server_dsn, False)):
         with connect(dsn) as conn:
             assert is_pooled(conn) is behind
-
-
-def test_a_prepared_statement_would_be_lost_behind_it(pooled_dsn: str) -> None:
-    with (
-        open_pool(pooled_dsn, max_size=6) as pool,
-        pytest.raises(psycopg.Error, match="prepared statement"),
-        ThreadPoolExecutor(6) as threads,
-    ):
-        for _ in threads.map(lambda _: asked(pool, 0), range(200)):
-            pass
-
-
-def test_a_collection_is_made_and_read_by_many_behind_it(pooled_dsn: str) -> None:
-    def ask(number: int) -> tuple[int, ...] | None:
-        count = "SELECT count(*) + %s FROM chunks"
-        return store.row(count, (number,))
-
-    with open_store(pooled_dsn, "behind-a-pooler", create=True, max_size=6) as store:
-        with ThreadPoolExecutor(6) as threads:
-            assert [row[0] for row in threads.map(ask, range(200)) if row] == list(range(200))
-        drop_collection(store.dsn, store.collection)
 
 
 def test_a_pooler_that_ends_idle_connections_is_not_noticed(tcp_server_dsn: str) -> None:

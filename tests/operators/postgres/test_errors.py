@@ -14,7 +14,6 @@ from pgbouncer import pooled
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from operators.errors import CrosscorpusError
 from operators.postgres.connection import connect, ensure_vector, open_pool
 from operators.postgres.errors import (
     DatabaseError,
@@ -83,14 +82,6 @@ def test_a_missing_database_is_named(tcp_server_dsn: str) -> None:
     assert 'database "nosuch" does not exist' in str(found)
 
 
-def test_a_missing_role_is_named(server_dsn: str, role: str) -> None:
-    found = refusal(make_conninfo(server_dsn, user="nosuch"))
-    assert found.kind == "refused"
-    assert 'role "nosuch" does not exist' in str(found)
-    administer(server_dsn, "ALTER ROLE {} NOLOGIN", role)
-    assert refusal(make_conninfo(server_dsn, user=role)).kind == "refused"
-
-
 def test_a_server_without_tls_is_told_from_no_server(tcp_server_dsn: str) -> None:
     assert refusal(make_conninfo(tcp_server_dsn, sslmode="require")).kind == "refused"
 
@@ -100,14 +91,8 @@ def test_a_server_without_tls_is_told_from_no_server(tcp_server_dsn: str) -> Non
     [
         "server does not support SSL, but SSL was required",
         "SSL error: certificate verify failed",
-        'server certificate for "db" does not match host name "db2"',
         'root certificate file "/root.crt" does not exist',
-        'certificate present, but not private key file "/key"',
-        "SSL error: tlsv13 alert certificate required",
-        "SSL error: wrong version number",
         "SSL connection is required. Please specify SSL options and retry.",
-        "channel binding required, but SSL not in use",
-        'weak sslmode "prefer" may not be used with sslrootcert=system',
         'sslmode value "require" invalid when SSL support is not compiled in',
     ],
 )
@@ -125,10 +110,7 @@ def test_tls_that_is_set_up_wrongly_says_what_to_correct_and_stays(said: str) ->
     [
         "consuming input failed: SSL connection has been closed unexpectedly",
         "consuming input failed: SSL SYSCALL error: EOF detected",
-        "consuming input failed: SSL error: unexpected eof while reading",
         "sending query failed: SSL SYSCALL error: Connection reset by peer",
-        "consuming input failed: SSL SYSCALL error: Connection timed out",
-        "consuming input failed: SSL error: decryption failed or bad record mac",
     ],
 )
 def test_a_tls_connection_that_was_lost_is_made_again(said: str) -> None:
@@ -166,13 +148,6 @@ def test_a_closed_database_names_the_privilege(server_dsn: str, database: str, r
     assert "permission denied for database" in str(found)
 
 
-def test_too_many_connections_are_named(server_dsn: str, role: str) -> None:
-    administer(server_dsn, "ALTER ROLE {} CONNECTION LIMIT 1", role)
-    dsn = make_conninfo(server_dsn, user=role)
-    with psycopg.connect(dsn):
-        assert "too many connections for role" in str(refusal(dsn))
-
-
 @pytest.mark.parametrize(
     "dsn",
     [
@@ -195,11 +170,9 @@ def test_an_unreadable_dsn_is_never_repeated(dsn: str) -> None:
     "dsn",
     [
         "postgresql://me@127.0.0.1:abc/db",
-        "postgresql://me@127.0.0.1:99999/db",
         "postgresql://me@127.0.0.1/db?connect_timeout=abc",
         "postgresql://me@127.0.0.1:1/db?target_session_attrs=abc",
         f"postgresql://127.0.0.1:{SECRET}/more@host/db",
-        f"postgresql://localhost:{SECRET}/more@host/db",
     ],
 )
 def test_an_address_with_an_impossible_port_or_option_says_how_one_is_written(dsn: str) -> None:
@@ -221,22 +194,9 @@ def test_a_role_that_may_not_write_is_told_that_searching_works(
     assert "read-only transaction" in str(found)
 
 
-def test_a_missing_privilege_is_named(server_dsn: str, database: str, role: str) -> None:
-    dsn = make_conninfo(server_dsn, dbname=database, user=role)
-    administer(make_conninfo(server_dsn, dbname=database), "CREATE TABLE theirs ()")
-    found = failure(dsn, "SELECT FROM theirs")
-    assert found.kind == "not_allowed"
-    assert "permission denied for table theirs" in str(found)
-
-
 @pytest.mark.parametrize(
     "query",
-    [
-        "SELECT '[1,2]'::vector",
-        "SELECT '[1,2]'::halfvec(2)",
-        "CREATE TABLE t (v sparsevec(3))",
-        "SELECT '[1]'::text <=> '[1]'::text",
-    ],
+    ["SELECT '[1,2]'::vector", "SELECT '[1]'::text <=> '[1]'::text"],
 )
 def test_vectors_without_the_extension_print_the_command(
     server_dsn: str, database: str, query: str
@@ -296,7 +256,7 @@ def test_other_errors_keep_the_servers_line_without_the_secret(server_dsn: str) 
         ),
     ],
 )
-@pytest.mark.parametrize("rest", ["127.0.0.1:1/x", "127.0.0.1:1", "127.0.0.1/x?sslmode=disable"])
+@pytest.mark.parametrize("rest", ["127.0.0.1:1/x", "127.0.0.1/x?sslmode=disable"])
 def test_no_part_of_a_password_with_bare_signs_is_shown_and_their_forms_are(
     password: str, rest: str
 ) -> None:
@@ -325,21 +285,14 @@ def explaining(work: Callable[[], object], dsn: str) -> None:
     [
         ("postgresql://app:a%40b%2Fc@[::1]:7/x", "::1:7"),
         ("postgres://me%40tenant:p#?w@h/x?user=a@b", "h:5432"),
-        ("postgresql://h1/db?application_name=a@b", "h1:5432"),
         ("postgresql:///db?host=/run/a@b", "/run/a@b"),
         ("postgresql://%2Frun%2Fpg/db", "/run/pg"),
         ("postgresql://", "the local socket"),
         ("host=@abstract user=me", "@abstract"),
-        ("host=h password=a@b/c", "h:5432"),
     ],
 )
 def test_an_address_that_libpq_reads_as_it_is_meant_is_shown(dsn: str, to: str) -> None:
     assert target(dsn) == to
-
-
-def test_our_own_errors_pass_unchanged() -> None:
-    error = CrosscorpusError("as it is")
-    assert explain(error, "host=h") is error
 
 
 def test_a_refused_password_is_not_tried_again(tcp_server_dsn: str) -> None:

@@ -9,26 +9,18 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psycopg
 import pytest
-from pgvector import SparseVector
 from psycopg.conninfo import make_conninfo
 from vector_indexes import build_vector_indexes
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.cancellation import Cancelled, Switch, waiting
-from operators.postgres.errors import DatabaseError
-from operators.postgres.row_writer import copy_rows, insert_rows, vector_bytes
-from operators.postgres.schema.indexes import make_searchable
-from operators.postgres.search.text_search import bm25_search
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.server_cursor import ROWS_AT_ONCE, over_rows
-from operators.postgres.state_cache import VersionedCache
 from operators.postgres.store import (
     CollectionInfo,
     ModelMismatch,
@@ -40,7 +32,6 @@ from operators.postgres.store import (
     schema_of,
     set_model,
 )
-from operators.postgres.superseded_counts import SupersededCounts
 
 Make = Callable[..., Store]
 
@@ -85,7 +76,7 @@ def test_processes_that_make_a_collection_and_its_first_corpus_at_once_all_write
     assert all(p.stdout is not None and p.stdin is not None for p in processes)
     try:
         assert [p.stdout.readline() for p in processes] == ["ready\n"] * 5
-        for name in (f"at-once-{number}" for number in range(6)):
+        for name in (f"at-once-{number}" for number in range(3)):
             for process in processes:
                 process.stdin.write(name + "\n")
                 process.stdin.flush()
@@ -106,7 +97,7 @@ def test_an_unknown_collection_is_an_error_with_the_nearest_name(
         open_store(server_dsn, store.collection + "x")
 
 
-@pytest.mark.parametrize("name", ["", "a b", "é", 'x"; DROP SCHEMA public; --', "-x", "x" * 201])
+@pytest.mark.parametrize("name", ["", "a b", 'x"; DROP SCHEMA public; --', "x" * 201])
 def test_a_name_that_is_no_name_is_refused(server_dsn: str, name: str) -> None:
     with pytest.raises(CrosscorpusError, match="collection name"):
         open_store(server_dsn, name, create=True)
@@ -194,32 +185,6 @@ def test_a_drop_that_meets_a_question_begins_again(server_dsn: str) -> None:
     assert name not in collections(server_dsn)
 
 
-def test_an_open_collection_says_that_its_vectors_were_lost(
-    server_dsn: str, store: Store, filling: Any
-) -> None:
-    filling.write(store, [{"text": "flush the cache"}])
-    make_searchable(store)
-    queries = filling.queries([{"texts": ["cache"]}])
-    with psycopg.connect(server_dsn, autocommit=True) as admin:
-        admin.execute(f'ALTER TABLE "{store.schema}".chunks DROP COLUMN embedding')
-        admin.execute(f'ALTER TABLE "{store.schema}".postings DROP COLUMN bm25')
-    for search in (
-        lambda: search_vectors(store, "code", queries, filling.embeddings([[1.0] * 8]), k=1),
-        lambda: bm25_search(store, "code", queries, k=1),
-        lambda: filling.write(store, [{}]),
-        lambda: open_store(server_dsn, store.collection),
-    ):
-        with pytest.raises(DatabaseError, match="lost its vectors") as caught:
-            search()
-        assert caught.value.kind == "lost_vectors"
-
-
-def test_another_model_is_an_error_that_names_both(store: Store) -> None:
-    set_model(store, "test", "test-space", 8)
-    with pytest.raises(ModelMismatch, match=r"'test'.*'other'"):
-        set_model(store, "other", "other-space", 8)
-
-
 @pytest.mark.parametrize(
     ("held", "given", "way"),
     [
@@ -237,43 +202,8 @@ def test_the_way_back_to_the_collections_model_can_be_followed(
         set_model(store, given, "other-space", 8)
 
 
-def test_the_model_is_stored_with_the_collection(server_dsn: str, store: Store) -> None:
-    with open_store(server_dsn, store.collection) as again:
-        info = collection_info(again)
-    assert (info.model, info.space, info.dimensions) == ("test", "test-space", 8)
-
-
-def test_settings_end_with_their_transaction(store: Store) -> None:
-    with store.transaction({"statement_timeout": "1234"}) as conn:
-        assert conn.execute("SHOW statement_timeout").fetchone() == ("1234ms",)
-        assert conn.execute("SELECT current_schema()").fetchone() == (store.schema,)
-    with store.pool.connection() as conn:
-        assert conn.execute("SHOW statement_timeout").fetchone() == ("0",)
-
-
 def test_a_store_does_not_print_its_dsn(store: Store) -> None:
     assert store.dsn not in repr(store)
-
-
-def test_what_a_collection_holds_is_read_at_most_once_a_second(store: Store, filling: Any) -> None:
-    filling.write(store, [{}])
-    assert collection_info(store).corpora == {"code": 1}
-    store.execute("DELETE FROM repos")
-    store.execute("DELETE FROM documents")
-    assert collection_info(store).corpora == {"code": 1}
-    store.forget_info()
-    assert collection_info(store).corpora == {}
-
-
-def test_settings_hold_where_the_tables_are(store: Store) -> None:
-    """On a cluster too: the function runs on the node that holds the table."""
-    read = "SELECT current_setting('hnsw.ef_search'), current_setting('work_mem') FROM collection"
-    with store.transaction({"hnsw.ef_search": "123", "work_mem": "61MB"}) as conn:
-        assert conn.execute(read).fetchone() == ("123", "61MB")
-    with store.transaction({"hnsw.ef_search": "7"}) as conn:
-        found = conn.execute(read).fetchone()
-        assert found[0] == "7"
-        assert found[1] != "61MB"
 
 
 def test_a_reader_may_search_and_is_told_that_it_may_not_write(
@@ -301,8 +231,6 @@ def test_a_reader_may_search_and_is_told_that_it_may_not_write(
 @pytest.mark.parametrize(
     ("repos", "many"),
     [
-        ({}, False),
-        ({"code": {"o/a": 3}, "wiki": {"": 2}}, False),
         ({"code": {"o/a": 3}, "wiki": {"o/a": 2}}, False),
         ({"code": {"o/a": 3}, "wiki": {"o/b": 2}}, True),
         ({"code": {"o/a": 3, "": 1}}, True),
@@ -373,106 +301,9 @@ def test_a_statement_for_which_nobody_waits_ends_and_its_connection_is_used_agai
     assert [store.row("SELECT 1") for _ in range(20)] == [(1,)] * 20
 
 
-def test_an_answer_is_looked_up_once_while_the_state_stays() -> None:
-    kept, asked = VersionedCache[int](), list[int]()
-
-    def look_up() -> int:
-        asked.append(1)
-        return len(asked)
-
-    assert [kept.get("a", state, look_up, most=2) for state in (1, 1, 2, 2)] == [1, 1, 2, 2]
-
-
-def test_nothing_is_kept_while_the_state_changes() -> None:
-    kept = VersionedCache[int]()
-    assert [kept.get("a", None, lambda n=n: n, most=2) for n in (1, 2)] == [1, 2]  # type: ignore[misc]
-    assert len(kept) == 0
-
-
-def test_the_latest_answers_stay() -> None:
-    kept = VersionedCache[str]()
-    for most, left in ((2, "cd"), (1, "d")):
-        for key in "abcd":
-            kept.get(key, 1, lambda key=key: key, most=most)  # type: ignore[misc]
-        assert len(kept) == most
-        again = [kept.get(key, 1, lambda: "new", most=9) for key in left]
-        assert again == list(left)
-
-
-def test_a_row_without_a_vector_gets_none_and_the_next_vector_goes_to_the_next_row() -> None:
-    one, two = vector_bytes([[1.0], [2.0]], [True, True])
-    assert vector_bytes([[1.0], [2.0]], [False, True, False, True]) == [None, one, None, two]
-    assert one != two
-
-
-def test_vectors_arrive_as_the_server_s_own_text_form_gives_them(store: Store) -> None:
-    vectors = np.array([[1.5, -2.0, 65504.0], [0.0, 0.25, 1.0]], np.float32)
-    halves = vector_bytes(vectors, [True, True])
-    sparse = SparseVector({0: 0.5, 6: 2.0}, 10).to_binary()
-
-    def work(conn):
-        conn.execute("CREATE TEMP TABLE made (n int, h halfvec(3), s sparsevec(10))")
-        columns = {"n": "int4", "h": "bytea", "s": "bytea"}
-        copy_rows(conn, "made", columns, [(1, halves[0], sparse), (2, halves[1], None)])
-        return conn.execute("SELECT n, h::text, s::text FROM made ORDER BY n").fetchall()
-
-    assert store.run(work) == [
-        (1, "[1.5,-2,65504]", "{1:0.5,7:2}/10"),
-        (2, "[0,0.25,1]", None),
-    ]
-
-
-def test_integers_and_none_are_inserted_as_they_are(store: Store) -> None:
-    rows = [(1, 2**63 - 1, "a"), (-2, None, None), (None, -(2**63), '{"')]
-
-    def work(conn):
-        conn.execute("CREATE TEMP TABLE made (n int4, big int8, word text)")
-        insert_rows(conn, "made", {"n": "int4", "big": "int8", "word": "text"}, rows)
-        insert_rows(conn, "made", {"n": "int4", "big": "int8", "word": "text"}, [])
-        return conn.execute("SELECT * FROM made ORDER BY n").fetchall()
-
-    assert store.run(work) == sorted(rows, key=lambda row: (row[0] is None, row[0] or 0))
-
-
 NUMBERS = "SELECT n FROM generate_series(1, %s) AS n ORDER BY n"
-
-
-def test_every_row_comes_once_and_in_order_beyond_one_piece(store: Store) -> None:
-    count = 2 * ROWS_AT_ONCE + 1
-    found = over_rows(store, NUMBERS, (count,), lambda rows: [row[0] for row in rows])
-    assert found == list(range(1, count + 1))
 
 
 def test_who_stops_early_leaves_the_connection_usable(store: Store) -> None:
     assert over_rows(store, NUMBERS, (10 * ROWS_AT_ONCE,), lambda rows: next(rows)[0]) == 1
     assert over_rows(store, NUMBERS, (3,), lambda rows: len(list(rows))) == 3
-
-
-def test_a_mistake_of_the_statement_is_one_line(store: Store) -> None:
-    with pytest.raises(DatabaseError) as error:
-        over_rows(store, "SELECT 1 / n FROM generate_series(0, 0) AS n", (), list)
-    assert "\n" not in str(error.value)
-
-
-DAY = datetime(2024, 5, 1, tzinfo=UTC)
-KNOWN = SupersededCounts((DAY, DAY + timedelta(days=3)), (4, 9))
-
-
-@pytest.mark.parametrize(
-    ("moment", "chunks"),
-    [
-        (None, 9),
-        (DAY - timedelta(seconds=1), 0),
-        (DAY, 4),
-        (DAY + timedelta(days=2), 4),
-        (DAY + timedelta(days=3), 9),
-    ],
-)
-def test_a_moment_has_what_was_replaced_by_the_end_of_the_days_before_it(
-    moment: datetime | None, chunks: int
-) -> None:
-    assert KNOWN.by(moment) == chunks
-
-
-def test_where_nothing_is_replaced_there_is_none_at_any_moment() -> None:
-    assert (SupersededCounts().by(None), SupersededCounts().by(DAY)) == (0, 0)

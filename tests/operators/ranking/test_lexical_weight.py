@@ -61,13 +61,10 @@ def test_stop_words_and_words_said_twice_do_not_count(some: list[str], stop: str
 @pytest.mark.parametrize(
     "text",
     [
-        "flush",
         "the cache flush",
         "",
-        "why is it",
         "what calls makeFile here now",
         "where is max_size read",
-        "sha256 of one string",
         "HTTPServer stops with an error",
     ],
 )
@@ -101,16 +98,6 @@ def test_the_best_scores_of_a_question_are_those_of_both_lists() -> None:
     found = check(score_scale(NEAR, WORDS), SCORE_SCALE, "score_scale")
     assert found[OF_CORPUS].rows() == [(3, None, 0.75, 5.0, 0.5), (4, None, None, 2.0, 0.25)]
     assert score_scale(NEAR, WORDS, {"code": "b"})["space"].to_list() == ["b", "b"]
-
-
-def test_each_corpus_has_its_own_best_scores_beside_the_best_of_all() -> None:
-    wiki = NEAR.with_columns(corpus=pl.lit("wiki"), distance=pl.col("distance") + 0.25)
-    found = score_scale(pl.concat([wiki, NEAR]), WORDS)
-    assert found["query_id", "corpus", "similarity", "best_similarity", "best_score"].rows() == [
-        (3, "code", 0.75, 0.75, 5.0),
-        (4, "code", None, None, 2.0),
-        (3, "wiki", 0.5, 0.75, 5.0),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.frames import TEXT_HITS, TEXT_LISTS, VECTOR_HITS, VECTOR_LISTS, check, empty
+from operators.frames import TEXT_HITS, TEXT_LISTS, VECTOR_HITS, VECTOR_LISTS, check
 from operators.ranking.multi_query import fuse_texts
 
 Row = tuple[int, int, int, int, float]  # query_id, text_no, chunk_id, rank, value
@@ -84,18 +84,6 @@ def test_a_hit_far_ahead_for_one_text_beats_one_in_the_middle_of_both() -> None:
     assert found["chunk_id"].to_list()[:2] == [0, 3]  # ranks alone put 1 first
 
 
-def test_a_long_text_does_not_drown_a_short_one_by_the_size_of_its_scores() -> None:
-    rows = [(0, 0, 1, 0, 80.0), (0, 0, 2, 1, 79.0), (0, 1, 2, 0, 3.0), (0, 1, 1, 1, 1.0)]
-    found = fuse_texts(text_lists(rows), "score", DEPTHS)
-    assert found["chunk_id"].to_list() == [2, 1]
-
-
-def test_the_value_of_what_all_texts_find_best_is_the_best_of_all() -> None:
-    rows = [(0, 0, 1, 0, 0.5), (0, 0, 2, 1, 0.25), (0, 1, 1, 0, 0.75)]
-    near = fuse_texts(vector_lists(rows), "distance", DEPTHS)
-    assert near.rows() == [(0, "code", 1, 0, 0.25), (0, "code", 2, 1, 1 - 0.75 / 4)]
-
-
 def test_a_chunk_keeps_the_highest_coverage_of_any_text() -> None:
     rows = [(0, 0, 1, 0, 8.0), (0, 0, 2, 1, 6.0), (0, 1, 2, 0, 2.0)]
     known = text_lists(rows).with_columns(coverage=pl.Series([0.5, 0.25, 0.75]))
@@ -137,14 +125,3 @@ def test_a_corpus_has_the_same_bits_alone_and_beside_others(of_corpora: list[lis
     together = fuse_texts(pl.concat(frames), "score", **how)
     for frame, name in zip(frames, depths, strict=False):
         assert together.filter(corpus=name).rows() == fuse_texts(frame, "score", **how).rows()
-
-
-def test_two_corpora_that_hold_the_same_chunk_have_two_hits() -> None:
-    rows = [(0, 0, 1, 0, 8.0), (0, 1, 1, 0, 4.0)]
-    lists = pl.concat([text_lists(rows), text_lists(rows[:1], "wiki")])
-    found = fuse_texts(lists, "score", {"code": 50, "wiki": 50})
-    assert found.rows() == [(0, "code", 1, 0, 8.0), (0, "wiki", 1, 0, 8.0)]
-
-
-def test_no_list_gives_no_hit() -> None:
-    assert fuse_texts(in_corpus(empty(VECTOR_LISTS)), "distance", DEPTHS).is_empty()

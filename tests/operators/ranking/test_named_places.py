@@ -23,7 +23,6 @@ PATH = ("src", "io.py")
 @pytest.mark.parametrize(
     "text",
     [
-        "src/io.py:120",
         "src/io.py:120:5",
         "src/io.py:120: E501 line too long",
         "src/io.py line 120",
@@ -31,7 +30,6 @@ PATH = ("src", "io.py")
         "see src/io.py#L120",
         "src/io.py(120,3): error",
         r"src\io.py:120",
-        "at read (src/io.py:120)",
     ],
 )
 def test_a_path_with_its_line_is_read_as_tools_print_it(text: str) -> None:
@@ -40,12 +38,7 @@ def test_a_path_with_its_line_is_read_as_tools_print_it(text: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "/home/ann/app/src/io.py",
-        r"C:\work\app\src\io.py",
-        "https://example.org/a/b/blob/main/src/io.py",
-        "./src/io.py",
-    ],
+    [r"C:\work\app\src\io.py", "https://example.org/a/b/blob/main/src/io.py"],
 )
 def test_a_path_of_another_machine_ends_in_the_same_names(path: str) -> None:
     (place,) = named_places(f"it fails in {path}.")

@@ -40,21 +40,3 @@ def test_no_content_of_shared_data_ends_its_script(hostile: str) -> None:
     assert json.loads(data.text)[0]["s"] == [[1.0, None]]
     assert len(code) == 2
     assert not body.findall("img")
-
-
-def test_the_runtime_is_vega_without_vega_lite() -> None:
-    made = charts.scripts()
-    assert "chartRuntime" in made
-    assert len(made) < 700_000
-
-
-def test_the_same_chart_is_the_same_text() -> None:
-    first, second = (charts.chart(_bars("a"), title="T", label="L") for _ in range(2))
-    assert first == second
-
-
-def test_a_choice_names_its_signal_and_its_values_in_json() -> None:
-    control = html.fragment_fromstring(charts.choice("Slice", "slice", [('a"b', "A"), (2, "B")]))
-    (select,) = control.iter("select")
-    assert select.get("data-signal") == "slice"
-    assert [json.loads(option.get("value")) for option in select] == ['a"b', 2]

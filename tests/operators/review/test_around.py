@@ -82,12 +82,6 @@ def test_a_passage_that_has_the_change_already_shows_nothing() -> None:
     assert around(patch("src/other.py", HUNK.format(29))).is_empty()
 
 
-def test_a_change_that_shows_the_whole_function_has_no_rest() -> None:
-    body = "\n".join(f" {line}" if line else " " for line in LINES[4:14])
-    body = body.replace("         count += 1", "-        count += 1\n+        count += 2")
-    assert around(patch("src/disk.py", f"@@ -25,10 +25,10 @@\n{body}\n")).is_empty()
-
-
 def test_functions_come_before_their_tests_and_imports_last() -> None:
     parts = ("src/imports.py", "tests/test_disk.py", "src/disk.py")
     change = read_change("".join(f"--- a/{p}\n+++ b/{p}\n{HUNK.format(29)}" for p in parts))

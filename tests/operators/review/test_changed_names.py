@@ -19,7 +19,6 @@ from operators.review.changed_names import (
     used_names,
 )
 from operators.review.changes import Change, read_change
-from operators.review.patch_hunks import shortened
 
 OLD = """class Lock:
     def acquire(self):
@@ -102,13 +101,6 @@ def test_names_that_only_tests_use_come_behind_those_that_sources_use() -> None:
     assert used_names(change, []) == ["startServer", "newRouter", "NewRecorder", "NoBody"]
 
 
-def test_lines_of_the_old_file_are_those_of_the_hunk_and_those_that_it_removes() -> None:
-    adds = "@@ -3,2 +3,3 @@\n a\n+b\n c\n"
-    change = patch("src/lock.py", adds, IN_RELEASE.replace("-6,3 +6,3", "-6,3 +7,3"))
-    assert touched_lines(change) == [("src/lock.py", 3, 4), ("src/lock.py", 6, 8)]
-    assert changed_lines(change) == [("src/lock.py", 3, 3), ("src/lock.py", 7, 7)]
-
-
 def test_a_file_that_is_new_has_no_old_lines() -> None:
     said = "new file mode 100644\n--- /dev/null\n+++ b/n.py\n@@ -0,0 +1 @@\n+a()\n"
     new = read_change(f"diff --git a/n.py b/n.py\n{said}")
@@ -131,14 +123,6 @@ def test_hunks_without_a_changed_line_are_limited_too() -> None:
     hunks = "".join(f"@@ -{n} +{n} @@\n a\n" for n in range(1, 2 * MOST_LINES))
     hunks += "@@ -9999 +9999 @@\n-a\n+b\n"
     assert sum(1 for _ in code_hunks(patch("a.py", hunks))) == MOST_LINES
-
-
-def test_a_hunk_is_cut_behind_its_last_line_that_is_read() -> None:
-    (hunk,) = patch("a.py", "@@ -1,3 +1,3 @@\n a\n-b\n+c\n d\n-e\n+f\n").files[0].hunks
-    assert shortened(hunk, 4) is hunk
-    assert shortened(hunk, 3).lines == " a\n-b\n+c\n d\n-e"
-    assert shortened(hunk, 3).removed == ((2, "b"), (4, "e"))
-    assert shortened(hunk, 3).added == ((2, "c"),)
 
 
 def test_the_names_of_a_caller_who_has_left_are_not_looked_up() -> None:

@@ -115,12 +115,6 @@ def test_remarks_on_the_lines_come_first_and_tell_what_became_of_them() -> None:
     assert entries["text"][0].startswith("+d\n+e\n\n@ann: never flush here")
 
 
-def test_a_dismissed_review_is_said_to_be_one() -> None:
-    review = remark(1, None, held=', "review_state": "dismissed"', path=None, document_id="pull/1")
-    entries = found([review], [question(0, "remark")])
-    assert entries["source_label"][0].endswith("a remark on the like, dismissed]")
-
-
 def test_of_commits_those_that_touch_many_files_and_their_lists_are_left_out() -> None:
     def commit(number: int, files: int) -> dict[str, Any]:
         text = "Flush once\n\nTwice was slow.\n\nFiles:\nsrc/run.py\n"
@@ -129,22 +123,6 @@ def test_of_commits_those_that_touch_many_files_and_their_lists_are_left_out() -
 
     entries = found([commit(1, 2), commit(2, 300)], [question(0, "commit", "c" * 40)])
     assert entries["chunk_id", "text"].rows() == [(1, "Flush once\n\nTwice was slow.")]
-
-
-def test_sections_take_turns_and_stand_together_in_the_context() -> None:
-    asked = [question(0, "caller", "flush_all"), question(1, "page")]
-    pages = [passage(n, "words\n", 1, corpus="docs", path=f"d/{n}.md", rank=n) for n in (1, 2)]
-    uses = [passage(n, rank=n, path=f"src/{n}.py") for n in (11, 12)]
-    entries = found([*pages, *uses], asked)
-    assert entries["chunk_id"].to_list() == [11, 1, 12, 2]
-    kept = by_section(entries, pl.Series([1, 12, 11]))
-    assert kept["chunk_id"].to_list() == [11, 12, 1]
-    assert kept["rank"].to_list() == [0, 1, 2]
-
-
-def test_a_passage_that_answers_two_questions_stands_there_once() -> None:
-    asked = [question(0, "caller", "flush_all"), question(1, "caller", "Pool")]
-    assert found([passage(7), passage(7, query_id=1)], asked).height == 1
 
 
 def test_what_stands_around_a_hunk_takes_turns_with_the_pages() -> None:

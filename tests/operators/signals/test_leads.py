@@ -71,8 +71,6 @@ def test_each_question_of_a_batch_has_its_own_phrases() -> None:
         ("Traceback:\nValueError: the stream is closed", "the stream is closed"),
         ("error[E0308]: mismatched types here", "mismatched types here"),
         ("Got unexpected extra argument (foo)", "got unexpected extra argument"),
-        ("Cannot send, as the client is closed", "cannot send, as the client is closed"),
-        ("Digest auth is not yet implemented.", "digest auth is not yet implemented."),
         ("Proxy protocol must be either 'http' or foo.", "proxy protocol must be either"),
         ('where is "No such option: --nmae" from', "no such option"),
     ],
@@ -84,13 +82,9 @@ def test_an_error_message_is_a_phrase_up_to_what_is_filled_in(message: str, fixe
 @pytest.mark.parametrize(
     "question",
     [
-        "",
         "python convert string to date",
-        "How does the client send a request.",
         "No such thing?",
-        "Error: x",
         "What is new: the client",
-        "a module of three words",
         "This moves the logic of fields.\nIt is not yet done.",
     ],
 )
@@ -102,13 +96,6 @@ def test_pasted_lines_and_the_strings_of_code_are_not_quoted_phrases() -> None:
     assert quoted('File "a.py", line 1\n  open("r")') == []
     assert quoted('print("hello", end="")') == []
     assert quoted('"" "." “ ”') == []
-
-
-def test_without_a_phrase_that_a_passage_has_the_list_stays_as_it_is() -> None:
-    lists = hits("a", "b")
-    assert led(lists, asked('"c d"')).equals(lists)
-    assert led(lists, asked("a question")).equals(lists)
-    assert led(lists.clear(), asked('"a"')).is_empty()
 
 
 def said_of(lists: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
@@ -139,13 +126,10 @@ def test_a_hostile_question_is_read_at_once(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "definition"),
     [
-        ("CliRunner", "import io\n\nclass CliRunner:\n    pass"),
         ("`strip_ansi()`", "def strip_ansi(value):"),
-        ("fetch()", "    async def fetch(self):"),
         ("fn parse", "pub(crate) x\npub const unsafe fn parse() {"),
         ("Flask.run_all", "    def run_all(self):"),
         ("where is StaticFiles defined?", "class StaticFiles:"),
-        ("Store", "export default class Store {"),
         ("MAX_SIZE", "#define MAX_SIZE 4"),
     ],
 )
@@ -163,12 +147,8 @@ def test_the_passage_that_defines_the_name_that_is_asked_for_leads(
     [
         "Where is flush_all defined?",
         "What does flush_all do?",
-        "what does the function flush_all return?",
-        "How does `flush_all` work?",
         "How is Lock.flush_all implemented?",
-        "What does Lock::flush_all do?",
         "Where is `lock->flush_all()` defined?",
-        "Explain flush_all()",
     ],
 )
 def test_who_asks_where_a_name_is_or_what_it_does_gets_its_definition_first(question: str) -> None:
@@ -178,7 +158,7 @@ def test_who_asks_where_a_name_is_or_what_it_does_gets_its_definition_first(ques
 
 @pytest.mark.parametrize(
     "question",
-    ["Why does flush_all do that?", "How does it work?", "What does flush_all do to pages?"],
+    ["Why does flush_all do that?", "What does flush_all do to pages?"],
 )
 def test_a_question_of_more_than_a_name_keeps_its_order(question: str) -> None:
     assert order(question, "flush_all does it", "def flush_all():", "def it():") == [0, 1, 2]
@@ -188,7 +168,6 @@ def test_a_question_of_more_than_a_name_keeps_its_order(question: str) -> None:
     "definition",
     [
         "PG_FUNCTION_INFO_V1(l2_normalize);\nDatum\nl2_normalize(PG_FUNCTION_ARGS)\n{",
-        "static inline int *l2_normalize(const float *a, int n) {",
         "std::vector<float> l2_normalize(const T &a)\n{",
     ],
 )

@@ -35,11 +35,9 @@ def factor(scope: dict[str, Any], **query: Any) -> float:
     [
         ({"version_policy": "newest"}, None, 0.5),
         ({"version_policy": "all"}, None, 1.0),
-        ({"version_policy": "pinned", "pinned": [["1.0"]]}, None, 1.0),
         ({"version_policy": "pinned", "pinned": [["2.0"]]}, None, 0.5),
         ({"version_policy": "as_of"}, EARLY, 1.0),
         ({"version_policy": "as_of"}, LATE, 0.5),
-        ({"version_policy": "as_of", "versions_as_of": EARLY}, None, 1.0),
     ],
 )
 def test_a_passage_counts_less_where_the_asked_version_lacks_it(

@@ -9,7 +9,6 @@ import pytest
 from whole_scan import read_all
 
 from operators.errors import CrosscorpusError
-from operators.sources.also import also_read
 from operators.sources.folder import folder_source
 from operators.sources.git.git_source import git_source
 from operators.sources.protocol import Document, Item, ReadIssue
@@ -56,13 +55,8 @@ def test_a_folder_reads_a_chosen_ending_into_its_corpus(tmp_path: Path) -> None:
         ("*.log", "is no ending"),
         (".tar.gz", "is no ending"),
         ("src/", "is no ending"),
-        (".", "is no ending"),
-        ("log,csv", "is no ending"),
-        (".log=", "is no ending"),
         (".log=markdwon", "did you mean 'markdown'"),
-        (".log=a picture", "is no ending"),
         (".log=zzzz", "give a language, markdown or text"),
-        (".pdf", "no text"),
         (".docx=text", "no text"),
     ],
 )
@@ -88,7 +82,3 @@ def test_what_is_left_out_for_its_ending_says_whether_it_is_text(repo: Any, tmp_
             "d.e": (".e", True),
             "e.empty": (".empty", False),
         }
-
-
-def test_the_last_kind_of_an_ending_counts() -> None:
-    assert also_read([".a=html", ".a=css", ".xyz"]) == {"a": "css", "xyz": "xyz"}

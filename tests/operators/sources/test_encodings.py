@@ -11,8 +11,6 @@ import pytest
 from operators.sources.encodings import decode_file
 from operators.sources.files import Skipped
 from operators.sources.git_attributes import declared_encodings
-from operators.sources.protocol import Document, LazyDocument, ReadIssue
-from operators.sources.wiki.wiki_source import wiki_source
 
 JAPANESE = "// 請求書の消費税を端数切り捨てで計算する\nint roundTax(int amount);\n"
 CHINESE = "// 计算订单的折扣金额并写入数据库\nint applyDiscount(int t);\n"
@@ -20,11 +18,8 @@ TRADITIONAL = "// 請先備份資料庫再升級\nint backup(void);\n"
 KOREAN = "// 사용자의 로그인 시도 횟수를 제한한다\nclass Login { int limit; }\n"
 RUSSIAN = "// Проверяет подпись входящего платежа\nint check(void);\n"
 POLISH = "// Sprawdza ważność żądania łącza\nint check(void);\n"
-GREEK = "/* Ελέγχει την υπογραφή της πληρωμής */\nint check(void);\n"
 GERMAN = "rem überprüft die Größe\r\n"
 FRENCH = "// vérifie la clé déjà chargée à l’entrée\n"
-TURKISH = "// Gelen ödemenin imzasını doğrular, şifre\n"
-HEBREW = "// בודק את חתימת התשלום הנכנס\n"
 ARABIC = "// يتحقق من توقيع الدفعة الواردة\n"
 THAI = "// ตรวจสอบลายเซ็นการชำระเงิน\n"
 
@@ -34,11 +29,8 @@ THAI = "// ตรวจสอบลายเซ็นการชำระเง
     [
         (JAPANESE, "cp932"), (JAPANESE, "euc_jp"), (CHINESE, "gbk"), (TRADITIONAL, "big5"),
         (KOREAN, "cp949"), (RUSSIAN, "koi8-r"), (RUSSIAN, "cp1251"), (RUSSIAN, "cp866"),
-        (RUSSIAN, "iso-8859-5"), (POLISH, "iso-8859-2"), (POLISH, "cp1250"),
-        (GREEK, "iso-8859-7"), (GERMAN, "cp437"), (GERMAN, "cp850"), (GERMAN, "cp1252"),
-        (FRENCH, "cp1252"), (TURKISH, "cp1254"), (HEBREW, "cp1255"), (ARABIC, "cp1256"),
-        (THAI, "tis-620"), ("// 中文\nint a;\n", "gbk"), ("café\n", "latin-1"),
-        ("/* © 2001 Foo, 20 °C */\n", "latin-1"),
+        (POLISH, "iso-8859-2"), (GERMAN, "cp437"), (GERMAN, "cp850"), (FRENCH, "cp1252"),
+        (ARABIC, "cp1256"), (THAI, "tis-620"), ("café\n", "latin-1"),
     ],
 )  # fmt: skip
 def test_an_undeclared_encoding_is_guessed_and_the_guess_is_told(text: str, encoding: str) -> None:
@@ -49,9 +41,7 @@ def test_an_undeclared_encoding_is_guessed_and_the_guess_is_told(text: str, enco
     )
 
 
-@pytest.mark.parametrize(
-    "encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-32-be", "iso2022_jp", "iso2022_jp_3"]
-)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-be", "iso2022_jp"])
 def test_a_mark_says_the_encoding_without_a_guess(encoding: str) -> None:
     data = JAPANESE.encode(encoding)
     mark = b"\0\0\xfe\xff" if encoding == "utf-32-be" else b""
@@ -64,14 +54,11 @@ def test_a_mark_says_the_encoding_without_a_guess(encoding: str) -> None:
     [
         ("a.py", f"# -*- coding: koi8-r -*-\n{RUSSIAN}", "koi8-r"),
         ("a.py", f"#!/usr/bin/python\n# vim: set fileencoding=cp1251 :\n{RUSSIAN}", "cp1251"),
-        ("a.rb", "# encoding: windows-1251\n# Да\n", "cp1251"),
         ("a.el", ";; -*- mode: lisp; coding: euc-jp -*-\n;; 税\n", "euc_jp"),
         ("a.xml", '<?xml version="1.0" encoding="GB2312"?>\n<a>备份</a>\n', "gbk"),
         ("a.css", '@charset "Shift_JIS";\n/* 税 */\n', "cp932"),
         ("a.html", '<html><meta charset="big5"><p>請先備份</p>', "big5"),
         ("a.php", "<meta http-equiv=Content-Type content='text/html; charset=x-sjis'>税", "cp932"),
-        ("a.htm", "<meta charset=iso-8859-1>“é”", "cp1252"),
-        ("a.htm", "<meta charset=windows-949>세", "cp949"),
         ("a.htm", "<?xml version='1.0' encoding='cp1252'?>é", "cp1252"),
     ],
 )
@@ -86,19 +73,14 @@ def test_an_encoding_that_a_file_declares_itself_is_obeyed(
     ("data", "why"),
     [
         (RUSSIAN.encode() + RUSSIAN.encode("cp1251"), "no other encoding is certain"),
-        (CHINESE.encode() + JAPANESE.encode("cp932"), "no other encoding is certain"),
         (GERMAN.encode() + GERMAN.encode("cp1252") * 3, "no other encoding is certain"),
         (CHINESE.encode("gbk")[:-40] + b"\xff\xff\x80", "no other encoding is certain"),
-        (JAPANESE.encode("cp932").replace("消".encode("cp932"), b"\xfd\x81"), "is certain"),
-        (bytes(range(1, 256)), "no other encoding is certain"),
         (random.Random(1).randbytes(4000).replace(b"\0", b""), "no other encoding is certain"),
         ("// 税\nint a;\n".encode("cp932"), "convert it or declare its encoding"),
         (b"\x81", "no other encoding is certain"),
-        ("// …\n".encode("gb18030"), "no other encoding is certain"),
         (b"a\0b", "binary"),
         (b"\xff\xfea", "its byte-order mark says utf-16-le, but it has other bytes"),
         (b"# coding: gbk\n# \x80\xff\n", "the declared encoding is gb18030, but it has other"),
-        (b"# coding: euc-jp\n" + JAPANESE.encode("cp932"), "the declared encoding is euc_jp"),
     ],
 )
 def test_what_no_encoding_reads_with_confidence_is_left_out_with_the_reason(
@@ -114,7 +96,7 @@ def never() -> str:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "plain", JAPANESE, f"# coding: koi8-r\n{RUSSIAN}", "<meta charset=big5>é", "\ufffd"],
+    [JAPANESE, f"# coding: koi8-r\n{RUSSIAN}", "<meta charset=big5>é", "\ufffd"],
 )
 def test_utf_8_stays_as_it_is_whatever_it_declares(text: str) -> None:
     assert decode_file(text.encode(), "a.html", never) == (text, None, None)
@@ -128,9 +110,7 @@ def test_a_damaged_place_in_utf_8_is_marked_and_told() -> None:
     assert decode_file(cut[: cut.rindex("库".encode()) + 2]).text.endswith("数据\ufffd")
 
 
-@pytest.mark.parametrize(
-    "name", ["unicode_escape", "punycode", "utf-7", "base64", "zlib", "idna", "rot13", "no-such"]
-)
+@pytest.mark.parametrize("name", ["unicode_escape", "utf-7", "zlib", "no-such"])
 def test_what_is_no_character_set_is_no_declaration(name: str) -> None:
     data = f"# coding: {name}\n{RUSSIAN}".encode("cp1251")
     assert decode_file(data).encoding == "cp1251"
@@ -199,15 +179,3 @@ def test_a_repository_is_read_in_what_it_declares(repo: Any) -> None:
     )
     assert "no other encoding is certain" in repo.issues()["c.c"]
     assert "c.c" not in got
-
-
-def test_a_page_of_a_wiki_is_read_in_its_encoding(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_bytes(CHINESE.encode("gbk"))
-    (tmp_path / "b.wiki").write_bytes(CHINESE.encode() + CHINESE.encode("gbk"))
-    page, issue = wiki_source(tmp_path).scan()
-    assert isinstance(page, LazyDocument)
-    assert isinstance(issue, ReadIssue)
-    read = page.read()
-    assert isinstance(read, Document)
-    assert (read.text, read.note and read.note[:15]) == (CHINESE, "read as gb18030")
-    assert (issue.where, issue.state) == ("b.wiki", "left_out")

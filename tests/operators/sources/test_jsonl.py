@@ -63,11 +63,6 @@ def test_every_key_of_the_generic_form_has_its_column() -> None:
     )  # fmt: skip
 
 
-def test_what_is_not_given_is_unknown() -> None:
-    got = document(created_at=None, path=None, url=None)
-    assert got == Document("d", "docs", "", None, "t")
-
-
 def test_comments_of_markdown_and_pictures_as_base64_are_no_text() -> None:
     text = "<!-- a\nb --> ![c](data:image/png;base64,AAAA)"
     assert document(text=text, path="a.md").text == "\n ![c]()"
@@ -86,17 +81,6 @@ def test_the_language_of_code_is_told_by_its_path() -> None:
     assert document(corpus="docs", path="a.rs").language is None
 
 
-def test_large_texts_stay_out_of_the_metadata() -> None:
-    got = document(diff_hunk="x" * 5000, comments=[{"body": "y" * 5000}], line=3)
-    assert json.loads(got.metadata) == {"line": 3}
-
-
-def test_a_title_of_a_megabyte_is_cut_after_a_word() -> None:
-    line = {"doc_id": "d", "corpus": "docs", "text": "x", "title": "one two " * 125_000}
-    (document,) = documents_of(json_rows(io.BytesIO(json.dumps(line).encode())))
-    assert document.title == "one two " * 37 + "one…"
-
-
 def test_nul_and_lone_surrogates_and_bad_bytes_are_replaced() -> None:
     raw = (
         b'{"doc_id":"d\\u0000","corpus":"docs","text":"a\\u0000b\\ud800c\xff","title":"\\udfff"}\n'
@@ -111,40 +95,25 @@ def test_nul_and_lone_surrogates_and_bad_bytes_are_replaced() -> None:
     [
         (b"{broken\n", "not JSON"),
         (b"[1]\n", "not a JSON object but a list"),
-        (b"3\n", "a number"),
         (b"[" * 100_000 + b"\n", "not JSON"),
         (line(doc_id=None), "doc_id is missing"),
         (line(doc_id=""), "doc_id is missing"),
         (line(doc_id=5), "doc_id is a number, not a string"),
         (line(corpus="No Corpus"), "corpus 'No Corpus'"),
-        (line(text=None), "text is missing"),
         (line(text=["t"]), "text is a list"),
         (line(title=7), "title is a number"),
         (line(metadata="{}"), "metadata is a string, not an object"),
         (line(created_at="yesterday"), "created_at 'yesterday' is no ISO 8601 date"),
-        (line(created_at=1577836800), "created_at is a number"),
         (line(created_at="0001-01-01T00:00:00+10:00"), "is no ISO 8601 date"),
         (line(score=float("nan")), "NaN is no JSON number"),
-        (b'{"doc_id":"d","corpus":"docs","text":"t","x":' + b"9" * 5000 + b"}\n", "not JSON"),
         (b'{"doc_id":"d","corpus":"docs","text":"t","x":' + b"9" * 5000 + b"}\n", "4000 digits"),
         (line(pr_number="../../evil"), "pr_number is a string, not a whole number"),
         (line(pr_number=1.5), "pr_number is a number, not a whole number"),
-        (line(pr_number=True), "pr_number is a boolean, not a whole number"),
         (line(metadata={"issue_number": "1](x"}), "issue_number is a string"),
-        (line(metadata={"pr_number": [1]}), "pr_number is a list"),
         (b'{"a":' * 100_000 + b"\n", "not JSON: nested too deeply"),
-        (line(corpus="docs; drop table"), "corpus 'docs; drop table'"),
-        (line(corpus="../docs"), "corpus '../docs'"),
-        (line(created_at="9" * 6000), "is no ISO 8601 date"),
         (line(created_at="0001-01-01T00:00:00+23:59"), "is no ISO 8601 date"),
         (line(score=float("inf")), "Infinity is no JSON number"),
-        (line(score=-float("inf")), "-Infinity is no JSON number"),
-        (line(title={"a": 1}), "title is an object"),
-        (line(repo=["a"]), "repo is a list"),
-        (b'"' + b"x" * 9999 + b'"\n', "not a JSON object but a string"),
         (b"\x00\x00\n", "not JSON"),
-        (line()[:-3] + b"\n", "not JSON"),
-        (line()[:-1] * 2 + b"\n", "not JSON: Extra data"),
         (json.dumps({"doc_id": "d"}).encode("utf-16") + b"\n", "not JSON"),
     ],
 )
@@ -242,9 +211,7 @@ def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "moment"),
     [
-        ("2020-01-02", datetime(2020, 1, 2, tzinfo=UTC)),
         ("2020-01-02T03:04:05Z", datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)),
-        ("2020-01-02 03:04", datetime(2020, 1, 2, 3, 4, tzinfo=UTC)),
         ("2020", datetime(2020, 1, 1, tzinfo=UTC)),
     ],
 )

@@ -73,7 +73,6 @@ def test_metadata_is_an_object_a_map_or_json(tmp_path: Path) -> None:
     [
         (ROWS | {"text": [1, 2, 3]}, "the column text is int64, not string"),
         ({"doc_id": ["a"], "corpus": ["docs"]}, "has no column text"),
-        (ROWS | {"title": [[1], [2], [3]]}, "the column title is list"),
     ],
 )
 def test_a_column_that_is_wrong_ends_the_scan_in_one_line(

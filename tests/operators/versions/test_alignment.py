@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.versions.alignment import Passage, align, holder
-from operators.versions.text_sketches import SIZE, alike, likely, sketch
+from operators.versions.alignment import Passage, align
+from operators.versions.text_sketches import SIZE, alike, sketch
 from operators.versions.version_diff import Span, changes, shortened, word_diff
 
 WORDS = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=12).map(" ".join)
@@ -47,37 +47,6 @@ def test_every_old_passage_is_told_of_once_and_new_ones_hold_nothing_old(
     for pair in pairs:
         assert (pair.old is None) == (pair.relation == "new")
         assert (pair.new is None) == (pair.relation == "gone")
-
-
-@given(PASSAGES, PASSAGES)
-def test_as_many_texts_are_equal_one_way_as_the_other(
-    old: list[Passage], new: list[Passage]
-) -> None:
-    def equal(one: list[Passage], two: list[Passage]) -> int:
-        return sum(
-            pair.new is not None
-            and pair.old is not None
-            and one[pair.old].text == two[pair.new].text
-            for pair in align(one, two)
-            if pair.relation == "same"
-        )
-
-    texts = [p.text for p in old] + [p.text for p in new]
-    if len(set(texts[: len(old)])) == len(old) and len(set(texts[len(old) :])) == len(new):
-        common = len({p.text for p in old} & {p.text for p in new})
-        assert equal(old, new) >= common
-        assert equal(new, old) >= common
-
-
-@given(PASSAGES)
-def test_all_is_gone_from_an_empty_version_and_all_is_new_after_one(version: list[Passage]) -> None:
-    assert [pair.relation for pair in align(version, [])] == ["gone"] * len(version)
-    assert [pair.relation for pair in align([], version)] == ["new"] * len(version)
-
-
-@given(PASSAGES, PASSAGES)
-def test_the_same_versions_are_aligned_the_same_way(old: list[Passage], new: list[Passage]) -> None:
-    assert align(old, new) == align(list(old), list(new))
 
 
 def test_white_space_is_no_change() -> None:
@@ -135,13 +104,6 @@ def test_a_heading_in_common_makes_a_rewritten_section_a_revision() -> None:
     assert under[1].relation == "revised"
 
 
-def test_the_holder_of_a_text_is_the_passage_with_the_most_of_it() -> None:
-    new = passages("a b", "c d e f", "g")
-    assert holder("b c d e", new) == 1
-    assert holder("b d", new) is None
-    assert holder("", new) is None
-
-
 def test_long_versions_without_anything_in_common_are_compared_in_blocks() -> None:
     old = passages(*(f"old{n} passage{n} text{n}" for n in range(700)))
     new = passages(*(f"new{n} words{n} here{n}" for n in range(900)))
@@ -157,11 +119,6 @@ def test_the_runs_of_a_diff_are_both_texts(old: str, new: str) -> None:
     assert "".join(r.text for r in runs if r.sign != "-") == new
     before = "".join(r.text for r in runs if r.sign != "+")
     assert before.split() == old.split() or "".join(before.split()) == "".join(old.split())
-
-
-@given(TEXTS)
-def test_equal_texts_have_no_change(text: str) -> None:
-    assert all(run.sign == "=" for run in word_diff(text, text))
 
 
 def test_changed_words_that_only_white_space_parts_are_one_change() -> None:
@@ -206,11 +163,6 @@ def test_a_text_with_words_is_like_itself(text: str) -> None:
 
 
 @given(SKETCHED, SKETCHED)
-def test_likeness_has_no_direction(one: str, two: str) -> None:
-    assert alike(sketch(one), sketch(two)) == alike(sketch(two), sketch(one))
-
-
-@given(SKETCHED, SKETCHED)
 def test_short_texts_are_compared_exactly(one: str, two: str) -> None:
     pairs = [set(zip(t.split(), t.split()[1:], strict=False)) for t in (one, two)]
     if min(map(len, pairs)) > 0:
@@ -218,7 +170,7 @@ def test_short_texts_are_compared_exactly(one: str, two: str) -> None:
         assert alike(sketch(one), sketch(two)) == pytest.approx(exact)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.9])
+@pytest.mark.parametrize("share", [0.0, 0.6])
 def test_the_likeness_of_long_texts_is_estimated(share: float) -> None:
     chance = random.Random(7)
     words = [f"x{n}" for n in range(4000)]
@@ -235,9 +187,3 @@ def test_a_sketch_is_bounded() -> None:
     hashes = sketch(" ".join(f"word{n}" for n in range(10_000)))
     assert len(hashes) == SIZE
     assert (np.diff(hashes.astype(np.int64)) > 0).all()
-
-
-def test_likely_pairs_are_those_that_share_something_rare() -> None:
-    texts = [f"alpha{n} beta{n} gamma{n}" for n in range(5)]
-    found = likely([sketch(t) for t in texts], [sketch(t) for t in reversed(texts)])
-    assert found == [(n, 4 - n) for n in range(5)]

@@ -63,7 +63,6 @@ def understood(question: str, **topics: list[str]) -> tuple[list[list[str]], lis
 @pytest.mark.parametrize(
     ("question", "pinned"),
     [
-        ("What does assert.ok do in Node.js 16.20.2?", [["16.20.2"]]),
         ("What does assert.ok do in v16.20.2?", [["16.20.2"]]),
         ("What does assert.ok do in version 18?", [["18.20.8"]]),
         ("What is new in Bootstrap 5.3?", [["5.3.3", "5.3.4", "5.3.5"]]),
@@ -73,18 +72,12 @@ def understood(question: str, **topics: list[str]) -> tuple[list[list[str]], lis
         ("Is a ratio of 5.3 good?", []),
         ("What does getblock 18 return?", []),
         ("What changed in Node 18?", [["18.20.8"]]),
-        ("What changed in Node.js 18 and 22?", [["18.20.8"], ["22.14.0"]]),
-        ("What is new in spark 3.5?", [["3.5.3"]]),
         ("What does the assertion say in the client 3.5?", [["3.5.3"]]),
-        ("spark 3.5 release notes", [["3.5.3"]]),
         ("How do I upgrade from 3.3 to 3.5?", [["3.3.4"], ["3.5.3"]]),
         ("Does it work with Python 3.5.3?", []),
         ("Does it run on Python version 3.5?", []),
-        ("Does it work with requests 3.5?", []),
         ("Why is the confidence 3.5?", []),
-        ("What does it return with verbosity 3.5?", []),
         ("What does it return if Spark is 18?", []),
-        ("What does it cost, 3.5?", []),
     ],
 )
 def test_what_a_question_names_becomes_versions_that_exist(
@@ -115,12 +108,7 @@ def test_a_version_that_does_not_exist_pins_nothing_and_names_those_that_do() ->
 
 @pytest.mark.parametrize(
     ("question", "version"),
-    [
-        ("What is it in version 9.9?", "9.9"),
-        ("What is new in v9.9?", "9.9"),
-        ("What does Spark 9.9 say?", "9.9"),
-        ("What does it say in 9.9.9-rc.1?", "9.9.9-rc.1"),
-    ],
+    [("What is it in version 9.9?", "9.9"), ("What does it say in 9.9.9-rc.1?", "9.9.9-rc.1")],
 )
 def test_what_can_only_be_a_version_is_said_not_to_exist(question: str, version: str) -> None:
     pinned, said = understood(question, spark=SPARK)
@@ -132,10 +120,8 @@ def test_what_can_only_be_a_version_is_said_not_to_exist(question: str, version:
     "question",
     [
         "Why is the ratio 9.9?",
-        "What is in 9.9 of the documents?",
         "Does it work with Python 9.9.9?",
         "What is at 10.0.0.1?",
-        "Why does Spark fail with 443 threads?",
         "Which of 1, 2 and 9 is it?",
     ],
 )
@@ -205,12 +191,6 @@ def test_absurd_versions_of_documents_break_nothing(versions: list[str]) -> None
         absurd.understood(mentions(question), [question])
 
 
-def test_nothing_known_pins_nothing() -> None:
-    empty = KnownVersions(pl.DataFrame(schema=KNOWN_VERSIONS))
-    assert not empty
-    assert empty.requested("1.0", "what") == ([], "version 1.0 is not here")
-
-
 MOMENT = datetime(2021, 6, 1, tzinfo=UTC)
 NAMES = "What does the guide say in 1.0?"
 ORIGIN = "Which version introduced the guide's index?"
@@ -245,15 +225,12 @@ def decided(row: dict[str, Any], default: str = "newest", understand: bool = Tru
     ("row", "default", "expected"),
     [
         ({}, "newest", ("newest", [], "config")),
-        ({}, "all", ("all", [], "config")),
         ({}, "pinned", ("newest", [], "config")),
         ({"texts": [NAMES]}, "newest", ("pinned", [["1.0"]], "question")),
-        ({"texts": [NAMES]}, "all", ("pinned", [["1.0"]], "question")),
         ({"texts": [NAMES], "version_policy": "all"}, "newest", ("all", [], "input")),
         ({"texts": [NAMES], "version_policy": "newest"}, "all", ("newest", [], "input")),
         ({"texts": [NAMES], "versions": ["2.0"]}, "all", ("pinned", [["2.0"]], "input")),
         ({"versions": ["9"]}, "newest", ("newest", [], "input")),
-        ({"as_of": MOMENT}, "newest", ("as_of", [], "input")),
         ({"as_of": MOMENT}, "all", ("all", [], "input")),
         ({"texts": [NAMES], "as_of": MOMENT}, "newest", ("pinned", [["1.0"]], "question")),
     ],
@@ -269,14 +246,6 @@ def test_the_text_is_not_read_where_that_is_off() -> None:
     assert not may_ask(queries({"texts": [NAMES]}), understand=False)
     assert may_ask(queries({"versions": ["1"]}), understand=False)
     assert not may_ask(queries({}), understand=True)
-
-
-def test_nothing_is_pinned_where_no_version_is_known() -> None:
-    scope = version_scope(
-        queries({"texts": [NAMES]}), known_frame(), default="newest", understand=True
-    )
-    assert scope["version_policy"].to_list() == ["newest"]
-    assert notes(scope).is_empty()
 
 
 def test_a_note_stands_once_for_each_question_that_it_concerns() -> None:
@@ -335,14 +304,6 @@ def test_a_question_in_which_version_something_came_is_answered_from_all(
     row: dict[str, Any], default: str, expected: Any
 ) -> None:
     assert decided({"texts": [ORIGIN], **row}, default) == expected
-
-
-def test_that_all_versions_answer_is_said() -> None:
-    scope = version_scope(
-        queries({"texts": [ORIGIN]}), known_frame("1.0", "2.0"), default="newest", understand=True
-    )
-    assert "all versions" in notes(scope)["note"].item()
-    assert may_ask(queries({"texts": [ORIGIN]}), understand=True)
 
 
 def test_a_date_in_a_question_that_hides_nothing_says_how_to_ask_as_of_it() -> None:

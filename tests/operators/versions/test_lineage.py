@@ -6,7 +6,6 @@ import random
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -19,7 +18,6 @@ from operators.sources.dates.stated_version import document_version
 from operators.versions.lineage import LINEAGE_DOCUMENTS, lineages
 from operators.versions.named_version import lineage_of
 from operators.versions.normalized_names import normalize_names
-from operators.versions.renames import Page
 from operators.versions.version_key import version_key
 
 
@@ -64,9 +62,7 @@ def test_numbered_pages_with_titles_and_texts_of_their_own_are_no_versions() -> 
         ("guide-{}.md", ("The guide", "The guide"), 1.0),
         ("guide-{}.md", ("Start here", "First steps"), 0.2),
         ("guide-v{}.md", ("Start here", "First steps"), 1.0),
-        ("guide/{}/start.md", ("Start here", "First steps"), 1.0),
         ("guide-{}/start-{}.md", ("Start here", "First steps"), 1.0),
-        ("guide-{}.0.md", ("Start here", "First steps"), 1.0),
     ],
 )
 def test_files_named_by_two_numbers_are_versions_if_titles_or_texts_or_folders_say_so(
@@ -201,17 +197,6 @@ def test_a_page_that_comes_back_after_a_version_without_it_is_not_joined_by_text
     assert found(*pages) == []
 
 
-def test_two_pages_are_two_things_even_with_equal_values() -> None:
-    def made() -> Page:
-        names = normalize_names("docs/v1.2/a.md", "A", "a", None)
-        order = (1, version_key("1.2"), 0.0)
-        return Page("key", "", names, order, None, None, np.empty(0, "<u4"))
-
-    one, two = made(), made()
-    assert one != two
-    assert len({one, two}) == 2
-
-
 @pytest.mark.parametrize(
     ("one", "two"),
     [
@@ -247,10 +232,6 @@ def test_a_title_loses_its_version_and_the_brackets_around_it() -> None:
     assert normalize_names("a.rst", "Fixtures (7.1.0)", "", "7.1.0").title == "fixtures"
 
 
-def test_a_version_is_not_taken_out_of_a_longer_number() -> None:
-    assert normalize_names(None, "Port 13.50", "", "3.5").title == "port-13.50"
-
-
 def test_a_date_in_a_file_name_is_taken_out_of_a_page_without_a_version() -> None:
     one, two = (
         normalize_names(f"rules-{d}.pdf", None, "", None) for d in ("2021-03-01", "2023-04-01")
@@ -259,22 +240,13 @@ def test_a_date_in_a_file_name_is_taken_out_of_a_page_without_a_version() -> Non
     assert one.path == two.path
 
 
-def test_pages_of_one_version_share_their_family() -> None:
-    one = normalize_names("manual/1.2/a/x.md", None, "", "1.2")
-    two = normalize_names("manual/v1.3/b/y.md", None, "", "1.3")
-    assert one.family == two.family == "manual"
-
-
 @pytest.mark.parametrize(
     ("path", "version", "numbered"),
     [
         ("course/kata-1.2.md", "1.2", True),
-        ("course/1.2.md", "1.2", True),
         ("course/kata-v1.2.md", "1.2", False),
-        ("course/kata_Release 1.2.md", "1.2", False),
         ("course/kata-1.2.3.md", "1.2.3", False),
         ("course-1.2/kata-1.2.md", "1.2", False),
-        ("1.2/kata.md", "1.2", False),
         ("kata.md", "1.2", False),
         (None, "1.2", False),
     ],
@@ -291,20 +263,14 @@ def test_two_numbers_in_a_file_name_alone_may_be_those_of_a_page(
         ("assert_nodejs_18.20.8.md", "18.20.8", "name"),
         ("Spark_Release_3.5.3_Apache_Spark.pdf", "3.5.3", "name"),
         ("Release_v5.3.1_twbs_bootstrap.md", "5.3.1", "name"),
-        ("_releases/0.18.0.md", "0.18.0", "name"),
         ("python-3.11.md", "3.11", "name"),
-        ("gitlab-15.2.md", "15.2", "name"),
         ("config_1.2.md", "1.2", "name"),
-        ("research 1.2.md", "1.2", "name"),
         ("foo-1.0.0-rc.1.md", "1.0.0-rc.1", "name"),
-        ("foo-1.2.3", "1.2.3", "name"),
         ("v2.pdf", "2", "name"),
         ("docs/v1.2/guide.md", "1.2", "path"),
-        ("docs/1.2.3/guide.md", "1.2.3", "path"),
         ("docs\\1.2.x\\guide.md", "1.2.x", "path"),
         ("versioned_docs/version-1.10/guide.md", "1.10", "path"),
         ("node-v18.20.8-docs/guide.md", "18.20.8", "path"),
-        ("v1/docs/v2/guide.md", "2", "path"),
         ("v1/guide-3.4.5.md", "3.4.5", "name"),
         ("api/v1beta1/guide.md", "1beta1", "path"),
     ],
@@ -317,17 +283,11 @@ def test_a_version_is_found_in_the_path(path: str, version: str, source: str) ->
     "path",
     [
         None,
-        "",
-        "guide.md",
         "2019-05-01-notes.md",
-        "release-2024-05-01-notes.md",
         "report_2019.05.01.pdf",
         "1.2-overview.md",
-        "chapter-1.2-intro.md",
         "exercise-1.2.md",
-        "course/Lab_1.2.md",
         "course/lecture 1.2/notes.md",
-        "adr-1.2.md",
         "RFC-2119.txt",
         "bip-0032.mediawiki",
         "docs/18/sql.html",
@@ -350,8 +310,6 @@ def test_a_number_that_is_no_version_is_left_alone(path: str | None) -> None:
         ),
         ("assert_nodejs_18.20.8.md", "assert_nodejs_22.14.0.md", "assert-nodejs.md"),
         ("Spark_Release_2.4.7_Apache_Spark.pdf", "Spark Release 3.5.5 Apache Spark.pdf"),
-        ("releases/0.18.0.md", "releases/v0.19.0.1.md", "./releases//1.2.md"),
-        ("node-v18.0.0/a.md", "node-v20.0.0/a.md"),
         ("guide_v1.md", "guide-v2.0-rc.1.md"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 from zlib import crc32
 
@@ -110,9 +109,3 @@ def test_a_heading_is_a_title_without_what_all_share_and_without_its_number(
     titles: list[str], expected: list[str] | None
 ) -> None:
     assert section_titles(titles) == (expected or titles)
-
-
-@given(st.lists(st.text(alphabet="a1.-(", min_size=1, max_size=12), min_size=1, max_size=12))
-def test_no_heading_is_empty_where_its_title_has_letters(titles: list[str]) -> None:
-    for title, heading in zip(titles, section_titles(titles), strict=True):
-        assert heading or not re.search("a", title)

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psycopg
 import pytest
 from psycopg import sql
@@ -25,17 +24,13 @@ from operators.postgres.schema.migrate import (
     apply_migrations,
     pending_migrations,
 )
-from operators.postgres.schema.model_migration import (
-    begin_model_migration,
-)
 from operators.postgres.schema.partitions import ensure_partitions, index_name, partition
 from operators.postgres.schema.placement import move_collection
 from operators.postgres.schema.plain_text import index_plain_text
 from operators.postgres.schema.tables import check_vectors
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.text_search import plain_search
-from operators.postgres.store import Connection, Store
-from operators.postgres.write.chunk_vectors import fill, unfilled
+from operators.postgres.store import Store
 
 SCHEMA = 'migrate "test"'
 PATH = '"migrate ""test""", public'
@@ -148,10 +143,6 @@ def test_a_turn_is_waited_for_only_so_long(
             apply_migrations(conn, SCHEMA, PATH)
 
 
-def test_a_whole_collection_passes(store: Store) -> None:
-    store.run(lambda conn: check_vectors(conn, store.collection, store.schema))
-
-
 def test_a_collection_without_its_vectors_says_what_it_has_lost(store: Store) -> None:
     def work(conn: Any) -> None:
         conn.execute("ALTER TABLE chunks DROP COLUMN embedding")
@@ -161,7 +152,7 @@ def test_a_collection_without_its_vectors_says_what_it_has_lost(store: Store) ->
         store.run(work)
 
 
-INDEXES = ["words", "hnsw", "terms", "bm25"]
+INDEXES = ["hnsw", "terms"]
 
 
 def partitions(store: Store) -> set[str]:
@@ -172,7 +163,7 @@ def partitions(store: Store) -> set[str]:
     return {str(row[0]) for row in rows}
 
 
-@pytest.mark.parametrize("name", ["docs_pkey", "docs_repo_idx", "repo", "pkey", "document"])
+@pytest.mark.parametrize("name", ["docs_pkey", "repo"])
 def test_a_corpus_with_the_name_of_an_index_is_refused(store: Store, name: str) -> None:
     ensure_partitions(store, ["docs"])
     with pytest.raises(DatabaseError, match=f"no corpus '{name}' .*chunks_{name}") as refused:
@@ -293,17 +284,6 @@ def test_a_corpus_is_unfinished_until_its_load_is_finished(store: Store, filling
     assert pending_corpora(store) == []
 
 
-def test_a_corpus_that_outgrew_the_exact_scan_lacks_its_vector_index(
-    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    filling.write(store, [{} for _ in range(5)])
-    make_searchable(store)
-    monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 4)
-    assert pending_corpora(store) == ["code"]
-    make_searchable(store)
-    assert pending_corpora(store) == []
-
-
 TEXT_INDEXES = (
     "SELECT indexname FROM pg_indexes WHERE schemaname = %s AND indexdef LIKE '%%tsvector%%'"
 )
@@ -321,35 +301,3 @@ def test_the_index_changes_no_answer_and_is_made_once(store: Store, filling: Any
     assert len(indexes) == 1
     assert plain_search(store, "code", queries, k=5).equals(before)
     assert before["chunk_id"].to_list() == [0]
-
-
-def test_vectors_of_another_model_are_refused(store: Store, filling: Any) -> None:
-    filling.write(store, [{"chunk_id": n, "document_id": f"d{n}"} for n in range(3)])
-    begin_model_migration(store, "next", "next-space", 4)
-    with pytest.raises(CrosscorpusError):
-        fill(store, "other-space", unfilled(store, 10), np.ones((3, 4), np.float32))
-
-
-def test_statistics_of_a_large_table_are_made_anew_once_many_of_its_rows_have_changed(
-    store: Store,
-) -> None:
-    if store.clustered:
-        pytest.skip("the coordinator has no statistics of a worker's table: it is always analysed")
-    store.execute("CREATE TABLE large (n int) WITH (fillfactor = 10, autovacuum_enabled = off)")
-    store.execute("INSERT INTO large SELECT generate_series(1, 40000)")
-
-    def analyzed_after(changed_rows: int) -> Any:
-        def change(conn: Connection) -> None:
-            conn.execute("UPDATE large SET n = n WHERE n <= %s", (changed_rows,))
-            conn.execute("SELECT pg_stat_force_next_flush()")
-
-        store.run(change)
-        indexes.vacuum(store, ["large"])
-        return store.row(
-            "SELECT last_analyze FROM pg_stat_user_tables WHERE relid = 'large'::regclass"
-        )
-
-    first = analyzed_after(0)
-    assert first != (None,)
-    assert analyzed_after(1) == first
-    assert analyzed_after(10_000) > first

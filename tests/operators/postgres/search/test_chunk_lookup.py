@@ -8,9 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from operators.frames import OUTCOMES, READ_CHUNKS, check
-from operators.postgres.search.batches import Deadline, SearchTimeout
-from operators.postgres.search.chunk_lookup import LOCATED, locate, unread_reason
+from operators.frames import READ_CHUNKS, check
+from operators.postgres.search.chunk_lookup import LOCATED, locate
 from operators.postgres.search.chunk_reader import (
     PARTS_AT_ONCE,
     Wanted,
@@ -18,12 +17,10 @@ from operators.postgres.search.chunk_reader import (
     fetch_chunks,
     without_vector,
 )
-from operators.postgres.search.code_links import link_findings
 from operators.postgres.search.known_versions import known_versions
 from operators.postgres.search.timed_search import Asked
 from operators.postgres.store import Home, Store
 from operators.postgres.write.document_writer import write_documents
-from operators.postgres.write.ledger import record_failure
 from operators.postgres.write.version_store import mark_found
 
 
@@ -58,11 +55,6 @@ def test_a_document_is_found_by_the_end_of_its_path_where_that_is_asked_for(fill
     assert locate(filled, [], ["a.py"], by_end=True, repos=["org/wiki"]).is_empty()
 
 
-def test_a_chunk_is_found_by_its_id_in_every_corpus(filled: Store) -> None:
-    assert locate(filled, [21, 404], [])["corpus"].to_list() == ["wiki"]
-    assert locate(filled, [], []).is_empty()
-
-
 def test_what_is_in_a_repository_that_the_caller_may_not_see_does_not_exist(filled: Store) -> None:
     assert locate(filled, [11, 21], ["d1", "d2"], repos=["org/wiki"])["chunk_id"].to_list() == [21]
     assert locate(filled, [11, 21], ["d1"], repos=[]).is_empty()
@@ -84,56 +76,9 @@ def test_a_name_is_taken_to_the_letter_whatever_it_has_in_it(filled: Store) -> N
     assert locate(filled, [], ["d_", "d%", "'; DROP TABLE chunks; --", "a\x00b\ud800"]).is_empty()
 
 
-def test_the_ledger_says_why_a_document_is_not_here_to_those_who_may_see_it(filled: Store) -> None:
-    record_failure(filled, "code", "org/app", "httpx/_urls.py", "it is no text")
-
-    def why(name: str, repos: list[str] | None = None, **filters: Any) -> str | None:
-        return unread_reason(filled, [name], repos, {"code": filters})
-
-    assert why("httpx/_urls.py") == why("_urls.py") == why("_urls.py", ["org/app"])
-    assert why("_urls.py", path_prefix=None) == "it is no text"
-    assert [why("urls.py"), why("d1"), why("_urls.py", ["org/wiki"])] == [None] * 3
-    assert [why("_urls.py", repos=[]), why("_urls.py", path_prefix="docs/")] == [None] * 2
-    hidden = {"code": {"repos": ["org/wiki"]}}
-    assert unread_reason(filled, ["_urls.py"], None, hidden) is None
-
-
-def test_chunks_come_once_each_and_by_chunk_id(store: Store, filling: Any) -> None:
-    filling.write(store, [{"chunk_id": n} for n in (4, 2, 9)])
-    ids = pl.Series([9, 2, 9, None, 77], dtype=pl.Int64)
-    found = fetch_chunks(store, [Wanted("code", ids, filling.queries([{}, {}]))])
-    assert found["chunk_id"].to_list() == [2, 9]
-    assert found["embedding"].dtype == pl.Array(pl.Float32, 8)
-    check(found, READ_CHUNKS, "chunks")
-
-
-@pytest.mark.parametrize("ids", [[], [404]])
-def test_no_chunk_is_a_frame_of_the_same_columns(
-    store: Store, filling: Any, ids: list[int]
-) -> None:
-    filling.write(store, [{"chunk_id": 1}])
-    found = fetch_chunks(
-        store, [Wanted("code", pl.Series(ids, dtype=pl.Int64), filling.queries([{}]))]
-    )
-    assert found.is_empty()
-    assert found["embedding"].dtype == pl.Array(pl.Float32, 8)
-    check(found, READ_CHUNKS, "chunks")
-
-
 def test_without_a_query_nothing_may_be_seen(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": 1}])
     assert fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([]))]).is_empty()
-
-
-def test_a_chunk_of_another_corpus_is_not_read(store: Store, filling: Any) -> None:
-    filling.write(store, [{"chunk_id": 1, "corpus": "wiki"}])
-    assert fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([{}]))]).is_empty()
-
-
-def test_reading_past_its_time_says_so(store: Store, filling: Any) -> None:
-    filling.write(store, [{"chunk_id": 1}])
-    with pytest.raises(SearchTimeout, match="reading chunks of corpus 'code'"):
-        fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([{}]))], timeout_s=1e-9)
 
 
 def test_corpora_are_read_together_each_by_its_own_ids_and_queries(
@@ -187,24 +132,6 @@ def hits_in(*found: tuple[str, int]) -> pl.DataFrame:
     return pl.DataFrame(found, schema=schema, orient="row")
 
 
-def test_chunks_of_hits_have_the_callers_names_and_one_corpus_without_hits_is_not_read(
-    store: Store, filling: Any
-) -> None:
-    for held in ("wiki", "code"):
-        filling.write(store, [{"chunk_id": n, "corpus": held} for n in (1, 2)])
-    asked = {
-        "source": asked_of("source", store, "code", filling),
-        "pages": asked_of("pages", store, "wiki", filling),
-    }
-    hits = [hits_in(("source", 2), ("source", 1)), hits_in(("source", 1), ("pages", 2)), hits_in()]
-    chunks, failed = chunks_of_hits(asked, hits, skip_failures=True)
-    check(chunks, READ_CHUNKS, "chunks")
-    assert chunks["corpus", "chunk_id"].rows() == [("pages", 2), ("source", 1), ("source", 2)]
-    assert check(failed, OUTCOMES, "chunks_outcome").is_empty()
-    none, _ = chunks_of_hits({}, [hits_in()], skip_failures=False)
-    assert check(none, READ_CHUNKS, "chunks").is_empty()
-
-
 def test_chunks_without_a_vector_are_named_with_their_corpus(store: Store, filling: Any) -> None:
     for held in ("wiki", "code"):
         filling.write(store, [{"chunk_id": 1, "corpus": held}])
@@ -244,31 +171,6 @@ def test_the_same_chunk_of_two_collections_is_read_of_each(
     assert all(ours)
     assert [bool(value) for value in theirs] == [True] * 4 + [False] * 4
     assert failed.is_empty()
-
-
-def test_a_collection_that_fails_leaves_the_others_their_chunks_if_failures_are_skipped(
-    two_collections: tuple[Store, Store], filling: Any
-) -> None:
-    long, short = two_collections
-    asked = {
-        "theirs": asked_of("theirs", short, "docs", filling, timeout_s=1e-9),
-        "ours": asked_of("ours", long, "docs", filling),
-    }
-    chunks, failed = chunks_of_hits(asked, [BOTH], skip_failures=True)
-    assert chunks["corpus", "text"].rows() == [("ours", "long")]
-    check(failed, OUTCOMES, "chunks_outcome")
-    assert failed["corpus", "channel", "status"].rows() == [("theirs", "chunks", "timed_out")]
-    with pytest.raises(SearchTimeout):
-        chunks_of_hits(asked, [BOTH], skip_failures=False)
-
-
-def test_where_chunks_cannot_be_read_in_time_no_other_collection_answers_for_them(
-    store: Store, filling: Any
-) -> None:
-    filling.write(store, [{"chunk_id": 1}])
-    asked = {"code": asked_of("code", store, "code", filling, timeout_s=1e-9)}
-    with pytest.raises(SearchTimeout, match="'code'"):
-        chunks_of_hits(asked, [hits_in(("code", 1))], skip_failures=True)
 
 
 @pytest.mark.parametrize("lost", [[1], [1, 2]])
@@ -326,34 +228,6 @@ def test_a_finding_leads_to_its_file_in_its_own_repository(linked: Store, fillin
     assert dict(read["chunk_id", "uri"].iter_rows()) == LINKS
     located = locate(linked, list(LINKS), [])
     assert dict(located["chunk_id", "uri"].iter_rows()) == LINKS
-
-
-def test_a_page_of_another_corpus_takes_no_link_of_a_file(linked: Store, filling: Any) -> None:
-    (chunk,) = fetch_chunks(
-        linked, [Wanted("wiki", pl.Series([21]), filling.queries([{}]))]
-    ).to_dicts()
-    assert chunk["uri"] is None
-
-
-def test_only_a_finding_without_a_link_is_looked_up(linked: Store) -> None:
-    late = Deadline.after(1e-9, "looking up")
-    plain = locate(linked, [1, 16, 21], [])
-    assert link_findings(linked, plain, late) is plain
-    with pytest.raises(SearchTimeout):
-        link_findings(linked, locate(linked, [15], []), late)
-
-
-def test_known_versions_go_from_the_oldest_to_the_newest(store: Store, filling: Any) -> None:
-    rows = [{"corpus": "docs", "document_id": d, "chunk_id": n} for n, d in enumerate("ab")]
-    filling.write(store, rows)
-    filling.place(store, "docs", {"a": "1.9", "b": "1.10"})
-    found = known_versions(store)
-    assert found["version"].to_list() == ["1.9", "1.10"]
-    assert found["newest"].to_list() == [False, True]
-
-
-def test_a_collection_without_versions_has_none(store: Store) -> None:
-    assert known_versions(store).is_empty()
 
 
 def test_known_versions_are_read_again_only_when_they_were_found_anew(

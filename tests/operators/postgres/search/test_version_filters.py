@@ -17,13 +17,10 @@ from vector_indexes import build_vector_indexes
 from operators.frames import SCOPED_QUERIES
 from operators.postgres.document_key import document_key
 from operators.postgres.search import version_filters, visible_chunks
-from operators.postgres.search.batches import Deadline
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
-from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.vector_search import search_vectors
-from operators.postgres.search.visible_chunks import count_visible, search_filter, visible_at_most
-from operators.postgres.store import Store, collection_info
+from operators.postgres.store import Store
 from operators.postgres.write.version_store import mark_found
 
 Make = Callable[..., Store]
@@ -203,98 +200,3 @@ def test_every_search_and_read_sees_the_versions_that_are_asked_for(
             ],
         )
         assert set(chunks["chunk_id"]) == ids, batch[number]
-
-
-@settings(suppress_health_check=list(HealthCheck))
-@given(query=QUERY, limit=st.sampled_from([0, 5, 40, 1_000]))
-def test_the_count_of_visible_chunks_is_never_too_low(
-    held: Store, query: dict[str, Any], limit: int
-) -> None:
-    info = collection_info(held)
-    query |= {"versions_as_of": None}
-    current = query["version_policy"] != "all"
-    pinned = tuple(map(tuple, query["pinned"] or ())) if current else ()
-    pinned = tuple(tuple(name for name in of if name != "\0") for of in pinned)
-    repos = None if query["repos"] is None else tuple(query["repos"])
-    superseded = info.superseded["code"] if current else None
-    asked = Filter(repos, superseded=superseded, pinned=pinned, as_of=query["as_of"])
-    one = search_filter(held, Deadline.after(None, ""), "code", asked)
-    true = sum(visible(p, query) for p in PASSAGES)
-    with held.transaction() as conn:
-        counted = count_visible(conn, "code", one, limit=limit)
-    assert counted == min(true, limit + 1)
-    known = visible_at_most(one, info.repos["code"], limit=limit)
-    assert known is None or known >= true
-
-
-def test_versions_that_corpora_pin_are_read_together_each_by_its_own(
-    store: Store, filling: Any
-) -> None:
-    insert = "INSERT INTO superseded_chunks VALUES (%s, 1, %s, 'revised', NULL, NULL, NULL)"
-    for name in ("docs", "wiki"):
-        versions = {"g1": "1.0", "g2": "2.0"}
-        filling.write(
-            store,
-            [
-                {"chunk_id": n, "document_id": f"g{n}", "corpus": name, "version": f"{n}.0"}
-                for n in (1, 2)
-            ],
-        )
-        filling.place(store, name, versions)
-        store.execute(insert, (name, document_key(name, "", "g1")))
-        mark_found(store, name, 0, 1)
-    filling.write(store, [{"chunk_id": n} for n in (1, 2)])
-    store.forget_info()
-    ids = pl.Series([1, 2])
-    pinned = {"docs": [["1.0"]], "wiki": [["2.0"]], "code": [["1.0"]]}
-    wanted = [
-        Wanted(name, ids, scoped([{"version_policy": "pinned", "pinned": pins}]))
-        for name, pins in pinned.items()
-    ]
-    found = fetch_chunks(store, wanted)["corpus", "chunk_id"].rows()
-    assert found == [("code", 1), ("code", 2), ("docs", 1), ("wiki", 2)]
-    together = [
-        Wanted("docs", ids, scoped([{"version_policy": "pinned", "pinned": pinned[name]}]))
-        for name in pinned
-    ]
-    of_each = [fetch_chunks(store, [one])["chunk_id"].to_list() for one in together]
-    assert of_each == [[1], [2], [1]]
-
-
-def test_a_passage_that_newer_versions_lack_says_up_to_which_it_goes(held: Store) -> None:
-    ids = pl.Series([p.chunk_id for p in PASSAGES])
-    found = fetch_chunks(held, [Wanted("code", ids, scoped([{"version_policy": "all"}]))])
-    last = dict(found["chunk_id", "last_version"].iter_rows())
-    assert last == {p.chunk_id: p.version if p.relation == "gone" else None for p in PASSAGES}
-    topics = dict(found["chunk_id", "lineage_id"].iter_rows())
-    assert topics == {p.chunk_id: p.topic for p in PASSAGES}
-
-
-def test_a_corpus_without_versions_is_searched_without_a_look_at_them(
-    make_store: Make, filling: Any
-) -> None:
-    store = make_store()
-    filling.write(store, [{"chunk_id": 1, "text": "common"}])
-    assert collection_info(store).superseded == {}
-    queries = scoped([{"version_policy": "pinned", "pinned": [["1.0"]]}])
-    assert bm25_search(store, "code", queries, k=5)["chunk_id"].to_list() == [1]
-    found = fetch_chunks(store, [Wanted("code", pl.Series([1]), queries)])
-    assert found["last_version"].to_list() == [None]
-
-
-def test_a_topic_of_a_thousand_versions_gives_the_one_that_is_asked_for(
-    make_store: Make, filling: Any
-) -> None:
-    store = make_store()
-    filling.write(
-        store, [{"chunk_id": n, "document_id": f"d{n}", "text": "common"} for n in range(1_000)]
-    )
-    filling.place(store, "code", {f"d{n}": f"1.{n}" for n in range(1_000)})
-    replaced = "INSERT INTO superseded_chunks VALUES ('code', %s, %s, 'same', %s, NULL, NULL)"
-    for n in range(999):
-        store.execute(replaced, (n, document_key("code", "", f"d{n}"), n + 1))
-    store.forget_info()
-    every = [[f"1.{n}" for n in range(1_000)]]
-    for pinned, expected in (([["1.500"]], 500), (None, 999), (every, 999)):
-        queries = scoped([{"version_policy": "pinned", "pinned": pinned}])
-        assert bm25_search(store, "code", queries, k=5)["chunk_id"].to_list() == [expected]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -64,16 +63,6 @@ def found(store: Store, version: str) -> list[int]:
     row = {"query_id": 0, "texts": ["common"], "version_policy": "pinned", "pinned": [[version]]}
     queries = pl.DataFrame([row], schema=SCOPED_QUERIES)
     return sorted(bm25_search(store, "code", queries, k=5)["chunk_id"].to_list())
-
-
-def test_a_pinned_version_lets_its_chunks_in_and_leaves_out_the_others_of_the_topic(
-    store: Store,
-) -> None:
-    assert pinned_chunks(store, NEVER, "code", pinning(store, "1.0")) == ("{0}", "{1}")
-    newest = pinning(store, "1.1")
-    assert pinned_chunks(store, NEVER, "code", newest) == ("{1}", "{}")  # 0 is superseded anyway
-    dated = replace(newest, as_of=datetime(2024, 1, 1, tzinfo=UTC))
-    assert pinned_chunks(store, NEVER, "code", dated)[1] == "{0}"
 
 
 def test_what_is_kept_is_forgotten_when_another_process_changes_a_lineage(store: Store) -> None:

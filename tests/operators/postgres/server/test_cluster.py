@@ -263,7 +263,7 @@ def test_a_log_grown_large_is_dropped_at_the_next_start(directory: Path) -> None
     assert list((directory / "log").glob("postgres-*.log")) != []
 
 
-@pytest.mark.parametrize("name", ["$(touch ran)", "a`touch ran`", 'a"b', "a,b", "a\\b", "a\nb"])
+@pytest.mark.parametrize("name", ["$(touch ran)", 'a"b', "a,b", "a\nb"])
 def test_a_path_that_a_shell_or_a_list_would_take_apart_is_refused(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

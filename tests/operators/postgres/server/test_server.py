@@ -148,7 +148,6 @@ def test_a_program_that_is_not_there_says_what_to_do(tmp_path: Path) -> None:
     [
         ("10:00 LOG: starting\n10:01 FATAL: no room\n10:02 LOG: shut down\n", "no room"),
         ("initdb: error: no place\ninitdb: hint: another\n", "no place"),
-        ("something\n\nelse\n", "else"),
         ("PANIC: no log\n10:01 FATAL:  the database system is starting up\n", "no log"),
         (
             "FATAL: log: No space left on device\n",
@@ -226,16 +225,6 @@ def test_no_environment_variable_bends_its_address(
             "postgres postgres"
         )
         assert machine.ask(server.dsn, "SHOW client_encoding") == "UTF8"
-
-
-def test_a_lock_is_held_until_its_descriptor_is_closed(tmp_path: Path) -> None:
-    lock = tmp_path / "lock"
-    held = hold(lock)
-    assert is_held(lock)
-    with pytest.raises(TimeoutError):
-        hold(lock, timeout_s=0.05)
-    os.close(held)
-    assert not is_held(lock)
 
 
 def test_those_who_share_a_lock_hold_it_together_and_keep_out_who_wants_it_alone(

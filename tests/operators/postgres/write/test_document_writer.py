@@ -20,13 +20,11 @@ from operators.foundation.tokenizer import term_id, tokens
 from operators.frames import CHUNKS, READ_CHUNKS
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
-from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
+from operators.postgres.store import Store, collection_info, open_store
 from operators.postgres.write import chunk_vectors
-from operators.postgres.write.chunk_vectors import Some, embed_some, try_again
+from operators.postgres.write.chunk_vectors import Some, embed_some
 from operators.postgres.write.document_writer import delete_documents, write_documents
-from operators.postgres.write.embedding_cache import cache_embeddings, cached_embeddings
-from operators.postgres.write.postings import count_terms, rebuild_postings
-from operators.postgres.write.term_statistics import Deltas
+from operators.postgres.write.postings import count_terms
 from operators.ranking import bm25
 
 Make = Callable[..., Store]
@@ -100,13 +98,6 @@ def test_counts_are_exact_after_any_adding_replacing_and_deleting(
             held |= batch
         expected = filling.chunks([row for rows in held.values() for row in rows])
         assert stored_counts(store) == counts_of(expected)
-
-
-def test_writing_again_replaces_a_document_whole(store: Store, filling: Any) -> None:
-    filling.write(store, [{"chunk_id": n, "document_id": "d"} for n in range(5)])
-    filling.write(store, [{"chunk_id": n, "document_id": "d"} for n in range(3, 6)])
-    found = fetch_chunks(store, [Wanted("code", pl.Series(range(10)), filling.queries([{}]))])
-    assert found["chunk_id"].to_list() == [3, 4, 5]
 
 
 def test_a_document_is_seen_whole_or_not_at_all(store: Store, filling: Any) -> None:
@@ -198,37 +189,9 @@ def test_every_column_comes_back_as_it_was_written(store: Store, filling: Any) -
     assert set(found.columns) == set(READ_CHUNKS)
 
 
-def test_what_postgres_cannot_store_is_replaced_and_counted(store: Store, filling: Any) -> None:
-    chunks = filling.chunks(
-        [{"chunk_id": 1, "document_id": "a\0b", "text": "x\0\0y", "path": "\0"}]
-    )
-    written = write_documents(store, filling.documents(chunks), chunks)
-    assert written.replaced >= 4
-    found = fetch_chunks(store, [Wanted("code", pl.Series([1]), filling.queries([{}]))])
-    assert found["text"].to_list() == ["x��y"]
-
-
-def test_names_of_any_length_break_no_index(store: Store, filling: Any) -> None:
-    letters = np.random.default_rng(0).integers(33, 0x2FFF, size=9_000)
-    name = "".join(map(chr, letters))
-    row = {"chunk_id": 1, "document_id": name, "path": name, "title": name, "uri": name}
-    filling.write(store, [{**row, "text": name, "language": name[:500], "anchor": name}])
-    make_searchable(store)
-    filling.write(store, [{**row, "text": name}])
-    queries = filling.queries([{"path_prefix": name[:8_000]}, {"path_prefix": name + "x"}])
-    assert len(fetch_chunks(store, [Wanted("code", pl.Series([1]), queries[:1])])) == 1
-    assert len(fetch_chunks(store, [Wanted("code", pl.Series([1]), queries[1:])])) == 0
-    assert delete_documents(store, "code", "", [name]) == 1
-
-
 @pytest.mark.parametrize(
     ("vector", "message"),
-    [
-        ([float("nan")] * 8, "not finite"),
-        ([float("inf")] * 8, "not finite"),
-        ([1e6] * 8, "not finite"),
-        ([1.0] * 7, "7 dimensions"),
-    ],
+    [([float("nan")] * 8, "not finite"), ([1.0] * 7, "7 dimensions")],
 )
 def test_a_vector_that_cannot_be_searched_is_refused(
     store: Store, filling: Any, vector: list[float], message: str
@@ -282,56 +245,12 @@ def test_a_corpus_may_have_any_name(store: Store, filling: Any, corpus: str) -> 
     assert len(fetch_chunks(store, [Wanted(corpus, pl.Series([1]), filling.queries([{}]))])) == 1
 
 
-POSTINGS = "SELECT chunk_id, terms, bm25::text FROM postings WHERE corpus = 'code' ORDER BY 1"
-TERMS = "SELECT * FROM terms WHERE corpus = 'code' ORDER BY 1"
-
-
-def test_a_rebuilt_text_index_is_the_one_that_was_written(store: Store, filling: Any) -> None:
-    rows = [{"chunk_id": n, "text": f"flush the cache {n}", "title": "Cache"} for n in range(5)]
-    filling.write(store, rows)
-
-    def read(conn):
-        return conn.execute(POSTINGS).fetchall(), conn.execute(TERMS).fetchall()
-
-    before = store.run(read)
-    store.run(lambda conn: rebuild_postings(conn, "code"))
-    assert store.run(read) == before
-    assert len(before[0]) == 5
-
-
 def test_the_terms_of_a_chunk_are_those_of_all_that_is_shown_of_it(filling: Any) -> None:
     chunk = {"title": "Cache", "path": "a/flush.py", "anchor": "Sizes", "text": "x1"}
     named = {"document_id": "pull/42", "metadata": '{"author": "Ann", "authors": ["Bob"]}'}
     (counted,) = count_terms(filling.chunks([chunk | named]))
     shown = tokens("Cache a flush py Sizes x1 pull 42 Ann Bob")
     assert set(counted.terms.tolist()) == {term_id(term) for term in shown}
-
-
-COUNTED = """SELECT (SELECT sum(df) FROM terms WHERE corpus = 'code'),
-    (SELECT chunks FROM corpora WHERE corpus = 'code'),
-    (SELECT sum(cardinality(terms)) FROM postings WHERE corpus = 'code'),
-    (SELECT count(*) FROM postings WHERE corpus = 'code')"""
-
-
-def test_what_goes_out_and_comes_in_again_changes_nothing() -> None:
-    deltas = Deltas()
-    deltas.count("r", 3, [1, 2], 1)
-    deltas.count("r", 3, [2, 5], -1)
-    assert deltas.terms() == [(1, 1), (5, -1)]
-    assert deltas.length == 0
-    assert deltas.repos["r"] == 0
-    assert Deltas().terms() == []
-
-
-def test_counts_follow_what_is_stored_when_documents_are_written_again(
-    store: Store, filling: Any
-) -> None:
-    rows = [{"chunk_id": n, "document_id": f"d{n}", "text": f"flush {n}"} for n in range(4)]
-    filling.write(store, rows)
-    filling.write(store, [{**rows[0], "text": "another text altogether"}])
-    terms, chunks, held, postings = store.row(COUNTED)
-    assert (terms, chunks) == (held, postings)
-    assert chunks == 4
 
 
 DIMENSIONS = 8
@@ -429,68 +348,3 @@ def test_two_workers_never_have_the_same_chunk(waiting: Store, server_dsn: str) 
         assert [one.result()[:3] for one in found] == [("docs", 5, [])] * 2
     assert len(set(taken)) == 10
     assert sum(collection_info(waiting).unembedded.values()) == 11
-
-
-def test_what_a_worker_had_in_hand_is_free_when_it_fails(waiting: Store) -> None:
-    def die(chunks: pl.DataFrame) -> tuple[Any, dict[int, str]]:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        embed_some(waiting, die, limit=21)
-    assert embed_some(waiting, ones, limit=21)[:3] == ("docs", 12, [])
-
-
-def test_a_chunk_that_has_no_usable_vector_keeps_the_reason_and_does_not_block_the_queue(
-    waiting: Store,
-) -> None:
-    def embed(chunks: pl.DataFrame) -> tuple[Any, dict[int, str]]:
-        vectors = np.ones((len(chunks), DIMENSIONS), np.float32)
-        vectors[1] = np.inf
-        return vectors, {0: "too long"}
-
-    found = embed_some(waiting, embed, limit=12)
-    assert (found.corpus, found.vectors) == ("docs", 10)
-    assert dict(found.failed)["d6"] == "too long"
-    assert "not finite" in dict(found.failed)["d5"]
-    assert embed_some(waiting, ones, limit=12)[:3] == ("history", 9, [])
-    assert embed_some(waiting, ones, limit=12) is None
-    try_again(waiting)
-    assert embed_some(waiting, ones, limit=12)[:3] == ("docs", 2, [])
-
-
-def test_a_collection_that_has_left_the_workers_space_gets_none_of_its_vectors(
-    waiting: Store,
-) -> None:
-    other = waiting.embedding_in("another")
-    with pytest.raises(ModelMismatch):
-        embed_some(other, ones, limit=5)
-    assert sum(collection_info(waiting).unembedded.values()) == 21
-
-
-def test_of_two_corpora_with_many_waiting_chunks_the_smaller_one_comes_first(
-    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(chunk_vectors, "COUNTED_UP_TO", 3)
-    sizes = {"code": 9, "docs": 4, "history": 3, "wiki": 2}
-    rows = [
-        {"corpus": name, "document_id": name} for name, size in sizes.items() for _ in range(size)
-    ]
-    rows = [one | {"chunk_id": n, "ordinal": n} for n, one in enumerate(rows)]
-    lacking = pl.lit(None, CHUNKS["embedding"]).alias("embedding")
-    chunks = filling.chunks(rows).with_columns(lacking)
-    write_documents(store, filling.documents(chunks), chunks)
-    order = list[str]()
-    while some := embed_some(store, ones, limit=10):
-        order.append(some.corpus)
-    assert order == ["wiki", "docs", "code", "history"]
-
-
-def test_cached_vectors_come_back_by_space_and_hash(store: Store) -> None:
-    vectors = np.array([[0.5, 1.0], [2.0, -0.25]], dtype=np.float32)
-    cache_embeddings(store, "s", ["a", "b"], vectors)
-    cache_embeddings(store, "s", ["a"], vectors[1:])
-    found = cached_embeddings(store, "s", ["b", "a", "c"])
-    assert sorted(found) == ["a", "b"]
-    assert found["a"].tolist() == [0.5, 1.0]
-    assert cached_embeddings(store, "other", ["a"]) == {}
-    assert cached_embeddings(store, "s", []) == {}

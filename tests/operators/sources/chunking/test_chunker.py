@@ -1,8 +1,6 @@
 import json
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,15 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.embedding.passage import embedded_text
-from operators.frames import CHUNKS, DOCUMENTS, check
+from operators.frames import DOCUMENTS
 from operators.sources.chunking.chunker import (
     CUT_BY_LINES,
     MAX_CHARACTERS,
-    MOST_USES,
     chunk_documents,
     chunk_id,
 )
-from operators.sources.chunking.code_breaks import Breaks, breaks
 from operators.sources.formats.pdf import PdfText, pdf_text
 from operators.sources.protocol import Document, document_frame
 
@@ -103,13 +99,6 @@ def test_lines_say_where_a_chunk_stands_in_the_document(text: str) -> None:
         assert chunk["text"].rstrip("\n") in stretch
 
 
-def test_the_frame_is_chunks_without_the_embedding_even_when_there_is_nothing() -> None:
-    schema = pl.Schema({k: v for k, v in CHUNKS.items() if k != "embedding"})
-    check(chunk_documents(documents(), count_words), schema, "chunks")
-    check(chunk_documents(documents("text", " \n "), count_words), schema, "chunks")
-    assert chunk_documents(documents(" \n\t\n"), count_words).is_empty()
-
-
 @pytest.mark.parametrize(("path", "language"), [("a.md", None), ("a.odt", "odt"), ("a.tex", "tex")])
 def test_a_chunk_ends_before_a_heading_rather_than_in_the_middle_of_a_section(
     path: str, language: str | None
@@ -186,20 +175,6 @@ def test_code_in_any_state_is_kept_whole_and_inside_the_window(text: str) -> Non
         assert len(embedded.split()) <= 64
 
 
-def test_the_real_code_of_this_project_is_kept_and_its_small_functions_are_whole() -> None:
-    for file in sorted(Path(__file__).parents[4].glob("operators/*/*.py"))[:40]:
-        text = file.read_text(encoding="utf-8")
-        chunks = chunk_documents(documents(text, path=file.name), count_words, 150)
-        assert "".join("".join(chunks["text"]).split()) == "".join(text.split())
-        stretches = chunks.select("start_line", "end_line").rows()
-        lines = text.split("\n")
-        found = breaks(text, "python")
-        assert isinstance(found, Breaks)
-        for first, last, *_ in found.definitions:
-            if sum(len(line.split()) for line in lines[first : last + 1]) <= 100:
-                assert any(a <= first + 1 and last < b for a, b in stretches), (file, first)
-
-
 def test_code_whose_parser_gives_up_is_cut_by_lines_and_its_chunks_say_why() -> None:
     given = documents("a < " * 20_000, "int f() {\n}\n", path="a.java")
     made = chunk_documents(given.with_columns(metadata=pl.lit('{"commit": "c1"}')), count_words)
@@ -210,12 +185,6 @@ def test_code_whose_parser_gives_up_is_cut_by_lines_and_its_chunks_say_why() -> 
         assert json.loads(metadata) == {"commit": "c1", **note}
     text = "".join(made.filter(document_id="d0")["text"])
     assert text == "a < " * 20_000
-
-
-def test_a_line_longer_than_the_window_is_cut_between_words() -> None:
-    chunks = chunk_documents(documents("word " * 100), count_words, 10)
-    assert chunks.height == 10
-    assert chunks["start_line"].unique().to_list() == [1]
 
 
 def test_a_wall_of_characters_is_cut_although_it_is_one_word() -> None:
@@ -237,7 +206,6 @@ def test_a_heading_of_a_megabyte_is_not_in_every_chunk_below_it() -> None:
     [
         ("a.md", "# News\n\n## [1.2](http://a/1)\n\n### Removed\n\n{}\n\n## 1.1\n\n{}\n"),
         ("a.rst", "News\n####\n\n1.2\n===\n\nRemoved\n-------\n\n{}\n\n1.1\n===\n\n{}\n"),
-        ("a.adoc", "= News\n\n== 1.2\n\n=== Removed\n\n{}\n\n== 1.1\n\n{}\n"),
     ],
 )
 def test_a_chunk_says_the_headings_that_its_section_stands_under(path: str, text: str) -> None:
@@ -246,13 +214,6 @@ def test_a_chunk_says_the_headings_that_its_section_stands_under(path: str, text
     said = [json.loads(metadata)["heading_path"] for metadata in chunks["metadata"]]
     assert said == ["1.2 > Removed", "1.1"]
     assert chunks["anchor"].to_list() == ["Removed", "1.1"]
-
-
-def test_a_long_path_of_headings_keeps_the_last() -> None:
-    text = "# Guide\n\n## " + "outer " * 15 + "\n\n### Middle\n\n#### Inner\n\nword\n"
-    chunks = chunk_documents(documents(text, path="a.md", title="A guide of things"), count_words)
-    assert json.loads(chunks["metadata"].item())["heading_path"] == "Middle > Inner"
-    assert chunks["anchor"].to_list() == ["Inner"]
 
 
 def test_a_chunk_of_a_changelog_has_version_and_day_of_its_release_and_no_topic() -> None:
@@ -305,23 +266,12 @@ def test_each_chunk_of_a_pdf_says_its_page() -> None:
     assert not found["text"].str.contains("\f").any()
 
 
-def test_a_chunk_over_several_pages_says_the_first_that_it_has_text_of() -> None:
-    assert metadata(placed(pdf("", "a", "b")))[0]["page"] == 2
-
-
 def test_a_section_of_a_page_says_its_slug() -> None:
     text = "intro one two three\n\n# A\n\none two three four five\n\n# A\n\none two three four\n"
     found = placed(Document("a.md", "wiki", "", None, text, path="a.md", metadata='{"k": 1}'))
     assert [m.get("fragment") for m in metadata(found)] == [None, "a", "a-1"]
     assert list(found["anchor"]) == [None, "A", "A"]
     assert all(m["k"] == 1 for m in metadata(found))
-
-
-def test_a_chunk_of_another_corpus_has_no_place_and_keeps_its_page_breaks() -> None:
-    code = Document("a.md", "code", "", None, "# A\n\f\n", path="a.md", metadata='{"k": 1}')
-    found = placed(code)
-    assert (found["text"].item(), metadata(found)) == (code.text, [{"heading_path": "A", "k": 1}])
-    assert metadata(placed(replace(code, corpus="docs")))[0]["fragment"] == "a"
 
 
 def test_a_chunk_of_code_has_kinds_and_lines_of_its_definitions_and_the_names_it_uses() -> None:
@@ -338,14 +288,6 @@ def test_a_chunk_of_code_has_kinds_and_lines_of_its_definitions_and_the_names_it
         kinds_and_lines = zip(held["kinds"], held["lines"], strict=True)
         assert [[*pair] for pair in kinds_and_lines] == begins + expected
         assert held["uses"] == sorted(re.findall(r"return (m\d+)", text))
-
-
-def test_a_list_of_names_used_that_is_too_long_is_left_out() -> None:
-    calls = " + ".join(f"name_{n}" for n in range(3 * MOST_USES // 10))
-    made = chunk_documents(documents(f"x = {calls}\n", path="a.py"), count_words, 1_000)
-    for text, metadata in made.select("text", "metadata").iter_rows():
-        names = json.dumps(sorted(set(re.findall(r"name_\d+", text))))
-        assert ("uses" in json.loads(metadata)) == (len(names) <= MOST_USES)
 
 
 def test_a_chunk_of_code_names_the_definitions_that_begin_in_it() -> None:

@@ -49,8 +49,6 @@ def test_an_old_notebook_has_worksheets() -> None:
         *(b"", b"{}", b"[]", b"null", b'"x"', b"[" * 200_000, b"\xff\xfe\x00", b"{nb", b"\0"),
         *(b'{"cells": 7}', b'{"cells": "abc"}', b'{"cells": {"a": 1}}', b'{"worksheets": {}}'),
         *(b'{"cells": [], "x": ' + b"9" * 6000 + b"}", b'{"cells": [], "x": ' + b"[" * 100_000),
-        *(b'{"cells": NaN}', b'{"cells": nan}', b'{"cells": [', b"<html>"),
-        *(b"\xef\xbb\xbf", b"PK\x03\x04"),
     ],
 )
 def test_what_is_no_notebook_is_refused(data: bytes) -> None:
@@ -68,12 +66,12 @@ def test_cells_of_any_shape_do_no_harm() -> None:
     assert notebook_text(b'{"cells": ' + cells + b"}") == "a"
 
 
-@pytest.mark.parametrize("sheets", ['[{"cells": 7}]', '[3, {"cells": {"a": 1}}, null]'])
+@pytest.mark.parametrize("sheets", ['[3, {"cells": {"a": 1}}, null]'])
 def test_worksheets_of_any_shape_do_no_harm(sheets: str) -> None:
     assert notebook_text(f'{{"worksheets": {sheets}}}'.encode()) == ""
 
 
-@pytest.mark.parametrize("language", [["a"], {"a": 1}, "py\n```\n# Forged", "p" * 1000, "a b", 7])
+@pytest.mark.parametrize("language", [["a"], "py\n```\n# Forged", "p" * 1000])
 def test_a_language_that_is_no_word_is_not_taken(language: object) -> None:
     data = notebook(("code", "x"), metadata={"kernelspec": {"language": language}})
     assert notebook_text(data) == "```python\nx\n```"
@@ -114,7 +112,7 @@ def test_every_form_gives_the_same_objects(text: str, monkeypatch: pytest.Monkey
     assert read(text) == [A, B]
 
 
-@pytest.mark.parametrize("text", ["", " \n", "[]", "[][]", "[[]]\n"])
+@pytest.mark.parametrize("text", ["", "[[]]\n"])
 def test_nothing_in_it_is_nothing(text: str) -> None:
     assert read(text) == []
 
@@ -125,13 +123,10 @@ def test_nothing_in_it_is_nothing(text: str) -> None:
         ('{"a": }', "not JSON"),
         ('{"a": NaN}', "NaN is no JSON number"),
         ('{"a": ' + "9" * 6000 + "}", "a number has more than 4000 digits"),
-        ('{"number": 1e5e5}', "not JSON"),
-        ('{"a": -Infinity}', "-Infinity is no JSON number"),
         ('{"a": "\\x"}', "not JSON"),
         ("{'a': 1}", "not JSON"),
         ("null", "not a JSON object"),
         ('{"a": "no end', "does not end on its line"),
-        ('"text"', "not a JSON object"),
         ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
     ],
 )
@@ -143,7 +138,7 @@ def test_a_bad_line_does_not_end_the_file(bad: str, reason: str) -> None:
     assert fault.key is None
 
 
-@pytest.mark.parametrize("cut", [1, 5, 20, 34])
+@pytest.mark.parametrize("cut", [1, 20])
 def test_a_cut_file_gives_what_is_whole_and_says_so(cut: int) -> None:
     *found, fault = read(json.dumps([A, A])[:-cut])
     assert found == [A] * (2 if cut == 1 else 1)
@@ -170,26 +165,15 @@ def test_a_huge_object_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("src/a.py", "python"),
         ("a/b/App.TSX", "typescript"),
-        ("lib.hpp", "cpp"),
         ("Makefile", "make"),
         ("docker/Dockerfile.dev", "dockerfile"),
         ("CMakeLists.txt", "cmake"),
         ("requirements-dev.txt", "ini"),
-        ("deploy/values.yaml", "yaml"),
-        ("run.sh", "bash"),
-        ("schema.sql", "sql"),
         ("vector.control", "ini"),
         (".editorconfig", "ini"),
         ("deploy/.env.example", "ini"),
-        ("src/.clang-format", "yaml"),
         (".gitattributes", "ini"),
-        ("app.service", "ini"),
-        ("gui.pyw", "python"),
-        ("Form.VB", "vb"),
-        ("Index.cshtml", "razor"),
         ("show.html.erb", "erb"),
-        ("schema.prisma", "prisma"),
-        ("main.tf", "hcl"),
         ("PAYROLL.COB", "cobol"),
     ],
 )
@@ -200,15 +184,7 @@ def test_sources_scripts_and_configuration_are_code(path: str, language: str) ->
 
 @pytest.mark.parametrize(
     ("path", "format_"),
-    [
-        ("README", "text"),
-        ("a/b.md", "markdown"),
-        ("c.rst", "rst"),
-        ("notes.txt", "text"),
-        ("a.qmd", "markdown"),
-        ("a.Rmd", "markdown"),
-        ("todo.org", "org"),
-    ],
+    [("README", "text"), ("a/b.md", "markdown"), ("notes.txt", "text"), ("todo.org", "org")],
 )
 def test_prose_is_not_code(path: str, format_: str) -> None:
     assert prose_format(path) == format_
@@ -217,19 +193,7 @@ def test_prose_is_not_code(path: str, format_: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "photo.png",
-        "data.bin",
-        "noextension",
-        "a.tar.gz",
-        ".env",
-        "prod.env",
-        "key.sig",
-        "a.out",
-        "a.lock",
-        "man.1",
-        "de.po",
-    ],
+    ["photo.png", "noextension", "a.tar.gz", ".env", "a.out", "a.lock"],
 )
 def test_other_files_are_neither(path: str) -> None:
     assert (code_language(path), prose_format(path)) == (None, None)
@@ -257,9 +221,7 @@ def test_lock_files_and_minified_output_are_generated() -> None:
     [
         (b"#!/bin/sh\n", "bash"),
         (b"#!/usr/bin/env -S python3.11 -u\n", "python"),
-        (b"#! /usr/bin/perl -w\n", "perl"),
         (b"#!/opt/unknown/thing\n", None),
-        (b"import os\n", None),
         (b"#!\xff\xfe\n", None),
     ],
 )

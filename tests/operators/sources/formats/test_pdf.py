@@ -28,9 +28,6 @@ from operators.sources.formats.pdf import (
 )
 from operators.sources.sandbox import Passing, Sandbox, Stopped
 
-MakePdf = Callable[..., bytes]
-
-
 _DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[5] / "shared/data"))
 
 
@@ -78,11 +75,6 @@ def test_a_scanned_pdf_has_no_text(reader: PdfReader) -> None:  # H22
 def test_a_scheme_that_nobody_knows_is_encrypted_too(reader: PdfReader) -> None:
     data = make_pdf(["a"]).replace(b"/Root", b"/Encrypt<</Filter/Foo/V 9/R 9>>/Root")
     assert refusal(reader, data).state == "encrypted"
-
-
-def test_a_damaged_file_is_refused_with_a_reason(reader: PdfReader) -> None:
-    refused = refusal(reader, b"%PDF-1.7\n" + b"garbage " * 100)
-    assert (refused.state, str(refused).startswith("damaged")) == ("failed", True)
 
 
 @needs_hostile
@@ -150,12 +142,6 @@ def test_a_title_that_a_program_filled_in_is_none() -> None:
     assert [title(t) for t in ("", "untitled", "Microsoft Word - x.docx", "a.tex")] == [None] * 4
 
 
-def test_every_page_is_read_in_order(reader: PdfReader) -> None:
-    found = reader.read(make_pdf(["First page", "Second page"], info={"Title": "Guide"}))
-    assert [page.strip() for page in found.pages] == ["First page", "Second page"]
-    assert (found.info["Title"], found.unread) == ("Guide", [])
-
-
 def test_what_pdfium_refuses_it_reads_after_a_repair(reader: PdfReader) -> None:
     made = make_pdf(["One", "Two"], outline=[("Two", 1)], info={"Title": "T"})
     found = reader.read(made[: made.index(b"xref")])
@@ -194,25 +180,17 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "a page tree that is its own child": _with(b"/Kids[4 0 R", b"/Kids[2 0 R"),
     "a catalog as page": _with(b"/Kids[4 0 R", b"/Kids[1 0 R"),
     "its pages are a page": _with(b"/Pages 2 0 R", b"/Pages 4 0 R"),
-    "no pages": _with(b"/Pages 2 0 R", b""),
     "two thousand million pages": _with(b"/Count 2", b"/Count 2147483647"),
-    "less than no pages": _with(b"/Count 2", b"/Count -1"),
     "a number of 6,000 digits": _with(b"/Count 2", b"/Count " + b"9" * 6000),
     "nested arrays": _with(b"/Count 2", b"/Count 2/X " + b"[" * 100_000),
-    "nested dictionaries": _with(b"/Count 2", b"/Count 2/X " + b"<</X" * 100_000),
-    "a name of a megabyte": _with(b"/Count 2", b"/Count 2/" + b"N" * 1_000_000),
-    "a string without an end": _with(b"/Count 2", b"/Count 2/X (" + b"(" * 9999),
     "a stream longer than the file": _with(b"/Length ", b"/Length 99999999"),
-    "a stream of less than nothing": _with(b"/Length ", b"/Length -"),
     "a filter nobody knows": _with(b"/Length ", b"/Filter/Nope/Length "),
     "what is not packed is unpacked": _with(b"/Length ", b"/Filter/FlateDecode/Length "),
     "a hundred filters": _with(b"/Length ", b"/Filter[" + b"/A85 " * 100 + b"]/Length "),
     "a script": _with(b"/Type/Catalog", b"/Type/Catalog/OpenAction<</S/JavaScript/JS(while(1);)>>"),
-    "a launch": _with(b"/Type/Catalog", b"/Type/Catalog/OpenAction<</S/Launch/F(/bin/sh)>>"),
     "an earlier table that is this one": _with(b"/Root", b"/Prev 9/Root"),
     "a ZIP before it": lambda made: b"PK\x03\x04" + made,
     "no table": lambda made: made[: made.index(b"\nxref\n")],
-    "twice": lambda made: made + made,
     "an object that is itself": _with(b"3 0 obj\n<<", b"3 0 obj\n3 0 R <<"),
     "fonts within fonts": _with(b"/BaseFont/", b"/Encoding 3 0 R/DescendantFonts[3 0 R]/BaseFont/"),
 }
@@ -237,14 +215,6 @@ def test_a_hostile_structure_gives_a_text_or_a_reason_and_the_next_file_is_read(
 def children() -> list[int]:
     """The processes that read PDFs for this one."""
     return [one.pid for one in parsing_children("pdf_process")]
-
-
-def test_one_child_reads_many_files(reader: PdfReader) -> None:
-    reader.read(make_pdf(["a"]))
-    first = children()
-    reader.read(make_pdf(["b"]))
-    assert children() == first
-    assert len(first) == 1
 
 
 def test_the_child_has_none_of_the_programs_environment(
@@ -287,7 +257,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
         yield sandbox
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_child_that_is_killed_at_work_has_a_second_one_and_the_reason_is_true(
     own: Sandbox, tmp_path: Path, how: signal.Signals
 ) -> None:

@@ -20,20 +20,14 @@ PICTURE = f"data:image/png;base64,{DATA}"
     ("kind", "text", "shown"),
     [
         ("markdown", f"![mast]({PICTURE}) up", "![mast]() up"),
-        ("markdown", f'![mast]({PICTURE} "Tall") up', '![mast]( "Tall") up'),
         ("markdown", f"![][i]\n\n[i]: <{PICTURE}>\n", "![][i]\n\n[i]: <>\n"),
-        ("markdown", f'[i]: {PICTURE} "Mast"\n', '[i]:  "Mast"\n'),
         ("markdown", f'<img src="{PICTURE}" alt="mast">', '<img src="" alt="mast">'),
         ("markdown", f'<img src="{PICTURE}\n{DATA}" alt="m">', '<img src="\n" alt="m">'),
-        ("markdown", f"<b style='background: url({PICTURE})'>", "<b style='background: url()'>"),
-        ("markdown", "![a](data:image/svg+xml,%3Csvg%20t=(1)/%3E)", "![a]()"),
         ("markdown", '<img src="data:image/svg+xml;utf8,<svg d=(1)>">', '<img src="">'),
-        ("markdown", "![a](DATA:image/gif;base64,R0lG)", "![a]()"),
         ("markdown", f"![a](data:image/png;name=a.png;base64,{DATA})", "![a]()"),
         ("rst", f".. image:: {PICTURE}\n   :alt: mast", ".. image:: \n   :alt: mast"),
         ("asciidoc", f"image::{PICTURE}[mast]", "image::[mast]"),
         ("org", f"[[{PICTURE}]]", "[[]]"),
-        ("text", f"a {PICTURE} b", "a  b"),
         ("css", f"a {{ b: url({PICTURE}) }}", "a { b: url(data:image/png;base64,) }"),
         ("markdown", f"```css\n{PICTURE}\n```\n", "```css\ndata:image/png;base64,\n```\n"),
     ],
@@ -47,7 +41,6 @@ def test_of_a_picture_as_base64_its_description_stays(kind: str, text: str, show
     [
         ("markdown", "`data:image/png;base64,AAAA` is a picture"),
         ("markdown", "```\ndata:image/png;base64,AAAA\n```\n"),
-        ("markdown", "an address such as data:text/plain,hello"),
         ("markdown", "metadata:image/png;base64,AAAA and data: a/b, c"),
         ("javascript", 'const pixel = "data:image/gif;base64,R0lGODlhAQABAIAAAAUEBAAA"'),
     ],
@@ -60,19 +53,16 @@ def test_a_short_address_in_code_and_an_example_stay(kind: str, text: str) -> No
     ("kind", "path", "text", "shown"),
     [
         ("markdown", "", "<!-- a\n\nb -->\n\nc", "\n\n\n\nc"),
-        ("markdown", "", "a <!-- b --> c", "a  c"),
         ("markdown", "", "a <!-- b\nc --> d", "a \n d"),
         ("markdown", "", "- a\n  <!-- b -->\n> <!-- c -->", "- a\n  \n> "),
         ("markdown", "", "<div>\n<!-- a\n\n## b -->\n</div>", "<div>\n\n\n\n</div>"),
         ("markdown", "", "a\n\n<!-- b\n\n# c\n", "a\n\n\n\n\n"),
         ("markdown", "", "<!--> a", " a"),
-        ("markdown", "", "<!-- ``` -->\na\n<!-- ``` -->", "\na\n"),
         ("markdown", "", "[//]: # (a)\n\n[comment]: <> (b\nc)\n[_]: # 'd'\n", "\n\n\n\n\n"),
         ("markdown", "", "---\ntitle: a\n---\n<!-- b -->\nc", "---\ntitle: a\n---\n\nc"),
         ("markdown", "a.mdx", "{/* a\nb */}\n\n# c {/* d */}", "\n\n\n# c "),
         ("markdown", "a.mdx", "import A from 'a'\nexport const b = {\n\n}\n\nc", "\n\n\n\n\nc"),
         ("rst", "", ".. a\n   b\n\n   c\n\nd", "\n\n\n\n\nd"),
-        ("rst", "", "..\n\n   a quote\n", "\n\n   a quote\n"),
         ("rst", "", "..\n   a\n\n.. note::\n\n   b\n   .. c\n", "\n\n\n.. note::\n\n   b\n\n"),
         (
             "org",
@@ -98,7 +88,6 @@ def test_comments_are_no_text_and_lines_keep_their_places(
         ("markdown", "", "a:\n\n    <!-- b -->\n\n- c\n\n  ~~~\n  <!-- d -->\n  ~~~\n"),
         ("markdown", "", "\\<!-- a --> and <!-- never closed\n\nb"),
         ("markdown", "", "[a]: https://x.org 'b'\n[c]: # more\n\n    [//]: # (code)\n"),
-        ("markdown", "a.md", "import A from 'a'\n\n{/* b */}"),
         ("markdown", "a.mdx", "import the data first\n\n```\nimport A from 'a'\n```\n"),
         (
             "rst",
@@ -109,7 +98,6 @@ def test_comments_are_no_text_and_lines_keep_their_places(
         ("asciidoc", "", "----\n// a\n----\nhttp://b\n"),
         ("wikitext", "", "<nowiki><!-- a --></nowiki>"),
         ("html", "", "<!-- in code -->"),
-        ("text", "", "<!-- no markup -->"),
     ],
 )
 def test_a_comment_in_code_is_text(kind: str, path: str, text: str) -> None:
@@ -129,9 +117,10 @@ def test_any_text_keeps_its_lines(text: str, kind: str, path: str) -> None:
 @pytest.mark.parametrize("kind", ["markdown", "wikitext", "rst", "org", "asciidoc", "text"])
 @pytest.mark.parametrize(
     "hostile",
-    ["<!--" * 200_000, "<!--\n" * 100_000, "a <!--" * 200_000, '[a]: # "' * 50_000,
-     "`<!--" * 100_000, "(data:a/b," * 50_000, '"data:a/b;base64, ' * 50_000, "{/*" * 100_000,
-     "<nowiki>" * 50_000, "export {\n\n" * 5_000, "#+begin_a\n" * 50_000],
+    [
+        "<!--\n" * 100_000, '[a]: # "' * 50_000, "`<!--" * 100_000, "(data:a/b," * 50_000,
+        "{/*" * 100_000, "export {\n\n" * 5_000,
+    ],
     ids=lambda text: text[:8],
 )  # fmt: skip
 def test_a_hostile_text_costs_no_more_than_its_length(hostile: str, kind: str) -> None:

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -23,28 +22,12 @@ EPOCH = 1_600_000_000
 PERSON = b"A <a@b> 1 +0000"
 
 
-def test_sources_commits_and_prose_go_to_their_corpora(repo: Any) -> None:
-    repo.commit("first", **{"src/a.py": "x = 1\n", "Makefile": "all:\n", "README.md": "# App\n"})
-    assert set(repo.documents("code")) == {"src/a.py", "Makefile"}
-    assert [d.title for d in repo.documents("history").values()] == ["first"]
-    assert {d.path: d.title for d in repo.documents("docs").values()} == {"README.md": "App"}
-
-
 def test_prose_is_read_before_sources_and_after_commits(repo: Any) -> None:
     files = {"A.py": "1", "a.md": "a", "docs/z.md": "z", "z.py": "1"}
     repo.commit("first", **files)
     read = [(item.corpus, item.path) for item in repo.scan() if isinstance(item, Document)]
     assert read[0][0] == "history"
     assert [path for _, path in read[1:]] == ["a.md", "docs/z.md", "A.py", "z.py"]
-
-
-def test_a_new_commit_changes_only_the_documents_it_touched(repo: Any) -> None:
-    repo.git("remote", "add", "origin", "git@github.com:org/app.git")
-    repo.commit("one", **{"a.py": "1", "b.py": "1"})
-    before = {astuple(item) for item in repo.scan()}
-    repo.commit("two", EPOCH + 10, **{"b.py": "2"})
-    after = {astuple(item) for item in repo.scan()}
-    assert sorted(row[4] for row in after - before) == ["2", "two\n\nFiles:\nb.py\n"]
 
 
 @pytest.fixture
@@ -105,7 +88,6 @@ def test_the_folder_names_the_repo_without_a_remote_and_an_option_names_it_anyho
 @pytest.mark.parametrize(
     ("exclude", "left", "reasons"),
     [
-        (["tests"], {"README.md", "app.py", "lib/a_snap.py", "lib/tests.py"}, {"tests": "2"}),
         (["tests/"], {"README.md", "app.py", "lib/a_snap.py", "lib/tests.py"}, {"tests/": "2"}),
         (
             ["*_snap.py", "app.py"],
@@ -179,16 +161,14 @@ def test_a_file_may_go_once_git_does_not_track_it_and_not_before(repo: Any) -> N
     assert may_go() == []
 
 
-@pytest.mark.parametrize(
-    "pattern", ["", ":!a.py", "\0", "../other", "a/../../b", "/elsewhere", "[a"]
-)
+@pytest.mark.parametrize("pattern", [":!a.py", "\0", "../other", "[a"])
 def test_a_pattern_that_excludes_nothing_of_the_tree_is_refused(repo: Any, pattern: str) -> None:
     repo.commit("one", **{"a.py": "x = 1\n"})
     with pytest.raises(GitError, match=r"no pattern of files|is outside repository"):
         git_source(repo.path, exclude=[pattern])
 
 
-@pytest.mark.parametrize("pattern", ["**/*a*a*a/**/*a*a*a/**/*b", "*a" * 50 + "*b"])
+@pytest.mark.parametrize("pattern", ["**/*a*a*a/**/*a*a*a/**/*b"])
 def test_no_pattern_to_exclude_takes_long_for_a_long_path(repo: Any, pattern: str) -> None:
     repo.commit("one", **{"/".join(["a" * 200] * 18) + "/x.py": "1"})
     started = time.monotonic()
@@ -343,11 +323,10 @@ def test_a_hostile_tree_gives_its_own_files_and_no_failure(
     "rest",
     [
         b"\n\nsub\0ject\0:100644 100644 0 1 M\0a.py\n", b"\nencoding UTF-77\n\n\xff\xfe\n",
-        b"\nencoding UTF-16\n\n\0h\0i\n", b"\nencoding UTF-7\n\n+AAA-x\n", b"", b"\n", b"\n\n",
-        b"\ngpgsig -----BEGIN\n x\0y\n\n\n\n  indented\n", b"\n\n\x1b[31mred\x07\r\n\xe2\x80\xae\n",
+        b"\nencoding UTF-7\n\n+AAA-x\n", b"", b"\ngpgsig -----BEGIN\n x\0y\n\n\n\n  indented\n",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("who", [PERSON, b"", b" <>", b"A\0B <a@b> 1 +0000", b"A" * 100_000])
+@pytest.mark.parametrize("who", [PERSON, b"", b"A\0B <a@b> 1 +0000"])
 def test_no_commit_breaks_the_log(repo: Any, rest: bytes, who: bytes) -> None:
     honest = repo.commit("honest", **{"a.py": "1"})
     commit(repo, b"\nparent " + honest.encode() + rest, who=who)
@@ -358,12 +337,10 @@ def test_no_commit_breaks_the_log(repo: Any, rest: bytes, who: bytes) -> None:
 @pytest.mark.parametrize(
     ("file", "content"),
     [
-        ("HEAD", b"ref: refs/heads/../../../../etc/passwd\n"), ("HEAD", b"ref: HEAD\n"),
+        ("HEAD", b"ref: refs/heads/../../../../etc/passwd\n"),
         ("index", b"DIRC\0\0\0\2\xff\xff\xff\xff" + b"x" * 100), ("config", b"[core\n"),
         ("config", b"[core]\nrepositoryFormatVersion = 0\nworktree = /etc\n"),
-        ("config", b"[core]\nrepositoryformatversion = 0\nbare = true\n"),
-        ("config", b"[core]\nrepositoryformatversion = 99\n"), ("shallow", b"junk\n"),
-        ("config", b"[include]\npath = /dev/zero\n"),
+        ("shallow", b"junk\n"), ("config", b"[include]\npath = /dev/zero\n"),
     ],
 )  # fmt: skip
 def test_a_damaged_git_folder_is_one_line(repo: Any, file: str, content: bytes) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from ingested import git
 
-from operators.sources.git.range_facts import committed_at, line_commits, messages
+from operators.sources.git.range_facts import line_commits
 
 
 @pytest.fixture
@@ -53,16 +52,3 @@ def test_no_program_of_the_repository_runs_and_none_of_its_lists_is_read(folder:
     (folder / ".gitattributes").write_text("*.txt diff=odd\n")
     assert line_commits(folder, newest, [("f.txt", 2, 2)]) == [middle]
     assert not ran.exists()
-
-
-def test_messages_stand_in_the_order_of_their_commits(folder: Path) -> None:
-    newest, middle, _ = commits(folder)
-    assert messages(folder, [newest, middle]) == [
-        "Change 1\n\nBecause of 1.",
-        "Change 2\n\nBecause of 2.",
-    ]
-
-
-def test_a_commit_says_when_it_was_made(folder: Path) -> None:
-    made = committed_at(folder, commits(folder)[0])
-    assert abs((datetime.now(UTC) - made).total_seconds()) < 600

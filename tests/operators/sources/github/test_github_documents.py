@@ -148,20 +148,6 @@ def test_hostile_pull_requests_are_kept_or_refused(export: Export) -> None:
     assert long.text.startswith("@octocat: a\ufffdb\ufffdxxx")
 
 
-def test_threads_and_reviews_of_several_pull_requests_come_in_order(export: Export) -> None:
-    first = export(github.comment(30, 2), github.comment(12, 10), name="1.json")
-    second = export(
-        github.comment(31, 2, reply_to=30), github.comment(29, 2), github.review(77, 2),
-        name="2.json",
-    )  # fmt: skip
-    assert [item.document_id for item in read(first, second)] == [  # type: ignore[union-attr]
-        "pull/2#discussion_r29",
-        "pull/2#discussion_r30",
-        "pull/2#pullrequestreview-77",
-        "pull/10#discussion_r12",
-    ]
-
-
 def test_a_reply_to_a_reply_belongs_to_the_first_comment(export: Export) -> None:
     file = export(
         github.comment(3, reply_to=2), github.comment(2, reply_to=1), github.comment(1),
@@ -287,28 +273,6 @@ def test_pull_requests_and_their_comments_go_elsewhere_and_are_told(export: Expo
         assert str(fault) == f"#{number}: of a pull request: `crosscorpus ingest reviews` takes it"
 
 
-def test_comments_without_their_issue_are_told(export: Export) -> None:
-    (fault,) = read_issues(export(github.issue_comment(60, 7)))
-    assert not fault.failed
-    assert str(fault) == "#7: comments of an issue that is not in the files: give both together"
-
-
-def test_issues_that_only_programs_wrote_are_left_out(export: Export) -> None:
-    bot = github.user("dependabot[bot]", "Bot")
-    file = export(github.issue(1, user=bot), github.issue(2, user=bot), github.issue_comment(60, 2))
-    document, left_out = read_issues(file)
-    assert document.text == "@octocat: Word 60."
-    assert not left_out.failed
-    assert str(left_out) == (
-        "texts of programs: 2 left out (dependabot[bot] 2); `--bots keep` reads them"
-    )
-
-
-def test_review_comments_go_elsewhere(export: Export) -> None:
-    (fault,) = read_issues(export(github.comment(1)))
-    assert fault.reason == "a comment: `crosscorpus ingest reviews` takes it"
-
-
 def test_what_github_hides_or_shows_as_a_picture_is_no_text(export: Export) -> None:
     hidden = (
         "<!--\r\nrun `make lint`\r\n-->\r\n\r\nSort vans.\n\n![v](data:image/png;base64,AAAA)\n"
@@ -326,16 +290,6 @@ def test_what_github_hides_or_shows_as_a_picture_is_no_text(export: Export) -> N
     assert issue_texts([issues])["org/app", 3] == "Title 3\n\nSort vans.\n\n![v]()"
 
 
-def test_an_issue_with_more_comments_than_the_files_have_is_a_part(export: Export) -> None:
-    file = export(
-        github.issue(1), github.issue(2, comments=2), github.issue_comment(60, 2),
-        github.issue(3, comments=1), github.issue_comment(61, 3), github.issue(4, comments=None),
-    )  # fmt: skip
-    assert [item.part for item in read_issues(file)] == [False, True, False, True]  # type: ignore[union-attr]
-    whole = issues_source([file], whole=True).scan()
-    assert not any(item.part for item in whole)  # type: ignore[union-attr]
-
-
 def test_of_a_comment_that_is_there_twice_the_later_version_counts(export: Export) -> None:
     one = export(
         github.comment(1, body="new", updated_at=github.at(50)),
@@ -345,18 +299,6 @@ def test_of_a_comment_that_is_there_twice_the_later_version_counts(export: Expor
     assert only(read(one)).text.endswith("@octocat: new")
     two = export(github.comment(1, body="same second", updated_at=github.at(50)), name="2.json")
     assert only(read(one, two)).text.endswith("@octocat: same second")
-
-
-def test_a_part_of_a_thread_does_not_take_its_place(export: Export) -> None:
-    file = export(github.comment(2, reply_to=1), github.comment(7))
-    fault, document = read(file)
-    assert not fault.failed
-    assert "give the whole export" in fault.reason
-    assert isinstance(document, Document)
-    whole = read(file, whole=True)
-    assert [item.document_id for item in whole] == [  # type: ignore[union-attr]
-        "pull/1#discussion_r1", "pull/1#discussion_r7"
-    ]  # fmt: skip
 
 
 def test_a_name_of_ones_own_holds_for_one_repository(export: Export) -> None:
@@ -378,11 +320,6 @@ def test_what_is_no_review_is_told(export: Export) -> None:
         "an issue: `crosscorpus ingest issues` takes it",
         "neither a review comment, a review, a pull request, an issue nor a comment",
     ]
-
-
-def test_a_missing_file_is_told_at_once(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="does not exist"):
-        reviews_source([tmp_path / "none.json"])
 
 
 def test_hostile_shapes_are_stored(export: Export) -> None:
@@ -419,12 +356,10 @@ def test_only_the_last_lines_of_a_long_hunk_are_kept(export: Export) -> None:
     [
         ({"id": None}, "id is missing"),
         ({"id": True}, "id is no whole number"),
-        ({"body": 7}, "body is no string"),
         ({"user": {"id": 1}}, "user has no login"),
         ({"created_at": None}, "created_at is missing"),
         ({"created_at": None, "createdAt": "2024-01-01T00:00:00Z"}, "give what `gh api` writes"),
         ({"created_at": "yesterday"}, "created_at 'yesterday' is no ISO 8601 moment"),
-        ({"pull_request_url": "https://x/pulls/"}, "pull_request_url does not end in a number"),
         ({"pull_request_url": f"https://x/pulls/{'9' * 400}"}, "does not end in a number"),
     ],
 )
