@@ -451,10 +451,15 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
     def _repr_html_(self) -> str:
         """Its graph, for a notebook; its type and size if Graphviz is missing."""
-        from dataflow.visualization.png import RenderError
+        from dataflow.driver.retrieval_description import describe_retrieval
+        from dataflow.visualization.dot import to_dot
+        from dataflow.visualization.folding import fold
+        from dataflow.visualization.picture import picture
+        from dataflow.visualization.png import RenderError, draw
 
+        shown = fold(picture(describe_retrieval(self.hamilton.graph)))
         try:
-            return self.display_all_functions(hide_inputs=True).pipe("svg").decode()
+            return draw(to_dot(shown, inputs=False), format="svg").decode()
         except RenderError:
             return f"<code>{escape(repr(self))}</code>"
 

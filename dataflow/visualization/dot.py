@@ -15,16 +15,12 @@ _FAINT = "#d5dbe2"
 _BOXES = {
     "removed": {"style": "rounded,filled,dashed", "color": _GONE, "fontcolor": _GONE},
     "added": {"color": _NEW, "penwidth": "1.6"},
-    "output": {"penwidth": "2.4", "color": _INK},
-    "path": {"penwidth": "2.4", "color": "#b7410e"},
-    "override": {"style": "rounded,filled,dashed", "fillcolor": "#ffffff", "color": _INK},
 }
 _ARROWS = {
     "removed": {"style": "dashed", "color": _GONE},
     "added": {"color": _NEW, "penwidth": "1.8"},
     IMPLIED: {"color": _FAINT, "penwidth": "0.8", "arrowsize": "0.5", "constraint": "false"},
 }
-Attributes = Mapping[str, Mapping[str, str]]
 
 
 def to_dot(
@@ -33,7 +29,6 @@ def to_dot(
     inputs: bool = True,
     legend: bool = True,
     orient: str | None = None,
-    attributes: Attributes | None = None,
 ) -> str:
     """The picture as DOT text; the same picture gives the same bytes.
 
@@ -41,8 +36,7 @@ def to_dot(
         shown: from :func:`dataflow.visualization.picture.picture`, folded or not.
         inputs: draw the table of run-time inputs.
         legend: draw the legend of colours, without stages if their boxes name them.
-        orient: TB: top to bottom; LR: left to right, as for stages; BT, RL.
-        attributes: Graphviz attributes of ``graph``, ``node`` and ``edge``, added to ours.
+        orient: TB: top to bottom; LR: left to right, as for stages.
     """
     orient = orient or ("LR" if shown.of_stages else "TB")
     lines = [
@@ -53,8 +47,6 @@ def to_dot(
         f'height=0.38, margin="0.10,0.045", color="{_GREY}", fontcolor="{_INK}"];',
         f'  edge [color="{_GREY}", arrowsize=0.6, penwidth=1.0];',
     ]
-    for kind, chosen in (attributes or {}).items():
-        lines.append(f"  {kind} [{_listed(chosen)}];")
     for subgraph, title in shown.titles.items():
         lines.append(f"  subgraph {_quote(f'cluster_{subgraph}')} {{")
         lines.append(

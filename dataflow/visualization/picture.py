@@ -34,7 +34,7 @@ class Box:
 
     node: Described  # its node in the graph
     notes: tuple[str, ...] = ()  # the lines under its name
-    mark: str = ""  # a key of MARKS, ``output``, ``override``, ``path`` or ""
+    mark: str = ""  # a key of MARKS or ""
     style: Mapping[str, str] = field(default_factory=dict)  # Graphviz attributes of its own
 
 
@@ -57,23 +57,17 @@ class Picture:
         return MARKS.get(box.mark) or self.legend.get(box.node.stage, "#ffffff")
 
 
-def picture(description: Description, marks: Mapping[str, str] | None = None) -> Picture:
+def picture(description: Description) -> Picture:
     """The picture of one graph, in the colours of its stages.
 
     Args:
         description: from :func:`dataflow.visualization.graph_model.describe`.
-        marks: node -> ``output``, ``override`` or ``path``; the mark of a part of a result is shown
-            on the node of that result.
     """
     arrows, bundles = drawn_edges(description)
     shown = drawn_nodes(description)
-    roles = dict(marks or {})
-    for name, node in description.nodes.items():
-        if name in roles and name not in shown and roles[name] != "override":
-            roles.setdefault(node.field_of, roles[name])
     return Picture(
         boxes={
-            name: Box(node, tuple(filter(None, (node.variant, node.owner))), roles.get(name, ""))
+            name: Box(node, tuple(filter(None, (node.variant, node.owner))))
             for name, node in shown.items()
         },
         arrows=arrows,
