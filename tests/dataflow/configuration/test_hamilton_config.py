@@ -4,11 +4,9 @@ import pytest
 
 from dataflow.configuration.config_model import load_config
 from dataflow.configuration.hamilton_config import hamilton_config
-from dataflow.configuration.loader import shipped
 from dataflow.driver.config_graphs import describe_config
 from dataflow.driver.config_graphs import diff_configs as diff
 from dataflow.driver.retrieval_driver import build_graph
-from dataflow.execution.plan import node_tags
 
 LISTS = {"fused", "merged"}
 DEDUP = {"deduped", "unique"}
@@ -77,15 +75,6 @@ def test_an_experiment_without_a_corpus_lacks_its_branch_and_nothing_else(name, 
     assert {node.partition(".")[0] for node in changed(name)} == {corpus, "trigger_weights"}
 
 
-def test_another_model_is_a_setting_of_its_own():
-    settings = diff(load_config("default"), load_config("static_model")).settings
-    assert [change.where for change in settings] == ["embedding"]
-
-
-def test_every_shipped_experiment_is_told_here():
-    assert {"default", "no_docs", "no_review", *INTENDED} == set(shipped())
-
-
 def test_a_whole_number_becomes_a_float_where_the_parameter_is_one(small):
     config = small(
         corpus_defaults={
@@ -119,41 +108,10 @@ def test_the_order_of_corpora_in_a_file_changes_nothing(small, content):
     assert one == other
 
 
-def test_the_documented_nodes_exist():
-    described = describe_config(load_config("default"))
-    for node in ("vector_search", "text_search", "linked_search"):
-        assert f"wiki.{node}" in described.nodes
-    for node in (
-        *("queries", "query_embeddings", "vector_hits", "text_hits", "merged", "chunks"),
-        *("deduped", "unified"),
-        "fused",
-        "weighted",
-        "reranked",
-        "unique",
-        "results",
-        "context_window",
-        "citations",
-        "notes",
-        "outcomes",
-    ):
-        assert node in described.nodes
-
-
 def test_another_corpus_is_one_entry_in_the_configuration():
     config = load_config({"extends": "default", "corpora": {"slack": {"label": "{title}"}}})
     described = describe_config(config)
     assert "slack.text_search" in described.nodes["text_searches"].needs
-
-
-def test_every_node_says_its_stage():
-    described = describe_config(load_config("default"))
-    assert [n.name for n in described.nodes.values() if not n.stage] == []
-
-
-def test_searches_leave_the_calling_thread_and_may_fail():
-    nodes = build_graph(load_config("default")).graph.nodes
-    for name in ("wiki.vector_search", "wiki.text_search", "read_chunks"):
-        assert {"io", "fail_open"} <= set(node_tags(nodes[name]))
 
 
 def test_no_secret_can_be_in_what_hamilton_prints():

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -37,8 +36,3 @@ def test_every_shipped_configuration_fits(name: str) -> None:
 )
 def test_what_the_loader_refuses_an_editor_marks(content: Any, where: str) -> None:
     assert faults({"extends": "default", **content}) == [where]
-
-
-def test_the_command_prints_it(crosscorpus: Any) -> None:
-    done = crosscorpus("config", "schema")
-    assert json.loads(done.stdout) == json.loads(json.dumps(SCHEMA))

@@ -46,10 +46,6 @@ def test_what_comes_before_and_after_a_node_is_what_hamilton_says(driver: Any) -
     }
 
 
-def test_the_graph_has_no_cycles(driver: Any) -> None:
-    assert not driver.has_cycles(["results"])
-
-
 @pytest.mark.parametrize(
     "ask", ["what_is_upstream_of", "what_is_downstream_of", "display_upstream_of"]
 )

@@ -8,31 +8,11 @@ from evaluating import DEFAULT, asked, documents
 
 from dataflow import load_config
 from dataflow.evaluation.answers import for_evaluation
-from dataflow.evaluation.graph import build_evaluation_graph, check_models
+from dataflow.evaluation.graph import check_models
 from operators.errors import CrosscorpusError, UnknownName
-from operators.evaluation import evaluation_frames
 from operators.evaluation.judgements import JudgementError, read_qrels, read_queries
 from operators.evaluation.measures import scores
-from operators.frames import check
 from operators.postgres.store import ModelMismatch
-
-
-def test_every_frame_is_what_it_says(found):
-    for name in (
-        "qrels",
-        "runs",
-        "scores",
-        "corpus_scores",
-        "summary",
-        "comparison",
-        "changed",
-        "timings",
-    ):
-        schema = getattr(evaluation_frames, "RUN" if name == "runs" else name.upper())
-        check(getattr(found, name), schema, name)
-    check(found.queries, evaluation_frames.JUDGED_QUERIES, "queries")
-    assert found.configs == ("default", "again", "words")
-    assert found.collection["documents"] == {"code": 36, "review": 12, "wiki": 6}
 
 
 def test_a_run_has_every_corpus_and_only_the_judged_ones_count_unless_all_do(judged, found):
@@ -128,11 +108,3 @@ def test_what_is_measured_fails_loudly_and_has_time():
     config = for_evaluation(DEFAULT)
     assert config.on_corpus_error == "raise"
     assert {config.deadline_of(corpus) for corpus in config.corpora} == {None}
-
-
-def test_every_node_of_the_graph_has_a_stage_and_a_sentence():
-    nodes = [n for n in build_evaluation_graph().graph.nodes.values() if not n.user_defined]
-    assert len(nodes) > 15
-    for node in nodes:
-        assert node.tags.get("stage") or node.name == "judged", node.name
-        assert node.documentation, node.name
