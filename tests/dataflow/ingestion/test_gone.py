@@ -83,14 +83,6 @@ def test_every_folder_is_renamed_and_only_the_new_paths_answer(
     assert verify(store).is_empty()
 
 
-def test_one_of_three_pages_is_renamed(store: Store, embedder: Any, tree: Path) -> None:
-    ingest_git(store, embedder, tree)
-    git(tree, "mv", "docs/p0.md", "docs/z.md")
-    git(tree, "commit", "-qm", "Rename")
-    assert ingest_git(store, embedder, tree).ok
-    assert paths(store, "docs") == {"docs/z.md", "docs/p1.md", "docs/p2.md"}
-
-
 def test_an_orphan_branch_replaces_everything_and_so_does_the_way_back(
     store: Store, embedder: Any, tree: Path
 ) -> None:
@@ -106,19 +98,6 @@ def test_an_orphan_branch_replaces_everything_and_so_does_the_way_back(
     assert ingest_git(store, embedder, tree).ok
     assert (paths(store), titles(store)) == (before, {"Start"})
     assert verify(store).is_empty()
-
-
-def test_after_the_way_back_from_a_branch_its_commit_and_its_files_are_gone(
-    store: Store, embedder: Any, tree: Path
-) -> None:
-    git(tree, "checkout", "-qb", "side")
-    files(tree, **{f"more/{n}.md": f"# More {n}\n" for n in range(9)})
-    committed(tree, "Side")
-    ingest_git(store, embedder, tree)
-    git(tree, "checkout", "-q", "main")
-    assert ingest_git(store, embedder, tree).ok
-    assert titles(store) == {"Start"}
-    assert not any(path.startswith("more") for path in paths(store))
 
 
 def test_files_that_leave_by_gitignore_are_gone_though_they_are_on_the_disk(
