@@ -18,9 +18,9 @@ def faults(content: Any) -> list[str]:
     return sorted(".".join(map(str, one.absolute_path)) for one in check.iter_errors(content))
 
 
-@pytest.mark.parametrize("name", sorted(shipped()))
-def test_every_shipped_configuration_fits(name: str) -> None:
-    assert faults(yaml.safe_load(shipped()[name].read_text())) == []
+def test_every_shipped_configuration_fits() -> None:
+    for name, file in shipped().items():
+        assert faults(yaml.safe_load(file.read_text())) == [], name
 
 
 @pytest.mark.parametrize(

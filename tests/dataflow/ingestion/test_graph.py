@@ -166,21 +166,6 @@ def test_progress_counts_committed_documents_and_ends_done(
     assert events[-1].chunks == 60
 
 
-def test_progress_is_told_while_vectors_are_made(
-    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("CHUNKS_AT_ONCE", "MOST_AT_ONCE"):
-        monkeypatch.setattr(f"dataflow.ingestion.vectors.{name}", 6)
-    events: list[Progress] = []
-    ingest_documents(
-        store, embedder, write_lines(*(document(n) for n in range(10))),
-        on_event=events.append,
-    )  # fmt: skip
-    within = [e for e in events if e.stage == "embed"]
-    assert [(e.embedded, e.fraction) for e in within] == [(n, n / 30) for n in range(6, 31, 6)]
-    assert (events[-1].stage, events[-1].fraction) == ("done", 1.0)
-
-
 def test_another_chunker_cuts_everything_anew_without_embedding_what_is_the_same(
     store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,6 @@ from operators.postgres.inspect.status import status
 from operators.postgres.inspect.verify import verify
 from operators.postgres.search.callers import seen_by
 from operators.postgres.store import Store, collection_info, drop_collection, open_store
-from operators.postgres.write.chunk_vectors import try_again
 from operators.postgres.write.sync_state import stored_items
 from operators.sources.formats import pandoc
 from operators.sources.formats.pdf import PdfReader
@@ -493,20 +492,6 @@ def test_a_refusal_writes_no_document_and_keeps_what_was_fetched(
     assert len([*stored_items(store, sync_source(store))]) == 7
     server.failing.clear()
     assert sync_github(store, embedder, "org/app", api=api).documents_new == 7
-
-
-def test_a_failed_embedding_is_on_record_and_waits_for_another_text_or_a_word_of_the_user(
-    store: Store, embedder: Any, server: Any, api: GithubApi
-) -> None:
-    embedder.fails_on = "Trouble 2"
-    report = sync_github(store, embedder, "org/app", api=api)
-    assert [fault.where for fault in report.failed] == ["issues/2"]
-    embedder.fails_on = "\0never"
-    report = sync_github(store, embedder, "org/app", api=api)
-    assert (report.ok, report.documents_unchanged, report.embedded) == (True, 7, 0)
-    try_again(store)
-    report = sync_github(store, embedder, "org/app", api=api)
-    assert (report.documents_unchanged, report.embedded, report.unembedded) == (7, 1, 0)
 
 
 def test_exports_give_the_same_documents_as_the_api(

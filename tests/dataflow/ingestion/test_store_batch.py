@@ -46,25 +46,6 @@ def test_documents_are_stored_with_chunks_vectors_and_ledger(
     assert collection_info(store).model == "words"
 
 
-def test_two_runs_of_one_source_at_once_count_a_new_document_once(
-    store: Store, new_embedder: Any, write_lines: Write
-) -> None:
-    file = write_lines(*(document(n) for n in range(5)))
-    other = new_embedder()
-    reports = []
-
-    class Slow(type(other)):  # type: ignore[misc]
-        def count_tokens(self, *args: Any, **kwargs: Any) -> Any:
-            if not reports:  # this run knows the ledger already: the other overtakes it
-                reports.append(None)
-                reports.append(ingest_documents(store, other, file))
-            return super().count_tokens(*args, **kwargs)
-
-    reports[:1] = [ingest_documents(store, Slow(), file)]
-    counts = [(report.documents_new, report.documents_changed) for report in reports]
-    assert counts == [(0, 5), (5, 0)]
-
-
 def test_one_changed_document_costs_only_its_own_chunks(
     store: Store, embedder: Any, write_lines: Write
 ) -> None:
@@ -76,14 +57,6 @@ def test_one_changed_document_costs_only_its_own_chunks(
     assert (report.documents_changed, report.documents_unchanged) == (1, 6)
     assert len(embedder.embedded) == report.embedded == 1  # of its three chunks
     assert texts(store)["d003"] == changed
-
-
-def test_a_changed_date_is_a_change_that_embeds_nothing(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, embedder, write_lines(document(1)))
-    report = ingest_documents(store, embedder, write_lines(document(1, created_at="2024-01-01")))
-    assert (report.documents_changed, report.embedded) == (1, 0)
 
 
 def refuse_writing(store: Store, document_id: str, state: str) -> None:

@@ -107,14 +107,6 @@ def test_a_date_in_front_matter_is_no_revision(
     assert {row[1] for row in _superseded(store)} == {"same"}
 
 
-def test_the_server_plans_searches_by_how_many_passages_are_superseded(
-    store: Store, small: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, small, write_lines(OLD, NEW))
-    counted = "SELECT reltuples FROM pg_class WHERE oid = 'superseded_chunks'::regclass"
-    assert store.row(counted) == (len(_superseded(store)),)
-
-
 def test_documents_that_a_release_without_stored_names_wrote_are_named_once(
     store: Store, small: Any, write_lines: Write
 ) -> None:
@@ -172,15 +164,6 @@ def test_a_document_written_anew_is_compared_anew(
     relations = {row[1] for row in _superseded(store)}
     assert "gone" in relations
     assert "same" not in relations
-
-
-def test_other_rules_mean_another_look_at_everything(
-    store: Store, small: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ingest_documents(store, small, write_lines(OLD, NEW))
-    monkeypatch.setattr(step, "RULES", step.RULES + 1)
-    assert list(find_versions(store).values()) == [1]
-    assert find_versions(store) == {}
 
 
 def test_a_passage_is_superseded_from_the_first_date_that_a_later_version_has(

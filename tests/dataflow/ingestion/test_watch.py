@@ -14,8 +14,6 @@ from typing import Any
 import pytest
 from ingested import git, texts
 
-from dataflow.ingestion.run import IngestReport
-from dataflow.ingestion.vectors import Embedded
 from dataflow.ingestion.watch import watch, watched_folder
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify
@@ -160,21 +158,6 @@ def test_a_commit_in_a_linked_worktree_is_read_though_no_file_changed(
     git(linked, "status")
     time.sleep(1.5)
     assert len(one.told) == said
-
-
-def test_it_tells_the_first_reading_then_only_what_changed(
-    tree: Path, watched: Watch, store: Store
-) -> None:
-    one = watched(tree, lambda: git_source(tree, "org/app"))
-    one.has(**{"page3.md": "page 3 of the first branch\n"})
-    one.until(lambda: len(one.told) == 2)
-    first, vectors = one.told
-    assert isinstance(first, IngestReport)
-    assert isinstance(vectors, Embedded)
-    assert (first.documents_new, vectors.left) == (5, 0)
-    (tree / "page0.md").touch()
-    time.sleep(1.5)
-    assert len(one.told) == 2
 
 
 @pytest.fixture
