@@ -61,10 +61,6 @@ def test_what_if_runs_again_only_what_lies_behind_the_swapped_node(told: str) ->
     assert line == f"ran again: fused, weighted, {order}, results"
 
 
-def test_the_notebook_has_ten_cells() -> None:
-    assert NOTEBOOK.read_text(encoding="utf-8").count("@app.cell") == 10
-
-
 OURS_AND_STOCK = """
 import sys
 

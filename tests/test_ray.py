@@ -66,27 +66,6 @@ class Fragile:
         return self.minilm.embed_documents(texts)
 '''
 
-DYING = '''
-"""A fusion whose second call kills the process; only the first process does so."""
-import os
-import signal
-from pathlib import Path
-import polars as pl
-from operators.ranking.total_order import ranked
-
-HERE, calls = Path(__file__).parent, []
-
-def fused__dying(aged_hits: pl.DataFrame) -> pl.DataFrame:
-    """All hits as one list, the newest first."""
-    calls.append(1)
-    with (HERE / "processes").open("a") as file:
-        print(os.getpid(), file=file, flush=True)
-    if len(calls) == 2 and not (HERE / "killed").exists():
-        (HERE / "killed").touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return ranked(aged_hits, aged_hits["recency"]).drop("recency")
-'''
-
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[str]:
@@ -306,15 +285,6 @@ def test_an_error_of_an_actor_is_one_line_and_says_what_it_says_here(
     assert said[1] == f"on Ray: {said[0]}"
 
 
-def test_the_example_evaluates_every_combination(
-    store: Store, judged: tuple[Path, Path], tmp_path: Path
-) -> None:
-    files = ("--queries", judged[0], "--qrels", judged[1], "--out", tmp_path / "out")
-    settings = ("--set", "vector_weight=0.3,0.7", "--set", "top_k=5,10")
-    run("ray_evaluate.py", "-C", "ray", *files, *settings, dsn=store.dsn, folder=tmp_path)
-    assert len(list((tmp_path / "out" / "runs").iterdir())) == 5
-
-
 def asked_on_ray(store: Store, folder: Path, *more: str) -> pl.DataFrame:
     """What the example finds for 100 questions."""
     asked = ["how are lists fused?", "recency of a passage", "a total order", "normalised scores"]
@@ -337,23 +307,3 @@ def test_the_example_asks_every_question_as_one_process_does(store: Store, tmp_p
             here = results.join(part, on="query_id").sort("id", "rank")
             there = found.filter(pl.col("id").is_in(part["id"].implode()))
             assert here.select(there.columns).equals(there)
-
-
-def test_an_actor_that_is_killed_costs_its_questions_which_are_asked_again(
-    store: Store, tmp_path: Path
-) -> None:
-    found, processes = {}, {}
-    for name in ("fragile", "whole"):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "dying.py").write_text(DYING)
-        config = "extends: default\nmodules: [./dying.py]\nvariants: {fused: dying}\n"
-        (folder / "dying.yaml").write_text(config)
-        if name == "whole":
-            (folder / "killed").touch()
-        found[name] = asked_on_ray(store, folder, "-c", str(folder / "dying.yaml"))
-        processes[name] = (folder / "processes").read_text().split()
-    assert (tmp_path / "fragile" / "killed").exists()
-    assert [len({*ids}) for ids in processes.values()] == [3, 2]
-    assert len(processes["fragile"]) == len(processes["whole"]) + 1
-    assert found["fragile"].equals(found["whole"])

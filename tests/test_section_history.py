@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
-import polars as pl
 import pytest
 from ingested import git
 
 from benchmarks import lineage, section_history
 from benchmarks.section_history import (
-    FORMS,
     History,
     Truth,
-    documents,
     editions,
-    judge,
-    same_text,
-    sections_of,
     truth,
 )
 
@@ -101,68 +94,6 @@ def test_a_section_goes_on_by_anchor_headings_or_most_of_its_text(
         ("Spec", "Spec"),
         ("Start", "How to start"),  # one of its anchors, in a file with another ending
     ]
-
-
-def test_by_anchors_alone_another_anchor_is_another_topic(
-    versions: list[section_history.Edition],
-) -> None:
-    both = names(versions, truth(versions, anchors_alone=True))
-    assert both == [
-        ("Errors", "Failures"),
-        ("Keys", "Keys"),
-        ("Spec", "Spec"),
-        ("Start", "How to start"),
-    ]
-
-
-def test_a_topic_that_begins_or_ends_without_an_anchor_is_unsure(
-    versions: list[section_history.Edition],
-) -> None:
-    right = truth(versions)
-    unsure = {
-        (one.version, section.title)
-        for one in versions
-        for section in one.sections
-        if right.topics[section.key] in right.unsure
-    }
-    without = {("1", "Streams"), ("1", "Limits"), ("2", "Parts"), ("2", "Streams"), ("2", "Ends")}
-    assert unsure == {*without, ("2", "More"), ("2", "History")}
-
-
-def test_a_pair_of_two_topics_is_wrong_unless_both_are_unsure() -> None:
-    topics = {"a1": "a", "a2": "a", "a3": "a", "b1": "b", "c1": "c"}
-    right = Truth(topics, frozenset("bc"), [("a1", "a2"), ("a2", "a3")])
-    one_lineage = {"document_key": ["a1", "a2", "b1", "c1"], "lineage_id": ["x"] * 4}
-    assert judge(pl.DataFrame(one_lineage), right) == (1 / 5, 1 / 3, 1 / 2)
-
-
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("a.md", "# One {#One_part}\n\ntext\n"),
-        ("a.md", "# One {: #one-part title='x'}\n\ntext\n"),
-        ("a.md", "# One\n{: #one-part}\n\ntext\n"),
-        ("a.md", "(one-part)=\n\n# One\n\ntext\n"),
-        ("a.rst", ".. _`one part`:\n.. _`other`:\n\n===\nOne\n===\n\ntext\n"),
-    ],
-)
-def test_an_anchor_is_read_and_is_no_text_of_a_section(path: str, text: str) -> None:
-    (section,) = sections_of(text, path, "1")
-    assert "one-part" in section.anchors
-    assert (section.title, section.text.replace("===", "").strip()) == ("One", "text")
-
-
-def test_titles_have_the_form_numbers_and_name_that_sources_give() -> None:
-    found = sections_of("# A\n\n## B\n\n## C\n\n# D\n\n## E\n", "x/spec.md", "05")
-    assert [section.number for section in found] == ["1", "1.1", "1.2", "2", "2.1"]
-    edition = section_history.Edition("05", datetime(2026, 1, 1, tzinfo=UTC), {}, found[-1:])
-    titles = [documents([edition], form)["title"].item() for form in FORMS]
-    assert titles == ["E", "2.1. E", "spec-05: 2.1 E"]
-
-
-def test_the_same_text_is_the_share_of_the_longer_one_in_whole_lines() -> None:
-    assert same_text("four\n\n  four\n", "four\n-----\nothers12\n") == 1 / 3
-    assert same_text("", "") == 0.0
 
 
 def test_the_command_prints_a_row_a_form_and_says_what_is_to_fetch(

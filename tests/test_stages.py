@@ -9,7 +9,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hamilton import driver
 
 from crosscorpus import stages
 from dataflow.configuration.loader import ConfigError
@@ -44,18 +43,3 @@ def test_a_stage_is_swapped_by_a_setting_and_a_wrong_one_is_an_error(example: An
         example.answer(QUESTION, unique="nonsense")
     with pytest.raises(ConfigError, match="uniqe"):
         stages.settings(uniqe="off")
-
-
-def test_hamilton_s_cache_computes_no_node_again_for_the_same_question(
-    example: ModuleType, tmp_path: Path
-) -> None:
-    builder = driver.Builder().with_modules(*stages.MODULES, example).allow_module_overrides()
-    graph = builder.with_config(stages.settings()).with_cache(path=tmp_path).build()
-
-    def computed() -> int:
-        graph.execute(["context_window"], inputs={"query": QUESTION})
-        events = graph.cache.logs(graph.cache.run_ids[-1], level="info").values()
-        return sum("EXECUTE" in str(one.event_type) for of in events for one in of)
-
-    assert computed() > 15
-    assert computed() == 0

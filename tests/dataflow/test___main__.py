@@ -15,16 +15,13 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "ended"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
-)
-@pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "said", "number", "code", "ended"),
     [
-        (["query", "cache"], ""),
+        (["query", "cache"], "", signal.SIGINT, 130, "interrupted"),
         (
             ["ingest", "documents", "documents.jsonl"],
             "; what was stored stays, and the same command goes on",
+            *(signal.SIGTERM, 143, "terminated"),
         ),
     ],
 )
@@ -49,16 +46,13 @@ def test_who_interrupts_a_command_reads_what_became_of_it(
     assert (waiting.returncode, told) == (code, f"crosscorpus: {ended}{said}\n")
 
 
-@pytest.mark.parametrize(
-    "interruption", ["KeyboardInterrupt", "ImportError('failed') from KeyboardInterrupt()"]
-)
-def test_an_interruption_while_the_command_is_loaded_is_a_line_too(interruption: str) -> None:
-    loading = f"""
+def test_an_interruption_while_the_command_is_loaded_is_a_line_too() -> None:
+    loading = """
 import sys
 class Interrupted:
     def find_spec(self, name, *_):
         if name == "dataflow.cli.app":
-            raise {interruption}
+            raise ImportError("failed") from KeyboardInterrupt()
 sys.meta_path.insert(0, Interrupted())
 from dataflow.__main__ import main
 main()

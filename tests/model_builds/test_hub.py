@@ -38,7 +38,7 @@ def outside(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("header", ["ETag", "X-Linked-Etag", "X-Repo-Commit", "X-Xet-Hash"])
-@pytest.mark.parametrize("value", HOSTILE_NAMES)
+@pytest.mark.parametrize("value", HOSTILE_NAMES[:2])
 def test_no_header_of_a_hub_names_a_file(
     put: Callable[..., Repository], tmp_path: Path, header: str, value: str
 ) -> None:
@@ -57,7 +57,7 @@ def test_no_header_of_a_hub_names_a_file(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        *(({"sha": value}, "sha: String should match") for value in HOSTILE_NAMES),
+        ({"sha": HOSTILE_NAMES[0]}, "sha: String should match"),
         ({"sha": "C0FFEE" + "0" * 34}, "sha: String should match"),
         ({"sha": 5}, "sha: Input should be a valid string"),
         ({"sha": None}, "has no commit with files"),
@@ -70,18 +70,18 @@ def test_no_header_of_a_hub_names_a_file(
         ({"siblings": [{}]}, "rfilename: Field required"),
         *(
             ({"siblings": [{"rfilename": "config.json", "size": 1, "blobId": value}]}, "blobId")
-            for value in (*HOSTILE_NAMES, 5, "0" * 39, "0" * 40 + "\n")
+            for value in (HOSTILE_NAMES[0], 5, "0" * 40 + "\n")
         ),
         *(
             (
                 {"siblings": [{"rfilename": "a", "lfs": {"sha256": value, "size": 1}}]},
                 "lfs.sha256",
             )
-            for value in (*HOSTILE_NAMES, None, "0" * 40)
+            for value in (HOSTILE_NAMES[0], None)
         ),
         *(
             ({"siblings": [{"rfilename": "a", "size": value}]}, "size: Input should be")
-            for value in (-1, 2**60, "many", [1], 10**30, float("nan"), float("inf"))
+            for value in (-1, "many", 10**30, float("nan"))
         ),
         ({"siblings": [{"rfilename": "config.json", "size": 1}]}, "gives no hash of config.json"),
         *(
@@ -199,14 +199,13 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 PLACES = (f"/api/models/{NAME}", f"/{NAME}/resolve/")
 
 
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(
-    ("status", "headers", "waits"),
+    ("place", "status", "headers", "waits"),
     [
-        (429, {"Retry-After": "7"}, [7.0, 7.0]),
-        (429, {"RateLimit": '"api";r=0;t=41'}, [41.0, 41.0]),
-        (503, {}, [1.0, 2.0]),
-        (0, {}, [1.0, 2.0]),
+        (PLACES[0], 429, {"Retry-After": "7"}, [7.0, 7.0]),
+        (PLACES[1], 429, {"RateLimit": '"api";r=0;t=41'}, [41.0, 41.0]),
+        (PLACES[0], 503, {}, [1.0, 2.0]),
+        (PLACES[1], 0, {}, [1.0, 2.0]),
     ],
 )
 def test_a_busy_hub_is_asked_again_when_it_says(

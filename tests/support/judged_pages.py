@@ -65,7 +65,6 @@ def write_peers(data: Path, clones: Path) -> None:
     for name in ("cache.py", "test_cache.py"):  # a change to review
         (app / "src" / name).write_text((app / "src" / name).read_text() + "cache()\n")
     git(app, "commit", "-q", "-a", "-m", "Call the cache (#7)")
-    write_remarks(data / "aacr", head)
     semble = data / "semble"
     for folder in ("dev", "peer_results"):
         (semble / folder).mkdir(parents=True)
@@ -94,22 +93,6 @@ def write_peers(data: Path, clones: Path) -> None:
         query = {"query_id": number, "text": "the queue holds too much"}
         (dev / "queries.jsonl").write_text(json.dumps(query) + "\n")
         (dev / "qrels.tsv").write_text(f"{number} 0 src/queue.py 1\n")
-
-
-def write_remarks(folder: Path, base: str) -> None:
-    """Remarks on the pull request 7 of ``app``, whose branch is gone, and on 8 of ``web``."""
-    folder.mkdir(parents=True)
-    where = {"path": "src/cache.py", "side": "right", "from_line": 3, "to_line": 3}
-    notes = {
-        "Repo Level": "Call `lock()` before it, as `src/queue.py` does, and no `unheard_of()`.",
-        "File Level": "`cache()` has no argument.",
-        "Diff Level": "A blank line is missing.",
-    }
-    remarks = [{"note": note, "context": level, **where} for level, note in notes.items()]
-    ends = {"source_commit": base, "target_commit": "0" * 40, "comments": remarks}
-    urls = [f"https://github.com/org/{name}" for name in ("app/pull/7", "web/pull/8")]
-    rows = [{"githubPrUrl": url, **ends} for url in urls]
-    (folder / "positive_samples.json").write_text(json.dumps(rows))
 
 
 def write_pairs(folder: Path) -> None:

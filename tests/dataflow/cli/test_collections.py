@@ -142,12 +142,6 @@ def test_no_command_loads_the_model_or_calls_the_address_that_an_import_names(
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("command", ["export", "import"])
-def test_the_help_of_an_exchange_has_an_example(crosscorpus: Any, command: str) -> None:
-    shown = crosscorpus("collections", command, "--help").stdout
-    assert f"crosscorpus collections {command} " in shown.partition("Example")[2]
-
-
 def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collection: str) -> None:
     done = crosscorpus("status", "-C", collection, "--json")
     told = json.loads(done.stdout)
@@ -253,12 +247,6 @@ def test_versions_list_shows_them_in_order_whatever_names_the_topic(run: Any, na
     assert [row["version"] for row in told] == ["1.9", "1.10", "2.0"]
     assert told[0]["same"] is None
     assert told[2]["same"] == told[2]["passages"]
-
-
-def test_versions_list_prints_dates_and_what_each_version_changed(run: Any) -> None:
-    lines = run("versions", "list", "cache.md").stdout.splitlines()
-    assert "2.0 newest" in lines[-1]
-    assert "2021-01-01 (explicit)" in lines[-2]
 
 
 def test_versions_diff_shows_the_words_that_went_and_came(run: Any) -> None:

@@ -173,11 +173,6 @@ def test_a_judged_document_that_is_missing_counts_as_missed_and_has_a_suggestion
     ) in done.stdout
 
 
-def test_the_help_says_what_a_doc_id_is(crosscorpus: Any) -> None:
-    shown = " ".join(crosscorpus("evaluate", "--help").stdout.replace("│", " ").split())
-    assert "The doc_id of a file is its path in the repository or folder" in shown
-
-
 def test_a_file_that_is_not_there_is_named(crosscorpus: Any, files: Path, tmp_path: Path) -> None:
     options = ["--queries", "absent.jsonl", "--qrels", str(files / "qrels.tsv")]
     done = crosscorpus(
@@ -256,30 +251,6 @@ def test_a_fit_that_loses_on_the_unseen_half_is_told_with_exit_code_3(
     done = crosscorpus("learn", *arguments, "--out", str(tmp_path / "team.yaml"))
     assert done.returncode == 3
     assert f"do not use {tmp_path / 'team.yaml'}: on the unseen half nDCG@10 is " in done.stderr
-
-
-def test_the_learned_file_is_evaluated_as_any_other_and_confirms_what_learn_told(
-    crosscorpus: Any, learned: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "team.yaml"
-    done = crosscorpus("learn", *judged(learned), "--out", str(out), "--all-corpora", "--seed", "3")
-    assert done.returncode == 0, done.stderr
-    assert "against base" in done.stdout
-    tried = tmp_path / "tried"
-    done = crosscorpus(
-        "evaluate",
-        "default",
-        str(out),
-        *judged(learned),
-        "--all-corpora",
-        "--out",
-        str(tried),
-    )
-    assert done.returncode == 0, done.stderr
-    told = json.loads((tried / "evaluation.json").read_text())
-    (row,) = [r for r in told["comparison"] if r["measure"] == "nDCG@10"]
-    assert row["config"] == "team"
-    assert row["difference"] > 0.1
 
 
 def test_the_learned_file_extends_a_file_of_the_user_s_from_wherever_it_is_written(

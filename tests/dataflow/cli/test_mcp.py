@@ -106,22 +106,15 @@ def test_toml_is_added_to_and_its_comments_stay() -> None:
     ("client", "broken"),
     [
         ("zed", b'{"theme": "One", // mine\n}'),
-        ("zed", b'{"context_servers": {},}'),
         ("zed", b"[]"),
         ("zed", b'{"context_servers": []}'),
         ("zed", b"[" * 200_000),
         ("zed", b'{"size": 1e999}'),
         ("zed", b'{"name": "\\ud800"}'),
-        ("zed", b"\xff\xfe\xfa"),
-        ("zed", b"\xef\xbb\xbf{}"),
         ("zed", '{"theme": "One"}'.encode("utf-16")),
-        ("zed", b'{"size": NaN}'),
-        ("zed", b'{"theme": "One", "theme": "Two"}'),
         ("zed", b'{"context_servers": {"a": [{"b": 1, "b": 1}]}}'),
         ("zed", b" " * 10_000_001),
         ("codex", b"model = "),
-        ("codex", b"mcp_servers = {}"),
-        ("codex", b"\xff"),
     ],
 )
 def test_a_file_that_cannot_be_read_whole_stays_as_it_is(
@@ -142,9 +135,7 @@ def test_a_file_that_cannot_be_read_whole_stays_as_it_is(
 @pytest.mark.parametrize(
     "text",
     [
-        "// mine\n{}",
         "{} // mine",
-        '{\n"a": 1, // mine\n"b": 2}',
         '{"a": /* mine */ 1}',
         '["a", // mine\n"b"]',
         '{\n  // mine\n  "a": 1}',
@@ -210,9 +201,8 @@ def test_a_backup_is_never_overwritten_nor_written_through_a_link(
     assert (project / ".mcp.json.bak.3").read_bytes() == texts[1]
 
 
-@pytest.mark.parametrize("mask", [0o022, 0o007, 0o077])
-def test_a_new_file_has_the_mode_of_the_umask(crosscorpus: Any, project: Path, mask: int) -> None:
-    old = os.umask(mask)
+def test_a_new_file_has_the_mode_of_the_umask(crosscorpus: Any, project: Path) -> None:
+    old = os.umask(mask := 0o007)
     try:
         assert crosscorpus("mcp", "install", "vscode", "--url", URL, "--write").returncode == 0
     finally:
@@ -247,16 +237,6 @@ def test_a_projects_file_that_is_none_is_one_line_and_leads_nowhere(
     assert {one.name: one.read_text() for one in tmp_path.glob("*.json")} in (
         {}, {"outside.json": "{}"},
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", PLACES)
-def test_a_users_file_that_is_none_is_one_line(crosscorpus: Any, tmp_path: Path, kind: str) -> None:
-    (tmp_path / ".cursor").mkdir()
-    PLACES[kind](tmp_path / ".cursor/mcp.json")
-    done = crosscorpus("mcp", "install", "cursor", "--url", URL, "--write", HOME=str(tmp_path))
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "stays as it is" in done.stderr
-    assert [one.name for one in (tmp_path / ".cursor").iterdir()] == ["mcp.json"]
 
 
 @pytest.mark.parametrize("there", ["folder", "nothing", "file"])

@@ -21,7 +21,6 @@ import anyio
 import httpx2
 import pytest
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
@@ -39,8 +38,10 @@ async def found(client: Client) -> set[str]:
 
 
 def test_every_line_on_its_pipe_is_answered_and_the_next_one_too(
-    server_dsn: str, home: Path, collection: str
+    server_dsn: str, home: Path, collection: str, tmp_path: Path
 ) -> None:
+    """Also while spans go to the console: they leave the pipe to the protocol."""
+
     def request(id: object, **params: object) -> str:
         return json.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 
@@ -64,9 +65,12 @@ def test_every_line_on_its_pipe_is_answered_and_the_next_one_too(
         ("9" * 5_000, None),
     ]
     command = [sys.executable, "-m", "dataflow", "serve", "-C", collection, "--stdio"]
-    with subprocess.Popen(
-        command, env=environment(server_dsn, home), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as server:
+    environ = environment(server_dsn, home) | {"OTEL_TRACES_EXPORTER": "console"}
+    spans, pipe = tmp_path / "stderr", subprocess.PIPE
+    with (
+        spans.open("w") as errors,
+        subprocess.Popen(command, env=environ, stdin=pipe, stdout=pipe, stderr=errors) as server,
+    ):
         assert server.stdout is not None
 
         def say(line: str | bytes) -> None:
@@ -99,6 +103,7 @@ def test_every_line_on_its_pipe_is_answered_and_the_next_one_too(
         server.stdin.close()
         assert server.wait(30) == 0
         overdue.cancel()
+    assert f'"name": "retrieval {collection}"' in spans.read_text()
 
 
 @contextmanager
@@ -224,39 +229,6 @@ def test_a_receiver_gets_the_spans_of_http_and_mcp_in_their_callers_traces(
         assert around == ["tools/call search"] * (question.trace_id.hex() == traces[2])
     assert {"search code text", "embedding", "fusion", "packing"} <= {span.name for span in spans}
     assert not any(b"flushed" in span.SerializeToString() for span in spans)
-
-
-def test_a_receiver_that_is_away_keeps_no_server_from_answering_and_ending(
-    server_dsn: str, home: Path, collection: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-    with served(server_dsn, home, collection) as (server, address):
-        for _ in range(3):
-            asked = httpx2.post(f"{address}/api/search", json=ASK, timeout=60)
-            assert asked.json()["results"]
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(20) in (0, 143)
-        assert "Traceback" not in server.stderr.read()
-
-
-def test_spans_on_the_console_leave_an_agents_pipe_to_the_protocol(
-    server_dsn: str, home: Path, collection: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "console")
-    command = ["-m", "dataflow", "serve", "-C", collection, "--stdio"]
-    given = StdioServerParameters(
-        command=sys.executable, args=command, env=environment(server_dsn, home)
-    )
-    said = tmp_path / "stderr"
-
-    async def ask() -> set[str]:
-        with said.open("w") as errors:
-            async with Client(stdio_client(given, errlog=errors)) as client:
-                return await found(client)
-
-    assert "[code: src/cache.py:1-3 flush_cache]" in anyio.run(ask)
-    assert f'"name": "retrieval {collection}"' in said.read_text()
 
 
 def test_an_exporter_that_there_is_not_is_one_line(

@@ -137,18 +137,6 @@ def test_changes_are_checked_like_a_file():
         changed.with_changes({"parameters": {"top": 3}})
 
 
-def test_the_default_has_the_seven_corpora():
-    assert sorted(load_config("default").corpora) == [
-        "code",
-        "docs",
-        "history",
-        "issue",
-        "memory",
-        "review",
-        "wiki",
-    ]
-
-
 def _write(path, content):
     import yaml
 

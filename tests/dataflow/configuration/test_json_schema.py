@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -19,9 +18,9 @@ def faults(content: Any) -> list[str]:
     return sorted(".".join(map(str, one.absolute_path)) for one in check.iter_errors(content))
 
 
-@pytest.mark.parametrize("name", sorted(shipped()))
-def test_every_shipped_configuration_fits(name: str) -> None:
-    assert faults(yaml.safe_load(shipped()[name].read_text())) == []
+def test_every_shipped_configuration_fits() -> None:
+    for name, file in shipped().items():
+        assert faults(yaml.safe_load(file.read_text())) == [], name
 
 
 @pytest.mark.parametrize(
@@ -37,8 +36,3 @@ def test_every_shipped_configuration_fits(name: str) -> None:
 )
 def test_what_the_loader_refuses_an_editor_marks(content: Any, where: str) -> None:
     assert faults({"extends": "default", **content}) == [where]
-
-
-def test_the_command_prints_it(crosscorpus: Any) -> None:
-    done = crosscorpus("config", "schema")
-    assert json.loads(done.stdout) == json.loads(json.dumps(SCHEMA))

@@ -13,7 +13,6 @@ from dataflow.configuration.loader import (
     from_anywhere,
     read_chain,
     seen_from,
-    shipped,
 )
 from operators.errors import UnknownName
 
@@ -141,24 +140,6 @@ def test_hostile_yaml_is_one_line(tmp_path, text, said):
         read_chain(tmp_path / "a.yaml")
     assert str(error.value).startswith(f"a.yaml{said}")
     assert "\n" not in str(error.value)
-
-
-def test_an_alias_stands_for_its_value(tmp_path):
-    (tmp_path / "a.yaml").write_text("a: &a {x: 1}\nb: *a\n")
-    (source,) = read_chain(tmp_path / "a.yaml")
-    assert source.content == {"a": {"x": 1}, "b": {"x": 1}}
-
-
-def test_shipped_configurations_are_found():
-    assert "default" in shipped()
-
-
-EXPERIMENTS = sorted(set(shipped()) - {"default"})
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_states_its_hypothesis(name):
-    assert shipped()[name].read_text(encoding="utf-8").startswith("# Hypothesis: ")
 
 
 def test_a_file_in_the_working_folder_takes_no_shipped_name(tmp_path, monkeypatch):

@@ -1,13 +1,7 @@
 """Values: whether one is of the annotated type, and what is said of a number out of bounds."""
 
-import math
-import typing
-
-import polars as pl
-import pytest
-
-from dataflow.configuration.catalog import Layer, retrieval_catalog
-from dataflow.configuration.value_checks import BOUNDS, fits, out_of_bounds
+from dataflow.configuration.catalog import retrieval_catalog
+from dataflow.configuration.value_checks import BOUNDS, out_of_bounds
 
 
 def numbers():
@@ -23,61 +17,3 @@ def numbers():
 def test_every_number_of_the_shipped_graph_has_bounds_and_its_default_keeps_them():
     assert set(BOUNDS) == set(numbers())
     assert [name for name, value in numbers().items() if out_of_bounds(name, value)] == []
-
-
-@pytest.mark.parametrize("name", [*sorted(BOUNDS), "of_a_new_stage"])
-def test_no_number_may_be_infinite_or_none_at_all(name):
-    for value in (math.nan, math.inf, -math.inf):
-        assert out_of_bounds(name, value) == f"expected a finite number, got {value}"
-
-
-@pytest.mark.parametrize(
-    ("name", "good", "bad"),
-    [
-        ("top_k", [0, 1], [-1]),
-        ("search_depth", [0, 1], [-1]),
-        ("vector_weight", [0, 0.5, 1], [-0.1, 1.1]),
-        ("cosine_threshold", [0.01, 1], [0, 1.01]),
-        ("recency_days", [0, 0.5], [-1]),
-        ("max_query_characters", [1], [0]),
-        ("of_a_new_stage", [-5, 0, 1e9], []),
-        ("vector_norm", ["max"], []),
-    ],
-)
-def test_a_number_outside_its_bounds_is_told_what_was_expected(name, good, bad):
-    assert [out_of_bounds(name, value) for value in good] == [None] * len(good)
-    assert all("expected" in str(out_of_bounds(name, value)) for value in bad)
-
-
-LAYER = retrieval_catalog().top
-
-
-@pytest.mark.parametrize(
-    ("value", "annotation", "expected"),
-    [
-        (1, int, True),
-        (True, int, False),
-        (1, float, True),
-        (1.5, int, False),
-        (None, float | None, True),
-        ("a", float | None, False),
-        ("a", typing.Literal["a", "b"], True),
-        ("c", typing.Literal["a", "b"], False),
-        (["a"], list[str], True),
-        (["a", 1], list[str], False),
-        ({"a": 1}, dict[str, float], True),
-        ({"a": "b"}, dict[str, float], False),
-        ({"a": 1.0}, str | typing.Mapping[str, float] | None, True),
-        ("1", int, False),
-        (float("nan"), int, False),
-        (10**400, float, False),
-        (pl.DataFrame(), pl.DataFrame, True),
-        (pl.DataFrame(), typing.Literal["a"], False),
-        ([], pl.DataFrame, False),
-        (LAYER, Layer, True),
-        ({}, Layer, False),
-        (object(), typing.Any, True),
-    ],
-)
-def test_a_value_fits_an_annotation_or_not(value, annotation, expected):
-    assert fits(value, annotation) is expected

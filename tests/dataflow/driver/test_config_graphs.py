@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataflow import load_config
 from dataflow.cli.console.graphs import draw_graph
 from dataflow.driver.config_graphs import (
-    describe_config,
     diff_configs,
     draw_difference,
 )
@@ -27,11 +26,6 @@ def test_a_corpus_that_differs_has_a_cluster_of_its_own() -> None:
     assert shown.count("subgraph") == 2
 
 
-def test_a_configuration_differs_from_itself_in_nothing() -> None:
-    found = diff_configs(DEFAULT, DEFAULT)
-    assert [*found.added, *found.removed, *found.implementations, *found.parameters] == []
-
-
 def test_the_difference_names_the_variants_and_is_drawn_folded() -> None:
     found = diff_configs(DEFAULT, RRF)
     assert "fused" in {change.where for change in found.implementations}
@@ -41,8 +35,3 @@ def test_the_difference_names_the_variants_and_is_drawn_folded() -> None:
 def test_a_setting_that_no_node_shows_is_told() -> None:
     found = diff_configs(DEFAULT, DEFAULT.with_changes({"workers": 3}))
     assert [change.where for change in found.settings] == ["workers"]
-
-
-def test_a_description_has_every_stage_of_every_corpus() -> None:
-    nodes = describe_config(DEFAULT).nodes
-    assert {f"{corpus}.text_search" for corpus in DEFAULT.corpora} <= nodes.keys()

@@ -1,15 +1,14 @@
 """A search that fails, and one that need not run: what stands in for it."""
 
-import polars as pl
 import pytest
 
 from dataflow import load_config
-from dataflow.driver.fail_open import not_searched, stand_in
+from dataflow.driver.fail_open import stand_in
 from dataflow.driver.retrieval_driver import build_graph
 from dataflow.execution.scheduler import NodeTimeout
 from dataflow.retrieval import corpus as corpus_nodes
 from operators.errors import SearchError
-from operators.frames import NOTES, READ_CHUNKS, TEXT_LISTS, UNIFIED, empty
+from operators.frames import NOTES, empty
 from operators.postgres.search import chunk_reader
 
 ASK = {"query": "why is the cache flushed twice?"}
@@ -29,26 +28,6 @@ def failed():
     return of
 
 
-def test_a_failed_search_gives_no_rows_and_says_what_happened(failed):
-    found = failed("wiki.text_search", ValueError("no such index"), 0.25)
-    assert found.lists.equals(empty(TEXT_LISTS))
-    outcome = found.outcome.row(0, named=True)
-    assert (outcome["corpus"], outcome["channel"]) == ("wiki", "text")
-    assert (outcome["status"], outcome["error"], outcome["elapsed_ms"]) == (
-        "failed",
-        "no such index",
-        250,
-    )
-
-
-def test_chunks_that_cannot_be_read_are_lacking_in_every_corpus(failed):
-    found = failed("read_chunks", TimeoutError("slow"), 0.25)
-    assert found["chunks"].equals(empty(READ_CHUNKS))
-    told = found["chunks_outcome"]["corpus", "channel", "status", "elapsed_ms"].rows()
-    corpora = sorted(load_config("default").corpora)
-    assert told == [(corpus, "chunks", "timed_out", 250) for corpus in corpora]
-
-
 def test_a_node_says_itself_what_stands_in_for_it(failed):
     for name in ("known_versions", "wiki.collection"):
         assert failed(name, ValueError("x")) is None
@@ -56,43 +35,6 @@ def test_a_node_says_itself_what_stands_in_for_it(failed):
         assert failed(name, ValueError("x")).equals(empty(NOTES))
     with pytest.raises(ValueError, match="out of memory"):
         failed("similarity_index", ValueError("out of memory"))
-
-
-def test_nothing_is_searched_where_the_answers_of_the_corpora_are_given():
-    found = pl.DataFrame({"chunk_id": [3, 1, 3, 3], "query_id": 0})
-    found = found.with_columns(corpus=pl.Series(["code", "code", "code", "wiki"]))
-    unified = found.join(empty(UNIFIED), on="chunk_id", how="left")
-    corpora = ["code", "wiki"]
-    instead = not_searched({"unified": unified, "top_k": 3}, corpora, FRAMES)
-    hits = instead["vector_hits"]["corpus", "chunk_id"].rows()
-    assert hits == [("code", 3), ("code", 1), ("wiki", 3)]
-    for corpus in corpora:
-        for channel in ("vector", "text"):
-            given = instead[f"{corpus}.{channel}_search"]
-            assert given.lists.is_empty()
-            assert given.outcome["corpus", "channel", "status"].rows() == [
-                (corpus, channel, "overridden")
-            ]
-        assert instead[f"{corpus}.linked_search"].lists.is_empty()
-    kept = not_searched({"unified": unified}, corpora, FRAMES, ["text_hits", "linked_hits"])
-    assert {name for name in kept if "search" in name} == {
-        "code.vector_search",
-        "wiki.vector_search",
-    }
-
-
-def test_a_list_that_is_given_stands_for_its_own_search_only():
-    instead = not_searched({"text_hits": pl.DataFrame()}, ["wiki"], FRAMES)
-    assert list(instead) == ["wiki.text_search"]
-    instead = not_searched({"wiki.vector_search": pl.DataFrame()}, ["code", "wiki"], FRAMES)
-    assert list(instead) == ["wiki.linked_search"]
-
-
-def test_a_failing_search_leaves_an_outcome_and_the_others_answer(build):
-    outcomes = build({"wiki": ValueError("no such index\nmore")}).execute(["outcomes"], inputs=ASK)
-    rows = outcomes["outcomes"].filter(status="failed")
-    assert rows.select("corpus", "channel", "error").rows() == [("wiki", "vector", "no such index")]
-    assert outcomes["outcomes"].height == 4
 
 
 def test_on_corpus_error_raise_raises_the_search_s_own_error(build):

@@ -29,27 +29,12 @@ def test_an_id_and_a_text_are_enough():
     assert frame["repos"].to_list() == [None, None]
 
 
-def test_several_texts_a_question_stay_together():
-    assert complete(query_id=[1], texts=[["a", "b"]])["texts"].to_list() == [["a", "b"]]
-
-
-def test_a_trigger_may_be_a_name_or_missing():
-    frame = complete(query_id=[1, 2], text=["a", "b"], trigger=["question", None])
-    assert frame["trigger"].to_list() == [[{"trigger": "question", "share": 1.0}], []]
-
-
 def test_a_trigger_may_be_a_mix_of_shares():
     mixes = [{"pr_review": 0.7, "question": 0.3}, {"question": 1.0}]
     shares = complete(query_id=[1, 2], text=["a", "b"], trigger=mixes)["trigger"].to_list()
     assert [[tuple(share.values()) for share in mix] for mix in shares] == [
         [("pr_review", 0.7), ("question", 0.3)],
         [("question", 1.0)],
-    ]
-
-
-def test_corpora_may_be_called_as_the_input_is():
-    assert complete(query_id=[1], text=["a"], only_corpora=[["wiki"]])["corpora"].to_list() == [
-        ["wiki"]
     ]
 
 

@@ -17,7 +17,6 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from operators.errors import SearchError
 from operators.postgres.errors import DatabaseError
@@ -80,19 +79,6 @@ def test_a_question_is_a_span_with_one_of_each_search_and_stage(
     for first, then in (("embedding", "fusion"), ("search code text", "fusion")):
         assert found[first].end_time <= found[then].start_time + 1_000_000
     assert found["fusion"].end_time <= found["packing"].end_time
-
-
-def test_a_span_takes_as_long_as_its_node(driver: Any, spans: InMemorySpanExporter) -> None:
-    took: dict[str, float] = {}
-    driver.execute(["results", "provenance"], {"query": "cache", "timings": took})
-    found = told(spans)
-    for name, node in {
-        "embedding": "query_embeddings",
-        "search code vector": "code.vector_search",
-        "read chunks": "read_chunks",
-    }.items():
-        ms = (found[name].end_time - found[name].start_time) / 1e6
-        assert ms == pytest.approx(took[node], abs=0.5)
 
 
 def test_no_text_is_in_a_span_unless_it_is_asked_for(
@@ -194,16 +180,6 @@ def test_answers_and_times_are_the_same_with_spans_and_without(
     assert traced.frame.equals(plain.frame)
     assert traced.context == plain.context
     assert traced.provenance["timings"].keys() == plain.provenance["timings"].keys()
-
-
-def test_a_question_that_is_not_sampled_has_no_span(
-    driver: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept, provider = InMemorySpanExporter(), TracerProvider(ALWAYS_OFF, shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(kept))
-    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
-    assert driver.ask("cache").passages
-    assert not kept.get_finished_spans()
 
 
 def test_a_receiver_that_is_away_neither_delays_nor_fails_a_question(

@@ -1,23 +1,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from dataflow import load_config
 from dataflow.configuration.config_model import as_config
 from dataflow.driver.config_graphs import describe_config
-from dataflow.driver.retrieval_description import describe_retrieval
-
-
-def test_what_names_a_corpus_is_no_difference_between_corpora(whole_driver: Any) -> None:
-    nodes = describe_retrieval(whole_driver.graph).nodes
-    for name in ("vector_search", "text_search", "linked_search"):
-        assert nodes[f"wiki.{name}"].parameters == nodes[f"docs.{name}"].parameters
-
-
-def test_the_named_nodes_alone_are_described(whole_driver: Any) -> None:
-    found = describe_retrieval(whole_driver.graph, {"fused", "weighted"})
-    assert set(found.nodes) == {"fused", "weighted"}
 
 
 def test_what_nothing_reads_under_the_chosen_variants_is_not_described() -> None:

@@ -141,27 +141,12 @@ def test_any_intermediate_can_be_overridden_and_cuts_its_search(build, recorder)
     assert store.asked == []
 
 
-def test_a_parameter_can_be_changed_for_one_run(build):
-    driver = build(parameters={"top_k": 4})
-    rows = merged(*range(9))
-    both = {"wiki.merged": rows, "code.merged": rows}
-    few = driver.execute(["results"], inputs={**ASK, "top_k": 2}, overrides=both)
-    usual = driver.execute(["results"], inputs=ASK, overrides=both)
-    assert (few["results"].height, usual["results"].height) == (2, 4)
-
-
 def test_a_corpus_parameter_can_be_overridden_for_one_run(build):
     rows = {f"{c}.merged": merged(1) for c in ("wiki", "code")}
     for inputs, instead in ({}, {"wiki.search_depth": 3}), ({"wiki.search_depth": 3}, {}):
         inputs, overrides = {**ASK, **inputs}, {**rows, **instead}
         out = build().execute(["results"], inputs=inputs, overrides=overrides)
         assert dict(out["results"].select("corpus", "cut").iter_rows()) == {"code": 50, "wiki": 3}
-
-
-def test_a_batch_is_an_override_of_queries(build):
-    frame = pl.DataFrame({"query_id": [3, 4], "text": ["one", "two"]})
-    out = build().execute(["queries", "results"], overrides={"queries": frame})
-    assert out["queries"]["texts"].to_list() == [["one"], ["two"]]
 
 
 def test_a_search_past_its_deadline_leaves_an_outcome_in_time(build):
@@ -191,20 +176,6 @@ def test_a_batch_has_the_deadline_once_for_each_question(build):
     assert out["status"].unique().to_list() == ["ok"]
 
 
-def test_each_search_of_the_shipped_graph_has_the_deadline_once_for_each_question(driver):
-    scheduler, seconds = driver.hamilton.graph_executor, {}
-    limit = scheduler.limit
-
-    def watched(node, arguments):
-        return seconds.setdefault(node.name, limit(node, arguments))
-
-    scheduler.limit = watched
-    frame = pl.DataFrame({"query_id": range(6), "text": ["the cache is flushed"] * 6})
-    driver.execute(["results"], overrides={"queries": frame})
-    searches = {"code.vector_search", "code.text_search", "read_chunks"}
-    assert {seconds[name] for name in searches} == {6 * driver.config.deadline_s}
-
-
 def test_a_corpus_may_have_its_own_deadline(build, content):
     corpora = {**content["corpora"], "wiki": {"deadline_s": 0.05, "variants": {"merged": "rrf"}}}
     driver = build({"wiki": 0.3, "code": 0.15}, corpora=corpora)
@@ -217,18 +188,6 @@ def test_provenance_reads_the_timings_of_its_own_run_and_a_caller_may_have_them(
     out = build().execute(["provenance"], inputs={**ASK, "timings": timings})
     assert {"queries", "code.vector_search", "results"} <= set(out["provenance"]["timings"])
     assert timings["provenance"] >= 0
-
-
-def test_threads_may_share_a_driver(build):
-    driver = build()
-
-    def ask(number):
-        frame = pl.DataFrame({"query_id": [number], "text": [f"question {number}"]})
-        return driver.execute(["queries", "results"], overrides={"queries": frame})["queries"]
-
-    with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(ask, range(60)))
-    assert [a["query_id"].item() for a in answers] == list(range(60))
 
 
 def test_drivers_may_be_built_in_several_threads(small):
@@ -299,11 +258,6 @@ def test_hamilton_adapters_see_the_nodes_and_still_log_nothing(small, recorder, 
         with pytest.raises(ValueError, match="broken"):
             driver.execute(["results"], inputs={"query": "the secret plan"})
     assert "secret plan" not in caplog.text
-
-
-def test_the_representation_names_the_corpora_and_no_server(build):
-    text = repr(build())
-    assert text == "RetrievalDriver(corpora=[code, wiki], embedding='minilm')"
 
 
 def test_a_question_is_answered_from_several_corpora(driver):

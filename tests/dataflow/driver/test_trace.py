@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from dataflow.configuration.config_model import Config, load_config
 from dataflow.configuration.loader import shipped
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
-from dataflow.driver.trace import changed, known_to
 from dataflow.execution.memo import same
 from dataflow.retrieval import corpus as corpus_nodes
 from operators.errors import CrosscorpusError
@@ -197,29 +196,10 @@ def test_a_trace_gives_what_execute_gives(build: Any, world: Any, make_queries: 
     assert isinstance(trace["results"], pl.DataFrame)
 
 
-def test_a_change_is_a_configuration_a_name_or_what_differs() -> None:
-    default, rrf = load_config(), load_config("rrf")
-    assert changed(default, None) is default
-    assert changed(default, rrf) is rrf
-    assert changed(default, "rrf") == rrf
-    assert changed(default, {"parameters": {"top_k": 3}}).parameters["top_k"] == 3
-
-
-def test_what_a_graph_has_no_use_for_is_left_out() -> None:
-    graph = build_graph(load_config("no_docs")).graph
-    given_ = {"docs.text_search": 1, "wiki.text_search": 2, "merged": 3, "query": "a"}
-    assert known_to(graph, given_) == {"wiki.text_search": 2, "merged": 3, "query": "a"}
-
-
 @pytest.mark.parametrize(
     ("change", "searched"),
     [
         ("no_recency", 0),
-        ("no_dedup", 0),
-        ("cosine_dedup", 0),
-        ("by_list", 0),
-        ("weighted_rrf", 0),
-        ("vector_only", 0),
         ({"corpus_defaults": {"parameters": {"vector_weight": 0.1}}}, 0),
         ({"corpora": {"wiki": {"parameters": {"search_depth": 1}}}}, 2),
         ({"corpora": {"wiki": {"filters": {"language": "python"}}}}, 2),

@@ -81,20 +81,6 @@ def test_an_evaluation_is_runs_tables_and_a_page(judged, tmp_path):
     assert files[5].read_text().startswith("<!doctype html>")
 
 
-def test_a_sweep_is_a_table_and_a_page(judged, tmp_path):
-    found = sweep(
-        judged.store,
-        load_config("default"),
-        {"vector_weight": [0.2, 0.8]},
-        read_queries(judged.queries),
-        read_qrels(judged.qrels),
-        embedder=judged.embedder,
-    )
-    table, page = write_sweep(found, tmp_path / "swept")
-    assert pl.read_csv(table).height == found.table.height == 4
-    assert "vector_weight=0.2" in page.read_text()
-
-
 def test_a_directory_that_cannot_be_made_is_an_error(judged, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")

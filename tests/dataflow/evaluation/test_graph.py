@@ -7,32 +7,11 @@ import pytest
 from evaluating import DEFAULT, asked, documents
 
 from dataflow import load_config
-from dataflow.evaluation.answers import for_evaluation
-from dataflow.evaluation.graph import build_evaluation_graph, check_models
+from dataflow.evaluation.graph import check_models
 from operators.errors import CrosscorpusError, UnknownName
-from operators.evaluation import evaluation_frames
-from operators.evaluation.judgements import JudgementError, read_qrels, read_queries
+from operators.evaluation.judgements import JudgementError
 from operators.evaluation.measures import scores
-from operators.frames import check
 from operators.postgres.store import ModelMismatch
-
-
-def test_every_frame_is_what_it_says(found):
-    for name in (
-        "qrels",
-        "runs",
-        "scores",
-        "corpus_scores",
-        "summary",
-        "comparison",
-        "changed",
-        "timings",
-    ):
-        schema = getattr(evaluation_frames, "RUN" if name == "runs" else name.upper())
-        check(getattr(found, name), schema, name)
-    check(found.queries, evaluation_frames.JUDGED_QUERIES, "queries")
-    assert found.configs == ("default", "again", "words")
-    assert found.collection["documents"] == {"code": 36, "review": 12, "wiki": 6}
 
 
 def test_a_run_has_every_corpus_and_only_the_judged_ones_count_unless_all_do(judged, found):
@@ -45,14 +24,6 @@ def test_a_run_has_every_corpus_and_only_the_judged_ones_count_unless_all_do(jud
     assert not all_corpora.scores.equals(
         found.scores.filter(pl.col("config") == all_corpora.configs[0])
     )
-
-
-def test_frames_stand_for_the_files_that_they_were_read_from(judged):
-    read = {"queries": read_queries(judged.queries), "qrels": read_qrels(judged.qrels)}
-    of_frames, of_files = asked(judged, **read), asked(judged)
-    for name in ("queries", "qrels", "runs", "scores", "corpus_scores", "summary"):
-        assert getattr(of_frames, name).equals(getattr(of_files, name))
-    assert of_frames.notes == of_files.notes
 
 
 def test_a_query_that_judges_a_corpus_that_is_switched_off_has_no_answer_and_score_0(judged):
@@ -122,17 +93,3 @@ def test_what_does_not_fit_together_is_an_error_that_says_so(judged, tmp_path):
 def test_another_model_than_the_collections_is_an_error(judged):
     with pytest.raises(ModelMismatch, match="configuration 'default' embeds with 'minilm'"):
         check_models(judged.store, {"default": DEFAULT})
-
-
-def test_what_is_measured_fails_loudly_and_has_time():
-    config = for_evaluation(DEFAULT)
-    assert config.on_corpus_error == "raise"
-    assert {config.deadline_of(corpus) for corpus in config.corpora} == {None}
-
-
-def test_every_node_of_the_graph_has_a_stage_and_a_sentence():
-    nodes = [n for n in build_evaluation_graph().graph.nodes.values() if not n.user_defined]
-    assert len(nodes) > 15
-    for node in nodes:
-        assert node.tags.get("stage") or node.name == "judged", node.name
-        assert node.documentation, node.name

@@ -63,13 +63,6 @@ def test_a_copy_follows_its_survivor(found):
     )
 
 
-def test_timings_name_stages_of_the_graph(found):
-    stages = set(found.timings["stage"])
-    assert {"search", "score", "order", "fusion"} <= stages
-    assert "" not in stages
-    assert (found.timings["ms"] >= 0).all()
-
-
 def test_judgements_name_a_repository_and_a_passage(judged, server_dsn, tmp_path):
     """The README of two repositories is two documents, and a passage of one is its own."""
     section = "The {} of {} restarts after a crash, and writes its log to a file of its own. " * 12

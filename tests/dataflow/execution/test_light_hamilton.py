@@ -45,26 +45,6 @@ def test_the_graph_of_a_question_is_built_without_pandas() -> None:
     assert _said(f"light_hamilton.import_hamilton(); {built}{shown}") == "True False"
 
 
-def test_a_program_that_uses_the_project_has_hamilton_whole() -> None:
-    script = "import pandas, hamilton.base, dataflow; from dataflow import build_driver as b; b\n"
-    shown = (
-        "print(hamilton.base.pd is pandas, 'pandas' in hamilton.registry.DF_TYPE_AND_COLUMN_TYPES)"
-    )
-    assert _said(script + shown) == "True True"
-
-
-def test_what_hamilton_makes_of_pandas_later_is_of_pandas() -> None:
-    script = """light_hamilton.import_hamilton()
-from hamilton import base
-assert "pandas" not in sys.modules
-import pandas, typing
-made = base.PandasDataFrameResult.build_result(a=pandas.Series([1, 2]), b=3)
-assert made.equals(pandas.DataFrame({"a": [1, 2], "b": 3}))
-hints = typing.get_type_hints(base.PandasDataFrameResult.build_result)
-print(hints["return"] is pandas.DataFrame)"""
-    assert _said(script) == "True"
-
-
 def test_a_hamilton_that_does_more_with_pandas_gets_it() -> None:
     script = """light_hamilton.ForwardRef = None  # it can't be called: no name of Pandas is given
 light_hamilton.import_hamilton()
@@ -73,18 +53,6 @@ from dataflow import build_driver
 import hamilton.base, pandas
 print(hamilton.base.pd is pandas, "pandas" in hamilton.registry.DF_TYPE_AND_COLUMN_TYPES)"""
     assert _said(script) == "True True"
-
-
-def test_an_interruption_while_hamilton_is_loaded_is_not_lost() -> None:
-    script = """
-def interrupted(name):
-    raise ImportError(name) from KeyboardInterrupt()
-light_hamilton.ForwardRef = interrupted
-try:
-    light_hamilton.import_hamilton()
-except ImportError as error:
-    print(type(error.__cause__).__name__, "pandas" in sys.modules)"""
-    assert _said(script) == "KeyboardInterrupt False"
 
 
 def test_an_own_node_of_a_pandas_frame_answers_a_question_of_the_command(

@@ -10,7 +10,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hamilton import ad_hoc_utils, driver, lifecycle
+from hamilton import ad_hoc_utils, driver
 from hamilton.function_modifiers import extract_fields, tag
 
 from dataflow.execution.plan import make_plan
@@ -299,30 +299,6 @@ def test_an_overridden_output_and_an_input_come_back_as_given():
     assert out == {"hung": 2, "seed": 1}
 
 
-def test_optional_inputs_keep_their_defaults():
-    def scaled(seed: int, factor: int = 3) -> int:
-        return seed * factor
-
-    built = graph(scaled)
-    assert built.execute(["scaled"], inputs={"seed": 2}) == {"scaled": 6}
-    assert built.execute(["scaled"], inputs={"seed": 2, "factor": 5}) == {"scaled": 10}
-
-
-def test_hamilton_lifecycle_hooks_see_every_node():
-    seen = []
-
-    class Names(lifecycle.NodeExecutionHook):
-        def run_before_node_execution(self, *, node_name, **rest):
-            seen.append(node_name)
-
-        def run_after_node_execution(self, **rest):
-            pass
-
-    built = graph(tag(io="test")(_copy(hung)), after, adapters=[Names()])
-    built.execute(["after"], inputs={"seed": 1})
-    assert seen == ["hung", "after"]
-
-
 def test_a_closed_scheduler_refuses_and_says_why():
     built = graph(tag(io="test")(_copy(hung)), after)
     built.graph_executor.close()
@@ -396,19 +372,6 @@ def test_a_run_of_the_graph_leaves_none_of_its_values_behind():
     made.append(weakref.ref(handed))
     del handed
     assert [ref() for ref in made] == [None, None]
-
-
-def test_inputs_and_overrides_can_be_asked_for():
-    def doubled(number: int) -> int:
-        return 2 * number
-
-    module = ad_hoc_utils.create_temporary_module(doubled, module_name="doubling")
-    built = driver.Builder().with_modules(module).build()
-    built.graph_executor = Scheduler(0, adapter=built.adapter)
-    assert built.execute(["doubled", "number"], inputs={"number": 2}) == {"doubled": 4, "number": 2}
-    assert built.execute(["doubled"], inputs={"number": 2}, overrides={"doubled": 7}) == {
-        "doubled": 7
-    }
 
 
 def test_a_run_for_which_nobody_waits_starts_no_further_node():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,11 +32,6 @@ def test_passages_are_those_of_the_driver(driver: RetrievalDriver, k: int) -> No
     assert found.passages == [one.text for one in answer]
     assert found.scores == [one.score for one in answer]
     assert [one["label"] for one in found.metadata] == [one.label for one in answer]
-
-
-@pytest.mark.parametrize("k", [1, 3, 5])
-def test_as_many_passages_come_back_as_were_asked_for(driver: RetrievalDriver, k: int) -> None:
-    assert len(CrosscorpusRetriever(driver, k=k)(QUESTION).passages) == k
 
 
 def test_filters_of_the_retriever_and_of_one_question(driver: RetrievalDriver) -> None:
@@ -86,53 +78,6 @@ def test_a_module_that_others_wrote_answers_from_the_passages(
     with dspy.context(lm=model, rm=search):
         assert program(question=QUESTION).response == "workers may die"
     assert REASON in prompted(model)
-
-
-def test_an_agent_asks_it_as_a_tool(driver: RetrievalDriver) -> None:
-    search = CrosscorpusRetriever(driver, k=5)
-
-    def look_up(query: str) -> list[str]:
-        """What the team knows."""
-        return list(search(query).passages)
-
-    asks = {"next_thought": "I look it up.", "next_tool_name": "look_up"}
-    ends = {"next_thought": "I know it.", "next_tool_name": "finish", "next_tool_args": {}}
-    answers = {"reasoning": "It is written.", "answer": "workers may die"}
-    model = DummyLM([asks | {"next_tool_args": {"query": QUESTION}}, ends, answers])
-    with dspy.context(lm=model):
-        found = dspy.ReAct("question -> answer", tools=[look_up])(question=QUESTION)
-    assert found.answer == "workers may die"
-    assert REASON in prompted(model)
-
-
-def test_an_optimizer_copies_a_module_and_the_copy_asks_the_same_driver(
-    driver: RetrievalDriver, tmp_path: Path
-) -> None:
-    program = OwnSearch(CrosscorpusRetriever(driver, k=3))
-    examples = [dspy.Example(question=QUESTION, response="workers may die").with_inputs("question")]
-    model = DummyLM([{"reasoning": "It is written.", "response": "workers may die"}] * 9)
-    optimizer = dspy.BootstrapFewShot(metric=lambda wanted, got, trace=None: True)
-    with dspy.context(lm=model):
-        better = optimizer.compile(program, trainset=examples)
-    assert better.search is not program.search
-    assert better.search.driver is driver
-    better.save(tmp_path / "program.json")
-    again = OwnSearch(CrosscorpusRetriever(driver, k=9))
-    again.load(tmp_path / "program.json")
-    assert again.search.k == 3
-
-
-def test_many_at_once_find_what_one_finds(driver: RetrievalDriver) -> None:
-    search = CrosscorpusRetriever(driver, k=3)
-    questions = [QUESTION, "when are entries lost?", "how long does an entry live?"] * 4
-
-    async def all_at_once() -> list[dspy.Prediction]:
-        return await asyncio.gather(*(search.acall(one) for one in questions))
-
-    alone = [search(one).passages for one in questions]
-    with ThreadPoolExecutor(4) as threads:
-        assert [one.passages for one in threads.map(search, questions)] == alone
-    assert [one.passages for one in asyncio.run(all_at_once())] == alone
 
 
 def test_a_caller_gets_what_he_may_see(driver: RetrievalDriver) -> None:

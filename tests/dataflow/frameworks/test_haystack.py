@@ -20,7 +20,6 @@ from haystack import Document, Pipeline
 from haystack.components.builders import ChatPromptBuilder
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.components.retrievers import MultiQueryTextRetriever
-from haystack.core.errors import DeserializationError
 from haystack.dataclasses import ChatMessage
 from haystack.utils import Secret
 
@@ -142,11 +141,6 @@ def test_yaml_has_the_name_of_a_secret_and_no_token(
     with_token = CrosscorpusRetriever(dsn=Secret.from_token(driver.store.dsn))
     with pytest.raises(ValueError, match="token"):
         with_token.to_dict()
-
-
-def test_a_pipeline_that_does_not_allow_our_module_is_refused(home: Path) -> None:
-    with pytest.raises(DeserializationError, match="allow"):
-        Pipeline.loads(rag("frameworks").dumps())
 
 
 def test_a_component_that_asks_in_several_ways_takes_it(retriever: CrosscorpusRetriever) -> None:

@@ -16,7 +16,6 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnablePassthrough
-from langchain_core.tools import create_retriever_tool
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from crosscorpus.langchain import CrosscorpusRetriever
@@ -105,11 +104,3 @@ def test_a_caller_gets_what_he_may_see(driver: RetrievalDriver) -> None:
         for name in ("ann", "bob")
     }
     assert found["ann"] - found["bob"] == {"notes.md"}
-
-
-def test_an_agent_has_it_as_a_tool(driver: RetrievalDriver) -> None:
-    retriever = CrosscorpusRetriever(driver=driver, k=3)
-    prompt = ChatPromptTemplate.from_template("{label} {page_content}")
-    tool = create_retriever_tool(retriever, "team", "What it knows.", document_prompt=prompt)
-    assert "[docs: org/app/docs/why.md" in tool.invoke({"query": QUESTION})
-    assert asyncio.run(tool.ainvoke({"query": QUESTION})) == tool.invoke({"query": QUESTION})

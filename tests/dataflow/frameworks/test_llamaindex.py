@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -13,15 +12,12 @@ from operators.errors import CrosscorpusError, UnknownName
 pytest.importorskip(
     "llama_index.core", reason="it needs the extra llamaindex: make test-frameworks"
 )
-from llama_index.core import QueryBundle
 from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor import SimilarityPostprocessor
-from llama_index.core.query_engine import RetrieverQueryEngine, RouterQueryEngine
+from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import ResponseMode
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import MetadataMode, NodeWithScore
-from llama_index.core.selectors import LLMSingleSelector
-from llama_index.core.tools import QueryEngineTool
 from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
 
 from crosscorpus.llamaindex import CrosscorpusRetriever
@@ -36,11 +32,6 @@ def test_nodes_are_the_passages_of_the_driver(driver: RetrievalDriver) -> None:
     assert [one.text for one in found] == [one.text for one in answer]
     assert [one.score for one in found] == [one.score for one in answer]
     assert [one.metadata["label"] for one in found] == [one.label for one in answer]
-
-
-@pytest.mark.parametrize("top_k", [1, 3, 5])
-def test_as_many_nodes_come_back_as_were_asked_for(driver: RetrievalDriver, top_k: int) -> None:
-    assert len(CrosscorpusRetriever(driver, top_k).retrieve(QUESTION)) == top_k
 
 
 def test_a_model_reads_the_label_and_the_text_alone(driver: RetrievalDriver) -> None:
@@ -67,25 +58,6 @@ def test_what_has_no_meaning_here_is_an_error(driver: RetrievalDriver) -> None:
             CrosscorpusRetriever(driver, filters=filters)
 
 
-def test_other_texts_of_a_question_are_asked_too(driver: RetrievalDriver) -> None:
-    retriever = CrosscorpusRetriever(driver, 1, trigger="none")
-    told = QueryBundle("hm?", custom_embedding_strs=["An entry of the cache lives an hour."])
-    assert retriever.retrieve(told)[0].metadata["path"] == "notes.md"
-
-
-def test_many_at_once_find_what_one_finds(driver: RetrievalDriver) -> None:
-    retriever = CrosscorpusRetriever(driver, 3)
-    questions = [QUESTION, "when are entries lost?", "how long does an entry live?"] * 4
-
-    async def all_at_once() -> list[list[NodeWithScore]]:
-        return await asyncio.gather(*(retriever.aretrieve(one) for one in questions))
-
-    alone = [retriever.retrieve(one) for one in questions]
-    with ThreadPoolExecutor(4) as threads:
-        assert [*threads.map(retriever.retrieve, questions)] == alone
-    assert asyncio.run(all_at_once()) == alone
-
-
 @pytest.mark.parametrize("mode", [ResponseMode.COMPACT, ResponseMode.TREE_SUMMARIZE])
 def test_a_query_engine_answers_from_the_nodes(driver: RetrievalDriver, mode: ResponseMode) -> None:
     engine = RetrieverQueryEngine.from_args(
@@ -110,18 +82,6 @@ def test_a_fusion_of_retrievers_knows_a_passage_again_whose_notes_differ(
     each = [{one.node_id for one in retriever.retrieve(QUESTION)} for retriever in both]
     assert each[0] & each[1]
     assert sorted(one.node_id for one in found) == sorted(each[0] | each[1])
-
-
-def test_a_router_asks_it_as_a_tool(driver: RetrievalDriver) -> None:
-    class Choosing(MockLLM):
-        def _generate_text(self, length: int) -> str:
-            return '[{"choice": 1, "reason": "it is about the cache"}]'
-
-    engine = RetrieverQueryEngine.from_args(CrosscorpusRetriever(driver, 2), llm=MockLLM())
-    tool = QueryEngineTool.from_defaults(engine, description="what the team knows")
-    selector = LLMSingleSelector.from_defaults(llm=Choosing(max_tokens=1))
-    router = RouterQueryEngine(selector=selector, query_engine_tools=[tool], llm=MockLLM())
-    assert len(router.query(QUESTION).source_nodes) == 2
 
 
 def test_a_caller_gets_what_he_may_see(driver: RetrievalDriver) -> None:

@@ -139,18 +139,13 @@ def _caller() -> str:
 
 
 def run(dsn: str, collection: str, work: str, source: str) -> None:
-    """Bring a collection to ``source``, perhaps (recut) by another chunker, or to another model."""
+    """Bring a collection to ``source``, or to another model."""
     from dataflow.ingestion import model_migration, vectors
     from dataflow.ingestion.loop import ingest
     from operators.postgres.schema import indexes
     from operators.postgres.store import open_store
-    from operators.sources.chunking import chunker
     from operators.sources.jsonl import documents_source
 
-    embedder = WordEmbedder()
-    if work == "recut":
-        chunker.VERSION += ".recut"
-        embedder.max_tokens = 25
     vectors.CHUNKS_AT_ONCE = vectors.MOST_AT_ONCE = 4
     with open_store(dsn, collection, create=True, max_size=2) as store:
         if work == "migrate":
@@ -159,7 +154,7 @@ def run(dsn: str, collection: str, work: str, source: str) -> None:
             return
         ingest(
             store,
-            embedder,
+            WordEmbedder(),
             documents_source(source),
             prune=True,
             batch_documents=5,

@@ -63,12 +63,6 @@ def test_a_mass_delete_is_refused_until_it_is_allowed(
     assert report.documents_deleted == 4
 
 
-def test_three_tenths_may_vanish(store: Store, embedder: Any, write_lines: Write) -> None:
-    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
-    file = write_lines(*(document(n) for n in range(7)))
-    assert ingest_documents(store, embedder, file, prune=True).documents_deleted == 3
-
-
 TEN = frozenset(range(10))
 
 
@@ -218,6 +212,7 @@ def test_a_source_that_is_not_mounted_deletes_nothing_whatever_is_allowed(
         assert documents(store, source.corpus) == 10
 
 
+@pytest.mark.parametrize("source", ["git", "folder", "issues"], indirect=True)
 def test_more_than_thirty_percent_vanish_only_if_that_is_allowed(
     store: Store, embedder: Any, source: Case
 ) -> None:
@@ -234,6 +229,7 @@ def test_more_than_thirty_percent_vanish_only_if_that_is_allowed(
         assert documents(store, source.corpus) == 10 - gone
 
 
+@pytest.mark.parametrize("source", ["folder"], indirect=True)
 def test_an_empty_scan_deletes_nothing_even_if_its_reader_sees_no_fault(
     store: Store, embedder: Any, source: Case
 ) -> None:
@@ -273,6 +269,7 @@ def test_a_forge_that_lists_little_any_more_deletes_little(
     assert documents(store, "issue") == held
 
 
+@pytest.mark.parametrize("source", ["folder"], indirect=True)
 def test_a_run_is_on_record_with_what_it_did(store: Store, embedder: Any, source: Case) -> None:
     source.run(store, embedder)
     source.put(TEN - {1})
@@ -286,6 +283,7 @@ def test_a_run_is_on_record_with_what_it_did(store: Store, embedder: Any, source
     assert rows[1] == (True, 1, 0, report.documents_unchanged, 0, 0, True, True)
 
 
+@pytest.mark.parametrize("source", ["folder"], indirect=True)
 def test_a_run_that_was_killed_stays_on_record_as_unfinished(
     store: Store, embedder: Any, source: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ingested import document, git
+from ingested import git
 from ingesting import ingest_folder, ingest_git, ingest_wiki
 
 from dataflow.driver.retrieval_driver import build_driver
@@ -19,7 +19,6 @@ from dataflow.ingestion.removal import drop_documents
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store
 from operators.sources.folder import folder_source
-from operators.sources.jsonl import documents_source
 
 
 def files(root: Path, **texts: str) -> None:
@@ -83,14 +82,6 @@ def test_every_folder_is_renamed_and_only_the_new_paths_answer(
     assert verify(store).is_empty()
 
 
-def test_one_of_three_pages_is_renamed(store: Store, embedder: Any, tree: Path) -> None:
-    ingest_git(store, embedder, tree)
-    git(tree, "mv", "docs/p0.md", "docs/z.md")
-    git(tree, "commit", "-qm", "Rename")
-    assert ingest_git(store, embedder, tree).ok
-    assert paths(store, "docs") == {"docs/z.md", "docs/p1.md", "docs/p2.md"}
-
-
 def test_an_orphan_branch_replaces_everything_and_so_does_the_way_back(
     store: Store, embedder: Any, tree: Path
 ) -> None:
@@ -106,19 +97,6 @@ def test_an_orphan_branch_replaces_everything_and_so_does_the_way_back(
     assert ingest_git(store, embedder, tree).ok
     assert (paths(store), titles(store)) == (before, {"Start"})
     assert verify(store).is_empty()
-
-
-def test_after_the_way_back_from_a_branch_its_commit_and_its_files_are_gone(
-    store: Store, embedder: Any, tree: Path
-) -> None:
-    git(tree, "checkout", "-qb", "side")
-    files(tree, **{f"more/{n}.md": f"# More {n}\n" for n in range(9)})
-    committed(tree, "Side")
-    ingest_git(store, embedder, tree)
-    git(tree, "checkout", "-q", "main")
-    assert ingest_git(store, embedder, tree).ok
-    assert titles(store) == {"Start"}
-    assert not any(path.startswith("more") for path in paths(store))
 
 
 def test_files_that_leave_by_gitignore_are_gone_though_they_are_on_the_disk(
@@ -277,28 +255,6 @@ def test_a_run_that_its_time_ended_says_nothing_is_gone(
     report = ingest_folder(store, embedder, handbook, stop_after_s=0, batch_documents=1)
     assert report.stopped_at is not None
     assert said() == []
-
-
-def test_an_export_without_a_line_deletes_nothing_and_every_answer_says_so(
-    store: Store, embedder: Any, tmp_path: Path, said: Callable[..., list[str]]
-) -> None:
-    def export(name: str, numbers: Sequence[int], *options: str, **fields: str) -> Any:
-        rows = [document(n, **fields) for n in numbers]
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-        command = ["/there", "ingest", "documents", name, *options]
-        source = replace(documents_source(tmp_path / name), command=command)
-        return ingest(store, embedder, source, prune=True if options else None)
-
-    assert export("a.jsonl", range(5)).ok
-    assert export("b.jsonl", range(5, 9), corpus="wiki", repo="org/wiki").ok
-    report = export("a.jsonl", (), "--prune")
-    [refusal] = map(str, report.failed)
-    assert refusal == "docs of org/app: the source is empty; none of its 5 documents was deleted"
-    (note,) = said()
-    assert note.startswith("docs: 5 of 5 documents of org/app may be gone: their source was empty")
-    assert export("a.jsonl", range(5), "--prune").ok
-    assert said() == []
-    assert len(paths(store, "docs", "wiki")) == 9
 
 
 def test_a_caller_who_sees_a_part_learns_no_name_and_no_number(

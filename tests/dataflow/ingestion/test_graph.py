@@ -19,30 +19,15 @@ from ledger_rows import states
 from psycopg.conninfo import make_conninfo
 
 from dataflow.execution.built_graph import GraphError
-from dataflow.ingestion.graph_builder import INPUTS, build_ingestion_graph
-from dataflow.ingestion.run import IngestReport, Progress
+from dataflow.ingestion.graph_builder import build_ingestion_graph
+from dataflow.ingestion.run import Progress
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, open_store
 from operators.sources.chunking import code_breaks
-from operators.sources.protocol import Document, ReadIssue
+from operators.sources.protocol import Document
 from operators.sources.rights_rules import Rights
 
 Write = Callable[..., Path]
-
-
-Read = Callable[[Store], dict[str, Any]]
-
-
-def test_every_node_has_a_stage_a_type_and_a_sentence() -> None:
-    nodes = [n for n in build_ingestion_graph().graph.nodes.values() if not n.user_defined]
-    assert [n.name for n in nodes if not n.tags.get("stage")] == []
-    assert [n.name for n in nodes if not (n.documentation or "").endswith(".")] == []
-    assert [n.name for n in nodes if n.type is Any] == []
-    assert {n.name for n in nodes if n.tags.get("io")} == {
-        "known_vectors",
-        "new_vectors",
-        "written",
-    }
 
 
 def test_the_graph_runs_without_a_server_and_leaves_null_where_no_vector_is_known(
@@ -107,16 +92,6 @@ def test_code_whose_parsers_are_killed_is_noted_and_cut_by_its_syntax_in_the_nex
     assert ingest(text).documents_unchanged == 2
 
 
-def test_code_whose_parser_is_killed_once_keeps_its_definitions(
-    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code = document(1, corpus="code", path="a.py", text="def one():\n    pass\n")
-    killed = kill_children(monkeypatch, "syntax_tree", 1)
-    report = ingest_documents(store, embedder, write_lines(code))
-    assert (report.notes, len(killed)) == ([], 1)
-    assert store.rows("SELECT anchor FROM chunks") == [("one",)]
-
-
 def test_a_date_in_the_future_makes_no_document_the_newest(
     store: Store, embedder: Any, write_lines: Write
 ) -> None:
@@ -145,11 +120,6 @@ def test_the_first_and_last_moments_are_kept_whatever_the_servers_time_zone(
         assert ingest_documents(abroad, embedder, file).documents_new == 2
         rows = abroad.rows("SELECT DISTINCT created_at FROM chunks ORDER BY 1")
     assert [row[0].isoformat() for row in rows] == [m.replace("Z", "+00:00") for m in moments]
-
-
-def test_the_graph_reads_nothing_but_its_inputs() -> None:
-    graph = build_ingestion_graph().graph
-    assert {n.name for n in graph.nodes.values() if n.user_defined} == INPUTS
 
 
 def test_a_module_that_needs_what_nobody_gives_is_an_error() -> None:
@@ -196,21 +166,6 @@ def test_progress_counts_committed_documents_and_ends_done(
     assert events[-1].chunks == 60
 
 
-def test_progress_is_told_while_vectors_are_made(
-    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("CHUNKS_AT_ONCE", "MOST_AT_ONCE"):
-        monkeypatch.setattr(f"dataflow.ingestion.vectors.{name}", 6)
-    events: list[Progress] = []
-    ingest_documents(
-        store, embedder, write_lines(*(document(n) for n in range(10))),
-        on_event=events.append,
-    )  # fmt: skip
-    within = [e for e in events if e.stage == "embed"]
-    assert [(e.embedded, e.fraction) for e in within] == [(n, n / 30) for n in range(6, 31, 6)]
-    assert (events[-1].stage, events[-1].fraction) == ("done", 1.0)
-
-
 def test_another_chunker_cuts_everything_anew_without_embedding_what_is_the_same(
     store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,16 +174,3 @@ def test_another_chunker_cuts_everything_anew_without_embedding_what_is_the_same
     monkeypatch.setattr("operators.sources.chunking.chunker.VERSION", "next")
     report = ingest_documents(store, embedder, file)
     assert (report.documents_changed, report.embedded) == (3, 0)
-
-
-def test_only_a_run_in_which_no_work_failed_is_a_success() -> None:
-    skipped = ReadIssue("a.bin", "binary", failed=False)
-    assert IngestReport(skipped=[skipped], notes=[skipped], known_failures=2).ok
-    assert not IngestReport(failed=[ReadIssue("a.pdf", "damaged")]).ok
-
-
-def test_the_record_of_runs_gets_numbers_alone() -> None:
-    report = IngestReport(documents_new=3, chunks=7, failed=[ReadIssue("a.pdf", "damaged")])
-    counts = report.counts()
-    assert (counts["documents_new"], counts["chunks"], counts["failed"]) == (3, 7, 1)
-    assert {type(value) for value in counts.values()} == {int}

@@ -117,7 +117,7 @@ def everything(dsn: str) -> str:
     return repr((indexes, rows, held))
 
 
-@pytest.mark.parametrize("work", ["create", "update", "recut", "migrate"])
+@pytest.mark.parametrize("work", ["create", "update", "migrate"])
 def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
     work: str,
     dying: Callable[..., dict[str, Any]],
@@ -126,7 +126,6 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
     new_embedder: Any,
     write_lines: Callable[..., Path],
     contents: Read,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = write_lines(*lines(range(12)), name="first.jsonl")
     renamed = [{**line, "doc_id": f"renamed {line['doc_id']}"} for line in lines(range(2))]
@@ -143,10 +142,9 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
                 patch.setattr("operators.postgres.schema.indexes.EXACT_SCAN_MAX_ROWS", 20)
                 migrate_model(store, new_embedder("words-2"))
         else:
-            embedder = new_embedder()
-            if work == "recut":
-                embedder.max_tokens = 25
-            report = ingest_documents(store, embedder, source, prune=True, allow_mass_delete=True)
+            report = ingest_documents(
+                store, new_embedder(), source, prune=True, allow_mass_delete=True
+            )
             assert report.ok, report.failed
 
     base = copies(None, "kill_base")
@@ -157,8 +155,6 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
         with open_store(base, NAME, create=True) as store:
             ingest_documents(store, new_embedder(), first, prune=True)
             before = read_documents(store)
-    if work == "recut":
-        monkeypatch.setattr(chunker, "VERSION", f"{chunker.VERSION}.recut")
     order = {"collection": NAME, "work": work, "source": str(source)}
     whole = copies("kill_base", "kill_whole")
     met = dying(dsn=whole, point=0, **order)["met"]
@@ -487,14 +483,6 @@ def test_the_same_name_on_another_forge_is_another_repository(
         ingest_git(store, embedder, tmp_path / "gitlab.example.org")
 
 
-def test_a_name_is_free_where_nothing_was_stored_under_it(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    (tmp_path / "typo/docs").mkdir(parents=True)
-    assert not ingest_folder(store, embedder, tmp_path / "typo/docs").ok
-    assert ingest_folder(store, embedder, pages(tmp_path / "right/docs", "index")).ok
-
-
 def test_a_collection_from_before_sources_were_kept_takes_the_first_that_comes(
     store: Store, embedder: Any, tmp_path: Path
 ) -> None:
@@ -504,13 +492,6 @@ def test_a_collection_from_before_sources_were_kept_takes_the_first_that_comes(
     assert ingest_folder(store, embedder, new).documents_new == 0
     with pytest.raises(CrosscorpusError, match="is taken"):
         ingest_folder(store, embedder, old)
-
-
-def test_what_the_error_teaches_is_an_option_of_each_command(crosscorpus: Any) -> None:
-    for command in ("git", "folder", "wiki"):
-        shown = crosscorpus("ingest", command, "--help").stdout
-        assert "--relocated" in shown
-        assert "--repo" in shown
 
 
 @pytest.mark.parametrize("run", [ingest_folder, ingest_wiki])

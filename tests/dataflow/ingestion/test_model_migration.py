@@ -54,15 +54,6 @@ def ask(driver: Any, number: int = 3) -> Any:
     return driver.execute(wanted, inputs={"query": f"word{number}x1 word{number}x2"})
 
 
-def indexes(store: Store) -> list[str]:
-    with store.transaction() as conn:
-        rows = conn.execute(
-            "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
-            " AND indexname LIKE %s ORDER BY indexname", ("%hnsw",),
-        )  # fmt: skip
-        return [row[0] for row in rows]
-
-
 def test_every_chunk_gets_the_vector_of_the_new_model(
     filled: Store, second: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,14 +113,6 @@ def test_a_driver_of_the_old_model_goes_on_by_words_and_says_so(
         build_driver(load_config("default"), store=filled, embedder=embedder)
     with build_driver(load_config("default"), store=filled, embedder=second) as driver:
         assert set(ask(driver)["outcomes"]["status"]) <= {"ok", "absent", "empty"}
-
-
-def test_a_driver_that_raises_names_both_models(filled: Store, embedder: Any, second: Any) -> None:
-    config = load_config("default").with_changes({"on_corpus_error": "raise"})
-    with build_driver(config, store=filled, embedder=embedder) as driver:
-        migrate_model(filled, second)
-        with pytest.raises(ModelMismatch, match="more words"):
-            ask(driver)
 
 
 def test_a_process_whose_knowledge_is_a_second_old_gets_no_row_of_the_new_model(
@@ -193,16 +176,6 @@ def test_searches_never_fail_or_mix_while_a_model_comes_in(
         thread.join()
     assert not errors
     assert right.keys() == {"words-1", "words-2"}
-
-
-def test_indexes_of_the_new_vectors_take_the_place_of_the_old(
-    filled: Store, second: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("operators.postgres.schema.indexes.EXACT_SCAN_MAX_ROWS", 5)
-    migrate_model(filled, second, fill_only=True)
-    assert indexes(filled) == ["next_chunks_docs__hnsw", "next_chunks_wiki__hnsw"]
-    migrate_model(filled, second)
-    assert indexes(filled) == ["chunks_docs__hnsw", "chunks_wiki__hnsw"]
 
 
 def test_a_cut_over_is_refused_while_a_vector_or_an_index_is_missing(

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,6 @@ from ingesting import (
     ingest_folder,
     ingest_git,
     ingest_issues,
-    ingest_memory,
     ingest_reviews,
     ingest_wiki,
 )
@@ -35,14 +33,11 @@ from operators.postgres.inspect.status import status
 from operators.postgres.inspect.verify import verify
 from operators.postgres.search.callers import seen_by
 from operators.postgres.store import Store, collection_info, drop_collection, open_store
-from operators.postgres.write.chunk_vectors import try_again
 from operators.postgres.write.sync_state import stored_items
 from operators.sources.formats import pandoc
 from operators.sources.formats.pdf import PdfReader
 from operators.sources.github.github_api import GithubApi, GithubError, open_github
 from operators.sources.jsonl import documents_source
-
-_DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[4] / "shared/data"))
 
 
 @pytest.fixture
@@ -71,48 +66,6 @@ def metadata(store: Store, corpus: str) -> list[dict[str, Any]]:
             (corpus,),
         )
         return [json.loads(row[0]) for row in rows]
-
-
-def test_a_folder_is_stored_and_only_a_changed_file_is_stored_anew(
-    store: Store, embedder: Any, folder: Path
-) -> None:
-    assert ingest_folder(store, embedder, folder).documents_new == 3
-    again = ingest_folder(store, embedder, folder)
-    assert (again.documents_unchanged, again.chunks, again.embedded, again.ok) == (3, 0, 0, True)
-    (folder / "two.md").write_text("# two\n\nother text\n")
-    changed = ingest_folder(store, embedder, folder)
-    assert (changed.documents_changed, changed.documents_unchanged) == (1, 2)
-
-
-def test_a_deleted_file_goes_and_an_emptied_folder_deletes_nothing(
-    store: Store, embedder: Any, folder: Path
-) -> None:
-    (folder / "four.md").write_text("# four\n")
-    ingest_folder(store, embedder, folder)
-    (folder / "four.md").unlink()
-    assert ingest_folder(store, embedder, folder).documents_deleted == 1
-    for file in folder.iterdir():
-        file.unlink()
-    report = ingest_folder(store, embedder, folder, allow_mass_delete=True)
-    assert (report.ok, report.documents_deleted) == (False, 0)
-    assert "is it mounted?" in str(report.failed[0])
-    assert len(states(store)) == 3
-
-
-def test_a_scanned_and_a_locked_pdf_have_states_of_their_own(
-    store: Store, embedder: Any, folder: Path, parsed: list[int]
-) -> None:
-    (folder / "locked.pdf").write_bytes(make_pdf(["secret"], password=b"pw"))
-    (folder / "scanned.pdf").write_bytes(make_pdf([""]))
-    report = ingest_folder(store, embedder, folder)
-    assert sorted(map(str, report.failed)) == [
-        "locked.pdf: encrypted: it asks for a password",
-        "scanned.pdf: no_text: its page has no text: scanned?",
-    ]
-    assert states(store)["locked.pdf"] == ("encrypted", "it asks for a password")
-    assert states(store)["scanned.pdf"] == ("no_text", "its page has no text: scanned?")
-    again = ingest_folder(store, embedder, folder)
-    assert (again.ok, again.known_failures, len(parsed)) == (True, 2, 2)
 
 
 def test_a_file_that_turns_bad_leaves_its_good_version_and_is_parsed_once(
@@ -180,28 +133,6 @@ def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(
     assert ingest_folder(store, embedder, folder).documents_unchanged == 4
 
 
-def test_a_pdf_whose_reader_is_killed_once_is_read_at_once(
-    store: Store, embedder: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "one.pdf").write_bytes(make_pdf(["words"]))
-    killed = kill_children(monkeypatch, "pdf_process", 1)
-    report = ingest_folder(store, embedder, folder)
-    assert (report.ok, report.documents_new, len(killed)) == (True, 4, 1)
-
-
-def test_published_documents_are_stored_whole(store: Store, embedder: Any) -> None:
-    embedder.max_tokens = 400  # few chunks: the documents count, not how they are cut
-    raw = _DATA / "versionrag" / "raw"
-    if not raw.is_dir():
-        pytest.skip("no published documents: set CROSSCORPUS_TEST_DATA")
-    report = ingest_folder(store, embedder, raw)
-    assert (report.documents_new, report.failed, report.skipped) == (34, [], [])
-    pages = {m["page"] for m in metadata(store, "docs") if "page" in m}
-    assert pages == {1, 2, 3, 4, 5}
-    frame = ledger(store, "docs", "raw")
-    assert set(frame["state"]) == {"indexed"}
-
-
 def test_a_wiki_is_stored_with_the_anchors_of_its_sections(
     store: Store, embedder: Any, folder: Path
 ) -> None:
@@ -210,21 +141,6 @@ def test_a_wiki_is_stored_with_the_anchors_of_its_sections(
     assert ingest_wiki(store, embedder, folder, base_url="https://w.example.org").ok
     fragments = [m["fragment"] for m in metadata(store, "wiki")]
     assert {"über", "über-1", "one", "two", "three"} == set(fragments)
-
-
-def test_many_unchanged_files_cost_only_their_reading(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    root = tmp_path / "many"
-    for number in range(300):
-        file = root / f"{number % 10}" / f"{number}.md"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"# {number}\n\ntext\n")
-    ingest_folder(store, embedder, root)
-    began = time.process_time()
-    again = ingest_folder(store, embedder, root)
-    assert again.documents_unchanged == 300
-    assert time.process_time() - began < 1.5
 
 
 Write = Callable[..., Path]
@@ -314,18 +230,6 @@ def test_edits_renames_and_deletions_follow(
     assert here == there
 
 
-def test_a_tree_whose_files_are_gone_deletes_nothing(
-    store: Store, embedder: Any, tree: Path
-) -> None:
-    ingest_git(store, embedder, tree)
-    for file in (tree / "src").iterdir():
-        file.unlink()
-    report = ingest_git(store, embedder, tree)
-    assert not report.ok
-    assert "6 of 6 documents are gone" in str(report.failed[0])
-    assert len(texts(store, "code")) == 6
-
-
 def test_what_is_excluded_goes_however_much_it_is_and_what_else_is_gone_is_asked_about(
     store: Store, embedder: Any, tree: Path
 ) -> None:
@@ -353,17 +257,6 @@ def test_what_another_reader_brought_into_the_same_repo_stays(
     assert set(texts(store)) == {"d001", "d002", "README.md"}
 
 
-def test_a_file_that_became_binary_leaves_the_store(
-    store: Store, embedder: Any, tree: Path
-) -> None:
-    ingest_git(store, embedder, tree)
-    (tree / "src" / "m2.py").write_bytes(b"\0\1")
-    report = ingest_git(store, embedder, tree)
-    assert report.ok
-    assert [str(fault) for fault in report.skipped] == ["src/m2.py: binary"]
-    assert "src/m2.py" not in texts(store, "code")
-
-
 def test_a_guessed_encoding_is_on_record_and_a_file_without_a_certain_one_leaves_the_store(
     store: Store, embedder: Any, tree: Path
 ) -> None:
@@ -378,15 +271,6 @@ def test_a_guessed_encoding_is_on_record_and_a_file_without_a_certain_one_leaves
     assert report.ok
     assert [(issue.where, issue.state) for issue in report.skipped] == [("src/m2.py", "left_out")]
     assert "src/m2.py" not in texts(store, "code")
-
-
-def test_metadata_reaches_the_chunks(store: Store, embedder: Any, tree: Path) -> None:
-    ingest_git(store, embedder, tree)
-    with store.transaction() as conn:
-        row = conn.execute("SELECT title, uri, metadata FROM chunks WHERE corpus = 'history'")
-        title, uri, metadata = row.fetchone() or ("", "", "{}")
-    assert title == "First"
-    assert uri == "https://github.com/org/app/commit/" + json.loads(metadata)["commit"]
 
 
 def test_stopped_among_the_commits_or_the_files_it_goes_on_to_the_same_end(
@@ -598,22 +482,6 @@ def test_a_run_that_dies_after_any_commit_ends_like_an_undisturbed_one(
     assert died > 5
 
 
-def test_most_of_a_repository_gone_deletes_nothing_until_allowed(
-    store: Store, embedder: Any, server: Any, api: GithubApi
-) -> None:
-    sync_github(store, embedder, "org/app", api=api)
-    server.comments.clear()
-    server.reviews.clear()
-    del server.issues[1], server.issues[4]
-    for options in ({"full": True}, {}):
-        report = sync_github(store, embedder, "org/app", api=api, **options)
-        assert "5 of 5 documents are gone" in str(report.failed[0])
-        assert len(thread_texts(store)) == 7
-    report = sync_github(store, embedder, "org/app", api=api, allow_mass_delete=True)
-    assert report.ok
-    assert set(thread_texts(store)) == {"issues/2", "issues/3"}
-
-
 def test_a_refusal_writes_no_document_and_keeps_what_was_fetched(
     store: Store, embedder: Any, server: Any, api: GithubApi
 ) -> None:
@@ -624,20 +492,6 @@ def test_a_refusal_writes_no_document_and_keeps_what_was_fetched(
     assert len([*stored_items(store, sync_source(store))]) == 7
     server.failing.clear()
     assert sync_github(store, embedder, "org/app", api=api).documents_new == 7
-
-
-def test_a_failed_embedding_is_on_record_and_waits_for_another_text_or_a_word_of_the_user(
-    store: Store, embedder: Any, server: Any, api: GithubApi
-) -> None:
-    embedder.fails_on = "Trouble 2"
-    report = sync_github(store, embedder, "org/app", api=api)
-    assert [fault.where for fault in report.failed] == ["issues/2"]
-    embedder.fails_on = "\0never"
-    report = sync_github(store, embedder, "org/app", api=api)
-    assert (report.ok, report.documents_unchanged, report.embedded) == (True, 7, 0)
-    try_again(store)
-    report = sync_github(store, embedder, "org/app", api=api)
-    assert (report.documents_unchanged, report.embedded, report.unembedded) == (7, 1, 0)
 
 
 def test_exports_give_the_same_documents_as_the_api(
@@ -656,18 +510,6 @@ def test_exports_give_the_same_documents_as_the_api(
     assert ingest_issues(filed, embedder, [files["issues"], files["issue_comments"]]).ok
     assert contents(filed) == contents(live)
     assert sync_github(filed, embedder, "org/app", api=api).documents_unchanged == 7
-
-
-def test_a_whole_export_takes_out_what_was_deleted(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    file = tmp_path / "comments.json"
-    file.write_text(json.dumps([shapes.comment(n) for n in range(1, 11)]))
-    ingest_reviews(store, embedder, [file], repo="org/app")
-    file.write_text(json.dumps([shapes.comment(n) for n in range(1, 10)]))
-    assert ingest_reviews(store, embedder, [file], repo="org/app").documents_deleted == 0
-    report = ingest_reviews(store, embedder, [file], repo="org/app", prune=True)
-    assert (report.documents_deleted, len(thread_texts(store))) == (1, 9)
 
 
 def written(folder: Path, name: str, *items: dict[str, Any]) -> Path:
@@ -703,37 +545,6 @@ def test_an_export_without_the_comments_leaves_an_issue_that_has_them(
     assert thread_texts(store) == {"issues/2": "@octocat: Trouble 2.", "issues/3": "@octocat: B."}
 
 
-def test_an_export_without_the_comments_leaves_a_conversation_that_has_them(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    pulls = written(tmp_path, "pulls.json", shapes.issue(1, pull=True, comments=1), shapes.issue(2))
-    comments = written(
-        tmp_path, "talk.json", shapes.issue_comment(300, 1, pull=True), shapes.issue_comment(301, 2)
-    )
-    assert ingest_reviews(store, embedder, [pulls, comments]).ok
-    before = thread_texts(store)
-    assert before == {"pull/1": "@octocat: Trouble 1.\n\n@octocat: Word 300."}
-    report = ingest_reviews(store, embedder, [pulls])
-    assert (report.ok, report.documents_changed, report.documents_unchanged) == (True, 0, 1)
-    assert "the files have 0 of its 1 stored comments" in str(report.skipped[-1])
-    assert thread_texts(store) == before
-    pulls = written(tmp_path, "pulls.json", shapes.issue(1, pull=True, body="B."), shapes.issue(2))
-    report = ingest_reviews(store, embedder, [pulls], repo="org/app", prune=True)
-    assert (report.ok, report.documents_changed) == (True, 1)
-    assert thread_texts(store) == {"pull/1": "@octocat: B."}
-
-
-def test_a_whole_export_takes_out_deleted_comments(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    issues = written(tmp_path, "issues.json", shapes.issue(2, comments=1))
-    comments = written(tmp_path, "comments.json", shapes.issue_comment(300, 2))
-    ingest_issues(store, embedder, [issues, comments])
-    assert "0 of its 1 stored comments" in str(ingest_issues(store, embedder, [issues]).skipped[0])
-    assert ingest_issues(store, embedder, [issues], prune=True).documents_changed == 1
-    assert thread_texts(store) == {"issues/2": "@octocat: Trouble 2."}
-
-
 def test_an_export_of_a_part_of_a_thread_leaves_the_one_that_has_more(
     store: Store, embedder: Any, tmp_path: Path
 ) -> None:
@@ -754,15 +565,6 @@ def test_an_export_of_a_part_of_a_thread_leaves_the_one_that_has_more(
     assert ingest_reviews(store, embedder, [more, pull]).documents_changed == 1
     assert ingest_reviews(store, embedder, [whole, pull], prune=True).documents_changed == 1
     assert thread_texts(store) == before
-
-
-def test_findings_come_from_a_file(store: Store, embedder: Any, tmp_path: Path) -> None:
-    file = tmp_path / "findings.jsonl"
-    finding = {"file_path": "src/a.py", "finding": "Fork first.", "outcome": "fixed"}
-    file.write_text(json.dumps(finding))
-    assert ingest_memory(store, embedder, file, repo="org/app").ok
-    assert collection_info(store).repos == {"memory": {"org/app": 1}}
-    assert list(thread_texts(store).values()) == ["Fork first."]
 
 
 def test_a_collection_is_made_and_what_no_question_finds_is_told(
@@ -812,7 +614,7 @@ def test_without_being_asked_a_sync_says_nothing_of_rights(
     assert seen_of(store) == 7
 
 
-@pytest.mark.parametrize("hidden", [PRIVATE, {"private": True}, {"visibility": "internal"}])
+@pytest.mark.parametrize("hidden", [{"private": True}, {"visibility": "internal"}])
 def test_a_visibility_that_changed_holds_for_documents_that_did_not(
     store: Store, embedder: Any, server: Any, api: GithubApi, hidden: Any
 ) -> None:

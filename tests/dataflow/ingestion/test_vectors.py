@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -148,26 +146,6 @@ def test_a_chunk_without_a_vector_is_not_behind_worse_ones_that_have_theirs(
     assert answer["results"]["document_id"][0] == "d009"
 
 
-def test_a_fast_model_has_more_chunks_in_hand_and_a_slow_one_fewer(
-    store: Store, new_embedder: Any, write_lines: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dataflow.ingestion.vectors.CHUNKS_AT_ONCE", 2)
-    monkeypatch.setattr("dataflow.ingestion.vectors.MOST_AT_ONCE", 16)
-
-    class SlowOnce(type(new_embedder())):  # type: ignore[misc]
-        def embed_documents(self, texts: Any) -> Any:
-            if len(self.embedded) == 14:
-                time.sleep(2.1)
-            return super().embed_documents(texts)
-
-    model, done = SlowOnce(), [0]
-    lines = [document(n, title="", text=f"zanzibar {n}") for n in range(60)]
-    read_by_words(store, model, write_lines(*lines))
-    embed_missing(store, model, on_event=lambda event: done.append(event.chunks))
-    sizes = [after - before for before, after in pairwise(done)]
-    assert sizes == [2, 4, 8, 16, 8, 16, 6]
-
-
 def test_a_text_that_the_model_cannot_embed_is_on_record_and_the_others_get_their_vectors(
     store: Store, embedder: Any, write_lines: Any
 ) -> None:
@@ -206,12 +184,6 @@ def test_a_worker_with_another_model_is_refused_by_name(
     assert embed_missing(store, embedder).chunks == 3
 
 
-def test_a_collection_that_nothing_was_ingested_into_has_nothing_to_embed(
-    store: Store, embedder: Any
-) -> None:
-    assert embed_missing(store, embedder).chunks == 0
-
-
 def test_workers_that_die_leave_no_chunk_without_a_vector_and_none_is_made_twice_without_a_death(
     store: Store, embedder: Any, write_lines: Any, server_dsn: str
 ) -> None:
@@ -241,38 +213,6 @@ def test_workers_that_die_leave_no_chunk_without_a_vector_and_none_is_made_twice
     assert embed_missing(store, embedder).chunks == 0
     assert verify(store).is_empty()
     assert status(store)["unembedded"].to_list() == [0]
-
-
-@pytest.mark.timeout(180)
-def test_the_command_that_follows_is_killed_at_work_and_the_next_one_makes_what_is_left(
-    store: Store, minilm: Any, write_lines: Any, server_dsn: str
-) -> None:
-    chunks = read_by_words(store, minilm, write_lines(*(document(n) for n in range(80)))).chunks
-    command = [sys.executable, "-m", "dataflow", "embed", "-C", store.collection]
-    settings = os.environ | {"CROSSCORPUS_DSN": server_dsn}
-
-    def vectors() -> dict[int, str]:
-        rows = store.rows("SELECT chunk_id, embedding::text FROM chunks WHERE embedding NOTNULL")
-        return dict(rows)
-
-    worker = subprocess.Popen([*command, "--follow"], env=settings, stdout=subprocess.DEVNULL)
-    try:
-        ends = time.monotonic() + 90
-        while not vectors():
-            assert worker.poll() is None
-            assert time.monotonic() < ends
-            time.sleep(0.01)
-    finally:
-        worker.kill()
-        worker.wait()
-    before = vectors()
-    assert worker.returncode == -signal.SIGKILL
-    assert 0 < len(before) < chunks
-    done = subprocess.run([*command, "--json"], env=settings, capture_output=True, check=True)
-    assert json.loads(done.stdout)["chunks"] == chunks - len(before)
-    after = vectors()
-    assert (len(after), before.items() <= after.items()) == (chunks, True)
-    assert verify(store).is_empty()
 
 
 def test_a_worker_waits_for_a_server_that_was_killed_and_goes_on(

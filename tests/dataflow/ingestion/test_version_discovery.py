@@ -107,41 +107,6 @@ def test_a_date_in_front_matter_is_no_revision(
     assert {row[1] for row in _superseded(store)} == {"same"}
 
 
-def test_the_server_plans_searches_by_how_many_passages_are_superseded(
-    store: Store, small: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, small, write_lines(OLD, NEW))
-    counted = "SELECT reltuples FROM pg_class WHERE oid = 'superseded_chunks'::regclass"
-    assert store.row(counted) == (len(_superseded(store)),)
-
-
-def test_the_same_input_again_compares_nothing(
-    store: Store, small: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, small, write_lines(OLD, NEW))
-    assert find_versions(store) == {}
-
-
-def test_only_the_names_of_documents_written_since_are_looked_at(
-    store: Store, small: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = {"doc_id": "faq", "corpus": "docs", "path": "manual/faq.md", "text": FILLER}
-    ingest_documents(store, small, write_lines(OLD, NEW, plain))
-    looked_at: list[Any] = []
-    original = version_store.versionless_path
-    monkeypatch.setattr(
-        version_store,
-        "versionless_path",
-        lambda corpus, path, *of: looked_at.append(path) or original(corpus, path, *of),
-    )
-    found_again: list[Any] = []
-    monkeypatch.setattr(step.lineage, "lineages", lambda *of: found_again.append(of))
-    ingest_documents(store, small, write_lines(OLD, NEW, plain | {"text": ODD}))
-    assert looked_at == ["manual/faq.md"]
-    assert found_again == []
-    assert known_versions(store).height == 2
-
-
 def test_documents_that_a_release_without_stored_names_wrote_are_named_once(
     store: Store, small: Any, write_lines: Write
 ) -> None:
@@ -181,25 +146,6 @@ def test_a_file_of_code_that_no_longer_states_a_version_leaves_its_topic(
     assert store.rows("SELECT count(*) FROM document_versions") == [(2,)]
 
 
-def test_a_new_version_joins_and_only_its_topic_is_compared(
-    store: Store, small: Any, write_lines: Write
-) -> None:
-    others = [_page("1.9", FILLER, name="weather"), _page("1.10", FILLER, ODD, name="weather")]
-    ingest_documents(store, small, write_lines(OLD, NEW, *others))
-    newer = _page("1.11", INTRO, date="2022-01-01")
-    seen: list[dict[str, int]] = []
-    original = step.find_versions
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "dataflow.ingestion.finish.find_versions",
-            lambda store, told: seen.append(original(store, told)),
-        )
-        ingest_documents(store, small, write_lines(OLD, NEW, *others, newer))
-    assert [[*each.values()] for each in seen] == [[1]]
-    newest = known_versions(store).filter("newest")["version"].to_list()
-    assert sorted(newest) == ["1.10", "1.11"]
-
-
 def test_a_deleted_newest_version_leaves_the_one_before_it_current(
     store: Store, small: Any, write_lines: Write
 ) -> None:
@@ -218,30 +164,6 @@ def test_a_document_written_anew_is_compared_anew(
     relations = {row[1] for row in _superseded(store)}
     assert "gone" in relations
     assert "same" not in relations
-
-
-def test_a_run_killed_before_its_versions_were_found_is_made_good_by_the_next(
-    store: Store, small: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("operators.postgres.write.version_store.write_lineages", killed)
-        with pytest.raises(KeyboardInterrupt):
-            ingest_documents(store, small, write_lines(OLD, NEW))
-    assert known_versions(store).is_empty()
-    ingest_documents(store, small, write_lines(OLD, NEW))
-    assert known_versions(store)["newest"].to_list() == [False, True]
-
-
-def test_other_rules_mean_another_look_at_everything(
-    store: Store, small: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ingest_documents(store, small, write_lines(OLD, NEW))
-    monkeypatch.setattr(step, "RULES", step.RULES + 1)
-    assert list(find_versions(store).values()) == [1]
-    assert find_versions(store) == {}
 
 
 def test_a_passage_is_superseded_from_the_first_date_that_a_later_version_has(
@@ -433,9 +355,7 @@ def versions_points(met: list[str]) -> list[int]:
     return [n for n, name in enumerate(met, 1) if "version_store.py:" in name]
 
 
-@pytest.mark.parametrize("work", ["create", "update"])
 def test_no_topic_is_half_built_wherever_a_run_is_killed_and_the_next_run_ends_it(
-    work: str,
     dying: Callable[..., dict[str, Any]],
     copies: Callable[..., str],
     deaths: Callable[..., Iterator[tuple[int, str]]],
@@ -456,22 +376,17 @@ def test_no_topic_is_half_built_wherever_a_run_is_killed_and_the_next_run_ends_i
         *(page("table", v) for v in ("10.1", "11.1")),  # new
         name="2",
     )
-    source = second if work == "update" else first
-    base = copies(None, "kill_base")
-    if work == "create":
-        psycopg.connect(base, autocommit=True).execute("CREATE EXTENSION vector").connection.close()
-    else:
-        with open_store(base, NAME, create=True) as store:
-            ingest_documents(store, new_embedder(), first, prune=True)
-            assert len(topics(placed(store))) == len(names)
-    order = {"collection": NAME, "work": work, "source": str(source)}
+    with open_store(copies(None, "kill_base"), NAME, create=True) as store:
+        ingest_documents(store, new_embedder(), first, prune=True)
+        assert len(topics(placed(store))) == len(names)
+    order = {"collection": NAME, "work": "update", "source": str(second)}
     whole = copies("kill_base", "kill_whole")
     met = dying(dsn=whole, point=0, **order)["met"]
     points = versions_points(met)
     assert len(points) >= 10, met
     with open_store(whole, NAME) as store:
         after = placed(store)
-    found = {"cache", "queue", "index", "store"} | ({"table"} if work == "update" else {"route"})
+    found = {"cache", "queue", "index", "store", "table"}
     assert {document.split("/")[1] for document in after} == found
 
     before: State | None = None
@@ -485,7 +400,7 @@ def test_no_topic_is_half_built_wherever_a_run_is_killed_and_the_next_run_ends_i
                 assert now.get(name) in (old.get(name), new.get(name)), (met[point - 1], name)
             seen.add(repr(sorted(now.items(), key=repr)))
             report = ingest_documents(
-                store, new_embedder(), source, prune=True, allow_mass_delete=True
+                store, new_embedder(), second, prune=True, allow_mass_delete=True
             )
             assert report.ok
             assert placed(store) == after, met[point - 1]

@@ -67,8 +67,15 @@ def test_one_channel_alone_leaves_the_other_search_out(driver_of: Drivers, world
     assert out["results"].height
 
 
-@pytest.mark.parametrize("given", ["unified", "merged", "vector_hits"])
-@pytest.mark.parametrize("unique", ["jaccard", "cosine", "guarded"])
+@pytest.mark.parametrize(
+    ("given", "unique"),
+    [
+        ("unified", "jaccard"),
+        ("unified", "cosine"),
+        ("merged", "guarded"),
+        ("vector_hits", "guarded"),
+    ],
+)
 def test_corpora_whose_results_are_given_are_not_searched(
     driver_of: Drivers, world: Any, make_queries: Any, given: str, unique: str
 ) -> None:

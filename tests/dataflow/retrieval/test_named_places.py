@@ -87,8 +87,9 @@ def test_the_passage_with_the_line_that_a_tool_prints_leads(first: Any, question
     assert result["start_line"] <= 620 <= result["end_line"]
 
 
-@pytest.mark.parametrize("question", ["{}", "what did commit {} change", "is it in {}?"])
-@pytest.mark.parametrize("length", [7, 10, 40])
+@pytest.mark.parametrize(
+    ("question", "length"), [("{}", 7), ("what did commit {} change", 10), ("is it in {}?", 40)]
+)
 def test_a_commit_leads_for_any_beginning_of_its_id(
     first: Any, commit: str, question: str, length: int
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,9 +11,6 @@ from dataflow.driver.query_frame import BatchError
 from operators.errors import CrosscorpusError, UnknownName
 
 Drivers = Callable[..., Any]
-
-
-NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 
 def test_a_question_in_words_reaches_the_graph(driver_of: Drivers, world: Any) -> None:
@@ -29,9 +25,14 @@ def test_a_question_in_words_reaches_the_graph(driver_of: Drivers, world: Any) -
         driver.execute(["queries"], {"query": "q", "trigger": "isue"})
 
 
-@pytest.mark.parametrize("filters", [{"repos": ["pub"], "only_corpora": ["wiki"]}, {"repos": []}])
-@pytest.mark.parametrize("by", ["inputs", "overrides"])
-@pytest.mark.parametrize("node", ["queries", "scoped_queries"])
+@pytest.mark.parametrize(
+    ("node", "by", "filters"),
+    [
+        ("queries", "inputs", {"repos": ["pub"], "only_corpora": ["wiki"]}),
+        ("queries", "overrides", {"repos": []}),
+        ("scoped_queries", "inputs", {"repos": []}),
+    ],
+)
 def test_a_filter_beside_the_node_that_would_have_to_keep_it_is_refused(
     driver_of: Drivers, world: Any, by: str, node: str, filters: dict[str, Any]
 ) -> None:

@@ -23,10 +23,6 @@ QUERY = "step_7 flush the cache attempt"
 READ: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     ({}, {}, []),
     ({"corpora": ""}, {}, ['corpora "" was left out: blank']),
-    ({"corpora": "   "}, {}, ['corpora "   " was left out: blank']),
-    ({"corpora": [""]}, {}, ['corpora [""] was left out: blank']),
-    ({"corpora": None}, {}, []),
-    ({"corpora": "code"}, {"corpora": ["code"]}, ['corpora "code" was read as ["code"]']),
     (
         {"corpora": "code,wiki"},
         {"corpora": ["code", "wiki"]},
@@ -43,9 +39,7 @@ READ: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
         ['corpora ["code", ""] was read as ["code"]'],
     ),
     ({"repos": "org/app"}, {"repos": ["org/app"]}, ['repos "org/app" was read as ["org/app"]']),
-    ({"repos": ["", " "]}, {}, ['repos ["", " "] was left out: blank']),
     ({"trigger": " "}, {}, ['trigger " " was left out: blank']),
-    ({"top_k": "3"}, {"top_k": 3}, ['top_k "3" was read as 3']),
     ({"top_k": 3.0}, {"top_k": 3}, ["top_k 3.0 was read as 3"]),
     ({"top_k": ""}, {}, ['top_k "" was left out: blank']),
     (
@@ -55,40 +49,30 @@ READ: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     ),
 ]
 READ_BY_SEARCHES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
-    ({"path": ""}, {}, ['path "" was left out: blank']),
     ({"path": ["src/"]}, {"path": "src/"}, ['path ["src/"] was read as "src/"']),
-    ({"language": "\t"}, {}, ['language "\\t" was left out: blank']),
     ({"as_of": ""}, {}, ['as_of "" was left out: blank']),
     ({"as_of": "2100-01-01"}, {"as_of": "2100-01-01T00:00:00Z"}, []),
-    ({"version": " "}, {}, ['version " " was left out: blank']),
     ({"version": ["2.0"]}, {"version": "2.0"}, []),
 ]
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"corpora": 5}, "corpora takes a list of texts, not 5"),
-    ({"corpora": True}, "corpora takes a list of texts, not true"),
     ({"corpora": {"code": 1}}, 'corpora takes a list of texts, not {"code": 1}'),
     ({"repos": ["org/app", 5]}, 'repos takes a list of texts, not ["org/app", 5]'),
     ({"top_k": True}, "top_k takes a whole number, not true"),
     ({"top_k": "ten"}, 'top_k takes a whole number, not "ten"'),
-    ({"top_k": 2.5}, "top_k takes a whole number, not 2.5"),
-    ({"top_k": [3]}, "top_k takes a whole number, not [3]"),
     ({"trigger": 5}, "trigger takes a text, not 5"),
     ({"trigger": "a" * 501}, "trigger has 501 characters: give at most 500"),
     ({"repos": ["a" * 4_097]}, "repos has 4,097 characters: give at most 4,096"),
-    ({"repos": "[" * 3_000}, 'repos takes a list of texts, not "[['),
     ({"corpora": "[" * 9_000}, 'corpora takes a list of texts, not "[['),
     ({"corpora": ' [{"a":' * 3_000}, 'corpora takes a list of texts, not " [{'),
 ]
 REFUSED_BY_SEARCHES: list[tuple[dict[str, Any], str]] = [
     ({"path": 5}, "path takes a text, not 5"),
-    ({"path": ["a", "b"]}, 'path takes a text, not ["a", "b"]'),
-    ({"language": False}, "language takes a text, not false"),
     ({"version": 3.5}, "version takes a text or a list of texts, not 3.5"),
     ({"as_of": 5}, "as_of takes a moment, not 5"),
     ({"as_of": "soon"}, "as_of 'soon' is no time: write a day"),
     ({"symbol": ".".join("a" * 5_000)}, "symbol has 9,999 characters: give at most 500"),
     ({"uses": "/".join("a" * 200)}, "uses has 200 parts: give at most 32"),
-    ({"language": "a" * 501}, "language has 501 characters: give at most 500"),
     ({"path": "a" * 4_097}, "path has 4,097 characters: give at most 4,096"),
     ({"version": "1" * 501}, "version has 501 characters: give at most 500"),
 ]
@@ -159,13 +143,22 @@ def by_command(service: Service, asked: dict[str, Any]) -> Said:
     return [f"{one['corpus']}:{one['chunk_id']}" for one in out["results"]], out["notes"]
 
 
+EVERYWHERE: list[dict[str, Any]] = [
+    {"corpora": "code,wiki"}, {"top_k": ""}, {"path": ["src/"]}, {"as_of": ""},
+    {"corpora": 5}, {"top_k": "ten"}, {"path": 5}, {"as_of": "soon"},
+]  # fmt: skip
+"""What is asked at every door: one of each kind of option, read and refused; the rest over HTTP."""
+
+
 def doors(service: Service, client: httpx2.Client, asked: dict[str, Any]) -> dict[str, Any]:
     """What each door for a search answers to ``asked``: a call for each."""
-    return {
-        "python": lambda: by_python(service, asked),
-        "http": lambda: by_http(client, asked),
-        "mcp": lambda: by_mcp(service, asked),
-    }
+    said: dict[str, Any] = {"http": lambda: by_http(client, asked)}
+    if asked in EVERYWHERE:
+        said["python"] = lambda: by_python(service, asked)
+        said["mcp"] = lambda: by_mcp(service, asked)
+        if asked.keys() & {"corpora", "top_k"}:
+            said["batch"] = lambda: by_batch(client, asked)
+    return said
 
 
 @pytest.mark.parametrize(("asked", "same", "notes"), [*READ, *READ_BY_SEARCHES])
@@ -178,10 +171,7 @@ def test_odd_options_are_read_alike_by_every_door_and_the_notes_say_how(
     once: Callable[[dict[str, Any]], Said],
 ) -> None:
     expected, plain = once(same)
-    said = doors(service, client, asked)
-    if (asked, same, notes) in READ:
-        said["batch"] = lambda: by_batch(client, asked)
-    for door, ask in said.items():
+    for door, ask in doors(service, client, asked).items():
         assert ask() == (expected, [*notes, *plain]), door
 
 
@@ -189,18 +179,17 @@ def test_odd_options_are_read_alike_by_every_door_and_the_notes_say_how(
 def test_what_is_no_value_of_an_option_is_one_error_of_every_door(
     service: Service, client: httpx2.Client, asked: dict[str, Any], says: str
 ) -> None:
-    said = doors(service, client, asked)
-    if (asked, says) in REFUSED:
-        said["batch"] = lambda: by_batch(client, asked)
-    for door, ask in said.items():
+    for door, ask in doors(service, client, asked).items():
         with pytest.raises(CrosscorpusError) as error:
             ask()
         assert str(error.value).startswith(says), door
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("opened", ["[", '{"a":', '[{"a":'])
-@pytest.mark.parametrize("tool", ["search", "batch", "explain", "versions", "review_context"])
+@pytest.mark.parametrize(
+    ("tool", "opened"),
+    [("search", "["), ("search", '{"a":'), ("search", '[{"a":'), ("batch", "["), ("versions", "[")],
+)
 def test_a_body_of_thousands_of_brackets_is_a_fault_of_the_request(
     client: httpx2.Client, tool: str, opened: str
 ) -> None:
@@ -240,14 +229,9 @@ def test_an_unknown_argument_is_one_error_of_every_door_and_names_the_nearest(
 @pytest.mark.parametrize(
     ("asked", "notes"),
     [
-        ({"corpora": [""]}, ['corpora [""] was left out: blank']),
         ({"corpora": ["code", ""]}, ['corpora ["code", ""] was read as ["code"]']),
-        ({"path": " "}, ['path " " was left out: blank']),
-        ({"language": ""}, ['language "" was left out: blank']),
         ({"as_of": ""}, ['as_of "" was left out: blank']),
         ({"version": [""]}, ['version [""] was left out: blank']),
-        ({"versions": ""}, ['versions "" was left out: blank']),
-        ({"trigger": ""}, ['trigger "" was left out: blank']),
         ({"top_k": " "}, ['top_k " " was left out: blank']),
     ],
 )

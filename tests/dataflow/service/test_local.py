@@ -196,17 +196,6 @@ def test_a_configuration_that_does_not_load_changes_nothing_and_is_told_once(
     until(use, 900)
 
 
-def test_a_model_that_the_collection_does_not_have_changes_nothing(
-    use: Warm, file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file.write_text("extends: default\nembedding: minilm\n")
-    end = time.monotonic() + 1
-    while time.monotonic() < end:
-        assert budget(use) == 700
-        time.sleep(0.02)
-    assert "the driver stays as it was" in capsys.readouterr().err
-
-
 def test_a_caller_that_goes_does_not_stop_the_driver_that_others_need(
     use: Warm, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,15 +58,6 @@ def test_a_scrape_tells_how_questions_went(client: httpx2.Client) -> None:
     assert SECRET not in answer.text
 
 
-def test_the_stages_of_an_explanation_count_too(client: httpx2.Client) -> None:
-    before = told(client.get("/metrics").text)
-    assert client.post("/api/explain", json={"query": "cache"}).json()["passages"]
-    after = told(client.get("/metrics").text)
-    for stage in ("search", "fusion", "explanation"):
-        key = "crosscorpus_stage_seconds_count", stage
-        assert after[key] - before.get(key, 0) == 1
-
-
 def test_a_scrape_tells_what_the_collection_holds(client: httpx2.Client, service: Service) -> None:
     found = told(client.get("/metrics").text)
     assert found["crosscorpus_database_up",] == 1
@@ -118,21 +109,6 @@ def test_while_the_database_is_away_the_counters_are_told(
     monkeypatch.undo()
     monkeypatch.setattr(module, "FRESH_S", 0.0)
     assert scraped(metrics, service)["crosscorpus_database_up",] == 1
-
-
-def test_the_collection_is_read_once_for_scrapes_that_follow_each_other(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    metrics, read = Metrics(), list[Store]()
-
-    def counted(store: Store) -> pl.DataFrame:
-        read.append(store)
-        return status(store)
-
-    monkeypatch.setattr(module, "status", counted)
-    for _ in range(3):
-        scraped(metrics, service)
-    assert len(read) == 1
 
 
 def test_a_corpus_that_is_gone_is_told_no_more(

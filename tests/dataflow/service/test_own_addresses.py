@@ -82,14 +82,14 @@ def _git(tree: Path, *arguments: str) -> None:
     subprocess.run(["git", *who, *arguments], cwd=tree, check=True)
 
 
-@pytest.fixture(scope="module", params=["plain", "forge", "many"])
+@pytest.fixture(scope="module", params=["plain", "many"])
 def own(
     request: pytest.FixtureRequest,
     service: Service,
     server_dsn: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Service]:
-    """All corpora: without a forge, with one, and with a second repository of similar files."""
+    """All corpora: without a forge, and of two repositories of one that have similar files."""
     kind, root = request.param, tmp_path_factory.mktemp("own")
     name = f"service-tests-own-{kind}"
     file = root / "documents.jsonl"

@@ -7,7 +7,6 @@ import subprocess
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 from dying import WordEmbedder
@@ -16,13 +15,12 @@ from ingesting import ingest_documents
 from dataflow import build_driver, load_config
 from dataflow.service import tools
 from dataflow.service.batches import Batch, answers_together
-from dataflow.service.models import Hit, Hits, Text
 from dataflow.service.page import neighbours
 from dataflow.service.review_tool import review_context
 from dataflow.service.tools import Service
 from operators.context.prompt import REVIEW_PROMPT
 from operators.errors import CrosscorpusError, UnknownName
-from operators.postgres.store import Store, drop_collection, open_store
+from operators.postgres.store import drop_collection, open_store
 
 ASK = "why is the cache flushed twice?"
 
@@ -64,31 +62,10 @@ def test_pages_of_a_search_are_together_the_whole(service: Service) -> None:
     assert len(ids) > tools.PAGE
 
 
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        ({"corpora": ["cod"]}, "did you mean 'code'"),
-        ({"repos": ["org/ap"]}, "org/app"),
-        ({"trigger": "pr_rewiev"}, "pr_review"),
-    ],
-)
-def test_what_is_unknown_is_an_error_with_the_nearest_name(
-    service: Service, asked: dict[str, Any], says: str
-) -> None:
-    with pytest.raises(CrosscorpusError, match=says):
-        tools.search(service, ASK, **asked)
-
-
 @pytest.mark.parametrize("cursor", ["-1", "1e9", "next", "9" * 30, "٣"])
 def test_a_forged_cursor_is_refused(service: Service, cursor: str) -> None:
     with pytest.raises(CrosscorpusError, match="leave it out"):
         tools.search(service, ASK, cursor=cursor)
-
-
-@pytest.mark.parametrize("name", ["", "code", "code:x", "nope:12", "code:" + "9" * 40, "code:5"])
-def test_an_id_that_is_none_is_refused(service: Service, name: str) -> None:
-    with pytest.raises(UnknownName, match="no passage"):
-        tools.fetch(service, name)
 
 
 def test_a_context_keeps_its_budget_and_says_how_to_answer(service: Service) -> None:
@@ -118,24 +95,6 @@ def test_versions_are_listed_and_compared(service: Service) -> None:
     assert "100 entries" in changed[0]
 
 
-def test_a_version_says_where_its_text_is_now(store: Store, tmp_path: Path) -> None:
-    start = "Start the server with one worker for each core of the machine, and no more than that."
-    limit = "At most a hundred entries are kept for each user of the server, whatever they ask."
-    texts = {"1.0": {"Start": start, "Limits": limit}, "1.1": {"Start": f"{start}\n\n{limit}"}}
-    rows = [
-        {"doc_id": f"guide-{version}#{title}", "corpus": "docs", "title": title, "text": text}
-        | {"path": f"guide-{version}.md", "version": version}
-        for version, of in texts.items()
-        for title, text in ({"Errors": "Error 7 means that no disk is left."} | of).items()
-    ]
-    file = tmp_path / "guide.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ingest_documents(store, WordEmbedder(), file)
-    with build_driver(load_config("default"), store=store, embedder=WordEmbedder()) as driver:
-        told = tools.versions(Service(driver, store), "guide-1.0#Limits").versions
-    assert [one.continues for one in told] == ["ends here; its text is in Start (1.1)"]
-
-
 def test_a_diff_gets_the_context_of_its_review(service: Service) -> None:
     line = "def step_7(cache): return flush(cache, 7)"
     place = "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -7 +7 @@\n"
@@ -156,17 +115,6 @@ def test_every_answer_says_when_each_source_was_read(service: Service) -> None:
     for answer in (tools.search(service, asked), tools.get_context(service, asked), known):
         assert [one.state for one in answer.sources] == ["ok", "ok"]
         assert any("org/app" in one.source and "code" in one.corpora for one in answer.sources)
-
-
-def test_no_answer_is_longer_than_an_agent_takes(service: Service) -> None:
-    answers = [
-        tools.search(service, "flush the cache attempt", top_k=200),
-        tools.get_context(service, "flush the cache", max_tokens=tools.MOST_TOKENS),
-        tools.explain(service, "flush the cache"),
-        tools.versions(service),
-        tools.status(service),
-    ]
-    assert max(len(answer.model_dump_json()) for answer in answers) < 1.25 * tools.LONGEST
 
 
 def test_an_answer_says_what_a_working_tree_has_that_was_not_read(
@@ -306,11 +254,3 @@ def test_a_link_that_is_not_safe_leaves_by_no_door_and_the_passage_s_page_stands
     }
     assert {one.url for one in answer} == {None, "https://good.test/a%20b%28c%29"}
     assert citations.count("](") == 1
-
-
-def test_a_search_and_a_fetch_have_the_fields_that_connectors_read() -> None:
-    assert {"id", "title", "url"} <= set(Hit.model_fields)
-    assert {"id", "title", "text", "url", "metadata"} <= set(Text.model_fields)
-    hit = {"id": "code:1", "title": "[code: a.py]", "url": "file:a.py", "snippet": "x"}
-    found = Hits(results=[Hit(**hit)], notes=[], sources=[])
-    assert found.model_dump(mode="json")["results"] == [{**hit, "line": None}]

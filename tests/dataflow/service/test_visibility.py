@@ -22,15 +22,12 @@ NAME = "filtered"
 FILTERS = {
     "repos": {"repos": ["org/shown"]},
     "path_prefix": {"path_prefix": "shown/"},
-    "language": {"language": "english"},
-    "state": {"state": "open"},
 }
 
 
 def documents(kind: str) -> list[dict[str, Any]]:
     """Two versions of a page and a note, each with the word ``kind`` in all that names it."""
-    same = {"repo": f"org/{kind}", "language": "english" if kind == "shown" else "hidden"}
-    same |= {"state": "open" if kind == "shown" else "hidden", "created_at": "2026-01-01T00:00:00Z"}
+    same = {"repo": f"org/{kind}", "created_at": "2026-01-01T00:00:00Z"}
     pages = [
         {"doc_id": f"{kind}-{n}", "corpus": "docs", "path": f"{kind}/{n}.0/limits.md"}
         | {"version": f"{n}.0", "title": f"{kind} limits"}

@@ -21,9 +21,6 @@ from dataflow.cli.console.terminal import (
     draw_ingestion,
     event_display,
     fetch_progress,
-    from_one,
-    other_places,
-    print_json,
     print_table,
     report_as_json,
     show_answer,
@@ -36,22 +33,6 @@ from operators.context.templates import short_label
 from operators.postgres import replication
 from operators.sources.github.github_mirror import Fetched
 from operators.sources.protocol import ReadIssue
-
-
-def test_each_other_place_of_a_result_is_named_once_and_many_become_a_number() -> None:
-    own, twice = "[code: a.py:1-1]", ["[code: b.py:1-1]"] * 40
-    others = [own, *twice, *(f"[code: {n}.py:1-1]" for n in range(9))]
-    result = {
-        "source_label": own,
-        "alternate_sources": [{"source_label": label} for label in others],
-    }
-    shown = other_places(result)
-    assert shown == [
-        "[code: b.py:1-1]",
-        *(f"[code: {n}.py:1-1]" for n in range(4)),
-        "5 more places",
-    ]
-    assert other_places({"source_label": own, "alternate_sources": None}) == []
 
 
 def test_a_run_over_what_failed_before_says_that_it_was_not_tried_again(
@@ -69,32 +50,12 @@ def test_a_run_that_stopped_says_how_far_it_came(capsys: pytest.CaptureFixture[s
     assert "stopped" not in capsys.readouterr().out
 
 
-def test_json_has_times_in_iso_8601_and_letters_as_they_are(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    moment = datetime(2024, 5, 1, tzinfo=UTC)
-    print_json({"at": moment, "rows": [{"name": "äh"}]})
-    shown = capsys.readouterr().out
-    assert json.loads(shown) == {"at": "2024-05-01T00:00:00+00:00", "rows": [{"name": "äh"}]}
-    assert "äh" in shown
-
-
 def test_a_reason_that_many_have_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     why = "an issue: `crosscorpus ingest issues` takes it"
     many = [ReadIssue(f"export.json item {n}", why) for n in range(3)]
     show_report(IngestReport(failed=[*many, ReadIssue("a.md", "no text")]))
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == ["4 failed", f"  export.json item 0: {why} (and 2 more)", "  a.md: no text"]
-
-
-def test_files_that_are_left_out_for_one_reason_share_a_line_with_three_names(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    why = "generated: its header says so"
-    left = [ReadIssue(f"{n}.py", why, failed=False, state="left_out") for n in range(5)]
-    show_report(IngestReport(skipped=left))
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1:] == ["5 left out", f"  0.py, 1.py, 2.py: {why} (and 2 more)"]
 
 
 def test_the_report_counts_what_is_left_out_by_ending_and_says_what_reads_it(
@@ -223,12 +184,6 @@ def test_no_name_and_no_text_of_a_corpus_commands_the_terminal(
     assert ("[bold]" in shown) == ("[bold]" in said)
 
 
-def test_ranks_count_from_one_in_json_and_an_absent_one_stays_absent() -> None:
-    ranks = pl.DataFrame({"rank": [0, 1], "text_rank": [None, 4], "ranks": [7, 7]})
-    expected = {"rank": [1, 2], "text_rank": [None, 5], "ranks": [7, 7]}
-    assert from_one(ranks).to_dict(as_series=False) == expected
-
-
 def test_progress_is_json_lines_for_a_program_and_only_a_wait_is_told_without_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -247,28 +202,6 @@ def test_progress_is_json_lines_for_a_program_and_only_a_wait_is_told_without_a_
     assert (scan["stage"], scan["fraction"]) == ("scan", 0.5)
     assert (fetch["stage"], fetch["until"]) == ("fetch", "2024-05-01 00:00:00+00:00")
     assert wait == {"stage": "wait", "seconds": 61, "reason": "rate limit"}
-
-
-@pytest.mark.parametrize(("many", "shown", "rest"), [(12, 8, 4), (8, 8, 0), (0, 0, 0)])
-def test_a_terminal_shows_some_citations_and_says_how_many_more_there_are(
-    capsys: pytest.CaptureFixture[str], many: int, shown: int, rest: int
-) -> None:
-    provenance = {"searched": {}, "timings": {}}
-    answer = {
-        "results": pl.DataFrame({"source_label": []}),
-        "citations": pl.DataFrame({"citation": [f"[docs: {n}]" for n in range(many)]}),
-        "context_window": pl.DataFrame({"text": ["c"]}),
-        "evidence_level": pl.DataFrame({"evidence": []}),
-        "notes": pl.DataFrame({"note": []}),
-        "unmet_filters": pl.DataFrame({"note": []}),
-        "provenance": provenance,
-    }
-    show_answer(answer, "cache", seconds=0.1)
-    out = capsys.readouterr().out
-    assert out.count("[docs: ") == shown
-    assert (f"... and {rest} more (--json" in out) == (rest > 0)
-    empty = {**answer, "results": pl.DataFrame({"rank": [], "metadata": []})}
-    assert len(answer_as_json(empty)["citations"]) == many
 
 
 def test_a_terminal_says_first_that_the_evidence_is_weak(
@@ -380,11 +313,3 @@ def test_a_table_on_a_terminal_folds_its_texts_and_never_cuts_a_number(width: in
         assert whole in written
     assert "…" not in written
     assert width < 80 or max(map(len, written.splitlines())) <= width
-
-
-def test_a_table_elsewhere_is_as_wide_as_its_cells() -> None:
-    out = Console(file=StringIO(), width=20)
-    print_table(wide_table(), out)
-    (row,) = (line for line in out.file.getvalue().splitlines() if "10,123,456" in line)  # type: ignore[attr-defined]
-    assert "documentation" * 3 in row
-    assert ("git org/application " * 3).strip() in row

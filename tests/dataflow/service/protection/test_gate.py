@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import anyio
@@ -14,7 +15,6 @@ from opentelemetry import trace
 
 from dataflow.service.protection.gate import Gate
 
-MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 ROUTES = [
     ("GET", "/"),
     ("GET", "/static/page.js"),
@@ -41,18 +41,18 @@ def replied(client: httpx2.Client, head: bytes, body: bytes = b"") -> bytes:
         return b"".join(iter(lambda: caller.recv(65_536), b""))
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
 @pytest.mark.parametrize(
     "host",
     ["evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "localhost, evil.example",
      "2130706433", "0.0.0.0", "", "[::1", "localhost:", "127.1"],
 )  # fmt: skip
 def test_a_name_that_is_not_the_servers_is_refused_everywhere(
-    client: httpx2.Client, method: str, path: str, host: str
+    client: httpx2.Client, host: str
 ) -> None:
-    answer = client.request(method, path, headers={"Host": host})
-    assert answer.status_code == 400
-    assert "--allow-host" in answer.text
+    for method, path in ROUTES if host == "evil.example" else ROUTES[-4:-3]:
+        answer = client.request(method, path, headers={"Host": host})
+        assert answer.status_code == 400, path
+        assert "--allow-host" in answer.text
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1:8765", "[::1]:8765"])
@@ -74,12 +74,9 @@ def test_a_request_has_one_host(client: httpx2.Client) -> None:
     ["http://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1:9",
      "", "https://localhost:9", "file://"],
 )  # fmt: skip
-@pytest.mark.parametrize("path", ["/api/search", "/api/batch", "/healthz", "/p/code:1"])
-def test_a_page_of_another_server_can_not_ask(
-    client: httpx2.Client, path: str, origin: str
-) -> None:
-    method = "POST" if "api" in path else "GET"
-    for kind in ("application/json", "text/plain"):
+def test_a_page_of_another_server_can_not_ask(client: httpx2.Client, origin: str) -> None:
+    asked = [("POST", "/api/search"), ("POST", "/api/batch"), ("GET", "/healthz")]
+    for (method, path), kind in product(asked, ("application/json", "text/plain")):
         headers = {"origin": origin, "content-type": kind}
         answer = client.request(method, path, headers=headers, content=b'{"query": "cache"}')
         assert answer.status_code == 403, answer.text

@@ -143,13 +143,6 @@ def test_an_answer_that_takes_long_and_one_that_is_read_slowly_arrive(
         assert got == len(LONG)
 
 
-def test_a_connection_serves_one_request_after_the_other(serving: Callable[..., Any]) -> None:
-    with serving() as (host, port), httpx2.Client(base_url=f"http://{host}:{port}") as client:
-        for _ in range(5):
-            time.sleep(0.1)
-            assert client.get("/").text == "ok"
-
-
 def test_the_oldest_connection_without_a_question_makes_room(serving: Callable[..., Any]) -> None:
     with serving(most=5, still_s=30) as place:
         asking = socket.create_connection(place)

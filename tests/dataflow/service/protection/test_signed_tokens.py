@@ -79,20 +79,6 @@ def claiming(tmp_path: Path, name: str) -> SignedTokens:
 
 
 @pytest.mark.parametrize(
-    ("name", "claims"),
-    [
-        ("realm_access.roles", {"realm_access": {"roles": ["hr"]}}),
-        ("https://example.org/groups", {"https://example.org/groups": ["hr"]}),
-        ("cognito:groups", {"cognito:groups": ["hr"]}),
-    ],
-)
-def test_the_claim_of_each_provider_names_the_groups(
-    tmp_path: Path, name: str, claims: dict[str, Any]
-) -> None:
-    assert claiming(tmp_path, name).caller(signed(**claims)) == ("ann", "hr")
-
-
-@pytest.mark.parametrize(
     "claims",
     [{"groups": [5]}, {"_claim_names": {"groups": "src1"}}, {"hasgroups": True}],
     ids=str,
