@@ -309,6 +309,8 @@ def literal(texts: Sequence[str]) -> list[str]:
     """
     if len(texts) != 1 or len(texts[0]) > LONGEST_PHRASE or "\n" in texts[0].strip():
         return []
+    if _ASKS.match(texts[0].strip()):
+        return []
     parts = map(words_in_line, _VALUE.split(_LABEL.sub("", texts[0].strip())))
     return [part for part in parts if part]
 

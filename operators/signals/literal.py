@@ -6,7 +6,7 @@ as a template in another.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -60,13 +60,8 @@ def share_in_order(parts: Sequence[str], line: str) -> float:
     0.0
     """
     whole = [part.split() for part in parts]
-    runs = [_longest_run(words, f" {line} ") for words in whole]
-    matched = [
-        word
-        for words, run in zip(whole, runs, strict=True)
-        if len(run) > 1 or len(run) == len(words)  # one word of many stands anywhere
-        for word in run
-    ]
+    runs = [run for words in whole for run in _runs(words, f" {line} ")]
+    matched = [word for run in runs for word in run]
     telling = sum(word not in STOP_WORDS for word in matched)
     longest = max(map(len, runs), default=0)
     if longest < SHORTEST or (telling < SHORTEST and len(matched) < LONG):
@@ -74,7 +69,18 @@ def share_in_order(parts: Sequence[str], line: str) -> float:
     return len(matched) / sum(map(len, whole))
 
 
-def _longest_run(words: Sequence[str], line: str) -> Sequence[str]:
+def _runs(words: Sequence[str], line: str) -> Iterator[Sequence[str]]:
+    """The longest run, and those before and after it; one word of several is none."""
+    first, last = _longest_run(words, line)
+    if last - first > 1 or last - first == len(words) > 0:
+        yield words[first:last]
+        if last - first > 1:
+            for rest in (words[:first], words[last:]):
+                if len(rest) > 1:
+                    yield from _runs(rest, line)
+
+
+def _longest_run(words: Sequence[str], line: str) -> tuple[int, int]:
     """The longest run of ``words`` that ``line`` has; the line has a space at each end."""
     first, best = 0, (0, 0)
     for last in range(1, len(words) + 1):
@@ -82,4 +88,4 @@ def _longest_run(words: Sequence[str], line: str) -> Sequence[str]:
             first += 1
         if last - first > best[1] - best[0]:
             best = first, last
-    return words[best[0] : best[1]]
+    return best

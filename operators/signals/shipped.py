@@ -7,6 +7,7 @@ from operators.signals.linked import by_commits, by_pull_request, by_reviews
 from operators.signals.literal import literal
 from operators.signals.named_place import named_place
 from operators.signals.named_release import named_release
+from operators.signals.rare_name import rare_name
 from operators.signals.rule import Rule
 from operators.signals.secondary import secondary
 from operators.signals.share_of_file import share_of_file
@@ -21,7 +22,16 @@ RULES: dict[str, Rule] = {
         *(superseded, by_reviews),
         *(secondary, by_commits, by_pull_request, share_of_file, shared_name, defines_name),
         newest_version,
-        *(replaced, named_release, exact_phrase, literal, sought_name, uses_name, named_place),
+        *(
+            replaced,
+            named_release,
+            exact_phrase,
+            literal,
+            sought_name,
+            uses_name,
+            rare_name,
+            named_place,
+        ),
     )
 }
 """By name: factors, gains, leads."""

@@ -1,0 +1,39 @@
+"""A name that few passages have leads, where the question looks it up."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from operators.frames import FUSED
+from operators.signals.rare_name import MOST
+from tests.support.ordering import asked, ordered
+
+
+def order(question: str, *texts: str) -> list[int]:
+    rows = [
+        {"query_id": 0, "chunk_id": n, "rank": n, "text": text, "score": 1 - n / 10}
+        for n, text in enumerate(texts)
+    ]
+    found = ordered(pl.DataFrame(rows, schema=FUSED), asked(question), {"rare_name": 1.0})
+    return found["chunk_id"].to_list()
+
+
+@pytest.mark.parametrize("question", ["buf_valid", "what does buf_valid do", "`RawIOBase` buffer"])
+def test_a_passage_with_the_rare_name_leads(question: str) -> None:
+    name = "RawIOBase" if "Raw" in question else "buf_valid"
+    assert order(question, "a buffer is valid", f"if {name}(buffer):") == [1, 0]
+
+
+def test_a_part_of_a_longer_name_is_not_the_name() -> None:
+    assert order("what does buf_valid do", "a buffer is valid", "nvim_buf_valid_all()") == [0, 1]
+
+
+def test_a_name_that_many_passages_have_decides_nothing() -> None:
+    assert order("buf_valid", "a buffer", *["buf_valid"] * MOST)[0] == 1
+    assert order("buf_valid", "a buffer", *["buf_valid"] * (MOST + 1))[0] == 0
+
+
+def test_a_longer_question_only_mentions_its_names() -> None:
+    question = "why does the window close when buf_valid returns false on startup"
+    assert order(question, "a window closes", "if buf_valid(buffer):") == [0, 1]
