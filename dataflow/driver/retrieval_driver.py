@@ -44,7 +44,7 @@ from dataflow.execution.scheduler import Scheduler
 from operators.errors import CrosscorpusError, check_known
 from operators.foundation.principals import principals as as_principals
 from operators.postgres.search.callers import seen_by
-from operators.postgres.search.timed_search import Asked
+from operators.postgres.search.timed_search import SearchRequest
 from operators.question.ask import LONGEST_TEXT
 from operators.ranking.weighting import read_trigger
 
@@ -417,8 +417,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         if node_tags(node).get("io") != "postgres":
             return None
         values = {name.rpartition(".")[2]: value for name, value in arguments.items()}
-        request = values.get("asked")
-        if isinstance(request, Asked):
+        request = values.get("search_request")
+        if isinstance(request, SearchRequest):
             return request.timeout_s
         if isinstance(request, dict):
             limits = [one.timeout_s for one in request.values()]

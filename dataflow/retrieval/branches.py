@@ -21,7 +21,7 @@ from hamilton.node import Node
 from dataflow.retrieval import corpus as one_corpus
 
 
-class _AsTheyAre(base.NodeDecorator):
+class _Unchanged(base.NodeDecorator):
     """Changes no node. Without it, Hamilton compares every pair of nodes of all corpora."""
 
     def __init__(self) -> None:
@@ -63,4 +63,4 @@ def from_each_corpus(**arguments: str) -> Any:
 
 def one_branch_each(function: Any) -> Any:
     """Makes one sub-graph per corpus, under the corpus's name."""
-    return _AsTheyAre()(resolve_from_config(decorate_with=_branches)(function))
+    return _Unchanged()(resolve_from_config(decorate_with=_branches)(function))

@@ -13,7 +13,7 @@ from hamilton.function_modifiers import config, tag
 from operators.frames import LINKED_LISTS, TEXT_LISTS, VECTOR_LISTS, empty
 from operators.postgres.search.linked_search import linked_search as files_of_links
 from operators.postgres.search.text_search import CANDIDATE_CAP, bm25_search, plain_search
-from operators.postgres.search.timed_search import Asked, Searched, timed_search
+from operators.postgres.search.timed_search import Searched, SearchRequest, timed_search
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import CollectionInfo, Home, collection_info
 from operators.ranking.query_filters import narrowed
@@ -26,19 +26,19 @@ def collection(homes: dict[str, Home], corpus: str) -> CollectionInfo | None:
 
 
 @tag(stage="search")
-def asked(
+def search_request(
     scoped_queries: pl.DataFrame,
     homes: dict[str, Home],
     collection: CollectionInfo | None,
     corpus: str,
     filters: dict[str, Any],
     deadline_s: float | None,
-) -> Asked:
+) -> SearchRequest:
     """The queries for this corpus, restricted to what the configuration makes visible."""
     home, queries = homes[corpus], narrowed(scoped_queries, corpus, filters)
     present = [home.corpus] if collection is None else collection.corpora
     timeout_s = None if deadline_s is None else deadline_s * max(queries.height, 1)
-    return Asked(home, corpus, queries, present, timeout_s)
+    return SearchRequest(home, corpus, queries, present, timeout_s)
 
 
 @tag(stage="search")
@@ -65,7 +65,7 @@ def corpus_row(
 @tag(stage="search", io="postgres", fail_open="empty", frame="VECTOR_LISTS")
 @config.when_not(merged_variant="text_only")
 def vector_search(
-    asked: Asked,
+    search_request: SearchRequest,
     query_embeddings: pl.DataFrame,
     other_embeddings: dict[str, pl.DataFrame],
     search_depth: int = 50,
@@ -73,9 +73,9 @@ def vector_search(
     ef_search: int | None = None,
 ) -> Searched:
     """The nearest chunks to each query text, one ranked list per text."""
-    vectors = other_embeddings.get(asked.home.store.space or "", query_embeddings)
+    vectors = other_embeddings.get(search_request.home.store.space or "", query_embeddings)
     how = {"exact_scan_max_rows": exact_scan_max_rows, "ef_search": ef_search}
-    return timed_search("vector", search_vectors, asked, vectors, k=search_depth, **how)
+    return timed_search("vector", search_vectors, search_request, vectors, k=search_depth, **how)
 
 
 @tag(stage="search", frame="VECTOR_LISTS")
@@ -89,18 +89,20 @@ def vector_search__unused() -> Searched:
 @config.when_not(merged_variant="vector_only")
 @config.when(text_search_variant="bm25")
 def text_search__bm25(
-    asked: Asked, search_depth: int = 50, candidate_cap: int = CANDIDATE_CAP
+    search_request: SearchRequest, search_depth: int = 50, candidate_cap: int = CANDIDATE_CAP
 ) -> Searched:
     """The chunks with the highest BM25 score for each query text, one ranked list per text."""
-    return timed_search("text", bm25_search, asked, k=search_depth, candidate_cap=candidate_cap)
+    return timed_search(
+        "text", bm25_search, search_request, k=search_depth, candidate_cap=candidate_cap
+    )
 
 
 @tag(stage="search", io="postgres", fail_open="empty", frame="TEXT_LISTS")
 @config.when_not(merged_variant="vector_only")
 @config.when(text_search_variant="plain")
-def text_search__plain(asked: Asked, search_depth: int = 50) -> Searched:
+def text_search__plain(search_request: SearchRequest, search_depth: int = 50) -> Searched:
     """The chunks that contain all words of a query text, ranked by Postgres (full-text search)."""
-    return timed_search("text", plain_search, asked, k=search_depth)
+    return timed_search("text", plain_search, search_request, k=search_depth)
 
 
 @tag(stage="search", frame="TEXT_LISTS")
@@ -113,7 +115,7 @@ def text_search__unused() -> Searched:
 @tag(stage="search", io="postgres", fail_open="empty", frame="LINKED_LISTS")
 @config.when_not_in(merged_variant=["text_only", "vector_only"])
 def linked_search(
-    asked: Asked,
+    search_request: SearchRequest,
     query_embeddings: pl.DataFrame,
     other_embeddings: dict[str, pl.DataFrame],
     linking: pl.DataFrame,
@@ -123,9 +125,11 @@ def linked_search(
     linked_files: int = 0,
 ) -> Searched:
     """The nearest chunks in ``linked_files`` files that neither search found, but hits link to."""
-    vectors = other_embeddings.get(asked.home.store.space or "", query_embeddings)
-    found = [hits.filter(corpus=asked.corpus) for hits in (vector_hits, text_hits)]
-    return Searched(files_of_links(asked, vectors, linking, found, homes, files=linked_files))
+    vectors = other_embeddings.get(search_request.home.store.space or "", query_embeddings)
+    found = [hits.filter(corpus=search_request.corpus) for hits in (vector_hits, text_hits)]
+    return Searched(
+        files_of_links(search_request, vectors, linking, found, homes, files=linked_files)
+    )
 
 
 @tag(stage="search", frame="LINKED_LISTS")

@@ -18,7 +18,7 @@ from operators.dedup.similarity_index import SimilarityIndex, index_similarity
 from operators.dedup.token_index import TokenIndex, index_tokens
 from operators.frames import CORPORA
 from operators.postgres.search.chunk_reader import chunks_of_hits, without_vector
-from operators.postgres.search.timed_search import Asked, Searched, lists_of, outcomes_of
+from operators.postgres.search.timed_search import Searched, SearchRequest, lists_of, outcomes_of
 from operators.ranking import merge, normalization
 from operators.ranking import score_scale as scale
 from operators.ranking.lexical_weight import lexical_weights, match_weights
@@ -98,9 +98,9 @@ def linked_hits(linked_searches: dict[str, Searched]) -> pl.DataFrame:
 
 @tag(stage="search", io="postgres", fail_open="empty", frame=["READ_CHUNKS", "OUTCOMES"])
 @extract_fields({"chunks": pl.DataFrame, "chunks_outcome": pl.DataFrame})
-@from_each_corpus(asked="asked")
+@from_each_corpus(requests="search_request")
 def read_chunks(
-    asked: dict[str, Asked],
+    requests: dict[str, SearchRequest],
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
     linked_hits: pl.DataFrame,
@@ -108,7 +108,7 @@ def read_chunks(
 ) -> dict[str, pl.DataFrame]:
     """The chunks of all hits, one statement a collection; an outcome only if reading fails."""
     hits = [vector_hits, text_hits, linked_hits]
-    chunks, failed = chunks_of_hits(asked, hits, skip_failures=on_corpus_error == "skip")
+    chunks, failed = chunks_of_hits(requests, hits, skip_failures=on_corpus_error == "skip")
     return {"chunks": chunks, "chunks_outcome": failed}
 
 

@@ -136,7 +136,7 @@ class Reasons(BaseModel):
     sources: list[Read]
 
 
-class Place(BaseModel):
+class Neighbours(BaseModel):
     """A passage and its neighbours, in the order of their document."""
 
     passages: list[Text]

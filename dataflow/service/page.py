@@ -69,13 +69,13 @@ def serve_page(app: FastAPI, use: Use, seconds: float) -> None:
         return PlainTextResponse(row["text"])
 
 
-def neighbours(service: Service, id: Id) -> models.Place:
+def neighbours(service: Service, id: Id) -> models.Neighbours:
     """A passage with the two before and the two after it in its document."""
     store, row = stored_passage(service, id)
     near = pl.col("ordinal").is_between(row["ordinal"] - 2, row["ordinal"] + 2)
     rows = document(store, row).filter(near).iter_rows(named=True)
     corpus = id.partition(":")[0]
-    return models.Place(
+    return models.Neighbours(
         passages=[text_of(service, f"{corpus}:{one['chunk_id']}", one, one["text"]) for one in rows]
     )
 

@@ -40,7 +40,7 @@ MOST_FOLDERS = 30
 
 
 @dataclass(frozen=True)
-class Place:
+class NamedPassage:
     """The passage at a place in a file, and the requested lines.
 
     Attributes:
@@ -64,7 +64,7 @@ def place_named(
     corpora: Mapping[str, Any],
     visible: Mapping[str, Mapping[str, Any]],
     name: str,
-) -> Place:
+) -> NamedPassage:
     """The passage at the place ``name``, in the one document that it fits.
 
     Args:
@@ -105,7 +105,7 @@ def place_named(
     lines = None if last is None else f"{first}-{last}"
     note = f"{shown!r} was read as {_file(row)}" + (f", line {first}" if first is not None else "")
     corpus = row["corpus"]
-    return Place(homes[corpus].store, corpus, row, lines, whole and first is None, note)
+    return NamedPassage(homes[corpus].store, corpus, row, lines, whole and first is None, note)
 
 
 class _Found(NamedTuple):

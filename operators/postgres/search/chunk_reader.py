@@ -20,7 +20,7 @@ from operators.frames import EMBEDDING, OUTCOMES, READ_CHUNKS, empty, frame_of, 
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.code_links import link_findings
 from operators.postgres.search.filters import Filter, condition, scopes
-from operators.postgres.search.timed_search import Asked
+from operators.postgres.search.timed_search import SearchRequest
 from operators.postgres.search.version_filters import OF_VERSIONS, by_documents, created_before
 from operators.postgres.store import Connection, Store, by_store, collection_info
 from operators.postgres.superseded_counts import SupersededCounts
@@ -130,12 +130,12 @@ def fetch_chunks(
 
 
 def chunks_of_hits(
-    asked: Mapping[str, Asked], hits: Sequence[pl.DataFrame], *, skip_failures: bool
+    requests: Mapping[str, SearchRequest], hits: Sequence[pl.DataFrame], *, skip_failures: bool
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The chunks of all hits, and an outcome for each corpus whose chunks could not be read.
 
     Args:
-        asked: by corpus, the queries that may see its chunks.
+        requests: by corpus, the queries that may see its chunks.
         hits: columns corpus and chunk_id.
         skip_failures: of several collections, one that fails does not end the call.
 
@@ -144,11 +144,11 @@ def chunks_of_hits(
         vectors of several models differ in length, the shorter ones end with zeros. ``OUTCOMES``.
     """
     found = {str(corpus): ids for (corpus,), ids in _ids(hits)}
-    homes = {corpus: asked[corpus].home for corpus in sorted(found)}
+    homes = {corpus: requests[corpus].home for corpus in sorted(found)}
     parts, failed = [], [empty(OUTCOMES)]
     for store, names in by_store(homes):
-        wanted = [Wanted(of, found[name], asked[name].queries) for of, name in names.items()]
-        limits = [asked[name].timeout_s for name in names.values()]
+        wanted = [Wanted(of, found[name], requests[name].queries) for of, name in names.items()]
+        limits = [requests[name].timeout_s for name in names.values()]
         timeout_s = None if None in limits else max(filter(None, limits), default=None)
         began = perf_counter()
         try:

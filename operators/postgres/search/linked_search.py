@@ -11,7 +11,7 @@ import polars as pl
 from operators.frames import CHANGED_PATHS, LINKED_LISTS, QUERY_EMBEDDINGS, empty
 from operators.postgres.search.batches import Deadline, run, run_slices
 from operators.postgres.search.filters import in_files
-from operators.postgres.search.timed_search import Asked
+from operators.postgres.search.timed_search import SearchRequest
 from operators.postgres.search.vector_search import search_files
 from operators.postgres.search.version_filters import SearchFilter, seen
 from operators.postgres.search.visible_chunks import search_filters
@@ -23,7 +23,7 @@ _Links: TypeAlias = dict[tuple[str, int], tuple[str, str, Sequence[str]]]
 
 
 def linked_search(
-    asked: Asked,
+    request: SearchRequest,
     query_embeddings: pl.DataFrame,
     linking: pl.DataFrame,
     hits: Sequence[pl.DataFrame],
@@ -37,22 +37,24 @@ def linked_search(
     similarity is the mean over the query's texts.
 
     Args:
-        asked: the corpus of the files.
+        request: the corpus of the files.
         query_embeddings: columns ``QUERY_EMBEDDINGS``.
         linking: ``LINKING``, the hits of all corpora that may link to files.
-        hits: what searches of ``asked`` found, with the columns query_id and chunk_id. Their files
-            are left out.
+        hits: what searches of ``request`` found, with the columns query_id and chunk_id. Their
+            files are left out.
         homes: by corpus, where it is held.
         files: the most files of a query, 0 for none; of each its nearest passage.
 
     Raises:
-        SearchTimeout: ``asked.timeout_s`` has passed.
+        SearchTimeout: ``request.timeout_s`` has passed.
     """
-    store, held_as = asked.home
-    deadline = Deadline.after(asked.timeout_s, f"the search of linked files of {asked.corpus!r}")
-    if not files or asked.queries.is_empty():
+    store, held_as = request.home
+    deadline = Deadline.after(
+        request.timeout_s, f"the search of linked files of {request.corpus!r}"
+    )
+    if not files or request.queries.is_empty():
         return empty(LINKED_LISTS)
-    linking = linking.filter(pl.col("corpus") != asked.corpus)
+    linking = linking.filter(pl.col("corpus") != request.corpus)
     links = _read_links(linking, homes, deadline)
     of_queries: dict[int, dict[tuple[str, ...], tuple[float, str, Sequence[str]]]] = {}
     for query, corpus, chunk, vote in linking.iter_rows():  # a document's best chunk comes first
@@ -66,7 +68,7 @@ def linked_search(
     for frame in hits:
         for query, chunk in frame["query_id", "chunk_id"].iter_rows():
             found[query].add(chunk)
-    scopes = search_filters(store, deadline, held_as, asked.queries)
+    scopes = search_filters(store, deadline, held_as, request.queries)
     votes = {
         query: votes_for_files(of_query.values())
         for query, of_query in of_queries.items()

@@ -11,7 +11,7 @@ from operators.frames import TEXT_LISTS, VECTOR_LISTS, empty
 from operators.postgres.store import Home
 
 
-class Asked(NamedTuple):
+class SearchRequest(NamedTuple):
     """The input of every search of a corpus."""
 
     home: Home
@@ -35,14 +35,18 @@ class Searched(NamedTuple):
 
 
 def timed_search(
-    channel: str, search: Callable[..., pl.DataFrame], asked: Asked, *vectors: Any, **options: Any
+    channel: str,
+    search: Callable[..., pl.DataFrame],
+    request: SearchRequest,
+    *vectors: Any,
+    **options: Any,
 ) -> Searched:
     """The lists that a search returns, and its outcome with its duration.
 
     Args:
         channel: ``vector`` or ``text``.
         search: called as ``search(store, held_as, queries, *vectors, timeout_s=, **options)``.
-        asked: its input.
+        request: its input.
         vectors: the queries' embeddings, for a search that takes them.
 
     Returns:
@@ -50,12 +54,14 @@ def timed_search(
     """
     lists = empty(VECTOR_LISTS if channel == "vector" else TEXT_LISTS)
     result = None
-    if asked.queries.height and asked.home[1] not in asked.present:
-        result = outcome(asked.corpus, channel, "absent")
-    elif asked.queries.height:
+    if request.queries.height and request.home[1] not in request.present:
+        result = outcome(request.corpus, channel, "absent")
+    elif request.queries.height:
         began = perf_counter()
-        lists = search(*asked.home, asked.queries, *vectors, timeout_s=asked.timeout_s, **options)
-        result = searched(asked.corpus, channel, lists.height, (perf_counter() - began) * 1000)
+        lists = search(
+            *request.home, request.queries, *vectors, timeout_s=request.timeout_s, **options
+        )
+        result = searched(request.corpus, channel, lists.height, (perf_counter() - began) * 1000)
     return Searched(lists, result)
 
 

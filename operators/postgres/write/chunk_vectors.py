@@ -48,7 +48,7 @@ Embed = Callable[[pl.DataFrame], tuple[NDArray[np.float32], dict[int, str]]]
 """Takes chunks (``UNFILLED``); returns an array (chunks, dimensions), and why rows failed."""
 
 
-class Place(NamedTuple):
+class QueuePosition(NamedTuple):
     """A worker's position in the queue of ``corpus``: its last chunk there."""
 
     corpus: str
@@ -67,11 +67,11 @@ class Some(NamedTuple):
     corpus: str
     vectors: int
     failed: list[tuple[str, str]]
-    place: Place
+    place: QueuePosition
 
 
 def embed_some(
-    store: Store, embed: Embed, *, limit: int, after: Place | None = None
+    store: Store, embed: Embed, *, limit: int, after: QueuePosition | None = None
 ) -> Some | None:
     """Embed the first ``limit`` chunks of the queue and store their vectors.
 
@@ -90,7 +90,7 @@ def embed_some(
 
 
 def _embed_some(
-    conn: Connection, store: Store, embed: Embed, limit: int, after: Place | None
+    conn: Connection, store: Store, embed: Embed, limit: int, after: QueuePosition | None
 ) -> Some | None:
     locked = "FOR UPDATE SKIP LOCKED"
     if store.clustered and shards_of(conn, store.schema) > 1:
@@ -122,7 +122,7 @@ def _waiting_first(conn: Connection, corpus: str, limit: int, locked: str) -> li
     ).fetchall()
 
 
-def _waiting(conn: Connection, after: Place, limit: int, locked: str) -> list[TupleRow]:
+def _waiting(conn: Connection, after: QueuePosition, limit: int, locked: str) -> list[TupleRow]:
     """Up to ``limit`` chunks after a place, read by index scans from there on.
 
     Each statement scans one range of the index: the rest of the same date, older ones, those
@@ -152,7 +152,7 @@ def _embed_rows(
     conn: Connection, store: Store, embed: Embed, rows: list[TupleRow], step: int
 ) -> Some:
     corpus, chunk_id, *_, ordinal, created_at = rows[-1]
-    place = Place(corpus, ordinal, created_at, chunk_id, step)
+    place = QueuePosition(corpus, ordinal, created_at, chunk_id, step)
     chunks = pl.DataFrame([row[:-2] for row in rows], schema=UNFILLED, orient="row")
     vectors, failed = embed(chunks)
     fit = (np.abs(vectors) <= LARGEST_HALF).all(axis=1)

@@ -62,9 +62,9 @@ def test_a_reranker_of_the_caller_orders_the_head_of_each_list_once(judged):
 
 def test_a_failing_search_is_an_error_and_no_bad_ranking(judged, tmp_path):
     search = """
-from operators.postgres.search.timed_search import Asked, Searched
+from operators.postgres.search.timed_search import SearchRequest, Searched
 
-def text_search__broken(asked: Asked) -> Searched:
+def text_search__broken(search_request: SearchRequest) -> Searched:
     raise OSError("my index is gone")
 """
     (tmp_path / "mine.py").write_text(search)

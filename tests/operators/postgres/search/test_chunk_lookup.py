@@ -18,7 +18,7 @@ from operators.postgres.search.chunk_reader import (
     without_vector,
 )
 from operators.postgres.search.known_versions import known_versions
-from operators.postgres.search.timed_search import Asked
+from operators.postgres.search.timed_search import SearchRequest
 from operators.postgres.store import Home, Store
 from operators.postgres.write.document_writer import write_documents
 from operators.postgres.write.version_store import mark_found
@@ -123,8 +123,8 @@ def test_more_corpora_than_one_statement_reads_are_read(store: Store, filling: A
     assert found["corpus", "chunk_id"].rows() == list(zip(names, range(len(names)), strict=True))
 
 
-def asked_of(name: str, store: Store, held: str, filling: Any, **how: Any) -> Asked:
-    return Asked(Home(store, held), name, filling.queries([{}]), [held], **how)
+def asked_of(name: str, store: Store, held: str, filling: Any, **how: Any) -> SearchRequest:
+    return SearchRequest(Home(store, held), name, filling.queries([{}]), [held], **how)
 
 
 def hits_in(*found: tuple[str, int]) -> pl.DataFrame:
