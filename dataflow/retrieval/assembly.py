@@ -17,7 +17,7 @@ from operators.postgres.search import filter_values, later_files
 from operators.postgres.search import surroundings as around
 from operators.postgres.store import COUNTED, CollectionInfo, Home
 from operators.ranking import weak_evidence as weak
-from operators.ranking.evidence_level import STRONG_FROM, evidence_levels
+from operators.ranking.evidence_level import STRONG_FROM, evidence_levels, said_exactly
 from operators.ranking.one_a_file import one_of_each_file
 from operators.ranking.query_filters import visible_parts
 from operators.ranking.relevance_floor import above_floor, asked_by_text
@@ -165,12 +165,14 @@ def incomplete_corpora(
 @tag(stage="context", frame="NOTES")
 def weak_evidence(
     score_scale: pl.DataFrame,
+    signals: pl.DataFrame,
     queries: pl.DataFrame,
     embedder: Any,
     weak_below: dict[str, float] = BELOW,
 ) -> pl.DataFrame:
-    """A note for each query whose best hits are too weak to answer it; none for a text filter."""
-    by_meaning = score_scale.filter(~pl.col("query_id").is_in(asked_by_text(queries).implode()))
+    """A note for each query whose best hits are too weak to answer it; none for an exact text."""
+    exact = pl.concat([asked_by_text(queries), said_exactly(signals)])
+    by_meaning = score_scale.filter(~pl.col("query_id").is_in(exact.implode()))
     return weak.notes(by_meaning, embedder.model, weak_below)
 
 
@@ -178,13 +180,14 @@ def weak_evidence(
 def evidence_level(
     unique: pl.DataFrame,
     score_scale: pl.DataFrame,
+    signals: pl.DataFrame,
     weak_evidence: pl.DataFrame,
     embedder: Any,
     strong_from: dict[str, float] = STRONG_FROM,
 ) -> pl.DataFrame:
     """How likely the first hits answer each query: strong, partial or weak evidence."""
-    noted = weak_evidence["query_id"]
-    return evidence_levels(unique, score_scale, noted, embedder.model, strong_from)
+    noted, exact = weak_evidence["query_id"], said_exactly(signals)
+    return evidence_levels(unique, score_scale, noted, exact, embedder.model, strong_from)
 
 
 @tag(stage="context", frame="NOTES")

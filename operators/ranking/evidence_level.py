@@ -24,10 +24,22 @@ _NEAR = 0.3
 _A_DOCUMENT = 0.02
 
 
+EXACT = ("exact_phrase", "literal", "rare_name")
+"""Rules that find what the query says word for word. Where one leads, the first passage answers
+94 % of 634 made questions (79 % of those that are strong without them); of 900 queries for other
+projects one led in 2 (2026-11-29)."""
+
+
+def said_exactly(signals: pl.DataFrame) -> pl.Series:
+    """The queries with a passage that has what they say word for word, by ``SIGNALS``."""
+    return signals.filter(pl.col("signal").is_in(EXACT))["query_id"].unique()
+
+
 def evidence_levels(
     hits: pl.DataFrame,
     scale: pl.DataFrame,
     weak: Collection[int],
+    exact: Collection[int],
     model: str,
     strong_from: Mapping[str, float],
 ) -> pl.DataFrame:
@@ -37,11 +49,13 @@ def evidence_levels(
         hits: the list that results are cut from.
         scale: ``SCORE_SCALE``.
         weak: the queries whose evidence is weak.
+        exact: the queries of :func:`said_exactly`: strong.
         model: the name of the embedding model.
         strong_from: threshold of :func:`sureness` by model. Without one for ``model`` only weak
             evidence has a level.
     """
     strong = pl.col("sureness") >= strong_from.get(model, float("inf"))
+    strong |= pl.col("query_id").is_in(list(exact))
     above = (
         pl.when(strong)
         .then(pl.lit(STRONG))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.frames import EVIDENCE, FUSED, SCORE_SCALE
-from operators.ranking.evidence_level import evidence_levels, sureness
+from operators.frames import EVIDENCE, FUSED, SCORE_SCALE, SIGNALS
+from operators.ranking.evidence_level import evidence_levels, said_exactly, sureness
 
 FROM = {"minilm": 0.44}
 
@@ -35,9 +37,13 @@ def scale(near: float = 1.0) -> pl.DataFrame:
 
 
 def level(
-    frame: pl.DataFrame, weak: set[int] | None = None, model: str = "minilm", near: float = 1.0
+    frame: pl.DataFrame,
+    weak: Collection[int] = (),
+    model: str = "minilm",
+    near: float = 1.0,
+    exact: Collection[int] = (),
 ) -> list[str]:
-    told = evidence_levels(frame, scale(near), weak or set(), model, FROM)
+    told = evidence_levels(frame, scale(near), weak, exact, model, FROM)
     assert told.schema == EVIDENCE
     return told["evidence"].to_list()
 
@@ -72,6 +78,17 @@ def test_weak_evidence_is_weak_however_it_stands_out() -> None:
 )
 def test_few_hits_are_never_strong(similarities: list[float | None]) -> None:
     assert level(hits(similarities, ["d"] * len(similarities))) == ["partial"]
+
+
+@pytest.mark.parametrize("model", ["minilm", "static"])
+def test_a_passage_with_what_the_query_says_word_for_word_is_strong(model: str) -> None:
+    said = pl.DataFrame(
+        [(0, 1, "literal", "lead", 0.8, 1.0, None), (1, 1, "secondary", "gain", -1.0, 0.3, None)],
+        schema=SIGNALS,
+        orient="row",
+    )
+    assert said_exactly(said).to_list() == [0]
+    assert level(hits(ALIKE, OTHERS), model=model, near=0.1, exact=said_exactly(said)) == ["strong"]
 
 
 def test_nothing_is_said_of_a_model_without_thresholds_but_that_evidence_is_weak() -> None:
