@@ -138,9 +138,10 @@ def test_a_name_in_another_case_or_without_its_owner_is_taken_with_a_note(
     asked = ("query", "why is the cache flushed twice?", "--collection", collection, "--json")
     exact = json.loads(crosscorpus(*asked, "--repo", "org/app", "--language", "python").stdout)
     typed = crosscorpus(*asked, "--repo", "App", "--language", "Python")
-    assert json.loads(typed.stdout)["results"] == exact["results"] != []
-    assert "note: repo 'App' is taken for 'org/app'\n" in typed.stderr
-    assert "note: language 'Python' is taken for 'python'\n" in typed.stderr
+    said = json.loads(typed.stdout)
+    assert said["results"] == exact["results"] != []
+    notes = ["language 'Python' is taken for 'python'", "repo 'App' is taken for 'org/app'"]
+    assert sorted(said["notes"][:2]) == notes
 
 
 def test_a_number_behind_context_is_no_second_question(crosscorpus: Any, collection: str) -> None:
