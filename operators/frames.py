@@ -116,7 +116,7 @@ INTENT = pl.Schema(
             )
         ),
         "origins": pl.List(_NAMES),  # the words that say of what it asks the version of a change
-        "asks_why": pl.Boolean(),  # for the reason, the time or the change itself
+        "asks_why": pl.Boolean(),  # for the reason, or since when
         "asks_users": pl.Boolean(),  # who uses its names
         "asks_tests": pl.Boolean(),  # which tests are of its names
         "about_secondary": pl.Boolean(),  # it speaks of tests or examples

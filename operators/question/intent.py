@@ -60,9 +60,7 @@ _SOUGHT = re.compile(
     r"(?: defined| implemented| do| mean| return| work)?\??\s*"
 )
 _ASKS_WHY = re.compile(
-    r"\b(why|since\s+when|what\s+changed|when\s+(was|were|did)"
-    r"|which\s+(change|commit|pull\s+request|pr|patch))\b",
-    re.IGNORECASE,
+    r"\b(why|since\s+when|what\s+changed|when\s+(was|were|did))\b", re.IGNORECASE
 )
 _ABOUT_SECONDARY = re.compile(r"\b(?:tests?|testing|spec|examples?|fixtures?|benchmarks?)\b", re.I)
 _ABOUT_USES = re.compile(
@@ -167,7 +165,7 @@ def understood(asked: Mapping[str, Any]) -> list[str]:
     said = [f"{name}: {', '.join(of)}" for name, of in lists.items() if of]
     asks = {
         "asks_users": "asks who uses its names",
-        "asks_why": "asks for a change, its reason or its time",
+        "asks_why": "asks why or since when",
         "about_secondary": "is about tests or examples",
     }
     return said + [words for column, words in asks.items() if asked[column]]

@@ -83,7 +83,7 @@ def test_the_page_of_an_explanation_names_them_and_says_in_sentences_what_each_f
 def test_the_page_of_an_explanation_says_what_was_understood_of_the_question(driver: Any) -> None:
     page = explanation_page(driver.execute(PAGE, {"query": "Why does `flush_cache` wait?"}))
     text = " ".join(html.document_fromstring(page).text_content().split())
-    assert "names: flush_cache; asks for a change, its reason or its time" in text
+    assert "names: flush_cache; asks why or since when" in text
 
 
 SHORT = {"query": QUESTION, "code.search_depth": 1}
