@@ -8,29 +8,15 @@ Hamilton's other methods; pictures that fold what is alike are those of ``crossc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
 from typing import Any
 
 from hamilton.driver import Driver
 from hamilton.graph_types import HamiltonNode
 
-from dataflow.driver.validation import check_call
 from dataflow.execution.plan import make_plan
 
 Checked = tuple[list[str], dict[str, Any], dict[str, Any]]
 Given = Mapping[str, Any] | None
-
-
-def _of_nodes(ask: Callable[..., list[HamiltonNode]]) -> Callable[..., list[HamiltonNode]]:
-    """Hamilton's method ``ask`` about nodes; raises UnknownName for a node that the graph lacks."""
-
-    @wraps(ask)
-    def checked(self: HamiltonMethods, *names: str) -> list[HamiltonNode]:
-        known = node_names(names)
-        check_call(self.hamilton.graph, known, {}, {}, fixed=())
-        return list(ask(self.hamilton, *known))
-
-    return checked
 
 
 class HamiltonMethods:
@@ -49,9 +35,6 @@ class HamiltonMethods:
     ) -> list[HamiltonNode]:
         """Every node and input, or those with these tags; a tag value of None matches any value."""
         return list(self.hamilton.list_available_variables(tag_filter=tag_filter))
-
-    what_is_upstream_of = _of_nodes(Driver.what_is_upstream_of)
-    what_is_downstream_of = _of_nodes(Driver.what_is_downstream_of)
 
     def validate_execution(
         self, final_vars: Sequence[Any], overrides: Given = None, inputs: Given = None

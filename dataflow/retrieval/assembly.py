@@ -15,7 +15,7 @@ from operators.frames import stacked
 from operators.postgres import replication, undeleted_notes
 from operators.postgres.search import filter_values, later_files
 from operators.postgres.search import surroundings as around
-from operators.postgres.store import COUNTED, CollectionInfo, Home
+from operators.postgres.store import COUNTED, CollectionInfo, Home, Store
 from operators.ranking import weak_evidence as weak
 from operators.ranking.evidence_level import STRONG_FROM, evidence_levels, said_exactly
 from operators.ranking.one_a_file import one_of_each_file
@@ -143,9 +143,12 @@ def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
 @tag(stage="context", frame="NOTES")
 @from_each_corpus(held="collection")
 def incomplete_corpora(
-    held: dict[str, CollectionInfo | None], homes: dict[str, Home], queries: pl.DataFrame
+    held: dict[str, CollectionInfo | None],
+    homes: dict[str, Home],
+    store: Store,
+    queries: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Corpora with missing documents or vectors, or documents that their source may lack."""
+    """Corpora not searched, or with missing documents or vectors, or those its source may lack."""
     at = {corpus: (info, homes[corpus].corpus) for corpus, info in held.items() if info}
     lacks = {
         name: (info.unembedded.get(of, 0), info.corpora.get(of, 0), of in info.unfinished)
@@ -159,7 +162,12 @@ def incomplete_corpora(
         if of in info.undeleted
     }
     lacking = search_outcomes.incomplete(lacks, queries, COUNTED)
-    return stacked([lacking, undeleted_notes.notes(stale, queries)])
+    own = [(n, i) for n, (i, _) in at.items() if homes[n].store.collection == store.collection]
+    chunks = own[0][1].corpora if own and store.access is None and not store.border else {}
+    searched = {homes[name].corpus for name, _ in own}
+    other = {name: number for name, number in chunks.items() if name not in searched}
+    unsearched = search_outcomes.not_searched(other, queries)
+    return stacked([unsearched, lacking, undeleted_notes.notes(stale, queries)])
 
 
 @tag(stage="context", frame="NOTES")

@@ -109,6 +109,18 @@ def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 
+def not_searched(held: Mapping[str, int], queries: pl.DataFrame) -> pl.DataFrame:
+    """``NOTES``: for a query of all corpora, those that no corpus of the configuration searches.
+
+    ``held`` has their chunks.
+    """
+    names = ", ".join(f"{name} ({chunks:,} chunks)" for name, chunks in sorted(held.items()))
+    add = "; ".join(f'{name}: {{label: "{{title}}", link: "{{uri}}"}}' for name in sorted(held))
+    note = f"not searched: {names}; in a configuration that extends yours, corpora has {add}"
+    everywhere = queries.filter(pl.col("corpora").is_null())["query_id"] if held else ()
+    return pl.DataFrame([(query, note) for query in everywhere], schema=NOTES, orient="row")
+
+
 def incomplete(
     held: Mapping[str, tuple[int, int, bool]], queries: pl.DataFrame, most: int
 ) -> pl.DataFrame:

@@ -25,19 +25,6 @@ def test_every_variable_is_listed_and_tags_choose_among_them(driver: Any) -> Non
     assert "fused" not in chosen
 
 
-def test_what_comes_before_and_after_a_node_is_what_hamilton_says(driver: Any) -> None:
-    before, after = driver.what_is_upstream_of("fused"), driver.what_is_downstream_of("fused")
-    assert {"wiki.text_search", "queries", "fused"} <= names(before)
-    assert {"results", "citations", "fused"} <= names(after)
-    assert names(before) == names(driver.hamilton.what_is_upstream_of("fused"))
-
-
-@pytest.mark.parametrize("ask", ["what_is_upstream_of", "what_is_downstream_of"])
-def test_a_mistyped_node_gets_the_nearest_name(driver: Any, ask: str) -> None:
-    with pytest.raises(UnknownName, match="did you mean 'fused'"):
-        getattr(driver, ask)("fusd")
-
-
 def test_a_call_is_checked_without_running_it(driver: Any) -> None:
     driver.validate_execution(["results"], inputs={"query": "a"})
     with pytest.raises(CrosscorpusError, match="missing input 'query'"):

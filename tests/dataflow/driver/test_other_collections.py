@@ -215,3 +215,28 @@ def test_chunks_that_cannot_be_read_cost_their_collection_only(open_driver, othe
 def test_collections_that_are_no_list_are_one_line(given):
     with pytest.raises(CrosscorpusError, match="collections: "):
         load_config({"extends": "default", "collections": given})
+
+
+def test_a_corpus_that_the_configuration_does_not_search_is_named_with_what_to_add(
+    words, server_dsn, tmp_path
+):
+    lines = [
+        {"doc_id": "a", "corpus": "docs", "text": "the cache is flushed twice"},
+        {"doc_id": "b", "corpus": "chat", "text": "who flushed the cache?"},
+    ]
+    file = tmp_path / "documents.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    add = {"corpora": {"chat": {"label": "{title}", "link": "{uri}"}}}
+    add_so = 'chat: {label: "{title}", link: "{uri}"}'
+    note = "not searched: chat (1 chunks); in a configuration that extends yours, corpora has "
+    note += add_so
+    with open_store(server_dsn, "silent", create=True) as store:
+        ingest_documents(store, words(), file)
+        how = {"store": store, "embedder": words()}
+        with build_driver(load_config("default"), **how) as driver:
+            assert note in driver.ask(ASK["query"]).notes
+            assert note not in driver.ask(ASK["query"], corpora=["docs"]).notes
+        with build_driver(load_config("default").with_changes(add), **how) as driver:
+            answer = driver.ask(ASK["query"])
+            assert note not in answer.notes
+            assert {"docs", "chat"} == {one.corpus for one in answer}
