@@ -172,8 +172,8 @@ def _of_filter(one: Option) -> inspect.Parameter:
     several = one.kind in ("names", "versions")
     kind: Any = list[str] | None if several else str | None
     says = f"{one.says[0].upper()}{one.says[1:]}{'; repeatable' * several}."
-    parser = _moment if one.kind == "moment" else None
-    option = typer.Option(help=says, parser=parser, rich_help_panel="What is searched")
+    how: Any = {"parser": _moment, "metavar": "TIME"} if one.kind == "moment" else {}
+    option = typer.Option(help=says, rich_help_panel="What is searched", **how)
     annotation = Annotated[kind, option]
     of_keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(one.flag, of_keyword, default=None, annotation=annotation)

@@ -23,7 +23,7 @@ SHORTEST = 3
 
 LONG = 4
 
-SHARE = 0.6
+SHARE = 0.75
 """The least share of the question's words."""
 
 MOST = 5
