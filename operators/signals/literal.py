@@ -60,13 +60,16 @@ def share_in_order(parts: Sequence[str], line: str) -> float:
     0.0
     """
     whole = [part.split() for part in parts]
+    every, known = [word for words in whole for word in words], set(line.split())
+    if sum(word in known for word in every) < SHARE * len(every):
+        return 0.0
     runs = [run for words in whole for run in _runs(words, f" {line} ")]
     matched = [word for run in runs for word in run]
     telling = sum(word not in STOP_WORDS for word in matched)
     longest = max(map(len, runs), default=0)
     if longest < SHORTEST or (telling < SHORTEST and len(matched) < LONG):
         return 0.0
-    return len(matched) / sum(map(len, whole))
+    return len(matched) / len(every)
 
 
 def _runs(words: Sequence[str], line: str) -> Iterator[Sequence[str]]:
