@@ -180,3 +180,14 @@ def test_a_release_is_refused_for_a_licence_or_a_changelog_that_does_not_fit(
     assert any("no section `## [9.9.9]" in fault for fault in release.changelog("9.9.9"))
     monkeypatch.setattr(release, "FREE", re.compile("Apache"))
     assert any("numpy" in fault for fault in release.licences())
+
+
+def test_each_promise_names_tests_that_there_are() -> None:
+    promised = set(re.findall(r"`(test_\w+)`", (ROOT / "tests" / "README.md").read_text("utf-8")))
+    known = {
+        name
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", file.read_text("utf-8"), re.MULTILINE)
+    }
+    assert promised
+    assert promised <= known
