@@ -142,9 +142,8 @@ class AnswerMethods:
             asked: inputs of ``execute`` and parameters, by name; None is dropped, except for
                 ``principals``, where it is an error.
                 ``only_corpora`` is another name of ``corpora``, ``path_prefix`` of ``path``, and
-                ``versions`` of ``version``, but ``version`` always names a version (``versions``
-                may also be ``newest`` or ``all``). The default trigger is ``question`` if the
-                configuration has it; ``none`` is a name too.
+                ``versions`` of ``version``; it may be a policy, ``newest`` or ``all``. The default
+                trigger is ``question`` if the configuration has it; ``none`` is a name too.
 
         Raises:
             UnknownName: ``must_exist``, and no document is of the repository or in the language.

@@ -27,7 +27,7 @@ def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
     The operator is ``==`` or, if an option takes several values, ``in``.
 
     Raises:
-        CrosscorpusError: a filter or its operator is unknown, or a filter is given twice.
+        CrosscorpusError: a filter or its operator is unknown, or it is given twice or has no value.
     """
     options = dict[str, Any]()
     for key, operator, value in conditions:
@@ -36,6 +36,8 @@ def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
         taken = ["==", "in"] if kind in ("names", "versions") else ["=="]
         if operator not in taken:
             raise CrosscorpusError(f"filter {key!r} takes {' or '.join(taken)}, not {operator!r}")
+        if value is None:  # the driver would take it for no filter, and search everything
+            raise CrosscorpusError(f"filter {key!r} has no value: leave it out or give it one")
         if name in options:
             raise CrosscorpusError(f"filter {key!r} is given twice: give one list of values")
         options[name] = value

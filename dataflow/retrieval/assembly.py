@@ -147,6 +147,7 @@ def incomplete_corpora(
     homes: dict[str, Home],
     store: Store,
     queries: pl.DataFrame,
+    corpora: dict[str, Any],
 ) -> pl.DataFrame:
     """Corpora not searched, or with missing documents or vectors, or those its source may lack."""
     at = {corpus: (info, homes[corpus].corpus) for corpus, info in held.items() if info}
@@ -154,16 +155,17 @@ def incomplete_corpora(
         name: (info.unembedded.get(of, 0), info.corpora.get(of, 0), of in info.unfinished)
         for name, (info, of) in at.items()
     }
+    seen = visible_parts(corpora)
     stale = {
         name: undeleted_notes.unnamed(name)
-        if homes[name].store.border.get(of)
+        if seen[name]
         else undeleted_notes.sentences(name, info.undeleted[of], (homes[name].store.collection, of))
         for name, (info, of) in at.items()
         if of in info.undeleted
     }
     lacking = search_outcomes.incomplete(lacks, queries, COUNTED)
     own = [(n, i) for n, (i, _) in at.items() if homes[n].store.collection == store.collection]
-    chunks = own[0][1].corpora if own and store.access is None and not store.border else {}
+    chunks = own[0][1].corpora if own and store.access is None and not any(seen.values()) else {}
     searched = {homes[name].corpus for name, _ in own}
     other = {name: number for name, number in chunks.items() if name not in searched}
     unsearched = search_outcomes.not_searched(other, queries)

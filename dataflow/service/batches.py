@@ -16,6 +16,7 @@ from dataflow.service.protection.limits import answered, while_there
 from dataflow.service.tools import Query, Use, of_caller, put_on_record
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
+from operators.question.ask import in_utc, read_versions
 
 AT_ONCE = 32
 TYPES = {"ndjson": "application/x-ndjson", "arrow": "application/vnd.apache.arrow.stream"}
@@ -100,6 +101,10 @@ def answers_together(
         shared = {name: getattr(asked, name, None) for name in FILTER_TYPES}
         options = service.driver.question_inputs("", must_exist=True, **shared)
         said = [*said, *options.pop("read_as", ())]
+        if as_of := options.get("as_of"):  # Polars has no error of ours for one outside the years
+            options["as_of"] = in_utc(as_of)
+        if version := options.pop("versions", None):  # may be a policy, as of a single question
+            options["version_policy"], options["versions"] = read_versions(version)
         queries = pl.DataFrame({"query_id": range(len(texts)), "text": texts}).with_columns(
             pl.lit(value).alias(name) for name, value in options.items() if name != "query"
         )

@@ -18,6 +18,7 @@ from operators.frames import NOTES, OUTCOMES, empty, stacked
 
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+@|(?i:password|passwd|token|secret)\s*[=:]\s*\S+")
 _LONGEST = 160
+_NAMED = 8  # corpora of one note
 _FAILED = ("failed", "timed_out")
 _WHAT = {"chunks": "reading of its chunks", "linked": "search of linked files"}
 _ANSWERED = ("ok", "empty", "overridden")
@@ -114,8 +115,10 @@ def not_searched(held: Mapping[str, int], queries: pl.DataFrame) -> pl.DataFrame
 
     ``held`` has their chunks.
     """
-    names = ", ".join(f"{name} ({chunks:,} chunks)" for name, chunks in sorted(held.items()))
-    add = "; ".join(f'{name}: {{label: "{{title}}", link: "{{uri}}"}}' for name in sorted(held))
+    some = sorted(held)[:_NAMED]
+    names = ", ".join(f"{name} ({held[name]:,} chunks)" for name in some)
+    names += f" and {len(held) - _NAMED} more" if len(held) > _NAMED else ""
+    add = "; ".join(f'{name}: {{label: "{{title}}", link: "{{uri}}"}}' for name in some)
     note = f"not searched: {names}; in a configuration that extends yours, corpora has {add}"
     everywhere = queries.filter(pl.col("corpora").is_null())["query_id"] if held else ()
     return pl.DataFrame([(query, note) for query in everywhere], schema=NOTES, orient="row")

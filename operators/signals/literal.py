@@ -73,22 +73,23 @@ def share_in_order(parts: Sequence[str], line: str) -> float:
 
 
 def _runs(words: Sequence[str], line: str) -> Iterator[Sequence[str]]:
-    """The longest run, and those before and after it; one word of several is none."""
-    first, last = _longest_run(words, line)
-    if last - first > 1 or last - first == len(words) > 0:
-        yield words[first:last]
-        if last - first > 1:
-            for rest in (words[:first], words[last:]):
-                if len(rest) > 1:
-                    yield from _runs(rest, line)
+    """The longest run, and those before and after it; one word of several is none.
 
-
-def _longest_run(words: Sequence[str], line: str) -> tuple[int, int]:
-    """The longest run of ``words`` that ``line`` has; the line has a space at each end."""
-    first, best = 0, (0, 0)
+    The line has a space at each end.
+    """
+    starts, first = list[int](), 0  # of the longest run up to each word, the line is read once
     for last in range(1, len(words) + 1):
         while first < last and f" {' '.join(words[first:last])} " not in line:
             first += 1
-        if last - first > best[1] - best[0]:
-            best = first, last
-    return best
+        starts.append(first)
+    left = [(0, len(words))]
+    while left:
+        begin, end = left.pop()
+        longest = [last + 1 - max(starts[last], begin) for last in range(begin, end)]
+        most = max(longest, default=0)
+        if most > 1 or most == end - begin > 0:
+            last = begin + longest.index(most) + 1
+            yield words[last - most : last]
+            if most > 1:
+                sides = ((begin, last - most), (last, end))
+                left += [(low, high) for low, high in sides if high - low > 1]

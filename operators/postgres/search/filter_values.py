@@ -87,10 +87,12 @@ def as_known(
     sentences = list[str]()
 
     def spelled(what: str, value: str, known: set[str]) -> str:
+        if value in known:
+            return value
         folded = value.casefold()
-        same = [name for name in sorted(known) if name.casefold() == folded]
-        same = same or [name for name in sorted(known) if name.casefold().endswith(f"/{folded}")]
-        if value in known or len(same) != 1:
+        same = [name for name in known if name.casefold() == folded]
+        same = same or [name for name in known if name.casefold().endswith(f"/{folded}")]
+        if len(same) != 1:
             return value
         sentences.append(f"{what} {value!r} is taken for {same[0]!r}")
         return same[0]
@@ -101,9 +103,14 @@ def as_known(
             filters[name] = [spelled("repo", repo, known) for repo in filters[name]]
         elif name in filters:
             filters[name] = spelled(name, filters[name], known)
-    named = {name: filters.get(name) for name in ("repos", "language")}
-    if absent := absent_everywhere(homes, visible, **named):
-        raise UnknownName(absent[0])
+    repos, language = filters.get("repos") or (), filters.get("language")
+    held = {row[0] for row in rows}
+    missing = [repo for repo in repos if clean_text(repo) not in held][:1]  # the one that is said
+    used = {row[1] for row in rows if not repos or row[0] in repos}
+    if missing or (language and language not in used):
+        named = {"repos": missing or repos, "language": language}
+        if absent := absent_everywhere(homes, visible, **named):
+            raise UnknownName(absent[0])
     return filters, sentences
 
 

@@ -240,3 +240,22 @@ def test_a_corpus_that_the_configuration_does_not_search_is_named_with_what_to_a
             answer = driver.ask(ASK["query"])
             assert note not in answer.notes
             assert {"docs", "chat"} == {one.corpus for one in answer}
+
+
+def test_who_sees_a_part_of_a_corpus_learns_of_no_corpus_that_is_not_searched(
+    words, server_dsn, tmp_path
+):
+    lines = [
+        {"doc_id": "a", "corpus": "docs", "text": "the cache is flushed", "repo": "org/open"},
+        {"doc_id": "b", "corpus": "payroll", "text": "a salary", "repo": "org/closed"},
+    ]
+    file = tmp_path / "documents.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    part = {"corpora": {"docs": {"filters": {"repos": ["org/open"]}}}}
+    with open_store(server_dsn, "partly", create=True) as store:
+        ingest_documents(store, words(), file)
+        config = load_config("default").with_changes(part)
+        with build_driver(config, store=store, embedder=words()) as driver:
+            answer = driver.ask(ASK["query"])
+            assert [one.document_id for one in answer] == ["a"]
+            assert not [note for note in answer.notes if "payroll" in note]

@@ -27,6 +27,7 @@ def test_conditions_may_name_several_values() -> None:
         ([("created_at", "<", "a")], "unknown filter 'created_at'; known: as_of, "),
         ([("path", "in", ["a"])], "filter 'path' takes ==, not 'in'"),
         ([("repo", "==", "a"), ("repos", "==", "b")], "filter 'repos' is given twice: "),
+        ([("repo", "==", None)], "filter 'repo' has no value: "),
     ],
 )
 def test_what_has_no_meaning_here_is_an_error(

@@ -53,6 +53,7 @@ READ_BY_SEARCHES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     ({"as_of": ""}, {}, ['as_of "" was left out: blank']),
     ({"as_of": "2100-01-01"}, {"as_of": "2100-01-01T00:00:00Z"}, []),
     ({"version": ["2.0"]}, {"version": "2.0"}, []),
+    ({"version": "all"}, {"versions": "all"}, []),
 ]
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"corpora": 5}, "corpora takes a list of texts, not 5"),
@@ -71,6 +72,7 @@ REFUSED_BY_SEARCHES: list[tuple[dict[str, Any], str]] = [
     ({"version": 3.5}, "version takes a text or a list of texts, not 3.5"),
     ({"as_of": 5}, "as_of takes a moment, not 5"),
     ({"as_of": "soon"}, "as_of 'soon' is no time: write a day"),
+    ({"as_of": "0001-01-01T00:00+14:00"}, "as_of is outside the years 1 to 9999 in UTC"),
     ({"symbol": ".".join("a" * 5_000)}, "symbol has 9,999 characters: give at most 500"),
     ({"uses": "/".join("a" * 200)}, "uses has 200 parts: give at most 32"),
     ({"path": "a" * 4_097}, "path has 4,097 characters: give at most 4,096"),
@@ -146,6 +148,7 @@ def by_command(service: Service, asked: dict[str, Any]) -> Said:
 EVERYWHERE: list[dict[str, Any]] = [
     {"corpora": "code,wiki"}, {"top_k": ""}, {"path": ["src/"]}, {"as_of": ""},
     {"corpora": 5}, {"top_k": "ten"}, {"path": 5}, {"as_of": "soon"},
+    {"version": "all"}, {"as_of": "0001-01-01T00:00+14:00"},
 ]  # fmt: skip
 """What is asked at every door: one of each kind of option, read and refused; the rest over HTTP."""
 
@@ -156,7 +159,7 @@ def doors(service: Service, client: httpx2.Client, asked: dict[str, Any]) -> dic
     if asked in EVERYWHERE:
         said["python"] = lambda: by_python(service, asked)
         said["mcp"] = lambda: by_mcp(service, asked)
-        if asked.keys() & {"corpora", "top_k"}:
+        if asked.keys() & {"corpora", "top_k", "version"} or asked == EVERYWHERE[-1]:
             said["batch"] = lambda: by_batch(client, asked)
     return said
 

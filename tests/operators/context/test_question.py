@@ -16,6 +16,7 @@ from operators.context.search_outcomes import (
     collect,
     faults,
     not_ingested,
+    not_searched,
     notes,
     outcome,
     searched,
@@ -183,3 +184,11 @@ def test_a_search_that_found_nothing_answered_and_one_that_failed_did_not(
     if silent:
         expected[silent].append("c")
     assert silent_corpora(pl.concat([*others, *outcomes])) == expected
+
+
+def test_a_note_names_the_first_of_many_corpora_that_are_not_searched() -> None:
+    held = {f"c{number:02}": number for number in range(1, 31)}
+    note = not_searched(held, ask("q"))["note"].item()
+    assert "c08 (8 chunks) and 22 more; " in note
+    assert "c09" not in note
+    assert "more" not in not_searched({"c": 1}, ask("q"))["note"].item()
