@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from hamilton.driver import Driver
 from hamilton.graph import FunctionGraph
+from hamilton.graph_types import HamiltonNode
 from hamilton.lifecycle.base import LifecycleAdapter
 from hamilton.node import Node
 
@@ -30,7 +31,6 @@ from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver import reports
 from dataflow.driver.answer import AnswerMethods
 from dataflow.driver.fail_open import not_searched, searched, stand_in
-from dataflow.driver.hamilton_methods import Checked, Given, HamiltonMethods, node_names
 from dataflow.driver.other_collections import homes_of, open_others, with_model
 from dataflow.driver.query_frame import complete_queries, refuse_ignored
 from dataflow.driver.question_spans import with_spans
@@ -118,14 +118,20 @@ def build_graph(config: Config, *, adapters: Sequence[LifecycleAdapter] = ()) ->
     return built
 
 
-class RetrievalDriver(AnswerMethods, HamiltonMethods):
+Checked = tuple[list[str], dict[str, Any], dict[str, Any]]
+Given = Mapping[str, Any] | None
+
+
+class RetrievalDriver(AnswerMethods):
     """A retrieval graph with its store and its model; from :func:`build_driver`.
 
     Attributes:
         config: its configuration.
         homes: the collection of each corpus, and the corpus's name in it.
-        hamilton: the wrapped Hamilton driver, for Hamilton's own tools.
+        hamilton: the wrapped Hamilton driver, for Hamilton's own tools and methods.
     """
+
+    hamilton: Driver
 
     def __init__(
         self,
@@ -346,6 +352,12 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
                 del self._siblings[next(iter(self._siblings))]
         return driver
 
+    def list_available_variables(
+        self, *, tag_filter: dict[str, str | list[str] | None] | None = None
+    ) -> list[HamiltonNode]:
+        """Every node and input, or those with these tags; a tag value of None matches any value."""
+        return list(self.hamilton.list_available_variables(tag_filter=tag_filter))
+
     def _checked(self, final_vars: Sequence[Any], inputs: Given, overrides: Given) -> Checked:
         """The call in the form that the scheduler takes; raises for an invalid call."""
         run_inputs, instead = dict(inputs or {}), dict(overrides or {})
@@ -354,7 +366,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             run_inputs.setdefault("versions", run_inputs["version_policy"])
         for name in self._parameters & run_inputs.keys():
             instead[name] = run_inputs.pop(name)
-        wanted = [final_vars] if isinstance(final_vars, str) else node_names(final_vars)
+        several = [final_vars] if isinstance(final_vars, str) else final_vars
+        wanted = [one.name if isinstance(one, HamiltonNode) else one for one in several]
         for name in sorted((DRIVER_INPUTS - {"timings"}) & (run_inputs.keys() | instead.keys())):
             raise GraphError(f"{name!r} belongs to the driver: give it to build_driver")
         known: Any = {"fixed": self._fixed, "reports": self._reports}

@@ -254,9 +254,8 @@ def test_what_a_caller_sees_is_no_way_to_ask_as_another(
     set_rights(store, FOR_ANN)
     with pytest.raises(CrosscorpusError, match="one caller"):
         driver.seen_by(["bob"]).ask("cache flushed", principals=["ann"])
-    driver.validate_execution(["results"], inputs={"query": "cache", "principals": ["bob"]})
     with pytest.raises(CrosscorpusError, match="principals: "):
-        driver.validate_execution(["results"], inputs={"query": "cache", "principals": ""})
+        driver.execute(["results"], inputs={"query": "cache", "principals": ""})
 
 
 @pytest.mark.parametrize("name", ["", 5, ["a", 5], "x" * 201, None])

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from operators.errors import CrosscorpusError, UnknownName
-
 
 @pytest.fixture(scope="module")
 def driver(whole_driver: Any) -> Any:
@@ -23,11 +21,3 @@ def test_every_variable_is_listed_and_tags_choose_among_them(driver: Any) -> Non
     chosen = names(driver.list_available_variables(tag_filter={"stage": "order"}))
     assert {"unique", "results"} <= chosen
     assert "fused" not in chosen
-
-
-def test_a_call_is_checked_without_running_it(driver: Any) -> None:
-    driver.validate_execution(["results"], inputs={"query": "a"})
-    with pytest.raises(CrosscorpusError, match="missing input 'query'"):
-        driver.validate_execution(["results"])
-    with pytest.raises(UnknownName, match="did you mean 'results'"):
-        driver.validate_execution(["result"], inputs={"query": "a"})
