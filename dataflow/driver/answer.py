@@ -16,7 +16,7 @@ from dataflow.configuration.config_model import Config
 from dataflow.driver.visibility import visible_filters
 from operators.errors import CrosscorpusError
 from operators.options import input_of
-from operators.postgres.search.filter_values import as_known
+from operators.postgres.search.filter_values import as_known, check_pattern
 from operators.postgres.store import Home
 from operators.question.read_options import read_asked
 from operators.ranking.evidence_level import level_of_one
@@ -138,7 +138,7 @@ class AnswerMethods:
             query: one text, or several phrasings of one query.
             must_exist: take a repository, a language or a state as the visible documents spell it
                 (``hono`` for ``honojs/hono``), and raise for a repository or a language that none
-                has, instead of an answer without results.
+                has, instead of an answer without results, and for an invalid ``pattern``.
             asked: inputs of ``execute`` and parameters, by name; None is dropped, except for
                 ``principals``, where it is an error.
                 ``only_corpora`` is another name of ``corpora``, ``path_prefix`` of ``path``, and
@@ -174,6 +174,8 @@ class AnswerMethods:
             spelled, said = as_known(homes, visible_filters(self.config), inputs)
             inputs |= spelled
             read_as += said
+            if homes and (pattern := inputs.get("pattern")):
+                check_pattern(next(iter(homes.values())).store, pattern)
         if read_as:
             inputs["read_as"] = read_as
         return inputs

@@ -377,6 +377,10 @@ class RetrievalDriver(AnswerMethods):
         for name in run_inputs.get("only_corpora") or ():
             check_known("corpus", name, self.config.corpora)
         instead = {name: searched(name, value) for name, value in instead.items()}
+        for name, value in instead.items():
+            home = self.homes.get(name.partition(".")[0])
+            if isinstance(value, SearchRequest) and home and home.store.access is not None:
+                instead[name] = value._replace(home=home)  # another's would show what he may see
         corpora, frames_of = self.config.corpora, self._frames_of
         for name, value in not_searched(instead, corpora, frames_of, wanted).items():
             if name in self.graph.nodes and name not in wanted:

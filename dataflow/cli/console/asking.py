@@ -16,8 +16,6 @@ from dataflow.configuration.config_model import Config
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.driver.visibility import visible_filters
-from operators.errors import CrosscorpusError
-from operators.postgres.errors import DatabaseError
 from operators.postgres.search.filter_values import absent_values, check_pattern
 from operators.postgres.store import Store
 
@@ -56,11 +54,7 @@ def reply_to(
         changes["variants"] = {"merged": "text_only", "relevant_hits": "off"}
     settings = settings.with_changes(changes)
     visible = visible_filters(settings)
-    try:
-        check_pattern(store, question["pattern"])
-    except DatabaseError as error:
-        reason = str(error).rpartition("says: ")[2]
-        raise CrosscorpusError(f"--regex {question['pattern']!r}: {reason}") from None
+    check_pattern(store, question["pattern"] or "", "--regex")
     notes = list[str]()
     for name in changes.get("languages") or ():
         notes += absent_values(store, visible, language=name)

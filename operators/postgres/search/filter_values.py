@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 from psycopg.rows import TupleRow
 
-from operators.errors import UnknownName
+from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.sanitize import clean_text
 from operators.frames import NOTES
+from operators.postgres.errors import DatabaseError
 from operators.postgres.search.filters import within_border
 from operators.postgres.store import Connection, Home, Store, by_store
 
@@ -154,9 +155,16 @@ def absent_values(
     return store.run(read)
 
 
-def check_pattern(store: Store, pattern: str | None) -> None:
-    """Raise DatabaseError with the reason if ``pattern`` is not a valid regular expression."""
-    store.row("SELECT regexp_match('', %(pattern)s, 'n')", {"pattern": clean_text(pattern or "")})
+def check_pattern(store: Store, pattern: str, called: str = "pattern") -> None:
+    """Raise CrosscorpusError with the reason if ``pattern`` is no regular expression."""
+    try:
+        store.row("SELECT regexp_match('', %(pattern)s, 'n')", {"pattern": clean_text(pattern)})
+    except DatabaseError as error:
+        what, _, reason = str(error).partition("invalid regular expression")
+        if not (what and reason):
+            raise
+        says = f"{called} {pattern!r}: invalid regular expression{reason}"
+        raise CrosscorpusError(says) from None
 
 
 def _values(

@@ -75,6 +75,7 @@ REFUSED_BY_SEARCHES: list[tuple[dict[str, Any], str]] = [
     ({"as_of": "0001-01-01T00:00+14:00"}, "as_of is outside the years 1 to 9999 in UTC"),
     ({"symbol": ".".join("a" * 5_000)}, "symbol has 9,999 characters: give at most 500"),
     ({"uses": "/".join("a" * 200)}, "uses has 200 parts: give at most 32"),
+    ({"pattern": "a("}, "pattern 'a(': invalid regular expression: parentheses () not balanced"),
     ({"path": "a" * 4_097}, "path has 4,097 characters: give at most 4,096"),
     ({"version": "1" * 501}, "version has 501 characters: give at most 500"),
 ]

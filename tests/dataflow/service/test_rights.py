@@ -386,6 +386,32 @@ def test_a_right_that_is_taken_away_holds_in_a_batch_under_way(
     assert "secret/" not in after
 
 
+def test_the_owner_s_search_request_shows_another_caller_nothing_more(
+    store: Store, tmp_path: Path
+) -> None:
+    paths = ("open/a.md", "secret/a.md")
+    ingest(
+        store,
+        tmp_path,
+        [
+            {
+                "corpus": "docs",
+                "doc_id": path,
+                "path": path,
+                "text": f"The cache of {path} flushed.",
+            }
+            for path in paths
+        ],
+    )
+    set_rights(store, FOR_ANN)
+    with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
+        inputs, node = {"query": "cache flushed"}, "docs.search_request"
+        owners = driver.execute([node], inputs)
+        for seen, who in ((paths, {}), (paths[:1], {"principals": ["bob"]})):
+            found = driver.execute(["results"], {**inputs, **who}, owners)["results"]
+            assert sorted(found["path"]) == list(seen)
+
+
 def test_a_right_that_is_taken_away_holds_for_what_watch_reads_next(
     store: Store, tmp_path: Path
 ) -> None:
