@@ -17,7 +17,7 @@ from operators.postgres.search import filter_values, later_files
 from operators.postgres.search import surroundings as around
 from operators.postgres.store import COUNTED, CollectionInfo, Home, Store
 from operators.ranking import weak_evidence as weak
-from operators.ranking.evidence_level import STRONG_FROM, evidence_levels, said_exactly
+from operators.ranking.evidence_level import STRONG_FROM, evidence_levels
 from operators.ranking.one_a_file import one_of_each_file
 from operators.ranking.query_filters import visible_parts
 from operators.ranking.relevance_floor import above_floor, asked_by_text
@@ -181,7 +181,7 @@ def weak_evidence(
     weak_below: dict[str, float] = BELOW,
 ) -> pl.DataFrame:
     """A note for each query whose best hits are too weak to answer it; none for an exact text."""
-    exact = pl.concat([asked_by_text(queries), said_exactly(signals)])
+    exact = pl.concat([asked_by_text(queries), exact_phrase.said_exactly(signals)])
     by_meaning = score_scale.filter(~pl.col("query_id").is_in(exact.implode()))
     return weak.notes(by_meaning, embedder.model, weak_below)
 
@@ -196,7 +196,7 @@ def evidence_level(
     strong_from: dict[str, float] = STRONG_FROM,
 ) -> pl.DataFrame:
     """How likely the first hits answer each query: strong, partial or weak evidence."""
-    noted, exact = weak_evidence["query_id"], said_exactly(signals)
+    noted, exact = weak_evidence["query_id"], exact_phrase.said_exactly(signals)
     return evidence_levels(unique, score_scale, noted, exact, embedder.model, strong_from)
 
 

@@ -24,17 +24,6 @@ _NEAR = 0.3
 _A_DOCUMENT = 0.02
 
 
-EXACT = ("exact_phrase", "literal", "rare_name")
-"""Rules that find what the query says word for word. Where one leads, the first passage answers
-94 % of 634 made questions (79 % of those that are strong without them); of 900 queries for other
-projects one led in 2 (2026-11-29)."""
-
-
-def said_exactly(signals: pl.DataFrame) -> pl.Series:
-    """The queries with a passage that has what they say word for word, by ``SIGNALS``."""
-    return signals.filter(pl.col("signal").is_in(EXACT))["query_id"].unique()
-
-
 def evidence_levels(
     hits: pl.DataFrame,
     scale: pl.DataFrame,
@@ -49,7 +38,7 @@ def evidence_levels(
         hits: the list that results are cut from.
         scale: ``SCORE_SCALE``.
         weak: the queries whose evidence is weak.
-        exact: the queries of :func:`said_exactly`: strong.
+        exact: the queries of :func:`operators.signals.exact_phrase.said_exactly`: strong.
         model: the name of the embedding model.
         strong_from: threshold of :func:`sureness` by model. Without one for ``model`` only weak
             evidence has a level.

@@ -7,9 +7,16 @@ import polars as pl
 from operators.foundation.escape import label_text
 from operators.frames import NOTES
 from operators.question.intent import flat
+from operators.signals.rare_name import WORTH
 from operators.signals.rule import Questions, Values, lead
 
 _CODE_BREAK = re.compile(r"""["'][ \t]*\\?\n[ \t]*\w{0,2}["']""")
+
+
+EXACT = ("exact_phrase", "literal", "rare_name")
+"""Rules that find what the query says word for word. Where one leads, the first passage answers
+94 % of 634 made questions (79 % of those that are strong without them); of 900 queries for other
+projects one led in 2 (2026-11-29)."""
 
 
 @lead
@@ -24,6 +31,12 @@ def exact_phrase(hits: pl.DataFrame, questions: Questions) -> Values:
                 sum(_stands(phrase, passage) for passage in [_flat(text)] for phrase in phrases)
             )
     return value
+
+
+def said_exactly(signals: pl.DataFrame) -> pl.Series:
+    """The queries with a passage that has what they say word for word, by ``SIGNALS``."""
+    whole = (pl.col("signal") != "rare_name") | (pl.col("value") >= WORTH)  # all its names
+    return signals.filter(pl.col("signal").is_in(EXACT) & whole)["query_id"].unique()
 
 
 def notes(hits: pl.DataFrame, intent: pl.DataFrame) -> pl.DataFrame:

@@ -19,7 +19,7 @@ DEEPEST = 20
 
 SHORTEST = 3
 """The fewest words of the longest run, and the fewest matched words that are no stop words; but
-``LONG`` words are enough of any."""
+of ``LONG`` words one is enough."""
 
 LONG = 4
 
@@ -67,7 +67,7 @@ def share_in_order(parts: Sequence[str], line: str) -> float:
     matched = [word for run in runs for word in run]
     telling = sum(word not in STOP_WORDS for word in matched)
     longest = max(map(len, runs), default=0)
-    if longest < SHORTEST or (telling < SHORTEST and len(matched) < LONG):
+    if longest < SHORTEST or not telling or (telling < SHORTEST and len(matched) < LONG):
         return 0.0
     return len(matched) / len(every)
 

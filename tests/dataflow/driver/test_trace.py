@@ -75,7 +75,10 @@ def build() -> Iterator[Callable[..., RetrievalDriver]]:
     def make(config: Config) -> RetrievalDriver:
         key = config.model_dump_json()
         if key not in built:
-            bound = {"store": SimpleNamespace(collection="none", space=None), "embedder": embedder}
+            bound = {
+                "store": SimpleNamespace(collection="none", space=None, access=None),
+                "embedder": embedder,
+            }
             built[key] = RetrievalDriver(config, build_graph(config), bound)
         return built[key]
 

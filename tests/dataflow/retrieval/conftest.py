@@ -66,7 +66,10 @@ def driver_of() -> Iterator[Callable[..., RetrievalDriver]]:
             others: dict[str, Any] = {n: None for n in config.corpora if n not in CORPORA}
             config = config.with_changes({"corpora": others, "variants": variants or {}})
             embedder = SimpleNamespace(model="none", count_tokens=lambda t: [len(x) for x in t])
-            bound = {"store": SimpleNamespace(collection="none", space=None), "embedder": embedder}
+            bound = {
+                "store": SimpleNamespace(collection="none", space=None, access=None),
+                "embedder": embedder,
+            }
             built[key] = RetrievalDriver(config, build_graph(config), bound)
         return built[key]
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.frames import EVIDENCE, FUSED, SCORE_SCALE, SIGNALS
-from operators.ranking.evidence_level import evidence_levels, said_exactly, sureness
+from operators.ranking.evidence_level import evidence_levels, sureness
+from operators.signals.exact_phrase import said_exactly
 
 FROM = {"minilm": 0.44}
 
@@ -82,11 +83,10 @@ def test_few_hits_are_never_strong(similarities: list[float | None]) -> None:
 
 @pytest.mark.parametrize("model", ["minilm", "static"])
 def test_a_passage_with_what_the_query_says_word_for_word_is_strong(model: str) -> None:
-    said = pl.DataFrame(
-        [(0, 1, "literal", "lead", 0.8, 1.0, None), (1, 1, "secondary", "gain", -1.0, 0.3, None)],
-        schema=SIGNALS,
-        orient="row",
-    )
+    rows = [(0, 1, "literal", "lead", 0.8, 1.0, None), (0, 1, "rare_name", "lead", 0.5, 1.0, None)]
+    rows += [(1, 1, "secondary", "gain", -1.0, 0.3, None)]
+    rows += [(2, 1, "rare_name", "lead", 0.25, 1.0, None)]  # one of two names
+    said = pl.DataFrame(rows, schema=SIGNALS, orient="row")
     assert said_exactly(said).to_list() == [0]
     assert level(hits(ALIKE, OTHERS), model=model, near=0.1, exact=said_exactly(said)) == ["strong"]
 
