@@ -15,7 +15,7 @@ from operators.frames import stacked
 from operators.postgres import replication, undeleted_notes
 from operators.postgres.search import filter_values, later_files
 from operators.postgres.search import surroundings as around
-from operators.postgres.store import COUNTED, CollectionInfo, Home, Store
+from operators.postgres.store import COUNTED, CollectionInfo, Home
 from operators.ranking import weak_evidence as weak
 from operators.ranking.evidence_level import STRONG_FROM, evidence_levels
 from operators.ranking.one_a_file import one_of_each_file
@@ -145,7 +145,6 @@ def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
 def incomplete_corpora(
     held: dict[str, CollectionInfo | None],
     homes: dict[str, Home],
-    store: Store,
     queries: pl.DataFrame,
     corpora: dict[str, Any],
 ) -> pl.DataFrame:
@@ -164,10 +163,11 @@ def incomplete_corpora(
         if of in info.undeleted
     }
     lacking = search_outcomes.incomplete(lacks, queries, COUNTED)
-    own = [(n, i) for n, (i, _) in at.items() if homes[n].store.collection == store.collection]
-    chunks = own[0][1].corpora if own and store.access is None and not any(seen.values()) else {}
-    searched = {homes[name].corpus for name, _ in own}
-    other = {name: number for name, number in chunks.items() if name not in searched}
+    stores = [home.store for home in homes.values()]
+    plain = len({store.collection for store in stores}) == 1 and not any(seen.values())
+    known = at.values() if plain and stores[0].access is None else ()
+    held_as = {home.corpus for home in homes.values()}
+    other = {n: c for info, _ in known for n, c in info.corpora.items() if n not in held_as}
     unsearched = search_outcomes.not_searched(other, queries)
     return stacked([unsearched, lacking, undeleted_notes.notes(stale, queries)])
 
