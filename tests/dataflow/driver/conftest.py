@@ -96,6 +96,9 @@ def driver(open_driver):
 def whole_driver():
     """The driver of the default configuration, without a server."""
     config = load_config("default")
-    bound = {"store": SimpleNamespace(collection="none", space=None, access=None), "embedder": None}
+    bound = {
+        "store": SimpleNamespace(collection="none", space=None, access=None, border={}),
+        "embedder": None,
+    }
     with RetrievalDriver(config, build_graph(config), bound) as made:
         yield made
