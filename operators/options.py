@@ -61,13 +61,10 @@ FILTERS = (
 )
 """What limits the search, in the order of the columns of ``queries``."""
 
-VERSIONS = Option("versions", "versions", "newest or all, whatever version the question names")
-"""As ``version``, and the two policies too: of Python and the command."""
-
 TRIGGER = Option("trigger", "text", "what prompts the query, such as pr_review")
 
 OTHERS = (
-    *(VERSIONS, TRIGGER, Option("top_k", "number")),
+    *(Option("versions", "versions"), TRIGGER, Option("top_k", "number")),
     *(Option("context_budget", "number"), Option("max_tokens", "number")),
     *(Option("explain_chunks", "texts", longest=PATH), Option("passages", "texts", longest=PATH)),
     *(Option("document", "text", longest=PATH), Option("lines", "text"), Option("cursor", "text")),

@@ -174,9 +174,8 @@ def _of_filter(one: Option) -> inspect.Parameter:
     says = f"{one.says[0].upper()}{one.says[1:]}{'; repeatable' * several}."
     how: Any = {"parser": _moment, "metavar": "TIME"} if one.kind == "moment" else {}
     option = typer.Option(help=says, rich_help_panel="What is searched", **how)
-    annotation = Annotated[kind, option]
     of_keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(one.flag, of_keyword, default=None, annotation=annotation)
+    return inspect.Parameter(one.flag, of_keyword, default=None, annotation=Annotated[kind, option])
 
 
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:

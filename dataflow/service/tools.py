@@ -22,7 +22,7 @@ from dataflow.driver.answer import Answer, Passage
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.driver.visibility import visible_filters, visible_homes
 from dataflow.service import models
-from dataflow.service.arguments import model_of, read_given, takes_filters
+from dataflow.service.arguments import MOST_NAMES, model_of, read_given, takes_filters
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
 from dataflow.service.places import place_named
@@ -58,7 +58,7 @@ Value = Annotated[str, Field(max_length=10_000), AfterValidator(models.without_n
 Query = Annotated[Value, Field(json_schema_extra={"pattern": r"\S"})]
 Name = Annotated[str, Field(max_length=NAME), AfterValidator(models.without_nul)]
 PathText = Annotated[str, Field(max_length=PATH), AfterValidator(models.without_nul)]
-Values = Annotated[list[PathText], Field(max_length=100)]
+Values = Annotated[list[PathText], Field(max_length=MOST_NAMES)]
 Cursor = Annotated[Name | None, Field(description="next_cursor of the previous answer")]
 Id = Annotated[Value, Field(description="id of a search result")]
 

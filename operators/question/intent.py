@@ -307,11 +307,10 @@ def literal(texts: Sequence[str]) -> list[str]:
     >>> literal(["error: recipe `a` has circular dependency `a -> b`"])
     ['recipe', 'has circular dependency']
     """
-    if len(texts) != 1 or len(texts[0]) > LONGEST_PHRASE or "\n" in texts[0].strip():
+    line = texts[0].strip() if len(texts) == 1 else ""
+    if len(line) > LONGEST_PHRASE or "\n" in line or _ASKS.match(line):
         return []
-    if _ASKS.match(texts[0].strip()):
-        return []
-    parts = map(words_in_line, _VALUE.split(_LABEL.sub("", texts[0].strip())))
+    parts = map(words_in_line, _VALUE.split(_LABEL.sub("", line)))
     return [part for part in parts if part]
 
 

@@ -1,6 +1,7 @@
 """Who pastes a message or a line wants the passage that has it, whatever values are filled in.
 
-Most of the question's words in their order are evidence by themselves where few passages have them:
+Most of the question's words in their order are evidence by themselves where few passages have them,
+as few as have a rare name:
 ``backticks may not start with `#!` `` stands in one file, ``variable `x` has multiple definitions``
 as a template in another.
 """
@@ -12,6 +13,7 @@ import polars as pl
 
 from operators.foundation.tokenizer import STOP_WORDS
 from operators.question.intent import words_in_line
+from operators.signals.rare_name import MOST
 from operators.signals.rule import Questions, Values, lead
 
 DEEPEST = 20
@@ -25,9 +27,6 @@ LONG = 4
 
 SHARE = 0.75
 """The least share of the question's words."""
-
-MOST = 5
-"""The most passages that have the words; more, and they are no literal."""
 
 
 @lead
@@ -52,7 +51,7 @@ def literal(hits: pl.DataFrame, questions: Questions) -> Values:
 
 
 def share_in_order(parts: Sequence[str], line: str) -> float:
-    """The share of the words of ``parts`` that ``line`` has, of each part the longest run.
+    """The share of the words of ``parts`` that ``line`` has in runs; 0 where that says nothing.
 
     >>> share_in_order(["recipe", "has circular dependency"], "recipe {} has circular dependency")
     1.0

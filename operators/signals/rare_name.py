@@ -8,7 +8,7 @@ import polars as pl
 from operators.signals.rule import Questions, Values, lead
 
 MOST = 5
-"""The most passages that have a rare name."""
+"""The most passages that have what is rare."""
 
 OTHERS = 2
 """The most other words of a question that looks up a name; a longer one only mentions it."""

@@ -22,16 +22,8 @@ RULES: dict[str, Rule] = {
         *(superseded, by_reviews),
         *(secondary, by_commits, by_pull_request, share_of_file, shared_name, defines_name),
         newest_version,
-        *(
-            replaced,
-            named_release,
-            exact_phrase,
-            literal,
-            sought_name,
-            uses_name,
-            rare_name,
-            named_place,
-        ),
+        *(replaced, named_release, exact_phrase, literal),
+        *(sought_name, uses_name, rare_name, named_place),
     )
 }
 """By name: factors, gains, leads."""

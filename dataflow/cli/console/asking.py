@@ -54,7 +54,8 @@ def reply_to(
         changes["variants"] = {"merged": "text_only", "relevant_hits": "off"}
     settings = settings.with_changes(changes)
     visible = visible_filters(settings)
-    check_pattern(store, question["pattern"] or "", "--regex")
+    if question["pattern"]:  # first, so that the message has the command's name for it
+        check_pattern(store, question["pattern"], "--regex")
     notes = list[str]()
     for name in changes.get("languages") or ():
         notes += absent_values(store, visible, language=name)

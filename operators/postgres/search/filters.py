@@ -114,8 +114,7 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, suffix: 
         clauses.append(f"{alias}.repo = ANY(%(repos{suffix})s::text[])")
     for name, text in scope.texts:
         clause, values = CLAUSES[name](text)
-        given = {f"{name}_{one}{suffix}": value for one, value in values.items()}
-        parameters |= given
+        parameters |= {f"{name}_{one}{suffix}": value for one, value in values.items()}
         places = {one: f"%({name}_{one}{suffix})s" for one in values}
         places |= {"row": alias, "corpus": f"%(corpus{suffix})s"}
         clauses.append(clause.format_map(places))
