@@ -46,6 +46,7 @@ def guarded_representatives(
     """
     check_threshold("cosine", cosine_threshold)
     entry = number.tolist()
+    text_of = cache(lambda one: " ".join(index.text[one].split()))
     guards_of = cache(lambda one: guards(index.text[one]))
 
     def choose(row: int, candidates: Integers) -> int | None:
@@ -54,7 +55,7 @@ def guarded_representatives(
         return next((best for best in alike if is_near(one, entry[best])), None)
 
     def is_near(one: int, two: int) -> bool:
-        if index.text[one] == index.text[two]:
+        if text_of(one) == text_of(two):
             return True
         cosine = index.vector[two] @ index.vector[one]
         return bool(

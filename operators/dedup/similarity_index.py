@@ -18,7 +18,7 @@ class SimilarityIndex:
     """One entry per chunk."""
 
     chunk_id: Integers
-    text: list[str]  # each run of white space as one space; null is empty
+    text: list[str]  # null is empty
     vector: Floats  # unit vectors; zeros for a chunk without a usable embedding
     tokens: TokenIndex
 
@@ -30,7 +30,7 @@ def index_similarity(chunks: pl.DataFrame) -> SimilarityIndex:
     """
     known = "embedding" in chunks.columns
     vector = unit_vectors(chunks["embedding"]) if known else np.zeros((chunks.height, 0))
-    text = [" ".join((one or "").split()) for one in chunks["text"]]
+    text = chunks["text"].fill_null("").to_list()
     return SimilarityIndex(chunks["chunk_id"].to_numpy(), text, vector, index_tokens(chunks))
 
 

@@ -120,12 +120,11 @@ def as_all_pairs(
         stay = [n for n in range(row) if expected[n] == n and query[n] == query[row]]
         found = (n for n in stay if duplicates(number[n], number[row]))
         expected.append(next(found, row))
-    folded = [" ".join(text.split()) for text in texts]
     tokens = index_tokens(pl.DataFrame({"chunk_id": range(len(texts)), "text": texts}))
     found = guarded_representatives(
         np.array(query),
         np.array(number),
-        SimilarityIndex(np.arange(len(texts)), folded, units, tokens),
+        SimilarityIndex(np.arange(len(texts)), texts, units, tokens),
         jaccard_threshold=jaccard_least,
         cosine_threshold=cosine_least,
     )
