@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -66,12 +66,13 @@ def read_tree(
     revision: str,
     name: str,
     keep: Callable[[str], bool],
+    corpora: Sequence[str] = ("code",),
 ) -> None:
-    """Read the files of ``revision`` that ``keep`` takes as the code of the repository ``name``."""
+    """Read the files of ``revision`` that ``keep`` takes into the ``corpora`` of ``name``."""
     tree = data_home() / "benchmarks" / store.collection / name.replace("/", "+") / revision
     if not tree.exists():
         lay_out(Repository(cloned, revision, name, None, ()), revision, tree, keep)
-    ingest(store, embedder, git_source(tree, name), corpora=["code"])
+    ingest(store, embedder, git_source(tree, name), corpora=list(corpora))
 
 
 def shallow(cloned: Path, revision: str, name: str, most: int) -> Path:

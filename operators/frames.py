@@ -232,7 +232,9 @@ other corpora that found the chunk. ``FUSED.score`` is the sum of a chunk's part
 their corpora, times its own ``recency``."""
 
 TOLD = frozenset((*SCORE_FACTORS, "part", "other_parts", "coverage", "weight", "language_weight"))
-"""Columns that a frame may have beside those of its schema: they tell what made its scores."""
+TOLD |= {"more_of_file"}
+"""Columns that a frame may have beside those of its schema: what made its scores, and
+``more_of_file``."""
 
 SIGNALS = pl.Schema(
     {
@@ -338,6 +340,18 @@ AGED = pl.Schema({**UNIFIED, "recency": pl.Float64()})
 FUSED = pl.Schema({**UNIFIED, "score": pl.Float64()})
 """A list of all corpora, from the fused one to the results; ``rank`` is the place in that stage's
 own order, ``score`` the value that gives the order."""
+
+PASSAGE_OF_FILE = pl.Struct(
+    {
+        "chunk_id": pl.Int64,
+        "source_label": pl.String,
+        "source_url": pl.String,
+        "start_line": pl.UInt32,
+        "end_line": pl.UInt32,
+        "score": pl.Float64,
+    }
+)
+"""A further passage of a result's file: one of ``more_of_file``, which only the results have."""
 
 OUTCOMES = pl.Schema(
     {

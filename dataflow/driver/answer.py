@@ -30,7 +30,7 @@ NODES = ("results", "context_window", "citations", "evidence_level", "notes", "p
 
 @dataclass(frozen=True)
 class Passage:
-    """One result, with the columns of ``operators.frames.FUSED``.
+    """One result, with columns of ``operators.frames.FUSED``.
 
     Attributes:
         rank: its rank, from 0.
@@ -40,6 +40,8 @@ class Passage:
         whole_text: the text around it that reads whole, as the context has it: neighbouring
             passages joined, and for the best ones their section; ``text`` if there is no more.
         whole_lines: the first and the last line of ``whole_text``.
+        more_of_file: the next best passages of its file: chunk_id, source_label, source_url,
+            start_line, end_line and score of each.
     """
 
     rank: int
@@ -60,6 +62,7 @@ class Passage:
     chunk_id: int
     whole_text: str
     whole_lines: tuple[int | None, int | None]
+    more_of_file: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class Answer:
         return self.passages[place]
 
     def to_arrow(self) -> "pyarrow.Table":
-        """The results as an Arrow table: the columns ``operators.frames.FUSED``, one row a passage.
+        """The results as an Arrow table: the columns of the node ``results``, one row a passage.
 
         ``pyarrow.parquet.write_table(answer.to_arrow(), "answer.parquet")`` keeps them.
         """
@@ -203,7 +206,7 @@ def answer_of(out: Mapping[str, Any], whole: pl.DataFrame) -> Answer:
     """The answer to one query, from the values of ``NODES`` and the passages of its context."""
     results: pl.DataFrame = out["results"]
     named = results.rename({"source_label": "label", "source_url": "url"})
-    wanted = [one.name for one in fields(Passage) if not one.name.startswith("whole_")]
+    wanted = [one.name for one in fields(Passage) if one.name in named.columns]
     columns = ("corpus", "parts", "text", "start_line", "end_line")
     rows = whole.select(columns).iter_rows() if "parts" in whole.columns else ()
     around = {
@@ -215,6 +218,7 @@ def answer_of(out: Mapping[str, Any], whole: pl.DataFrame) -> Answer:
     for row in named.select(wanted).iter_rows(named=True):
         own = row["text"], (row["start_line"], row["end_line"])
         text, lines = around.get((row["corpus"], row["chunk_id"]), own)
+        row["more_of_file"] = tuple(row.get("more_of_file") or ())
         passages.append(Passage(**row, whole_text=text, whole_lines=lines))
     return Answer(
         passages=tuple(passages),

@@ -24,7 +24,8 @@ def passages_of(answer: Answer) -> list[Passage]:
     Metadata has ``label`` and ``url`` to cite; ``corpus``, ``repo``, ``title``, ``path``,
     ``start_line``, ``end_line``, ``language``, ``version`` and ``created_at``; ``symbol``, the
     names whose definitions begin there; ``alternates``, the label, link, corpus and repository of
-    each near-duplicate that the passage represents; ``similarity`` to the query, 0 to 1, and
+    each near-duplicate that the passage represents; ``more_of_file``, the label, link, lines and
+    score of the next best passages of its file; ``similarity`` to the query, 0 to 1, and
     ``evidence`` (strong, partial or weak: how likely the first passages answer the query); and the
     ``notes`` of the answer.
     """
@@ -53,10 +54,18 @@ def _metadata(row: dict[str, Any]) -> dict[str, Any]:
         "created_at": created and created.isoformat(),
         "symbol": json.loads(row["metadata"] or "{}").get(DEFINES),
         "alternates": [_alternate(one) for one in row["alternate_sources"] or ()],
+        "more_of_file": [_of_file(one) for one in row.get("more_of_file") or ()],
         "similarity": None if distance is None else round(1 - distance, 4),
     }
 
 
+def _of_file(passage: dict[str, Any]) -> dict[str, Any]:
+    return _named(passage) | {n: passage[n] for n in ("start_line", "end_line", "score")}
+
+
 def _alternate(source: dict[str, Any]) -> dict[str, Any]:
-    named = {"label": source["source_label"], "url": source["source_url"]}
-    return named | {name: source[name] for name in ("corpus", "repo")}
+    return _named(source) | {name: source[name] for name in ("corpus", "repo")}
+
+
+def _named(source: dict[str, Any]) -> dict[str, Any]:
+    return {"label": source["source_label"], "url": source["source_url"]}

@@ -18,7 +18,7 @@ from operators.postgres.search import surroundings as around
 from operators.postgres.store import COUNTED, CollectionInfo, Home
 from operators.ranking import weak_evidence as weak
 from operators.ranking.evidence_level import STRONG_FROM, evidence_levels
-from operators.ranking.one_a_file import one_of_each_file
+from operators.ranking.one_a_file import in_places
 from operators.ranking.query_filters import visible_parts
 from operators.ranking.relevance_floor import above_floor, asked_by_text
 from operators.ranking.total_order import cut
@@ -28,10 +28,12 @@ from operators.versions import version_choice
 
 
 @tag(stage="order", frame="FUSED")
-def results(unique: pl.DataFrame, top_k: int = 10, one_a_file: bool = True) -> pl.DataFrame:
-    """The ``top_k`` best hits; a second hit of a file only if there are too few files."""
-    shown = one_of_each_file(unique, top_k) if one_a_file else unique
-    return cut(shown.drop("part", "other_parts", strict=False), top_k)
+def results(
+    unique: pl.DataFrame, top_k: int = 10, one_a_file: bool = True, more_passages: int = 3
+) -> pl.DataFrame:
+    """The ``top_k`` best hits; a file has one place, and names its next passages beside it."""
+    hits = unique.drop("part", "other_parts", strict=False)
+    return in_places(hits, top_k, one_a_file=one_a_file, more=more_passages)
 
 
 @tag(stage="context", frame="FUSED")

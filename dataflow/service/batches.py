@@ -20,7 +20,8 @@ from operators.question.ask import in_utc, read_versions
 
 AT_ONCE = 32
 TYPES = {"ndjson": "application/x-ndjson", "arrow": "application/vnd.apache.arrow.stream"}
-HIT = dict.fromkeys(("id", "title", "url", "score", "text"), pl.String) | {"score": pl.Float64}
+HIT: dict[str, Any] = dict.fromkeys(("id", "title", "url", "score", "text"), pl.String)
+HIT |= {"score": pl.Float64, "also": pl.List(pl.String)}
 ROW: dict[str, Any] = {"query_id": pl.UInt32, "results": pl.List(pl.Struct(HIT))}
 ROW |= {"notes": pl.List(pl.String), "error": pl.String}
 
@@ -117,7 +118,10 @@ def answers_together(
         page = service.page or "file:"
     hit = pl.format("{}:{}", "corpus", "chunk_id").alias("id")
     address = pl.coalesce("source_url", pl.format(f"{page}/{{}}", hit)).alias("url")
-    shown = pl.struct(hit, pl.col("source_label").alias("title"), address, "score", "text")
+    also = pl.col("more_of_file").list.eval(pl.element().struct.field("source_label"))
+    shown = pl.struct(
+        hit, pl.col("source_label").alias("title"), address, "score", "text", also.alias("also")
+    )
     hits = out["results"].group_by("query_id", maintain_order=True).agg(results=shown)
     notes = out["notes"].group_by("query_id", maintain_order=True).agg(notes="note")
     return (

@@ -55,6 +55,7 @@ class Hit(BaseModel):
     url: str
     snippet: str = Field(description="the lines that match the query best")
     line: int | None = Field(None, description="line of its file at which the snippet begins")
+    also: list[str] = Field([], description="more passages of this file, best first: fetch them")
 
 
 class Read(BaseModel):

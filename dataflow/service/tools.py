@@ -123,6 +123,7 @@ def _hit(service: Service, one: Passage, asked: str) -> models.Hit:
         url=_url(service, one.url, id, one.path),
         snippet=head(shown.text, SNIPPET),
         line=None if one.start_line is None else one.start_line + shown.line,
+        also=[more["source_label"] for more in one.more_of_file],
     )
 
 

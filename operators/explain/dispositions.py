@@ -19,6 +19,7 @@ DISPOSITION_MEANINGS = {
     "context": "in the context",
     "below_floor": "a result, but too weak beside the best for the context",
     "over_budget": "a result, but too long for what was left of the context",
+    "with_its_file": "named beside a better passage of its file",
     "below_top_k": "below the last result",
     "near_duplicate_across": "a near-duplicate of a better-placed passage, or of its change",
     "near_duplicate_within": "a near-duplicate of a better-placed passage of its corpus",
@@ -195,6 +196,14 @@ class _Lookups:
         return {(query, gone["chunk_id"]): (other, label) for query, gone, other, label in rows}
 
     @cached_property
+    def of_files(self) -> dict[tuple[int, int], str]:
+        """For each passage that a result names beside it, the label of that result."""
+        if "more_of_file" not in self.run.results.columns:
+            return {}
+        rows = self.run.results["query_id", "more_of_file", "source_label"].iter_rows()
+        return {(query, one["chunk_id"]): label for query, named, label in rows for one in named}
+
+    @cached_property
     def of_changes(self) -> set[tuple[int, int]]:
         """The hits that a better hit of the same change represents."""
         lists = list(self.run.lists.values())
@@ -258,6 +267,9 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
         return "context", _in_context(row, lookups), None
     if row["result_rank"] is not None:
         return *_left_out(row, lookups), None
+    if key in lookups.of_files:
+        reason = f"its file has one place among the results: {lookups.of_files[key]}"
+        return "with_its_file", reason, None
     if row[f"{lookups.run.last}_rank"] is not None:
         place = f"{ordinal(row[f'{lookups.run.last}_rank'])} without the near-duplicates"
         return "below_top_k", f"{place}; the results end after {lookups.limits.top_k}", None

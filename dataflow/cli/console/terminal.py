@@ -169,6 +169,8 @@ def show_answer(
             out.print(Text(f"    {result['source_url']}", style="blue"), soft_wrap=True)
         for other in other_places(result):
             out.print(Text(f"    also in {other}", style="dim"))
+        for more in result.get("more_of_file") or ():
+            out.print(Text(f"    also {more['source_label']}  {more['score']:.4f}", style="dim"))
         excerpt = indent(_snippet(result["text"], asked), "    ")
         if not out.soft_wrap:
             excerpt = wrap_words(excerpt, out.width)

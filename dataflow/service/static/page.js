@@ -118,21 +118,24 @@ async function ask(body) {
   }
 }
 
-function hit(one, place) {
+function link(id, style, ...shown) {
   const to = address();
-  to.set("open", one.id);
+  to.set("open", id);
   to.delete("tab");
   const open = (event) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
-    go({ open: one.id, tab: "" }).then(() => {
+    go({ open: id, tab: "" }).then(() => {
       $("detail").focus({ preventScroll: true });
       if ($("detail").offsetTop > $("found").offsetTop) $("detail").scrollIntoView(); // it is below
     });
   };
-  return make("li", {}, make("a", { class: "hit", href: `/?${to}`, "data-id": one.id, onclick: open },
-    make("strong", {}, `${place + 1}. ${one.title}`), make("span", {}, one.snippet)));
+  return make("a", { class: style, href: `/?${to}`, "data-id": id, onclick: open }, ...shown);
 }
+
+const hit = (one, place) => make("li", {},
+  link(one.id, "hit", make("strong", {}, `${place + 1}. ${one.title}`), make("span", {}, one.snippet)),
+  ...one.also.map((label) => link(label, "also", `also ${label}`)));
 
 const notes = (said) => said.length
   ? [make("h3", {}, "Notes"), make("ul", { class: "notes" }, ...said.map((one) => make("li", {}, one)))] : [];

@@ -39,6 +39,25 @@ def test_a_search_names_passages_that_fetch_gives_exactly(service: Service, code
     assert text.metadata["repo"] == "org/app"
 
 
+def test_a_file_has_one_place_and_names_passages_that_fetch_takes(
+    service: Service, code: str
+) -> None:
+    asked = {"corpora": ["code"], "top_k": 1}
+    (hit,) = tools.search(service, "step_7 step_30", **asked).results
+    (passage,) = service.driver.ask("step_7 step_30", **asked)
+    assert hit.also == [one["source_label"] for one in passage.more_of_file]
+    assert 1 <= len(hit.also) <= 3
+    first, last = (passage.more_of_file[0][name] for name in ("start_line", "end_line"))
+    assert (
+        tools.fetch(service, hit.also[0]).text.splitlines() == code.splitlines()[first - 1 : last]
+    )
+    inputs = {"query": "step_7 step_30", "explain_chunks": hit.also, "context_depth": 1}
+    inputs |= {"only_corpora": ["code"], "top_k": 1}
+    fates = service.driver.execute(["dispositions"], inputs)["dispositions"].to_dicts()
+    others = {one["disposition"] for one in fates if one["result_rank"] is None}
+    assert others == {"with_its_file"}
+
+
 def test_lines_of_a_document_come_from_all_its_passages(service: Service) -> None:
     hit = tools.search(service, "step_7 step_30", corpora=["code"]).results[0]
     text = tools.fetch(service, hit.id, lines="3-5").text

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from operators.frames import FUSED
 from operators.question.intent import asks_for_users
 from operators.ranking.definitions import definition_of
-from operators.ranking.one_a_file import one_of_each_file
+from operators.ranking.one_a_file import in_places
 from operators.ranking.total_order import ranked
 from operators.signals.secondary import is_secondary
 from tests.support.ordering import asked, ordered, told
@@ -238,13 +238,33 @@ def test_a_file_has_one_result_while_there_are_others(
     made: list[tuple[str | None, float, str]], top_k: int
 ) -> None:
     given_hits = hits(*({"path": p, "score": s, "corpus": c} for p, s, c in made))
-    shown = one_of_each_file(given_hits, top_k)
+    shown = in_places(given_hits, top_k)
     assert shown["rank"].to_list() == list(range(min(top_k, given_hits.height)))
     places = given_hits.sort("rank")["chunk_id"].to_list()
     assert shown["chunk_id"].to_list() == sorted(shown["chunk_id"].to_list(), key=places.index)
     files = [(row["corpus"], row["path"] or row["document_id"]) for row in shown.to_dicts()]
     every = {(row["corpus"], row["path"] or row["document_id"]) for row in given_hits.to_dicts()}
     assert len(set(files)) == min(top_k, len(every))
+
+
+@given(rows, st.integers(0, 5), st.integers(0, 3))
+def test_a_file_names_its_next_best_passages_that_have_no_place(
+    made: list[tuple[str | None, float, str]], top_k: int, more: int
+) -> None:
+    given_hits = hits(*({"path": p, "score": s, "corpus": c} for p, s, c in made)).sort("rank")
+    shown = in_places(given_hits, top_k, more=more)
+    own, firsts = set(shown["chunk_id"]), set[tuple[str, str]]()
+    for row in shown.to_dicts():
+        file = (row["corpus"], row["path"] or row["document_id"])
+        left = [
+            one["chunk_id"]
+            for one in given_hits.to_dicts()
+            if (one["corpus"], one["path"] or one["document_id"]) == file
+            and one["chunk_id"] not in own
+        ]
+        named = [one["chunk_id"] for one in row["more_of_file"]]
+        assert named == ([] if file in firsts else left[:more])
+        firsts.add(file)
 
 
 def test_a_long_question_and_many_files_take_no_time() -> None:
