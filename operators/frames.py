@@ -344,6 +344,7 @@ own order, ``score`` the value that gives the order."""
 PASSAGE_OF_FILE = pl.Struct(
     {
         "chunk_id": pl.Int64,
+        "document_id": pl.String,
         "source_label": pl.String,
         "source_url": pl.String,
         "start_line": pl.UInt32,

@@ -17,6 +17,7 @@ from dataflow.service.tools import Query, Use, of_caller, put_on_record
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 from operators.question.ask import in_utc, read_versions
+from operators.ranking.one_a_file import named_beside
 
 AT_ONCE = 32
 TYPES = {"ndjson": "application/x-ndjson", "arrow": "application/vnd.apache.arrow.stream"}
@@ -118,10 +119,9 @@ def answers_together(
         page = service.page or "file:"
     hit = pl.format("{}:{}", "corpus", "chunk_id").alias("id")
     address = pl.coalesce("source_url", pl.format(f"{page}/{{}}", hit)).alias("url")
-    also = pl.col("more_of_file").list.eval(pl.element().struct.field("source_label"))
-    shown = pl.struct(
-        hit, pl.col("source_label").alias("title"), address, "score", "text", also.alias("also")
-    )
+    beside = out["results"].select("document_id", "more_of_file").iter_rows()
+    also = pl.Series("also", [named_beside(*one) for one in beside], pl.List(pl.String))
+    shown = pl.struct(hit, pl.col("source_label").alias("title"), address, "score", "text", also)
     hits = out["results"].group_by("query_id", maintain_order=True).agg(results=shown)
     notes = out["notes"].group_by("query_id", maintain_order=True).agg(notes="note")
     return (

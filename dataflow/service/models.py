@@ -55,7 +55,9 @@ class Hit(BaseModel):
     url: str
     snippet: str = Field(description="the lines that match the query best")
     line: int | None = Field(None, description="line of its file at which the snippet begins")
-    also: list[str] = Field([], description="more passages of this file, best first: fetch them")
+    also: list[str] = Field(
+        [], description="lines of more passages of its file, best first: fetch them by this id"
+    )
 
 
 class Read(BaseModel):

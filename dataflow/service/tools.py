@@ -42,6 +42,7 @@ from operators.postgres.inspect.version_topics import lineage_named, topics
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.store import Home, Store, by_store, collection_info
 from operators.ranking.named_places import label_and_address, spellings
+from operators.ranking.one_a_file import named_beside
 from operators.versions.version_diff import Change
 
 T = TypeVar("T")
@@ -123,7 +124,7 @@ def _hit(service: Service, one: Passage, asked: str) -> models.Hit:
         url=_url(service, one.url, id, one.path),
         snippet=head(shown.text, SNIPPET),
         line=None if one.start_line is None else one.start_line + shown.line,
-        also=[more["source_label"] for more in one.more_of_file],
+        also=named_beside(one.document_id, one.more_of_file),
     )
 
 

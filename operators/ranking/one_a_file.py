@@ -5,6 +5,8 @@ each answer 92 %, ten files with one passage 80 %, ten files with four 95 % (ben
 """
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -58,6 +60,21 @@ def in_places(
     values = kept[_OF_PASSAGE].to_struct(_MORE)[index(_numbers([other for other, _ in named]))]
     owners = _numbers([place for _, place in named])
     return replaced(results, lists(values, owners, results.height))
+
+
+def named_beside(document_id: str, more_of_file: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How a result of that document names its further passages: by lines, else by label.
+
+    >>> more = {"document_id": "a.py", "start_line": 4, "end_line": 9, "source_label": "[code: a]"}
+    >>> named_beside("a.py", [more, {**more, "document_id": "b"}])
+    ['4-9', '[code: a]']
+    """
+    return [
+        f"{one['start_line']}-{one['end_line']}"
+        if one["document_id"] == document_id and one["start_line"]
+        else str(one["source_label"])
+        for one in more_of_file
+    ]
 
 
 def _numbers(rows: list[int]) -> Integers:

@@ -26,6 +26,7 @@ from operators.context.snippets import snippet
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.foundation.escape import UNSEEN_IN_A_LINE
 from operators.ranking.evidence_level import level_of_one
+from operators.ranking.one_a_file import named_beside
 from operators.ranking.weak_evidence import is_weak
 from operators.sources.protocol import printable
 
@@ -169,8 +170,10 @@ def show_answer(
             out.print(Text(f"    {result['source_url']}", style="blue"), soft_wrap=True)
         for other in other_places(result):
             out.print(Text(f"    also in {other}", style="dim"))
-        for more in result.get("more_of_file") or ():
-            out.print(Text(f"    also {more['source_label']}  {more['score']:.4f}", style="dim"))
+        if more := result.get("more_of_file"):
+            beside = zip(named_beside(result["document_id"], more), more, strict=True)
+            said = ", ".join(f"{name} ({one['score']:.2f})" for name, one in beside)
+            out.print(Text(f"    also {said}", style="dim"))
         excerpt = indent(_snippet(result["text"], asked), "    ")
         if not out.soft_wrap:
             excerpt = wrap_words(excerpt, out.width)

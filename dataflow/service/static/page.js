@@ -118,24 +118,22 @@ async function ask(body) {
   }
 }
 
-function link(id, style, ...shown) {
+function hit(one, place) {
   const to = address();
-  to.set("open", id);
+  to.set("open", one.id);
   to.delete("tab");
   const open = (event) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
-    go({ open: id, tab: "" }).then(() => {
+    go({ open: one.id, tab: "" }).then(() => {
       $("detail").focus({ preventScroll: true });
       if ($("detail").offsetTop > $("found").offsetTop) $("detail").scrollIntoView(); // it is below
     });
   };
-  return make("a", { class: style, href: `/?${to}`, "data-id": id, onclick: open }, ...shown);
+  const also = one.also.length ? [make("span", {}, `also ${one.also.join(", ")}`)] : [];
+  return make("li", {}, make("a", { class: "hit", href: `/?${to}`, "data-id": one.id, onclick: open },
+    make("strong", {}, `${place + 1}. ${one.title}`), make("span", {}, one.snippet), ...also));
 }
-
-const hit = (one, place) => make("li", {},
-  link(one.id, "hit", make("strong", {}, `${place + 1}. ${one.title}`), make("span", {}, one.snippet)),
-  ...one.also.map((label) => link(label, "also", `also ${label}`)));
 
 const notes = (said) => said.length
   ? [make("h3", {}, "Notes"), make("ul", { class: "notes" }, ...said.map((one) => make("li", {}, one)))] : [];

@@ -45,13 +45,12 @@ def test_a_file_has_one_place_and_names_passages_that_fetch_takes(
     asked = {"corpora": ["code"], "top_k": 1}
     (hit,) = tools.search(service, "step_7 step_30", **asked).results
     (passage,) = service.driver.ask("step_7 step_30", **asked)
-    assert hit.also == [one["source_label"] for one in passage.more_of_file]
     assert 1 <= len(hit.also) <= 3
-    first, last = (passage.more_of_file[0][name] for name in ("start_line", "end_line"))
-    assert (
-        tools.fetch(service, hit.also[0]).text.splitlines() == code.splitlines()[first - 1 : last]
-    )
-    inputs = {"query": "step_7 step_30", "explain_chunks": hit.also, "context_depth": 1}
+    first, last = map(int, hit.also[0].split("-"))
+    fetched = tools.fetch(service, hit.id, lines=hit.also[0])
+    assert fetched.text.splitlines() == code.splitlines()[first - 1 : last]
+    labels = [one["source_label"] for one in passage.more_of_file]
+    inputs = {"query": "step_7 step_30", "explain_chunks": labels, "context_depth": 1}
     inputs |= {"only_corpora": ["code"], "top_k": 1}
     fates = service.driver.execute(["dispositions"], inputs)["dispositions"].to_dicts()
     others = {one["disposition"] for one in fates if one["result_rank"] is None}
