@@ -1,4 +1,4 @@
-"""The command that tells an MCP client of the server, in the client's own file."""
+"""The command that prints what an MCP client's own file must say of the server."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import re
 import sysconfig
 from collections.abc import Mapping
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -17,13 +16,6 @@ from dataflow.cli.options import Collection, Config
 from operators.errors import CrosscorpusError, check_known
 from operators.foundation.data_dir import data_home
 from operators.foundation.extras import installing
-from operators.foundation.settings_file import (
-    behind_link,
-    read_settings,
-    read_strict_json,
-    replace_settings,
-    within_project,
-)
 
 mcp_app = typer.Typer(no_args_is_help=True, help="The server in agents' own configurations.")
 
@@ -35,18 +27,6 @@ class Client(NamedTuple):
     servers: str
     url: str | None
     typed: bool
-
-    @property
-    def of_project(self) -> bool:
-        """Whether the file is in the present folder, not in the user's home."""
-        return not (self.file.startswith("~") or os.path.isabs(self.file))
-
-    def place(self) -> Path:
-        """The absolute path of the file; no link in it is resolved."""
-        try:
-            return Path(self.file).expanduser().absolute()
-        except RuntimeError:
-            raise CrosscorpusError("you have no home folder here: set HOME") from None
 
 
 _DESKTOP = platformdirs.user_config_path("Claude", appauthor=False, roaming=True)
@@ -134,21 +114,13 @@ def shell_settings() -> tuple[dict[str, str], list[str]]:
     return env, notes
 
 
-def merged(client: Client, old: bytes, new: dict[str, Any]) -> bytes:
-    """``old`` with the server in it, all else as it was; `ValueError`: it is broken."""
+def as_text(client: Client, server: dict[str, Any]) -> str:
+    """The entry ``server`` as the client's file has it: TOML or JSON."""
     if client.file.endswith(".toml"):
-        # only added to, so that comments stay; a second one is a ValueError
-        table = "\n".join(f"{name} = {_toml(value)}" for name, value in new.items())
-        text = f"{old.decode()}\n[{client.servers}.crosscorpus]\n{table}\n".lstrip()
-        import tomllib
-
-        tomllib.loads(text)
-        return text.encode()
-    held = read_strict_json(old or b"{}")
-    if not isinstance(held, dict) or not isinstance(held.setdefault(client.servers, {}), dict):
-        raise ValueError("it has no object of servers")
-    held[client.servers]["crosscorpus"] = new
-    return json.dumps(held, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        table = "\n".join(f"{name} = {_toml(value)}" for name, value in server.items())
+        return f"[{client.servers}.crosscorpus]\n{table}\n"
+    whole = {client.servers: {"crosscorpus": server}}
+    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _toml(value: str | list[str] | dict[str, str]) -> str:
@@ -157,35 +129,28 @@ def _toml(value: str | list[str] | dict[str, str]) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-@mcp_app.command()
-def install(
+@mcp_app.command("config")
+def config_(
     client: Annotated[str, typer.Argument(help=", ".join(CLIENTS))] = "claude-code",
     collection: Collection = "default",
     config: Config = "default",
     url: Annotated[
         str | None, typer.Option(help="Address of a running server; else stdio.")
     ] = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="Write it into the client's file.")
-    ] = False,
 ) -> None:
-    """Print what tells an MCP client of this server; write it into its file where asked.
-
-    All else in the file stays. The file as it was is beside it, as NAME.bak or NAME.bak.1 and so
-    on. Your own file may be a link, as a manager of dotfiles makes it: the file behind it changes.
-    A project's file, such as .mcp.json, may be none: who wrote a checkout chose where it leads.
+    """Print what a client's file must say of this server, and which file it is.
 
     Without --url the collection must be there. CROSSCORPUS_HOME and the servers' addresses of this
-    shell go into the file, without a password.
+    shell are printed too, without a password.
 
-    Example: crosscorpus mcp install cursor -C team --write
+    Example: crosscorpus mcp config cursor -C team
     """
     check_known("client", client, CLIENTS)
     of = CLIENTS[client]
     env, notes = shell_settings() if url is None else ({}, [])
     new = entry(of, collection, config, url, env)
     serves = f"the server at {url}" if url is not None else _served_collection(collection, config)
-    typer.echo(merged(of, b"", new).decode(), nl=False)
+    typer.echo(as_text(of, new), nl=False)
     if url is None and find_spec("mcp") is None:
         notes = [
             *notes,
@@ -193,24 +158,7 @@ def install(
         ]
     for note in notes:
         typer.echo(note, err=True)
-    shown = of.place()
-    if not write:
-        typer.echo(f"{serves}; --write puts it into {shown}", err=True)
-        return
-    try:
-        file = within_project(Path(of.file)) if of.of_project else behind_link(shown)
-        old = read_settings(file)
-        whole = merged(of, old or b"", new)
-        backup = None if whole == old else replace_settings(file, whole, old)
-    except (ValueError, RecursionError, OSError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else reason
-        raise CrosscorpusError(
-            f"{shown} stays as it is ({reason}): write the lines above into it by hand"
-        ) from None
-    done = f"{shown} had it already" if whole == old else f"{shown} has it"
-    kept = f"; the file as it was: {backup.absolute()}" if backup else ""
-    typer.echo(f"{serves}; {done}{kept}", err=True)
+    typer.echo(f"{serves}; write these lines into {of.file}", err=True)
 
 
 def _served_collection(collection: str, config: str) -> str:

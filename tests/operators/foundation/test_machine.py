@@ -1,9 +1,7 @@
-"""The machine around the program: folders, users, settings, packages, memory and threads."""
+"""The machine around the program: folders, users, packages, memory and threads."""
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
 import sqlite3
 import subprocess
@@ -34,12 +32,6 @@ from operators.foundation.os_user import (
     server_account,
 )
 from operators.foundation.plugins import plugin
-from operators.foundation.settings_file import (
-    LARGEST,
-    read_settings,
-    read_strict_json,
-    replace_settings,
-)
 from operators.postgres.store import Store
 
 
@@ -171,50 +163,6 @@ def test_a_package_that_does_not_import_and_a_name_of_two_packages_are_said_by_n
         plugin("nodes", "bad")
     with pytest.raises(CrosscorpusError, match=r"several packages have nodes 'twice': plug_[bc], "):
         plugin("nodes", "twice")
-
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda of: st.lists(of) | st.dictionaries(st.text(), of),
-)
-
-
-@given(VALUES, st.sampled_from([None, 2]))
-def test_plain_json_has_its_value(value: object, indent: int | None) -> None:
-    assert read_strict_json(json.dumps(value, indent=indent).encode()) == value
-
-
-@pytest.mark.parametrize("name", ["NaN"])
-def test_what_is_no_number_of_json_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} is no JSON"):
-        read_strict_json(f'{{"a": [{name}]}}'.encode())
-
-
-def test_a_key_that_is_there_twice_is_refused_at_any_depth() -> None:
-    assert read_strict_json(b'[{"a": 1}, {"a": {"a": 2}}]') == [{"a": 1}, {"a": {"a": 2}}]
-    with pytest.raises(ValueError, match="'b' is there twice"):
-        read_strict_json(b'{"a": [{"b": 1, "c": {}, "b": 1}]}')
-
-
-def test_a_large_file_is_refused_and_nothing_is_none(tmp_path: Path) -> None:
-    file = tmp_path / "settings.json"
-    assert read_settings(file) is None
-    file.touch()
-    assert read_settings(file) == b""
-    os.truncate(file, LARGEST + 1)
-    with pytest.raises(ValueError, match="over 10,000,000 bytes"):
-        read_settings(file)
-
-
-def test_a_failed_write_leaves_the_file_and_nothing_beside_it(tmp_path: Path) -> None:
-    file = tmp_path / "settings.json"
-    file.write_bytes(b"old")
-    with pytest.raises(TypeError):
-        replace_settings(file, None, b"old")  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        replace_settings(file, b"new", 1.0)  # type: ignore[arg-type]
-    assert file.read_bytes() == b"old"
-    assert [*tmp_path.iterdir()] == [file]
 
 
 KEYS = st.binary(max_size=4)
