@@ -19,13 +19,13 @@ def review(
         str,
         typer.Argument(
             metavar="BASE..HEAD|PATCH",
-            help="A range of commits of the git working tree here, a file with a diff or mails of "
-            "`git format-patch`, or - for standard input.",
+            help="A range of commits of the git working tree here, a file with a diff, "
+            "or - for standard input.",
         ),
     ],
     title: Annotated[
         str | None,
-        typer.Option(help="Description of the change; else what its commits or mails say."),
+        typer.Option(help="Description of the change; else what its commits say."),
     ] = None,
     description: Annotated[str | None, typer.Option(help="More text of the change.")] = None,
     repo: Annotated[

@@ -66,9 +66,9 @@ def review(
 
     Args:
         retrieval: the driver that searches; its configuration defines what is visible.
-        patch: a unified diff or mails of ``git format-patch``; with a ``folder`` a range of commits
+        patch: a unified diff; with a ``folder`` a range of commits
             ``BASE..HEAD``, as :func:`operators.sources.git.commit_range.change_between` takes it.
-        title: the title of the change; None: that of its mails or commits.
+        title: the title of the change; None: that of its commits.
         description: likewise.
         repo: the repository of the change, as the collection names it; None: the one that was read
             from ``folder``, or the only one.

@@ -101,8 +101,8 @@ def questions(
         retrieval.config.corpora,
         repo=repo,
         as_of=as_of,
-        title=title or change.title,
-        description=description or change.description,
+        title=title,
+        description=description,
     )
 
 

@@ -1,4 +1,4 @@
-"""A change to review, parsed from a patch: unified diffs of git or ``diff -u``, mails around them.
+"""A change to review, parsed from a patch: unified diffs of git or ``diff -u``.
 
 Two libraries were tried on bad input. ``unidiff`` 1.0 refuses a whole patch for one wrong or cut
 hunk, raises ValueError for a long number, and does not unquote paths; ``whatthepatch`` 1.0
@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
-from operators.review.patch_hunks import OF_WORDS, PLAIN, Hunk, Reader, read_hunks, unreadable
-from operators.review.patch_mails import LONGEST, MAIL, read_mail, with_plain_bodies
+from operators.review.patch_hunks import PLAIN, Hunk, Reader, read_hunks, unreadable
 from operators.review.patch_paths import (
     Sides,
     header_sides,
@@ -32,18 +31,11 @@ Kind = Literal["added", "deleted", "modified", "renamed", "copied", "mode", "bin
 
 _EXPECTED = "give the output of `git diff`, `git format-patch` or `diff -u`"
 _COLOURED = re.compile(rb"^(?:\x1b\[[0-9;]*[mK])+(?:commit |diff --|--- |@@ )", re.MULTILINE)
-# a colour within a line that has no mark in colour; not of the statistics above a diff
-_COLOURED_WORDS = re.compile(
-    rb"^(?![^\n]* \| +[0-9])[^\n\x1b]+\x1b\[(?!0?m)[0-9;]+m"
-    rb"|^\x1b\[(?:[0-9]+;)*3[12]m(?![-+\\\x1b ])",
-    re.MULTILINE,
-)
 _HUNKS = re.compile(rb"^(@@[^\n]*)", re.MULTILINE)
-_COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
 _START = re.compile(
-    rb"\n(?=[-dBFS@])(?:(?P<git>diff --git )|(?P<merge>diff --(?:cc|combined) )"
+    rb"\n(?=[-dBS@])(?:(?P<git>diff --git )|(?P<merge>diff --(?:cc|combined) )"
     rb"|(?P<plain>" + PLAIN + rb")|(?P<binary>Binary files )"
-    rb"|(?P<submodule>Submodule )|(?P<stray>@@ -)|(?P<mail>" + MAIL + rb"))"
+    rb"|(?P<submodule>Submodule )|(?P<stray>@@ -))"
 )
 _EXTENDED = re.compile(
     rb"(old mode|new mode|deleted file mode|new file mode|(?:rename|copy) (?:from|to)"
@@ -74,16 +66,13 @@ class ChangedFile(NamedTuple):
 class Change(NamedTuple):
     """The content of a patch.
 
-    A series of mails may have a file several times; each numbers its lines after the mails before.
+    A series of patches may have a file several times; each numbers its lines after those before.
 
-    ``notes``: what was left out or is in doubt, a sentence each. ``title``: the subjects of the
-    mails, joined by ``; ``; None: there is no mail. ``description``: the mails' texts.
+    ``notes``: what was left out or is in doubt, a sentence each.
     """
 
     files: tuple[ChangedFile, ...]
     notes: tuple[str, ...]
-    title: str | None = None
-    description: str | None = None
 
 
 def read_change(patch: str | bytes) -> Change:
@@ -93,27 +82,21 @@ def read_change(patch: str | bytes) -> Change:
     of this module and a merge's combined diff. Bytes that are no UTF-8 become U+FFFD.
 
     Args:
-        patch: a unified diff, one or several mails of ``git format-patch``, or ``git show``; in
+        patch: the output of ``git diff``, ``git format-patch``, ``git show`` or ``diff -u``; in
             UTF-8 or UTF-16.
 
     Raises:
-        CrosscorpusError: it is empty, or names no changed file.
+        CrosscorpusError: it is empty, has colours, or names no changed file.
     """
-    data = b"\n" + with_plain_bodies(_bytes(patch))
+    data = b"\n" + _bytes(patch)
     if not data.strip():
         raise CrosscorpusError(f"the patch is empty: {_EXPECTED}")
     reader = Reader(data)
-    start = _START.search(data)
-    mails = [read_mail(data, 0, start.start())] if start else []  # it may lack its first line
     files: list[ChangedFile] = []
     notes: list[str] = []
     strays = 0
     while start := reader.next_part(_START):
-        if start["mail"]:
-            reader.take()
-            part = _START.search(data, start.end(), start.end() + LONGEST)
-            mails.append(read_mail(data, start.start(), part.start() if part else len(data)))
-        elif start["stray"]:
+        if start["stray"]:
             reader.take()
             strays += 1
         elif file := _READERS[start.lastgroup or ""](reader, notes):
@@ -127,9 +110,7 @@ def read_change(patch: str | bytes) -> Change:
         notes.append(f"the patch is too long: its last {rest} bytes ({count} files) were not read")
     if len(notes) > MAX_NOTES:
         notes[MAX_NOTES:] = [f"notes left out here: {len(notes) - MAX_NOTES}"]
-    titles = "; ".join(mail.title for mail in mails if mail and mail.title)
-    texts = "\n\n".join(mail.description for mail in mails if mail and mail.description)
-    return Change(tuple(files), tuple(notes), titles or None, texts or None)
+    return Change(tuple(files), tuple(notes))
 
 
 def _check_lines(data: bytes, files: Sequence[ChangedFile], *, is_empty: bool) -> None:
@@ -155,26 +136,16 @@ def _check_lines(data: bytes, files: Sequence[ChangedFile], *, is_empty: bool) -
 
 
 def _bytes(patch: str | bytes) -> bytes:
-    """The patch in UTF-8, without a byte-order mark and without colours."""
+    """The patch in UTF-8, without a byte-order mark."""
     data = clean_text(patch).encode() if isinstance(patch, str) else patch
     if data.startswith(codecs.BOM_UTF16_LE) or data[1:8:2] == b"\0" * 4 != data[:8:2]:
         data = data.decode("utf-16-le", "replace").encode("utf-8", "replace")
     elif data.startswith(codecs.BOM_UTF16_BE) or data[:8:2] == b"\0" * 4 != data[1:8:2]:
         data = data.decode("utf-16-be", "replace").encode("utf-8", "replace")
     data = data.removeprefix(codecs.BOM_UTF8)
-    if not _COLOURED.search(data):
-        return data
-    if _COLOURED_WORDS.search(data):
-        raise CrosscorpusError(OF_WORDS)
-    return _without_colours(data)
-
-
-def _without_colours(data: bytes) -> bytes:
-    plain, at = bytearray(), 0  # `re.sub` would hold every piece as an object
-    for code in _COLOUR.finditer(data):
-        plain += data[at : code.start()]
-        at = code.end()
-    return bytes(plain + data[at:])
+    if _COLOURED.search(data):
+        raise CrosscorpusError("the patch has colours: give `git diff --no-color`")
+    return data
 
 
 def _git_file(reader: Reader, notes: list[str]) -> ChangedFile | None:

@@ -8,18 +8,11 @@ import re
 from itertools import islice
 from typing import NamedTuple
 
-from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import REPLACEMENT, clean_text
-from operators.review.patch_mails import MAIL
 from operators.review.patch_paths import shown
 
 PLAIN = rb"--- [^\n]*\n\+\+\+ [^\n]*\n@@ -"
 """The first lines of a file in ``diff -u``."""
-
-OF_WORDS = (
-    "the patch is a diff of words: give the output of `git diff` without --word-diff and"
-    " --color-words"
-)
 
 MAX_TEXT = 16_000_000
 """Bytes of a patch that are read, without binary files; the rest is left out."""
@@ -28,16 +21,16 @@ MAX_LINES = 400_000
 """Lines of a patch that are read."""
 
 MAX_PARTS = 20_000
-"""Files and mails of a patch that are read."""
+"""Files of a patch that are read."""
 
 MAX_FILE = 1_000_000
 """Bytes of one file's hunks; a larger file is generated, and its further hunks are left out."""
 
-_NEXT_FILE = re.compile(rb"\n(?:diff -|Index: |" + MAIL + rb")")  # in no hunk
+_NEXT_FILE = re.compile(rb"\n(?:diff -|Index: )")  # in no hunk
 _PLAIN = re.compile(rb"\n" + PLAIN)
 _SIGNATURE = re.compile(rb"\n-- ?\r?\n(?:\d+\.\d|\s*\Z)")
 _NUMBERED = re.compile(rb"@@ -\d")
-_NEXT_HUNK = re.compile(rb"\n(?:@@ -|diff -)")
+_HUNK = re.compile(rb"\n(?:@@ -|diff -)")
 _ADDED_WORDS = re.compile(rb"\{\+[^\n]*?\+\}|\n~\r?(?=\n|\Z)")
 _WORDS = re.compile(rb"\[-[^\n]*?-\]|" + _ADDED_WORDS.pattern)
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(.*)", re.DOTALL)
@@ -121,10 +114,7 @@ def read_hunks(reader: Reader, name: str, crlf: bool, notes: list[str]) -> tuple
             why = unreadable(line) or "cannot be read"
             notes.append(f"{name}: the hunk {shown(line)} {why} and was left out")
             break
-        start = reader.at
         hunk, missing = _hunk(reader, header, crlf, limit)
-        if _is_of_words(reader, start, hunk, missing is not None):
-            raise CrosscorpusError(OF_WORDS)
         hunks.append(hunk)
         if reader.taken > limit:
             notes.append(f"{name}: what follows its first {MAX_FILE} bytes was left out")
@@ -145,21 +135,6 @@ def unreadable(line: bytes) -> str | None:
     if line.startswith(b"@@@"):
         return "is of a merge (a combined diff)"
     return None if _NUMBERED.match(line) else "has no line numbers, as `@@ -12,5 +12,6 @@` has"
-
-
-def _is_of_words(reader: Reader, start: int, hunk: Hunk, is_missing: bool) -> bool:
-    """Whether the hunk behind ``start`` is of ``git diff --word-diff``, whose lines have no marks.
-
-    Its lines are not as many as its header counts, unless all are read as lines without a change.
-    """
-    after = reader.peek()
-    if after is not None and after.removesuffix(b"\r") == b"~":
-        return True
-    if not is_missing and (hunk.removed or hunk.added):
-        return False
-    marks = _ADDED_WORDS if hunk.removed or hunk.added else _WORDS
-    end = _NEXT_HUNK.search(reader.data, reader.at - 1)
-    return bool(marks.search(reader.data, start - 1, end.start() if end else len(reader.data)))
 
 
 def shortened(hunk: Hunk, most: int) -> Hunk:

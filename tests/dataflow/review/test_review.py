@@ -227,7 +227,8 @@ def test_a_context_keeps_its_budget_and_has_the_best_of_each_section(app: App) -
 def test_a_patch_is_reviewed_as_its_range_is(app: App, tmp_path: Path) -> None:
     file = tmp_path / "change.patch"
     file.write_text(said_by(app.folder, "format-patch", "--stdout", f"{app.base}..{app.head}"))
-    out = app.reviewed(str(file))
+    title = said_by(app.folder, "log", "-1", "--format=%s", app.head).strip()
+    out = app.reviewed(str(file), "--title", title)
     assert out["changed"] == ["flush_pages"]
     assert labels(out, "caller")
     assert labels(out, "definition")
