@@ -75,7 +75,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
     A line of the queries has query_id, text and, where known, kind, trigger (else none), as_of and
     judged_corpora. The measures are nDCG@10, R@50, RR@10 and AP unless `--measure` names others.
-    Writes runs/NAME.trec, per_query.csv, tables.md, evaluation.json, report.html,
+    Writes runs/NAME.trec, per_query.csv, evaluation.json, report.html,
     and runs.parquet and per_query.parquet for other tools.
 
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
@@ -112,7 +112,7 @@ class SweepOptions:
 
     queries: Queries
     qrels: Qrels
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for table and picture.")]
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the table.")]
     settings: Annotated[
         list[str],
         typer.Option(
@@ -140,7 +140,7 @@ def sweep(options: SweepOptions) -> None:
     """Measure every combination of settings on judged queries.
 
     Searches run again only where a setting changes how they search. The measures are nDCG@10 and
-    R@50 unless `--measure` names others. Writes sweep.csv and sweep.html.
+    R@50 unless `--measure` names others. Writes sweep.csv.
 
     Example: crosscorpus sweep -C team --queries q.jsonl --qrels q.tsv --set top_k=5,10 --out swept
     """
@@ -170,7 +170,6 @@ def sweep(options: SweepOptions) -> None:
             vectors_directory=data_home() / "query_vectors",
             on_batch=partial(on_batch, "sweep"),
         )
-    title = f"Sweep of {Path(options.config).stem} on {options.collection}"
-    files = write_sweep(result, options.out, title=title)
+    files = [write_sweep(result, options.out)]
     data = {"unchanged": result.unchanged, "points": result.table.to_dicts()}
     print_result(options.as_json, data, show_sweep, result, files)

@@ -1,4 +1,4 @@
-"""Writes an evaluation to files: runs for other tools, tables for people and programs, one page."""
+"""Writes an evaluation to files: runs for other tools, tables for programs, one page."""
 
 import importlib
 import json
@@ -18,10 +18,9 @@ from dataflow.visualization.graph_diff import to_text
 from dataflow.visualization.png import RenderError, draw
 from operators.errors import CrosscorpusError
 from operators.evaluation.evaluation_frames import Evaluation
-from operators.evaluation.tables import as_json, as_markdown, per_query
+from operators.evaluation.tables import as_json, per_query
 from operators.evaluation.trec import write_run
 from operators.report.evaluation import GraphDifference, report_page
-from operators.report.sweep import sweep_page
 
 
 def named_configs(sources: Sequence[str]) -> dict[str, Config]:
@@ -73,7 +72,7 @@ def write_evaluation(
     Args:
         evaluation: the results.
         configs: its configurations, for the pictures of their graphs.
-        directory: created if missing. Gets ``runs/NAME.trec``, ``per_query.csv``, ``tables.md``,
+        directory: created if missing. Gets ``runs/NAME.trec``, ``per_query.csv``,
             ``evaluation.json``, ``report.html``, ``runs.parquet`` and ``per_query.parquet``.
 
     Returns:
@@ -87,7 +86,6 @@ def write_evaluation(
     table = per_query(evaluation)
     plain = json.dumps(as_json(evaluation), indent=1, ensure_ascii=False)
     texts = {
-        "tables.md": as_markdown(evaluation),
         "evaluation.json": plain + "\n",
         "report.html": report_page(evaluation, graphs),
     }
@@ -105,21 +103,17 @@ def write_evaluation(
     return [directory / name for name in files]
 
 
-def write_sweep(results: Sweep, directory: Path, *, title: str = "Sweep") -> list[Path]:
-    """Write ``sweep.csv`` and ``sweep.html`` and return their paths.
+def write_sweep(results: Sweep, directory: Path) -> Path:
+    """Write ``sweep.csv`` and return its path.
 
     Raises:
         CrosscorpusError: the directory can't be written.
     """
-    text = sweep_page(
-        results.table, results.settings, results.unchanged, queries=results.queries, title=title
-    )
-    paths = [directory / "sweep.csv", directory / "sweep.html"]
+    path = directory / "sweep.csv"
     with _writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        results.table.write_csv(paths[0])
-        paths[1].write_text(text, encoding="utf-8")
-    return paths
+        results.table.write_csv(path)
+    return path
 
 
 def _difference(before: Config, after: Config) -> GraphDifference:

@@ -1,6 +1,6 @@
-"""The tables of an evaluation as Markdown, as plain data, as a frame for a spreadsheet."""
+"""The tables of an evaluation as plain data, as rows of text, as a frame for a spreadsheet."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -34,36 +34,6 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "changed": evaluation.changed.to_dicts(),
         "timings": evaluation.timings.to_dicts(),
     }
-
-
-def as_markdown(evaluation: Evaluation) -> str:
-    """Means by slice, the comparison and the notes, as a page of Markdown."""
-    measures = measures_of(evaluation.summary)
-    about = (
-        f"{evaluation.queries.height} queries, {evaluation.qrels.height} judgements. Each mean has "
-        "its 95 % bootstrap interval."
-    )
-    parts = [f"# {', '.join(evaluation.configs)}", about]
-    for name in evaluation.summary["slice"].unique(maintain_order=True):
-        rows = evaluation.summary.filter(slice=name)
-        title = "All queries" if name == "all" else str(name)
-        parts.append(f"## {title} ({rows['queries'][0]})")
-        if meaning := slice_meaning(str(name)):
-            parts.append(f"{meaning.capitalize()}.")
-        parts.append(_table(["config", *measures], list(slice_rows(evaluation, str(name)))))
-    if evaluation.comparison.height:
-        parts.append(f"## Against {evaluation.configs[0]}")
-        parts.append(
-            "Mean difference over the queries with its 95 % bootstrap interval; p of the paired "
-            f"randomisation test, corrected by Holm's method. \\*: corrected p < {SIGNIFICANT}."
-        )
-        header = ["config", "measure", "difference", "95 % interval", "p", "corrected p"]
-        parts.append(_table([*header, "better / same / worse"], comparison_rows(evaluation)))
-        parts.append("\n".join(f"- {cell(verdict)}" for verdict in verdicts(evaluation)))
-    if evaluation.notes:
-        parts.append("## To know")
-        parts.append("\n".join(f"- {cell(note)}" for note in evaluation.notes))
-    return "\n\n".join(parts) + "\n"
 
 
 def slice_rows(evaluation: Evaluation, name: str) -> list[list[str]]:
@@ -131,14 +101,3 @@ def is_significant(row: Mapping[str, Any]) -> bool:
 
 def _p(value: float) -> str:
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
-
-
-def cell(text: str) -> str:
-    """``text`` escaped for one cell of a Markdown table."""
-    flat = " ".join(text.split())
-    return flat.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;").replace("`", "\\`")

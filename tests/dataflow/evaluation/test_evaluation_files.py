@@ -63,22 +63,20 @@ def test_an_evaluation_is_runs_tables_and_a_page(judged, tmp_path):
         "runs/default.trec",
         "runs/rrf.trec",
         "per_query.csv",
-        "tables.md",
         "evaluation.json",
         "report.html",
         "runs.parquet",
         "per_query.parquet",
     ]
-    assert pl.read_parquet(files[6]).equals(found.runs)
-    assert pl.read_parquet(files[7]).height == 2 * 18
+    assert pl.read_parquet(files[5]).equals(found.runs)
+    assert pl.read_parquet(files[6]).height == 2 * 18
     run = found.runs.filter(pl.col("config") == "rrf").drop("corpus")
     keys = ["query_id", "rank"]
     assert read_run(files[1], config="rrf").drop("corpus").sort(keys).equals(run.sort(keys))
     with files[2].open(newline="") as file:
         assert len(list(csv.reader(file))) == 1 + 2 * 18
-    assert "## Against default" in files[3].read_text()
-    assert json.loads(files[4].read_text())["configs"] == ["default", "rrf"]
-    assert files[5].read_text().startswith("<!doctype html>")
+    assert json.loads(files[3].read_text())["configs"] == ["default", "rrf"]
+    assert files[4].read_text().startswith("<!doctype html>")
 
 
 def test_a_directory_that_cannot_be_made_is_an_error(judged, tmp_path):
