@@ -71,8 +71,7 @@ def verify(
     """Compare a collection's ledger with its chunks, vectors, text index and versions.
 
     Exit code 3 if there was a fault, repaired or not. A document that lost a part is taken
-    out; ingesting its source again brings it back. Topics that were put right by hand (`versions
-    join`, `versions split`) are listed, and are no fault.
+    out; ingesting its source again brings it back.
 
     Example: crosscorpus verify --repair -C team
     """
@@ -83,16 +82,11 @@ def verify(
     from dataflow.ingestion.version_discovery import verify_versions
     from operators.postgres.inspect.verify import verify as verify_tables
     from operators.postgres.store import open_store
-    from operators.postgres.write.version_store import corrections_in_words
 
     with open_store(collection=collection) as store:
         checks = (verify_tables, verify_versions)
         findings = pl.concat([check(store, repair=repair) for check in checks])
-        by_hand = corrections_in_words(store)
-    listed = [
-        {"kind": "version_correction", "corpus": corpus, "says": text} for corpus, text in by_hand
-    ]
-    print_result(as_json, [*findings.to_dicts(), *listed], show_verification, findings, by_hand)
+    print_result(as_json, findings.to_dicts(), show_verification, findings)
     if not findings.is_empty():
         raise typer.Exit(PARTLY)
 

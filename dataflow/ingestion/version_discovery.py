@@ -94,12 +94,11 @@ def _of_corpus(
         made = [(k, at, text_sketches.sketch(text).astype("<u4").tobytes()) for k, at, text in part]
         version_store.keep_sketches(store, made)
         sketches |= {key: sketch for key, _, sketch in made}
-    corrections = version_store.corrections(store, corpus)
     # within one class of rights: hidden documents are no versions of visible ones
     lineages = pl.concat(
         [lineage.LINEAGES.to_frame()]
         + [
-            _named_apart(lineage.lineages(documents, corrections), access)
+            _named_apart(lineage.lineages(documents), access)
             for access, documents in candidates.by_class(sketches).items()
         ]
     )

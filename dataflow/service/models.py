@@ -171,7 +171,7 @@ class Version(BaseModel):
     title: str | None
     path: str | None
     continues: str | None = Field(
-        default=None, description="how it continues the previous one: moves, renames, corrections"
+        default=None, description="how it continues the previous one: moves, renames"
     )
 
 

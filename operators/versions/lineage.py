@@ -23,7 +23,6 @@ import numpy as np
 import polars as pl
 
 from operators.frames import UTC, check
-from operators.versions.corrections import Correction, corrected
 from operators.versions.moved_sections import Ends, run_ends
 from operators.versions.normalized_names import normalize_names
 from operators.versions.renames import Page, beside, is_name, joined
@@ -78,15 +77,14 @@ _OF_FILE = ("pdf", "name")
 _UNTRUSTED = (None, "mtime", "unknown")
 
 
-def lineages(documents: pl.DataFrame, corrections: Sequence[Correction] = ()) -> pl.DataFrame:
+def lineages(documents: pl.DataFrame) -> pl.DataFrame:
     """The topics of one corpus that have two versions or more, or whose text moved or is gone.
 
-    Documents that name their topic are of it and of no other. Manual corrections take precedence.
+    Documents that name their topic are of it and of no other.
 
     Args:
         documents: columns ``LINEAGE_DOCUMENTS``, a row per document. One without a version counts
             only if others have one under the same names.
-        corrections: see :func:`operators.versions.corrections.corrected`.
 
     Returns:
         ``LINEAGES``, by lineage and position. A lineage is named by the path of its newest version
@@ -97,7 +95,7 @@ def lineages(documents: pl.DataFrame, corrections: Sequence[Correction] = ()) ->
     pages = sorted((_page(row) for row in documents.iter_rows(named=True)), key=_total)
     topics: list[tuple[list[Page], Ends]] = []
     for _, of in groupby(sorted(pages, key=lambda p: p.repo), key=lambda p: p.repo):
-        topics += _of_repo(list(of), corrections)
+        topics += _of_repo(list(of))
     rows = []
     shared = Counter(_name(run) for run, _ in topics)
     taken: Counter[str] = Counter()
@@ -135,7 +133,7 @@ def _page(row: dict[str, Any]) -> Page:
     )
 
 
-def _of_repo(pages: list[Page], corrections: Sequence[Correction]) -> list[tuple[list[Page], Ends]]:
+def _of_repo(pages: list[Page]) -> list[tuple[list[Page], Ends]]:
     """The lineages among the pages of one repo, each from its oldest page on."""
     named, pages = _by_topic(pages)
     pages = _by_their_headings(pages)
@@ -152,11 +150,10 @@ def _of_repo(pages: list[Page], corrections: Sequence[Correction]) -> list[tuple
         loose += [p for p in of if p.order[0] == 3]
     runs = joined(runs)
     _settle(loose, runs)
-    runs = corrected(named + runs, corrections)
-    new = {of.one for of in corrections if of.kind == "split"}
+    runs = named + runs
     return [
         (run, ends)
-        for run, ends in zip(runs, run_ends(runs, pages, new), strict=True)
+        for run, ends in zip(runs, run_ends(runs, pages), strict=True)
         if len(run) > 1 or any(ends)
     ]
 

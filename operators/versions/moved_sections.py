@@ -7,7 +7,7 @@ shorter one that the longer one contains counts (containment, as Broder 1997).
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -28,14 +28,11 @@ class Ends(NamedTuple):
     moved_to: str | None  # the section there that has most of the last version's text
 
 
-def run_ends(
-    runs: Iterable[Sequence[Page]], pages: Iterable[Page], new: Container[str] = ()
-) -> list[Ends]:
+def run_ends(runs: Iterable[Sequence[Page]], pages: Iterable[Page]) -> list[Ends]:
     """The ends of each of ``runs``. Only sections of a file in several versions have any.
 
     Args:
         pages: all pages of the runs, with the headings around them.
-        new: the keys of sections that continue no other one, whatever their text.
     """
     files: dict[str, dict[_Order, _Edition]] = defaultdict(dict)
     for page in pages:
@@ -54,9 +51,9 @@ def run_ends(
         before, after = beside(run[0], -1), beside(run[-1], +1)
         ends.append(
             Ends(
-                before.holder(run[0].hashes) if before and run[0].key not in new else None,
+                before.holder(run[0].hashes) if before else None,
                 after.first if after else None,
-                after.holder(run[-1].hashes, new) if after else None,
+                after.holder(run[-1].hashes) if after else None,
             )
         )
     return ends
@@ -84,13 +81,11 @@ class _Edition:
                 of[value].append(key)
         return of
 
-    def holder(self, hashes: Hashes, without: Container[str] = ()) -> str | None:
+    def holder(self, hashes: Hashes) -> str | None:
         """The section that contains the largest share of a text, if that is at least ``MOVED``."""
         votes = Counter(key for value in hashes.tolist() for key in self.holders.get(value, ()))
         # with fewer common hashes the share is too small for the fewest that can be compared
         enough = (key for key, common in votes.items() if common >= MOVED * FEWEST)
-        shares = {
-            key: contained(hashes, self.sketches[key]) for key in enough if key not in without
-        }
+        shares = {key: contained(hashes, self.sketches[key]) for key in enough}
         best = min(shares, key=lambda key: (-shares[key], -votes[key], key), default=None)
         return best if best is not None and shares[best] >= MOVED else None

@@ -131,12 +131,8 @@ def _day(moment: datetime | None, form: str = "%Y-%m-%d") -> str:
     return "-" if moment is None else moment.strftime(form)
 
 
-def show_verification(found: pl.DataFrame, by_hand: Sequence[tuple[str, str]] = ()) -> None:
-    """Print one line for each topic put right by hand, and for each finding with its repair."""
-    print_first(
-        [Text(f"by hand   {printable(corpus)}: {printable(text)}") for corpus, text in by_hand],
-        _FINDINGS_SHOWN,
-    )
+def show_verification(found: pl.DataFrame) -> None:
+    """Print one line for each finding with its repair."""
     if found.is_empty():
         OUT.print("[green]ledger, chunks, vectors, text index and versions agree[/]")
         return

@@ -49,17 +49,6 @@ def show_versions(versions: pl.DataFrame) -> None:
         OUT.print(Text(_plain(f"{row['version'] or 'none'}: {row['continues']}")))
 
 
-def show_members(versions: pl.DataFrame) -> None:
-    """Print the versions of a topic after a correction, the oldest first."""
-    if versions.is_empty():
-        OUT.print("it is no version of another document now")
-        return
-    OUT.print(Text(_plain(f"{versions['lineage_id'][0]}  [{versions['corpus'][0]}]"), "bold"))
-    for row in versions.iter_rows(named=True):
-        where = row["path"] or row["title"] or row["document_id"]
-        OUT.print(Text(_plain(f"  {row['version'] or 'none'}  {where}")))
-
-
 def show_diff(diff: VersionDiff) -> None:
     """Print every changed paragraph under its heading."""
     older, newer = (side["version"] or "none" for side in (diff.before, diff.after))

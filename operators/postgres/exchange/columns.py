@@ -16,7 +16,7 @@ TABLES = (
     *("corpora", "repos", "documents", "chunks", "postings", "terms", "embedding_cache"),
     *("sync_items", "sync_state", "runs"),
     *("document_versions", "superseded_chunks", "document_sketches", "versioned_corpora"),
-    *("version_corrections", "access_classes", "access_terms", "access_repos", "rights"),
+    *("access_classes", "access_terms", "access_repos", "rights"),
 )
 """All tables but two, which the manifest contains. A row refers to earlier tables only."""
 

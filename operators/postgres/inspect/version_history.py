@@ -11,9 +11,8 @@ import polars as pl
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.postgres.inspect.version_topics import Move, lineage_named, section_moves
 from operators.postgres.store import Store
-from operators.postgres.write.version_store import corrections, passages
+from operators.postgres.write.version_store import passages
 from operators.versions.alignment import align
-from operators.versions.corrections import Correction
 from operators.versions.normalized_names import normalize_names
 from operators.versions.version_diff import Change, changes
 from operators.versions.version_key import version_key
@@ -52,8 +51,7 @@ def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.Data
     )
     counts: list[Counter[str] | None] = [None]
     counts += [Counter(p.relation for p in align(one, two)) for one, two in pairwise(texts)]
-    manual = corrections(store, members["corpus"][0])
-    changed = continues(members.to_dicts(), manual, section_moves(store, members["document_key"]))
+    changed = continues(members.to_dicts(), section_moves(store, members["document_key"]))
     return members.with_columns(
         *(
             pl.Series(kind, [None if c is None else c[kind] for c in counts], dtype=pl.Int64)
@@ -63,26 +61,18 @@ def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.Data
     )
 
 
-def continues(
-    rows: Sequence[dict[str, Any]], said: Sequence[Correction], moves: Sequence[Move] = ()
-) -> list[str | None]:
+def continues(rows: Sequence[dict[str, Any]], moves: Sequence[Move] = ()) -> list[str | None]:
     """How each version continues the previous one, apart from its number; None: unchanged.
 
-    It states another path or title, text that moved to or from another section of the file, a next
-    version of the file without the section, and manual corrections.
+    It states another path or title, text that moved to or from another section of the file, and a
+    next version of the file without the section.
     """
-    begun = {of.one for of in said if of.kind == "split"}
-    joins = [{of.one, of.other} for of in said if of.kind == "join"]
     keys = [row["document_key"] for row in rows]
     changes: list[str | None] = []
     for place, row in enumerate(rows):
-        parts = ["begins here by hand"] if row["document_key"] in begun else []
-        changed = _renamed(rows[place - 1], row) if place else []
-        spanned = (pair & {*keys[:place]} and pair & {*keys[place:]} for pair in joins)
-        if changed and any(spanned):
-            parts.append("joined by hand")
         before = keys[place - 1] if place else None
-        parts += changed + _moved(row["document_key"], before, moves)
+        renamed = _renamed(rows[place - 1], row) if place else []
+        parts = [*renamed, *_moved(row["document_key"], before, moves)]
         changes.append("; ".join(parts) or None)
     return changes
 

@@ -142,38 +142,6 @@ def section_moves(store: Store, keys: Iterable[str]) -> list[Move]:
     return sorted(Move(*row) for row in rows)
 
 
-def document_named(store: Store, name: str, corpus: str | None = None) -> dict[str, Any]:
-    """The newest document of the topic that ``name`` names, or the only document of that name.
-
-    A row of ``MEMBERS``; ``lineage_id`` is null for a document that is no version of another.
-
-    Raises:
-        UnknownName: no document has that name; suggests the nearest.
-        CrosscorpusError: several topics or documents have it.
-    """
-    try:
-        return lineage_named(store, name, corpus).to_dicts()[-1]
-    except UnknownName:
-        values = {"name": name.strip(), "corpus": corpus}
-        rows = store.rows(
-            "SELECT document_id = %(name)s, document_key::text, corpus, version FROM documents d"
-            " WHERE %(name)s IN (document_id, path, title) AND state = 'indexed'"
-            " AND (%(corpus)s::text IS NULL OR corpus = %(corpus)s)"
-            f" AND {within_border('d', store.border, values)}"
-            " ORDER BY 1 DESC, document_key LIMIT 2",
-            values,
-        )
-        if not rows:
-            raise
-        is_id = [row[0] for row in rows]
-        if len(rows) > 1 and is_id != [True, False]:
-            raise CrosscorpusError(
-                f"{name!r} is several documents: give the identifier of one (doc_id)"
-            ) from None
-        _, key, of, version = rows[0]
-        return {"document_key": key, "corpus": of, "version": version, "lineage_id": None}
-
-
 def _members(conn: Connection, values: Mapping[str, Any], seen: str) -> pl.DataFrame:
     for way in _WAYS:
         with_clause = (

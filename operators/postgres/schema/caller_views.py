@@ -44,9 +44,6 @@ _VIEWS = {
     "document_versions": _OF_DOCUMENT,
     "document_sketches": _OF_DOCUMENT,
     "superseded_chunks": _OF_DOCUMENT,
-    "version_corrections": "SELECT t.* FROM {base}.{table} t WHERE 2 = (SELECT count(*)"
-    " FROM {base}.documents d WHERE d.document_key IN (t.one, t.other)"
-    f" AND {_CLASS.format('d')})",
     "versioned_corpora": "SELECT t.* FROM {base}.{table} t WHERE EXISTS (SELECT 1"
     " FROM {base}.document_versions v JOIN {base}.documents d USING (document_key)"
     f" WHERE v.corpus = t.corpus AND {_CLASS.format('d')})",

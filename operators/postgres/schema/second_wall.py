@@ -25,7 +25,7 @@ POLICIES = {
 
 COUNTED = (
     *("collection", "migrations", "corpora", "repos", "terms", "versioned_corpora", "runs"),
-    *("sync_state", "version_corrections", "access_classes", "rights"),
+    *("sync_state", "access_classes", "rights"),
 )
 """Tables that the service itself reads: names, counts, and the classes of callers."""
 

@@ -24,7 +24,7 @@ _VECTORS = """
 
 ON_EVERY_NODE = (
     *("documents", "superseded_chunks", "document_versions", "document_sketches"),
-    *("versioned_corpora", "version_corrections", "collection", "corpora", "repos", "terms"),
+    *("versioned_corpora", "collection", "corpora", "repos", "terms"),
     *("sync_items", "sync_state", "runs"),
     *("access_classes", "access_terms", "access_repos", "rights"),
 )

@@ -18,7 +18,6 @@ from operators.postgres.store import Connection, Store
 from operators.postgres.write.term_statistics import SUPERSEDED
 from operators.versions import lineage, text_sketches
 from operators.versions.alignment import Passage
-from operators.versions.corrections import Correction
 from operators.versions.lineage import LINEAGE_DOCUMENTS, LINEAGES
 from operators.versions.moved_sections import Ends
 from operators.versions.normalized_names import versionless_path
@@ -343,60 +342,6 @@ def broken(store: Store) -> list[tuple[str, int]]:
         " WHERE c.chunk_id IS NULL OR c.document_key <> s.document_key"
         " OR (s.by_chunk IS NOT NULL AND n.chunk_id IS NULL) GROUP BY 1 ORDER BY 1"
     )
-
-
-def corrections(store: Store, corpus: str) -> list[Correction]:
-    """The manual corrections of a corpus."""
-    rows = store.rows(
-        "SELECT kind, one::text, other::text FROM version_corrections WHERE corpus = %s"
-        " ORDER BY kind, one, other",
-        (corpus,),
-    )
-    return [Correction(*row) for row in rows]
-
-
-def corrections_in_words(store: Store) -> list[tuple[str, str]]:
-    """The corpus of each correction, and a sentence with its documents and its day."""
-    rows = store.rows(
-        "SELECT c.corpus, c.kind, c.made_at, coalesce(a.document_id, c.one::text), a.version,"
-        " coalesce(b.document_id, c.other::text) FROM version_corrections c"
-        " LEFT JOIN documents a ON a.document_key = c.one"
-        " LEFT JOIN documents b ON b.document_key = c.other"
-        " ORDER BY c.corpus, c.kind, c.one, c.other"
-    )
-    forms = {"join": "{0} and {2} are one topic", "split": "a topic begins at {0} (version {1})"}
-    return [
-        (corpus, f"{forms[kind].format(*named)}, said by hand on {made_at:%Y-%m-%d}")
-        for corpus, kind, made_at, *named in rows
-    ]
-
-
-def keep_correction(
-    store: Store, corpus: str, made: Correction, settles: Sequence[Correction]
-) -> None:
-    """Store a correction and delete those that it ``settles``; the next run detects versions."""
-
-    def work(conn: Connection) -> None:
-        gone = "DELETE FROM version_corrections WHERE (corpus, kind, one, other) = (%s, %s, %s, %s)"
-        for old in settles:
-            conn.execute(gone, (corpus, *old))
-        conn.execute(
-            "INSERT INTO version_corrections (corpus, kind, one, other) VALUES (%s, %s, %s, %s)"
-            " ON CONFLICT DO NOTHING",
-            (corpus, *made),
-        )
-        conn.execute("UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,))
-
-    store.run(work)
-
-
-def forget_correction(store: Store, corpus: str, made: Correction) -> None:
-    """Delete a correction; the next run detects versions again."""
-    store.execute(
-        "DELETE FROM version_corrections WHERE (corpus, kind, one, other) = (%s, %s, %s, %s)",
-        (corpus, *made),
-    )
-    invalidate_versions(store, corpus)
 
 
 def invalidate_versions(store: Store, corpus: str) -> None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from versioned_pages import page, text, words
 
-from operators.versions.corrections import Correction
 from operators.versions.lineage import LINEAGE_DOCUMENTS, lineages
 from operators.versions.text_sketches import contained, sketch
 
@@ -25,11 +24,9 @@ def file(version: str, **sections: str) -> list[dict[str, Any]]:
     return [section(version, title, body, n) for n, (title, body) in enumerate(sections.items())]
 
 
-def ends(
-    *pages: dict[str, Any], corrections: tuple[Correction, ...] = ()
-) -> dict[str, dict[str, str]]:
+def ends(*pages: dict[str, Any]) -> dict[str, dict[str, str]]:
     """What the lineages say of each document, without what they do not say."""
-    frame = lineages(pl.DataFrame(list(pages), schema=LINEAGE_DOCUMENTS), corrections)
+    frame = lineages(pl.DataFrame(list(pages), schema=LINEAGE_DOCUMENTS))
     kinds = ("split_from", "ended_in", "moved_to")
     rows = frame.select("document_key", *kinds).iter_rows(named=True)
     return {row["document_key"]: {k: row[k] for k in kinds if row[k]} for row in rows}
@@ -73,14 +70,6 @@ def test_a_page_that_is_no_section_of_a_file_never_ends() -> None:
         *(page("b.md", v, title="B", text=TWO) for v in ("1.1", "1.2")),
     )
     assert all(row == {} for row in told.values())
-
-
-def test_the_text_of_a_section_that_begins_by_hand_was_nowhere() -> None:
-    pages = [*file("1.0", Start=ONE, Limits=TWO), *file("1.1", Start=ONE, Limits=TWO)]
-    split = Correction("split", "1.1 Limits", "1.0 Limits")
-    told = ends(*pages, corrections=(split,))
-    assert told["1.0 Limits"] == {"ended_in": "1.1 Limits"}
-    assert told.get("1.1 Limits", {}) == {}
 
 
 @given(st.integers(0, 900), st.integers(60, 400), st.integers(0, 400))

@@ -30,7 +30,6 @@ REST = """
     INSERT INTO superseded_chunks VALUES ('docs', -2, %(key)s, 'same', 9, now(), NULL);
     UPDATE document_sketches SET sketch = '\\xdeadbeef' WHERE document_key = %(key)s;
     INSERT INTO versioned_corpora VALUES ('docs', 3, 2, clock_timestamp());
-    INSERT INTO version_corrections VALUES ('docs', 'join', %(key)s, %(key)s, now());
     INSERT INTO rights VALUES (true, 'rules: []', false);
 """
 

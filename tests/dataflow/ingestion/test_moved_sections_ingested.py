@@ -1,4 +1,4 @@
-"""A topic that a person has put right stays so, whatever is read afterwards."""
+"""Topics that documents name, and what becomes of sections whose text moved or ended."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ import polars as pl
 import pytest
 from ingesting import ingest_documents
 
-from dataflow.ingestion.version_corrections import join_topics, split_topic
 from dataflow.ingestion.version_discovery import verify_versions
-from operators.errors import CrosscorpusError, UnknownName
+from operators.errors import CrosscorpusError
 from operators.frames import SCOPED_QUERIES
 from operators.postgres.inspect.version_history import diff_versions, list_versions
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.store import Store
-from operators.postgres.write.version_store import corrections_in_words, placed
+from operators.postgres.write.version_store import placed
 
 Write = Callable[..., Path]
-VERSIONS = ("1.0", "2.0", "3.0", "4.0")
 
 
 def page(name: str, version: str, words: str, **more: Any) -> dict[str, Any]:
@@ -28,8 +26,8 @@ def page(name: str, version: str, words: str, **more: Any) -> dict[str, Any]:
     return row | {"path": f"{version}/{name}.md", "text": f"# {name}\n\n{words}\n"} | more
 
 
-SETUP = [page("setup", v, "Alpha beta gamma delta epsilon.") for v in VERSIONS[:2]]
-INSTALL = [page("install", v, "Quite other words stand on this page.") for v in VERSIONS[2:]]
+SETUP = [page("setup", v, "Alpha beta gamma delta epsilon.") for v in ("1.0", "2.0")]
+INSTALL = [page("install", v, "Quite other words stand on this page.") for v in ("3.0", "4.0")]
 
 
 def topics(store: Store) -> list[list[str]]:
@@ -45,62 +43,6 @@ def pages(store: Store, embedder: Any, write_lines: Write) -> Callable[..., None
         ingest_documents(store, embedder, write_lines(*rows, name=name), prune=True)
 
     return read
-
-
-def test_two_topics_are_joined_and_stay_so_when_they_are_read_again(
-    store: Store, pages: Callable[..., None]
-) -> None:
-    pages(*SETUP, *INSTALL)
-    whole = ["1.0/setup", "2.0/setup", "3.0/install", "4.0/install"]
-    assert topics(store) == [whole[2:], whole[:2]]
-    joined = join_topics(store, "setup.md", "install.md")
-    assert joined["document_id"].to_list() == whole
-    pages(*SETUP, page("install", "3.0", "New words once more."), INSTALL[1], name="a.jsonl")
-    assert topics(store) == [whole]
-    told = list_versions(store, "install")["continues"].to_list()
-    assert told[1] is None
-    assert "moved from 2.0/setup.md" in told[2]
-    assert told[2].startswith("joined by hand; ")
-    assert verify_versions(store).is_empty()
-    ((corpus, said),) = corrections_in_words(store)
-    assert corpus == "docs"
-    assert "are one topic, said by hand on" in said
-
-
-def test_a_topic_is_split_and_a_join_takes_it_back(
-    store: Store, pages: Callable[..., None]
-) -> None:
-    pages(*[page("setup", v, "Alpha beta gamma delta epsilon.") for v in VERSIONS])
-    assert len(topics(store)) == 1
-    later = split_topic(store, "setup", "3.0")
-    assert later["version"].to_list() == ["3.0", "4.0"]
-    assert list_versions(store, "4.0/setup.md")["continues"][0] == "begins here by hand"
-    join_topics(store, "4.0/setup", "1.0/setup")
-    assert len(topics(store)) == 1
-    split_topic(store, "setup", "4.0")
-    assert topics(store) == [["1.0/setup", "2.0/setup", "3.0/setup"]]
-    assert len(corrections_in_words(store)) == 1
-
-
-def test_what_cannot_be_one_topic_is_refused_and_nothing_is_kept(
-    store: Store, pages: Callable[..., None]
-) -> None:
-    other = [page("other", v, "Yet another page.") for v in VERSIONS[1:3]]
-    pages(*SETUP, *INSTALL, *other, page("alone", "1.0", "Once only."))
-    before = topics(store)
-    with pytest.raises(CrosscorpusError, match="have a version in common"):
-        join_topics(store, "setup.md", "other.md")
-    with pytest.raises(CrosscorpusError, match="are one topic already"):
-        join_topics(store, "1.0/setup.md", "2.0/setup.md")
-    with pytest.raises(UnknownName, match="no topic 'nothing'"):
-        join_topics(store, "setup.md", "nothing")
-    with pytest.raises(CrosscorpusError, match="is the oldest of"):
-        split_topic(store, "setup.md", "1.0")
-    assert topics(store) == before
-    assert corrections_in_words(store) == []
-    assert join_topics(store, "1.0/alone", "install.md")["version"].to_list() == [
-        "1.0", "3.0", "4.0"
-    ]  # fmt: skip
 
 
 def test_documents_that_name_their_topic_are_of_it_and_of_no_other(

@@ -1,0 +1,2 @@
+-- Topics are no longer joined or split by hand.
+DROP TABLE version_corrections;
