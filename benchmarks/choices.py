@@ -148,7 +148,6 @@ def measured(name: str, label: str, config: Config) -> pl.DataFrame:
             data_folder() / name / "dev" / "queries.jsonl",
             data_folder() / name / "dev" / "qrels.tsv",
             depth=0,
-            vectors_directory=data_home() / "query_vectors",
             measure_names=(NDCG,),
         )
     parts = [evaluation.scores.with_columns(mode=pl.lit("asked"))]

@@ -27,7 +27,6 @@ from operators.embedding.registry import load_embedder
 from operators.evaluation.candidates import Candidates
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
 from operators.evaluation.weight_fitting import halves, some
-from operators.foundation.data_dir import data_home
 from operators.postgres.store import open_store
 from operators.ranking.normalization import NORMS
 
@@ -129,7 +128,6 @@ def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
             queries,
             qrels,
             load_embedder(config.embedding),
-            vectors_directory=data_home() / "query_vectors",
         )
     return judged, all_corpora, queries["group"].fill_null(queries["query_id"]).to_list()
 

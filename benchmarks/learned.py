@@ -25,7 +25,6 @@ from operators.evaluation.comparison import comparison
 from operators.evaluation.evaluation_frames import Evaluation
 from operators.evaluation.judgements import read_qrels, read_queries
 from operators.evaluation.measures import scores
-from operators.foundation.data_dir import data_home
 from operators.postgres.store import open_store
 
 INTRODUCTION = """
@@ -61,7 +60,6 @@ def row(name: str, seeds: range) -> str:
             read_queries(folder / "queries.jsonl"),
             read_qrels(folder / "qrels.tsv"),
             FitOptions(depth=0),
-            vectors_directory=data_home() / "query_vectors",
         )
     gains = np.array(list(splits(name, seeds)))
     cells = [*differences(result.evaluation), *(_spread(gains[:, mode, 0]) for mode in (0, 1))]

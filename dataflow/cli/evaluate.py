@@ -88,7 +88,6 @@ def evaluate(options: EvaluateOptions) -> None:
     from operators.evaluation.judgements import read_queries
     from operators.evaluation.measures import check_measures
     from operators.evaluation.tables import as_json as evaluation_as_json
-    from operators.foundation.data_dir import data_home
 
     configs, queries = named_configs(options.configs), read_queries(options.queries)
     chosen = "depth", "unit", "all_corpora", "on"
@@ -96,7 +95,6 @@ def evaluate(options: EvaluateOptions) -> None:
     if options.measures:
         check_measures(options.measures)
         arguments["measure_names"] = tuple(options.measures)
-    arguments["vectors_directory"] = data_home() / "query_vectors"
     if options.reranker:
         arguments["retrieval_inputs"] = {"reranker": named_function(options.reranker)}
     counts = list(configs), queries.height
@@ -153,7 +151,6 @@ def sweep(options: SweepOptions) -> None:
     from dataflow.evaluation.sweep import sweep as run
     from operators.evaluation.grid import read_settings
     from operators.evaluation.judgements import read_qrels, read_queries
-    from operators.foundation.data_dir import data_home
 
     settings, base = read_settings(options.settings), load_config(options.config)
     queries, judged = read_queries(options.queries), read_qrels(options.qrels)
@@ -167,7 +164,6 @@ def sweep(options: SweepOptions) -> None:
             judged,
             measures=tuple(options.measures or MEASURES),
             all_corpora=options.all_corpora,
-            vectors_directory=data_home() / "query_vectors",
             on_batch=partial(on_batch, "sweep"),
         )
     files = [write_sweep(result, options.out)]

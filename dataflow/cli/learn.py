@@ -54,7 +54,6 @@ def learn(options: LearnOptions) -> None:
     from dataflow.evaluation.learning import FitOptions, experiment_text
     from dataflow.evaluation.learning import learn as run
     from operators.evaluation.judgements import read_qrels, read_queries
-    from operators.foundation.data_dir import data_home
 
     out, bars = options.out, batch_progress(["training", "base", "learned"], 0)
     base, extends = load_config(options.config), seen_from(options.config, out)
@@ -62,8 +61,7 @@ def learn(options: LearnOptions) -> None:
     chosen = ("training_queries", "seed", "all_corpora")
     how = FitOptions(extends=extends, **{name: getattr(options, name) for name in chosen})
     with open_to_read(options.collection) as store, bars as on_batch:
-        kept = data_home() / "query_vectors"
-        fit = run(store, base, queries, judged, how, vectors_directory=kept, on_batch=on_batch)
+        fit = run(store, base, queries, judged, how, on_batch=on_batch)
     text = experiment_text(fit, collection=options.collection)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")

@@ -8,7 +8,6 @@ head. Measures at depth see them; measures of the first ranks see what a user wo
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -93,14 +92,9 @@ def questions(queries: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def embed_judged_queries(
-    queries: pl.DataFrame, embedder: Embedder, vectors_directory: Path | None = None
-) -> pl.DataFrame:
-    """``QUERY_EMBEDDINGS``: the vector of every text of ``queries`` (``JUDGED_QUERIES``).
-
-    ``vectors_directory`` keeps the vectors from one call to the next.
-    """
-    return with_vectors(query_texts(questions(queries)), embedder, vectors_directory)
+def embed_judged_queries(queries: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
+    """``QUERY_EMBEDDINGS``: the vector of every text of ``queries`` (``JUDGED_QUERIES``)."""
+    return with_vectors(query_texts(questions(queries)), embedder)
 
 
 def check_corpora(queries: pl.DataFrame, configs: Mapping[str, Config]) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -89,7 +88,6 @@ def learn(
     options: FitOptions | None = None,
     *,
     embedder: Embedder | None = None,
-    vectors_directory: Path | None = None,
     on_batch: Callable[[str, int], object] | None = None,
 ) -> FitResult:
     """Fit the fusion's weights to judged queries: those of scores (``merged: convex``).
@@ -102,7 +100,7 @@ def learn(
         queries: columns ``JUDGED_QUERIES``; those with the same ``group`` are on one side.
         qrels: columns ``QRELS``.
         options: None: the defaults of each.
-        embedder, vectors_directory: see :func:`dataflow.evaluation.graph.evaluate`.
+        embedder: see :func:`dataflow.evaluation.graph.evaluate`.
         on_batch: is called with a name and the number of further finished queries.
 
     Raises:
@@ -114,7 +112,7 @@ def learn(
     begin = config.with_changes(_OF_SCORES)
     judged, grades = check_judged(queries, qrels)
     check_corpora(judged, {"base": config})
-    arguments: dict[str, Any] = {"vectors_directory": vectors_directory, "on_batch": on_batch}
+    arguments: dict[str, Any] = {"on_batch": on_batch}
     arguments["embedder"] = embedder or check_models(store, {"base": config})
     groups = judged["group"].fill_null(judged["query_id"]).to_list()
     training, test = weight_fitting.halves(groups, seed=options.seed)
@@ -212,7 +210,6 @@ def fetched(
     qrels: pl.DataFrame,
     embedder: Embedder,
     *,
-    vectors_directory: Path | None = None,
     on_batch: Callable[[str, int], object] | None = None,
 ) -> tuple[Candidates, Candidates]:
     """The hits of judged queries, for any weights: of the judged corpora, and of all corpora.
@@ -222,7 +219,7 @@ def fetched(
     """
     chosen = hamilton_config(config)
     settings = chosen["corpora"]
-    embeddings = embed_judged_queries(judged, embedder, vectors_directory)
+    embeddings = embed_judged_queries(judged, embedder)
     columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
     columns += ["chunk_id", "repo", "start_line", "end_line"]
     parts, scales = [], []

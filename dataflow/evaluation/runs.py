@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
@@ -107,11 +106,9 @@ def homes(placed: pl.DataFrame, unit: Unit = "document") -> pl.DataFrame:
 
 
 @tag(stage="runs", io="embedding")
-def query_embeddings(
-    judged_queries: pl.DataFrame, embedder: Embedder, vectors_directory: Path | None = None
-) -> pl.DataFrame:
+def query_embeddings(judged_queries: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
     """The vector of every query text, once for all configurations."""
-    return embed_judged_queries(judged_queries, embedder, vectors_directory)
+    return embed_judged_queries(judged_queries, embedder)
 
 
 @tag(stage="runs", io="postgres")

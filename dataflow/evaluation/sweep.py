@@ -7,7 +7,6 @@ if a setting changes its arguments.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -65,7 +64,6 @@ def sweep(
     measures: Sequence[str] = MEASURES,
     all_corpora: bool = False,
     batch_size: int = BATCH_SIZE,
-    vectors_directory: Path | None = None,
     on_batch: Callable[[int], object] | None = None,
 ) -> Sweep:
     """Measure every combination of ``settings``.
@@ -78,7 +76,7 @@ def sweep(
         settings: values by name, as of :func:`dataflow.configuration.overrides.with_setting`.
         queries: columns ``JUDGED_QUERIES``.
         qrels: columns ``QRELS``.
-        embedder, all_corpora, vectors_directory: see :func:`dataflow.evaluation.graph.evaluate`.
+        embedder, all_corpora: see :func:`dataflow.evaluation.graph.evaluate`.
         on_batch: is called with the number of further queries finished with all combinations.
 
     Raises:
@@ -92,7 +90,7 @@ def sweep(
     queries, judged = check_judged(queries, qrels)
     check_corpora(queries, {"": config})
     model = embedder or check_models(store, {UNCHANGED: config})
-    embedded = embed_judged_queries(queries, model, vectors_directory)
+    embedded = embed_judged_queries(queries, model)
     names, compared = by_number(judged, queries), [UNCHANGED, *map(point_name, points)]
     parts = [pl.DataFrame(schema=SCORES)]
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
