@@ -1,9 +1,8 @@
 """PDFs to text, in a child process that is killed if it takes too much.
 
-PDFium reads them: fast, and it keeps words apart where pdfplumber and pypdf glue them. It reads a
-file that it refused once more after a repair by qpdf (pikepdf). A PDF is a program for a stack
-machine, written by anyone: 4 kB can unfold to gigabytes. So the child has bounds of memory, CPU and
-time, and its parent survives its end.
+PDFium reads them: fast, and it keeps words apart where pdfplumber and pypdf glue them. A PDF is a
+program for a stack machine, written by anyone: 4 kB can unfold to gigabytes. So the child has
+bounds of memory, CPU and time, and its parent survives its end.
 """
 
 from __future__ import annotations

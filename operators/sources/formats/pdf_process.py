@@ -1,10 +1,5 @@
-"""Runs in the process that reads PDFs: hostile bytes in, text out.
+"""Runs in the process that reads PDFs: hostile bytes in, text out."""
 
-PDFium reads. If it refuses a file or a page, it reads the file again after a repair by qpdf: of 14
-damaged files from the wild it then reads 9, with their dates and bookmarks.
-"""
-
-import io
 import json
 from contextlib import closing
 from typing import Any
@@ -44,17 +39,7 @@ def _read(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
     except pypdfium2.PdfiumError as exc:
         if locked := _LOCKED.get(getattr(exc, "err_code", None) or 0):
             return {"state": "encrypted", "reason": locked}
-        why = f"damaged: its text is lost: {exc}"
-        mended = _repaired(data, limits)
-        if mended is None:
-            return _failed(why)
-        if not _has_text(mended["pages"]):
-            return _failed(f"{why} Nor does what is left of it have any text")
-        content = mended
-    else:
-        mended = _repaired(data, limits) if None in content["pages"] else None
-        if mended is not None and _readable(mended) > _readable(content):
-            content = mended
+        return _failed(f"damaged: its text is lost: {exc} `qpdf IN OUT` mends many files")
     pages = content["pages"]
     unread = [number for number, page in enumerate(pages, start=1) if page is None]
     if len(unread) == len(pages):
@@ -71,25 +56,6 @@ def _failed(reason: str) -> dict[str, Any]:
 
 def _has_text(pages: list[str | None]) -> bool:
     return any(c.isalnum() for page in pages if page for c in page)
-
-
-def _repaired(data: bytes, limits: dict[str, int]) -> dict[str, Any] | None:
-    """The document that PDFium reads after qpdf's repair; None if either fails."""
-    import pikepdf
-
-    mended = io.BytesIO()
-    try:
-        with pikepdf.open(io.BytesIO(data)) as document:
-            document.save(mended)
-        return _with_pdfium(mended.getvalue(), limits)
-    except (_TooMuch, MemoryError):
-        raise
-    except Exception:  # qpdf's own, and errors of its Python part on an invalid structure
-        return None
-
-
-def _readable(content: dict[str, Any]) -> int:
-    return sum(page is not None for page in content["pages"])
 
 
 def _with_pdfium(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
