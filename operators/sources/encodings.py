@@ -1,9 +1,8 @@
 """Decodes a file's bytes: by a byte-order mark, as UTF-8, as declared, or as detected.
 
 UTF-8 comes first: text in another encoding is almost never valid UTF-8, and converted files often
-keep their old declarations. Then a declaration in the file counts, then one beside it
-(:mod:`operators.sources.git_attributes`). A detected encoding is reported in a note. A file
-that neither fits its declaration nor is detected with confidence is left out.
+keep their old declarations. Then a declaration in the file counts. A detected encoding is reported
+in a note. A file that neither fits its declaration nor is detected with confidence is left out.
 
 The detector is chardet 7.7: of 2,486 texts of 1 to 8 lines in 17 languages and 18 encodings it is
 right for 94 % (charset-normalizer 3.5: 58, faust-cchardet 3.2: 78).
@@ -12,7 +11,6 @@ right for 94 % (charset-normalizer 3.5: 58, faust-cchardet 3.2: 78).
 import codecs
 import re
 import unicodedata
-from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -86,16 +84,12 @@ class Decoded(NamedTuple):
         return (self.encoding,) if self.encoding else ()
 
 
-def decode_file(
-    data: bytes, path: str = "", declared: Callable[[], str | None] = lambda: None
-) -> Decoded:
+def decode_file(data: bytes, path: str = "") -> Decoded:
     """The text of a file, its line ends as they are.
 
     Args:
         data: the whole file.
         path: its name, which shows whether it is a page with a ``meta`` element.
-        declared: returns the encoding that another file declares for this one; called only if it
-            is not UTF-8.
 
     Raises:
         Skipped: the bytes are no text, or their encoding is uncertain; says which and why.
@@ -103,19 +97,16 @@ def decode_file(
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             if encoding == "utf-8":
-                return _utf_8(data[len(mark) :], path, declared)
+                return _utf_8(data[len(mark) :], path)
             text = _strictly(data[len(mark) :], encoding, "its byte-order mark says")
             return Decoded(clean_text(text), encoding)
     if b"\0" in data[:_SNIFFED]:
-        named = _known(declared() or "")
-        if named is None or not named.startswith(("utf-16", "utf-32")):
-            raise Skipped("binary")
-        return Decoded(clean_text(_strictly(data, named, "the declared encoding is")), named)
+        raise Skipped("binary")
     if b"\x1b$" in data:
         encoding = next(name for shift, name in _SHIFTS if shift in data)
         if (shifted := _or_none(data, encoding)) is not None:
             return Decoded(clean_text(shifted), encoding)
-    return _utf_8(data, path, declared)
+    return _utf_8(data, path)
 
 
 def with_plain_line_ends(text: str) -> str:
@@ -123,12 +114,12 @@ def with_plain_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _utf_8(data: bytes, path: str, declared: Callable[[], str | None]) -> Decoded:
+def _utf_8(data: bytes, path: str) -> Decoded:
     try:
         return Decoded(clean_text(data.decode()))
     except UnicodeDecodeError:
         pass
-    if named := _known(_declared_inside(data, path)) or _known(declared() or ""):
+    if named := _known(_declared_inside(data, path)):
         text = _strictly(data, named, "the declared encoding is")
         return Decoded(clean_text(text), named)
     text = data.decode("utf-8", "replace")

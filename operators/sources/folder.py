@@ -31,7 +31,7 @@ from operators.sources.formats.pandoc import CONVERTER, converted, why_missing
 from operators.sources.formats.pdf import PdfReader, PdfRefused, pdf_text, pdf_title
 from operators.sources.formats.shown_text import shown_text
 from operators.sources.generated import why_generated
-from operators.sources.git_attributes import Declared, declared_encodings, declared_generated
+from operators.sources.git_attributes import declared_generated
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError, is_corpus_name
 from operators.sources.protocol import (
@@ -73,7 +73,6 @@ class _Folder(NamedTuple):
     base_url: str | None
     also: Also
     pdf: PdfReader
-    declared: Declared
     generated: Callable[[bytes], bool | None]  # by ``.gitattributes``
     text_endings: dict[str, bool]  # whether the first file of an unknown ending contains text
 
@@ -116,8 +115,8 @@ def folder_source(
     def scan() -> Iterator[Item]:
         with closing(PdfReader()) as pdf:
             root = walk.root
-            declared = declared_encodings(root), declared_generated(root)
-            folder = _Folder(root, base_url or None, endings, pdf, *declared, {})
+            generated = declared_generated(root)
+            folder = _Folder(root, base_url or None, endings, pdf, generated, {})
             yield from walk.items(partial(_item, folder))
 
     source = Source(
@@ -181,7 +180,7 @@ def _item(folder: _Folder, path: bytes, key: Key) -> Item:
     elif kind == "ipynb":
         read = partial(_parse_notebook, content.data)
     else:
-        decoded = decode_file(content.data, shown, partial(folder.declared, path))
+        decoded = decode_file(content.data, shown)
         text = decoded.text if kind == "html" else shown_text(decoded.text, kind, shown)
         judged = generated is None and kind != "html"  # its text has no pictures and no scripts
         whole = text if is_prose(kind) else decoded.text  # a picture in code is the code's own

@@ -37,7 +37,7 @@ from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.git_process import GitError, git_output, git_stream, split
 from operators.sources.git.repository import Repository, TrackedFile
 from operators.sources.git.stored_content import PLAIN, Conversion, conversions, is_stored
-from operators.sources.git_attributes import Declared, declared_encodings, declared_generated
+from operators.sources.git_attributes import declared_generated
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Document, Item, Key, ReadIssue, metadata_json
 from operators.versions.named_version import lineage_of
@@ -129,7 +129,6 @@ class _Tree(NamedTuple):
 
     repository: Repository
     also: Also
-    declared: Declared
     generated: Callable[[bytes], bool | None]  # what ``.gitattributes`` says
     converted: Mapping[bytes, Conversion]  # by git, before it stores a file
     text_endings: dict[str, bool]  # whether the first file of an unknown ending holds text
@@ -151,8 +150,7 @@ def read_tree(
     with suppress(GitError):  # what it reads stands in files that the tree names: one may be a pipe
         paths = (path for path, _ in tracked.starting(b""))
         converted = conversions(repository.root, paths, LONGEST_SEARCH_S)
-    generated = declared_generated(root)
-    tree = _Tree(repository, also, declared_encodings(root), generated, converted, {})
+    tree = _Tree(repository, also, declared_generated(root), converted, {})
     for corpus in ("docs", "code"):
         for path, file in tracked.starting(b""):
             if (corpus == "docs") is reads_as_prose(shown_path(path), also):
@@ -193,7 +191,7 @@ def _read(tree: _Tree, file: TrackedFile, path: str) -> tuple[bytes, Decoded, st
     if packed:
         document = converted(data, packed)
         return data, Decoded(clean_text(document.text), note=document.note), packed
-    decoded = decode_file(data, path, partial(tree.declared, file.path))
+    decoded = decode_file(data, path)
     shown = decoded._replace(text=shown_text(decoded.text, language, path))
     judged = shown if is_prose(language) else decoded  # a picture in code is the code's own
     if generated is None and (

@@ -33,7 +33,6 @@ from operators.sources.git.repository import (
     parse_origin,
 )
 from operators.sources.git.tracked_files import tracked_files, tracked_names
-from operators.sources.git_attributes import Declared, declared_encodings
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, Item, Key, LazyDocument, Source, metadata_json
@@ -91,9 +90,7 @@ def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
 
     def scan() -> Iterator[Item]:
         with closing(_last_commits(root)) as commits:
-            yield from walk.items(
-                partial(_item, walk.root, address, commits, declared_encodings(walk.root))
-            )
+            yield from walk.items(partial(_item, walk.root, address, commits))
 
     @cache
     def tracked() -> frozenset[str] | None:
@@ -131,7 +128,6 @@ def _item(
     root: bytes,
     base_url: str | None,
     commits: Mapping[bytes, LastCommit],
-    declared: Declared,
     path: bytes,
     key: Key,
 ) -> Item:
@@ -142,7 +138,7 @@ def _item(
     if stem in _OF_EVERY_PAGE:
         raise files.NoDocument("part of every page, no page of its own")
     content = files.read_file(root, path, MAX_PAGE)
-    decoded = decode_file(content.data, shown, partial(declared, path))
+    decoded = decode_file(content.data, shown)
     source = with_plain_line_ends(decoded.text)
     if suffix in _MEDIAWIKI and (target := redirect_target(source)):
         raise files.NoDocument(f"redirect to {target}")

@@ -2,15 +2,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from operators.sources.encodings import decode_file
 from operators.sources.files import Skipped
-from operators.sources.git_attributes import declared_encodings
 
 JAPANESE = "// 請求書の消費税を端数切り捨てで計算する\nint roundTax(int amount);\n"
 CHINESE = "// 计算订单的折扣金额并写入数据库\nint applyDiscount(int t);\n"
@@ -90,16 +86,12 @@ def test_what_no_encoding_reads_with_confidence_is_left_out_with_the_reason(
         decode_file(data, "a.py")
 
 
-def never() -> str:
-    raise AssertionError("nothing has to be looked up")
-
-
 @pytest.mark.parametrize(
     "text",
     [JAPANESE, f"# coding: koi8-r\n{RUSSIAN}", "<meta charset=big5>é", "\ufffd"],
 )
 def test_utf_8_stays_as_it_is_whatever_it_declares(text: str) -> None:
-    assert decode_file(text.encode(), "a.html", never) == (text, None, None)
+    assert decode_file(text.encode(), "a.html") == (text, None, None)
 
 
 def test_a_damaged_place_in_utf_8_is_marked_and_told() -> None:
@@ -129,53 +121,3 @@ def test_a_hostile_file_costs_no_more_than_its_length() -> None:
         except Skipped:
             continue
     assert time.process_time() - began < 20
-
-
-Put = Callable[[str, str], None]
-
-
-@pytest.fixture
-def put(tmp_path: Path) -> Put:
-    def write(name: str, text: str) -> None:
-        file = tmp_path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-
-    return write
-
-
-def test_gitattributes_declare_encodings_and_the_last_and_nearest_counts(
-    tmp_path: Path, put: Put
-) -> None:
-    put(".gitattributes", "*.c text working-tree-encoding=cp932 eol=lf\n/lib/b.c -text\n")
-    put(
-        "lib/.gitattributes",
-        '# *.c\n"b c.c" working-tree-encoding=gbk\nd.c !working-tree-encoding\n',
-    )
-    declared = declared_encodings(bytes(tmp_path))
-    names = [b"a.c", b"x/a.c", b"lib/a.c", b"lib/b c.c", b"lib/d.c", b"a.h"]
-    assert [declared(name) for name in names] == ["cp932", "cp932", "cp932", "gbk", None, None]
-
-
-def test_patterns_of_a_stranger_cost_little(tmp_path: Path, put: Put) -> None:
-    put(".gitattributes", f"{'*a' * 90}b working-tree-encoding=gbk\n[ working-tree-encoding=gbk\n")
-    began = time.process_time()
-    assert declared_encodings(bytes(tmp_path))(b"a" * 250) is None
-    assert time.process_time() - began < 2
-
-
-def test_a_repository_is_read_in_what_it_declares(repo: Any) -> None:
-    short = "// 税\n"
-    repo.commit("first", **{
-        ".gitattributes": "u.c working-tree-encoding=UTF-16LE\n"
-        "src/*.h working-tree-encoding=euc-jp\n",
-        "src/a.h": short.encode("euc-jp"), "b.h": short, "c.c": short.encode("cp932"),
-    })  # fmt: skip
-    repo.write("u.c", short.encode("utf-16-le"))
-    repo.git("add", "u.c")
-    got = {name: (found.text, found.note) for name, found in repo.documents("code").items()}
-    assert {name: got[name] for name in ("src/a.h", "b.h", "u.c")} == dict.fromkeys(
-        ("src/a.h", "b.h", "u.c"), (short, None)
-    )
-    assert "no other encoding is certain" in repo.issues()["c.c"]
-    assert "c.c" not in got

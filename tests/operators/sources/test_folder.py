@@ -183,16 +183,6 @@ def test_a_document_in_another_encoding_is_read_with_a_note_or_left_out(tmp_path
     assert "no other encoding is certain" in mixed.reason
 
 
-def test_a_declaration_that_appears_has_a_document_read_again(tmp_path: Path) -> None:
-    write(tmp_path, "a.txt", "Проверяет подпись платежа".encode("cp1251"))
-    write(tmp_path, "b.txt", "Проверяет")
-    hashes = {name: one.source_hash for name, one in documents(tmp_path).items()}
-    write(tmp_path, ".gitattributes", "* working-tree-encoding=cp866\n")
-    found = documents(tmp_path)
-    assert found["a.txt"].source_hash != hashes["a.txt"]
-    assert found["b.txt"].source_hash == hashes["b.txt"]
-
-
 def test_word_documents_and_notebooks_are_read_and_a_damaged_one_is_reported(
     tmp_path: Path,
 ) -> None:

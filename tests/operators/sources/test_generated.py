@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from whole_scan import read_all
 from operators.sources.folder import folder_source
 from operators.sources.formats.languages import PACKED, code_language, prose_format
 from operators.sources.generated import why_generated
+from operators.sources.git_attributes import declared_generated
 from operators.sources.protocol import Document, ReadIssue
 
 BYTES = random.Random(1).randbytes(40_000)
@@ -169,3 +171,22 @@ def test_a_folder_leaves_generated_texts_out(tmp_path: Path) -> None:
     assert {item.document_id for item in found if isinstance(item, Document)} == {"b.txt", "c.md"}
     left = {i.where: i.reason for i in found if isinstance(i, ReadIssue)}
     assert left["a.txt"].startswith("generated: words of hundreds of characters")
+
+
+def test_of_gitattributes_the_last_and_nearest_count(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / ".gitattributes").write_text("*.c linguist-generated eol=lf\n/lib/b.c -text\n")
+    (tmp_path / "lib/.gitattributes").write_text(
+        '# *.c\n"b c.c" linguist-generated=false\nd.c !linguist-generated\n'
+    )
+    declared = declared_generated(bytes(tmp_path))
+    names = [b"a.c", b"x/a.c", b"lib/a.c", b"lib/b c.c", b"lib/d.c", b"a.h"]
+    assert [declared(name) for name in names] == [True, True, True, False, None, None]
+
+
+def test_attributes_of_a_stranger_cost_little(tmp_path: Path) -> None:
+    lines = f"{'*a' * 90}b linguist-generated\n[ linguist-generated\n"
+    (tmp_path / ".gitattributes").write_text(lines)
+    began = time.process_time()
+    assert declared_generated(bytes(tmp_path))(b"a" * 250) is None
+    assert time.process_time() - began < 2
