@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -110,10 +109,6 @@ def render(
         Path | None,
         typer.Option("--out", "-o", help="Ends in .png, .svg or .dot; else dag.png, or GRAPH.png."),
     ] = None,
-    check: Annotated[
-        bool,
-        typer.Option("--check", help="Only check whether a .dot is up to date (exit code 1: no)."),
-    ] = False,
     graph: Annotated[
         str,
         typer.Option(help="The graph: retrieval (as configured), review, ingestion or evaluation."),
@@ -135,16 +130,9 @@ def render(
 
     shown = draw_graph(graph, load_config(config), stages=stages)
     name = "dag" if graph == "retrieval" else graph
-    place = out or Path(name + (".dot" if check else ".png"))
-    if not check:
-        pictures.render(shown, place)
-        typer.echo(f"{place}: {len(shown.boxes)} nodes")
-    elif pictures.check(place, shown):
-        typer.echo(f"{place} is up to date")
-    else:
-        typed = [one for one in sys.argv[1:] if one != "--check"]
-        again = shlex.join(["crosscorpus", *typed, *([] if out else ["--out", str(place)])])
-        raise CrosscorpusError(f"{place} shows another graph: run `{again}`")
+    place = out or Path(f"{name}.png")
+    pictures.render(shown, place)
+    typer.echo(f"{place}: {len(shown.boxes)} nodes")
 
 
 @app.command()
@@ -155,9 +143,6 @@ def diff(
         Path | None,
         typer.Option("--out", "-o", help="Draw both in one picture too; ends as for render."),
     ] = None,
-    exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit with 1 where they differ.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show which nodes, edges, variants and parameters differ between two configurations.
@@ -174,8 +159,6 @@ def diff(
     if out:
         write(draw_difference(difference), out)
     print_result(as_json, difference.to_json(), typer.echo, to_text(difference))
-    if exit_code and difference:
-        raise typer.Exit(FAILED)
 
 
 config_app = typer.Typer(no_args_is_help=True, help="Configuration files.")

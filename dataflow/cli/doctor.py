@@ -12,15 +12,13 @@ from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError, counted
 from operators.postgres.connection import connect, ensure_vector, nodes, resolve_dsn
 from operators.postgres.errors import target
-from operators.postgres.inspect.index_recall import index_recall, sample_text
+from operators.postgres.inspect.samples import has_vectors, sample_text
 from operators.postgres.inspect.status import status
 from operators.postgres.replication import lateness
 from operators.postgres.schema.indexes import pending_corpora
 from operators.postgres.server.binaries import PACKAGE
 from operators.postgres.server.embedded_server import server_for
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
-
-GOOD_RECALL = 0.95
 
 
 @dataclass(frozen=True)
@@ -40,10 +38,7 @@ def advice_on_unsearched(corpus: str) -> str:
 
 
 def examine(config: Config, collection: str) -> Iterator[Finding]:
-    """Check the model, the server and the collection; what cannot be reached ends the checks.
-
-    The index is compared with an exact scan for some vectors of each corpus.
-    """
+    """Check the model, the server and the collection; what cannot be reached ends the checks."""
     embedder: Embedder | None = None
     try:
         embedder = load_embedder(config.embedding)
@@ -102,29 +97,19 @@ def _corpus(
     if row["failed"]:
         says = f"{row['failed']} of {row['documents']} documents failed (`status` names them)"
         yield Finding(name, False, says)
-    try:
-        recall = index_recall(store, corpus)
-    except CrosscorpusError as error:
-        yield Finding(name, False, f"the vector search fails: {error}")
-        return
     if not row["chunks"]:
         yield Finding(name, True, "no chunks")
         return
-    says = f"{counted(row['chunks'], 'chunk')}, "
-    if row["unembedded"] and recall is None:
-        says += "none with a vector yet: `crosscorpus embed` adds them"
-    elif not recall:
-        says += "but no vector search finds any: run `verify --repair`"
-    elif row["vector_index"]:
-        says += f"recall@10 of the index against an exact scan {recall:.3f}"
-    else:
-        says += f"small enough for an exact scan: recall {recall:g}"
-    yield Finding(name, (recall or 0) >= GOOD_RECALL, says)
+    embedded = has_vectors(store, corpus)
+    says = counted(row["chunks"], "chunk")
+    if not embedded:
+        says += ", none with a vector yet: `crosscorpus embed` adds them"
+    yield Finding(name, embedded, says)
     if driver is None or corpus not in config.corpora:
         return
     # A question without any word of the corpus reads no postings.
     inputs = {"query": sample_text(store, corpus) or corpus}
-    for channel in ("vector", "text") if recall else ("text",):
+    for channel in ("vector", "text") if embedded else ("text",):
         try:
             driver.execute([f"{corpus}.{channel}_search"], inputs=inputs)
         except CrosscorpusError as error:

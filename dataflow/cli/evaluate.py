@@ -48,14 +48,6 @@ class EvaluateOptions:
         ),
     ] = "document"
     all_corpora: AllCorpora = False
-    reranker: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODULE:FUNCTION",
-            help="For a configuration with `reranked: cross_encoder`: takes (question, passage) "
-            "pairs, returns one number per pair, higher is better.",
-        ),
-    ] = None
     on: Annotated[
         str | None,
         typer.Option(
@@ -83,7 +75,7 @@ def evaluate(options: EvaluateOptions) -> None:
     import_hamilton()
     from dataflow.cli.console.evaluation_tables import batch_progress, show_evaluation
     from dataflow.cli.console.terminal import open_to_read, print_result
-    from dataflow.evaluation.evaluation_files import named_configs, named_function, write_evaluation
+    from dataflow.evaluation.evaluation_files import named_configs, write_evaluation
     from dataflow.evaluation.graph import evaluate as run
     from operators.evaluation.judgements import read_queries
     from operators.evaluation.measures import check_measures
@@ -95,8 +87,6 @@ def evaluate(options: EvaluateOptions) -> None:
     if options.measures:
         check_measures(options.measures)
         arguments["measure_names"] = tuple(options.measures)
-    if options.reranker:
-        arguments["retrieval_inputs"] = {"reranker": named_function(options.reranker)}
     counts = list(configs), queries.height
     with open_to_read(options.collection) as store, batch_progress(*counts) as on_batch:
         result = run(store, configs, queries, options.qrels, on_batch=on_batch, **arguments)

@@ -1,14 +1,10 @@
 """Writes an evaluation to files: runs for other tools, tables for programs, one page."""
 
-import importlib
 import json
-import os
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
 
 from dataflow.configuration.config_model import Config, load_config
 from dataflow.driver.config_graphs import diff_configs, draw_difference
@@ -43,25 +39,6 @@ def named_configs(sources: Sequence[str]) -> dict[str, Config]:
             )
         configs[name] = load_config(source)
     return configs
-
-
-def named_function(name: str) -> Callable[..., Any]:
-    """The function ``MODULE:FUNCTION``; a module may be in the working directory.
-
-    Raises:
-        CrosscorpusError: there is no such module, or no such function in it.
-    """
-    module, _, function = name.partition(":")
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.append(here)
-    try:
-        target = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise CrosscorpusError(f"{name!r} is no MODULE:FUNCTION: {error}") from None
-    if not callable(target):
-        raise CrosscorpusError(f"{name!r} can't be called")
-    return cast("Callable[..., Any]", target)
 
 
 def write_evaluation(

@@ -12,8 +12,7 @@ from typing import Any
 import polars as pl
 
 from dataflow.configuration.config_model import Config
-from dataflow.configuration.overrides import with_setting, with_settings
-from dataflow.driver.config_graphs import describe_config
+from dataflow.configuration.overrides import with_settings
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
@@ -29,7 +28,6 @@ from dataflow.evaluation.answers import (
 )
 from dataflow.evaluation.graph import check_models
 from operators.embedding.protocol import Embedder
-from operators.errors import CrosscorpusError
 from operators.evaluation.comparison import comparison, summary
 from operators.evaluation.evaluation_frames import CORPUS_SCORES, SCORES
 from operators.evaluation.grid import grid, point_name, sweep_table
@@ -81,12 +79,10 @@ def sweep(
 
     Raises:
         UnknownName: no parameter or stage has a setting's name.
-        CrosscorpusError: no query has a judgement, a setting changes nothing, or a search failed.
+        CrosscorpusError: no query has a judgement, or a search failed.
     """
     points = grid(settings)
-    check_reach(config, settings)
-    ordered = _slowest_first(config, settings)
-    tried = {point_name(one): for_evaluation(with_settings(config, one)) for one in ordered}
+    tried = {point_name(one): for_evaluation(with_settings(config, one)) for one in points}
     queries, judged = check_judged(queries, qrels)
     check_corpora(queries, {"": config})
     model = embedder or check_models(store, {UNCHANGED: config})
@@ -112,42 +108,6 @@ def sweep(
         scores=values,
         unchanged=dict(plain.select("measure", "mean").iter_rows()),
     )
-
-
-def check_reach(config: Config, settings: Mapping[str, Sequence[Any]]) -> None:
-    """Raise if a setting, beside the first values of the others, changes no node of the ranking."""
-    plain, first = _ranking(config), {name: values[0] for name, values in settings.items()}
-    for name, values in settings.items():
-        built = (_ranking(with_settings(config, first | {name: value})) for value in values)
-        if all(one == plain for one in built):
-            raise CrosscorpusError(
-                f"{name!r} changes nothing: no node that ranks reads it in this configuration"
-            )
-
-
-def _slowest_first(config: Config, settings: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Every combination; a setting that changes a search varies more slowly than the others."""
-
-    def searches_stay(name: str) -> bool:
-        built = [_ranking(with_setting(config, name, value)) for value in settings[name]]
-        searches = [{n: what for n, what in one.items() if n.endswith("_search")} for one in built]
-        return all(one == searches[0] for one in searches)
-
-    ordered = grid({name: settings[name] for name in sorted(settings, key=searches_stay)})
-    return [{name: point[name] for name in settings} for point in ordered]
-
-
-def _ranking(config: Config) -> dict[str, Any]:
-    """The functions and parameters of the nodes that compute the ranking, by node name."""
-    nodes = describe_config(config).nodes
-    ranking: dict[str, Any] = {}
-    waiting = ["results"]
-    while waiting:
-        name = waiting.pop()
-        if name in nodes and name not in ranking:
-            ranking[name] = (nodes[name].implementation, nodes[name].parameters)
-            waiting += nodes[name].needs
-    return ranking
 
 
 def _batch_runs(

@@ -13,7 +13,7 @@ _SUFFIXES = (".png", ".svg", ".dot", ".gv")
 
 
 class RenderError(CrosscorpusError):
-    """A picture can't be drawn or read."""
+    """A picture can't be drawn."""
 
 
 def render(shown: Picture, path: Path) -> None:
@@ -28,19 +28,6 @@ def render(shown: Picture, path: Path) -> None:
             f"{path.name}: write a name that ends in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
         )
     path.write_bytes(draw(to_dot(shown), format=suffix.removeprefix(".")))
-
-
-def check(path: Path, shown: Picture) -> bool:
-    """Whether the file ``path`` contains this picture as DOT text; needs no Graphviz.
-
-    Raises:
-        RenderError: there is no such file.
-    """
-    try:
-        return path.read_bytes() == to_dot(shown).encode()
-    except OSError as error:
-        what = f"can't read {path.name}: {error.strerror}"
-        raise RenderError(f"{what}; `render --out {path.name}` writes it") from None
 
 
 def draw(dot: str, *, format: str = "png") -> bytes:

@@ -131,7 +131,6 @@ def test_a_grid_is_swept_to_a_table(crosscorpus: Any, files: Path, tmp_path: Pat
         (2, ["evaluate", "defualt"], "defualt"),
         (1, ["evaluate", "default", "default"], "two configurations are called 'default'"),
         (1, ["evaluate", "reranked"], "missing input 'reranker', which reranked needs"),
-        (1, ["evaluate", "reranked", "--reranker", "nothing:here"], "is no MODULE:FUNCTION"),
         (2, ["sweep", "--set", "rrfk=1"], "did you mean 'rrf_k'"),
         (1, ["sweep", "--set", "rrf_k"], "is no setting"),
         (2, ["evaluate", "default", "--measure", "Acc"], "unknown measure 'Acc', did you mean"),

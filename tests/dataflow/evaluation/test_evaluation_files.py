@@ -8,7 +8,6 @@ from trec_runs import read_run
 from dataflow import load_config
 from dataflow.evaluation.evaluation_files import (
     named_configs,
-    named_function,
     write_evaluation,
     write_sweep,
 )
@@ -30,20 +29,6 @@ def test_configurations_are_called_by_their_names_or_files(tmp_path):
     spaced.write_text("extends: default\n")
     with pytest.raises(CrosscorpusError, match="'a b' is no plain name"):
         named_configs([str(spaced)])
-
-
-def test_a_function_is_found_by_its_name(tmp_path, monkeypatch):
-    (tmp_path / "own_reranker.py").write_text(
-        "def score(pairs):\n    return [0.0 for _ in pairs]\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert named_function("own_reranker:score")([("q", "p")]) == [0.0]
-    for wrong in ("own_reranker:rank", "no_such_module:score", "own_reranker", ":"):
-        with pytest.raises(CrosscorpusError, match="is no MODULE:FUNCTION"):
-            named_function(wrong)
-    with pytest.raises(CrosscorpusError, match="can't be called"):
-        named_function("own_reranker:__name__")
 
 
 def test_an_evaluation_is_runs_tables_and_a_page(judged, tmp_path):

@@ -83,7 +83,6 @@ def test_a_configuration_that_needs_no_vectors_can_be_the_base(judged):
     [
         ({"zebra": [1]}, UnknownName, "no parameter or stage 'zebra'"),
         ({"search_depth": ["many"]}, CrosscorpusError, "expected int, got 'many'"),
-        ({"rerank_depth": [10, 20]}, CrosscorpusError, "'rerank_depth' changes nothing"),
         ({}, CrosscorpusError, "needs a setting"),
     ],
 )

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from math import cos, sin
 from typing import Any
 
 import polars as pl
 import pytest
-from vector_indexes import build_vector_indexes
 
 from operators.postgres.inspect.document_homes import (
     document_titles,
     ids_like,
 )
-from operators.postgres.inspect.index_recall import index_recall
 from operators.postgres.inspect.status import (
     LONGEST_REASON,
     TOP_REASONS,
@@ -117,22 +114,6 @@ def test_the_time_of_a_copy_is_no_date_of_a_document(store: Store, filling: Any)
     rows += [{"corpus": corpus, "document_id": "copied", **copied} for corpus in ("docs", "wiki")]
     filling.write(store, rows)
     assert status(store).select("oldest", "newest").rows() == [(day, day), (None, None)]
-
-
-DIMENSIONS = 8
-
-
-def test_equal_vectors_at_the_end_of_a_list_cost_no_recall(store: Store, filling: Any) -> None:
-    """Many commits have one message: which of its equal vectors a scan returns says nothing."""
-    angles = {number: number / 10 if number < 7 else 1.5 for number in range(200)}
-    rows = [
-        {"chunk_id": number, "embedding": [cos(angle), sin(angle), *[0.0] * (DIMENSIONS - 2)]}
-        for number, angle in angles.items()
-    ]
-    filling.write(store, rows[100:])
-    filling.write(store, rows[:100])
-    build_vector_indexes(store)
-    assert index_recall(store, "code", samples=1, k=10) == 1.0
 
 
 def test_a_title_is_known_where_it_says_more_than_the_id(store, filling):
