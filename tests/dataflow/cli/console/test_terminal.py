@@ -24,7 +24,6 @@ from dataflow.cli.console.terminal import (
     print_table,
     report_as_json,
     show_answer,
-    show_change,
     show_report,
 )
 from dataflow.ingestion.run import IngestReport, Progress
@@ -33,21 +32,6 @@ from operators.context.templates import short_label
 from operators.postgres import replication
 from operators.sources.github.github_mirror import Fetched
 from operators.sources.protocol import ReadIssue
-
-
-def test_a_run_over_what_failed_before_says_that_it_was_not_tried_again(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    show_report(IngestReport(documents_unchanged=7, known_failures=2))
-    report = " ".join(capsys.readouterr().out.split())
-    assert "2 of the unchanged could not be read before and were not tried again" in report
-
-
-def test_a_run_that_stopped_says_how_far_it_came(capsys: pytest.CaptureFixture[str]) -> None:
-    show_report(IngestReport(documents_new=3, stopped_at=0.384))
-    assert "stopped with 38% of the source read" in " ".join(capsys.readouterr().out.split())
-    show_report(IngestReport(documents_new=3))
-    assert "stopped" not in capsys.readouterr().out
 
 
 def test_a_reason_that_many_have_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,14 +75,6 @@ def test_progress_without_a_terminal_is_a_line_every_ten_seconds(
             on_event(EVENT)
     line = "scan 50%: 5 documents read, 9 chunks embedded, 3 documents stored, about 1 s left\n"
     assert capsys.readouterr().err == 2 * line
-
-
-def test_a_watcher_tells_the_chunks_of_a_change_from_those_that_wait_in_the_collection(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    show_change(IngestReport(documents_changed=1, chunks=105, unembedded=2209))
-    said = "105 chunks written; 2,209 chunks of the collection wait for a vector"
-    assert said in capsys.readouterr().out
 
 
 def test_code_keeps_its_lines_and_the_time_is_one_number(
