@@ -260,15 +260,6 @@ def test_hamilton_adapters_see_the_nodes_and_still_log_nothing(small, recorder, 
     assert "secret plan" not in caplog.text
 
 
-def test_a_question_is_answered_from_several_corpora(driver):
-    out = driver.execute(EVERYTHING, inputs={**ASK, "trigger": "pr_review"})
-    assert {"code", "wiki"} <= set(out["results"]["corpus"])
-    assert "flushed twice" in out["context_window"]["text"].item()
-    assert out["provenance"]["timings"]["code.vector_search"] > 0
-    absent = out["outcomes"].filter(status="absent")["corpus"].unique().sort().to_list()
-    assert absent == ["history", "issue", "memory", "review"]
-
-
 @pytest.mark.parametrize("given", [{"pattern": "twi+ce"}, {"symbol": "flush"}])
 def test_what_a_text_must_have_is_read_as_it_is_searched(driver, given):
     out = driver.execute(["results", "outcomes"], {**ASK, **given})
@@ -299,12 +290,6 @@ def test_a_batch_of_bare_texts_gives_what_single_questions_give(driver):
         assert ours.equals(single.drop("query_id"))
 
 
-def test_top_k_is_changed_for_one_run_and_provenance_says_so(driver):
-    out = driver.execute(["results", "provenance"], inputs={**ASK, "top_k": 1})
-    assert out["results"].height == 1
-    assert out["provenance"]["parameters"]["top_k"] == 1
-
-
 def test_threads_that_share_a_driver_get_their_own_answers(driver):
     texts = ["why is the cache flushed twice?", "install the package", "configure the server"]
     alone = {text: driver.execute(["results"], inputs={"query": text})["results"] for text in texts}
@@ -320,11 +305,6 @@ def test_another_model_than_the_collection_s_is_an_error_that_names_both(open_dr
     assert "words-1" in str(error.value)
     assert "words-2" in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_an_unknown_collection_is_an_error_with_the_nearest_name(open_driver):
-    with pytest.raises(CrosscorpusError, match="did you mean 'driver-tests'"):
-        open_driver(collection="driver-tets")
 
 
 def test_neither_the_question_nor_the_server_reaches_a_log_or_a_representation(

@@ -14,7 +14,6 @@ from dataflow.visualization.graph_model import describe
 from dataflow.visualization.picture import MARKS, picture
 from dataflow.visualization.png import (
     RenderError,
-    check,
     draw,
     render,
 )
@@ -123,22 +122,3 @@ def test_a_foreign_graph_and_the_difference_of_two_are_drawn(tmp_path, described
             path = tmp_path / f"{number}{suffix}"
             render(one, path)
             assert path.read_bytes().startswith(begins)
-
-
-def test_a_picture_is_compared_by_its_text_which_needs_no_graphviz(
-    tmp_path, described, shown, monkeypatch
-):
-    path = tmp_path / "dag.dot"
-    render(shown, path)
-    monkeypatch.setattr("dataflow.visualization.png.draw", None)
-    assert check(path, shown)
-    assert not check(path, picture(described()))
-    with pytest.raises(RenderError, match="can't read none"):
-        check(tmp_path / "none.dot", shown)
-
-
-def test_the_format_follows_the_suffix(tmp_path, shown):
-    render(shown, tmp_path / "g.gv")
-    assert (tmp_path / "g.gv").read_text().startswith("digraph")
-    with pytest.raises(RenderError, match=r"\.png, \.svg, \.dot"):
-        render(shown, tmp_path / "g.txt")
