@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,7 +29,6 @@ from safetensors.numpy import load, save
 from tokenizers import Tokenizer
 
 from model_builds.install_hub import Options, install_hub
-from model_builds.install_minilm import MINILM_FILES, WHEEL
 from operators.embedding.cross_encoder import load_reranker
 from operators.embedding.hub_models import hub_directory, hub_statuses, read_record
 from operators.embedding.onnx import DirectoryEmbedder
@@ -70,22 +68,6 @@ def test_an_encoder_is_converted_and_gives_the_vectors_of_its_weights(
     files = sentence_transformer(family)
     (tmp_path / "weights").write_bytes(files["model.safetensors"])
     assert record.fetched["model.safetensors"] == file_sha256(tmp_path / "weights")
-
-
-def test_the_default_model_from_a_hub_is_the_default_model(
-    put: Callable[..., Repository], published_wheel: Path, minilm: DirectoryEmbedder
-) -> None:
-    files = sentence_transformer() | {"config_sentence_transformers.json": b"{}"}
-    files["sentence_bert_config.json"] = b'{"max_seq_length": 256, "do_lower_case": false}'
-    with zipfile.ZipFile(published_wheel) as archive:
-        for name in MINILM_FILES:
-            files[name] = archive.read(f"{WHEEL.folder}/{name}")
-    put(files)
-    (line,) = (line for line in install() if "cosine to the reference" in line)
-    assert float(line.split()[8]) > 0.99
-    model = loaded()
-    assert model.space == minilm.space
-    assert model.embed_documents(TEXTS).tobytes() == minilm.embed_documents(TEXTS).tobytes()
 
 
 def test_pooling_prompts_and_window_are_those_of_its_own_files(
