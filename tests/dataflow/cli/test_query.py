@@ -145,20 +145,6 @@ def test_a_typed_weight_of_a_language_counts_and_a_language_that_nothing_has_is_
         assert fault in done.stderr
 
 
-def test_an_empty_answer_names_what_was_searched_and_not_more(
-    crosscorpus: Any, collection: str
-) -> None:
-    asked = ["query", "xyzzy", "-C", collection, "--as-of", "2001-01-01"]
-    seen = "No match: nothing that this question may see in {} matches it."
-    left_out = " The notes say what was left out."
-    code = crosscorpus(*asked, "--corpus", "code")
-    assert code.stdout.splitlines()[0] == seen.format("code")
-    every = crosscorpus(*asked)
-    assert every.stdout.splitlines()[0] == seen.format("code, docs, history") + left_out
-    review = crosscorpus(*asked, "--corpus", "review")
-    assert review.stdout.splitlines()[0] == "No match: no corpus was searched." + left_out
-
-
 def test_a_question_without_its_quotes_is_noticed(crosscorpus: Any, collection: str) -> None:
     bare = crosscorpus("query", "when", "is", "it", "flushed", "-C", collection, "--json")
     assert (bare.returncode, bare.stderr) == (

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from datetime import UTC, datetime
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -29,7 +26,6 @@ from dataflow.cli.console.terminal import (
 from dataflow.ingestion.run import IngestReport, Progress
 from operators.context.citations import citation
 from operators.context.templates import short_label
-from operators.postgres import replication
 from operators.sources.github.github_mirror import Fetched
 from operators.sources.protocol import ReadIssue
 
@@ -221,56 +217,6 @@ def test_a_terminal_gets_lines_between_words_and_links_whole(terminal: bool) -> 
     longest = max(len(line) for line in lines if link not in line)
     assert (longest <= 40) is terminal
     assert lines[-2:] == ["strong evidence", "0.10 s"]
-
-
-def test_questions_go_to_the_replica_which_says_what_it_lacks_and_writes_to_the_primary(
-    crosscorpus: Any, replicated: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(replication, "LATE_S", 0.3)
-    file = tmp_path / "documents.jsonl"
-
-    def run(*arguments: str, replica: str = replicated.replica) -> Any:
-        servers = {"CROSSCORPUS_DSN": replicated.primary, "CROSSCORPUS_READ_DSN": replica}
-        return crosscorpus(*arguments, "-C", "read", **servers)
-
-    def ingest(text: str) -> None:
-        with file.open("a") as out:
-            out.write(json.dumps({"doc_id": text, "corpus": "wiki", "text": text}) + "\n")
-        done = run("ingest", "documents", str(file))
-        assert done.returncode == 0, done.stderr
-
-    def found(**servers: str) -> tuple[list[str], list[str]]:
-        done = run("query", "the cache", "--json", **servers)
-        assert done.returncode == 0, done.stderr
-        told = json.loads(done.stdout)
-        late = [note for note in told["notes"] if "replica" in str(note)]
-        return sorted(hit["text"] for hit in told["results"]), late
-
-    ingest("flush the cache")
-    replicated.catch_up()
-    assert found() == (["flush the cache"], [])
-    replicated.pause()
-    try:
-        ingest("fill the cache")
-        time.sleep(0.5)
-        texts, [late] = found()
-        assert texts == ["flush the cache"]
-        assert "ingested since is not found" in str(late)
-        assert found(replica="") == (["fill the cache", "flush the cache"], [])
-        for command in (["versions", "list"], ["status"]):
-            done = run(*command)
-            assert done.returncode == 0, done.stderr
-            assert "note: the replica is up to" in done.stderr
-        assert json.loads(run("status", "--json").stdout)["server"]["replica"]
-        assert json.loads(run("status", "--json", replica="").stdout)["server"]["replica"] is False
-        assert ", a replica: " in run("status").stdout
-        doctor = run("doctor", "--json")
-        faults = [f for f in json.loads(doctor.stdout) if not f["ok"]]
-        assert (doctor.returncode, [f["what"] for f in faults]) == (1, ["replica"])
-    finally:
-        replicated.catch_up()
-    assert found() == (["fill the cache", "flush the cache"], [])
-    assert all(finding["ok"] for finding in json.loads(run("doctor", "--json").stdout))
 
 
 def wide_table() -> Table:
