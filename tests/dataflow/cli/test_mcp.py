@@ -132,20 +132,6 @@ def test_a_file_that_cannot_be_read_whole_stays_as_it_is(
     assert [*file.parent.iterdir()] == [file]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{} // mine",
-        '{"a": /* mine */ 1}',
-        '["a", // mine\n"b"]',
-        '{\n  // mine\n  "a": 1}',
-    ],
-)
-def test_a_file_with_comments_says_that_they_cannot_be_kept(text: str) -> None:
-    with pytest.raises(ValueError, match=r"line \d has a comment"):
-        merged(CLIENTS["zed"], text.encode(), {})
-
-
 def test_nothing_is_written_unless_asked(crosscorpus: Any, tmp_path: Path, collection: str) -> None:
     done = crosscorpus("mcp", "install", "cursor", "-C", collection, HOME=str(tmp_path))
     assert done.returncode == 0
@@ -199,15 +185,6 @@ def test_a_backup_is_never_overwritten_nor_written_through_a_link(
     ]  # fmt: skip
     assert (project / ".mcp.json.bak.2").read_bytes() == texts[0]
     assert (project / ".mcp.json.bak.3").read_bytes() == texts[1]
-
-
-def test_a_new_file_has_the_mode_of_the_umask(crosscorpus: Any, project: Path) -> None:
-    old = os.umask(mask := 0o007)
-    try:
-        assert crosscorpus("mcp", "install", "vscode", "--url", URL, "--write").returncode == 0
-    finally:
-        os.umask(old)
-    assert (project / ".vscode/mcp.json").stat().st_mode & 0o777 == 0o666 & ~mask
 
 
 def _link_outside(file: Path) -> None:
@@ -271,12 +248,6 @@ def test_an_address_that_is_none_of_a_server_is_refused_and_not_repeated(
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "http://HOST:PORT/mcp" in done.stderr
     assert "hidden" not in done.stderr
-
-
-@pytest.mark.parametrize("url", ["http://[::1]:8765/mcp", "https://my_host/a?b=c", "HTTP://h.x./"])
-def test_any_servers_address_is_told_as_given(crosscorpus: Any, url: str) -> None:
-    done = crosscorpus("mcp", "install", "cursor", "--url", url)
-    assert json.loads(done.stdout) == {"mcpServers": {"crosscorpus": {"url": url}}}
 
 
 def test_a_collection_or_configuration_that_is_not_there_is_refused_with_the_nearest(
