@@ -188,15 +188,11 @@ def git_diff(tmp_path: Path, old: str, new: str, *options: str) -> str:
     return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize("option", WORDS)
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [(OLD_TEXT, NEW_TEXT), ("def f(a):\n    return a\n", "def f(a, b):\n    return a\n")],
-)
-@pytest.mark.parametrize("context", ["-U0", "-U3"])
+@pytest.mark.parametrize(("option", "context"), [*zip(WORDS, ("-U0", "-U3") * 2, strict=True)])
 def test_a_diff_of_words_is_refused_and_told_the_option(
-    tmp_path: Path, option: str, old: str, new: str, context: str
+    tmp_path: Path, option: str, context: str
 ) -> None:
+    old, new = OLD_TEXT, NEW_TEXT
     patch = git_diff(tmp_path, old, new, option, context)
     assert patch
     with pytest.raises(CrosscorpusError, match="without --word-diff") as refused:
@@ -231,13 +227,6 @@ def test_a_hunk_without_line_numbers_is_refused_and_told_what_to_give(
 def test_the_combined_diff_of_a_merge_alone_is_refused(start: str, marks: str) -> None:
     with pytest.raises(CrosscorpusError, match="compare with one parent"):
         read_change(f"{start}{marks}\n- a\n -b\n++c\n")
-
-
-def test_colours_behind_another_line_are_no_text(tmp_path: Path) -> None:
-    patch = git_diff(tmp_path, OLD_TEXT, NEW_TEXT, "--color=always")
-    plain = read_change(git_diff(tmp_path, OLD_TEXT, NEW_TEXT))
-    stat = " f | 2 \x1b[32m+\x1b[m\x1b[31m-\x1b[m\n"
-    assert read_change(f"$ git diff --stat -p\n{stat}{patch}") == plain
 
 
 def test_a_patch_whose_lines_have_all_lost_their_marks_is_refused() -> None:
@@ -303,7 +292,7 @@ PARTS = [
     "\x1b[mab",
 ]
 STARTS = [
-    (20_000_000, GIT + "@@ -0,0 +1,999999999 @@\n"),
+    (10_000_000, GIT + "@@ -0,0 +1,999999999 @@\n"),
     (2_000_000, "diff --git a/"),
     (2_000_000, "--- "),
     (2_000_000, "\x1b[m"),
