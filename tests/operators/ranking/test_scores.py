@@ -309,16 +309,14 @@ MERGES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 }
 
 
-@pytest.mark.parametrize("k", [0])
-def test_a_constant_that_divides_by_zero_is_refused(k: float) -> None:
+def test_a_constant_that_divides_by_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="rrf_k must be above 0"):
-        merge.rrf(empty(NORMALIZED), rrf_k=k)
+        merge.rrf(empty(NORMALIZED), rrf_k=0)
 
 
-@pytest.mark.parametrize("weight", [1.1])
-def test_a_weight_outside_of_0_to_1_is_refused(weight: float) -> None:
+def test_a_weight_outside_of_0_to_1_is_refused() -> None:
     with pytest.raises(ValueError, match="from 0 to 1"):
-        merge.convex(empty(NORMALIZED), NO_WORDS, {"code": weight})
+        merge.convex(empty(NORMALIZED), NO_WORDS, {"code": 1.1})
 
 
 # Several corpora in one frame
