@@ -11,19 +11,6 @@ import pytest
 import crosscorpus
 from operators.postgres.store import collections, drop_collection
 
-USER_FILE = """
-import crosscorpus
-
-driver = crosscorpus.build_driver("default")
-answer = driver.ask("why?", repos=["org/app"], top_k=3)
-reveal_type(answer[0].start_line)
-reveal_type(crosscorpus.load_config("default").workers)
-try:
-    answer.context.upper()
-except crosscorpus.UnknownName:
-    pass
-"""
-
 
 def test_every_public_name_is_there_and_nothing_loads_before_it_is_used() -> None:
     for name in crosscorpus.__all__:
@@ -39,17 +26,6 @@ def test_a_program_may_import_the_sources_before_anything_else() -> None:
     code = "from crosscorpus import sources; print(callable(sources.git))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("True\n", "")
-
-
-def test_a_user_s_file_has_types_for_what_is_public(tmp_path: Path) -> None:
-    (tmp_path / "user.py").write_text(USER_FILE)
-    root = Path(__file__).parents[1]
-    ours = ["--config-file", str(root / "pyproject.toml"), "--cache-dir", str(root / ".mypy_cache")]
-    command = [sys.executable, "-m", "mypy", *ours, "user.py"]  # what `make lint` has read is known
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    assert '"int | None"' in done.stdout
-    assert 'Revealed type is "int"' in done.stdout.replace("builtins.int", "int")
 
 
 def test_a_program_ingests_by_a_collection_s_name_and_asks(

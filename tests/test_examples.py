@@ -27,7 +27,7 @@ def told(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> str:
         for file in ROOT.glob(pattern):
             copy = short / file.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_text(file.read_text("utf-8")[:500], "utf-8")
+            copy.write_text(file.read_text("utf-8")[:150], "utf-8")
     notebook = short / NOTEBOOK.relative_to(ROOT)
     notebook.parent.mkdir()
     notebook.write_bytes(NOTEBOOK.read_bytes())

@@ -7,8 +7,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 import zlib
@@ -225,32 +223,6 @@ def test_while_a_folder_is_watched_it_goes_on_by_itself(
     assert [one.kind for one in faults()] == ["disk_full", "disk_full"]
     assert verify(disk.store).is_empty()
     assert len(model.embedded) - len(set(model.embedded)) <= 4 * IN_FLIGHT
-
-
-def test_a_worker_that_follows_says_what_it_waits_for_and_goes_on_when_there_is_room(
-    disk: Disk, minilm: Any, tmp_path: Path
-) -> None:
-    passages = ingest_documents(disk.store, minilm, write(tmp_path, 20), wait="words").chunks
-    disk.fill()
-    command = [sys.executable, "-m", "dataflow", "embed", "-C", "team", "--follow"]
-    settings = os.environ | {"CROSSCORPUS_DSN": disk.server.dsn}
-    with subprocess.Popen(command, env=settings, stderr=subprocess.PIPE, text=True) as worker:
-        try:
-            assert worker.stderr is not None
-            for seconds in (2, 4):
-                said = worker.stderr.readline()
-                full = FULL.removesuffix(", then run the same")
-                assert re.search(f"{full}: waiting {seconds} s$", said), said
-            disk.empty()
-            ends = time.monotonic() + 90
-            while collection_info(disk.store).unembedded:
-                assert time.monotonic() < ends
-                assert worker.poll() is None
-                time.sleep(0.2)
-                disk.store.forget_info()
-        finally:
-            worker.kill()
-    is_whole(disk, passages)
 
 
 def test_a_server_that_cannot_start_says_so_until_there_is_room(disk: Disk) -> None:

@@ -9,14 +9,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from ingesting import ingest_documents
-from pgbouncer import pooled
 
 from dataflow import build_driver, load_config
 from dataflow.evaluation.answers import for_evaluation
@@ -196,21 +194,6 @@ def here(store: Store, judged: tuple[Path, Path], tmp_path_factory: pytest.TempP
     assert evaluate_command(store, judged, folder).returncode == 0
     assert pl.read_parquet(folder / "runs.parquet").height > 0
     return folder
-
-
-def test_actors_of_a_client_ask_through_a_transaction_pooler_what_the_command_asks(
-    store: Store,
-    judged: tuple[Path, Path],
-    here: Path,
-    cluster: str,
-    tcp_server_dsn: str,
-    tmp_path: Path,
-) -> None:
-    with pooled(tcp_server_dsn) as dsn:
-        through = replace(store, dsn=dsn)
-        done = evaluate_command(through, judged, tmp_path, "--on", cluster)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "runs.parquet").read_bytes() == (here / "runs.parquet").read_bytes()
 
 
 @pytest.mark.parametrize("client", [False, True])

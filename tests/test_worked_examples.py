@@ -118,27 +118,6 @@ def asked(*texts: str) -> pl.DataFrame:
     return pl.DataFrame([row], schema=QUERIES)
 
 
-@pytest.mark.parametrize(
-    ("question", "first"),
-    [
-        ("what is max_size for?", "max_size = 3"),
-        ("who calls makeFile", "x = makeFile()"),
-        ("how ctx.exit differs", "class ctx:\n  def exit(self): pass"),
-        ("what does cache.py do?", "nothing"),
-    ],
-)
-def test_passages_with_the_identifiers_of_a_question_come_first(question: str, first: str) -> None:
-    others = ("the maximum size of a file", "MAX_SIZE makefile", "exit", None)
-    label = "[code: cache.py]" if "cache.py" in question else "b"
-    rows = [{"text": text, "score": 0.5} for text in others]
-    last = {"text": first, "source_label": label, "score": 0.4}
-    found = module("identifier_reranker").reranked__identifiers(
-        hits(*rows, last), asked("a", question)
-    )
-    assert found["chunk_id"].to_list() == [4, 0, 1, 2, 3]
-    assert found["rank"].to_list() == [*range(5)]
-
-
 def test_a_named_class_comes_first_on_a_real_collection(
     driver_of: Callable[..., RetrievalDriver],
 ) -> None:
@@ -165,33 +144,6 @@ def test_a_filter_as_a_variant_of_reranked_counts_in_results_context_and_citatio
         assert ("store.py" in out["results"]["document_id"]) is there
         assert ("self.max_age" in out["context_window"]["text"][0]) is there
         assert any("store.py" in label for label in out["citations"]["source_label"]) is there
-
-
-def test_neighbours_become_one_passage_and_no_text_is_lost(
-    driver_of: Callable[..., RetrievalDriver],
-) -> None:
-    file = EXAMPLES / "neighbours.yaml"
-    with driver_of("default") as plain, driver_of(file) as driver:
-        before = plain.execute(["unique"], {"query": QUERY})["unique"]
-        found = driver.execute(["unique", "chunks"], {"query": QUERY})
-    with driver_of(file, most_joined=1) as alone:
-        assert alone.execute(["unique"], {"query": QUERY})["unique"].equals(before)
-    after, chunks = found["unique"], found["chunks"].filter(corpus="docs").sort("ordinal")
-    pieces = before.filter(document_id="flushing.md").height
-    joined = after.filter(document_id="flushing.md")
-    assert pieces > 3
-    assert joined.height == -(-pieces // 3)
-
-    def lines(frame: pl.DataFrame) -> list[str]:
-        return sorted("\n".join(frame["text"]).split("\n"))
-
-    assert [line for line in lines(after) if line] == [line for line in lines(before) if line]
-    by_document = chunks["text"].to_list()
-    assert any(text == "\n".join(by_document[:3]) for text in joined["text"])
-    carried = joined["alternate_sources"].explode().struct.field("chunk_id").drop_nulls()
-    assert {*carried, *joined["chunk_id"]} == {*chunks["chunk_id"]}
-    best = before.filter(document_id="flushing.md")["chunk_id"][0]
-    assert joined["chunk_id"][0] == best
 
 
 @pytest.mark.filterwarnings("error")

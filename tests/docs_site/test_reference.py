@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dataflow.configuration.config_model import load_config
 from dataflow.driver.config_graphs import describe_config
@@ -15,10 +13,8 @@ from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.review.graph import build_review_graph
 from docs_site import __main__ as site
 from docs_site.check import faults
-from docs_site.navigation import navigation, settings
 from docs_site.node_pages import addresses
 from docs_site.nodes import nodes
-from docs_site.own_pages import own_pages
 
 
 @pytest.fixture(scope="module")
@@ -43,36 +39,6 @@ def test_every_node_of_the_built_graphs_has_a_place(pages: dict[str, str]) -> No
             assert not form.variant or f"`{form.variant}`" in said
             told = [one.of_each or one.name for one in (*form.reads, *form.parameters)]
             assert all(f"`{one}`" in said for one in told)
-
-
-def test_the_navigation_has_every_page_once() -> None:
-    whole = site.all_pages(str)
-    listed = re.findall(r"[\w/.-]+\.md", str(navigation(whole)))
-    shown = {name for name in whole if name.endswith(".md") and not name.startswith("files/")}
-    assert len(listed) == len(set(listed))
-    assert set(listed) == shown
-    sections = navigation({**whole, "ingest.md": "# Ingest", "novel.md": "# Novel"})
-    assert {"Ingest": "ingest.md"} in sections[2]["Guides"]
-    assert sections[2]["Guides"][-1] == {"Novel": "novel.md"}
-    told = yaml.safe_load(settings(whole, "1.0"))
-    assert [next(iter(one)) for one in told["nav"]][:3] == ["Start", "Concepts", "Guides"]
-
-
-def test_the_links_of_a_written_page_hold_in_the_site(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "run.py").write_text("print(1)\n")
-    (tmp_path / "README.md").write_text("[a](docs/a.md#b) [out](https://example.org)\n")
-    page = "[home](../README.md) [code](../run.py) [here](#b)\n\n    [no](link.md)\n"
-    (tmp_path / "docs/a.md").write_text(page)
-    found = own_pages(tmp_path)
-    assert found["index.md"] == "[a](a.md#b) [out](https://example.org)\n"
-    assert found["a.md"] == page.replace("../README", "index").replace(
-        "../run.py", "files/run.py.md"
-    )
-    assert "print(1)" in str(found["files/run.py.md"])
-    (tmp_path / "docs/a.md").write_text("[gone](../gone.md)")
-    with pytest.raises(FileNotFoundError, match=r"gone\.md"):
-        own_pages(tmp_path)
 
 
 def test_a_broken_link_and_a_script_from_elsewhere_are_found(tmp_path: Path) -> None:

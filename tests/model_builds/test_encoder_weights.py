@@ -14,12 +14,15 @@ import numpy as np
 import onnxruntime
 import published_encoders
 import pytest
+from hub_stub import sentence_transformer
 from published_encoders import FAMILIES, IDS, PAIR, POSITIONS
 from safetensors.numpy import save_file
 
 from model_builds.bert_to_onnx import Arithmetic, convert_bert, encoder_graph
 from model_builds.encoder_weights import read_encoder, read_tensors
+from model_builds.integer_model import Parts, build_in_integers
 from model_builds.reference import hidden_states, score
+from operators.embedding.onnx import ModelSettings, load_directory
 from operators.embedding.protocol import EmbeddingError
 
 EXPECTED = json.loads(Path(__file__).with_name("published_encoders.json").read_text())
@@ -84,6 +87,27 @@ def test_integers_stay_close(family: str, tmp_path: Path) -> None:
     exact = np.array(EXPECTED[family]["long"])
     cosine = (got * exact).sum(1) / np.linalg.norm(got, axis=1) / np.linalg.norm(exact, axis=1)
     assert cosine.min() > 0.99
+
+
+def test_files_for_a_gpu_make_the_same_vector_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        (tmp_path / name).write_bytes(sentence_transformer()[name])
+    parts = Parts(
+        read_encoder(tmp_path / "config.json", tmp_path / "model.safetensors"),
+        tmp_path / "tokenizer.json",
+        ModelSettings(pooling="mean", max_tokens=128, dimensions=24),
+    )
+    made = []
+    for device in ("cpu", "cuda"):
+        (tmp_path / device).mkdir()
+        with monkeypatch.context() as at:
+            at.setenv("CROSSCORPUS_DEVICE", device)
+            folder = build_in_integers(parts, tmp_path / device)
+        made.append(load_directory(folder))
+    assert made[0].space == made[1].space
+    assert made[0].settings.batch_tokens < made[1].settings.batch_tokens
 
 
 def test_a_text_has_room_for_the_positions_that_the_family_uses(

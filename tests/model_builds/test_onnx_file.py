@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 from hypothesis import given
 from hypothesis import strategies as st
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from model_builds import onnx_file
 
@@ -35,25 +35,3 @@ def test_a_tensor_is_the_one_of_the_package(name: str, kind: str, shape: list[in
     value = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(kind)
     made = onnx.TensorProto.FromString(onnx_file.tensor(name, value))
     assert made == numpy_helper.from_array(value, name)
-
-
-def test_a_model_is_the_one_of_the_package_byte_for_byte() -> None:
-    weight = np.eye(3, dtype=np.float32)
-    made = onnx_file.model(
-        [onnx_file.node("MatMul", ["x", "w"], "y", {})],
-        [onnx_file.tensor("w", weight)],
-        [onnx_file.value_info("x", onnx_file.FLOAT, ["rows", 3])],
-        [onnx_file.value_info("y", onnx_file.FLOAT, ["rows", 3])],
-        name="one",
-        opset=20,
-        ir_version=9,
-    )
-    x, y = (
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", 3]) for name in ("x", "y")
-    )
-    node = helper.make_node("MatMul", ["x", "w"], ["y"], name="y.MatMul")
-    graph = helper.make_graph([node], "one", [x], [y], [numpy_helper.from_array(weight, "w")])
-    opset = [helper.make_opsetid("", 20)]
-    model = helper.make_model(graph, opset_imports=opset, ir_version=9)
-    onnx.checker.check_model(model)
-    assert made == model.SerializeToString(deterministic=True)

@@ -15,7 +15,7 @@ from operators.embedding.hub_models import hub_directory
 from operators.embedding.protocol import EmbeddingError
 
 DEEP = b'{"a":' * 100_000
-ODD = ['"x"', "[]", "{}", "-1", "1e400", "NaN", "0.5", "1" + "0" * 400, "[1]", '{"a": 1}', '["a"]']
+ODD = ['"x"', "{}", "-1", "NaN", "1" + "0" * 400, "[1]"]
 FIELDS = {
     "config.json": [
         *("hidden_size", "num_attention_heads", "num_hidden_layers", "layer_norm_eps"),

@@ -124,18 +124,6 @@ def test_the_command_starts_without_polars_and_what_runs_no_graph_without_hamilt
     assert done.stdout == "False\nFalse\n"
 
 
-def test_a_name_in_another_case_or_without_its_owner_is_taken_with_a_note(
-    crosscorpus: Any, collection: str
-) -> None:
-    asked = ("query", "why is the cache flushed twice?", "--collection", collection, "--json")
-    exact = json.loads(crosscorpus(*asked, "--repo", "org/app", "--language", "python").stdout)
-    typed = crosscorpus(*asked, "--repo", "App", "--language", "Python")
-    said = json.loads(typed.stdout)
-    assert said["results"] == exact["results"] != []
-    notes = ["language 'Python' is taken for 'python'", "repo 'App' is taken for 'org/app'"]
-    assert sorted(said["notes"][:2]) == notes
-
-
 def test_a_number_behind_context_is_no_second_question(crosscorpus: Any, collection: str) -> None:
     done = crosscorpus("query", "why?", "--context", "5", "--collection", collection)
     assert done.returncode == 2

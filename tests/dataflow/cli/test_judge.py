@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,36 +174,3 @@ def test_snapshots_ask_the_trees_before_the_fixes_by_the_commands_that_are_print
     assert [note for note in told["notes"] if "no trigger" not in note] == []
     again = judge(app, "--snapshots", "1", "--json")
     assert json.loads(again.stdout)["skipped"]["are beyond the snapshots"] == 1
-
-
-def test_what_gives_no_benchmark_is_one_line_that_says_why(
-    app: Path, judge: Judge, tmp_path: Path
-) -> None:
-    plain, shallow = tmp_path / "plain", tmp_path / "shallow"
-    plain.mkdir()
-    command = ["git", "clone", "-q", "--depth", "2", f"file://{app}", str(shallow)]
-    subprocess.run(command, check=True)
-    quiet = new_repository(tmp_path / "quiet")
-    other = tmp_path / "other.json"
-    other.write_text(json.dumps([github.issue(1, repo="org/web")]))
-    empty = tmp_path / "empty.json"
-    empty.write_text("[]")
-    for arguments, said in (
-        ([plain], "is not a git working tree"),
-        ([shallow], "is a shallow clone"),
-        ([quiet], "no commit of"),
-        ([app, "--issues", str(other)], "--repo org/web says that it is the same"),
-        ([app, "--issues", str(empty)], "no issue in it"),
-        ([app, "--issues", str(tmp_path / "absent.json")], "does not exist"),
-    ):
-        done = judge(*arguments)
-        assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
-        assert said in done.stderr
-    no_git = {**os.environ, "PATH": str(plain)}
-    assert "git is not installed" in judge_with(no_git, app, tmp_path)
-
-
-def judge_with(environment: dict[str, str], path: Path, out: Path) -> str:
-    command = [sys.executable, "-m", "dataflow", "judge", "git", str(path), "--out", str(out / "o")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    return done.stderr

@@ -58,16 +58,6 @@ def test_a_person_may_ask_why_a_passage_is_missing(
     assert "no chunk or document 'docs/cahe.md' to explain" in unknown.stderr
 
 
-def test_a_name_of_several_documents_is_said_to_be_one(crosscorpus: Any, ingest: Any) -> None:
-    texts = {"a/guide.md": "the cache is flushed", "b/guide.md": "jobs are retried twice"}
-    lines = [{"doc_id": p, "path": p, "corpus": "docs", "text": t} for p, t in texts.items()]
-    assert ingest("alike", *lines).returncode == 0
-    asked = ["query", "cache", "-C", "alike", "--explain-chunk"]
-    assert "(that name fits 2 documents)" in crosscorpus(*asked, "guide.md").stdout
-    assert "that name fits" not in crosscorpus(*asked, "b/guide.md").stdout
-    assert crosscorpus("collections", "drop", "alike", "--yes").returncode == 0
-
-
 def test_an_excerpt_of_a_search_for_a_name_shows_where_the_name_stands(
     crosscorpus: Any, ingest: Any
 ) -> None:
@@ -155,20 +145,6 @@ def test_a_typed_weight_of_a_language_counts_and_a_language_that_nothing_has_is_
         assert fault in done.stderr
 
 
-def test_an_empty_answer_names_what_was_searched_and_not_more(
-    crosscorpus: Any, collection: str
-) -> None:
-    asked = ["query", "xyzzy", "-C", collection, "--as-of", "2001-01-01"]
-    seen = "No match: nothing that this question may see in {} matches it."
-    left_out = " The notes say what was left out."
-    code = crosscorpus(*asked, "--corpus", "code")
-    assert code.stdout.splitlines()[0] == seen.format("code")
-    every = crosscorpus(*asked)
-    assert every.stdout.splitlines()[0] == seen.format("code, docs, history") + left_out
-    review = crosscorpus(*asked, "--corpus", "review")
-    assert review.stdout.splitlines()[0] == "No match: no corpus was searched." + left_out
-
-
 def test_a_question_without_its_quotes_is_noticed(crosscorpus: Any, collection: str) -> None:
     bare = crosscorpus("query", "when", "is", "it", "flushed", "-C", collection, "--json")
     assert (bare.returncode, bare.stderr) == (
@@ -177,22 +153,6 @@ def test_a_question_without_its_quotes_is_noticed(crosscorpus: Any, collection: 
     )
     for meant in (["flush", "cache"], ["flush", "cache", "when is it flushed?"]):
         assert crosscorpus("query", *meant, "-C", collection, "--json").stderr == ""
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--repo", "ORG/Apq"], "no document of repo 'ORG/Apq' here; there is 'org/app'"),
-        (["--repo", "apps"], "no document of repo 'apps' here; there is 'org/app'"),
-        (["--language", "Pyhton"], "no document in language 'Pyhton' here; there is 'python'"),
-    ],
-)
-def test_a_repository_or_a_language_that_nothing_has_is_an_error_with_the_nearest(
-    crosscorpus: Any, collection: str, options: list[str], said: str
-) -> None:
-    done = crosscorpus("query", "cache", "-C", collection, *options)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"crosscorpus: {said}\n"
 
 
 @pytest.mark.parametrize("question", ["--pre-glob", "-v what is it", "--version"])
@@ -206,24 +166,6 @@ def test_a_question_about_an_option_is_told_how_to_be_asked(
     said = " ".join(done.stderr.replace("│", " ").split())
     assert f"crosscorpus query -- {shlex.quote(question)}" in said
     assert crosscorpus("query", "-C", collection, "--", question).returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--state", "open"], "no document in state 'open' here"),
-        (
-            ["--path", "Docs/"],
-            "no document with a path that begins with 'Docs/' here; there is 'docs/'",
-        ),
-    ],
-)
-def test_an_empty_answer_names_the_filter_that_nothing_has_and_the_nearest_value(
-    crosscorpus: Any, collection: str, options: list[str], said: str
-) -> None:
-    asked = ["query", "cache", "-C", collection, *options]
-    assert crosscorpus(*asked).stdout.splitlines()[0] == f"No match: {said}."
-    assert said in json.loads(crosscorpus(*asked, "--json").stdout)["notes"]
 
 
 def test_an_empty_answer_names_no_repository_that_the_configuration_hides(

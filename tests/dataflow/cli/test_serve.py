@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,6 @@ import anyio
 import httpx2
 import pytest
 from mcp.client import Client
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 ASK = {"query": "when is the cache flushed?", "top_k": 3}
 
@@ -157,78 +154,6 @@ def test_apps_and_agents_ask_one_server_until_it_is_told_to_end(
         server.send_signal(signal.SIGTERM)
         assert server.wait(30) in (0, 143)
         assert "Traceback" not in server.stderr.read()
-
-
-@pytest.fixture
-def receiver() -> Iterator[tuple[str, list[tuple[str, Span]]]]:
-    """An OTLP receiver: its address, and the spans that it got, each with its service."""
-    got: list[tuple[str, Span]] = []
-
-    class Receiver(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            for one in ExportTraceServiceRequest.FromString(body).resource_spans:
-                about = {each.key: each.value.string_value for each in one.resource.attributes}
-                got.extend((about["service.name"], s) for sc in one.scope_spans for s in sc.spans)
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *given: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as listening:
-        thread = threading.Thread(target=listening.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{listening.server_port}", got
-        listening.shutdown()
-        thread.join()
-
-
-def test_a_receiver_gets_the_spans_of_http_and_mcp_in_their_callers_traces(
-    server_dsn: str,
-    home: Path,
-    collection: str,
-    receiver: tuple[str, list[tuple[str, Span]]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    to, got = receiver
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", to)
-    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")  # what is left at the end is all
-    traces = [f"{n:032x}" for n in (0xA1, 0xA2, 0xA3)]
-    headers = [{"traceparent": f"00-{trace}-00000000000000ff-01"} for trace in traces]
-    with served(server_dsn, home, collection) as (server, address):
-        for header in headers[:2]:
-            asked = httpx2.post(f"{address}/api/search", json=ASK, headers=header, timeout=60)
-            assert asked.status_code == 200
-        call: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-        call |= {"params": {"name": "search", "arguments": ASK}}
-        accept = {"accept": "application/json, text/event-stream", **headers[2]}
-        by_mcp = httpx2.post(f"{address}/mcp", json=call, headers=accept, timeout=60)
-        assert not by_mcp.json()["result"].get("isError")
-        call["params"]["arguments"] = {**ASK, "corpora": ["flushed"]}
-        refused = httpx2.post(f"{address}/mcp", json=call, headers=accept, timeout=60)
-        assert refused.json()["result"]["isError"]
-        assert httpx2.get(f"{address}/?q=flushed").status_code == 200
-        assert not got
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(30) in (0, 143)
-    assert {service for service, _ in got} == {"crosscorpus"}
-    spans = [span for _, span in got]
-    questions = [span for span in spans if span.name == f"retrieval {collection}"]
-    assert sorted(span.trace_id.hex() for span in questions) == traces
-    by_id = {span.span_id: span for span in spans}
-
-    def above(span: Span) -> list[str]:
-        """The names of the spans that a span is in, and the caller's id."""
-        found = by_id.get(span.parent_span_id)
-        return [found.name, *above(found)] if found else [span.parent_span_id.hex()]
-
-    for question in questions:
-        *around, caller = above(question)
-        assert caller == "00000000000000ff"
-        assert around == ["tools/call search"] * (question.trace_id.hex() == traces[2])
-    assert {"search code text", "embedding", "fusion", "packing"} <= {span.name for span in spans}
-    assert not any(b"flushed" in span.SerializeToString() for span in spans)
 
 
 def test_an_exporter_that_there_is_not_is_one_line(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataflow import load_config
-from dataflow.cli.console.graphs import draw_graph
 from dataflow.driver.config_graphs import (
     diff_configs,
     draw_difference,
@@ -11,19 +10,6 @@ from dataflow.driver.config_graphs import (
 from dataflow.visualization.dot import to_dot
 
 DEFAULT, RRF = load_config("default"), load_config("rrf")
-
-
-def test_corpora_that_are_alike_are_one_cluster() -> None:
-    folded = to_dot(draw_graph("retrieval", DEFAULT))
-    assert "x 7" in folded
-    assert folded.count("subgraph") == 1
-
-
-def test_a_corpus_that_differs_has_a_cluster_of_its_own() -> None:
-    other = DEFAULT.with_changes({"corpora": {"wiki": {"variants": {"text_search": "plain"}}}})
-    shown = to_dot(draw_graph("retrieval", other))
-    assert "x 6" in shown
-    assert shown.count("subgraph") == 2
 
 
 def test_the_difference_names_the_variants_and_is_drawn_folded() -> None:

@@ -132,24 +132,6 @@ def test_a_search_that_fails_is_an_error_of_its_own_span_alone(
     assert not wrong[0].events
 
 
-def test_a_question_without_an_answer_is_an_error_with_the_spans_that_there_are(
-    driver: Any, spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*given: Any, **options: Any) -> pl.DataFrame:
-        raise DatabaseError("gone", "it is away")
-
-    monkeypatch.setattr("dataflow.retrieval.corpus.bm25_search", broken)
-    monkeypatch.setattr("dataflow.retrieval.corpus.search_vectors", broken)
-    with pytest.raises(SearchError):
-        driver.ask("cache")
-    found = told(spans)
-    root = found["retrieval driver-tests"]
-    assert (root.attributes or {})["error.type"] == "SearchError"
-    assert root.status.status_code is STATUS.ERROR
-    assert found["search code vector"].status.status_code is STATUS.ERROR
-    assert "embedding" in found
-
-
 def test_the_callers_span_is_the_parent_on_a_thread_and_in_a_coroutine(
     driver: Any, spans: InMemorySpanExporter
 ) -> None:
@@ -160,26 +142,6 @@ def test_the_callers_span_is_the_parent_on_a_thread_and_in_a_coroutine(
     assert [one.parent.span_id for one in roots if one.parent] == [
         app.get_span_context().span_id
     ] * 2
-
-
-def test_a_batch_is_one_span_that_says_how_many_questions(
-    driver: Any, spans: InMemorySpanExporter
-) -> None:
-    queries = pl.DataFrame({"query_id": [0, 1, 2], "text": ["cache", "server", "merge"]})
-    driver.execute(["results"], {"only_corpora": None}, {"queries": queries})
-    about = told(spans)["retrieval driver-tests"].attributes or {}
-    assert about["crosscorpus.queries"] == 3
-
-
-def test_answers_and_times_are_the_same_with_spans_and_without(
-    driver: Any, spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    traced = driver.ask("why is the cache flushed?")
-    monkeypatch.undo()
-    plain = driver.ask("why is the cache flushed?")
-    assert traced.frame.equals(plain.frame)
-    assert traced.context == plain.context
-    assert traced.provenance["timings"].keys() == plain.provenance["timings"].keys()
 
 
 def test_a_receiver_that_is_away_neither_delays_nor_fails_a_question(

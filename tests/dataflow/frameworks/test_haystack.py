@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -152,19 +150,6 @@ def test_a_component_that_asks_in_several_ways_takes_it(retriever: CrosscorpusRe
     documents = found["several"]["documents"]
     assert len({one.id for one in documents}) == len(documents) >= 3
     assert Pipeline.loads(pipeline.dumps(), **OURS).dumps() == pipeline.dumps()
-
-
-def test_many_at_once_find_what_one_finds(retriever: CrosscorpusRetriever) -> None:
-    questions = [QUESTION, "when are entries lost?", "how long does an entry live?"] * 4
-
-    async def all_at_once() -> list[dict[str, list[Document]]]:
-        return await asyncio.gather(*(retriever.run_async(one) for one in questions))
-
-    with ThreadPoolExecutor(4) as threads:  # all open the driver, which is one
-        first = [*threads.map(retriever.run, questions)]
-    assert [retriever.run(one) for one in questions] == first
-    assert asyncio.run(all_at_once()) == first
-    assert retriever.warm_up() is retriever.warm_up()
 
 
 def test_a_caller_gets_what_he_may_see(home: Path, driver: RetrievalDriver) -> None:

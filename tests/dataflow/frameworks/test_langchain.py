@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -68,14 +67,6 @@ def test_an_unknown_filter_is_an_error(driver: RetrievalDriver, wrong: dict[str,
         CrosscorpusRetriever(driver=driver).invoke(QUESTION, **wrong)
     with pytest.raises(UnknownName):
         CrosscorpusRetriever(driver=driver, filters=wrong).invoke(QUESTION)
-
-
-def test_many_at_once_find_what_one_finds(driver: RetrievalDriver) -> None:
-    retriever = CrosscorpusRetriever(driver=driver, k=3)
-    questions = [QUESTION, "when are entries lost?", "how long does an entry live?"] * 4
-    alone = [retriever.invoke(one) for one in questions]
-    assert retriever.batch(questions) == alone
-    assert asyncio.run(retriever.abatch(questions)) == alone
 
 
 def test_a_chain_that_others_wrote_answers_from_the_documents(driver: RetrievalDriver) -> None:

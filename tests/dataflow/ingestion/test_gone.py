@@ -16,7 +16,6 @@ from ingesting import ingest_folder, ingest_git, ingest_wiki
 from dataflow.driver.retrieval_driver import build_driver
 from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.removal import drop_documents
-from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store
 from operators.sources.folder import folder_source
 
@@ -52,51 +51,7 @@ def paths(store: Store, *corpora: str) -> set[str]:
     return {row[0] for row in rows}
 
 
-def titles(store: Store) -> set[str]:
-    rows = store.rows("SELECT title FROM chunks WHERE corpus = 'history'")
-    return {row[0] for row in rows}
-
-
 _FILES = ("code", "docs")
-
-
-def test_every_folder_is_renamed_and_only_the_new_paths_answer(
-    store: Store, embedder: Any, tree: Path
-) -> None:
-    ingest_git(store, embedder, tree)
-    git(tree, "mv", "src", "packages")
-    git(tree, "mv", "docs", "handbook")
-    for commit in (False, True):  # the index knows it first, then the history
-        if commit:
-            git(tree, "commit", "-qm", "Move both")
-        report = ingest_git(store, embedder, tree)
-        assert report.ok
-        assert report.documents_deleted == 6 * (not commit)
-        assert paths(store) == {f"packages/m{n}.py" for n in range(3)} | {
-            f"handbook/p{n}.md" for n in range(3)
-        }
-    with build_driver("default", store=store, embedder=embedder) as driver:
-        found = driver.execute(["results", "notes"], inputs={"query": "Puffin 1"})
-    assert "handbook/p1.md" in found["results"]["path"].to_list()
-    assert not any("gone" in note for note in found["notes"]["note"])
-    assert verify(store).is_empty()
-
-
-def test_an_orphan_branch_replaces_everything_and_so_does_the_way_back(
-    store: Store, embedder: Any, tree: Path
-) -> None:
-    ingest_git(store, embedder, tree)
-    before = paths(store)
-    git(tree, "checkout", "-q", "--orphan", "pages")
-    git(tree, "rm", "-rqf", ".")
-    files(tree, **{"index.md": "# Capybara\n"})
-    committed(tree, "Publish")
-    assert ingest_git(store, embedder, tree).ok
-    assert (paths(store), titles(store)) == ({"index.md"}, {"Publish"})
-    git(tree, "checkout", "-q", "main")
-    assert ingest_git(store, embedder, tree).ok
-    assert (paths(store), titles(store)) == (before, {"Start"})
-    assert verify(store).is_empty()
 
 
 def test_files_that_leave_by_gitignore_are_gone_though_they_are_on_the_disk(
@@ -109,35 +64,6 @@ def test_files_that_leave_by_gitignore_are_gone_though_they_are_on_the_disk(
     assert ingest_git(store, embedder, tree).ok
     assert (tree / "docs" / "p0.md").exists()
     assert paths(store, "docs") == set()
-
-
-@pytest.mark.parametrize("corpora", [None, ["docs"]])
-def test_all_files_of_a_corpus_are_removed(
-    corpora: list[str] | None, store: Store, embedder: Any, tree: Path
-) -> None:
-    ingest_git(store, embedder, tree)
-    git(tree, "rm", "-rq", "docs")
-    git(tree, "commit", "-qm", "No pages")
-    assert ingest_git(store, embedder, tree, corpora=corpora).ok
-    assert paths(store) == {f"src/m{n}.py" for n in range(3)}
-
-
-def test_a_folder_becomes_a_submodule_and_the_submodule_goes(
-    store: Store, embedder: Any, tree: Path, tmp_path: Path
-) -> None:
-    other = tmp_path / "other"
-    git(tree, "clone", "-q", str(tree), str(other))
-    ingest_git(store, embedder, tree)
-    git(tree, "rm", "-rq", "docs")
-    git(tree, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "docs")
-    committed(tree, "The pages are elsewhere")
-    assert ingest_git(store, embedder, tree).ok
-    assert paths(store, "docs") == set()
-    git(tree, "rm", "-qf", "docs")
-    committed(tree, "No pages")
-    report = ingest_git(store, embedder, tree)
-    assert report.ok
-    assert paths(store) == {f"src/m{n}.py" for n in range(3)}
 
 
 def test_a_tree_without_an_index_does_not_know_what_is_gone(

@@ -18,7 +18,6 @@ from ingesting import (
     ingest_git,
     ingest_issues,
     ingest_reviews,
-    ingest_wiki,
 )
 from killed_children import kill_children
 from ledger_rows import ledger
@@ -57,15 +56,6 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def states(store: Store, repo: str = "handbook", corpus: str = "docs") -> dict[str, Any]:
     frame = ledger(store, corpus, repo)
     return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
-
-
-def metadata(store: Store, corpus: str) -> list[dict[str, Any]]:
-    with store.transaction() as conn:
-        rows = conn.execute(
-            "SELECT metadata::text FROM chunks WHERE corpus = %s ORDER BY document_id, ordinal",
-            (corpus,),
-        )
-        return [json.loads(row[0]) for row in rows]
 
 
 def test_a_file_that_turns_bad_leaves_its_good_version_and_is_parsed_once(
@@ -131,16 +121,6 @@ def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(
     assert states(store)["one.pdf"] == ("indexed", None)  # the first version, until then
     assert ingest_folder(store, embedder, folder).documents_changed == 1
     assert ingest_folder(store, embedder, folder).documents_unchanged == 4
-
-
-def test_a_wiki_is_stored_with_the_anchors_of_its_sections(
-    store: Store, embedder: Any, folder: Path
-) -> None:
-    words = "word " * 60
-    (folder / "four.md").write_text(f"# Über\n\n{words}\n\n# Über\n\n{words}\n")
-    assert ingest_wiki(store, embedder, folder, base_url="https://w.example.org").ok
-    fragments = [m["fragment"] for m in metadata(store, "wiki")]
-    assert {"über", "über-1", "one", "two", "three"} == set(fragments)
 
 
 Write = Callable[..., Path]

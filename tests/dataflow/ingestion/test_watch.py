@@ -143,23 +143,6 @@ def test_a_folder_that_vanishes_is_told_once_and_read_again_when_it_is_back(
     assert sum(isinstance(told, Exception) for told in one.told) == 1
 
 
-def test_a_commit_in_a_linked_worktree_is_read_though_no_file_changed(
-    tree: Path, tmp_path: Path, watched: Watch, store: Store
-) -> None:
-    linked = tmp_path / "linked"
-    git(tree, "worktree", "add", "-q", "-b", "side", str(linked))
-    one = watched(linked, lambda: git_source(linked, "org/app"))
-    one.has(**{"page3.md": "page 3 of the first branch\n"})
-    time.sleep(1)
-    git(linked, "commit", "-q", "--allow-empty", "-m", "Zanzibar")
-    one.until(lambda: any("Zanzibar" in text for text in texts(store, "history").values()))
-    time.sleep(1.5)
-    said = len(one.told)
-    git(linked, "status")
-    time.sleep(1.5)
-    assert len(one.told) == said
-
-
 @pytest.fixture
 def handbook(tmp_path: Path) -> Path:
     root = tmp_path / "of" / "handbook"

@@ -106,17 +106,6 @@ def test_a_question_cut_short_is_noted_in_the_context_too(driver_of: Drivers, wo
     assert whole["notes"].is_empty()
 
 
-def test_a_passage_with_an_exact_phrase_leads_and_a_phrase_that_none_has_is_noted(
-    driver_of: Drivers, make_world: Any
-) -> None:
-    texts = {"code": {1: "a number, not", 2: "is not a number"}, "review": {}, "wiki": {}}
-    world = make_world(texts=texts, found={0: {"code": ([1, 2], [1, 2])}})
-    inputs = {"query": 'why "not a number" and "no such word"', "now": NOW}
-    out = driver_of().execute(["results", "notes"], inputs, overrides=world.overrides(0))
-    assert out["results"]["chunk_id"].to_list() == [2, 1]
-    assert out["notes"]["note"].to_list() == ['no passage found has "no such word" as it stands']
-
-
 def test_provenance_tells_how_the_answer_came_about(
     run: Any, driver_of: Drivers, world: Any
 ) -> None:

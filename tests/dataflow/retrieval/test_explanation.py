@@ -293,16 +293,6 @@ def test_every_fate_is_one_of_the_listed(driver_of: Drivers, world: Any, make_qu
     assert ends["quantity"].to_list() == out["dispositions"]["disposition"].to_list()
 
 
-def test_a_reranked_score_is_the_model_s(driver_of: Drivers, world: Any, make_queries: Any) -> None:
-    driver = driver_of({"reranked": "cross_encoder"})
-    out = explained(
-        driver, world, make_queries(0), reranker=lambda pairs: [float(n) for n in range(len(pairs))]
-    )
-    for row in out["results"].iter_rows(named=True):
-        mine = out["explain"].filter(chunk_id=row["chunk_id"])
-        assert given_score(mine)["results"] == row["score"]
-
-
 def test_nothing_is_explained_unless_it_is_asked_for(
     driver_of: Drivers, world: Any, make_queries: Any
 ) -> None:

@@ -19,7 +19,6 @@ from dataflow.service.freshness import MOST, read_again, sources_of
 from dataflow.service.metrics import Metrics
 from dataflow.service.tools import Service, search
 from operators.postgres.errors import DatabaseError
-from operators.postgres.inspect.status import status
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import begin_run
@@ -111,19 +110,6 @@ def test_while_the_database_is_away_the_counters_are_told(
     assert scraped(metrics, service)["crosscorpus_database_up",] == 1
 
 
-def test_a_corpus_that_is_gone_is_told_no_more(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    metrics = Metrics()
-    monkeypatch.setattr(module, "FRESH_S", 0.0)
-    assert ("crosscorpus_chunks", "wiki") in scraped(metrics, service)
-    rest = status(service.store).filter(pl.col("corpus") != "wiki")
-    monkeypatch.setattr(module, "status", lambda store: rest)
-    found = scraped(metrics, service)
-    assert ("crosscorpus_chunks", "wiki") not in found
-    assert ("crosscorpus_chunks", "docs") in found
-
-
 def test_the_questions_of_a_batch_count_each(client: httpx2.Client) -> None:
     asked = ("crosscorpus_questions_total", "ok", "batch")
     runs = ("crosscorpus_stage_seconds_count", "fusion")
@@ -142,14 +128,6 @@ def test_a_team_of_many_repositories_gets_a_short_list(service: Service) -> None
     (one,) = sources_of(homes, [("issue", "org/many-07"), ("code", "org/none")])
     assert (one.source, one.state) == ("git/9 org/many-07", "unfinished")
     service.store.execute("DELETE FROM runs WHERE source LIKE %s", ("git/9 %",))
-
-
-def test_a_repository_with_a_space_in_its_name_has_its_sources(service: Service) -> None:
-    for source in ("folder/9 My docs", "folder/9 other"):
-        begin_run(service.store, source, ["issue"])
-    found = sources_of(service.driver.homes, [("issue", "My docs")])
-    assert [one.source for one in found] == ["folder/9 My docs"]
-    service.store.execute("DELETE FROM runs WHERE source LIKE %s", ("folder/9 %",))
 
 
 def test_a_command_that_fails_is_told_and_the_answer_says_what_was_not_read(

@@ -19,7 +19,6 @@ from ingesting import ingest_documents, ingest_git
 
 from dataflow import build_driver
 from dataflow.service import tools
-from dataflow.service.review_tool import review_context
 from dataflow.service.tools import Service
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.store import drop_collection, open_store
@@ -66,15 +65,6 @@ QUERIES = (
     "fee", "fee table in the kitchen", "depot rounds fees up", "step_60 and base_fee", "percent fee",
     "fee limit in 1.0", "retry of the fee depot", "fee copy",
 )  # fmt: skip
-DIFF = """diff --git a/fees.py b/fees.py
---- a/fees.py
-+++ b/fees.py
-@@ -1,3 +1,3 @@
- def base_fee():
-     \"\"\"The fee.\"\"\"
--    return 100
-+    return rounded(100, 1)
-"""
 
 
 def _git(tree: Path, *arguments: str) -> None:
@@ -165,24 +155,6 @@ def test_whatever_an_answer_shows_can_be_given_back(own: Service) -> None:
     assert not wrong, "\n".join(map(str, wrong))
     assert {corpus for _, (corpus, *_) in shown} == set(own.driver.config.corpora)
     assert len(shown) > 80
-
-
-def test_the_other_tools_show_places_too(own: Service) -> None:
-    context = review_context(own, DIFF, repo="acme/app")
-    labels = re.findall(r"^=== [0-9a-f]+ [0-9]+ (\[.*\])$", context.text, re.MULTILINE)
-    labels += re.findall(
-        r"^=== [0-9a-f]+ [0-9]+ (\[.*\])$",
-        tools.get_context(own, "step_60 rounds the fee", max_tokens=7000).text,
-        re.MULTILINE,
-    )
-    assert len(labels) > 5
-    for text in (*labels, *context.citations):
-        found = tools.fetch(own, text)
-        file = re.search(r"[\w]+\.(?:py|md)", text.replace("\\", ""))
-        assert file is None or file[0] in found.title, text
-        assert found.id.startswith(text[1:].partition(":")[0].replace("finding", "memory")), text
-    for one in tools.versions(own, "docs/2.0/limits.md").versions:
-        assert tools.fetch(own, one.path).title == one.path
 
 
 @pytest.mark.parametrize(

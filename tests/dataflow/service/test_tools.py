@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import time
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -133,34 +131,6 @@ def test_every_answer_says_when_each_source_was_read(service: Service) -> None:
     for answer in (tools.search(service, asked), tools.get_context(service, asked), known):
         assert [one.state for one in answer.sources] == ["ok", "ok"]
         assert any("org/app" in one.source and "code" in one.corpora for one in answer.sources)
-
-
-def test_an_answer_says_what_a_working_tree_has_that_was_not_read(
-    service: Service, app: Path
-) -> None:
-    def told() -> tuple[str | None, str | None]:
-        time.sleep(1.1)  # what was seen of the folder is kept for a second
-        (read,) = (
-            one for one in tools.search(service, "step_7").sources if "org/app" in one.source
-        )
-        return read.commit, read.since
-
-    def git(*command: str) -> str:
-        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-        done = subprocess.run(["git", *identity, *command], cwd=app, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    head = git("rev-parse", "HEAD")
-    assert told() == (head, None)
-    file = app / "src" / "a.py"
-    before = file.read_text()
-    file.write_text("changed")
-    assert told() == (head, "changed files: 1")
-    git("commit", "-qam", "Another")
-    assert told() == (head, f"HEAD is {git('rev-parse', 'HEAD')[:12]}")
-    git("reset", "-q", "--hard", head)
-    assert file.read_text() == before
-    assert told() == (head, None)
 
 
 def test_a_version_of_a_document_is_fetched_by_any_of_its_passages(service: Service) -> None:

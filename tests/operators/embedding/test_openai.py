@@ -10,13 +10,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hub_stub import running_hub
-from own_authority import own_authority
 
 from operators.embedding.openai import OpenAIEmbedder, load_openai, parse_name
 from operators.embedding.protocol import EmbeddingError, TextTooLong
@@ -251,19 +248,6 @@ def test_no_server_is_one_line_and_soon(server: Server) -> None:
     with pytest.raises(EmbeddingError, match=r"no answer \(ConnectError\), 3 times") as caught:
         load_openai("tiny@http://127.0.0.1:9")
     assert "\n" not in str(caught.value)
-
-
-def test_a_certificate_of_a_companys_own_authority_is_told_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tls, proof = own_authority(tmp_path)
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    with running_hub(tls) as secure:
-        with pytest.raises(EmbeddingError, match=r"is not trusted .*in SSL_CERT_FILE"):
-            load_openai(f"tiny@{secure.address}")
-        monkeypatch.setenv("SSL_CERT_FILE", str(proof))
-        with pytest.raises(EmbeddingError, match="HTTP 501"):  # which has no vectors
-            load_openai(f"tiny@{secure.address}")
 
 
 def test_a_text_that_the_endpoint_might_cut_is_refused(server: Server) -> None:

@@ -1,6 +1,5 @@
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,38 +52,6 @@ def test_a_missing_document_comes_with_the_nearest_id_of_the_collection():
         "did you mean 'docs/lock.md'?",
     )
     assert looked_up == ["docs/looks.md"]  # only the one that is shown
-
-
-def test_queries_without_a_trigger_are_counted_where_the_command_query_has_one():
-    asked = ["p", "q"], [("p", "d", 1), ("q", "d", 1)], ["d"], [("a", "p"), ("a", "q")]
-    assert told(*asked) == ()
-    assert told(*asked, triggers={"p": "slack", "q": "issue"}, usual_trigger="question") == ()
-    assert told(*asked, triggers={"p": "slack"}, usual_trigger="question") == (
-        "1 of 2 queries has no trigger and was asked as none; `crosscorpus query` asks as "
-        'question: add "trigger": "question" to its line',
-    )
-    assert told(*asked, usual_trigger="question") == (
-        "2 of 2 queries have no trigger and were asked as none; `crosscorpus query` asks as "
-        'question: add "trigger": "question" to their lines',
-    )
-
-
-@pytest.mark.parametrize(
-    ("queries", "comparisons", "notes"),
-    [
-        (5, 1, ["with 5 queries no corrected p can be below 0.062: judge at least 6"]),
-        (
-            5,
-            4,
-            ["with 5 queries no corrected p (4 comparisons) can be below 0.25: judge at least 8"],
-        ),
-        (8, 4, []),
-    ],
-)
-def test_too_few_queries_for_any_significance_are_told_with_the_number_that_is_enough(
-    queries, comparisons, notes
-):
-    assert few_queries_note(queries, comparisons) == notes
 
 
 @given(st.integers(2, 12), st.integers(1, 8))

@@ -24,8 +24,8 @@ from operators.postgres.errors import (
     target,
     without_secrets,
 )
-from operators.postgres.server.embedded_server import Server, start
-from operators.postgres.store import Store, collection_info, open_store
+from operators.postgres.server.embedded_server import Server
+from operators.postgres.store import open_store
 
 SECRET = "geh3im-wort"
 
@@ -300,24 +300,6 @@ def test_a_refused_password_is_not_tried_again(tcp_server_dsn: str) -> None:
         psycopg.connect(make_conninfo(tcp_server_dsn, password="wrong"))
     assert caught.value.sqlstate is None
     assert not is_transient(caught.value)
-
-
-def fill(store: Store) -> None:
-    text = "SELECT string_agg(md5(random()::text || g || i), '') FROM generate_series(1, 60) i"
-    for _ in range(60):
-        store.execute(f"INSERT INTO filler SELECT ({text}) FROM generate_series(1, 2000) g")
-
-
-def test_a_full_disk_is_said_with_its_place_and_the_server_answers_again(small_disk: Path) -> None:
-    with start(small_disk / "postgres") as server:
-        with open_store(server.dsn, "team", create=True) as store:
-            store.execute("CREATE TABLE filler (t text)")
-            with pytest.raises(DatabaseError, match=r"disk of the server at .* is full") as error:
-                fill(store)
-            assert error.value.kind == "disk_full"
-        with open_store(server.dsn, "team") as store:
-            store.execute("DROP TABLE filler")
-            assert collection_info(store).corpora == {}
 
 
 def test_a_local_server_that_is_away_and_has_no_room_has_a_full_disk(small_disk: Path) -> None:

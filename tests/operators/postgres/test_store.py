@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextvars
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -34,60 +31,6 @@ from operators.postgres.store import (
 )
 
 Make = Callable[..., Store]
-
-# Makes, with the other processes that run it, each collection that a line of its input names.
-INGESTING = """
-import sys
-import polars as pl
-from operators.postgres.errors import DatabaseError
-from operators.postgres.schema.indexes import make_searchable
-from operators.postgres.store import open_store, set_model
-from operators.postgres.write.document_writer import write_documents
-
-dsn, documents, chunks = sys.argv[1], pl.read_ipc(sys.argv[2]), pl.read_ipc(sys.argv[3])
-print("ready", flush=True)
-for line in sys.stdin:
-    with open_store(dsn, line.strip(), create=True, max_size=2) as store:
-        set_model(store, "test", "test-space", 8)
-        write_documents(store, documents, chunks)
-        make_searchable(store)
-    print("done", flush=True)
-"""
-
-
-def test_processes_that_make_a_collection_and_its_first_corpus_at_once_all_write(
-    server_dsn: str, tmp_path: Path, filling: Any
-) -> None:
-    processes = []
-    for number in range(5):
-        chunks = filling.chunks([{"chunk_id": number + 1}])
-        written = tmp_path / f"documents{number}", tmp_path / f"chunks{number}"
-        for frame, path in zip((filling.documents(chunks), chunks), written, strict=True):
-            frame.write_ipc(path)
-        processes.append(
-            subprocess.Popen(
-                [sys.executable, "-c", INGESTING, server_dsn, *map(str, written)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-        )
-    assert all(p.stdout is not None and p.stdin is not None for p in processes)
-    try:
-        assert [p.stdout.readline() for p in processes] == ["ready\n"] * 5
-        for name in (f"at-once-{number}" for number in range(3)):
-            for process in processes:
-                process.stdin.write(name + "\n")
-                process.stdin.flush()
-            answers = [p.stdout.readline() for p in processes]
-            assert answers == ["done\n"] * 5, [p.communicate()[1] for p in processes if p.poll()]
-            with open_store(server_dsn, name) as store:
-                assert collection_info(store).corpora == {"code": 5}
-            drop_collection(server_dsn, name)
-    finally:
-        for process in processes:
-            process.communicate()
 
 
 def test_an_unknown_collection_is_an_error_with_the_nearest_name(

@@ -143,9 +143,3 @@ def test_each_score_is_times_the_weight_of_its_language(
     expected = {n: s * 1.1 if of == "rust" else s for n, (of, s) in enumerate(found)}
     assert dict(result["chunk_id", "score"].iter_rows()) == expected
     assert result["chunk_id"].to_list() == sorted(expected, key=lambda n: (-expected[n], n))
-
-
-@pytest.mark.parametrize("weight", [-0.1])
-def test_a_weight_of_a_language_that_is_none_is_refused(make_hits: Make, weight: float) -> None:
-    with pytest.raises(CrosscorpusError, match="weight of 'rust' must be 0 or more"):
-        weigh_languages(make_hits({"score": 0.5}), {"rust": weight})

@@ -83,11 +83,6 @@ def evaluate(configs: tuple[str, ...], word: str) -> Evaluation:
 
 
 @pytest.fixture(scope="session")
-def make_evaluation() -> Callable[[tuple[str, ...], str], Evaluation]:
-    return evaluate
-
-
-@pytest.fixture(scope="session")
 def hostile() -> str:
     return HOSTILE
 

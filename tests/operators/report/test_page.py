@@ -18,7 +18,7 @@ from operators.evaluation.evaluation_frames import Evaluation
 from operators.foundation.escape import visible
 from operators.report.evaluation import GraphDifference, report_page
 from operators.report.explanation import explanation_page
-from operators.report.page import Html, Section, element, join, page, table
+from operators.report.page import Html, Section, element, join, page
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"]))
 
@@ -32,19 +32,6 @@ def test_any_text_is_shown_as_it_is_and_becomes_no_element(text: str) -> None:
 
 def test_markup_stays_markup_and_text_beside_it_is_escaped() -> None:
     assert join(["<b>", Html("<b>x</b>")], ", ") == "&lt;b&gt;, <b>x</b>"
-
-
-def test_a_table_has_a_caption_and_headings_of_columns_and_rows() -> None:
-    parsed = html.fragment_fromstring(
-        table("What <it> shows", ["name", "n"], [["a", "1"], ["<b>", "2"]], numeric=[1])
-    )
-    (inner,) = parsed.findall("table")
-    assert inner.findtext("caption") == "What <it> shows"
-    assert [cell.get("scope") for cell in inner.iter("th")] == ["col", "col", "row", "row"]
-    assert [cell.text for cell in inner.iter("td")] == ["1", "2"]
-    assert all(cell.get("class") == "number" for cell in inner.iter("td"))
-    assert parsed.get("tabindex") == "0"  # what scrolls can be reached by the keyboard
-    assert parsed.get("aria-label") == "What <it> shows"
 
 
 def test_every_section_is_in_the_contents_under_an_anchor_of_its_own() -> None:

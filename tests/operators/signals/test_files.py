@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -272,25 +268,3 @@ def test_a_long_question_and_many_files_take_no_time() -> None:
     many = hits(*({"path": f"src/{name}.py", "score": 1.0} for name in names))
     gains = told(many, asked("what does aah do " * 500), {"shared_name": 1.0})
     assert gains.sort("value")["chunk_id"][-1] == 7
-
-
-def test_processes_with_different_hashes_of_texts_find_the_same_to_the_last_bit() -> None:
-    script = (
-        "from tests.operators.signals.test_files import asked, hits, told\n"
-        "words = 'retry budget window cache folder handler signal export merge rank'.split()\n"
-        "paths = ['_'.join(words[n % 10 :][: n // 10 + 3]) + '.py' for n in range(60)]\n"
-        "many = hits(*({'path': path, 'score': 1.0} for path in paths))\n"
-        "rules = dict.fromkeys(('shared_name', 'share_of_file', 'defines_name'), 0.3)\n"
-        "print(told(many, asked(' '.join(['how', *words])), rules).rows())\n"
-    )
-    gains = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=Path(__file__).parents[3],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "77")
-    }
-    assert len(gains) == 1

@@ -110,11 +110,24 @@ def issue(chunk_id: int, score: float, number: int, **more: Any) -> dict[str, An
     return hit(chunk_id, score, "issue", None, **{"metadata": held, **more})
 
 
-@pytest.mark.parametrize("closes", ['["7"]', "7", "[[7]]"])
-def test_a_pull_request_that_says_it_otherwise_closes_nothing(closes: str) -> None:
-    held = f'{{"closes": {closes}, "pr_number": 5}}'
+def closing(closes: str, **more: Any) -> dict[str, Any]:
+    return hit(
+        4, metadata=f'{{"closes": {closes}, "pr_number": 5}}', **{"corpus": "review", **more}
+    )
+
+
+@pytest.mark.parametrize(
+    ("closes", "gained"), [("[3, 7]", 0.4), ('["7"]', 0.3), ("7", 0.3), ("[[7]]", 0.3)]
+)
+def test_an_issue_gains_by_the_pull_request_that_closes_it(closes: str, gained: float) -> None:
     issues = [issue(1, 0.3, 7), issue(2, 0.4, 8)]
-    assert scores(*issues, hit(4, 0.9, "review", metadata=held))[1] == 0.3
+    assert scores(*issues, closing(closes, score=0.9))[1] == gained
+
+
+def test_a_thread_gains_by_the_issue_that_its_pull_request_closes() -> None:
+    other = hit(5, 0.4, "review", "b.py", 6)
+    found = scores(issue(1, 0.9, 7), closing("[7]", score=0.3), other)
+    assert (found[4], found[5]) == (0.4, 0.3)
 
 
 BOTH = [hit(1, 0.4), hit(10, 0.45, path="z.py")]

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -16,15 +15,9 @@ import pytest
 from dataflow import build_driver, load_config
 from dataflow.cli.console import evaluation_tables, terminal
 from dataflow.cli.console.asking import reply_to
-from dataflow.cli.console.collection_state import (
-    show_migration,
-    show_verification,
-)
-from dataflow.cli.console.evaluation_tables import batch_progress, show_sweep
+from dataflow.cli.console.evaluation_tables import batch_progress
 from dataflow.cli.console.graphs import draw_graph
 from dataflow.cli.console.version_tables import show_versions
-from dataflow.evaluation.sweep import Sweep
-from dataflow.ingestion.model_migration import ModelMigrationReport
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.png import RenderError
 from operators.errors import CrosscorpusError
@@ -62,63 +55,6 @@ def test_a_reply_is_plain_data_in_the_shape_that_was_asked_for(
         assert "taken for 'org/app'" in ask({**ASKED, "question": typed})["out"]
         with pytest.raises(CrosscorpusError, match="--regex"):
             ask({**ASKED, "question": {**ASKED["question"], "pattern": "("}})
-
-
-@pytest.mark.parametrize(
-    ("model", "in_use", "told"),
-    [
-        ("minilm", True, []),
-        ("onnx:my model", False, []),
-        (
-            "onnx:my model",
-            True,
-            [
-                "from now on: query ... --config FILE.yaml",
-                "             ingest ... --model 'onnx:my model'",
-                "FILE.yaml has two lines: extends: default, and embedding: onnx:my model",
-            ],
-        ),
-    ],
-)
-def test_a_migration_tells_what_names_a_model_that_is_not_the_default_one(
-    model: str, in_use: bool, told: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    show_migration(ModelMigrationReport(model, in_use=in_use), model)
-    assert capsys.readouterr().out.splitlines()[1:] == told
-
-
-def test_what_verify_found_is_one_line_each_and_many_are_counted(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    columns = ("kind", "corpus", "repo", "document_id", "says", "repaired")
-    rows = [("lost_chunks", "wiki", "", f"d{n}", "has\n2", False) for n in range(23)]
-    show_verification(pl.DataFrame(rows, schema=columns, orient="row"))
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == r"found     lost_chunks  wiki d0: has\n2"
-    assert lines[20:] == [
-        "... and 3 more (--json lists all)",
-        "put it right with: crosscorpus verify --repair",
-    ]
-
-
-def sweep(*differences: float) -> Sweep:
-    rows = [
-        {"rrf_k": k, "measure": "nDCG@10", "mean": 0.5 + d, "low": 0.4, "high": 0.6,
-         "difference": d, "p_corrected": 0.01 if d else 1.0}
-        for k, d in enumerate(differences)
-    ]  # fmt: skip
-    return Sweep(("rrf_k",), 7, pl.DataFrame(rows), pl.DataFrame(), {"nDCG@10": 0.5})
-
-
-def test_a_sweep_is_a_table_for_each_measure_with_a_star_where_the_change_is_no_luck(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    show_sweep(sweep(0.0, 0.1), [Path("sweep.csv")])
-    out = capsys.readouterr().out
-    assert "nDCG@10, 7 queries; as configured 0.500" in out
-    assert "+.100 *" in out
-    assert "no combination changed" not in out
-    assert out.rstrip().endswith("sweep.csv")
 
 
 def test_a_long_run_says_without_a_terminal_how_far_it_is_and_how_long_it_takes(

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from datetime import UTC, datetime
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -24,30 +21,13 @@ from dataflow.cli.console.terminal import (
     print_table,
     report_as_json,
     show_answer,
-    show_change,
     show_report,
 )
 from dataflow.ingestion.run import IngestReport, Progress
 from operators.context.citations import citation
 from operators.context.templates import short_label
-from operators.postgres import replication
 from operators.sources.github.github_mirror import Fetched
 from operators.sources.protocol import ReadIssue
-
-
-def test_a_run_over_what_failed_before_says_that_it_was_not_tried_again(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    show_report(IngestReport(documents_unchanged=7, known_failures=2))
-    report = " ".join(capsys.readouterr().out.split())
-    assert "2 of the unchanged could not be read before and were not tried again" in report
-
-
-def test_a_run_that_stopped_says_how_far_it_came(capsys: pytest.CaptureFixture[str]) -> None:
-    show_report(IngestReport(documents_new=3, stopped_at=0.384))
-    assert "stopped with 38% of the source read" in " ".join(capsys.readouterr().out.split())
-    show_report(IngestReport(documents_new=3))
-    assert "stopped" not in capsys.readouterr().out
 
 
 def test_a_reason_that_many_have_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,14 +71,6 @@ def test_progress_without_a_terminal_is_a_line_every_ten_seconds(
             on_event(EVENT)
     line = "scan 50%: 5 documents read, 9 chunks embedded, 3 documents stored, about 1 s left\n"
     assert capsys.readouterr().err == 2 * line
-
-
-def test_a_watcher_tells_the_chunks_of_a_change_from_those_that_wait_in_the_collection(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    show_change(IngestReport(documents_changed=1, chunks=105, unembedded=2209))
-    said = "105 chunks written; 2,209 chunks of the collection wait for a vector"
-    assert said in capsys.readouterr().out
 
 
 def test_code_keeps_its_lines_and_the_time_is_one_number(
@@ -245,56 +217,6 @@ def test_a_terminal_gets_lines_between_words_and_links_whole(terminal: bool) -> 
     longest = max(len(line) for line in lines if link not in line)
     assert (longest <= 40) is terminal
     assert lines[-2:] == ["strong evidence", "0.10 s"]
-
-
-def test_questions_go_to_the_replica_which_says_what_it_lacks_and_writes_to_the_primary(
-    crosscorpus: Any, replicated: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(replication, "LATE_S", 0.3)
-    file = tmp_path / "documents.jsonl"
-
-    def run(*arguments: str, replica: str = replicated.replica) -> Any:
-        servers = {"CROSSCORPUS_DSN": replicated.primary, "CROSSCORPUS_READ_DSN": replica}
-        return crosscorpus(*arguments, "-C", "read", **servers)
-
-    def ingest(text: str) -> None:
-        with file.open("a") as out:
-            out.write(json.dumps({"doc_id": text, "corpus": "wiki", "text": text}) + "\n")
-        done = run("ingest", "documents", str(file))
-        assert done.returncode == 0, done.stderr
-
-    def found(**servers: str) -> tuple[list[str], list[str]]:
-        done = run("query", "the cache", "--json", **servers)
-        assert done.returncode == 0, done.stderr
-        told = json.loads(done.stdout)
-        late = [note for note in told["notes"] if "replica" in str(note)]
-        return sorted(hit["text"] for hit in told["results"]), late
-
-    ingest("flush the cache")
-    replicated.catch_up()
-    assert found() == (["flush the cache"], [])
-    replicated.pause()
-    try:
-        ingest("fill the cache")
-        time.sleep(0.5)
-        texts, [late] = found()
-        assert texts == ["flush the cache"]
-        assert "ingested since is not found" in str(late)
-        assert found(replica="") == (["fill the cache", "flush the cache"], [])
-        for command in (["versions", "list"], ["status"]):
-            done = run(*command)
-            assert done.returncode == 0, done.stderr
-            assert "note: the replica is up to" in done.stderr
-        assert json.loads(run("status", "--json").stdout)["server"]["replica"]
-        assert json.loads(run("status", "--json", replica="").stdout)["server"]["replica"] is False
-        assert ", a replica: " in run("status").stdout
-        doctor = run("doctor", "--json")
-        faults = [f for f in json.loads(doctor.stdout) if not f["ok"]]
-        assert (doctor.returncode, [f["what"] for f in faults]) == (1, ["replica"])
-    finally:
-        replicated.catch_up()
-    assert found() == (["fill the cache", "flush the cache"], [])
-    assert all(finding["ok"] for finding in json.loads(run("doctor", "--json").stdout))
 
 
 def wide_table() -> Table:

@@ -154,7 +154,7 @@ def test_loses_no_commit_when_every_process_of_it_is_killed_at_once(
             writer.all_kept()
 
 
-@pytest.mark.parametrize("moment", ["PG_VERSION", "global/pg_control", "base/5"])
+@pytest.mark.parametrize("moment", ["PG_VERSION", "base/5"])
 def test_redoes_a_creation_that_was_interrupted(machine: Any, directory: Path, moment: str) -> None:
     user = machine.program(directory, "time.sleep(60)")
     machine.wait_until(lambda: (directory / "cluster.new" / moment).exists())
