@@ -1,29 +1,31 @@
-"""The text of a PDF's page, as a person reads it: turned upright, column after column.
+"""The text of a PDF's page, as a person reads it: turned upright.
 
 PDFium gives the text of a box, and this text lacks line breaks where lines do not run from left to
 right in the page's own coordinates. So what runs another way is turned first: PDFium's objects are
-moved in memory, and each direction is read alone.
+moved in memory, and each direction is read alone. Columns that are drawn row by row are read
+across.
 
 ========== ======== ==============================================================================
-library    ms/page  turned pages, sideways labels, columns drawn row by row, tables
+library    ms/page  turned pages, sideways labels, tables
 ========== ======== ==============================================================================
 PDFium     2        as this module reads it, all of them are right.
-pdfminer   90       Labels fall into letters, close columns are mixed, and tables lose their rows.
-pdfplumber 150      Lines that run downwards fall into words, labels are reversed, columns mixed.
-pypdf      50       Turned pages and labels are right, and columns are read across.
+pdfminer   90       Labels fall into letters, and tables lose their rows.
+pdfplumber 150      Lines that run downwards fall into words, and labels are reversed.
+pypdf      50       Turned pages and labels are right.
 ========== ======== ==============================================================================
 """
 
 import ctypes
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from operators.sources.formats.pdf_columns import Box, gaps, in_columns
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top, in points."""
 
 _DEEPEST = 8  # forms within forms
 _STRAIGHT = 10  # degrees that a line may lean and still count as one of the four directions
@@ -31,8 +33,6 @@ _UPRIGHT = 0
 _TILTED = -1  # a direction that is none of the four
 _AXES = {0: (1, 0), 90: (0, 1), 180: (-1, 0), 270: (0, -1), _TILTED: (1, 0)}  # cosine, sine
 _LINE_BREAK = re.compile(r"\r?\n(?=\S)")
-_FEW = 100  # pieces of text, which are all searched for a gap
-_RUN = 8  # of two runs of so many pieces, one is searched for a gap
 
 
 def _unchecked(function: Any, result: Any) -> Any:
@@ -42,7 +42,6 @@ def _unchecked(function: Any, result: Any) -> Any:
     return ctypes.CFUNCTYPE(result)(address)
 
 
-_rectangle = _unchecked(pdfium.FPDFText_GetRect, ctypes.c_int)
 _angle = _unchecked(pdfium.FPDFText_GetCharAngle, ctypes.c_float)
 
 
@@ -151,33 +150,5 @@ def _turn(page: Any, cosine: int, sine: int) -> None:
 
 
 def _upright_text(text_page: Any, box: Box) -> str:
-    count = max(pdfium.FPDFText_CountRects(text_page.raw, 0, -1), 0)
-    every = range(count)
-    some = every if count <= _FEW else (n for n in every if n % (2 * _RUN) < _RUN)
-    sample_gaps = gaps(_pieces(text_page, some))
-    pieces = _pieces(text_page, every) if len(sample_gaps) > 1 else []
-    return in_columns(pieces, box, lambda part: _text_of(text_page, part))
-
-
-def _text_of(text_page: Any, box: Box) -> str:
     """The text of the characters that a box touches."""
-    left, bottom, right, top = box
-    room = 2 * text_page.count_chars() + 2
-    buffer = (ctypes.c_ushort * room)()
-    count = pdfium.FPDFText_GetBoundedText(text_page.raw, left, top, right, bottom, buffer, room)
-    if count >= room:  # it was cut
-        return str(text_page.get_text_bounded(left, bottom, right, top))
-    text = bytes(memoryview(buffer)[: max(count, 0)]).decode("utf-16-le", errors="ignore")
-    return text.removesuffix("\0")
-
-
-def _pieces(text_page: Any, numbers: Iterable[int]) -> list[Box]:
-    """The boxes of pieces of text that PDFium counted, in the order of the page."""
-    raw = ctypes.cast(text_page.raw, ctypes.c_void_p)
-    left, bottom, right, top = (ctypes.c_double() for _ in range(4))
-    corners = [ctypes.byref(one) for one in (left, top, right, bottom)]
-    boxes = []
-    for number in numbers:
-        _rectangle(raw, number, *corners)
-        boxes.append((left.value, bottom.value, right.value, top.value))
-    return boxes
+    return str(text_page.get_text_bounded(*box))

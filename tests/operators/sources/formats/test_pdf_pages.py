@@ -1,4 +1,4 @@
-"""Pages that are turned, written sideways or set in columns are read as a person reads them."""
+"""Pages that are turned or written sideways are read as a person reads them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,6 @@ GALLEY = [
     "cook writes the stores in",
     "a ledger that the purser",
     "reads once every week.",
-]
-ROPES = [
-    "Ropes are coiled by the",
-    "boatswain after the rain",
-    "has gone, and dried over",
-    "the rail until evening",
-    "comes with a calm sea and",
-    "a steady wind from west.",
 ]
 TURNS = {
     0: "1 0 0 1 0 0",
@@ -122,47 +114,8 @@ def test_a_header_of_a_table_that_runs_upwards_leaves_the_rows_whole(reader: Pdf
     assert sorted(found) == sorted([*names, *rows_read])
 
 
-@pytest.mark.parametrize("pitch", [14])
-def test_columns_drawn_row_by_row_are_read_one_after_the_other(
-    reader: PdfReader, pitch: int
-) -> None:
-    assert read(reader, rows({50: ANCHOR, 320: GALLEY}, pitch=pitch)) == ANCHOR + GALLEY
-    three = {30: ANCHOR, 215: GALLEY, 400: ROPES}
-    assert read(reader, rows(three, pitch=pitch)) == ANCHOR + GALLEY + ROPES
-    uneven = {50: ANCHOR, 320: GALLEY[:3]}
-    assert read(reader, rows(uneven, pitch=pitch)) == ANCHOR + GALLEY[:3]
-
-
-def test_columns_drawn_word_by_word_are_read_one_after_the_other(reader: PdfReader) -> None:
-    words, y = [], 500
-    for both in zip(ANCHOR, GALLEY, strict=True):
-        for x, line in zip((40.0, 320.0), both, strict=True):
-            for word in line.split():
-                words.append(at(x, y, word))
-                x += 6.5 * len(word) + 4
-        y -= 14
-    assert " ".join(read(reader, " ".join(words))).split() == " ".join(ANCHOR + GALLEY).split()
-
-
 def test_columns_drawn_one_after_the_other_stay_so(reader: PdfReader) -> None:
     assert read(reader, lines(ANCHOR, 50) + lines(GALLEY, 320)) == ANCHOR + GALLEY
-
-
-@pytest.mark.parametrize("pitch", [14])
-def test_a_title_above_columns_and_a_paragraph_below_them_stay_there(
-    reader: PdfReader, pitch: int
-) -> None:
-    title = "The handbook of the good ship Margaret, revised for all the hands"
-    last = "A closing paragraph runs over the whole width of the page, and then it ends."
-    body = rows({50: ANCHOR, 320: GALLEY}, pitch=pitch)
-    stream = at(50, 500 + pitch, title) + body + at(50, 500 - 6 * pitch, last)
-    assert read(reader, stream) == [title, *ANCHOR, *GALLEY, last]
-
-
-def test_a_word_broken_at_the_end_of_a_columns_line_is_whole(reader: PdfReader) -> None:
-    broken = [*ANCHOR[:3], "and inspected by the har-", "bour master on his watch", ANCHOR[5]]
-    found = read(reader, rows({50: broken, 320: GALLEY}))
-    assert "and inspected by the harbour master on his watch" in " ".join(found)
 
 
 @pytest.mark.parametrize(
@@ -210,23 +163,3 @@ def test_a_tilted_stamp_follows_the_text(reader: PdfReader) -> None:
 def test_letters_that_lean_are_upright(reader: PdfReader) -> None:
     leaning = " ".join(at(60, 500 - 14 * n, t, "1 0 0.5 1") for n, t in enumerate(ANCHOR))
     assert read(reader, leaning) == ANCHOR
-
-
-def hebrew(stream: str) -> bytes:
-    """A PDF of one page whose small letters are Hebrew ones."""
-    names = (
-        "begincmap /CMapType 2 def 1 begincodespacerange <00> <ff> endcodespacerange "
-        "1 beginbfrange <61> <7a> <05d0> endbfrange endcmap"
-    )
-    made = page(stream).replace(b"/Helvetica>>", b"/Helvetica/ToUnicode 6 0 R>>")
-    cut = made.index(b"xref\n0 ")
-    new = f"6 0 obj\n<</Length {len(names)}>>stream\n{names}\nendstream\nendobj\n"
-    return made[:cut] + new.encode() + b"trailer\n<</Size 7/Root 1 0 R>>\n"
-
-
-def test_of_columns_in_hebrew_the_right_one_comes_first(reader: PdfReader) -> None:
-    right, left = ["abc def ghij klm nop"] * 4, ["qrs tuv zyxw srq ponm"] * 4
-    both = {50: [line[::-1] for line in left], 320: [line[::-1] for line in right]}
-    letters = {n: 0x05D0 + n - ord("a") for n in range(ord("a"), ord("z") + 1)}
-    found = pdf_text(reader.read(hebrew(rows(both)))).splitlines()
-    assert [line for line in found if line] == [line.translate(letters) for line in right + left]
