@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ingested import git
 from judged_pages import write_judged, write_pairs, write_peers
 
-from benchmarks import newcomer
 from benchmarks.__main__ import main
 from benchmarks.ingestion import write_source
 from dataflow.ingestion.loop import ingest
@@ -175,22 +171,3 @@ def test_a_review_is_judged_by_what_a_change_touched_beside_the_file_that_is_sho
     monkeypatch.setattr(sys, "argv", ["review", *arguments])
     importlib.import_module("benchmarks.review").main()
     assert "| app | 1 | review | 2000 | 1.000 | 1.000 | " in capsys.readouterr().out
-
-
-def test_a_newcomer_s_questions_have_the_files_and_commits_that_answer_them(tmp_path: Path) -> None:
-    source = 'def open_cache(path):\n    raise OSError(f"could not open the cache at {path} now")\n'
-    (tmp_path / "cache.py").write_text(source)
-    (tmp_path / "README.md").write_text("# A cache\n\n## How to empty the cache\n\nText.\n")
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-qm", "fix(cache): open the cache without a lock (#12)")
-    head = ["git", "-C", str(tmp_path), "rev-parse", "HEAD"]
-    commit = subprocess.run(head, check=True, capture_output=True, text=True).stdout.strip()
-    made = {one.kind: one for one in newcomer.questions("org/app", tmp_path)}
-    assert re.fullmatch(r"could not open the cache at .+ now", made["filled"].text)
-    assert "{" not in made["filled"].text
-    assert made["filled"].answers == made["name"].answers == {"cache.py"}
-    assert made["heading"].text == "How to empty the cache"
-    assert made["heading"].answers == {"README.md"}
-    assert made["commit"].text == "which change was it: open the cache without a lock"
-    assert made["commit"].answers == {commit}

@@ -179,23 +179,6 @@ def test_a_search_that_does_not_work_is_a_failed_check(
     assert done.returncode == 1
 
 
-def test_the_words_of_a_corpus_that_has_no_vector_yet_are_searched_too(
-    crosscorpus: Any, server_dsn: str, one_document: Any
-) -> None:
-    name, waits = "words-first", "1 chunk, none with a vector yet: `crosscorpus embed` adds them"
-    assert crosscorpus(*one_document, "-C", name, "--wait", "words").returncode == 0
-
-    def faults() -> list[str]:
-        told = json.loads(crosscorpus("doctor", "-C", name, "--json").stdout)
-        return [finding["says"] for finding in told if not finding["ok"]]
-
-    assert faults() == [waits]
-    with psycopg.connect(server_dsn) as conn:
-        conn.execute(f'ALTER TABLE "{schema_of(name)}".terms RENAME TO elsewhere')
-    waiting, failing = faults()
-    assert (waiting, failing.startswith("the text search fails: ")) == (waits, True)
-
-
 NAME = "cli-versions"
 
 SAME = "The cache is kept in memory and written to the disk when the machine has time for it."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -214,19 +213,3 @@ def test_a_fit_that_loses_on_the_unseen_half_is_told_with_exit_code_3(
     done = crosscorpus("learn", *arguments, "--out", str(tmp_path / "team.yaml"))
     assert done.returncode == 3
     assert f"do not use {tmp_path / 'team.yaml'}: on the unseen half nDCG@10 is " in done.stderr
-
-
-def test_the_learned_file_extends_a_file_of_the_user_s_from_wherever_it_is_written(
-    crosscorpus: Any, learned: Path, tmp_path: Path
-) -> None:
-    base = tmp_path / "conf" / "base.yaml"
-    base.parent.mkdir()
-    base.write_text("extends: default\nworkers: 3\n")
-    out = tmp_path / "out" / "team.yaml"
-    begin = ["--config", os.path.relpath(base)]
-    done = crosscorpus("learn", *judged(learned), *begin, "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    assert load_config(out).workers == 3
-    over = crosscorpus("learn", *judged(learned), *begin, "--out", str(base))
-    assert "base.yaml: can't extend itself" in over.stderr
-    assert "workers: 3" in base.read_text()

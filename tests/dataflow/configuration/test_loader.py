@@ -105,8 +105,8 @@ def test_a_file_that_is_no_mapping_says_so(tmp_path, text, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, "extends: default\ncorpora: " + "{a: " * 50_000])
-def test_a_hundred_thousand_brackets_are_one_line(tmp_path, text):
+@pytest.mark.parametrize("text", ["[" * 20_000, "extends: default\ncorpora: " + "{a: " * 20_000])
+def test_twenty_thousand_brackets_are_one_line(tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(ConfigError, match=r"a\.yaml: nested too deeply"):
         read_chain(tmp_path / "a.yaml")

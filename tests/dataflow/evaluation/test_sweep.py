@@ -23,14 +23,13 @@ def swept(judged, settings, **options):
     )
 
 
-@pytest.mark.parametrize("all_corpora", [False, True])
-def test_every_combination_has_the_scores_of_an_evaluation_of_its_own(judged, all_corpora):
+def test_every_combination_has_the_scores_of_an_evaluation_of_its_own(judged):
     settings = {
         "vector_weight": [0.0, 0.6],
         "search_depth": [2, 50],
         "unique": ["jaccard", "off"],
     }
-    found = swept(judged, settings, batch_size=7, all_corpora=all_corpora)
+    found = swept(judged, settings, batch_size=7)
     assert found.table["point"].n_unique() == 8
     for weight, candidates, unique in ((0.0, 2, "off"), (0.6, 50, "jaccard")):
         point = {"vector_weight": weight, "search_depth": candidates, "unique": unique}
@@ -42,7 +41,6 @@ def test_every_combination_has_the_scores_of_an_evaluation_of_its_own(judged, al
             judged.qrels,
             embedder=judged.embedder,
             depth=0,
-            all_corpora=all_corpora,
             measure_names=("nDCG@10", "R@50"),
         )
         keys = ["measure", "query_id"]

@@ -39,10 +39,14 @@ def _said(script: str) -> str:
     return done.stdout.strip()
 
 
-def test_the_graph_of_a_question_is_built_without_pandas() -> None:
-    built = "from dataflow import build_driver; build_driver\n"
-    shown = "print('hamilton.driver' in sys.modules, 'pandas' in sys.modules)"
-    assert _said(f"light_hamilton.import_hamilton(); {built}{shown}") == "True False"
+def test_the_graph_of_a_question_is_built_without_pandas_and_opentelemetry() -> None:
+    script = """light_hamilton.import_hamilton()
+from dataflow import build_driver
+from dataflow.driver.question_spans import with_spans
+assert build_driver and with_spans(lambda *call: call, {}, 1, 2, 3) == (1, 2, 3)
+packages = {name.partition(".")[0] for name in sys.modules}
+print("hamilton.driver" in sys.modules, {"pandas", "opentelemetry"} & packages)"""
+    assert _said(script) == "True set()"
 
 
 def test_a_hamilton_that_does_more_with_pandas_gets_it() -> None:

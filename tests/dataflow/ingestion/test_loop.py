@@ -356,7 +356,7 @@ def test_a_collection_always_equals_a_fresh_full_build(
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Collection,
         settings=settings(
-            max_examples=int(os.environ.get("CROSSCORPUS_TEST_EXAMPLES", "5")),
+            max_examples=int(os.environ.get("CROSSCORPUS_TEST_EXAMPLES", "4")),
             stateful_step_count=12,
             deadline=None,
             derandomize=True,

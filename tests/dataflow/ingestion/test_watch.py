@@ -170,11 +170,11 @@ def test_names_that_are_not_utf8_are_read_and_end_nothing(
     folder.mkdir()
     (folder / "b.md").write_text("below such a name")
     one.has(**{"caf%E9/b.md": "below such a name"})
-    for n in range(20):
+    for n in range(5):
         folder.rename(other := Path(os.fsdecode(raw + b"/caf\xe8")))
         other.rename(folder)
         (handbook / "a.md").write_text(f"alpha says {n}")
-    one.has(**{"a.md": "alpha says 19"})
+    one.has(**{"a.md": "alpha says 4"})
     Path(os.fsdecode(raw + b"/\xff.md")).unlink()
     one.has(**{"%FF.md": None, "caf%E9/b.md": "below such a name"})
     time.sleep(1)

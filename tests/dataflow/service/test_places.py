@@ -65,10 +65,6 @@ def spans(text: Text, line: str) -> bool:
     [
         "src/app.py:350",
         "app.py:350",
-        "./src/app.py:350",
-        "src/app.py#L350",
-        "src/app.py:350:5",
-        "src/app.py:350:",
         "org/app/src/app.py:350",
         "/home/ann/app/src/app.py:350:5",
         "C:\\\\work\\\\app\\\\src\\\\app.py:350".replace("\\\\", "\\"),

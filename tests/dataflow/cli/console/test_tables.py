@@ -13,9 +13,7 @@ import polars as pl
 import pytest
 
 from dataflow import build_driver, load_config
-from dataflow.cli.console import evaluation_tables, terminal
 from dataflow.cli.console.asking import reply_to
-from dataflow.cli.console.evaluation_tables import batch_progress
 from dataflow.cli.console.graphs import draw_graph
 from dataflow.cli.console.version_tables import show_versions
 from dataflow.visualization.dot import to_dot
@@ -55,23 +53,6 @@ def test_a_reply_is_plain_data_in_the_shape_that_was_asked_for(
         assert "taken for 'org/app'" in ask({**ASKED, "question": typed})["out"]
         with pytest.raises(CrosscorpusError, match="--regex"):
             ask({**ASKED, "question": {**ASKED["question"], "pattern": "("}})
-
-
-def test_a_long_run_says_without_a_terminal_how_far_it_is_and_how_long_it_takes(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [0.0]
-    for module in (terminal, evaluation_tables):
-        monkeypatch.setattr(module, "monotonic", lambda: now[0])
-    with batch_progress(["default", "rrf"], 4) as on_batch:
-        for now[0], name, more in ((20.0, "default", 4), (22.0, "rrf", 2), (35.0, "rrf", 1)):
-            on_batch(name, more)
-    out, err = capsys.readouterr()
-    assert err.splitlines() == [
-        "default 50%: 4 of 4 queries, about 20 s left",
-        "rrf 88%: 3 of 4 queries, about 5 s left",
-    ]
-    assert out == ""
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from rich.table import Column, Table
 
 from dataflow.cli.console import terminal
 from dataflow.cli.console.terminal import (
-    answer_as_json,
     draw_ingestion,
     event_display,
     fetch_progress,
@@ -174,27 +173,6 @@ def test_progress_is_json_lines_for_a_program_and_only_a_wait_is_told_without_a_
     assert (scan["stage"], scan["fraction"]) == ("scan", 0.5)
     assert (fetch["stage"], fetch["until"]) == ("fetch", "2024-05-01 00:00:00+00:00")
     assert wait == {"stage": "wait", "seconds": 61, "reason": "rate limit"}
-
-
-def test_a_terminal_says_first_that_the_evidence_is_weak(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    weak = "weak evidence (0.22, where answers have 0.54 or more)"
-    hit = {"source_label": "[docs: a.md]", "source_url": None, "score": 0.6, "text": "Wine."}
-    answer = {
-        "results": pl.DataFrame([{**hit, "rank": 0, "metadata": None, "alternate_sources": None}]),
-        "citations": pl.DataFrame({"citation": ["[docs: a.md]"]}),
-        "context_window": pl.DataFrame({"text": ["c"]}),
-        "evidence_level": pl.DataFrame({"evidence": ["weak"]}),
-        "notes": pl.DataFrame({"note": [weak, "the replica is late"]}),
-        "provenance": {"searched": {}, "timings": {}},
-    }
-    show_answer(answer, "trout", seconds=0.1)
-    out = capsys.readouterr().out
-    assert out.startswith(weak)
-    assert out.count("weak evidence") == 1
-    assert out.index("[docs: a.md]") < out.index("the replica is late")
-    assert answer_as_json(answer)["evidence"] == "weak"
 
 
 @pytest.mark.parametrize("terminal", [True, False])
