@@ -110,7 +110,11 @@ def _corpus(
     # A question without any word of the corpus reads no postings.
     inputs = {"query": sample_text(store, corpus) or corpus}
     for channel in ("vector", "text") if embedded else ("text",):
+        node = f"{corpus}.{channel}_search"
         try:
-            driver.execute([f"{corpus}.{channel}_search"], inputs=inputs)
+            found = driver.execute([node], inputs=inputs)[node]
         except CrosscorpusError as error:
             yield Finding(name, False, f"the {channel} search fails: {error}")
+            continue
+        if channel == "vector" and found.lists.is_empty():
+            yield Finding(name, False, "no vector search finds any chunk: run `verify --repair`")

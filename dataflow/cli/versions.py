@@ -63,7 +63,7 @@ def versions_diff(
 ) -> None:
     """Show what changed in a topic between two versions: added, removed and revised paragraphs.
 
-    A revised paragraph is shown once, what went in [-brackets-] and what came in {+braces+}.
+    A revised paragraph is shown as it was (-) and as it is now (+).
 
     Example: crosscorpus versions diff docs/install.md --from 3.4 --to 3.5 -C manuals
     """

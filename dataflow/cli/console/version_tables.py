@@ -1,5 +1,6 @@
 """What `crosscorpus versions list` and `crosscorpus versions diff` print."""
 
+from textwrap import indent
 from typing import Any
 
 import polars as pl
@@ -8,11 +9,8 @@ from rich.text import Text
 
 from dataflow.cli.console.terminal import OUT, print_table
 from operators.postgres.inspect.version_history import COUNTED, VersionDiff
-from operators.versions.version_diff import Span, shortened, word_diff
 
 _KINDS = ("added", "removed", "revised")
-_STYLES = {"=": "", "-": "red strike", "+": "green"}
-_MARKS = {"=": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
 
 
 def show_topics(topics: pl.DataFrame) -> None:
@@ -50,7 +48,7 @@ def show_versions(versions: pl.DataFrame) -> None:
 
 
 def show_diff(diff: VersionDiff) -> None:
-    """Print every changed paragraph under its heading."""
+    """Print every changed paragraph under its heading: its old text, then its new one."""
     older, newer = (side["version"] or "none" for side in (diff.before, diff.after))
     title = f"{diff.topic}: {older} -> {newer}"
     OUT.print(Text(_plain(title), "bold"))
@@ -60,35 +58,23 @@ def show_diff(diff: VersionDiff) -> None:
             OUT.print(Text(f"\n{_plain(change.heading)}", "bold cyan"))
         heading = change.heading
         OUT.print(Text(f"\n{change.kind}", "dim"))
-        spans = shortened(word_diff(change.old or "", change.new or ""))
-        OUT.print(Text.assemble(*(_marked(span) for span in spans if span.text)))
+        for mark, text, style in (("-", change.old, "red"), ("+", change.new, "green")):
+            if text is not None:
+                OUT.print(Text(indent(_plain(text), f"{mark} "), style))
     counts = {kind: sum(c.kind == kind for c in diff.changes) for kind in _KINDS}
     summary = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     OUT.print(f"\n{summary}" if diff.changes else "nothing changed")
 
 
 def diff_as_json(diff: VersionDiff) -> dict[str, Any]:
-    """``diff`` as plain data; ``words`` has all spans of a revised paragraph."""
+    """``diff`` as plain data."""
     wanted = ("document_id", "path", "title", "version", "released_at")
     return {
         "topic": diff.topic,
         "from": {name: diff.before[name] for name in wanted},
         "to": {name: diff.after[name] for name in wanted},
-        "changes": [
-            {
-                **change._asdict(),
-                "words": [list(span) for span in word_diff(change.old, change.new)]
-                if change.old is not None and change.new is not None
-                else None,
-            }
-            for change in diff.changes
-        ],
+        "changes": [change._asdict() for change in diff.changes],
     }
-
-
-def _marked(span: Span) -> tuple[str, str]:
-    before, after = _MARKS[span.sign]
-    return f"{before}{_plain(span.text)}{after}", _STYLES[span.sign]
 
 
 def _plain(text: str) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from operators.versions.alignment import Passage, align
 from operators.versions.text_sketches import SIZE, alike, sketch
-from operators.versions.version_diff import Span, changes, shortened, word_diff
+from operators.versions.version_diff import changes
 
 WORDS = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=12).map(" ".join)
 PASSAGES = st.lists(st.builds(Passage, st.sampled_from([None, "One", "Two"]), WORDS), max_size=12)
@@ -108,28 +108,6 @@ def test_long_versions_without_anything_in_common_are_compared_in_blocks() -> No
     old = passages(*(f"old{n} passage{n} text{n}" for n in range(700)))
     new = passages(*(f"new{n} words{n} here{n}" for n in range(900)))
     assert {p.relation for p in align(old, new)} == {"gone", "new"}
-
-
-TEXTS = st.lists(st.sampled_from(["a", "b", "c.", " ", "\n", "1.0"]), max_size=30).map("".join)
-
-
-@given(TEXTS, TEXTS)
-def test_the_runs_of_a_diff_are_both_texts(old: str, new: str) -> None:
-    runs = word_diff(old, new)
-    assert "".join(r.text for r in runs if r.sign != "-") == new
-    before = "".join(r.text for r in runs if r.sign != "+")
-    assert before.split() == old.split() or "".join(before.split()) == "".join(old.split())
-
-
-def test_changed_words_that_only_white_space_parts_are_one_change() -> None:
-    assert word_diff("keep one two here", "keep three four here") == [
-        Span("=", "keep "), Span("-", "one two"), Span("+", "three four"), Span("=", " here"),
-    ]  # fmt: skip
-
-
-def test_only_some_words_around_a_change_are_shown() -> None:
-    runs = shortened(word_diff("x " * 50 + "old " + "y " * 50, "x " * 50 + "new " + "y " * 50), 2)
-    assert "".join(run.text for run in runs) == " … x x oldnew y y … "
 
 
 def test_paragraphs_are_compared_wherever_a_version_was_cut() -> None:
