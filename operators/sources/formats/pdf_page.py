@@ -35,16 +35,6 @@ _AXES = {0: (1, 0), 90: (0, 1), 180: (-1, 0), 270: (0, -1), _TILTED: (1, 0)}  # 
 _LINE_BREAK = re.compile(r"\r?\n(?=\S)")
 
 
-def _unchecked(function: Any, result: Any) -> Any:
-    """A function of PDFium whose arguments ctypes does not check: it is called in a quarter of the
-    time, which counts where each piece of a page asks for it."""
-    address = ctypes.cast(function, ctypes.c_void_p).value or 0
-    return ctypes.CFUNCTYPE(result)(address)
-
-
-_angle = _unchecked(pdfium.FPDFText_GetCharAngle, ctypes.c_float)
-
-
 def page_text(page: Any, text_page: Any) -> str:
     """The text of a page of pypdfium2 inside its box, lines end with ``\\r\\n``.
 
@@ -71,9 +61,9 @@ def page_text(page: Any, text_page: Any) -> str:
 
 def _may_be_turned(text_page: Any) -> bool:
     """Whether the first or the last character of a line is not upright."""
-    raw, matrix = ctypes.cast(text_page.raw, ctypes.c_void_p), pdfium.FS_MATRIX()
+    matrix = pdfium.FS_MATRIX()
     for at in _ends_of_lines(text_page.get_text_range()):
-        if _angle(raw, at) > 0:  # letters that lean have it too
+        if pdfium.FPDFText_GetCharAngle(text_page.raw, at) > 0:  # letters that lean have it too
             pdfium.FPDFText_GetMatrix(text_page.raw, at, matrix)
             if _direction(matrix.a, matrix.b) != _UPRIGHT:
                 return True
