@@ -41,20 +41,13 @@ def sync_github(
         str | None,
         typer.Option(callback=filled, help="Repository name, fixed by the first run."),
     ] = None,
-    api_url: Annotated[
-        str | None,
-        typer.Option(
-            callback=filled,
-            help="API of a GitHub Enterprise server, https://HOST/api/v3; else GITHUB_API_URL.",
-        ),
-    ] = None,
     *,
     options: IngestOptions,
 ) -> None:
     """Fetch pull requests, their reviews and issues, and keep them up to date: run it again.
 
     The token comes from GITHUB_TOKEN or GH_TOKEN; without one public repositories can be read, at
-    60 requests an hour.
+    60 requests an hour. GITHUB_API_URL names a GitHub Enterprise server (https://HOST/api/v3).
 
     Example: crosscorpus sync github org/app
     """
@@ -66,7 +59,7 @@ def sync_github(
 
     on_fetched, on_wait = fetch_progress(options.as_json)
     progress = event_display(options.as_json, draw_ingestion)
-    with open_github(api_url, on_wait=on_wait) as api, progress as on_event:
+    with open_github(on_wait=on_wait) as api, progress as on_event:
         how: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
         how |= {
             "rights": rights,
