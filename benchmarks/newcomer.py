@@ -3,7 +3,8 @@
     python -m benchmarks newcomer --clones DIR [--only fd cobra] [--looked] [--config NAME ...]
 
 No model makes them: error messages (literals of the source, as printed: values in their holes),
-names that one or two files have, subjects of commits ("which change ...") and headings of pages.
+names that one or two files have, subjects of commits ("which change ...", and what a commit
+removed: "when was ... dropped") and headings of pages.
 The answers are known: the files with that text, the commit, the page. The repositories share one
 collection, and no question names one. The score is the reciprocal rank of the first answer among
 ten results. Half of the repositories are to choose on; the other half (``--looked``) is looked at
@@ -48,17 +49,25 @@ LOOKED_AT = {
     "psf/requests": "1f6589ec3a1ee910f9a65cc3ceac60b26677bc0e",
     "square/javapoet": "b9017a9503b76e11b4ad4c1a9f050e2d29112cb0",
     "fmtlib/fmt": "60ccad511fd680cb91d8b60a315759f71c67bef9",
+    "Muvon/octocode": "8a7b94714f1b91d7ae3ba6ee4fba992cbd7a7920",
+    "koajs/koa": "e0ba8ef39d27fe5dae5492f9fe753d155124f994",
+    "gin-gonic/gin": "dcaa4296d111981ffb31ac3eba90bb63e1eb5ab9",
+    "guzzle/guzzle": "2779e868a00289e1b1fd854af030c43a06f4bcb4",
+    "Alamofire/Alamofire": "7595cbcf59809f9977c5f6378500de2ad73b7ddb",
+    "serilog/serilog": "60935b4d7abad71cf6157b45a10f5c3c65ead527",
+    "jhy/jsoup": "46b620860af930eedc193a705eaf7cea5aec89a6",
+    "tj/commander.js": "ba6d13ddb4243e5913367734f8c159089ffe7834",
 }
 """The repositories of GitHub with their revisions."""
 
-KINDS = ("message", "filled", "name", "commit", "heading")
+KINDS = ("message", "filled", "name", "commit", "heading", "dropped")
 MOST = 40
 """Questions of one kind and repository."""
 COMMITS = 300
 """How many of the last commits are read."""
 CUT = 10
 
-_SOURCE = re.compile(r"\.(py|rb|lua|exs?|zig|rs|go|java|cs|[jt]sx?|cc?|cpp|h|hpp|kt)\Z")
+_SOURCE = re.compile(r"\.(py|rb|lua|exs?|zig|rs|go|java|cs|[jt]sx?|cc?|cpp|h|hpp|kt|php|swift)\Z")
 _LITERAL = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\.){20,140})\1""")
 _HOLE = re.compile(r"%[-+#0-9.]*[sdqvwfxri]\b|\$\{[^{}]*\}|#\{[^{}]*\}|\{[\w.:!?]*\}")
 _VALUES = ("build", "42", '"deploy"', "config.yml", "main", "/tmp/app", "3.1", "user_id")
@@ -66,6 +75,11 @@ _NAME = re.compile(r"\b(?=\w*[a-z])(?=\w*(?:_\w|[a-z][A-Z]))[A-Za-z]\w{7,40}\b")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _PREFIX = re.compile(r"\A\w+(?:\([^)]*\))?!?:\s+")
 _NUMBER = re.compile(r"\s*\(?#\d+\)?")
+_DROPPED = re.compile(
+    r"(?:remov|drop|delet|replac)(?:e|es|ed|ing|ping)? (.+?)"
+    r"(?: (?:in|from|with|by|to|for|as|and|on)\b|$)",
+    re.IGNORECASE,
+)
 _RELEASE = re.compile(r"\]\(|[0-9]\.[0-9]")
 _UPKEEP = re.compile(r"(bump|update|upgrade|release|merge|revert|version|prepare)\b", re.IGNORECASE)
 _HEADING = re.compile(r"^#{2,4} +(.{8,90}?)(?: *#*)$", re.MULTILINE)
@@ -170,15 +184,18 @@ def _headings(repo: str, files: Mapping[str, str]) -> Iterator[Question]:
 def _commits(repo: str, tree: Path) -> Iterator[Question]:
     """Subjects of commits, without what a forge or a convention puts around them."""
     lines = _git(tree, "log", "--no-merges", "--format=%H %s").splitlines()
-    subjects: dict[str, set[str]] = defaultdict(set)
+    subjects, dropped = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for line in lines:
         commit, _, subject = line.partition(" ")
         bare = _NUMBER.sub("", _PREFIX.sub("", subject)).strip()
         if len(_WORD.findall(bare)) >= 4 and not _UPKEEP.match(bare):
             subjects[f"which change was it: {bare[:1].lower()}{bare[1:]}"].add(commit)
-    for text, commits in subjects.items():
-        if len(commits) <= 2:
-            yield Question("commit", text, repo, frozenset(commits))
+        if (what := _DROPPED.match(bare)) and len(what[1].split()) <= 3:
+            dropped[f"when was {what[1]} dropped and what replaced it?"].add(commit)
+    for kind, texts in (("commit", subjects), ("dropped", dropped)):
+        for text, commits in texts.items():
+            if len(commits) <= 2:
+                yield Question(kind, text, repo, frozenset(commits))
 
 
 def ranks(

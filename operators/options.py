@@ -65,7 +65,7 @@ TRIGGER = Option("trigger", "text", "what prompts the query, such as pr_review")
 
 OTHERS = (
     *(Option("versions", "versions"), TRIGGER, Option("top_k", "number")),
-    *(Option("context_budget", "number"), Option("max_tokens", "number")),
+    *(Option("context_budget", "number"), Option("max_tokens", "number", flag="budget")),
     *(Option("explain_chunks", "texts", longest=PATH), Option("passages", "texts", longest=PATH)),
     *(Option("document", "text", longest=PATH), Option("lines", "text"), Option("cursor", "text")),
     *(Option("older", "text"), Option("newer", "text")),

@@ -44,7 +44,7 @@ A first round trip:
 
     crosscorpus ingest git .
 
-    crosscorpus query "where are the lists fused?" --context
+    crosscorpus query "where are the lists fused?"
 
 Exit codes: 0 done, or stopped where `--stop-after` says; 1 failed, with a line that says why; 2
 wrong usage; 3 done, but what failed or was found wrong is listed.

@@ -58,7 +58,7 @@ def demo() -> None:
             terminal.show_answer(answer, question, seconds=perf_counter() - began)
     command = _as_typed()
     typer.echo(
-        f"\nYour own repository: {command} ingest git PATH, then {command} query ... --context"
+        f"\nYour own repository: {command} ingest git PATH, then {command} query ..."
         f"\nDelete this one: {command} collections drop {_COLLECTION}"
     )
 

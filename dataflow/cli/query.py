@@ -70,10 +70,18 @@ class Question:
     top_k: Annotated[
         int | None, typer.Option(parser=_number, metavar="NUMBER", help="How many results.")
     ] = None
+    brief: Annotated[
+        bool,
+        typer.Option("--brief", help="Places and the lines that decide, for an agent."),
+    ] = False
     context: Annotated[
         bool,
-        typer.Option("--context", help="Print the context window too."),
+        typer.Option("--context", help="Print the context for a model, alone."),
     ] = False
+    budget: Annotated[
+        int | None,
+        typer.Option(parser=_number, metavar="TOKENS", help="As --context, in so many tokens."),
+    ] = None
     explain: Annotated[
         Path | None,
         typer.Option(help="Write an HTML page that explains every result, to this file."),
@@ -123,9 +131,11 @@ class Question:
                 "versions": self.versions,
                 "top_k": self.top_k,
                 "explain_chunks": self.explain_chunk or None,
+                "max_tokens": self.budget,
             },
             "changes": {"languages": _mix(self.languages)} if self.languages else {},
-            **{"words": self.words, "context": self.context, "timings": self.timings},
+            **{"words": self.words, "timings": self.timings, "brief": self.brief},
+            "context": self.context or self.budget is not None,
             **{"page": bool(self.explain), "explained": bool(self.explain or self.explain_chunk)},
             **{"width": shutil.get_terminal_size().columns, "terminal": sys.stdout.isatty()},
             **{"colour": "NO_COLOR" not in os.environ, "json": self.as_json},

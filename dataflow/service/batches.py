@@ -119,10 +119,15 @@ def answers_together(
         page = service.page or "file:"
     hit = pl.format("{}:{}", "corpus", "chunk_id").alias("id")
     address = pl.coalesce("source_url", pl.format(f"{page}/{{}}", hit)).alias("url")
+    shown = pl.struct(hit, pl.col("source_label").alias("title"), address, "score", "text", "also")
     beside = out["results"].select("document_id", "more_of_file").iter_rows()
     also = pl.Series("also", [named_beside(*one) for one in beside], pl.List(pl.String))
-    shown = pl.struct(hit, pl.col("source_label").alias("title"), address, "score", "text", also)
-    hits = out["results"].group_by("query_id", maintain_order=True).agg(results=shown)
+    hits = (
+        out["results"]
+        .with_columns(also)
+        .group_by("query_id", maintain_order=True)
+        .agg(results=shown)
+    )
     notes = out["notes"].group_by("query_id", maintain_order=True).agg(notes="note")
     return (
         pl.DataFrame({"query_id": range(len(texts))}, {"query_id": pl.UInt32})

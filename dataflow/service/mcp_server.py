@@ -66,14 +66,15 @@ class StrictTool(Tool):
 
 
 def brief(schema: Any) -> Any:
-    """A JSON Schema without the parts that an agent does not need: titles, and null defaults.
+    """A JSON Schema without what an agent does not need: titles, limits, and null defaults.
 
     >>> brief({"title": "Path", "anyOf": [{"type": "string"}, {"type": "null"}], "default": None})
     {'type': 'string'}
     """
     if not isinstance(schema, dict):
         return [brief(part) for part in schema] if isinstance(schema, list) else schema
-    named = [one for one in schema.items() if one[0] != "title" or not isinstance(one[1], str)]
+    unused = {"title": str, "maxLength": int, "maxItems": int}
+    named = [one for one in schema.items() if not isinstance(one[1], unused.get(one[0], ()))]
     kept = {name: brief(part) for name, part in named}
     match kept:
         case {"anyOf": [only, {"type": "null"}], "default": None}:
@@ -96,7 +97,11 @@ def served(tool: Callable[..., Any], use: Use, seconds: float) -> Callable[..., 
     types = sent_types(model_of(tool))
     run.__signature__ = whole.replace(  # type: ignore[attr-defined]
         parameters=[
-            one.replace(kind=Parameter.KEYWORD_ONLY, annotation=types.get(one.name, one.annotation))
+            one.replace(
+                kind=Parameter.KEYWORD_ONLY,
+                annotation=types.get(one.name, one.annotation),
+                default=True if one.name == "brief" else one.default,  # an agent pays by token
+            )
             for one in parameters
         ]
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
 from pydantic_core import PydanticCustomError
 
 
@@ -48,16 +48,20 @@ def without_nul(text: str) -> str:
 
 
 class Hit(BaseModel):
-    """A passage in the results of a search."""
+    """A passage in the results of a search; a field without a value is left out."""
 
     id: str = Field(description="the id to pass to fetch")
     title: str = Field(description="the label to cite")
-    url: str
+    url: str | None = Field(None, description="its address; not in brief answers")
     snippet: str = Field(description="the lines that match the query best")
     line: int | None = Field(None, description="line of its file at which the snippet begins")
     also: list[str] = Field(
         [], description="lines of more passages of its file, best first: fetch them by this id"
     )
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, whole: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        return {name: value for name, value in whole(self).items() if value not in (None, [])}
 
 
 class Read(BaseModel):
@@ -101,8 +105,12 @@ class Context(BaseModel):
     """Passages that fit a token budget: the context for an answer."""
 
     text: str
-    citations: list[str] = Field(description="Markdown links, in the order of the text")
-    instruction: str = Field(description="system prompt for the model that answers")
+    citations: list[str] = Field(
+        [], description="Markdown links, in the order of the text; not in brief answers"
+    )
+    instruction: str | None = Field(
+        None, description="system prompt for the model that answers; not in brief answers"
+    )
     evidence: str | None = Field(
         default=None,
         description="strong, partial or weak: how likely the first passages answer the query",

@@ -7,7 +7,7 @@ cursor returns the rest. An unknown name is an error with the nearest names.
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -49,6 +49,8 @@ T = TypeVar("T")
 
 LONGEST = 24_000
 SNIPPET = 300
+BRIEF_FLOOR = 0.7
+"""The least share of the best score in a brief context: a tenth of its tokens, no answer lost."""
 PAGE = 20
 PAGE_TOKENS = 8_000
 MOST_TOKENS = 7_000
@@ -61,6 +63,7 @@ Name = Annotated[str, Field(max_length=NAME), AfterValidator(models.without_nul)
 PathText = Annotated[str, Field(max_length=PATH), AfterValidator(models.without_nul)]
 Values = Annotated[list[PathText], Field(max_length=MOST_NAMES)]
 Cursor = Annotated[Name | None, Field(description="next_cursor of the previous answer")]
+Brief = Annotated[bool, Field(description="without addresses")]
 Id = Annotated[Value, Field(description="id of a search result")]
 
 
@@ -100,6 +103,7 @@ def search(
     query: Annotated[Query, Field(description="a question, an error message, or a name")],
     top_k: Annotated[int, Field(ge=1, le=200)] = 10,
     cursor: Cursor = None,
+    brief: Brief = False,
     **options: Any,
 ) -> models.Hits:
     """Search the team's code, history, reviews, wiki and documents at once."""
@@ -107,23 +111,29 @@ def search(
     answer = _ask(service, query, **options, top_k=top_k)
     passages = answer.passages[start : start + PAGE]
     return models.Hits(
-        results=[_hit(service, one, about) for one in passages],
+        results=[_hit(service, one, about, brief) for one in passages],
         evidence=answer.evidence,
         notes=list(answer.notes),
-        sources=sources_of(service.homes, [(one.corpus, one.repo) for one in passages]),
+        sources=_sources(service, passages, brief),
         next_cursor=str(start + PAGE) if start + PAGE < len(answer) else None,
     )
 
 
-def _hit(service: Service, one: Passage, asked: str) -> models.Hit:
+def _sources(service: Service, passages: Iterable[Passage], brief: bool) -> list[models.Read]:
+    """The sources of ``passages``; of a brief answer those alone that may lack something."""
+    read = sources_of(service.homes, [(one.corpus, one.repo) for one in passages])
+    return [one for one in read if not brief or one.since or one.state != "ok"]
+
+
+def _hit(service: Service, one: Passage, asked: str, brief: bool) -> models.Hit:
     id = f"{one.corpus}:{one.chunk_id}"
-    shown = snippet(one.text, asked)
+    shown = snippet(one.text, asked, brief=brief)
     return models.Hit(
         id=id,
         title=one.label,
-        url=_url(service, one.url, id, one.path),
+        url=None if brief else _url(service, one.url, id, one.path),
         snippet=head(shown.text, SNIPPET),
-        line=None if one.start_line is None else one.start_line + shown.line,
+        line=None if brief or one.start_line is None else one.start_line + shown.line,
         also=named_beside(one.document_id, one.more_of_file),
     )
 
@@ -178,12 +188,16 @@ def fetch(
 def get_context(
     service: Service,
     query: Annotated[Query, Field(description="the question to answer")],
-    max_tokens: Annotated[int, Field(ge=100, le=MOST_TOKENS)] = 4_000,
+    max_tokens: Annotated[int, Field(ge=100, le=MOST_TOKENS)] = 1_500,
+    brief: Brief = False,
     **options: Any,
 ) -> models.Context:
     """The context for an answer: passages that fit a token budget, with citations."""
-    answer = _ask(service, query, context_budget=max_tokens, **options)
-    links, notes = list(answer.citations), list(answer.notes)
+    if brief and "context_floor" in service.driver.graph.nodes:
+        floor = service.driver.config.parameters.get("context_floor", 0.0)
+        options["context_floor"] = max(BRIEF_FLOOR, floor)
+    answer = _ask(service, query, max_tokens=max_tokens, **options)
+    links, notes = [] if brief else list(answer.citations), list(answer.notes)
     whole = "\n".join(links)
     if (kept := head(whole, PAGE_TOKENS + 500 - max_tokens)) != whole:
         links = links[: kept.count("\n")]
@@ -191,10 +205,10 @@ def get_context(
     return models.Context(
         text=answer.context,
         citations=links,
-        instruction=SYSTEM_PROMPT,
+        instruction=None if brief else SYSTEM_PROMPT,
         evidence=answer.evidence,
         notes=notes,
-        sources=sources_of(service.homes, [(one.corpus, one.repo) for one in answer]),
+        sources=_sources(service, answer, brief),
     )
 
 

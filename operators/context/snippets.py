@@ -1,15 +1,19 @@
 """The part of a passage in a list of results: the lines that match the query, unchanged."""
 
+import re
+from collections.abc import Iterator
 from textwrap import dedent
 from typing import NamedTuple
 
 from operators.foundation.tokenizer import vocabulary
 
-LONGEST = 300
-"""Characters of a snippet."""
+LONGEST, MOST_LINES = 300, 5
+"""Characters and parts of a snippet; a part is a line, or a sentence of a long one."""
 
-MOST_LINES = 5
-"""Non-blank lines of a snippet."""
+BRIEFEST, FEWEST_LINES = 160, 3
+"""The same of a brief one."""
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 class Snippet(NamedTuple):
@@ -19,23 +23,53 @@ class Snippet(NamedTuple):
     line: int
 
 
-def snippet(text: str, asked: str) -> Snippet:
+def snippet(text: str, asked: str, *, brief: bool = False) -> Snippet:
     """The lines of ``text`` that have most of the words of ``asked``; of ties the first.
 
     Blank lines and the common indentation are removed. If text follows, the snippet ends in an
-    ellipsis. A long single line is shown from the beginning.
+    ellipsis. A line or sentence is shown whole, unless it alone is too long. A brief snippet ends
+    with the last word that it is shown for.
 
     >>> snippet("#\\n" * 10 + "  def flush():\\n    go()\\n", "flush")
     Snippet(text='def flush():\\n  go()', line=10)
+    >>> snippet("def stop():\\n  flush()\\n  log()\\n  go()", "flush", brief=True)
+    Snippet(text='flush()…', line=1)
     """
-    lines = [(n, one.rstrip()) for n, one in enumerate(text.expandtabs(4).split("\n"))]
-    lines = [(n, one) for n, one in lines if one.strip()]
-    if not lines:
+    most, longest = (FEWEST_LINES, BRIEFEST) if brief else (MOST_LINES, LONGEST)
+    parts = list(_parts(text, longest))
+    if not parts:
         return Snippet("", 0)
     words = vocabulary(asked)
-    has = [words & vocabulary(one) for _, one in lines]
-    begins = range(len(lines)) if words and len(lines) > MOST_LINES else range(1)
-    best = max(begins, key=lambda n: (len(set().union(*has[n : n + MOST_LINES])), bool(has[n]), -n))
-    shown = dedent("\n".join(one for _, one in lines[best : best + MOST_LINES]))
-    more = len(shown) > LONGEST or best + MOST_LINES < len(lines)
-    return Snippet(shown[: LONGEST - 1].rstrip() + "…" if more else shown, lines[best][0])
+    has = [words & vocabulary(part) for _, part in parts]
+
+    def end(begin: int) -> int:
+        """The end of the longest window from ``begin`` that is short enough."""
+        last, room = begin + 1, longest - len(parts[begin][1])
+        while last < min(begin + most, len(parts)) and len(parts[last][1]) < room:
+            room -= len(parts[last][1]) + 1
+            last += 1
+        return last
+
+    begins = range(len(parts)) if words and end(0) < len(parts) else range(1)
+    best = max(begins, key=lambda n: (len(set().union(*has[n : end(n)])), bool(has[n]), -n))
+    last = end(best)
+    while brief and last > best + 1 and has[last - 1] <= set().union(*has[best : last - 1]):
+        last -= 1
+    shown, line = "", parts[best][0]
+    for n, part in parts[best:last]:
+        shown += ("\n" if n > line else " " if shown else "") + part
+        line = n
+    shown = dedent(shown)
+    if len(shown) > longest:
+        shown = shown[: longest - 1].rpartition(" ")[0].rstrip() or shown[: longest - 1]
+        return Snippet(shown + "…", parts[best][0])
+    return Snippet(shown + "…" if last < len(parts) else shown, parts[best][0])
+
+
+def _parts(text: str, longest: int) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers; of a long line its sentences."""
+    for number, line in enumerate(text.expandtabs(4).split("\n")):
+        whole = line.rstrip()
+        if whole.strip():
+            for part in _SENTENCE.split(whole) if len(whole) > longest else [whole]:
+                yield number, part

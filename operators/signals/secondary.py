@@ -1,4 +1,7 @@
-"""Tests, examples and files that only re-export names mostly show what another file does."""
+"""Tests, examples and files that only re-export names mostly show what another file does.
+
+Commits that only raise the version of a dependency say its name and nothing of it.
+"""
 
 import re
 
@@ -14,6 +17,11 @@ _TESTS = re.compile(
     r"|(?:^|/)(?:tests?|testing|__tests__|spec|testdata|fixtures|_?compat|legacy|deprecated|_?examples?|"
     r"docs?_src|samples?|benchmarks?|bench)/"
 )
+_RAISES = re.compile(
+    r"(?:\w+(?:\([^)]*\))?!?: *)?(?:bump|update|upgrade)s? (?:\S+ ){1,4}(?:(?:from|to) v?\d|group)",
+    re.IGNORECASE,
+)
+_OF_VERSIONS = frozenset(("bump", "updat", "upgrad", "version", "releas", "depend"))
 _RE_EXPORTS = frozenset(("__init__.py", "package-info.java", "mod.ts", "index.ts", "index.js"))
 
 
@@ -23,17 +31,18 @@ def secondary(hits: pl.DataFrame, questions: Questions) -> Values:
 
     0 if the question is about such. A package's file that defines something is an ordinary file.
     """
-    columns = hits["query_id", "corpus", "repo", "path", "metadata", "of_file"].rows()
+    columns = hits["query_id", "corpus", "repo", "path", "metadata", "of_file", "title"].rows()
     defining = {
         (query, corpus, repo, path)
-        for query, corpus, repo, path, held, of_file in columns
+        for query, corpus, repo, path, held, of_file, _ in columns
         if of_file and held and (f'"{DEFINES}"' in held or f'"{SIGNATURES}"' in held)
     }
     is_one = [
-        of_file
-        and not questions[query]["about_secondary"]
+        not questions[query]["about_secondary"]
         and (is_test(path) or (_re_exports(path) and (query, corpus, repo, path) not in defining))
-        for query, corpus, repo, path, _, of_file in columns
+        if of_file
+        else raises_a_version(title) and _OF_VERSIONS.isdisjoint(questions[query]["vocabulary"])
+        for query, corpus, repo, path, _, of_file, title in columns
     ]
     share = hits["score"].to_numpy() / np.maximum(hits["best"].to_numpy(), 1e-12)
     return np.where(is_one, -share, 0.0)
@@ -52,6 +61,17 @@ def is_secondary(path: str) -> bool:
 def is_test(path: str) -> bool:
     """Whether ``path`` is a test, an example or old code."""
     return _TESTS.search(path) is not None
+
+
+def raises_a_version(title: str | None) -> bool:
+    """Whether a commit's ``title`` says that it raises the version of a dependency.
+
+    >>> raises_a_version("build(deps): bump globset from 0.4.17 to 0.4.18")
+    True
+    >>> raises_a_version("Update the cache from disk"), raises_a_version("Replace once_cell")
+    (False, False)
+    """
+    return title is not None and _RAISES.match(title) is not None
 
 
 def _re_exports(path: str) -> bool:

@@ -33,9 +33,9 @@ def reply_to(
 
     Args:
         asked: ``question``: what ``question_inputs`` of the driver takes; ``changes`` of the
-            configuration; ``words``: by words alone; what to show: ``context``, ``timings``,
-            ``json``, ``page``, ``explained``; and ``width``, ``terminal`` and ``colour``, those of
-            the console.
+            configuration; ``words``: by words alone; what to show: ``context``, ``brief``,
+            ``timings``, ``json``, ``page``, ``explained``; and ``width``, ``terminal`` and
+            ``colour``, those of the console.
         settings: the configuration without the changes.
         store: the collection.
         driver_of: gives the driver of a configuration.
@@ -80,7 +80,8 @@ def _printed(
 ) -> str:
     out = StringIO()
     if request["json"]:
-        terminal.print_json(terminal.answer_as_json(answer), out)
+        with_what = {f"with_{name}": request[name] for name in ("context", "timings")}
+        terminal.print_json(terminal.answer_as_json(answer, **with_what), out)
     else:
         console = Console(
             file=out,
@@ -91,12 +92,14 @@ def _printed(
             color_system="standard" if request["terminal"] and request["colour"] else None,
         )
         question = request["question"]
+        if request["context"]:
+            return terminal.context_alone(answer)
         texts = question.get("uses") or question.get("symbol") or question["query"]
         terminal.show_answer(
             answer,
             texts if isinstance(texts, str) else "\n".join(texts),
             seconds=seconds,
-            with_context=request["context"],
+            brief=request["brief"],
             with_timings=request["timings"],
             served=served,
             out=console,

@@ -107,20 +107,25 @@ def _json_value(value: Any) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
+def answer_as_json(
+    answer: Mapping[str, Any], *, with_context: bool = False, with_timings: bool = False
+) -> dict[str, Any]:
     """The outputs of one question as plain data, metadata decoded."""
     results = from_one(answer["results"]).to_dicts()
     for result in results:
         result["metadata"] = json.loads(result["metadata"] or "{}")
     shown = {
         "results": results,
-        "context": answer["context_window"]["text"].to_list(),
-        "system_prompt": SYSTEM_PROMPT,
-        "citations": answer["citations"]["citation"].to_list(),
         "evidence": level_of_one(answer["evidence_level"]),
         "notes": answer["notes"]["note"].to_list(),
         "provenance": answer["provenance"],
     }
+    if not with_timings:
+        shown["provenance"] = {n: v for n, v in answer["provenance"].items() if n != "timings"}
+    if with_context:
+        shown["context"] = answer["context_window"]["text"].to_list()
+        shown["system_prompt"] = SYSTEM_PROMPT
+        shown["citations"] = answer["citations"]["citation"].to_list()
     if "dispositions" in answer:
         shown["dispositions"] = from_one(answer["dispositions"]).to_dicts()
     return shown
@@ -139,20 +144,25 @@ def other_places(result: Mapping[str, Any]) -> list[str]:
     return [*others[:MOST_ALTERNATES], *([f"{more} more places"] if more > 0 else [])]
 
 
+def context_alone(answer: Mapping[str, Any]) -> str:
+    """The context for a model, with its notes."""
+    return "".join(answer["context_window"]["text"]) + "\n"
+
+
 def show_answer(
     answer: Mapping[str, Any],
     asked: str,
     *,
     seconds: float,
-    with_context: bool = False,
+    brief: bool = False,
     with_timings: bool = False,
     served: str = "",
     out: Console = OUT,
 ) -> None:
     """Print ranked results with labels, links and the lines that answer what was ``asked``.
 
-    A note that the evidence is weak comes first, the others after the context, then whether the
-    evidence is strong or partial, and the time.
+    A note that the evidence is weak comes first, the others after the citations, then whether the
+    evidence is strong or partial, and the time. ``brief``: without links and copies.
     """
     results, notes = answer["results"], answer["notes"]["note"].to_list()
     weak = [note for note in notes if is_weak([note])]
@@ -166,25 +176,22 @@ def show_answer(
                 (f"  {result['score']:.4f}", "dim"),
             )
         )
-        if result["source_url"]:
+        if result["source_url"] and not brief:
             out.print(Text(f"    {result['source_url']}", style="blue"), soft_wrap=True)
-        for other in other_places(result):
+        for other in () if brief else other_places(result):
             out.print(Text(f"    also in {other}", style="dim"))
         if more := result.get("more_of_file"):
             beside = zip(named_beside(result["document_id"], more), more, strict=True)
             said = ", ".join(f"{name} ({one['score']:.2f})" for name, one in beside)
             out.print(Text(f"    also {said}", style="dim"))
-        excerpt = indent(_snippet(result["text"], asked), "    ")
+        excerpt = indent(_snippet(result["text"], asked, brief), "    ")
         if not out.soft_wrap:
             excerpt = wrap_words(excerpt, out.width)
         out.print(Text(excerpt), soft_wrap=True)
     if results.is_empty():
         why = "; ".join(answer["unmet_filters"]["note"])
         out.print(Text(f"No match: {why}." if why else _no_match(answer["provenance"]["searched"])))
-    if with_context:
-        _section(out, "system prompt", [Text(SYSTEM_PROMPT)], soft_wrap=True)
-        _section(out, "context", map(Text, answer["context_window"]["text"]), soft_wrap=True)
-    links = [*map(Text, answer["citations"]["citation"])]
+    links = [*map(Text, () if brief else answer["citations"]["citation"])]
     if len(links) > _CITATIONS:
         more = f"... and {len(links) - _CITATIONS} more (--json lists all)"
         links[_CITATIONS:] = [Text(more, style="dim")]
@@ -231,8 +238,8 @@ def _no_match(searched: Mapping[str, Mapping[str, str]]) -> str:
     return line if statuses <= {"ok", "empty"} else f"{line} The notes say what was left out."
 
 
-def _snippet(text: str, query: str) -> str:
-    lines = snippet(text, query).text.split("\n")
+def _snippet(text: str, query: str, brief: bool) -> str:
+    lines = snippet(text, query, brief=brief).text.split("\n")
     return "\n".join(UNSEEN_IN_A_LINE.sub(" ", line) for line in lines)
 
 

@@ -130,7 +130,7 @@ function hit(one, place) {
       if ($("detail").offsetTop > $("found").offsetTop) $("detail").scrollIntoView(); // it is below
     });
   };
-  const also = one.also.length ? [make("span", {}, `also ${one.also.join(", ")}`)] : [];
+  const also = one.also?.length ? [make("span", {}, `also ${one.also.join(", ")}`)] : [];
   return make("li", {}, make("a", { class: "hit", href: `/?${to}`, "data-id": one.id, onclick: open },
     make("strong", {}, `${place + 1}. ${one.title}`), make("span", {}, one.snippet), ...also));
 }

@@ -17,7 +17,9 @@ def test_a_question_is_answered_from_several_corpora_with_citations(
 ) -> None:
     done = crosscorpus("query", "when is the cache flushed?", "-C", collection, "--json")
     assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout)
+    assert "citations" not in json.loads(done.stdout)
+    asked = ("when is the cache flushed?", "-C", collection, "--json", "--context")
+    answer = json.loads(crosscorpus("query", *asked).stdout)
     assert {result["corpus"] for result in answer["results"]} == {"code", "history", "docs"}
     of_corpora = [one.partition(":")[0].strip("[") for one in answer["citations"]]
     assert sorted(of_corpora) == ["code", "docs", "history"]
@@ -26,15 +28,34 @@ def test_a_question_is_answered_from_several_corpora_with_citations(
     assert answer["provenance"]["model"] == "minilm"
 
 
-def test_a_person_sees_labels_context_and_where_the_time_went(
-    crosscorpus: Any, collection: str
-) -> None:
-    done = crosscorpus("query", "flush the cache", "-C", collection, "--context")
+def test_a_person_sees_labels_and_where_the_time_went(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("query", "flush the cache", "-C", collection)
     assert "[code: src/cache.py:1-3 flush_cache]" in done.stdout
-    assert "── context ──" in done.stdout
     assert re.search(r"\n\d+\.\d\d s\n$", done.stdout)
     timed = crosscorpus("query", "flush the cache", "-C", collection, "--timings")
     assert re.search(r"\n\d+\.\d\d s; \S+ \d+\.\d ms  ", timed.stdout)
+
+
+def test_a_context_is_printed_alone_and_keeps_to_its_budget(
+    crosscorpus: Any, collection: str
+) -> None:
+    ask = ("query", "flush the cache", "-C", collection)
+    whole = crosscorpus(*ask, "--context").stdout
+    assert whole.startswith("=== ")
+    assert whole.count("def flush_cache") == 1
+    small = crosscorpus(*ask, "--budget", "60").stdout
+    assert 0 < len(small) <= 4 * 60 + 1 < len(whole)
+
+
+def test_a_brief_answer_has_places_and_lines_without_links(
+    crosscorpus: Any, collection: str
+) -> None:
+    ask = ("query", "flush the cache", "-C", collection)
+    brief, usual = (crosscorpus(*ask, *how).stdout for how in (["--brief"], []))
+    assert "[code: src/cache.py:1-3 flush_cache]" in brief
+    assert "def flush_cache" in brief
+    assert "citations" in usual
+    assert "citations" not in brief
 
 
 def test_a_person_may_ask_why_a_passage_is_missing(
@@ -186,7 +207,7 @@ def test_a_version_is_asked_for_by_option(crosscorpus: Any, collection: str) -> 
     ask = ("query", "when is the cache flushed?", "-C", collection, "--json")
     pinned = json.loads(crosscorpus(*ask, "--version", "3.5.3").stdout)
     assert any("version 3.5.3 is not here" in note for note in pinned["notes"])
-    every = json.loads(crosscorpus(*ask, "--versions", "all").stdout)
+    every = json.loads(crosscorpus(*ask, "--versions", "all", "--context").stdout)
     assert every["provenance"]["versions"][0]["version_policy"] == "all"
     assert "prefer the newest" in every["system_prompt"]
     wrong = crosscorpus(*ask, "--versions", "3.5.3")

@@ -127,10 +127,14 @@ def test_no_answer_has_more_than_10000_tokens_and_pages_of_a_text_lose_nothing(
             service = Service(driver, store)
             for name, text in texts.items():
                 query, path = text.split()[7], f"2.0/{name}{'文' * 80} 1.txt"
-                (hit, *_) = told(service, "search", query=query, top_k=20, path=path)["results"]
+                (hit, *_) = told(service, "search", query=query, top_k=20, path=path, brief=False)[
+                    "results"
+                ]
                 assert hit["url"] == "file:" + path.replace(" ", "%20")
                 for most, cut in ((7_000, True), (2_000, False)):
-                    context = told(service, "get_context", query=query, max_tokens=most)
+                    context = told(
+                        service, "get_context", query=query, max_tokens=most, brief=False
+                    )
                     assert context["citations"]
                     assert ("links had no room" in " ".join(context["notes"])) is cut
                 told(service, "explain", query=query)

@@ -26,7 +26,7 @@ NOTHING = ("trigger", "repos", "language", "state", "path", "pattern", "as_of", 
 ASKED: dict[str, Any] = {
     "question": {"query": ["cache"], **dict.fromkeys(NOTHING), "corpora": ["code"], "top_k": 1},
     "changes": {},
-    **dict.fromkeys(("words", "context", "timings", "json", "page", "explained"), False),
+    **dict.fromkeys(("words", "brief", "context", "timings", "json", "page", "explained"), False),
     **{"width": 80, "terminal": False, "colour": True},
 }
 
