@@ -52,6 +52,8 @@ FILTERS = (
     ),
     Option("symbol", "text", "only passages that define this name"),
     Option("uses", "text", "only passages that use this name, its callers"),
+    Option("author", "text", "only what somebody of this name wrote"),
+    Option("since", "moment", "only documents created at this or later"),
     Option("as_of", "moment", "no documents created at or after this; unknown dates stay"),
     Option("corpora", "names", "only these corpora", PATH, flag="corpus"),
     Option(

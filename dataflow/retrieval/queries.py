@@ -26,6 +26,8 @@ def question_filters(
     pattern: str | None = None,
     symbol: str | None = None,
     uses: str | None = None,
+    author: str | None = None,
+    since: datetime | None = None,
     as_of: datetime | None = None,
     only_corpora: list[str] | None = None,
     versions: str | list[str] | None = None,
@@ -33,8 +35,8 @@ def question_filters(
     """The caller's filters, by name."""
     return {
         **{"repos": repos, "path_prefix": path_prefix, "language": language, "state": state},
-        **{"pattern": pattern, "symbol": symbol, "uses": uses, "as_of": as_of},
-        **{"corpora": only_corpora, "versions": versions},
+        **{"pattern": pattern, "symbol": symbol, "uses": uses, "author": author},
+        **{"since": since, "as_of": as_of, "corpora": only_corpora, "versions": versions},
     }
 
 

@@ -39,7 +39,8 @@ def unmet_filters(
             searched = {c: of for c, of in visible.items() if corpora is None or c in corpora}
             sentences = absent_everywhere(homes, searched, **filters)
             rows += [(query["query_id"], sentence) for sentence in sentences]
-        for does, name in (("defines", query["symbol"]), ("uses", query["uses"])):
+        asked = {"defines": "symbol", "uses": "uses", "names an author": "author"}
+        for does, name in ((does, query[column]) for does, column in asked.items()):
             if name:
                 rows.append((query["query_id"], f"found no passage that {does} {name!r}"))
     return pl.DataFrame(rows, schema=NOTES, orient="row")

@@ -17,6 +17,8 @@ Meaning of a query's filter columns:
   none is known, or the name is an operator or has a ``$``, its text has the name; of a single
   lower-case word only calls, attributes and decorators count, and of a chunk that defines the name
   a second place in it
+- ``author``: the metadata names an author, or one of several, with this in the name
+- ``since``: created then or later; a chunk of unknown creation time does not match
 - ``as_of``: created strictly before. A chunk of unknown creation time passes, as it may be old
 - ``versions_as_of``: likewise, but only for documents that have versions
 - ``version_policy``: which versions of a topic pass. ``newest`` (the default): all chunks except
@@ -25,6 +27,8 @@ Meaning of a query's filter columns:
   a changelog. ``all``: every version. Corpora whose topics have no versions ignore it.
 """
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -162,6 +166,14 @@ def _uses(text: str) -> Clause:
     return _with_terms(test), values
 
 
+def _author(text: str) -> Clause:
+    name = re.escape(json.dumps(text, ensure_ascii=False)[1:-1])
+    test = _on_visible("x.metadata ~* {named}::text")
+    matching = f"SELECT x.chunk_id FROM chunks x WHERE x.corpus = {{corpus}} AND {test}"
+    named = f'"authors?": ?(\\[[^]]*)?"[^"]*{name}'
+    return f"{{row}}.chunk_id IN ({matching})", {"named": named}
+
+
 CLAUSES: dict[str, Callable[[str], Clause]] = {
     "path_prefix": _path_prefix,
     "language": lambda text: ("{row}.language = {text}::text", {"text": text}),
@@ -169,6 +181,8 @@ CLAUSES: dict[str, Callable[[str], Clause]] = {
     "pattern": _pattern,
     "symbol": _symbol,
     "uses": _uses,
+    "author": _author,
+    "since": lambda text: ("{row}.created_at >= {text}::timestamptz", {"text": text}),
 }
 """The clause of each filter that is a text, by its column of ``QUERIES``."""
 
@@ -217,7 +231,7 @@ def _filter(row: Mapping[str, Any], superseded: SupersededCounts | None = None) 
     repos = row.get("repos")
     if repos is not None:
         repos = tuple(sorted({clean_text(repo) for repo in repos if repo is not None}))
-    given = {name: clean_text(row.get(name) or "") for name in CLAUSES}
+    given = {name: clean_text(str(row.get(name) or "")) for name in CLAUSES}
     texts = tuple((name, text) for name, text in given.items() if text)
     as_of, later, pinned = row.get("as_of"), None, None
     if superseded is not None:

@@ -45,6 +45,8 @@ METADATA = [
     '{"defines": ["common"], "uses": ["Common_1", "commons"]}',
     '{"defines": ["A"], "uses": ["common"]}',
     '{"uses": []}',
+    '{"author": "Ann \\"Q\\" Müller"}',
+    '{"authors": ["bob", "ann"], "note": "\\"author\\": \\"eve"}',
 ]
 TEXTS = [
     "common words here, common(Common_1) B",
@@ -82,6 +84,9 @@ def visible(row: dict[str, Any], query: dict[str, Any]) -> bool:
     """The meaning of the filters, in plain Python."""
     repos, prefix = query.get("repos"), query.get("path_prefix")
     corpora, as_of = query.get("corpora"), query.get("as_of")
+    since, author = query.get("since"), (query.get("author") or "").casefold()
+    held = json.loads(row["metadata"] or "{}")
+    authors = [held.get("author", ""), *held.get("authors", [])]
     path = row["path"]
     return (
         (corpora is None or "code" in corpora)
@@ -92,6 +97,8 @@ def visible(row: dict[str, Any], query: dict[str, Any]) -> bool:
         and re.search(query.get("pattern") or "", row["text"], re.MULTILINE) is not None
         and (not query.get("symbol") or defined_in(row, query["symbol"]))
         and (not query.get("uses") or used_in(row, query["uses"]))
+        and any(author in one.casefold() for one in authors)
+        and (since is None or (row["created_at"] is not None and row["created_at"] >= since))
         and (as_of is None or row["created_at"] is None or row["created_at"] < as_of)
     )
 
@@ -137,6 +144,8 @@ QUERY = st.fixed_dictionaries(
         "uses": maybe(
             ["common", "a.A.common", "ommon", "B::Common_1", "some", "()", "``", HOSTILE]
         ),
+        "author": maybe(["ann", 'n "q" MÜLLER', "eve", "o", "(", HOSTILE]),
+        "since": maybe([moment for moment in MOMENTS if moment]),
         "as_of": maybe([moment for moment in MOMENTS if moment]),
         "corpora": maybe([["code"], ["wiki"], ["wiki", "code"], []]),
     }
