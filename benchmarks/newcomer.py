@@ -53,7 +53,7 @@ LOOKED_AT = {
     "koajs/koa": "e0ba8ef39d27fe5dae5492f9fe753d155124f994",
     "gin-gonic/gin": "dcaa4296d111981ffb31ac3eba90bb63e1eb5ab9",
     "guzzle/guzzle": "2779e868a00289e1b1fd854af030c43a06f4bcb4",
-    "Alamofire/Alamofire": "7595cbcf59809f9977c5f6378500de2ad73b7ddb",
+    "apple/swift-argument-parser": "2f77f2fccb6e84fecff338c37b199e33e7dfd119",
     "serilog/serilog": "60935b4d7abad71cf6157b45a10f5c3c65ead527",
     "jhy/jsoup": "46b620860af930eedc193a705eaf7cea5aec89a6",
     "tj/commander.js": "ba6d13ddb4243e5913367734f8c159089ffe7834",

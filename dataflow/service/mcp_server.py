@@ -21,13 +21,13 @@ from operators.errors import CrosscorpusError, UnknownName
 
 INSTRUCTIONS = (
     "Search what a software team knows: code, history, reviews, wiki, documents. Use get_context "
-    "to answer a question and cite its labels, review_context to review a diff; search and fetch "
-    "to look around; read the notes."
+    "to answer a question and cite its labels, history for why a file or lines are as they are, "
+    "review_context to review a diff; search and fetch to look around; read the notes."
 )
 
 
 def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
-    """The server of one collection: seven tools, all read-only, and its corpora as a resource."""
+    """The server of one collection: eight tools, all read-only, and its corpora as a resource."""
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     made = partial(StrictTool.from_function, annotations=hints, structured_output=True)
     tools = [made(served(tool, use, seconds)) for tool in TOOLS]

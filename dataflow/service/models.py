@@ -153,6 +153,26 @@ class Neighbours(BaseModel):
     passages: list[Text]
 
 
+class Change(BaseModel):
+    """A commit."""
+
+    id: str = Field(description="the id to pass to fetch")
+    commit: str
+    date: str | None
+    author: str | None
+    subject: str
+    note: str | None = Field(None, description="what it reverts, or what reverted it")
+
+
+class History(BaseModel):
+    """The commits that changed a place, newest first."""
+
+    place: str
+    commits: list[Change]
+    notes: list[str]
+    next_cursor: str | None = None
+
+
 class NodeTime(BaseModel):
     """The time that a node of the graph took."""
 

@@ -5,22 +5,27 @@ its path on another machine whose end is a known path, or by its address. A labe
 first compared with those of the stored passages, as an answer would show them.
 """
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from dataflow.driver.retrieval_driver import RetrievalDriver
 from operators.context.shown_labels import shown_as
 from operators.context.templates import short_label
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.explain_targets import labelled
 from operators.foundation.escape import shown_characters
 from operators.foundation.sanitize import clean_text
+from operators.frames import DEFINES, LINES
 from operators.options import PATH
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.filter_values import absent_everywhere
 from operators.postgres.store import Home, Store, by_store, collection_info
+from operators.ranking.definitions import qualified_parts
 from operators.ranking.named_places import (
     at_place,
     composed,
@@ -34,6 +39,11 @@ from operators.ranking.named_places import (
 
 NAMED = 8
 """Maximum number of documents that an error lists."""
+
+_SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*")
+
+DEFINED = 20
+"""Maximum number of places of a definition that are looked at."""
 
 MOST_FOLDERS = 30
 """Maximum number of folders of a path that are tried."""
@@ -106,6 +116,26 @@ def place_named(
     note = f"{shown!r} was read as {_file(row)}" + (f", line {first}" if first is not None else "")
     corpus = row["corpus"]
     return NamedPassage(homes[corpus].store, corpus, row, lines, whole and first is None, note)
+
+
+def definition_of(driver: RetrievalDriver, name: str) -> tuple[dict[str, Any], str] | None:
+    """A passage of the file that defines ``name`` (``FUSED``), and the lines of the definition.
+
+    Raises:
+        CrosscorpusError: several places define it; lists them.
+    """
+    if not _SYMBOL.fullmatch(name):
+        return None
+    wanted, found = qualified_parts(name), dict[str, tuple[dict[str, Any], str]]()
+    for one in driver.ask(name, symbol=name, top_k=DEFINED).frame.iter_rows(named=True):
+        held = json.loads(one["metadata"] or "{}")
+        for defined, (first, last) in zip(held.get(DEFINES, ()), held.get(LINES, ()), strict=False):
+            parts = qualified_parts(defined)
+            if parts[-len(wanted) :] == wanted[-len(parts) :]:
+                found.setdefault(f"{one['path']}:{first}-{last}", (one, f"{first}-{last}"))
+    if len(found) > 1:
+        raise CrosscorpusError(f"{name!r} is defined in {len(found)} places: {', '.join(found)}")
+    return next(iter(found.values()), None)
 
 
 class _Found(NamedTuple):

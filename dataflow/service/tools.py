@@ -25,7 +25,7 @@ from dataflow.service import models
 from dataflow.service.arguments import MOST_NAMES, model_of, read_given, takes_filters
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
-from dataflow.service.places import place_named
+from dataflow.service.places import definition_of, place_named
 from dataflow.service.protection.limits import answered, asker
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.snippets import snippet
@@ -107,7 +107,7 @@ def search(
     **options: Any,
 ) -> models.Hits:
     """Search the team's code, history, reviews, wiki and documents at once."""
-    start, about = _place(cursor), options.get("uses") or options.get("symbol") or query
+    start, about = page_start(cursor), options.get("uses") or options.get("symbol") or query
     answer = _ask(service, query, **options, top_k=top_k)
     passages = answer.passages[start : start + PAGE]
     return models.Hits(
@@ -143,8 +143,8 @@ def fetch(
     id: Annotated[
         Value,
         Field(
-            description="id, url, title or citation of an answer; or a path: src/a.py, "
-            "src/a.py:120, a.py#L7-L9"
+            description="id, url, title or citation of an answer; a path: src/a.py, "
+            "src/a.py:120, a.py#L7-L9; a commit; or a name of code: Lock.release"
         ),
     ],
     lines: Annotated[
@@ -168,10 +168,17 @@ def fetch(
         id = ids[0]
         store, row = stored_passage(service, id)
     else:
-        corpora = service.driver.graph.config["corpora"]
-        place = place_named(service.homes, corpora, visible_filters(config), id)
-        store, row, whole, notes = place.store, place.row, place.whole, [place.note]
-        id, lines = f"{place.corpus}:{row['chunk_id']}", lines or place.lines
+        try:
+            corpora = service.driver.graph.config["corpora"]
+            place = place_named(service.homes, corpora, visible_filters(config), id)
+        except UnknownName:
+            if (defined := definition_of(service.driver, id)) is None:
+                raise
+            id, lines = f"{defined[0]['corpus']}:{defined[0]['chunk_id']}", lines or defined[1]
+            store, row = stored_passage(service, id)
+        else:
+            store, row, whole, notes = place.store, place.row, place.whole, [place.note]
+            id, lines = f"{place.corpus}:{row['chunk_id']}", lines or place.lines
     text = row["text"]
     if version is not None:
         members = lineage_named(store, row["document_id"], row["corpus"]).to_dicts()
@@ -180,7 +187,7 @@ def fetch(
     if lines or version or whole:
         text = _lines(document(store, row), lines)
     read = sources_of(service.homes, [(id.partition(":")[0], row["repo"])])
-    answer = text_of(service, id, row, text, _place(cursor), read)
+    answer = text_of(service, id, row, text, page_start(cursor), read)
     return answer.model_copy(update={"notes": notes})
 
 
@@ -256,7 +263,7 @@ def versions(
     cursor: Cursor = None,
 ) -> models.Versions:
     """The versions of a document, or the changes from one to another."""
-    start, changes = _place(cursor), list[str]()
+    start, changes = page_start(cursor), list[str]()
     if document is None:
         rows = [
             row | {"version": row["newest"], "released_at": None, "of": names.get(row["corpus"])}
@@ -291,7 +298,7 @@ def versions(
 
 def status(service: Service, cursor: Cursor = None) -> models.Status:
     """The contents of the collection, and when each source was last read."""
-    start, info = _place(cursor), collection_info(service.store)
+    start, info = page_start(cursor), collection_info(service.store)
     homes, corpora, read, repos = service.homes, [], [], set[str]()
     for store, names in by_store(homes):
         corpora += [
@@ -475,7 +482,8 @@ def _first(service: Service, read: Callable[[Store], T]) -> tuple[T, dict[str, s
     raise errors[0]
 
 
-def _place(cursor: str | None) -> int:
+def page_start(cursor: str | None) -> int:
+    """The place at which ``next_cursor`` of the previous answer continues."""
     if cursor is None or re.fullmatch("[0-9]{1,8}", cursor):
         return int(cursor or 0)
     raise CrosscorpusError(f"cursor {cursor!r} is not of an answer of mine: leave it out")

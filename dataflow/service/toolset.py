@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.service.history_tool import history
 from dataflow.service.review_tool import review_context
 from dataflow.service.tools import explain, fetch, get_context, search, status, versions
 
 TOOLS: tuple[Callable[..., Any], ...] = (
-    *(search, fetch, get_context, review_context),
-    *(explain, versions, status),
+    *(search, fetch, get_context, history),
+    *(review_context, explain, versions, status),
 )

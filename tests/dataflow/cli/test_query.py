@@ -221,3 +221,10 @@ def test_a_time_that_is_none_is_told_with_an_example(crosscorpus: Any, collectio
     assert "'yesterday' is no time: write a day, 2026-11-23" in done.stderr
     for moment in ("2026-11-23", "2026-11-23T14:00+02:00"):
         assert crosscorpus("query", "cache", "-C", collection, "--as-of", moment).returncode == 0
+
+
+def test_the_history_of_a_place_is_listed(crosscorpus: Any, collection: str) -> None:
+    told = crosscorpus("history", "src/cache.py:1-2", "-C", collection)
+    assert re.search(r"^[0-9a-f]{10}  \d{4}-\d\d-\d\d  \w+  \w+", told.stdout)
+    none = crosscorpus("history", "src/zebra.py", "-C", collection)
+    assert (none.stdout, "no commit" in none.stderr) == ("", True)

@@ -34,9 +34,10 @@ def asked(service: Service, work: Any) -> Any:
     return anyio.run(run)
 
 
-def test_seven_read_only_tools_take_few_tokens(service: Service, minilm: Any) -> None:
+def test_eight_read_only_tools_take_few_tokens(service: Service, minilm: Any) -> None:
     listed = asked(service, lambda client: client.list_tools()).tools
-    names = ["search", "fetch", "get_context", "review_context", "explain", "versions", "status"]
+    names = ["search", "fetch", "get_context", "history", "review_context"]
+    names += ["explain", "versions", "status"]
     assert [one.name for one in listed] == names
     assert all(one.annotations.read_only_hint for one in listed)
     assert all(one.output_schema for one in listed)

@@ -13,6 +13,7 @@ from ingesting import ingest_documents
 from dataflow import build_driver, load_config
 from dataflow.service import tools
 from dataflow.service.batches import Batch, answers_together
+from dataflow.service.history_tool import history
 from dataflow.service.page import neighbours
 from dataflow.service.review_tool import review_context
 from dataflow.service.tools import Service
@@ -53,6 +54,29 @@ def test_a_file_has_one_place_and_names_passages_that_fetch_takes(
     fates = service.driver.execute(["dispositions"], inputs)["dispositions"].to_dicts()
     others = {one["disposition"] for one in fates if one["result_rank"] is None}
     assert others == {"with_its_file"}
+
+
+def test_a_name_of_code_is_fetched_as_its_definition(service: Service, code: str) -> None:
+    assert tools.fetch(service, "step_7").text == code.splitlines()[6]
+    with pytest.raises(UnknownName, match="no passage 'step_99'"):
+        tools.fetch(service, "step_99")
+
+
+def test_the_commits_of_a_file_lines_or_a_name_are_listed(service: Service) -> None:
+    for place, read in (
+        ("src/a.py", "src/a.py"),
+        ("org/app/src/a.py:3-5", "src/a.py:3-5"),
+        ("step_7", "src/a.py:7-7"),
+        ("src", "src"),
+    ):
+        told = history(service, place)
+        assert (told.place, told.notes) == (read, [])
+        (change,) = told.commits
+        assert (change.author, change.subject) == ("Ada", "Steps")
+        assert tools.fetch(service, change.id).text.startswith("Steps")
+    nothing = history(service, "src/zebra.py")
+    assert nothing.commits == []
+    assert "no commit" in nothing.notes[0]
 
 
 def test_lines_of_a_document_come_from_all_its_passages(service: Service) -> None:

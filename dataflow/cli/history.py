@@ -1,0 +1,49 @@
+"""The command `history`: the commits that changed a place."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dataflow.cli.collections import print_notes
+from dataflow.cli.options import AsJson, Collection, Config
+from dataflow.execution.light_hamilton import import_hamilton
+
+
+def history(
+    place: Annotated[
+        str, typer.Argument(help="src/a.py, src/a.py:10-40, a folder, or a name: Lock.release")
+    ],
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """List the commits that changed a file, a folder, lines or a definition, newest first.
+
+    Where the working tree is at hand git says which; else the files that each commit lists.
+
+    Example: crosscorpus history src/cache.py:10-40
+    """
+    import_hamilton()
+    from dataflow import build_driver, load_config
+    from dataflow.cli.console.terminal import OUT, print_json
+    from dataflow.service.place_history import place_history
+    from operators.postgres.connection import resolve_dsn
+    from operators.postgres.store import open_store
+
+    settings = load_config(config)
+    with (
+        open_store(resolve_dsn(reading=True), collection, max_size=settings.workers) as store,
+        build_driver(settings, store=store) as driver,
+    ):
+        told = place_history(driver, driver.homes, place)
+    commits = told.commits.to_dicts()
+    if as_json:
+        print_json({"place": told.place, "commits": commits, "notes": told.notes})
+        return
+    for one in commits:
+        date = f"{one['created_at']:%Y-%m-%d}" if one["created_at"] else "no date"
+        note = f"  ({one['note']})" if one["note"] else ""
+        OUT.out(f"{one['commit'][:10]}  {date}  {one['author']}  {one['subject']}{note}")
+    print_notes(told.notes)

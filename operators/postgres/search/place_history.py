@@ -1,0 +1,74 @@
+"""The commits that changed a file or a folder, newest first: why it is as it is.
+
+What a commit changed stands in its metadata, under the names that files have today, if it changed
+few (``CHANGED_PATHS``). Who has the working tree knows the commits of single lines, and gives them.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from operators.frames import CHANGED_PATHS
+from operators.postgres.search.filters import within_border
+from operators.postgres.store import Store
+
+COMMITS = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "chunk_id": pl.Int64(),  # of the beginning of its message
+        "commit": pl.String(),
+        "subject": pl.String(),
+        "author": pl.String(),
+        "created_at": pl.Datetime("us", "UTC"),
+        "reverts": pl.String(),  # the commit that it undoes; null: none is named
+    }
+)
+
+_REVERTS = re.compile(r"\bThis reverts commit ([0-9a-f]{7,40})\b")
+_OF_PATH = f"""strpos(c.metadata, %(quoted)s) > 0 AND EXISTS (
+    SELECT 1 FROM jsonb_array_elements_text(c.metadata::jsonb -> '{CHANGED_PATHS}') AS p(path)
+    WHERE p.path = %(path)s OR starts_with(p.path, %(path)s || '/'))"""
+_IS_ONE = "c.document_id = ANY(%(commits)s::text[])"
+
+
+def commits_of(
+    store: Store,
+    path: str,
+    visible: Mapping[str, Mapping[str, Any]],
+    *,
+    repo: str | None = None,
+    commits: Sequence[str] | None = None,
+    most: int = 50,
+) -> pl.DataFrame:
+    """``COMMITS`` that changed ``path``, newest first.
+
+    Args:
+        path: of a file, or of a folder, without a slash at its end.
+        visible: as :func:`operators.postgres.search.chunk_lookup.locate` takes it.
+        repo: only commits of this repository.
+        commits: only these; which of them changed the path is then not looked at.
+    """
+    parameters: dict[str, Any] = {"path": path, "repo": repo, "most": most}
+    parameters |= {"quoted": json.dumps(path, ensure_ascii=False)[:-1], "commits": commits}
+    rows = store.rows(
+        f"""
+        SELECT c.corpus, c.chunk_id, c.document_id, c.title, c.metadata, c.created_at, c.text
+        FROM chunks c
+        WHERE c.ordinal = 0 AND c.metadata LIKE '%%"commit": %%'
+          AND (%(repo)s::text IS NULL OR c.repo = %(repo)s)
+          AND {_OF_PATH if commits is None else _IS_ONE}
+          AND {within_border("c", visible, parameters)}
+        ORDER BY c.created_at DESC NULLS LAST, c.chunk_id LIMIT %(most)s
+        """,
+        parameters,
+    )
+    made = []
+    for corpus, chunk_id, commit, subject, metadata, created_at, text in rows:
+        author = json.loads(metadata).get("author")
+        undone = _REVERTS.search(text)
+        own = (corpus, chunk_id, commit, subject, author, created_at, undone and undone[1])
+        made.append(own)
+    return pl.DataFrame(made, schema=COMMITS, orient="row")
