@@ -90,7 +90,7 @@ def evaluate(options: EvaluateOptions) -> None:
     counts = list(configs), queries.height
     with open_to_read(options.collection) as store, batch_progress(*counts) as on_batch:
         result = run(store, configs, queries, options.qrels, on_batch=on_batch, **arguments)
-    files = write_evaluation(result, configs, options.out)
+    files = write_evaluation(result, options.out)
     print_result(options.as_json, evaluation_as_json(result), show_evaluation, result, files)
 
 

@@ -1,9 +1,5 @@
 """The report of an evaluation: one page with the differences and their significance."""
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.report import charts
 from operators.report.changed_queries import changed_body
@@ -19,19 +15,10 @@ from operators.report.scores import MEANINGS, scores_body, slices_body
 from operators.report.timings import timings_body
 
 
-@dataclass(frozen=True)
-class GraphDifference:
-    """The differences between a baseline's graph and another configuration's."""
-
-    text: str  # one per line; "" if nothing differs
-    svg: str | None = None  # our own picture of both, unescaped in the page; None without Graphviz
-
-
-def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | None = None) -> str:
+def report_page(evaluation: Evaluation) -> str:
     """The whole page as HTML; it loads nothing, and without scripts only the charts are missing.
 
-    The first configuration is the baseline; ``graphs`` has the differences of others from its
-    graph.
+    The first configuration is the baseline.
     """
     configs, measures = evaluation.configs, measures_of(evaluation.scores)
     name = str(evaluation.collection.get("name", ""))
@@ -52,18 +39,6 @@ def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | 
         count = evaluation.queries.height
         body = timings_body(evaluation.timings, configs, count)
         sections.append(Section("Where the time went", body, "Time"))
-    shown = [(c, graphs[c]) for c in configs[1:] if graphs and c in graphs]
-    if shown:
-        drawn = [
-            element(
-                "details",
-                element("summary", f"{config} against {configs[0]}"),
-                _difference_body(config, configs[0], difference),
-                open=place == 0,
-            )
-            for place, (config, difference) in enumerate(shown)
-        ]
-        sections.append(Section("The graphs", join(drawn), "Graphs"))
     sections.append(Section("How to read this", _method(measures), "Method"))
     records = query_records(evaluation.scores, evaluation.queries, configs) if compared else []
     return page(
@@ -72,26 +47,6 @@ def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | 
         lead=_lead(evaluation, measures[0], compared=compared),
         scripts=charts.scripts({QUERIES: records} if records else {}),
     )
-
-
-def _difference_body(config: str, baseline: str, diff: GraphDifference) -> Html:
-    """One picture of both graphs, and the differences as text."""
-    if not diff.text:
-        return element("p", f"The graph of {config} is the same as that of {baseline}.")
-    listed = element("pre", element("code", diff.text), tabindex=0)
-    if diff.svg is None:
-        why = "There is no picture, for Graphviz (the extra `render`) was not installed."
-        return join([element("p", why, class_="note"), listed])
-    label = f"The graphs of {baseline} and {config} in one picture; what differs is listed below"
-    picture = element(
-        "div", _inline(diff.svg), class_="dag scroll", tabindex=0, role="img", aria_label=label
-    )
-    return join([picture, listed])
-
-
-def _inline(svg: str) -> Html:
-    """An SVG file as part of a page: without its prolog, and without ids, which would recur."""
-    return Html(re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :]))
 
 
 def _lead(evaluation: Evaluation, measure: str, *, compared: bool) -> Html:

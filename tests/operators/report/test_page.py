@@ -16,7 +16,7 @@ from lxml import html
 
 from operators.evaluation.evaluation_frames import Evaluation
 from operators.foundation.escape import visible
-from operators.report.evaluation import GraphDifference, report_page
+from operators.report.evaluation import report_page
 from operators.report.explanation import explanation_page
 from operators.report.page import Html, Section, element, join, page
 
@@ -88,10 +88,8 @@ def test_every_chart_is_drawn_without_a_word_on_the_console(
 def test_hostile_content_does_nothing_in_a_browser(
     hostile_evaluation: Evaluation, hostile: str, tmp_path: Path
 ) -> None:
-    name = hostile_evaluation.configs[1]
-    found = GraphDifference(hostile)
     shown = replace(hostile_evaluation, notes=(hostile,))
-    page, said = rendered(report_page(shown, {name: found}), tmp_path)
+    page, said = rendered(report_page(shown), tmp_path)
     assert said == []
     assert "data-acted" not in page.attrib
     assert not page.findall(".//img")
