@@ -1,22 +1,17 @@
-"""Differences from the baseline and their significance: in words, as a table, by query."""
+"""Differences from the baseline and their significance: in words, as a chart, as a table."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from operators.evaluation.evaluation_frames import measures_of
 from operators.evaluation.tables import is_significant
 from operators.report import charts
 from operators.report.page import Html, element, join, table
-from operators.report.scores import Layers, colour_key, colours, interval_dots
+from operators.report.scores import colour_key, colours, interval_dots
 
-QUERIES = "queries"
-_LONGEST = 180
 _KINDS = {"better": "gain", "worse": "loss"}
-_SCORE = ["config", "query_id", "measure", "value"]
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -111,111 +106,6 @@ def comparison_table(comparison: pl.DataFrame) -> Html:
         [*head, "gained / same / lost", "in words"],
         rows,
         numeric=range(2, 7),
-    )
-
-
-def differences_body(scores: pl.DataFrame, configs: Sequence[str]) -> Html:
-    """A bar per query, for every configuration against the first; needs the frame ``queries``."""
-    measures, limits = measures_of(scores), largest_differences(scores, configs)
-    pictures = [
-        charts.chart(
-            difference_bars(place, configs, limits),
-            title=f"{config} against {configs[0]}",
-            label=f"The difference of {config} from {configs[0]} for each query, sorted",
-            frames=[QUERIES],
-        )
-        for place, config in enumerate(configs)
-        if place
-    ]
-    how = element(
-        "p",
-        f"A bar is a query: up, it gained against {configs[0]}; down, it lost. Sorted by the "
-        "difference; point at one to read the query.",
-        class_="note",
-    )
-    pick = charts.choice("Measure", "measure", [(m, m) for m in measures])
-    return join([how, pick, *pictures])
-
-
-def query_records(
-    scores: pl.DataFrame, queries: pl.DataFrame, configs: Sequence[str]
-) -> list[dict[str, Any]]:
-    """The records that :func:`difference_bars` needs, one per query, by its id.
-
-    ``q`` is its id, ``t`` its text, shortened, ``s`` its values by configuration and measure.
-    """
-    texts = dict(queries.select("query_id", "text").iter_rows())
-    values = {
-        (config, query, measure): round(value, 4)
-        for config, query, measure, value in scores[_SCORE].iter_rows()
-    }
-    measures = measures_of(scores)
-    return [
-        {
-            "q": query,
-            "t": shortened(texts.get(query) or query, _LONGEST),
-            "s": [[values.get((c, query, m), 0.0) for m in measures] for c in configs],
-        }
-        for query in scores["query_id"].unique().sort()
-    ]
-
-
-def largest_differences(scores: pl.DataFrame, configs: Sequence[str]) -> dict[str, float]:
-    """Measure -> the largest difference of any query and configuration from the first."""
-    first = scores.filter(config=configs[0]).drop("config")
-    apart = scores.join(first, on=["query_id", "measure"], suffix="_first")
-    moved = (pl.col("value") - pl.col("value_first")).abs().max()
-    largest = dict(apart.group_by("measure").agg(moved).iter_rows())
-    return {measure: largest.get(measure) or 1.0 for measure in measures_of(scores)}
-
-
-def difference_bars(place: int, configs: Sequence[str], limits: Mapping[str, float]) -> Layers:
-    """The differences of configuration number ``place`` from the first, on the common scale."""
-    at = f"indexof({json.dumps(list(limits))}, measure)"
-    limit = f"{json.dumps(list(limits.values()))}[{at}]"
-    span = alt.Scale(domainMin=alt.ExprRef(f"-{limit}"), domainMax=alt.ExprRef(limit))
-    order: list[Any] = [
-        alt.SortField("difference", order="descending"),
-        alt.SortField("q", order="ascending"),
-    ]
-    base = (
-        alt.Chart(alt.NamedData(QUERIES))
-        .transform_calculate(before=f"datum.s[0][{at}]", after=f"datum.s[{place}][{at}]")
-        .transform_calculate(difference="datum.after - datum.before")
-        .transform_window(end="row_number()", sort=order)
-        .transform_calculate(start="datum.end - 1")
-        .encode(x=alt.X("start:Q", axis=None, scale=alt.Scale(nice=False)), x2="end:Q")
-    )
-    labels = "datum.value === 0 ? '0' : format(datum.value, '+.2~f')"
-    axis = alt.Axis(tickCount=5, labelExpr=labels)
-    bars = base.mark_bar().encode(
-        y=alt.Y("difference:Q", title="difference", scale=span, axis=axis),
-        y2=alt.datum(0),
-        color=alt.condition("datum.difference > 0", alt.value(charts.GAIN), alt.value(charts.LOSS)),
-    )
-    hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", empty=False)
-    target = (
-        base.mark_bar(color=charts.INK)
-        .encode(
-            y=alt.value(0),
-            y2=alt.value("height"),
-            opacity=alt.condition(hover, alt.value(0.14), alt.value(0)),
-            tooltip=[
-                alt.Tooltip("t:N", title="query"),
-                alt.Tooltip("q:N", title="id"),
-                alt.Tooltip("before:Q", title=configs[0], format=".3f"),
-                alt.Tooltip("after:Q", title=configs[place], format=".3f"),
-                alt.Tooltip("difference:Q", format="+.3f"),
-            ],
-        )
-        .add_params(hover)
-        .properties(name="queries")
-    )
-    nought = alt.Chart(charts.rows([{"difference": 0}])).encode(y="difference:Q")
-    return (
-        alt.layer(bars, nought.mark_rule(color=charts.MUTED), target)
-        .properties(width="container", height=170)
-        .add_params(alt.param(name="measure", value=next(iter(limits))))
     )
 
 

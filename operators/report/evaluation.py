@@ -3,13 +3,7 @@
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.report import charts
 from operators.report.changed_queries import changed_body
-from operators.report.comparison import (
-    QUERIES,
-    comparison_body,
-    differences_body,
-    findings,
-    query_records,
-)
+from operators.report.comparison import comparison_body, findings
 from operators.report.page import Html, Section, element, join, page
 from operators.report.scores import MEANINGS, scores_body, slices_body
 from operators.report.timings import timings_body
@@ -26,10 +20,7 @@ def report_page(evaluation: Evaluation) -> str:
     sections = [Section("Scores", scores_body(evaluation.summary, configs))]
     if compared:
         differences = comparison_body(evaluation.comparison, configs)
-        sections += [
-            Section(f"Against {configs[0]}", differences, "Comparison"),
-            Section("Query by query", differences_body(evaluation.scores, configs), "Queries"),
-        ]
+        sections.append(Section(f"Against {configs[0]}", differences, "Comparison"))
     if evaluation.changed.height:
         changed = changed_body(evaluation.changed, evaluation.qrels, configs[0], evaluation.titles)
         sections.append(Section("What changed most", changed, "Changes"))
@@ -40,12 +31,11 @@ def report_page(evaluation: Evaluation) -> str:
         body = timings_body(evaluation.timings, configs, count)
         sections.append(Section("Where the time went", body, "Time"))
     sections.append(Section("How to read this", _method(measures), "Method"))
-    records = query_records(evaluation.scores, evaluation.queries, configs) if compared else []
     return page(
         f"Evaluation of {name}" if name else "Evaluation",
         sections,
         lead=_lead(evaluation, measures[0], compared=compared),
-        scripts=charts.scripts({QUERIES: records} if records else {}),
+        scripts=charts.scripts(),
     )
 
 

@@ -11,15 +11,14 @@ def test_a_report_shows_all_that_was_found(plain_evaluation: Evaluation) -> None
     assert [heading.text for heading in parsed.iter("h2")] == [
         "Scores",
         "Against default",
-        "Query by query",
         "What changed most",
         "Slices",
         "Where the time went",
         "How to read this",
     ]
     charts = parsed.find_class("chart")
-    # 4 measures, the comparison, 2 configurations query by query, slices, time
-    assert len(charts) == 4 + 1 + 2 + 1 + 1
+    # 4 measures, the comparison, slices, time
+    assert len(charts) == 4 + 1 + 1 + 1
     assert all(chart.get("data-label") for chart in charts)
     assert "a note" in parsed.text_content()
 
