@@ -12,13 +12,11 @@ def test_a_report_shows_all_that_was_found(plain_evaluation: Evaluation) -> None
         "Scores",
         "Against default",
         "What changed most",
-        "Slices",
         "Where the time went",
         "How to read this",
     ]
     charts = parsed.find_class("chart")
-    # 4 measures, the comparison, slices, time
-    assert len(charts) == 4 + 1 + 1 + 1
+    assert len(charts) == 4 + 1  # the measures, and the comparison
     assert all(chart.get("data-label") for chart in charts)
     assert "a note" in parsed.text_content()
 
