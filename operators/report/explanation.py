@@ -12,7 +12,7 @@ from operators.explain.waterfall import spell, waterfall
 from operators.question.intent import understood
 from operators.report import charts
 from operators.report.page import Html, Section, element, join, page, table
-from operators.report.passages import Passage, moves, score_bars, steps_bars, used_factors
+from operators.report.passages import Passage, places_table, score_bars, used_factors
 
 _LONGEST = 600  # shown characters of a passage's text
 
@@ -36,7 +36,7 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
     sections = []
     if passages:
         sections.append(Section("What each score is made of", _scores(passages), "Scores"))
-        sections.append(Section("From stage to stage", moves(passages), "Stages"))
+        sections.append(Section("From stage to stage", places_table(passages), "Stages"))
     if named:
         body = join([_details(one, None, open_=True) for one in named])
         sections.append(Section("Passages asked about", body, "Asked about"))
@@ -188,14 +188,9 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
     if row["source_url"]:
         parts.append(element("p", element("a", row["source_url"], href=row["source_url"])))
     if one.steps:
-        drawn = charts.chart(
-            steps_bars(one),
-            title="From nothing to its score",
-            label=f"What each factor adds to the score of passage {one.name}",
-        )
         formulas = [[step.factor, step.formula, spell(step.after)] for step in one.steps]
         head = ["factor", "what it does", "score so far"]
-        parts += [drawn, table("Factors", head, formulas, numeric=(2,))]
+        parts.append(table("Factors", head, formulas, numeric=(2,)))
     parts.append(_numbers(one.explained))
     if row["near_duplicates"]:
         others = [element("li", _link(other)) for other in row["near_duplicates"]]
