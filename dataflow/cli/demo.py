@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from pathlib import Path
 from time import perf_counter
 
@@ -56,15 +53,7 @@ def demo() -> None:
                 ["results", "citations", "evidence_level", "notes", "provenance"], inputs
             )
             terminal.show_answer(answer, question, seconds=perf_counter() - began)
-    command = _as_typed()
     typer.echo(
-        f"\nYour own repository: {command} ingest git PATH, then {command} query ... --context"
-        f"\nDelete this one: {command} collections drop {_COLLECTION}"
+        "\nYour own repository: crosscorpus ingest git PATH, then crosscorpus query ... --context"
+        f"\nDelete this one: crosscorpus collections drop {_COLLECTION}"
     )
-
-
-def _as_typed() -> str:
-    """How this command is called here: by its name where the shell finds it, else by its path."""
-    if shutil.which("crosscorpus"):
-        return "crosscorpus"
-    return os.path.relpath(Path(sys.executable).parent / "crosscorpus")
