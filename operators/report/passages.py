@@ -23,7 +23,7 @@ _LABEL = 46  # characters
 class Passage:
     """A passage of an explanation, with its name and its numbers."""
 
-    name: str  # its rank among the results, or a letter
+    name: str  # its rank among the results, or ?1, ?2, ...
     row: Mapping[str, Any]  # of ``DISPOSITIONS``
     explained: pl.DataFrame  # its rows of ``EXPLAIN``
     steps: Sequence[Step]  # its waterfall
