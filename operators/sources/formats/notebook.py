@@ -26,31 +26,20 @@ def notebook_text(data: bytes) -> str:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the notebook is no JSON that can be read: {error}") from None
     cells = _of(notebook, "cells")
-    if not isinstance(cells, list):  # of version 3
-        sheets = _of(notebook, "worksheets")
-        sheets = sheets if isinstance(sheets, list) else []
-        held = [_of(sheet, "cells") for sheet in sheets]
-        cells = [cell for listed in held if isinstance(listed, list) for cell in listed]
-        if not sheets:
-            raise ValueError("not a notebook: it has no cells")
+    if not isinstance(cells, list):
+        raise ValueError("not a notebook: it has no cells (if it is of 2014, save it with Jupyter)")
     spec = _of(_of(notebook, "metadata"), "kernelspec")
     stated = _of(spec, "language")
     language = stated if isinstance(stated, str) and _WORD.fullmatch(stated) else "python"
     parts = []
     for cell in cells:
-        source = _of(cell, "source") or _of(cell, "input") or ""
+        source = _of(cell, "source") or ""
         lines = source if isinstance(source, list) else [source]
         text = "".join(line for line in lines if isinstance(line, str))
         if text.strip():
-            kind = _of(cell, "cell_type")
-            code = kind == "code"
-            fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
-            if code:
+            if _of(cell, "cell_type") == "code":
+                fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
                 text = f"{fence}{language}\n{text}\n{fence}"
-            elif kind == "heading":  # of version 3
-                level = _of(cell, "level")
-                marks = "#" * (level if level in range(1, 7) else 1)
-                text = f"{marks} {' '.join(text.split())}"
             # each cell by itself: a comment that never closes ends with it
             parts.append(shown_text(text, "markdown"))
     return "\n\n".join(parts)

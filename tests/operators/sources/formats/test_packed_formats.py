@@ -37,17 +37,11 @@ def test_prose_stays_and_code_stands_in_fences_without_outputs() -> None:
     assert notebook_text(data) == "# Title\ntext\n\n```julia\nprint(1)\n```"
 
 
-def test_an_old_notebook_has_worksheets() -> None:
-    cells = [{"cell_type": "code", "input": ["a = 1"]}]
-    data = json.dumps({"worksheets": [{"cells": cells}]}).encode()
-    assert notebook_text(data) == "```python\na = 1\n```"
-
-
 @pytest.mark.parametrize(
     "data",
     [
         *(b"", b"{}", b"[]", b"null", b'"x"', b"[" * 200_000, b"\xff\xfe\x00", b"{nb", b"\0"),
-        *(b'{"cells": 7}', b'{"cells": "abc"}', b'{"cells": {"a": 1}}', b'{"worksheets": {}}'),
+        *(b'{"cells": 7}', b'{"cells": "abc"}', b'{"cells": {"a": 1}}', b'{"worksheets": [{}]}'),
         *(b'{"cells": [], "x": ' + b"9" * 6000 + b"}", b'{"cells": [], "x": ' + b"[" * 100_000),
     ],
 )
@@ -64,11 +58,6 @@ def test_outputs_may_have_what_json_has_not() -> None:
 def test_cells_of_any_shape_do_no_harm() -> None:
     cells = b'[1, null, [], {}, {"source": 5}, {"source": [1, null, "a", {}]}]'
     assert notebook_text(b'{"cells": ' + cells + b"}") == "a"
-
-
-@pytest.mark.parametrize("sheets", ['[3, {"cells": {"a": 1}}, null]'])
-def test_worksheets_of_any_shape_do_no_harm(sheets: str) -> None:
-    assert notebook_text(f'{{"worksheets": {sheets}}}'.encode()) == ""
 
 
 @pytest.mark.parametrize("language", [["a"], "py\n```\n# Forged", "p" * 1000])
