@@ -106,7 +106,7 @@ def folder_source(
         what = "is not a folder" if os.path.exists(root) else "does not exist; is it mounted?"
         raise SourceError(f"{path} {what}")
     name = clean_text(repo or shown_path(os.fsencode(os.path.basename(root))))
-    walk = files.Walk(os.fsencode(root), (corpus, name), MAX_TEXT)
+    walk = files.Walk(os.fsencode(root), (corpus, name))
 
     endings = also_read([one for one in also or () if one])
 

@@ -86,7 +86,7 @@ def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
     origin, address = wiki_address(url)
     name = clean_text(repo or origin or shown_path(os.fsencode(os.path.basename(root))))
     address = base_url or address
-    walk = files.Walk(os.fsencode(root), (CORPUS, name), MAX_PAGE)
+    walk = files.Walk(os.fsencode(root), (CORPUS, name))
 
     def scan() -> Iterator[Item]:
         with closing(_last_commits(root)) as commits:
