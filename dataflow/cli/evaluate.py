@@ -67,8 +67,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
     A line of the queries has query_id, text and, where known, kind, trigger (else none), as_of and
     judged_corpora. The measures are nDCG@10, R@50, RR@10 and AP unless `--measure` names others.
-    Writes runs/NAME.trec, per_query.csv, evaluation.json, report.html,
-    and runs.parquet and per_query.parquet for other tools.
+    Writes runs/NAME.trec, per_query.csv, evaluation.json and report.html.
 
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
     """

@@ -43,7 +43,7 @@ def write_evaluation(evaluation: Evaluation, directory: Path) -> list[Path]:
     Args:
         evaluation: the results.
         directory: created if missing. Gets ``runs/NAME.trec``, ``per_query.csv``,
-            ``evaluation.json``, ``report.html``, ``runs.parquet`` and ``per_query.parquet``.
+            ``evaluation.json`` and ``report.html``.
 
     Returns:
         The files, in that order.
@@ -51,7 +51,6 @@ def write_evaluation(evaluation: Evaluation, directory: Path) -> list[Path]:
     Raises:
         CrosscorpusError: the directory can't be written.
     """
-    table = per_query(evaluation)
     plain = json.dumps(as_json(evaluation), indent=1, ensure_ascii=False)
     texts = {
         "evaluation.json": plain + "\n",
@@ -62,13 +61,10 @@ def write_evaluation(evaluation: Evaluation, directory: Path) -> list[Path]:
         (directory / "runs").mkdir(parents=True, exist_ok=True)
         for path, name in runs.items():
             write_run(evaluation.runs.filter(config=name), directory / path, tag=name)
-        table.write_csv(directory / "per_query.csv")
+        per_query(evaluation).write_csv(directory / "per_query.csv")
         for path, text in texts.items():
             (directory / path).write_text(text, encoding="utf-8")
-        evaluation.runs.write_parquet(directory / "runs.parquet")
-        table.write_parquet(directory / "per_query.parquet")
-    files = (*runs, "per_query.csv", *texts, "runs.parquet", "per_query.parquet")
-    return [directory / name for name in files]
+    return [directory / name for name in (*runs, "per_query.csv", *texts)]
 
 
 def write_sweep(results: Sweep, directory: Path) -> Path:
