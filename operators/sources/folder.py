@@ -209,7 +209,7 @@ def _document(
     except ChildProcessError as killed:  # the next ingestion tries it again
         return ReadIssue(shown, str(killed), key=key)
     title = clean_text(parsed.title or basename(shown))
-    version, version_source = document_version(shown, parsed.stated)
+    version = document_version(shown, parsed.stated)
     dated = document_date(
         file,
         within=shown,
@@ -232,9 +232,7 @@ def _document(
         date_source=dated.source if dated.value else None,
         version=version,
         lineage_id=lineage_of(shown, title),
-        metadata=metadata_json(
-            parsed.metadata, date_trust=dated.trust, version_source=version_source
-        ),
+        metadata=metadata_json(parsed.metadata, date_trust=dated.trust),
         source_hash=hashed,
         note=note or parsed.note,
     )

@@ -233,7 +233,7 @@ def _document(
     title = stated_title(text) or prose_title(text, path)
     full = os.path.join(repository.root, os.fsdecode(file.path))
     dated = document_date(full, within=path, text=text, git_date=moment)
-    version, version_source = document_version(path, text)
+    version = document_version(path, text)
     return replace(
         source,
         title=clean_text(title or path),
@@ -241,5 +241,5 @@ def _document(
         date_source=dated.source if dated.value else None,
         version=version,
         lineage_id=lineage_of(path, title),
-        metadata=metadata_json(commit, date_trust=dated.trust, version_source=version_source),
+        metadata=metadata_json(commit, date_trust=dated.trust),
     )

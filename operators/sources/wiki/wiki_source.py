@@ -177,7 +177,7 @@ def _document(
         text = shown_text(source, prose_format(shown) or "markdown", shown)
     dated = document_date(file, within=shown, text=source, git_date=moment)
     changed = moment or dated.value
-    version, _ = document_version(shown, source)
+    version = document_version(shown, source)
     return Document(
         document_id=shown,
         corpus=CORPUS,
