@@ -26,7 +26,7 @@ from operators.arrays.segments import Column, Floats, Integers, places
 from operators.embedding.registry import load_embedder
 from operators.evaluation.candidates import Candidates
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
-from operators.evaluation.weight_fitting import halves, some
+from operators.evaluation.weight_fitting import halves, shuffled
 from operators.postgres.store import open_store
 from operators.ranking.normalization import NORMS
 
@@ -53,6 +53,13 @@ class Lists:
     text_rank: Floats
     max_ratio: tuple[Floats, ...]
     min_max: tuple[Floats, ...]
+
+
+def some(numbers: Integers, groups: list[str], count: int, *, seed: int) -> Integers:
+    """``count`` of the queries with these ``numbers``, group by group."""
+    names = shuffled([groups[number] for number in numbers], seed)
+    taken = sorted(numbers.tolist(), key=lambda number: (names.index(groups[number]), number))
+    return np.sort(np.array(taken[: max(count, 1)], np.int64))
 
 
 def _convex(lists: Lists, share: float) -> Floats:

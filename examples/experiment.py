@@ -169,11 +169,12 @@ def _(found, mo, pl):
 
 
 @app.cell
-def _(alt, configs, folder, found, mo):
+def _(alt, folder, found, mo):
     # 6. A picture of it. Intervals that overlap much: these questions are too few to tell.
     from dataflow.evaluation.evaluation_files import write_evaluation
 
-    page = write_evaluation(found, configs, folder / "report")[-1]
+    write_evaluation(found, folder / "report")
+    page = folder / "report" / "report.html"
     print(f"the whole report: {page}")
     every = alt.Chart(alt.InlineData(values=found.summary.filter(slice="all").to_dicts()))
     rows = every.encode(y=alt.Y("config:N", sort=None, title=None))

@@ -37,7 +37,7 @@ def main(
     }
     with open_store(collection=collection) as store:
         found = evaluate(store, configs, queries, qrels, on="ray")
-    write_evaluation(found, configs, out)
+    write_evaluation(found, out)
 
 
 if __name__ == "__main__":

@@ -67,8 +67,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
     A line of the queries has query_id, text and, where known, kind, trigger (else none), as_of and
     judged_corpora. The measures are nDCG@10, R@50, RR@10 and AP unless `--measure` names others.
-    Writes runs/NAME.trec, per_query.csv, evaluation.json, report.html,
-    and runs.parquet and per_query.parquet for other tools.
+    Writes runs/NAME.trec, per_query.csv, evaluation.json and report.html.
 
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
     """
@@ -90,7 +89,7 @@ def evaluate(options: EvaluateOptions) -> None:
     counts = list(configs), queries.height
     with open_to_read(options.collection) as store, batch_progress(*counts) as on_batch:
         result = run(store, configs, queries, options.qrels, on_batch=on_batch, **arguments)
-    files = write_evaluation(result, configs, options.out)
+    files = write_evaluation(result, options.out)
     print_result(options.as_json, evaluation_as_json(result), show_evaluation, result, files)
 
 

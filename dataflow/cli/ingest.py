@@ -269,17 +269,6 @@ def ingest_memory(
     ingest_source(memory_source(file, repo), options, prune=prune)
 
 
-@ingest_app.command("github", hidden=True, context_settings={"ignore_unknown_options": True})
-def ingest_github(
-    words: Annotated[list[str] | None, typer.Argument(help="Ignored.")] = None,
-) -> None:
-    """Say which command reads GitHub.
-
-    Example: crosscorpus sync github org/app
-    """
-    raise CrosscorpusError("GitHub is read by `crosscorpus sync github OWNER/NAME`")
-
-
 @ingest_app.command("from")
 @takes_options
 def ingest_from(

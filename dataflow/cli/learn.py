@@ -24,9 +24,6 @@ class LearnOptions:
     ]
     qrels: Qrels
     out: Annotated[Path, typer.Option("--out", "-o", help="Experiment file to write.")]
-    training_queries: Annotated[
-        int | None, typer.Option(min=4, help="Learn from at most this many; else from half.")
-    ] = None
     seed: Annotated[int, typer.Option(help="Seed of the split into halves.")] = 0
     all_corpora: AllCorpora = False
     config: Annotated[
@@ -58,7 +55,7 @@ def learn(options: LearnOptions) -> None:
     out, bars = options.out, batch_progress(["training", "base", "learned"], 0)
     base, extends = load_config(options.config), seen_from(options.config, out)
     queries, judged = read_queries(options.queries), read_qrels(options.qrels)
-    chosen = ("training_queries", "seed", "all_corpora")
+    chosen = ("seed", "all_corpora")
     how = FitOptions(extends=extends, **{name: getattr(options, name) for name in chosen})
     with open_to_read(options.collection) as store, bars as on_batch:
         fit = run(store, base, queries, judged, how, on_batch=on_batch)

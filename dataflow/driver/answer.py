@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 from hamilton.graph import FunctionGraph
@@ -21,9 +21,6 @@ from operators.postgres.search.filter_values import as_known, check_pattern
 from operators.postgres.store import Home
 from operators.question.read_options import read_asked
 from operators.ranking.evidence_level import level_of_one
-
-if TYPE_CHECKING:
-    import pyarrow
 
 NODES = ("results", "context_window", "citations", "evidence_level", "notes", "provenance")
 """The nodes that an answer is made of."""
@@ -110,13 +107,6 @@ class Answer:
     def __getitem__(self, place: int) -> Passage:
         """The passage at index ``place``, from 0."""
         return self.passages[place]
-
-    def to_arrow(self) -> "pyarrow.Table":
-        """The results as an Arrow table: the columns of the node ``results``, one row a passage.
-
-        ``pyarrow.parquet.write_table(answer.to_arrow(), "answer.parquet")`` keeps them.
-        """
-        return self.frame.to_arrow()
 
     def _repr_html_(self) -> str:
         """A table with links, for a notebook."""

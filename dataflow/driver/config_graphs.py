@@ -1,17 +1,31 @@
 """The graphs of configurations: describe, compare, draw.
 
-They are built and not run, so no server and no model is needed.
+They are built and not run, so no server and no model is needed. The rooms that draw and compare do
+not know the names of our nodes, so this one has the keys and parameters that count for them.
 """
 
+from collections.abc import Collection
 from typing import Any
 
+from hamilton.graph import FunctionGraph
+from hamilton.node import Node
+
 from dataflow.configuration.config_model import Config
-from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.driver.retrieval_driver import build_graph
+from dataflow.execution.plan import node_tags
 from dataflow.visualization.folding import fold
 from dataflow.visualization.graph_diff import Diff, compare, difference_picture
-from dataflow.visualization.graph_model import Description
+from dataflow.visualization.graph_model import Description, describe
 from dataflow.visualization.picture import Picture
+
+CORPUS_IDENTITY = frozenset({"label", "link", "linked_files"})
+"""Parameters with a value per corpus; corpora that differ only in them count as alike."""
+
+RESULTS = frozenset({"results", "context_window", "citations", "evidence_level", "notes"})
+"""The nodes of an answer. Shipped nodes that none of them reads are unused in a variant."""
+
+STRUCTURE = ("corpora", "corpus_modules", "own_modules", "chosen_variants", "top_parameters")
+"""Keys of the configuration that say how the graph is built or described."""
 
 
 def describe_config(config: Config) -> Description:
@@ -21,6 +35,18 @@ def describe_config(config: Config) -> Description:
         GraphError: a stage needs what no node computes.
     """
     return describe_retrieval(build_graph(config).graph)
+
+
+def describe_retrieval(graph: FunctionGraph, only: Collection[str] | None = None) -> Description:
+    """Describe a built retrieval graph, or only the nodes named in ``only``."""
+    structure = {*STRUCTURE, *(name for name in graph.config if name.endswith("_variant"))}
+    return describe(
+        graph, structure=structure, identity=CORPUS_IDENTITY, only=only, results=_is_result
+    )
+
+
+def _is_result(final: Node) -> bool:
+    return final.name in RESULTS or "owner" in node_tags(final)
 
 
 def diff_configs(before: Config, after: Config) -> Diff:

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from copy import copy
 from functools import cached_property, partial
-from html import escape
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
@@ -465,20 +464,6 @@ class RetrievalDriver(AnswerMethods):
     def __exit__(self, *error: object) -> None:
         """Close the driver."""
         self.close()
-
-    def _repr_html_(self) -> str:
-        """Its graph, for a notebook; its type and size if Graphviz is missing."""
-        from dataflow.driver.retrieval_description import describe_retrieval
-        from dataflow.visualization.dot import to_dot
-        from dataflow.visualization.folding import fold
-        from dataflow.visualization.picture import picture
-        from dataflow.visualization.png import RenderError, draw
-
-        shown = fold(picture(describe_retrieval(self.hamilton.graph)))
-        try:
-            return draw(to_dot(shown, inputs=False), format="svg").decode()
-        except RenderError:
-            return f"<code>{escape(repr(self))}</code>"
 
     def __repr__(self) -> str:
         """Its type and size, without a DSN."""

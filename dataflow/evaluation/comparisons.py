@@ -95,10 +95,9 @@ def changed(
     judged_runs: pl.DataFrame,
     judged_queries: pl.DataFrame,
     baseline: str,
-    most_changed: int = 10,
 ) -> pl.DataFrame:
     """The queries that changed most, with both lists."""
-    return compared.changed(scores, judged_runs, judged_queries, baseline, most=most_changed)
+    return compared.changed(scores, judged_runs, judged_queries, baseline)
 
 
 @tag(stage="comparison", io="postgres")

@@ -2,21 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from dataflow.configuration.config_model import Config, load_config
-from dataflow.driver.config_graphs import diff_configs, draw_difference
 from dataflow.evaluation.sweep import Sweep
-from dataflow.visualization.dot import to_dot
-from dataflow.visualization.graph_diff import to_text
-from dataflow.visualization.png import RenderError, draw
 from operators.errors import CrosscorpusError
 from operators.evaluation.evaluation_frames import Evaluation
 from operators.evaluation.tables import as_json, per_query
 from operators.evaluation.trec import write_run
-from operators.report.evaluation import GraphDifference, report_page
+from operators.report.evaluation import report_page
 
 
 def named_configs(sources: Sequence[str]) -> dict[str, Config]:
@@ -41,16 +37,13 @@ def named_configs(sources: Sequence[str]) -> dict[str, Config]:
     return configs
 
 
-def write_evaluation(
-    evaluation: Evaluation, configs: Mapping[str, Config], directory: Path
-) -> list[Path]:
+def write_evaluation(evaluation: Evaluation, directory: Path) -> list[Path]:
     """Write all files of an evaluation, replacing those of an earlier one.
 
     Args:
         evaluation: the results.
-        configs: its configurations, for the pictures of their graphs.
         directory: created if missing. Gets ``runs/NAME.trec``, ``per_query.csv``,
-            ``evaluation.json``, ``report.html``, ``runs.parquet`` and ``per_query.parquet``.
+            ``evaluation.json`` and ``report.html``.
 
     Returns:
         The files, in that order.
@@ -58,26 +51,20 @@ def write_evaluation(
     Raises:
         CrosscorpusError: the directory can't be written.
     """
-    baseline = evaluation.configs[0]
-    graphs = {c: _difference(configs[baseline], configs[c]) for c in evaluation.configs[1:]}
-    table = per_query(evaluation)
     plain = json.dumps(as_json(evaluation), indent=1, ensure_ascii=False)
     texts = {
         "evaluation.json": plain + "\n",
-        "report.html": report_page(evaluation, graphs),
+        "report.html": report_page(evaluation),
     }
     runs = {f"runs/{name}.trec": name for name in evaluation.configs}
     with _writing(directory):
         (directory / "runs").mkdir(parents=True, exist_ok=True)
         for path, name in runs.items():
             write_run(evaluation.runs.filter(config=name), directory / path, tag=name)
-        table.write_csv(directory / "per_query.csv")
+        per_query(evaluation).write_csv(directory / "per_query.csv")
         for path, text in texts.items():
             (directory / path).write_text(text, encoding="utf-8")
-        evaluation.runs.write_parquet(directory / "runs.parquet")
-        table.write_parquet(directory / "per_query.parquet")
-    files = (*runs, "per_query.csv", *texts, "runs.parquet", "per_query.parquet")
-    return [directory / name for name in files]
+    return [directory / name for name in (*runs, "per_query.csv", *texts)]
 
 
 def write_sweep(results: Sweep, directory: Path) -> Path:
@@ -91,18 +78,6 @@ def write_sweep(results: Sweep, directory: Path) -> Path:
         directory.mkdir(parents=True, exist_ok=True)
         results.table.write_csv(path)
     return path
-
-
-def _difference(before: Config, after: Config) -> GraphDifference:
-    """The differences, as text and as a picture; without Graphviz only the text."""
-    diff = diff_configs(before, after)
-    if not diff:
-        return GraphDifference("")
-    try:
-        svg = draw(to_dot(draw_difference(diff), inputs=False), format="svg").decode()
-    except RenderError:
-        svg = None
-    return GraphDifference(to_text(diff), svg)
 
 
 @contextmanager

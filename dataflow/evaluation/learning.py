@@ -46,7 +46,6 @@ class FitOptions:
 
     Attributes:
         extends: the name of the starting configuration in the experiment file.
-        training_queries: at most so many queries of the training half; None: all.
         seed: of the split and of the folds.
         all_corpora: on the test half, judge the documents of every corpus; the training half
             counts both ways.
@@ -54,7 +53,6 @@ class FitOptions:
     """
 
     extends: str = "default"
-    training_queries: int | None = None
     seed: int = 0
     all_corpora: bool = False
     depth: int = 100
@@ -116,7 +114,6 @@ def learn(
     arguments["embedder"] = embedder or check_models(store, {"base": config})
     groups = judged["group"].fill_null(judged["query_id"]).to_list()
     training, test = weight_fitting.halves(groups, seed=options.seed)
-    training = weight_fitting.some(training, groups, options.training_queries, seed=options.seed)
     judged_hits, every_corpus = fetched(store, begin, judged[training], grades, **arguments)
     base = base_parameters(begin, judged_hits)
     both, twice = together(judged_hits, every_corpus), [groups[at] for at in training.tolist()] * 2

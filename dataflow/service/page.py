@@ -13,7 +13,7 @@ import polars as pl
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
 
-from dataflow.driver.retrieval_description import describe_retrieval
+from dataflow.driver.config_graphs import describe_retrieval
 from dataflow.service import models
 from dataflow.service.tools import (
     Id,

@@ -62,7 +62,7 @@ def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]
     Raises:
         TooFewQueries: there are fewer than two groups.
     """
-    names = _shuffled(groups, seed)
+    names = shuffled(groups, seed)
     if len(names) < 2:
         raise TooFewQueries("learning needs judged queries of two groups at least: one to check on")
     training: set[str] = set()
@@ -76,16 +76,7 @@ def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]
     return np.flatnonzero(is_training), np.flatnonzero(~is_training)
 
 
-def some(numbers: Integers, groups: Sequence[str], count: int | None, *, seed: int = 0) -> Integers:
-    """``count`` of the queries with these ``numbers``, group by group; None: all."""
-    if count is None or count >= len(numbers):
-        return numbers
-    names = _shuffled([groups[number] for number in numbers], seed)
-    taken = sorted(numbers.tolist(), key=lambda number: (names.index(groups[number]), number))
-    return np.sort(np.array(taken[: max(count, 1)], np.int64))
-
-
-def _shuffled(groups: Sequence[str], seed: int) -> list[str]:
+def shuffled(groups: Sequence[str], seed: int) -> list[str]:
     """The name of each group once, in an order derived from ``seed``."""
     names = sorted(set(groups))
     return [names[at] for at in np.random.default_rng(seed).permutation(len(names))]

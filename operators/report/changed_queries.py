@@ -6,7 +6,6 @@ from typing import Any
 import polars as pl
 
 from operators.errors import counted
-from operators.report.comparison import shortened, signed
 from operators.report.page import Html, element, join
 
 _SUMMARY, _TEXT = 105, 700
@@ -61,9 +60,9 @@ def _fold(
         "details",
         element(
             "summary",
-            element("span", signed(difference, 2), class_=f"{kind} change"),
+            element("span", f"{difference:+.2f}", class_=f"{kind} change"),
             " ",
-            shortened(text or row["query_id"], _SUMMARY),
+            _shortened(text or row["query_id"]),
         ),
         element("blockquote", shown),
         element("p", numbers, class_="note"),
@@ -100,10 +99,16 @@ def _documents(
             element(
                 "li",
                 element("span", document, class_="id"),
-                f" {shortened(titles.get(document, ''), _SUMMARY)}",
+                f" {_shortened(titles.get(document, ''))}",
                 *(join([" ", mark]) for mark in marks),
                 class_="hit" if grade > 0 else None,
             )
         )
     body = element("ol", *items) if items else element("p", "no document", class_="note")
     return element("div", element("h4", name), body)
+
+
+def _shortened(text: str) -> str:
+    """``text`` on one line, with an ellipsis if it is cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SUMMARY else f"{line[: _SUMMARY - 1]}…"

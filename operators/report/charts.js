@@ -43,9 +43,6 @@
       logLevel: chartRuntime.Error,
     });
     view.tooltip(show).initialize(place);
-    for (const name of (place.dataset.frames || "").split(" ").filter(Boolean)) {
-      view.data(name, read(`frame-${name}`));
-    }
     charts.push(view);
     set(view);
     await view.runAsync();

@@ -8,14 +8,14 @@ here, and the runtime alone is a third smaller.
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from operators.foundation.escape import visible
 from operators.foundation.extras import installing
-from operators.report.page import Html, MissingCharts, element, join
+from operators.report.page import Html, MissingCharts, element
 
 try:
     import altair as alt
@@ -27,7 +27,7 @@ SERIES = tuple(f"var(--s{number})" for number in range(8))
 """The colours of configurations, corpora or other series; the first, a muted one, is for the
 baseline."""
 
-GAIN, LOSS, INK, MUTED, RULE = (f"var(--{n})" for n in ("gain", "loss", "ink", "muted", "rule"))
+INK, MUTED, RULE = (f"var(--{name})" for name in ("ink", "muted", "rule"))
 
 LONG_LABEL = (
     "length(datum.label) > 25 ? slice(datum.label, 0, 10) + '…' + slice(datum.label, -12)"
@@ -42,9 +42,7 @@ _CONFIG: dict[str, Any] = {
     "padding": {"left": 0, "right": 4, "top": 4, "bottom": 4},
     "view": {"stroke": None},
     "range": {"category": list(SERIES)},
-    "bar": {"color": SERIES[1]},
     "rule": {"color": INK},
-    "point": {"color": INK},
     "text": {"color": INK, "fontSize": 12},
     "axis": {
         "domainColor": RULE,
@@ -69,7 +67,6 @@ _CONFIG: dict[str, Any] = {
         "title": None,
         "symbolType": "square",
     },
-    "header": {"labelColor": INK, "titleColor": MUTED, "labelFontSize": 12},
 }
 
 
@@ -90,7 +87,6 @@ def chart(
     label: str,
     note: str = "",
     meanings: Html | None = None,
-    frames: Sequence[str] = (),
 ) -> Html:
     """A figure with an Altair chart in it; ``width="container"`` makes it as wide as its container.
 
@@ -98,7 +94,6 @@ def chart(
         figure: the chart; ``title`` is above it, ``note`` under it.
         label: a description for readers who can't see it; a table should have the numbers too.
         meanings: of its colours, by :func:`.scores.colour_key`, instead of a legend.
-        frames: names of the data sets of :func:`scripts` that it reads by ``alt.NamedData``.
 
     Raises:
         altair.SchemaValidationError: the chart is not valid.
@@ -109,13 +104,12 @@ def chart(
     text = _script_json(compiled)
     digest = hashlib.sha256(f"{title}{label}{text}".encode()).hexdigest()
     name = f"chart-{digest[:12]}"
-    shared = " ".join(frames) or None
     return element(
         "figure",
         element("p", title, class_="title"),
         meanings or Html(),
-        _data(name, text),
-        element("div", class_="chart", data_spec=name, data_frames=shared, data_label=label),
+        Html(f'<script type="application/json" id="{name}">{text}</script>'),
+        element("div", class_="chart", data_spec=name, data_label=label),
         element("figcaption", note) if note else Html(),
     )
 
@@ -131,21 +125,10 @@ def choice(label: str, signal: str, options: Iterable[tuple[object, str]]) -> Ht
     return element("p", element("label", label, " ", chosen), class_="control")
 
 
-def scripts(frames: Mapping[str, Iterable[Mapping[str, Any]]] | None = None) -> Html:
-    """The scripts that draw the charts of a page; once per page, for ``page(..., scripts=...)``.
-
-    ``frames`` has the records, by name, that several charts share.
-    """
-    data = [
-        _data(f"frame-{name}", _script_json([_plain(dict(record)) for record in records])) + "\n"
-        for name, records in (frames or {}).items()
-    ]
+def scripts() -> Html:
+    """The scripts that draw the charts of a page; once per page, for ``page(..., scripts=...)``."""
     drawing = (files(__package__) / "charts.js").read_text(encoding="utf-8")
-    return join([*data, Html(f"<script>{_runtime()}</script>\n<script>\n{drawing}</script>\n")])
-
-
-def _data(name: str, text: str) -> Html:
-    return Html(f'<script type="application/json" id="{name}">{text}</script>')
+    return Html(f"<script>{_runtime()}</script>\n<script>\n{drawing}</script>\n")
 
 
 @cache

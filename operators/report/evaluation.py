@@ -1,100 +1,44 @@
 """The report of an evaluation: one page with the differences and their significance."""
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
+from operators.evaluation.tables import verdicts
 from operators.report import charts
 from operators.report.changed_queries import changed_body
-from operators.report.comparison import (
-    QUERIES,
-    comparison_body,
-    differences_body,
-    findings,
-    query_records,
-)
+from operators.report.comparison import comparison_body
 from operators.report.page import Html, Section, element, join, page
-from operators.report.scores import MEANINGS, scores_body, slices_body
+from operators.report.scores import MEANINGS, scores_body
 from operators.report.timings import timings_body
 
 
-@dataclass(frozen=True)
-class GraphDifference:
-    """The differences between a baseline's graph and another configuration's."""
-
-    text: str  # one per line; "" if nothing differs
-    svg: str | None = None  # our own picture of both, unescaped in the page; None without Graphviz
-
-
-def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | None = None) -> str:
+def report_page(evaluation: Evaluation) -> str:
     """The whole page as HTML; it loads nothing, and without scripts only the charts are missing.
 
-    The first configuration is the baseline; ``graphs`` has the differences of others from its
-    graph.
+    The first configuration is the baseline.
     """
     configs, measures = evaluation.configs, measures_of(evaluation.scores)
     name = str(evaluation.collection.get("name", ""))
     compared = len(configs) > 1 and evaluation.comparison.height > 0
-    sections = [Section("Scores", scores_body(evaluation.summary, configs))]
+    sections = [Section("Scores", scores_body(evaluation))]
     if compared:
-        differences = comparison_body(evaluation.comparison, configs)
-        sections += [
-            Section(f"Against {configs[0]}", differences, "Comparison"),
-            Section("Query by query", differences_body(evaluation.scores, configs), "Queries"),
-        ]
+        differences = comparison_body(evaluation)
+        sections.append(Section(f"Against {configs[0]}", differences, "Comparison"))
     if evaluation.changed.height:
         changed = changed_body(evaluation.changed, evaluation.qrels, configs[0], evaluation.titles)
         sections.append(Section("What changed most", changed, "Changes"))
-    if evaluation.summary["slice"].n_unique() > 1:
-        sections.append(Section("Slices", slices_body(evaluation.summary, configs)))
     if evaluation.timings.height:
         count = evaluation.queries.height
         body = timings_body(evaluation.timings, configs, count)
         sections.append(Section("Where the time went", body, "Time"))
-    shown = [(c, graphs[c]) for c in configs[1:] if graphs and c in graphs]
-    if shown:
-        drawn = [
-            element(
-                "details",
-                element("summary", f"{config} against {configs[0]}"),
-                _difference_body(config, configs[0], difference),
-                open=place == 0,
-            )
-            for place, (config, difference) in enumerate(shown)
-        ]
-        sections.append(Section("The graphs", join(drawn), "Graphs"))
     sections.append(Section("How to read this", _method(measures), "Method"))
-    records = query_records(evaluation.scores, evaluation.queries, configs) if compared else []
     return page(
         f"Evaluation of {name}" if name else "Evaluation",
         sections,
-        lead=_lead(evaluation, measures[0], compared=compared),
-        scripts=charts.scripts({QUERIES: records} if records else {}),
+        lead=_lead(evaluation, compared=compared),
+        scripts=charts.scripts(),
     )
 
 
-def _difference_body(config: str, baseline: str, diff: GraphDifference) -> Html:
-    """One picture of both graphs, and the differences as text."""
-    if not diff.text:
-        return element("p", f"The graph of {config} is the same as that of {baseline}.")
-    listed = element("pre", element("code", diff.text), tabindex=0)
-    if diff.svg is None:
-        why = "There is no picture, for Graphviz (the extra `render`) was not installed."
-        return join([element("p", why, class_="note"), listed])
-    label = f"The graphs of {baseline} and {config} in one picture; what differs is listed below"
-    picture = element(
-        "div", _inline(diff.svg), class_="dag scroll", tabindex=0, role="img", aria_label=label
-    )
-    return join([picture, listed])
-
-
-def _inline(svg: str) -> Html:
-    """An SVG file as part of a page: without its prolog, and without ids, which would recur."""
-    return Html(re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :]))
-
-
-def _lead(evaluation: Evaluation, measure: str, *, compared: bool) -> Html:
+def _lead(evaluation: Evaluation, *, compared: bool) -> Html:
     configs = evaluation.configs
     queries = evaluation.queries.height
     several = f"{len(configs)} configurations" if len(configs) > 1 else configs[0]
@@ -103,7 +47,8 @@ def _lead(evaluation: Evaluation, measure: str, *, compared: bool) -> Html:
         text += f", compared with {configs[0]}"
     parts = [element("p", f"{text}.", class_="lead")]
     if compared:
-        parts.append(findings(evaluation.comparison, measure))
+        said = [element("li", verdict) for verdict in verdicts(evaluation)]
+        parts.append(element("ul", *said, class_="findings"))
     if evaluation.notes:
         notes = [element("li", note) for note in evaluation.notes]
         parts.append(element("ul", *notes, class_="notes"))
@@ -118,8 +63,8 @@ def _method(measures: list[str]) -> Html:
         "p": "How often chance gives a difference at least as large, if a coin's toss for each "
         "query decides which configuration gets which score (paired randomisation test, "
         "two-sided). Corrected, it allows for the number of comparisons in the table (Holm).",
-        "hardly luck": "The corrected p is below 0.05. A difference that may be luck can "
-        "still be real: more judged queries could show it.",
+        "no difference shown": "The corrected p is 0.05 or more. There may still be a difference: "
+        "more judged queries could show it.",
         "relevant": "The judgements call it relevant; a document without a judgement counts as not "
         "relevant. A document has the rank of its best chunk.",
     }

@@ -12,7 +12,7 @@ from operators.explain.waterfall import spell, waterfall
 from operators.question.intent import understood
 from operators.report import charts
 from operators.report.page import Html, Section, element, join, page, table
-from operators.report.passages import Passage, moves, score_bars, steps_bars, used_factors
+from operators.report.passages import Passage, places_table, score_bars, used_factors
 
 _LONGEST = 600  # shown characters of a passage's text
 
@@ -36,7 +36,7 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
     sections = []
     if passages:
         sections.append(Section("What each score is made of", _scores(passages), "Scores"))
-        sections.append(Section("From stage to stage", moves(passages), "Stages"))
+        sections.append(Section("From stage to stage", places_table(passages), "Stages"))
     if named:
         body = join([_details(one, None, open_=True) for one in named])
         sections.append(Section("Passages asked about", body, "Asked about"))
@@ -44,7 +44,6 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
         body = join([_details(one, texts.get(one.row["chunk_id"]), open_=False) for one in placed])
         sections.append(Section("Results", body))
     sections.append(Section("The searches", _searches(answer["outcomes"]), "Searches"))
-    sections.append(Section("How it was set", _settings(answer["provenance"]), "Settings"))
     return page(
         question["texts"][0],
         sections,
@@ -54,29 +53,16 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
 
 
 def _passages(dispositions: pl.DataFrame, explained: pl.DataFrame) -> list[Passage]:
-    """The passages in order: results by rank, then the other requested ones, A, B, ..."""
+    """The passages in order: results by rank, then the other requested ones, ?1, ?2, ..."""
     by_chunk = explained.partition_by("chunk_id", as_dict=True, maintain_order=True)
     passages: list[Passage] = []
     numbers = itertools.count(1)
     for row in dispositions.iter_rows(named=True):
         rank = row["result_rank"]
-        name = str(rank + 1) if rank is not None else _letters(next(numbers))
+        name = str(rank + 1) if rank is not None else f"?{next(numbers)}"
         rows = by_chunk.get((row["chunk_id"],), explained.clear())
         passages.append(Passage(name, row, rows, waterfall(rows)))
     return passages
-
-
-def _letters(number: int) -> str:
-    """A, B, ... Z, AA, ...
-
-    >>> _letters(1), _letters(26), _letters(27)
-    ('A', 'Z', 'AA')
-    """
-    letters = ""
-    while number:
-        number, rest = divmod(number - 1, 26)
-        letters = chr(65 + rest) + letters
-    return letters
 
 
 def _lead(
@@ -112,7 +98,6 @@ def _lead(
         facts += understood(
             intent.row(by_predicate=pl.col("query_id") == question["query_id"], named=True)
         )
-    facts += _few_words([*results, *named])
     parts = [element("p", f"{lead}.", class_="lead")]
     if facts:
         parts.append(element("p", join(facts, "; "), class_="note"))
@@ -120,20 +105,6 @@ def _lead(
         notes = [element("li", note) for note in provenance["degraded"]]
         parts.append(element("ul", *notes, class_="notes"))
     return join(parts)
-
-
-def _few_words(passages: Sequence[Passage]) -> list[str]:
-    """A note for a query of few words: vector search alone nearly decides its ranking."""
-    weights = pl.col("quantity") == "lexical_weight"
-    for one in passages:
-        for weight in one.explained.filter(weights)["value"]:
-            if weight < 1:
-                share = f"{weight:.0%}" if weight >= 0.01 else f"{weight:.1%}"
-                return [
-                    f"as the question has few words, their matches count {share} beside its"
-                    " meaning: the parameter full_weight_terms sets how many words count in full"
-                ]
-    return []
 
 
 def _scores(passages: Sequence[Passage]) -> Html:
@@ -144,12 +115,12 @@ def _scores(passages: Sequence[Passage]) -> Html:
     has_others = any(one.place is None for one in passages)
     hollow = any(step.after < step.before for one in scored for step in one.steps)
     meanings += ". Hollow: what a factor takes away" if hollow else ""
-    lettered = "Letters: passages that were asked about and are no results." if has_others else ""
+    asked = "?1, ...: passages that were asked about and are no results." if has_others else ""
     picture = charts.chart(
         score_bars(scored),
         title="Score",
         label="The score of each passage, one part for each factor",
-        note=f"{meanings}. {lettered}".strip(),
+        note=f"{meanings}. {asked}".strip(),
     )
     rows = [
         [
@@ -188,14 +159,9 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
     if row["source_url"]:
         parts.append(element("p", element("a", row["source_url"], href=row["source_url"])))
     if one.steps:
-        drawn = charts.chart(
-            steps_bars(one),
-            title="From nothing to its score",
-            label=f"What each factor adds to the score of passage {one.name}",
-        )
         formulas = [[step.factor, step.formula, spell(step.after)] for step in one.steps]
         head = ["factor", "what it does", "score so far"]
-        parts += [drawn, table("Factors", head, formulas, numeric=(2,))]
+        parts.append(table("Factors", head, formulas, numeric=(2,)))
     parts.append(_numbers(one.explained))
     if row["near_duplicates"]:
         others = [element("li", _link(other)) for other in row["near_duplicates"]]
@@ -236,24 +202,3 @@ def _searches(outcomes: pl.DataFrame) -> Html:
     ]
     head = ["corpus", "search", "outcome", "rows", "ms", "error"]
     return table("What each search gave", head, rows, numeric=(3, 4))
-
-
-def _settings(provenance: Mapping[str, Any]) -> Html:
-    variants, parameters = (
-        [[name, str(value)] for name, value in provenance[part].items() if name != "corpora"]
-        for part in ("variants", "parameters")
-    )
-    chosen = provenance["variants"]["corpora"]
-    stages = sorted({stage for one in chosen.values() for stage in one})
-    of_corpora = [
-        [corpus, *(str(one.get(stage, "")) for stage in stages)] for corpus, one in chosen.items()
-    ]
-    named = [stage.removesuffix("_variant") for stage in stages]
-    both = element(
-        "div",
-        table("Stages around the corpora", ["stage", "variant"], variants),
-        table("Parameters", ["parameter", "value"], parameters),
-        class_="grid",
-    )
-    model = element("p", f"Model: {provenance['model']}.", class_="note")
-    return join([both, table("Stages of the corpora", ["corpus", *named], of_corpora), model])

@@ -1,39 +1,29 @@
-"""Charts of passages: the factors of their scores, and their ranks from stage to stage."""
+"""Passages: a chart of the factors of their scores, and their ranks from stage to stage."""
 
-import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from operators.explain.waterfall import FACTORS, Step, lists_of_all, spell
+from operators.explain.waterfall import FACTORS, Step, spell
 from operators.report import charts
-from operators.report.page import Html, element, join, table
-from operators.report.scores import Layers, colours
+from operators.report.page import Html, table
+from operators.report.scores import Layers
 
 # A score begins with one of meaning, place, corpus and fusion, so that these share a colour.
 _SHADES = {"meaning": 1, "place": 1, "corpus": 1, "words": 2, "weight": 3, "recency": 4}
 _SHADES |= {"fusion": 1, "others": 5, "language_weight": 5}
 _LATER = (6, 7)  # the shades for the effects of later lists, in turn
 _LABEL = 46  # characters
-_FROM_TO: dict[str, Any] = {
-    "x": alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5)),
-    "x2": "after:Q",
-}
-_OF_STEP = [
-    alt.Tooltip("factor:N"),
-    alt.Tooltip("formula:N", title="does"),
-    alt.Tooltip("score:N", title="score so far"),
-]
 
 
 @dataclass(frozen=True)
 class Passage:
     """A passage of an explanation, with its name and its numbers."""
 
-    name: str  # its rank among the results, or a letter
+    name: str  # its rank among the results, or ?1, ?2, ...
     row: Mapping[str, Any]  # of ``DISPOSITIONS``
     explained: pl.DataFrame  # its rows of ``EXPLAIN``
     steps: Sequence[Step]  # its waterfall
@@ -89,9 +79,14 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
             "datum.label, 0, indexof(datum.label, ':')), '[', '')",
         ),
     )
-    base = alt.Chart(charts.rows(records)).encode(
-        y=y, **_FROM_TO, tooltip=[alt.Tooltip("passage:N", title=" "), *_OF_STEP]
-    )
+    tooltip = [
+        alt.Tooltip("passage:N", title=" "),
+        alt.Tooltip("factor:N"),
+        alt.Tooltip("formula:N", title="does"),
+        alt.Tooltip("score:N", title="score so far"),
+    ]
+    x = alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5))
+    base = alt.Chart(charts.rows(records)).encode(y=y, x=x, x2="after:Q", tooltip=tooltip)
     gains = (
         base.mark_bar(height={"band": 0.66})
         .encode(color=alt.Color("factor:N", scale=_colours(used_factors(passages))))
@@ -110,72 +105,25 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
     )
 
 
-def steps_bars(one: Passage) -> Layers:
-    """The waterfall of one passage: a row per factor; each begins where the last one ends."""
-    order = [step.factor for step in one.steps]
-    base = alt.Chart(charts.rows(map(_record, one.steps)))
-    base = base.encode(y=alt.Y("factor:N", sort=order, title=None))
-    bars = base.mark_bar(height={"band": 0.6}).encode(
-        **_FROM_TO,
-        color=alt.Color("factor:N", scale=_colours(order), legend=None),
-        tooltip=_OF_STEP,
-    )
-    numbers = base.mark_text(align="left", dx=6).encode(x="high:Q", text="change:N")
-    joints = (
-        base.mark_tick(thickness=1, size=26, color=charts.MUTED, opacity=0.6)
-        .encode(x="after:Q")
-        .transform_filter(f"datum.factor !== '{order[-1]}'")
-    )
-    return alt.layer(bars, joints, numbers).properties(
-        width="container", height=alt.Step(28), padding={"right": 56}
-    )
-
-
 def _record(step: Step) -> dict[str, Any]:
-    change = step.after - step.before
     return {
         "factor": step.factor,
         "before": step.before,
         "after": step.after,
-        "high": max(step.before, step.after),
         "formula": step.formula,
         "score": spell(step.after),
-        "change": f"{change:+.3g}",
     }
 
 
-def moves(passages: Sequence[Passage]) -> Html:
-    """A line for each passage through its ranks in every list, best on top."""
+def places_table(passages: Sequence[Passage]) -> Html:
+    """The place of each passage in the list of each stage."""
     places = [{one["list"]: one["rank"] for one in passage.row["ranks"]} for passage in passages]
     stages = _moving(places)
-    of_all = {name for one in passages for name in lists_of_all(one.explained)}
-    records = [
-        {
-            "name": one.name,
-            "passage": one.label,
-            "corpus": one.row["corpus"],
-            "asked": one.place is None,
-            "stage": name,
-            "place": ranks[name] + 1,
-        }
-        for one, ranks in zip(passages, places, strict=True)
-        for name in stages
-        if name in ranks
-    ]
-    picture = charts.chart(
-        _bumps(records, stages, of_all),
-        title="Place in each list",
-        label="The place of each passage in the list of each stage",
-        note="Logarithmic, the first place on top. The first lists are those of a passage's own "
-        "corpus, the later ones are lists of all corpora. Dashed: passages that were "
-        "asked about and are no results. A line ends where its passage was left out.",
-    )
     rows = [
         [one.name, *(str(ranks[name] + 1) if name in ranks else "" for name in stages)]
         for one, ranks in zip(passages, places, strict=True)
     ]
-    listed = table("Places", ["", *stages], rows, numeric=range(1, len(stages) + 1))
-    return join([picture, element("details", element("summary", "All places"), listed)])
+    return table("Place in each list", ["", *stages], rows, numeric=range(1, len(stages) + 1))
 
 
 def _moving(places: Sequence[Mapping[str, int]]) -> list[str]:
@@ -184,62 +132,3 @@ def _moving(places: Sequence[Mapping[str, int]]) -> list[str]:
     columns = {name: [ranks.get(name) for ranks in places] for name in every}
     pairs = zip(every, [None, *every[:-1]], strict=True)
     return [one for one, last in pairs if last is None or columns[one] != columns[last]]
-
-
-def _bumps(
-    records: Sequence[Mapping[str, Any]], stages: Sequence[str], of_all: Collection[str]
-) -> Layers:
-    corpora = sorted({record["corpus"] for record in records})
-    # passages of several corpora with the same rank in their lists are side by side
-    middle = (len(corpora) - 1) / 2
-    gap = min(0.2, 0.3 / max(middle, 0.5))
-    aside = {corpus: gap * (place - middle) for place, corpus in enumerate(corpora)}
-    across = next((n for n, name in enumerate(stages) if name in of_all), len(stages))
-    placed = []
-    for record in records:
-        stage = stages.index(record["stage"])
-        placed.append({**record, "x": stage + (stage < across) * aside[record["corpus"]]})
-    last = max((record["place"] for record in records), default=1)
-    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= last]
-    names = json.dumps(list(stages))
-    base = alt.Chart(charts.rows(placed)).encode(
-        x=alt.X(
-            "x:Q",
-            title=None,
-            axis=alt.Axis(
-                values=list(range(len(stages))),
-                labelExpr=f"{names}[datum.value]",
-                labelAngle=alt.ExprRef("containerSize()[0] < 600 ? -60 : 0"),
-                labelAlign=alt.ExprRef("containerSize()[0] < 600 ? 'left' : 'center'"),
-                labelOverlap=False,
-                orient="top",
-                domain=False,
-                ticks=False,
-            ),
-            scale=alt.Scale(domain=[-0.35, len(stages) - 0.65], nice=False),
-        ),
-        y=alt.Y(
-            "place:Q",
-            title=None,
-            scale=alt.Scale(type="log", domain=[last * 1.15, 0.87], nice=False),
-            axis=alt.Axis(values=ticks, format="d"),
-        ),
-        detail="name:N",
-        color=alt.Color("corpus:N", scale=colours(["", *corpora], without_first=True)),
-        tooltip=[
-            alt.Tooltip("passage:N", title=" "),
-            alt.Tooltip("stage:N"),
-            alt.Tooltip("place:Q"),
-        ],
-    )
-    line = base.mark_line(strokeWidth=2, opacity=0.75).encode(
-        strokeDash=alt.StrokeDash(
-            "asked:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]]), legend=None
-        )
-    )
-    points = base.mark_circle(size=200, opacity=1)
-    inside = base.mark_text(fontSize=9, fontWeight="bold").encode(
-        text="name:N", color=alt.value("var(--paper)")
-    )
-    height = 400 + 8 * max(len({record["name"] for record in records}) - 12, 0)
-    return alt.layer(line, points, inside).properties(width="container", height=height)

@@ -33,16 +33,13 @@ _EXPECTED = "give the output of `git diff`, `git format-patch` or `diff -u`"
 _COLOURED = re.compile(rb"^(?:\x1b\[[0-9;]*[mK])+(?:commit |diff --|--- |@@ )", re.MULTILINE)
 _HUNKS = re.compile(rb"^(@@[^\n]*)", re.MULTILINE)
 _START = re.compile(
-    rb"\n(?=[-dBS@])(?:(?P<git>diff --git )|(?P<merge>diff --(?:cc|combined) )"
-    rb"|(?P<plain>" + PLAIN + rb")|(?P<binary>Binary files )"
-    rb"|(?P<submodule>Submodule )|(?P<stray>@@ -))"
+    rb"\n(?=[-d@])(?:(?P<git>diff --git )|(?P<merge>diff --(?:cc|combined) )"
+    rb"|(?P<plain>" + PLAIN + rb")|(?P<stray>@@ -))"
 )
 _EXTENDED = re.compile(
     rb"(old mode|new mode|deleted file mode|new file mode|(?:rename|copy) (?:from|to)"
     rb"|(?:dis)?similarity index|index) ([^\r]*)\r?"
 )
-_SUBMODULE = re.compile(rb"Submodule (.+) [0-9a-f]{7,64}\.{2,3}[0-9a-f]{7,64}\b.*", re.DOTALL)
-_BINARY = re.compile(rb"Binary files (.*) differ\r?", re.DOTALL)
 _WHOLE = ("renamed", "copied", "mode", "binary", "submodule", "deleted")
 """The kinds of a changed file that may have no hunk."""
 _MOVES: dict[bytes, Kind] = {b"rename": "renamed", b"copy": "copied"}
@@ -201,35 +198,12 @@ def _plain_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
     return _file(sides, None, hunks, notes)
 
 
-def _binary_file(reader: Reader, notes: list[str]) -> ChangedFile | None:
-    """A file for which ``diff`` only reports a difference."""
-    match = _BINARY.fullmatch(reader.take())
-    names = match[1].split(b" and ") if match else []
-    middle = len(names) // 2
-    if not names or len(names) % 2:
-        return None
-    sides = line_sides(b" and ".join(names[:middle]), b" and ".join(names[middle:]))
-    return _file(sides, "binary", (), notes)
-
-
-def _submodule(reader: Reader, notes: list[str]) -> ChangedFile | None:
-    """A submodule as ``git diff --submodule=log`` shows it."""
-    match = _SUBMODULE.fullmatch(reader.take())
-    return _file(Sides(match[1], match[1]), "submodule", (), notes) if match else None
-
-
 def _merged_file(reader: Reader, notes: list[str]) -> None:
     name = shown(unquoted(reader.take().split(b" ", 2)[2].removesuffix(b"\r")))
     notes.append(f"{name}: the combined diff of a merge was left out; compare with one parent")
 
 
-_READERS = {
-    "git": _git_file,
-    "plain": _plain_file,
-    "binary": _binary_file,
-    "submodule": _submodule,
-    "merge": _merged_file,
-}
+_READERS = {"git": _git_file, "plain": _plain_file, "merge": _merged_file}
 
 
 def _file(

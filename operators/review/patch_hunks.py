@@ -30,9 +30,6 @@ _NEXT_FILE = re.compile(rb"\n(?:diff -|Index: )")  # in no hunk
 _PLAIN = re.compile(rb"\n" + PLAIN)
 _SIGNATURE = re.compile(rb"\n-- ?\r?\n(?:\d+\.\d|\s*\Z)")
 _NUMBERED = re.compile(rb"@@ -\d")
-_HUNK = re.compile(rb"\n(?:@@ -|diff -)")
-_ADDED_WORDS = re.compile(rb"\{\+[^\n]*?\+\}|\n~\r?(?=\n|\Z)")
-_WORDS = re.compile(rb"\[-[^\n]*?-\]|" + _ADDED_WORDS.pattern)
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(.*)", re.DOTALL)
 
 

@@ -13,7 +13,6 @@ import stat
 from collections.abc import Callable, Container, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from posixpath import splitext
 
 from operators.foundation.disk_dict import DiskDict
@@ -67,19 +66,16 @@ class Content:
     modified: float
 
 
-_PACKED = (b".pdf", b".docx", b".epub", b".odt", b".pptx", b".xlsx")
-
 Reader = Callable[[bytes, Key], Item]
 """Makes an item from a file's path within the folder and its document's key."""
 
 
 @dataclass
 class Walk:
-    """The scans of one folder; the last has read ``done / found`` of it, by file size."""
+    """The scans of one folder; the last has read ``done`` of the ``found`` files."""
 
     root: bytes
     scope: tuple[str, str]  # corpus and repo of its documents
-    largest: int  # bytes; a larger file counts little in the progress
     done: int = 0
     found: int = 1
 
@@ -88,10 +84,9 @@ class Walk:
         with closing(find_files(self.root)) as entries:
             if not entries:
                 raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
-            size = partial(text_size, self.root, largest=self.largest)
-            self.done, self.found = 0, sum(size(path) for path, _ in entries.starting(b""))
+            self.done, self.found = 0, len(entries)
             for path, issue in entries.starting(b""):
-                self.done += size(path)
+                self.done += 1
                 yield issue or file_item(path, entries, self.scope, read)
 
 
@@ -147,16 +142,6 @@ def find_files(root: bytes) -> DiskDict[ReadIssue | None]:
             reason = f"the folder cannot be listed: {exc.strerror or exc}"
             entries[folder] = ReadIssue(shown_path(folder) or ".", reason)
     return entries
-
-
-def text_size(root: bytes, path: bytes, largest: int) -> int:
-    """The approximate characters of a file, for the progress of a scan; at least 1."""
-    try:
-        size = os.lstat(os.path.join(root, path)).st_size
-    except OSError:
-        return 1
-    size = size // 10 if path.endswith(_PACKED) else size  # most of it is fonts and pictures
-    return size if 0 < size <= largest else 1
 
 
 def read_file(root: bytes, path: bytes, limit: int) -> Content:

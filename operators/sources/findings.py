@@ -50,9 +50,6 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
                     item = ReadIssue(where, str(exc))
                 yield raw.tell(), item
 
-    def beginning(file: Path) -> Iterator[Item]:
-        return (item for _, item in items(file))
-
     def read(file: Path, on_read: OnRead) -> Iterator[Item]:
         size = file.stat().st_size
         with closing(DiskDict[int]()) as last:
@@ -62,7 +59,7 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
                 if isinstance(item, ReadIssue) or last.get(_name(item)) == at:
                     yield item
 
-    return file_source(path, READER, "a JSONL file, plain or gzipped", read, beginning)
+    return file_source(path, READER, "a JSONL file, plain or gzipped", read)
 
 
 def finding_document(finding: Mapping[str, Any], repo: str | None = None) -> Document:

@@ -31,7 +31,6 @@ from operators.sources.formats.pandoc import CONVERTER, converted, why_missing
 from operators.sources.formats.pdf import PdfReader, PdfRefused, pdf_text, pdf_title
 from operators.sources.formats.shown_text import shown_text
 from operators.sources.generated import why_generated
-from operators.sources.git_attributes import declared_generated
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError, is_corpus_name
 from operators.sources.protocol import (
@@ -73,7 +72,6 @@ class _Folder(NamedTuple):
     base_url: str | None
     also: Also
     pdf: PdfReader
-    generated: Callable[[bytes], bool | None]  # by ``.gitattributes``
     text_endings: dict[str, bool]  # whether the first file of an unknown ending contains text
 
 
@@ -108,15 +106,14 @@ def folder_source(
         what = "is not a folder" if os.path.exists(root) else "does not exist; is it mounted?"
         raise SourceError(f"{path} {what}")
     name = clean_text(repo or shown_path(os.fsencode(os.path.basename(root))))
-    walk = files.Walk(os.fsencode(root), (corpus, name), MAX_TEXT)
+    walk = files.Walk(os.fsencode(root), (corpus, name))
 
     endings = also_read([one for one in also or () if one])
 
     def scan() -> Iterator[Item]:
         with closing(PdfReader()) as pdf:
             root = walk.root
-            generated = declared_generated(root)
-            folder = _Folder(root, base_url or None, endings, pdf, generated, {})
+            folder = _Folder(root, base_url or None, endings, pdf, {})
             yield from walk.items(partial(_item, folder))
 
     source = Source(
@@ -165,9 +162,6 @@ def _kind(folder: _Folder, path: bytes, shown: str) -> str:
 def _item(folder: _Folder, path: bytes, key: Key) -> Item:
     root, base_url, shown = folder.root, folder.base_url, key[2]
     kind = _kind(folder, path, shown)
-    generated = folder.generated(path)
-    if generated:
-        raise files.Generated(".gitattributes says so")
     if kind in CONVERTED and (why := why_missing(kind)):
         raise files.NotInstalled(why)
     content = files.read_file(root, path, MAX_PDF if kind in ("pdf", *CONVERTED) else MAX_TEXT)
@@ -182,7 +176,7 @@ def _item(folder: _Folder, path: bytes, key: Key) -> Item:
     else:
         decoded = decode_file(content.data, shown)
         text = decoded.text if kind == "html" else shown_text(decoded.text, kind, shown)
-        judged = generated is None and kind != "html"  # its text has no pictures and no scripts
+        judged = kind != "html"  # its text has no pictures and no scripts
         whole = text if is_prose(kind) else decoded.text  # a picture in code is the code's own
         if judged and (why := why_generated(whole, kind, prose=is_prose(kind))):
             raise files.Generated(why)
@@ -215,7 +209,7 @@ def _document(
     except ChildProcessError as killed:  # the next ingestion tries it again
         return ReadIssue(shown, str(killed), key=key)
     title = clean_text(parsed.title or basename(shown))
-    version, version_source = document_version(shown, parsed.stated)
+    version = document_version(shown, parsed.stated)
     dated = document_date(
         file,
         within=shown,
@@ -238,9 +232,7 @@ def _document(
         date_source=dated.source if dated.value else None,
         version=version,
         lineage_id=lineage_of(shown, title),
-        metadata=metadata_json(
-            parsed.metadata, date_trust=dated.trust, version_source=version_source
-        ),
+        metadata=metadata_json(parsed.metadata, date_trust=dated.trust),
         source_hash=hashed,
         note=note or parsed.note,
     )

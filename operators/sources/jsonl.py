@@ -106,11 +106,8 @@ def file_source(
     reader: str,
     form: str,
     read: Callable[[Path, OnRead], Iterator[Item]],
-    beginning: Callable[[Path], Iterator[Item]] | None = None,
 ) -> Source:
     """The source of one file of ``form``, whose items ``read`` yields.
-
-    ``beginning`` yields its first items, if ``read`` yields none before it has read the file.
 
     Raises:
         SourceError: ``path`` is not a file; or, while scanning, it is not readable.
@@ -129,7 +126,7 @@ def file_source(
 
     def check() -> None:
         with readable(file):
-            refuse_other_kind(beginning(file) if beginning else read(file, on_read), form)
+            refuse_other_kind(read(file, on_read), form)
 
     return Source(reader, scan, None, lambda: done, whole=False, check=check)
 

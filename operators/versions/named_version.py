@@ -42,21 +42,21 @@ _EXTENSION = re.compile(r"\.(?!(?:rc|beta|alpha|dev|x)[0-9]*\Z)[A-Za-z][A-Za-z0-
 _SAME_FORMAT = {".markdown": ".md", ".asciidoc": ".adoc", ".asc": ".adoc", ".htm": ".html"}
 
 
-def named_version(path: str | None) -> tuple[str | None, str | None]:
-    """The version in a path, without a leading ``v``, and where: ``name`` or ``path``.
+def named_version(path: str | None) -> str | None:
+    """The version in a path, without a leading ``v``; None: it has none.
 
-    The name comes before a folder, and a folder before those above it. (None, None): no version.
+    The name comes before a folder, and a folder before those above it.
 
     >>> named_version("docs/v1.2/guide.md")
-    ('1.2', 'path')
+    '1.2'
     """
     *folders, name = (path or "").replace("\\", "/").split("/")
     if span := _version_in(_split_extension(name)[0]):
-        return bare_version(name[slice(*span)]), "name"
+        return bare_version(name[slice(*span)])
     for folder in reversed(folders):
         if span := _version_in(folder):
-            return bare_version(folder[slice(*span)]), "path"
-    return None, None
+            return bare_version(folder[slice(*span)])
+    return None
 
 
 def lineage_of(path: str | None, title: str | None = None) -> str | None:

@@ -72,7 +72,7 @@ def normalize_names(
     """
     path = path.replace("\\", "/") if path else None
     if version is None and path:
-        version, _ = named_version(path)
+        version = named_version(path)
     dated = version is None and path is not None and filename_date(path) is not None
     holed, numbered = None, False
     if path:

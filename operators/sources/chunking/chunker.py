@@ -139,7 +139,7 @@ def _chunks_of(
     all_headings = headings(text, "a.md" if document["language"] == "tex" else path)
     sections, releases = release_sections(text, path, all_headings)
     # it, or its file's name, has a version: it may be one of several
-    versioned = bool(document["version"] or document_version(path)[0] or filename_date(path))
+    versioned = bool(document["version"] or document_version(path) or filename_date(path))
     releases = [None] * len(sections) if versioned else releases
     starts = [section.line for section in sections]
     code = breaks(text, str(document["language"] or code_language(path)), path)

@@ -1,4 +1,4 @@
-"""The version that a document states: in front matter, in AsciiDoc's revision, in its name."""
+"""The version that a document states: in front matter, in AsciiDoc's revision, in its path."""
 
 import re
 from posixpath import splitext
@@ -11,27 +11,25 @@ _KEYS = ("version", "revnumber", "doc_version", "product_version", "release")
 _VALUE = re.compile(r"(?=.*[0-9])[\w.+-]{1,64}")
 
 
-def document_version(path: str | None, text: str | None = None) -> tuple[str | None, str | None]:
-    """A document's version as written, without a leading ``v``, and where it stands.
+def document_version(path: str | None, text: str | None = None) -> str | None:
+    """A document's version as written, without a leading ``v``; None if it has none.
+
+    Front matter comes first, then AsciiDoc's header, then the path.
 
     Args:
         path: the document's path within its source.
         text: its text, or the start of it.
 
-    Returns:
-        (version, source): ``front_matter``, ``asciidoc``, ``name`` or ``path``, the first that has
-        one; (None, None) if none has.
-
     >>> document_version("docs/v1.2/guide.md")
-    ('1.2', 'path')
+    '1.2'
     >>> document_version("guide.md", "---\\nversion: 1.10\\n---\\n")
-    ('1.10', 'front_matter')
+    '1.10'
     """
     stated = None if text is None else _stated(text, splitext(path or "")[1].lower())
     return stated or named_version(path)
 
 
-def _stated(text: str, suffix: str) -> tuple[str, str] | None:
+def _stated(text: str, suffix: str) -> str | None:
     block = find_front_matter(text)
     if block is not None:
         fields = reversed([*block_fields(block).items()])
@@ -39,14 +37,14 @@ def _stated(text: str, suffix: str) -> tuple[str, str] | None:
         for key in _KEYS:
             value = named.get(key)
             if isinstance(value, str) and (version := _acceptable(value)):
-                return version, "front_matter"
+                return version
         text = text[block.end :]
     if suffix in ASCIIDOC:
         header = asciidoc_header(text)
         attributes = header.attributes
         for value in (attributes.get("revnumber"), header.number, attributes.get("version")):
             if value and (version := _acceptable(value)):
-                return version, "asciidoc"
+                return version
     return None
 
 

@@ -1,6 +1,5 @@
 """A git working tree as three corpora: its sources, its history, its documents."""
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -9,9 +8,7 @@ from pathlib import Path
 from posixpath import normpath
 
 from operators.foundation.disk_dict import DiskDict
-from operators.foundation.sanitize import shown_path
-from operators.sources.also import Also, also_read, kind_of
-from operators.sources.files import text_size
+from operators.sources.also import Also, also_read
 from operators.sources.git.commit_diffs import with_diffs
 from operators.sources.git.commit_log import (
     Commit,
@@ -24,7 +21,6 @@ from operators.sources.git.commit_log import (
 from operators.sources.git.git_process import GitError, git_output
 from operators.sources.git.repository import Repository, cut_commits, open_repository
 from operators.sources.git.tracked_files import (
-    MAX_FILE,
     is_excluded,
     read_tree,
     tracked_files,
@@ -41,13 +37,13 @@ CORPORA = ("code", HISTORY, "docs")
 
 _SHALLOW = "a shallow clone has no older commits and few dates: git fetch --unshallow brings them"
 
-_OF_A_COMMIT = 400
-"""Characters that a commit counts in the progress, about a tenth of a file's."""
+_OF_A_FILE = 10
+"""Commits that a file counts for in the progress."""
 
 
 @dataclass
 class _Walk:
-    """The scans of one working tree; the last has read ``done / found`` of it, in characters."""
+    """The scans of one working tree; the last has read ``done / found`` of it, in commits."""
 
     repository: Repository
     exclude: Sequence[str]
@@ -71,23 +67,18 @@ class _Walk:
                 yield untracked
             if cuts := cut_commits(repository.root):
                 yield ReadIssue(HISTORY, _SHALLOW, failed=False)
-            size = partial(text_size, os.fsencode(repository.root), largest=MAX_FILE)
-            texts = sum(size(path) for path, _ in tracked.starting(b"") if self._is_text(path))
             commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
-            self.done, self.found = 0, max(commits * _OF_A_COMMIT + texts, 1)
+            self.done, self.found = 0, commits + _OF_A_FILE * len(tracked)
             on_file = partial(remember_last_commit, tracked, last, cuts=cuts)
             log = read_commits(repository, on_file, tracked)
             log = with_diffs(repository, log) if self.diffs else log
             for commit in each_once(log, merges):
-                self.done += _OF_A_COMMIT
+                self.done += 1
                 yield history_document(repository, commit, cut=commit.commit in cuts)
             for item in read_tree(repository, tracked, last, self.also):
-                self.done = min(self.done + len(getattr(item, "text", "")), self.found)
+                self.done += _OF_A_FILE
                 yield item
             self.done = self.found
-
-    def _is_text(self, path: bytes) -> bool:
-        return kind_of(shown_path(path), self.also) is not None
 
 
 def git_source(

@@ -5,7 +5,7 @@ neither as a file nor as a folder on the way to it.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -36,8 +36,7 @@ from operators.sources.generated import why_generated
 from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.git_process import GitError, git_output, git_stream, split
 from operators.sources.git.repository import Repository, TrackedFile
-from operators.sources.git.stored_content import PLAIN, Conversion, conversions, is_stored
-from operators.sources.git_attributes import declared_generated
+from operators.sources.git.stored_content import Attributes, attributes, is_stored
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Document, Item, Key, ReadIssue, metadata_json
 from operators.versions.named_version import lineage_of
@@ -129,8 +128,7 @@ class _Tree(NamedTuple):
 
     repository: Repository
     also: Also
-    generated: Callable[[bytes], bool | None]  # what ``.gitattributes`` says
-    converted: Mapping[bytes, Conversion]  # by git, before it stores a file
+    attributes: Attributes
     text_endings: dict[str, bool]  # whether the first file of an unknown ending holds text
 
 
@@ -145,12 +143,11 @@ def read_tree(
     Prose comes first: there is little of it, and it says what the rest is about. ``also`` has the
     endings that are read besides the known ones.
     """
-    root = os.fsencode(repository.root)
-    converted: Mapping[bytes, Conversion] = {}
+    known = Attributes()
     with suppress(GitError):  # what it reads stands in files that the tree names: one may be a pipe
         paths = (path for path, _ in tracked.starting(b""))
-        converted = conversions(repository.root, paths, LONGEST_SEARCH_S)
-    tree = _Tree(repository, also, declared_generated(root), converted, {})
+        known = attributes(repository.root, paths, LONGEST_SEARCH_S)
+    tree = _Tree(repository, also, known, {})
     for corpus in ("docs", "code"):
         for path, file in tracked.starting(b""):
             if (corpus == "docs") is reads_as_prose(shown_path(path), also):
@@ -162,7 +159,7 @@ def _read(tree: _Tree, file: TrackedFile, path: str) -> tuple[bytes, Decoded, st
     """The bytes of a file, its text, and the language or format of that."""
     if file.mode in _NO_FILES:
         raise files.Skipped(_NO_FILES[file.mode])
-    generated = tree.generated(file.path)
+    generated = tree.attributes.generated.get(file.path)
     if generated:
         raise files.Generated(".gitattributes says so")
     if generated is None and is_generated(path):
@@ -208,11 +205,8 @@ def _document(
     repository = tree.repository
     data, decoded, language = _read(tree, file, path)
     text = decoded.text
-    linked = (
-        last is not None
-        and last.exact
-        and is_stored(data, file.content, tree.converted.get(file.path, PLAIN))
-    )
+    as_stored = file.path in tree.attributes.converted or is_stored(data, file.content)
+    linked = last is not None and last.exact and as_stored
     moment = last.moment if last else None
     commit = {
         "commit": last.commit if last else None,
@@ -239,7 +233,7 @@ def _document(
     title = stated_title(text) or prose_title(text, path)
     full = os.path.join(repository.root, os.fsdecode(file.path))
     dated = document_date(full, within=path, text=text, git_date=moment)
-    version, version_source = document_version(path, text)
+    version = document_version(path, text)
     return replace(
         source,
         title=clean_text(title or path),
@@ -247,5 +241,5 @@ def _document(
         date_source=dated.source if dated.value else None,
         version=version,
         lineage_id=lineage_of(path, title),
-        metadata=metadata_json(commit, date_trust=dated.trust, version_source=version_source),
+        metadata=metadata_json(commit, date_trust=dated.trust),
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from operators.foundation import cancellation
 from operators.sources.files import Skipped, read_file
 from operators.sources.git.git_process import GitError, git_output, git_stream, split
-from operators.sources.git.stored_content import PLAIN, conversions, is_stored
+from operators.sources.git.stored_content import Attributes, attributes, is_stored
 
 LIMIT_S = 2.0
 """Timeout in seconds of one look at a working tree."""
@@ -86,7 +86,7 @@ def _edited(root: Path, read_at: datetime, until: float) -> Iterator[bytes]:
             status = _modified(root, path)
             if status.st_mtime > read_at.timestamp() and status.st_size <= LARGEST:
                 waiting[path] = entry["id"].decode() if entry["stage"] == b"0" else ""
-    converted = conversions(root, waiting, LIMIT_S) if waiting else {}
+    known = attributes(root, waiting, LIMIT_S) if waiting else Attributes()
     for path, content in waiting.items():
         _check(until)
         try:
@@ -96,7 +96,7 @@ def _edited(root: Path, read_at: datetime, until: float) -> Iterator[bytes]:
         except Skipped:  # it is gone, or a link
             yield path
         else:
-            if not is_stored(data, content, converted.get(path, PLAIN)):
+            if path not in known.converted and not is_stored(data, content):
                 yield path
 
 

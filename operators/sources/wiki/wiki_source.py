@@ -86,7 +86,7 @@ def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
     origin, address = wiki_address(url)
     name = clean_text(repo or origin or shown_path(os.fsencode(os.path.basename(root))))
     address = base_url or address
-    walk = files.Walk(os.fsencode(root), (CORPUS, name), MAX_PAGE)
+    walk = files.Walk(os.fsencode(root), (CORPUS, name))
 
     def scan() -> Iterator[Item]:
         with closing(_last_commits(root)) as commits:
@@ -177,7 +177,7 @@ def _document(
         text = shown_text(source, prose_format(shown) or "markdown", shown)
     dated = document_date(file, within=shown, text=source, git_date=moment)
     changed = moment or dated.value
-    version, _ = document_version(shown, source)
+    version = document_version(shown, source)
     return Document(
         document_id=shown,
         corpus=CORPUS,

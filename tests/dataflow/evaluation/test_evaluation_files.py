@@ -43,18 +43,14 @@ def test_an_evaluation_is_runs_tables_and_a_page(judged, tmp_path):
         resamples=100,
         permutations=100,
     )
-    files = write_evaluation(found, configs, tmp_path / "new" / "out")
+    files = write_evaluation(found, tmp_path / "new" / "out")
     assert [path.relative_to(tmp_path / "new" / "out").as_posix() for path in files] == [
         "runs/default.trec",
         "runs/rrf.trec",
         "per_query.csv",
         "evaluation.json",
         "report.html",
-        "runs.parquet",
-        "per_query.parquet",
     ]
-    assert pl.read_parquet(files[5]).equals(found.runs)
-    assert pl.read_parquet(files[6]).height == 2 * 18
     run = found.runs.filter(pl.col("config") == "rrf").drop("corpus")
     keys = ["query_id", "rank"]
     assert read_run(files[1], config="rrf").drop("corpus").sort(keys).equals(run.sort(keys))

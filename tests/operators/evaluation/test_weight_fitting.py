@@ -34,14 +34,6 @@ def test_one_group_cannot_be_split() -> None:
         weight_fitting.halves(["a", "a"])
 
 
-def test_fewer_training_queries_are_part_of_more() -> None:
-    groups = [f"g{number // 2}" for number in range(20)]
-    training, _ = weight_fitting.halves(groups)
-    few, more = (weight_fitting.some(training, groups, count) for count in (3, 6))
-    assert set(few) < set(more) <= set(training)
-    assert weight_fitting.some(training, groups, None).tolist() == training.tolist()
-
-
 def test_a_corpus_that_is_always_right_gains_weight_and_left_out_questions_confirm_it() -> None:
     all_of_them = made(40)
     groups = list(all_of_them.query_ids)

@@ -30,13 +30,3 @@ def test_no_content_of_a_chart_ends_its_script(hostile: str) -> None:
     figure = html.fragment_fromstring(charts.chart(_bars(hostile), title=hostile, label=hostile))
     assert [child.tag for child in figure] == ["p", "script", "div"]
     assert figure.findtext("p").startswith("</script><script>")
-
-
-def test_no_content_of_shared_data_ends_its_script(hostile: str) -> None:
-    body = html.fragment_fromstring(
-        charts.scripts({"queries": [{"t": hostile, "s": [[1.0, math.inf]]}]}), create_parent=True
-    )
-    data, *code = body.findall("script")
-    assert json.loads(data.text)[0]["s"] == [[1.0, None]]
-    assert len(code) == 2
-    assert not body.findall("img")

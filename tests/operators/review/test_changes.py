@@ -46,8 +46,6 @@ def test_a_hunk_has_its_place_section_and_lines() -> None:
         ("diff --git a/a b/c b/a b/c\nold mode 100644\nnew mode 100755\n", *["a b/c"] * 2, "mode"),
         ("diff --git a/m b/m\nindex 1111111..2222222 160000\n", "m", "m", "submodule"),
         ("diff --git a/p b/p\nindex 1..2\nBinary files a/p and b/p differ\n", "p", "p", "binary"),
-        ("Binary files old/p and q and new/p and q differ\n", *["p and q"] * 2, "binary"),
-        ("Submodule lib 1111111..2222222:\n  > work\n", "lib", "lib", "submodule"),
     ],
 )
 def test_a_file_without_lines_has_its_kind_and_paths(
@@ -256,7 +254,6 @@ PARTS = [
     "+\n",
     "+" + "x" * 48 + "\n",
     "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n",
-    "Binary files a and b and c ",
     " b/",
     '"\\',
 ]
@@ -373,7 +370,6 @@ PIECES = st.sampled_from(
         b"\xff\xfe",
         b"@@",
         b"new file mode 160000\n",
-        b"Submodule x 1111111..2222222\n",
         b"\x1b[m",
     ]
 )

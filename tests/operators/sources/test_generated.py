@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import random
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from whole_scan import read_all
 from operators.sources.folder import folder_source
 from operators.sources.formats.languages import PACKED, code_language, prose_format
 from operators.sources.generated import why_generated
-from operators.sources.git_attributes import declared_generated
 from operators.sources.protocol import Document, ReadIssue
 
 BYTES = random.Random(1).randbytes(40_000)
@@ -163,30 +161,10 @@ def test_gitattributes_say_what_is_generated_and_what_is_not(repo: Any) -> None:
 
 
 def test_a_folder_leaves_generated_texts_out(tmp_path: Path) -> None:
-    texts = {"a.txt": FLOODS["word.txt"], "b.txt": FLOODS["word.txt"], "c.md": "# Real\n"}
+    texts = {"a.txt": FLOODS["word.txt"], "c.md": "# Real\n"}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    (tmp_path / ".gitattributes").write_text("b.txt linguist-generated=false\n")
     found = read_all(folder_source(tmp_path))
-    assert {item.document_id for item in found if isinstance(item, Document)} == {"b.txt", "c.md"}
+    assert {item.document_id for item in found if isinstance(item, Document)} == {"c.md"}
     left = {i.where: i.reason for i in found if isinstance(i, ReadIssue)}
     assert left["a.txt"].startswith("generated: words of hundreds of characters")
-
-
-def test_of_gitattributes_the_last_and_nearest_count(tmp_path: Path) -> None:
-    (tmp_path / "lib").mkdir()
-    (tmp_path / ".gitattributes").write_text("*.c linguist-generated eol=lf\n/lib/b.c -text\n")
-    (tmp_path / "lib/.gitattributes").write_text(
-        '# *.c\n"b c.c" linguist-generated=false\nd.c !linguist-generated\n'
-    )
-    declared = declared_generated(bytes(tmp_path))
-    names = [b"a.c", b"x/a.c", b"lib/a.c", b"lib/b c.c", b"lib/d.c", b"a.h"]
-    assert [declared(name) for name in names] == [True, True, True, False, None, None]
-
-
-def test_attributes_of_a_stranger_cost_little(tmp_path: Path) -> None:
-    lines = f"{'*a' * 90}b linguist-generated\n[ linguist-generated\n"
-    (tmp_path / ".gitattributes").write_text(lines)
-    began = time.process_time()
-    assert declared_generated(bytes(tmp_path))(b"a" * 250) is None
-    assert time.process_time() - began < 2

@@ -41,7 +41,7 @@ def test_prose_stays_and_code_stands_in_fences_without_outputs() -> None:
     "data",
     [
         *(b"", b"{}", b"[]", b"null", b'"x"', b"[" * 200_000, b"\xff\xfe\x00", b"{nb", b"\0"),
-        *(b'{"cells": 7}', b'{"cells": "abc"}', b'{"cells": {"a": 1}}', b'{"worksheets": {}}'),
+        *(b'{"cells": 7}', b'{"cells": "abc"}', b'{"cells": {"a": 1}}', b'{"worksheets": [{}]}'),
         *(b'{"cells": [], "x": ' + b"9" * 6000 + b"}", b'{"cells": [], "x": ' + b"[" * 100_000),
     ],
 )
