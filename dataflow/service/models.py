@@ -198,9 +198,6 @@ class Version(BaseModel):
     date: datetime | None
     title: str | None
     path: str | None
-    continues: str | None = Field(
-        default=None, description="how it continues the previous one: moves, renames"
-    )
 
 
 class Versions(BaseModel):

@@ -285,7 +285,6 @@ def versions(
             models.Version(
                 topic=row["lineage_id"],
                 date=row["released_at"],
-                continues=row.get("continues"),
                 **{name: row[name] for name in ("version", "title", "path")},
             )
             for row in shown

@@ -29,7 +29,7 @@ def show_topics(topics: pl.DataFrame) -> None:
 
 
 def show_versions(versions: pl.DataFrame) -> None:
-    """Print one line for each version, the oldest first, and then where it began, went or ended."""
+    """Print one line for each version, the oldest first."""
     OUT.print(Text(_plain(f"{versions['lineage_id'][0]}  [{versions['corpus'][0]}]"), "bold"))
     numbers = (Column(name, justify="right") for name in ("passages", *COUNTED))
     table = Table("version", "date", *numbers, "path", box=None, pad_edge=False)
@@ -43,8 +43,6 @@ def show_versions(versions: pl.DataFrame) -> None:
         style = "bold" if row["newest"] else ""
         table.add_row(*(Text(_plain(c), style) for c in (*cells, *counts, where)))
     print_table(table)
-    for row in versions.drop_nulls("continues").iter_rows(named=True):
-        OUT.print(Text(_plain(f"{row['version'] or 'none'}: {row['continues']}")))
 
 
 def show_diff(diff: VersionDiff) -> None:

@@ -1,7 +1,6 @@
 """A topic's versions, and the changes between two: `versions list` and `versions diff`."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -9,11 +8,10 @@ from typing import Any
 import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
-from operators.postgres.inspect.version_topics import Move, lineage_named, section_moves
+from operators.postgres.inspect.version_topics import lineage_named
 from operators.postgres.store import Store
 from operators.postgres.write.version_store import passages
 from operators.versions.alignment import align
-from operators.versions.normalized_names import normalize_names
 from operators.versions.version_diff import Change, changes
 from operators.versions.version_key import version_key
 
@@ -39,7 +37,7 @@ def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.Data
     Returns:
         Columns of ``operators.postgres.inspect.version_topics.MEMBERS`` and, against the version
         before (null for the oldest), ``same``, ``revised``, ``gone`` (only in the one before),
-        ``new``; and ``continues``, see :func:`continues`.
+        ``new``.
 
     Raises:
         CrosscorpusError: no topic has that name, or several do.
@@ -51,66 +49,12 @@ def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.Data
     )
     counts: list[Counter[str] | None] = [None]
     counts += [Counter(p.relation for p in align(one, two)) for one, two in pairwise(texts)]
-    changed = continues(members.to_dicts(), section_moves(store, members["document_key"]))
     return members.with_columns(
         *(
             pl.Series(kind, [None if c is None else c[kind] for c in counts], dtype=pl.Int64)
             for kind in COUNTED
-        ),
-        pl.Series("continues", changed, dtype=pl.String),
+        )
     )
-
-
-def continues(rows: Sequence[dict[str, Any]], moves: Sequence[Move] = ()) -> list[str | None]:
-    """How each version continues the previous one, apart from its number; None: unchanged.
-
-    It states another path or title, text that moved to or from another section of the file, and a
-    next version of the file without the section.
-    """
-    keys = [row["document_key"] for row in rows]
-    changes: list[str | None] = []
-    for place, row in enumerate(rows):
-        before = keys[place - 1] if place else None
-        renamed = _renamed(rows[place - 1], row) if place else []
-        parts = [*renamed, *_moved(row["document_key"], before, moves)]
-        changes.append("; ".join(parts) or None)
-    return changes
-
-
-def _renamed(before: dict[str, Any], row: dict[str, Any]) -> list[str]:
-    """The path and the title of the previous version, if they differ.
-
-    Numbers in a title are ignored: they are versions or section numbers.
-    """
-    one, two = (
-        normalize_names(of["path"], of["title"], of["document_id"], of["version"])
-        for of in (before, row)
-    )
-    moved = [f"moved from {before['path']}"] if one.path != two.path else []
-    titles = [
-        [word for word in (of.title or "").split("-") if not any(map(str.isdigit, word))]
-        for of in (one, two)
-    ]
-    return [*moved, f"was {before['title']!r}"] if titles[0] != titles[1] else moved
-
-
-def _moved(key: str, before: str | None, moves: Sequence[Move]) -> list[str]:
-    """The phrases of ``moves`` about the version ``key``; ``before``: the previous version."""
-    merged = {(move.key, move.other) for move in moves if move.kind == "moved_to"}
-    phrases = []
-    for kind, one, other, name, other_name in moves:
-        if kind == "split_from" and one == key:
-            whole = (other, key) in merged
-            phrases.append(f"{'its text was' if whole else 'split'} from {other_name}")
-        elif kind == "split_from" and other == before:
-            phrases.append(f"{name} was split from it")
-        elif kind == "moved_to" and other == key and before is not None:
-            phrases.append(f"has the text of {name}")
-        elif kind == "moved_to" and one == key:
-            phrases.append(f"ends here; its text is in {other_name}")
-        elif kind == "ended_in" and one == key:
-            phrases.append(f"ends here; {other_name} lacks it")
-    return phrases
 
 
 def diff_versions(

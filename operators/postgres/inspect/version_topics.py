@@ -1,9 +1,9 @@
 """Looks up a topic's versions by path, title, identifier or name."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -37,19 +37,6 @@ MEMBERS = pl.Schema(
 
 NAMED = 8
 """Maximum number of names that an error lists."""
-
-
-class Move(NamedTuple):
-    """One of ``operators.versions.moved_sections.Ends``, with the names of both documents.
-
-    For ``ended_in`` the other name is the version.
-    """
-
-    kind: str
-    key: str
-    other: str
-    name: str
-    other_name: str
 
 
 _VERSIONS = "document_versions v JOIN documents d USING (document_key)"
@@ -117,29 +104,6 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         raise CrosscorpusError(f"{name!r} is in {len(names)} topics, name one: {shown}{more}")
     return members
-
-
-def section_moves(store: Store, keys: Iterable[str]) -> list[Move]:
-    """The moves of text into and out of the documents ``keys``."""
-    values: dict[str, Any] = {"keys": list(keys)}
-    seen = [within_border(alias, store.border, values) for alias in "do"]
-    name = (
-        "concat_ws(' ', coalesce({0}.title, {0}.path, {0}.document_id), '(' || {0}.version || ')')"
-    )
-    rows = store.rows(
-        "SELECT m.kind, d.document_key::text, o.document_key::text,"
-        f" {name.format('d')}, CASE WHEN m.kind = 'ended_in' THEN o.version"
-        f" ELSE {name.format('o')} END"
-        " FROM document_versions v CROSS JOIN LATERAL (VALUES ('split_from', v.split_from),"
-        " ('moved_to', v.moved_to),"
-        " ('ended_in', CASE WHEN v.moved_to IS NULL THEN v.ended_in END)) AS m(kind, other)"
-        " JOIN documents d ON d.document_key = v.document_key"
-        " JOIN documents o ON o.document_key = m.other"
-        " WHERE (v.document_key = ANY(%(keys)s::uuid[]) OR m.other = ANY(%(keys)s::uuid[]))"
-        f" AND {seen[0]} AND {seen[1]}",
-        values,
-    )
-    return sorted(Move(*row) for row in rows)
 
 
 def _members(conn: Connection, values: Mapping[str, Any], seen: str) -> pl.DataFrame:

@@ -95,9 +95,7 @@ def test_characters_that_steer_a_terminal_are_not_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     row: dict[str, Any] = {**MEMBER, "lineage_id": "a\x1b[2J", "corpus": "docs", "version": "1"}
-    row |= {"date_source": "explicit", "passages": 3, "newest": True} | dict.fromkeys(
-        (*COUNTED, "continues")
-    )
+    row |= {"date_source": "explicit", "passages": 3, "newest": True} | dict.fromkeys(COUNTED)
     show_versions(pl.DataFrame([row]))
     out = capsys.readouterr().out
     assert "\x1b" not in out
