@@ -97,14 +97,12 @@ def embed_missing(
         return vectors
 
     either = partial(vectors_or_reasons, embedder, embed)
-    limit, place = CHUNKS_AT_ONCE, None
+    limit = CHUNKS_AT_ONCE
     while not stop():
         started = time.monotonic()
-        work = partial(embed_some, store, either, limit=limit, after=place)
-        some = _patiently(work, patience_s)
+        some = _patiently(partial(embed_some, store, either, limit=limit), patience_s)
         if some is None:
             break
-        place = some.place
         limit = _next_limit(limit, time.monotonic() - started)
         touched.add(some.corpus)
         done.chunks += some.vectors

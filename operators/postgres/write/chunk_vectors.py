@@ -5,7 +5,6 @@ So two workers never have the same chunk, and a dead worker's chunks are unlocke
 """
 
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -37,42 +36,24 @@ UNFILLED = pl.Schema(
 )
 _UNFIT = "the model gave a vector that is not finite in half precision"
 _READ = "SELECT corpus, chunk_id, xmin::text::bigint, document_id, title, anchor, text FROM chunks"
-_QUEUED = _READ.replace(" FROM", ", ordinal, created_at FROM")
 _IN_ORDER = "ORDER BY ordinal, created_at DESC NULLS LAST, chunk_id"
-
-FROM_THE_HEAD_EVERY = 50
-"""Transactions of a worker between two scans of the queue from its head. During a long transaction
-the head is full of dead entries, of chunks with vectors, and each scan reads them all."""
 
 Embed = Callable[[pl.DataFrame], tuple[NDArray[np.float32], dict[int, str]]]
 """Takes chunks (``UNFILLED``); returns an array (chunks, dimensions), and why rows failed."""
 
 
-class QueuePosition(NamedTuple):
-    """A worker's position in the queue of ``corpus``: its last chunk there."""
-
-    corpus: str
-    ordinal: int
-    created_at: datetime | None
-    chunk_id: int
-    step: int  # transactions since the worker scanned the queue from its head
-
-
 class Some(NamedTuple):
     """The result of one transaction: the chunks of ``corpus`` with a vector, and the failed ones.
 
-    ``failed`` has the document and the reason; the next transaction continues at ``place``.
+    ``failed`` has the document and the reason.
     """
 
     corpus: str
     vectors: int
     failed: list[tuple[str, str]]
-    place: QueuePosition
 
 
-def embed_some(
-    store: Store, embed: Embed, *, limit: int, after: QueuePosition | None = None
-) -> Some | None:
+def embed_some(store: Store, embed: Embed, *, limit: int) -> Some | None:
     """Embed the first ``limit`` chunks of the queue and store their vectors.
 
     The corpus with the fewest waiting chunks comes first; of those with ``COUNTED_UP_TO`` or more,
@@ -80,29 +61,21 @@ def embed_some(
     chunks of all documents come before the second ones, the newest first. None: every chunk has a
     vector or a recorded error, or another worker has locked it.
 
-    ``after``, the ``place`` of the worker's last transaction: continue from there. The queue is
-    scanned from its head after ``FROM_THE_HEAD_EVERY`` transactions, and at the end of a corpus.
-
     Raises:
         ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
     """
-    return store.run(partial(_embed_some, store=store, embed=embed, limit=limit, after=after))
+    return store.run(partial(_embed_some, store=store, embed=embed, limit=limit))
 
 
-def _embed_some(
-    conn: Connection, store: Store, embed: Embed, limit: int, after: QueuePosition | None
-) -> Some | None:
+def _embed_some(conn: Connection, store: Store, embed: Embed, limit: int) -> Some | None:
     locked = "FOR UPDATE SKIP LOCKED"
     if store.clustered and shards_of(conn, store.schema) > 1:
         lock(conn, "vectors")  # a cluster cannot lock rows of several shards: one worker at a time
         locked = ""
-    if after is not None and after.step < FROM_THE_HEAD_EVERY:
-        step = after.step + 1
-        if rows := _waiting(conn, after, limit, locked):
-            return _embed_rows(conn, store, embed, rows, step)
+    waiting = f"{_READ} c WHERE corpus = %s AND {WAITS} {_IN_ORDER} LIMIT %s {locked}"
     for corpus in _by_need(conn):
-        if rows := _waiting_first(conn, corpus, limit, locked):
-            return _embed_rows(conn, store, embed, rows, 0)
+        if rows := conn.execute(waiting, (corpus, limit)).fetchall():
+            return _embed_rows(conn, store, embed, rows)
     return None
 
 
@@ -116,44 +89,8 @@ def _by_need(conn: Connection) -> list[str]:
     return [str(corpus) for *_, corpus in sorted(queue)]
 
 
-def _waiting_first(conn: Connection, corpus: str, limit: int, locked: str) -> list[TupleRow]:
-    return conn.execute(
-        f"{_QUEUED} c WHERE corpus = %s AND {WAITS} {_IN_ORDER} LIMIT %s {locked}", (corpus, limit)
-    ).fetchall()
-
-
-def _waiting(conn: Connection, after: QueuePosition, limit: int, locked: str) -> list[TupleRow]:
-    """Up to ``limit`` chunks after a place, read by index scans from there on.
-
-    Each statement scans one range of the index: the rest of the same date, older ones, those
-    without a date, later chunks of a document. One condition for all would scan from the beginning.
-    """
-    parameters = after._asdict()
-    at = "c.ordinal = %(ordinal)s AND"
-    dated = [
-        f"{at} c.created_at = %(created_at)s AND c.chunk_id > %(chunk_id)s",
-        f"{at} c.created_at < %(created_at)s",
-        f"{at} c.created_at IS NULL",
-    ]
-    undated = [f"{at} c.created_at IS NULL AND c.chunk_id > %(chunk_id)s"]
-    rows: list[TupleRow] = []
-    for run in [*(undated if after.created_at is None else dated), "c.ordinal > %(ordinal)s"]:
-        rows += conn.execute(
-            f"{_QUEUED} c WHERE corpus = %(corpus)s AND {WAITS} AND {run}"
-            f" {_IN_ORDER} LIMIT %(left)s {locked}",
-            {**parameters, "left": limit - len(rows)},
-        ).fetchall()
-        if len(rows) == limit:
-            break
-    return rows
-
-
-def _embed_rows(
-    conn: Connection, store: Store, embed: Embed, rows: list[TupleRow], step: int
-) -> Some:
-    corpus, chunk_id, *_, ordinal, created_at = rows[-1]
-    place = QueuePosition(corpus, ordinal, created_at, chunk_id, step)
-    chunks = pl.DataFrame([row[:-2] for row in rows], schema=UNFILLED, orient="row")
+def _embed_rows(conn: Connection, store: Store, embed: Embed, rows: list[TupleRow]) -> Some:
+    corpus, chunks = str(rows[0][0]), pl.DataFrame(rows, schema=UNFILLED, orient="row")
     vectors, failed = embed(chunks)
     fit = (np.abs(vectors) <= LARGEST_HALF).all(axis=1)
     failed = {int(row): _UNFIT for row in np.flatnonzero(~fit)} | failed
@@ -166,7 +103,7 @@ def _embed_rows(
             (reason, corpus, chunks["chunk_id"][row]),
         )
     named = [(chunks["document_id"][row], reason) for row, reason in failed.items()]
-    return Some(str(corpus), len(made), named, place)
+    return Some(corpus, len(made), named)
 
 
 def try_again(store: Store) -> None:
