@@ -40,7 +40,7 @@ from operators.postgres.exchange.manifest import (
     read_manifest,
 )
 from operators.postgres.inspect.verify import verify
-from operators.postgres.inspect.verify_text import TEXT_KINDS
+from operators.postgres.inspect.verify_text import TEXT_INDEX
 from operators.postgres.row_writer import copy_rows
 from operators.postgres.schema.caller_views import make_views
 from operators.postgres.schema.indexes import make_searchable
@@ -239,7 +239,7 @@ def _check_whole(store: Store, folder: Path, *, older: bool) -> None:
         path = folder / f"{table}.parquet"
         raise CrosscorpusError(f"{path} is damaged ({count} rows of nothing): export again")
     faults = verify(store).filter(pl.col("kind") != "unfinished")
-    if older and faults["kind"].is_in(TEXT_KINDS).all():
+    if older and (faults["kind"] == TEXT_INDEX).all():
         for corpus in faults["corpus"].unique():
             store.run(partial(rebuild_postings, corpus=corpus))
     elif faults.height:

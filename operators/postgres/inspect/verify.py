@@ -12,7 +12,7 @@ from functools import partial
 import polars as pl
 
 from operators.errors import counted
-from operators.postgres.inspect.verify_text import check_text, fetch
+from operators.postgres.inspect.verify_text import TEXT_INDEX, fetch, text_differences
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.schema.partitions import lock_writers
 from operators.postgres.store import Connection, Store
@@ -80,9 +80,8 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
 
     Returns:
         One row a finding (columns: ``FINDINGS``), by corpus. Kinds: ``lost_chunks``,
-        ``wrong_ordinals``, ``stray_chunks``, ``no_posting``, ``wrong_posting``, ``stray_posting``,
-        ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``wrong_rights``, ``unfinished``. No rows:
-        nothing is wrong.
+        ``wrong_ordinals``, ``stray_chunks``, ``text_index``, ``wrong_rights``, ``unfinished``. No
+        rows: nothing is wrong.
         A chunk without a vector is no finding: a worker will embed it.
     """
     findings: list[Finding] = []
@@ -102,7 +101,7 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
 def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
     lock_writers(conn, [corpus], alone=True)
     strays = fetch(conn, _STRANGERS, corpus)
-    text = list(check_text(conn, corpus))
+    text = text_differences(conn, corpus)
     seen = [
         ("wrong_rights", *of, f"{counted(count, 'chunk')} with other rights than the document")
         for *of, count in fetch(conn, _WRONG_RIGHTS, corpus)
@@ -127,7 +126,10 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
     findings = [
         *(("stray_chunks", *of, f"{counted(len(i), 'chunk')} of no document") for *of, i in strays),
         *(_damage(*row[1:]) for row in damaged),
-        *text,
+        *(
+            [(TEXT_INDEX, None, None, f"{counted(text, 'difference')} from the chunks")]
+            * (text > 0)
+        ),
         *seen,
     ]
     return [(kind, corpus, repo, document, says, repair) for kind, repo, document, says in findings]

@@ -310,7 +310,7 @@ BAD: dict[str, tuple[Change, str]] = {
         "embedding_cache.parquet is damaged .embedding has 14 bytes instead of 16",
     ),
     "a negative count": (each("corpora", "chunks", -5), "corpora.parquet is damaged .chunks can't"),
-    "other counts": (each("corpora", "total_length", 1), "damaged .wrong_totals in code"),
+    "other counts": (each("corpora", "total_length", 1), "damaged .text_index in code"),
     "metadata with a number that is none": (
         each("documents", "metadata", '{"a": NaN}'),
         "documents.parquet is damaged .metadata can't be",
@@ -344,7 +344,7 @@ BAD: dict[str, tuple[Change, str]] = {
             "terms",
             lambda held: pa.array([list(reversed(x)) for x in held.to_pylist()], held.type),
         ),
-        "damaged .wrong_terms in code",
+        "damaged .text_index in code",
     ),
     "weights that are none": (
         each("postings", "bm25", b"\xff" * 40),
@@ -404,7 +404,7 @@ def test_words_that_an_earlier_version_read_in_another_way_are_read_again(
     full: Store, exported: Path, again: str, server_dsn: str, tables: Any
 ) -> None:
     each("postings", "length", 999)(exported)
-    with pytest.raises(CrosscorpusError, match="wrong_terms"):
+    with pytest.raises(CrosscorpusError, match="text_index"):
         import_collection(exported, server_dsn, name=again)
     migrations = json.loads((exported / MANIFEST).read_text())["migrations"]
     manifest(migrations=migrations[:-1])(exported)
