@@ -11,7 +11,6 @@ from operators.postgres.write.ingestion_runs import meet_corpus
 from operators.postgres.write.ledger import (
     Entry,
     read_entries,
-    read_entry,
     stored_heading,
 )
 from operators.postgres.write.source_ownership import source_kind
@@ -19,10 +18,6 @@ from operators.sources.protocol import Document, Key, ReadIssue, content_hash
 
 GOOD = frozenset(("indexed", "empty"))
 """States of documents that were read."""
-
-LOOKED_UP = 100
-"""Documents of a corpus and repo that are looked up one by one, before all of them are read: a few
-changed documents cost the same in a large collection as in a small one."""
 
 Scope = tuple[str, str]
 """corpus, repo"""
@@ -34,20 +29,13 @@ class LedgerSnapshot:
     They are in a scratch file: of each, memory has one byte.
     """
 
-    def __init__(self, store: Store, reader: str, run: int, *, prunes: bool = False) -> None:
-        """Start with no corpus, for the documents of ``reader``; ``run`` is a number.
-
-        ``prunes``: the run deletes what the scan does not meet, so all entries are read at first.
-        """
+    def __init__(self, store: Store, reader: str, run: int) -> None:
+        """Start with no corpus, for the documents of ``reader``; ``run`` is a number."""
         self.store, self.run = store, run
-        self._at_most = 0 if prunes else LOOKED_UP
         self.kind = source_kind(reader) + "/"
         self._entries = DiskDict[tuple[int, Entry]]()  # and their numbers
         self._marks = bytearray()  # by number: 1 if the scan has met the document
         self._met: Counter[Scope] = Counter()  # documents of this kind, by scope
-        self._looked_up: Counter[Scope] = Counter()
-        self._absent = set[bytes]()  # looked up, and not in the ledger
-        self._whole = set[Scope]()  # of which all entries are read
 
     @property
     def scopes(self) -> list[Scope]:
@@ -56,19 +44,9 @@ class LedgerSnapshot:
 
     def meet(self, key: Key) -> Entry | None:
         """The ledger's entry of a document, which is marked as seen by the scan."""
-        scope, name = key[:2], _name(key)
-        self._enter(scope)
-        held = self._entries.get(name)
-        if held is None and scope not in self._whole and name not in self._absent:
-            self._looked_up[scope] += 1
-            if self._looked_up[scope] > self._at_most:
-                self._read(scope)
-                held = self._entries.get(name)
-            elif stored := read_entry(self.store, *key):
-                held = self._numbered(stored)
-                self._entries[name] = held
-            else:
-                self._absent.add(name)
+        scope = key[:2]
+        self._read(scope)
+        held = self._entries.get(_name(key))
         if held is None:
             return None
         number, entry = held
@@ -119,22 +97,17 @@ class LedgerSnapshot:
         """Close and delete the scratch file."""
         self._entries.close()
 
-    def _enter(self, scope: Scope) -> None:
-        if scope not in self._met:
-            meet_corpus(self.store, self.run, scope[0])
-            self._met[scope] = 0
-
     def _read(self, scope: Scope) -> None:
-        self._enter(scope)
-        if scope in self._whole:
+        if scope in self._met:
             return
+        meet_corpus(self.store, self.run, scope[0])
+        self._met[scope] = 0
 
         def take(rows: Iterator[tuple[str, Entry]]) -> None:
             named = ((_name((*scope, name)), self._numbered(entry)) for name, entry in rows)
-            self._entries.add_all(named)  # what is there, the scan has met
+            self._entries.add_all(named)  # again after a lost connection
 
         read_entries(self.store, *scope, take)
-        self._whole.add(scope)
 
     def _numbered(self, entry: Entry) -> tuple[int, Entry]:
         self._marks.append(0)

@@ -89,7 +89,7 @@ def ingest(
     with source_turn(store, source.reader, source.scopes or (), on_wait if in_turn else None):
         source, notes = _owned(store, source, relocated=relocated, secrets=secrets)
         prunes = source.whole if prune is None else prune
-        run = Run(store, embedder, source, on_event, graph, stop_after_s, prunes=prunes)
+        run = Run(store, embedder, source, on_event, graph, stop_after_s)
         run.report.notes += notes
         with closing(run.known):
             complete = scan(run, batch_documents, batch_characters)

@@ -138,8 +138,6 @@ class Run:
         on_event: OnEvent | None,
         graph: dict[str, Any],
         stop_after_s: float | None,
-        *,
-        prunes: bool,
     ) -> None:
         """Record the run; ``graph`` is for :func:`build_ingestion_graph`."""
         self.store = store.embedding_in(embedder.space)  # the model may change meanwhile
@@ -165,7 +163,7 @@ class Run:
         met = (corpus for corpus, _ in scopes)
         folder = source.addresses[0] if source.revision and source.addresses else None
         self.number = begin_run(store, named, met, source.revision, folder, source.command)
-        self.known = LedgerSnapshot(store, source.reader, self.number, prunes=prunes)  # close it
+        self.known = LedgerSnapshot(store, source.reader, self.number)  # close it
 
     @property
     def report_is_due(self) -> bool:

@@ -15,7 +15,7 @@ from operators.postgres.write.term_statistics import take_out
 
 _ENTRIES = """
     SELECT document_id, content_hash, fingerprint, state, reason, failed_with, failed_reason
-    FROM documents WHERE {}
+    FROM documents WHERE corpus = %s AND repo = %s
 """
 _NAMES = ("corpus", "repo", "document_id", "content_hash", "fingerprint", "state", "reason")
 _FAILURE = {"document_key": "uuid", **dict.fromkeys(_NAMES, "text"), "chunks": "int4"}
@@ -91,15 +91,7 @@ def read_entries(
     def work(rows: Iterator[TupleRow]) -> None:
         take((document_id, Entry(*entry)) for document_id, *entry in rows)
 
-    query = _ENTRIES.format("corpus = %s AND repo = %s")
-    over_rows(store, query, (clean_text(corpus), clean_text(repo)), work)
-
-
-def read_entry(store: Store, corpus: str, repo: str, document_id: str) -> Entry | None:
-    """The record of one document."""
-    key = document_key(corpus, repo, document_id)
-    row = store.row(_ENTRIES.format("document_key = %s"), (key,))
-    return None if row is None else Entry(*row[1:])
+    over_rows(store, _ENTRIES, (clean_text(corpus), clean_text(repo)), work)
 
 
 def stored_heading(
