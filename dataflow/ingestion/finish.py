@@ -50,7 +50,7 @@ def delete_vanished(run: Run, complete: bool, allow_mass_delete: bool) -> None:
         else:
             gone, before = sum(1 for _ in run.known.vanished(scope)), run.known.before(scope)
             undeleted[scope] = (gone, before, "empty" if empty else "unread") if gone else None
-    record_undeleted(run.store, run.source.reader, run.number, undeleted)
+    record_undeleted(run.store, run.source.reader, undeleted)
 
 
 def keep_left_out(run: Run) -> None:

@@ -97,7 +97,7 @@ def ingest(
             if prunes:
                 delete_vanished(run, complete, allow_mass_delete)
             elif complete:  # such a source reports no deletions
-                record_undeleted(store, source.reader, run.number, dict.fromkeys(run.known.scopes))
+                record_undeleted(store, source.reader, dict.fromkeys(run.known.scopes))
         report = finish(run)
     if wait == "vectors":
         run.tell("words")

@@ -47,12 +47,11 @@ def record_left_out(
 
 
 def record_undeleted(
-    store: Store, reader: str, run: int, held: Mapping[Scope, tuple[int, int, str] | None]
+    store: Store, reader: str, held: Mapping[Scope, tuple[int, int, str] | None]
 ) -> None:
     """Record what a run of ``reader`` left in each scope, and delete the earlier record.
 
     Args:
-        run: its number.
         held: the number of documents that it did not see, of all that it could have seen, and why
             they stay (:data:`operators.postgres.undeleted_notes.REASONS`); None: nothing is left.
     """
@@ -62,7 +61,7 @@ def record_undeleted(
         if counts is not None:
             documents, of, why = counts
             record = {"corpus": corpus, "repo": repo, "documents": documents, "of": of}
-            value = json.dumps(record | {"why": why, "run": run})
+            value = json.dumps(record | {"why": why})
             rows.append((SOURCE, owners[corpus, repo], value))
 
     def work(conn: Connection) -> None:

@@ -104,30 +104,22 @@ def handbook(tmp_path: Path) -> Path:
     return root
 
 
-def read(store: Store, embedder: Any, path: Path, *command: str, **options: Any) -> Any:
-    """Ingest a folder as the command line does: the command is on record."""
-    source = replace(folder_source(path), command=["/there", *command])
-    return ingest(store, embedder, source, **options)
-
-
-def test_every_answer_names_the_command_that_deletes_what_was_too_much(
+def test_every_answer_names_the_option_that_deletes_what_was_too_much(
     store: Store, embedder: Any, handbook: Path, said: Callable[..., list[str]]
 ) -> None:
-    command = ("ingest", "folder", "my handbook", "--model", "openai:m@http://me:key@host/v1")
-    read(store, embedder, handbook, *command)
+    ingest_folder(store, embedder, handbook)
     assert said() == []
     for n in range(2):
         (handbook / f"p{n}.md").unlink()
     for _ in range(2):
-        assert not read(store, embedder, handbook, *command).ok
+        assert not ingest_folder(store, embedder, handbook).ok
         (note,) = said()
         assert note == (
             "docs: 2 of 5 documents of handbook are gone from their source and still answer; to "
-            "delete them, run `crosscorpus ingest folder 'my handbook' --model "
-            "openai:m@http://...@host/v1 --allow-mass-delete`"
+            "delete them, run its ingestion again with --allow-mass-delete"
         )
     assert said(only_corpora=["code"]) == []
-    assert read(store, embedder, handbook, *command, allow_mass_delete=True).ok
+    assert ingest_folder(store, embedder, handbook, allow_mass_delete=True).ok
     assert said() == []
     assert paths(store, "docs") == {"p2.md", "p3.md", "p4.md"}
 
@@ -168,7 +160,7 @@ def test_every_answer_says_that_a_source_was_read_in_part(
     assert not ingest(store, embedder, replace(source, scan=cut)).ok
     (note,) = said()
     assert note.startswith("docs: 4 of 5 documents of handbook may be gone: their source was read")
-    assert note.endswith("to read it again, run its ingestion again")
+    assert note.endswith("run its ingestion again")
     ingest(store, embedder, source)
     assert said() == []
 
@@ -204,9 +196,8 @@ def test_a_record_that_no_run_wrote_brings_no_command_into_an_answer(
     ingest_folder(store, embedder, handbook)
     good = {"corpus": "docs", "repo": "r", "documents": 2, "of": 5, "why": "many"}
     values = [
-        good | {"run": 10**30, "command": ["/there", "run", "this"]},
-        *({"run": 1} | good | {name: None} for name in good),
-        good | {"run": "1"},
+        good | {"command": ["/there", "run", "this"]},
+        *(good | {name: None} for name in good),
         [good],
     ]
     for number, value in enumerate(values):
