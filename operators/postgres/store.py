@@ -42,7 +42,7 @@ from operators.postgres.schema.caller_views import SETTING, drop_views, make_vie
 from operators.postgres.schema.migrate import schema_exists
 from operators.postgres.schema.tables import bring_up_to_date, check_vectors, shards_of
 from operators.postgres.state_cache import VersionedCache
-from operators.postgres.superseded_counts import SupersededCounts, count_superseded
+from operators.postgres.superseded_counts import count_superseded
 from operators.postgres.undeleted_notes import Undeleted, read_undeleted
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
@@ -89,7 +89,7 @@ class CollectionInfo:
     corpora: dict[str, int]  # chunks of each corpus that has any
     repos: dict[str, dict[str, int]]  # chunks of each repo, by corpus
     unembedded: dict[str, int] = field(default_factory=dict)
-    superseded: dict[str, SupersededCounts] = field(default_factory=dict)
+    superseded: dict[str, int] = field(default_factory=dict)
     versions_at: tuple[TupleRow, ...] | None = None
     states: dict[str, str] = field(default_factory=dict)
     unfinished: Set[str] = frozenset()  # corpora of an unfinished ingestion
@@ -113,7 +113,7 @@ class StoreCache:
     """
 
     info: tuple[float, str | None, CollectionInfo] | None = None
-    superseded: tuple[list[TupleRow], dict[str, SupersededCounts]] | None = None
+    superseded: tuple[list[TupleRow], dict[str, int]] | None = None
     versions: VersionedCache[pl.DataFrame] = field(default_factory=VersionedCache)
     pinned: VersionedCache[tuple[str, str]] = field(default_factory=VersionedCache)
     visible: VersionedCache[str] = field(default_factory=VersionedCache)

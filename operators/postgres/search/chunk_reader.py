@@ -23,7 +23,6 @@ from operators.postgres.search.filters import Filter, condition, scopes
 from operators.postgres.search.timed_search import SearchRequest
 from operators.postgres.search.version_filters import OF_VERSIONS, by_documents, created_before
 from operators.postgres.store import Connection, Store, by_store, collection_info
-from operators.postgres.superseded_counts import SupersededCounts
 
 FILTERS_AT_ONCE = 50
 PARTS_AT_ONCE = 20
@@ -194,7 +193,7 @@ def without_vector(chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _widest(
-    queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | None
+    queries: pl.DataFrame, corpus: str, superseded: int | None
 ) -> dict[Filter, tuple[str, str]]:
     """The filters of a batch without ``as_of``, each with its earliest and latest ``as_of``."""
     moments: dict[Filter, list[datetime]] = defaultdict(list)

@@ -39,7 +39,6 @@ import polars as pl
 from operators.foundation import tokenizer
 from operators.foundation.sanitize import clean_text
 from operators.postgres.schema.caller_views import SETTING
-from operators.postgres.superseded_counts import SupersededCounts
 from operators.ranking.definitions import (
     KNOWN_USES,
     is_listable,
@@ -62,7 +61,7 @@ class Filter:
 
     repos: tuple[str, ...] | None = None
     texts: tuple[tuple[str, str], ...] = ()  # of each filter with a clause in ``CLAUSES``
-    superseded: SupersededCounts | None = None  # None: versions do not count
+    superseded: int | None = None  # chunks that newer versions replace; None: there are none
     pinned: tuple[tuple[str, ...], ...] = ()  # the pinned versions, each with its possible names
     as_of: datetime | None = None
     only_versions: bool = False  # as_of chooses between versions; documents without any stay
@@ -86,9 +85,7 @@ def within_border(
     return f"({' OR '.join(clauses)})"
 
 
-def scopes(
-    queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | None
-) -> list[tuple[int, Filter]]:
+def scopes(queries: pl.DataFrame, corpus: str, superseded: int | None) -> list[tuple[int, Filter]]:
     """The query_id and the filter of each of ``queries`` that may search ``corpus``.
 
     A query that does not list the corpus, or whose repo list is empty, is left out.
@@ -226,7 +223,7 @@ def _terms(symbol: str) -> list[int]:
     return sorted(set(map(tokenizer.term_id, terms)))
 
 
-def _filter(row: Mapping[str, Any], superseded: SupersededCounts | None = None) -> Filter:
+def _filter(row: Mapping[str, Any], superseded: int | None = None) -> Filter:
     """The filter of a query's columns, or of a configuration, which has no versions."""
     repos = row.get("repos")
     if repos is not None:

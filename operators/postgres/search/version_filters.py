@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from operators.postgres.search.filters import Filter, condition
-from operators.postgres.superseded_counts import SupersededCounts
 
 NO_CHUNKS = "{}"
 """The empty array literal of chunks."""
@@ -134,12 +133,12 @@ PINNED_CHANGELOGS = (
 _SINCE = "coalesce(s.superseded_at, '-infinity')"
 
 
-def _newest(counts: SupersededCounts, alias: str, moment: str | None, *, each: bool) -> str:
+def _newest(replaced_chunks: int, alias: str, moment: str | None, *, each: bool) -> str:
     """The clause for chunks that no newer version replaces by ``moment``."""
     by_then = "" if moment is None else f" AND {_SINCE} < {moment}"
     replaced = f"""superseded_chunks s
         WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'{by_then}"""
-    if not each and counts.by(None) <= HASHED_BELOW:
+    if not each and replaced_chunks <= HASHED_BELOW:
         return f"{alias}.chunk_id NOT IN (SELECT s.chunk_id FROM {replaced})"
     offset = " OFFSET 0" if each else ""  # prevents a join
     return f"NOT EXISTS (SELECT 1 FROM {replaced} AND s.chunk_id = {alias}.chunk_id{offset})"

@@ -52,7 +52,7 @@ def search_filter(store: Store, deadline: Deadline, corpus: str, scope: Filter) 
     listed = None
     if scope.superseded is not None and scope.as_of is None:
         info = collection_info(store)
-        state, replaced = info.states.get(corpus), scope.superseded.by(None)
+        state, replaced = info.states.get(corpus), scope.superseded
         left = info.corpora.get(corpus, 0) - replaced + current.pinned_chunks
         if info.versions_at is not None and state and is_worth_a_list(replaced, left):
             listed = store.cache.visible.get(
@@ -105,7 +105,7 @@ def visible_at_most(
     bound = sum(repo_sizes.get(name, 0) for name in names)
     if filters.superseded is not None:
         most = sum(repo_sizes.values()) + scope.pinned_chunks
-        bound = min(bound, most - filters.superseded.by(filters.as_of))
+        bound = min(bound, most - (filters.superseded if filters.as_of is None else 0))
     alone = not filters.texts and filters.as_of is None
     return bound if bound <= limit or alone else None
 
