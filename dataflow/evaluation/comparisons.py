@@ -1,7 +1,5 @@
 """The nodes from runs to measures, their intervals and the comparison of the configurations."""
 
-from functools import partial
-
 import polars as pl
 from hamilton.function_modifiers import tag
 
@@ -11,7 +9,7 @@ from operators.evaluation import measures, statistics
 from operators.evaluation.evaluation_frames import MEASURES, SCORES
 from operators.evaluation.notes import evaluation_notes, few_queries_note
 from operators.frames import empty
-from operators.postgres.inspect.document_homes import document_titles, ids_like
+from operators.postgres.inspect.document_homes import document_titles
 from operators.postgres.store import Store
 
 
@@ -107,9 +105,8 @@ def titles(store: Store, changed: pl.DataFrame) -> dict[str, str]:
     return document_titles(store, listed)
 
 
-@tag(stage="comparison", io="postgres")
+@tag(stage="comparison")
 def notes(
-    store: Store,
     given_queries: pl.DataFrame,
     given_qrels: pl.DataFrame,
     judged_queries: pl.DataFrame,
@@ -131,7 +128,6 @@ def notes(
         judged_runs,
         list(configs),
         usual_trigger=next(filter(None, usual), None),
-        ids_like=partial(ids_like, store),
     )
     compared = comparison.height
     few = few_queries_note(judged_queries.height, compared, permutations) if compared else []

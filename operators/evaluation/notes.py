@@ -1,10 +1,10 @@
 """Notes on the numbers of an evaluation."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
-from operators.errors import counted, suggest
+from operators.errors import counted
 from operators.evaluation.statistics import PERMUTATIONS, lowest_p
 from operators.evaluation.tables import SIGNIFICANT
 
@@ -19,14 +19,12 @@ def evaluation_notes(
     configs: Sequence[str],
     *,
     usual_trigger: str | None = None,
-    ids_like: Callable[[str], Iterable[str]] = lambda missing_id: (),
 ) -> tuple[str, ...]:
     """A sentence for each fact about the numbers that a reader would not expect.
 
     ``queries`` are the ``given_queries`` of the file that have judgements, ``qrels`` their
     judgements; ``homes`` has the doc_id of the judged documents that the collection has.
-    ``usual_trigger`` is that of the command `query`; ``ids_like`` gives the collection's ids among
-    which the nearest one to a missing id is.
+    ``usual_trigger`` is that of the command `query`.
     """
     unjudged = given_queries.join(queries, on="query_id", how="anti")["query_id"]
     notes = _note(unjudged, "query", "queries", "without judgements left out")
@@ -39,9 +37,7 @@ def evaluation_notes(
     rest = (
         f"not in the collection, and {'counts' if missing.n_unique() == 1 else 'count'} as missed"
     )
-    for note in _note(missing, "relevant document is", "relevant documents are", rest):
-        named = str(missing.min())
-        notes.append(note + suggest(named, ids_like(named), ""))
+    notes += _note(missing, "relevant document is", "relevant documents are", rest)
     notes += _trigger_note(queries, usual_trigger)
     for config in configs:
         run = runs.filter(config=config)

@@ -1,7 +1,5 @@
 """The ledger's documents by id: places and titles of judged ones, and their number."""
 
-import re
-
 import polars as pl
 
 from operators.postgres.store import Store
@@ -41,29 +39,6 @@ def document_homes(store: Store, judged_ids: pl.Series) -> pl.DataFrame:
         (judged_ids.to_list(),),
     )
     return pl.DataFrame(rows, schema=PLACED, orient="row").sort(list(PLACED))
-
-
-def ids_like(store: Store, missing_id: str, most: int = 1000) -> list[str]:
-    """Ids of documents in the folder of ``missing_id``, or with its file name, in any repository.
-
-    Those of nearest length first, at most ``most``, so that comparing them takes no long time.
-    """
-    path = re.sub(r":\d+-\d+$", "", missing_id).rpartition(":")[2]
-    folder, _, name = path.rpartition("/")
-    rows = store.rows(
-        "SELECT document_id FROM documents WHERE state = 'indexed'"
-        " AND (starts_with(document_id, %(folder)s)"
-        " OR document_id = %(name)s OR right(document_id, length(%(name)s) + 1) = '/' || %(name)s)"
-        " GROUP BY document_id"
-        " ORDER BY abs(length(document_id) - length(%(path)s)), document_id LIMIT %(most)s",
-        {
-            "path": path,
-            "folder": f"{folder}/" if folder else "",
-            "name": name,
-            "most": most,
-        },
-    )
-    return [str(document_id) for (document_id,) in rows]
 
 
 def document_titles(store: Store, document_ids: pl.Series) -> dict[str, str]:

@@ -38,22 +38,6 @@ def test_what_the_numbers_leave_out_is_said():
     )
 
 
-def test_a_missing_document_comes_with_the_nearest_id_of_the_collection():
-    looked_up = []
-
-    def ids_like(missing_id):
-        looked_up.append(missing_id)
-        return ["docs/queue.md", "docs/lock.md"]
-
-    qrels = [("p", "d", 1), ("p", "docs/looks.md", 1), ("p", "docs/other", 1)]
-    notes = told(["p"], qrels, ["d"], [("a", "p")], ids_like=ids_like)
-    assert notes == (
-        "2 relevant documents are not in the collection, and count as missed: docs/looks.md, "
-        "did you mean 'docs/lock.md'?",
-    )
-    assert looked_up == ["docs/looks.md"]  # only the one that is shown
-
-
 @given(st.integers(2, 12), st.integers(1, 8))
 def test_a_corrected_p_is_below_the_level_at_best_where_no_note_is_given(queries, comparisons):
     p = randomisation_p(np.ones((queries, comparisons)))

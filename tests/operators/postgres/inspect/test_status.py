@@ -6,11 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
-import pytest
 
 from operators.postgres.inspect.document_homes import (
     document_titles,
-    ids_like,
 )
 from operators.postgres.inspect.status import (
     LONGEST_REASON,
@@ -86,24 +84,6 @@ def test_notes_on_how_documents_were_read_are_told_with_their_counts(
     write_documents(store, filling.documents(chunks).with_columns(notes), chunks)
     [row] = status(store).select("notes", "reasons", "indexed").rows()
     assert row == (["2 x cut by lines", "1 x a page is missing"], [], 4)
-
-
-@pytest.mark.parametrize(
-    ("missing", "likely"),
-    [
-        ("docs/looks.md:10-42", ["docs/lock.md", "docs/deep/queue.md"]),
-        ("org/app:./lock.md", ["docs/lock.md"]),
-        ("queue.md", ["Locks", "docs/lock.md", "docs/deep/queue.md"]),
-        ("src/100%_\\", []),
-    ],
-)
-def test_ids_like_a_missing_one_are_of_its_folder_or_have_its_file_name(
-    store: Store, filling: Any, missing: str, likely: list[str]
-) -> None:
-    names = ("docs/lock.md", "docs/deep/queue.md", "Locks")
-    filling.write(store, [{"document_id": name, "repo": "org/app"} for name in names])
-    assert ids_like(store, missing) == likely
-    assert ids_like(store, missing, most=1) == likely[:1]
 
 
 def test_the_time_of_a_copy_is_no_date_of_a_document(store: Store, filling: Any) -> None:
