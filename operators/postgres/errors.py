@@ -122,12 +122,6 @@ RULES = (
         f"pgvector on the server (package postgresql-NN-pgvector) and run in it: {ENABLE_VECTOR}",
     ),
     Rule(
-        "no_schema",
-        r"no schema has been selected",
-        "database {db} at {to} has no schema for what would be created ({said}): have an "
-        "administrator create one that is in the search_path of user {user}",
-    ),
-    Rule(
         "no_collection",
         r'(relation|schema) "[^"]*" does not exist',
         "the collection is gone from database {db} at {to} ({said}): it was dropped meanwhile, and "
@@ -139,18 +133,6 @@ RULES = (
         r'column "?(\w+\.)?(embedding|bm25)"? (of .*)?does not exist',
         "a collection in database {db} at {to} has lost its vectors ({said}): ingest its sources "
         "into another collection",
-    ),
-    Rule(
-        "wrong_dimension",
-        r"expected \d+ dimensions, not \d+|different \w+ dimensions \d+ and \d+",
-        "the vectors are of another embedding model than the stored ones ({said}): use the "
-        "collection's model, or ingest into a new collection",
-    ),
-    Rule(
-        "interrupted",
-        r"conflict with recovery",
-        "the replica at {to} interrupted a long query for what its primary changed ({said}): ask "
-        "again, or have an administrator set hot_standby_feedback = on there",
     ),
     Rule("disk_full", r"No space left on device", _DISK_FULL, states=frozenset({"53100"})),
     Rule(

@@ -14,7 +14,7 @@ from pgbouncer import pooled
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from operators.postgres.connection import connect, ensure_vector, open_pool
+from operators.postgres.connection import connect, open_pool
 from operators.postgres.errors import (
     DatabaseError,
     address_parts,
@@ -206,20 +206,6 @@ def test_vectors_without_the_extension_print_the_command(
     assert str(found).endswith("and run in it: CREATE EXTENSION vector")
 
 
-def test_vectors_of_another_length_say_that_the_model_differs(
-    server_dsn: str, database: str
-) -> None:
-    dsn = make_conninfo(server_dsn, dbname=database)
-    with psycopg.connect(dsn) as conn:
-        ensure_vector(conn)
-        conn.execute("CREATE TABLE v (a vector(3), b halfvec)")
-        conn.execute("INSERT INTO v VALUES ('[1,2,3]', '[1,2,3]')")
-    found = failure(dsn, "INSERT INTO v (a) VALUES ('[1,2]')")
-    assert found.kind == "wrong_dimension"
-    assert "expected 3 dimensions, not 2" in str(found)
-    assert failure(dsn, "SELECT b <=> '[1,2]' FROM v").kind == "wrong_dimension"
-
-
 def test_an_extension_that_the_server_lacks_is_to_be_installed_there(server_dsn: str) -> None:
     found = failure(server_dsn, "CREATE EXTENSION nosuch")
     assert found.kind == "missing_extension"
@@ -321,23 +307,6 @@ def test_what_cannot_be_reached_for_questions_is_told_by_its_own_variable(
         assert said in str(refusal(dsn))
         monkeypatch.setenv("CROSSCORPUS_READ_DSN", "host=elsewhere")
         assert "CROSSCORPUS_READ_DSN" not in str(refusal(dsn))
-
-
-def test_a_query_that_replay_interrupts_says_how_to_be_let_finish(replicated: Any) -> None:
-    with psycopg.connect(replicated.primary) as conn:
-        conn.execute("CREATE TABLE public.held ()")
-        conn.commit()
-        replicated.catch_up()
-        with psycopg.connect(replicated.replica) as reader:
-            reader.execute("SELECT FROM public.held")
-            conn.execute("DROP TABLE public.held")
-            conn.commit()
-            with pytest.raises(psycopg.Error) as caught:
-                reader.execute("SELECT pg_sleep(20)")
-    found = explain(caught.value, replicated.replica)
-    assert isinstance(found, DatabaseError)
-    assert found.kind == "interrupted"
-    assert "hot_standby_feedback = on" in str(found)
 
 
 def test_who_writes_to_a_replica_is_told_to_name_the_primary(replicated: Any) -> None:
