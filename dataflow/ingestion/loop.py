@@ -24,7 +24,7 @@ from operators.postgres.write.source_ownership import (
     take_ownership,
 )
 from operators.postgres.write.undeleted import record_undeleted
-from operators.sources.protocol import Source, of_corpora
+from operators.sources.protocol import ReadIssue, Source, of_corpora
 from operators.sources.secrets import without_secrets
 
 BATCH_DOCUMENTS = 64
@@ -87,9 +87,10 @@ def ingest(
             on_event(Progress(f"wait for {holder}"))
 
     with source_turn(store, source.reader, source.scopes or (), on_wait if in_turn else None):
-        source = _owned(store, source, relocated=relocated, secrets=secrets)
+        source, notes = _owned(store, source, relocated=relocated, secrets=secrets)
         prunes = source.whole if prune is None else prune
         run = Run(store, embedder, source, on_event, graph, stop_after_s)
+        run.report.notes += notes
         with closing(run.known):
             complete = scan(run, batch_documents, batch_characters)
             if prunes:
@@ -107,17 +108,23 @@ def ingest(
     return report
 
 
-def _owned(store: Store, source: Source, *, relocated: bool, secrets: str | None) -> Source:
-    """``source`` with its options and its mode for secrets.
+def _owned(
+    store: Store, source: Source, *, relocated: bool, secrets: str | None
+) -> tuple[Source, list[ReadIssue]]:
+    """``source`` with its options and its mode for secrets; and notes.
 
     The caller or an earlier run chose them, and the store keeps them for the next run. Without a
-    mode, documents with secrets are skipped.
+    mode, documents with secrets are skipped. A note names another copy of the source.
 
     Raises:
         CrosscorpusError: another source owns its name.
     """
     scopes = source.scopes or ()
-    take_ownership(store, source.reader, scopes, source.addresses, relocated=relocated)
+    others = take_ownership(store, source.reader, scopes, source.addresses, relocated=relocated)
+    why = (
+        "is here as {0!r} too, so that each passage is found twice: `drop --repo {0}` takes it out"
+    )
+    notes = [ReadIssue(source.addresses[0], why.format(repo), failed=False) for repo in others]
     owner = owner_key(source.reader, *min(scopes, default=("", "")))
     if source.choosing is not None and source.scopes:
         chosen = {name: _kept(store, owner, source, name) for name in source.choices}
@@ -127,7 +134,7 @@ def _owned(store: Store, source: Source, *, relocated: bool, secrets: str | None
         source, secrets or kept_choice(store, owner, "secrets", None) or "skip"
     )
     kept_choice(store, owner, "secrets", secrets)  # now that it is known to be a mode
-    return judged
+    return judged, notes
 
 
 def _kept(store: Store, owner: str, source: Source, option: str) -> str:

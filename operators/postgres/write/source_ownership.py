@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
@@ -60,20 +61,24 @@ def take_ownership(
     addresses: Sequence[str],
     *,
     relocated: bool = False,
-) -> None:
+) -> list[str]:
     """Record that the source at ``addresses`` fills ``scopes``, (corpus, repo) pairs.
 
     It is the same source if it shares an address with the last run, or was ``relocated``. Sources
     of different kinds don't affect each other's documents. No ``addresses``: no check.
 
+    Returns:
+        The other repos whose documents were read from one of ``addresses``.
+
     Raises:
         CrosscorpusError: documents there belong to another source.
     """
     if not addresses:
-        return
+        return []
     scopes, value = sorted(scopes), json.dumps(list(addresses))
 
-    def work(conn: Connection) -> None:
+    def work(conn: Connection) -> list[str]:
+        filled = partial(_has_documents, conn, reader)
         for corpus, repo in scopes:
             held = conn.execute(
                 "SELECT value FROM sync_state WHERE source = %s AND name = %s FOR UPDATE",
@@ -81,15 +86,25 @@ def take_ownership(
             ).fetchone()
             before: list[str] = json.loads(held[0]) if held else list(addresses)
             same = relocated or not set(before).isdisjoint(addresses)
-            if not same and _has_documents(conn, reader, corpus, repo):
+            if not same and filled(corpus, repo):
                 raise CrosscorpusError(
                     f"{repo!r} in {corpus} is taken: it was read from {_shown(before)}, and this "
                     f"is {_shown(addresses)}; give this one another name (--repo), or, if it is "
                     "the same at a new place, say so (--relocated)"
                 )
         write_state(conn, [(owner_key(reader, *scope), _NAME, value) for scope in scopes])
+        rows = conn.execute(
+            "SELECT source, value FROM sync_state WHERE name = %s AND starts_with(source, %s)",
+            (_NAME, f"{source_kind(reader)} "),
+        ).fetchall()
+        elsewhere = {  # (corpus, repo)
+            tuple(source.split(" ", 2)[1:])
+            for source, value in rows
+            if not set(addresses).isdisjoint(json.loads(value))
+        }
+        return sorted({repo for corpus, repo in elsewhere - {*scopes} if filled(corpus, repo)})
 
-    store.run(work)
+    return store.run(work)
 
 
 @contextmanager

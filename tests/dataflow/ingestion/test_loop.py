@@ -641,3 +641,14 @@ def test_a_second_run_of_one_source_says_who_reads_it_and_waits_if_told_to(
         assert first.result().documents_new == 2
     assert (second.documents_new, second.documents_unchanged) == (0, 2)
     assert f"process {os.getpid()} on" in waits[0]
+
+
+def test_a_tree_that_is_here_under_another_name_is_said_to_be_there_twice(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    root = repository(tmp_path / "app", "index")
+    assert ingest_git(store, embedder, root, repo="org/app").notes == []
+    (note,) = ingest_git(store, embedder, root, repo="org/other").notes
+    assert "is here as 'org/app' too" in str(note)
+    store.execute("DELETE FROM documents WHERE repo = 'org/app'")
+    assert ingest_git(store, embedder, root, repo="org/other").notes == []
