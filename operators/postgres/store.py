@@ -40,7 +40,7 @@ from operators.postgres.connection import (
 from operators.postgres.errors import explained, is_node_away, target
 from operators.postgres.schema.caller_views import SETTING, drop_views, make_views, views_schema
 from operators.postgres.schema.migrate import schema_exists
-from operators.postgres.schema.tables import bring_up_to_date, check_vectors, shards_of
+from operators.postgres.schema.tables import bring_up_to_date, shards_of
 from operators.postgres.state_cache import VersionedCache
 from operators.postgres.superseded_counts import count_superseded
 from operators.postgres.undeleted_notes import Undeleted, read_undeleted
@@ -296,8 +296,7 @@ def open_store(
 
     Raises:
         UnknownName: there is no such collection; suggests the nearest one.
-        CrosscorpusError: the name is invalid, pgvector is missing, the collection has lost its
-            vectors, or the server does not answer.
+        CrosscorpusError: the name is invalid, pgvector is missing, or the server does not answer.
     """
     schema = schema or schema_of(collection)
     dsn = dsn or resolve_dsn()
@@ -330,7 +329,6 @@ def open_store(
                     f"collection {collection!r} has {held} shards, a number that stays: export it, "
                     "and import it with another number under another name"
                 )
-            check_vectors(conn, collection, schema)
         except psycopg.Error as error:
             if create or not is_node_away(error):
                 raise

@@ -1,26 +1,11 @@
-"""Creates, migrates and checks a collection's tables."""
-
-import time
+"""Creates and migrates a collection's tables."""
 
 import psycopg
 from psycopg import sql
 from psycopg.rows import TupleRow
 
 from operators.errors import CrosscorpusError
-from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.migrate import apply_migrations, pending_migrations
-
-_VECTORS = """
-    SELECT c.dimensions, (
-        SELECT format('%%s(%%s)', t.typname, a.atttypmod)
-        FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-        WHERE a.attrelid = %s::regclass AND a.attname = 'embedding' AND NOT a.attisdropped
-    ), EXISTS (
-        SELECT 1 FROM pg_attribute a
-        WHERE a.attrelid = %s::regclass AND a.attname = 'bm25' AND NOT a.attisdropped
-    )
-    FROM {} c
-"""
 
 ON_EVERY_NODE = (
     *("documents", "superseded_chunks", "document_versions", "document_sketches"),
@@ -88,30 +73,3 @@ def _distribute(conn: psycopg.Connection[TupleRow], schema: str, shards: int) ->
     conn.execute(by_chunk.format(""), (named("postings"), named("chunks")))
     for table in ON_EVERY_NODE:
         conn.execute("SELECT create_reference_table(%s)", (named(table),))
-
-
-def check_vectors(conn: psycopg.Connection[TupleRow], collection: str, schema: str) -> None:
-    """Check that the tables have the columns that searches read, with the recorded dimensions.
-
-    Raises:
-        DatabaseError: a column is missing or has another type; says what to do.
-    """
-    tables = [sql.Identifier(schema, name).as_string(conn) for name in ("chunks", "postings")]
-    head = sql.SQL(_VECTORS).format(sql.Identifier(schema, "collection"))
-    for wait_s in (0.1, 0.9, 0):  # a cluster shows new tables one by one
-        row = conn.execute(head, tables).fetchone()
-        if row is None:
-            return
-        dimensions, held, weighed = row
-        if weighed and (dimensions is None or held == f"halfvec({dimensions})"):
-            return
-        time.sleep(wait_s)
-    what = "has lost its vectors (DROP EXTENSION vector ... CASCADE takes them along)"
-    if weighed and held is not None:
-        what = f"should hold vectors of {dimensions} dimensions, and its table has {held}"
-    name = sql.Identifier(schema).as_string(conn)
-    raise DatabaseError(
-        "lost_vectors",
-        f"collection {collection!r} {what}: ingest its sources into another collection, or run "
-        f"DROP SCHEMA {name} CASCADE in its database and ingest them again",
-    )

@@ -27,7 +27,6 @@ from operators.postgres.schema.migrate import (
 from operators.postgres.schema.partitions import ensure_partitions, index_name, partition
 from operators.postgres.schema.placement import move_collection
 from operators.postgres.schema.plain_text import index_plain_text
-from operators.postgres.schema.tables import check_vectors
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.text_search import plain_search
 from operators.postgres.store import Store
@@ -141,15 +140,6 @@ def test_a_turn_is_waited_for_only_so_long(
         other.execute(lock, (SCHEMA,))
         with pytest.raises(MigrationError, match="still migrating"):
             apply_migrations(conn, SCHEMA, PATH)
-
-
-def test_a_collection_without_its_vectors_says_what_it_has_lost(store: Store) -> None:
-    def work(conn: Any) -> None:
-        conn.execute("ALTER TABLE chunks DROP COLUMN embedding")
-        check_vectors(conn, store.collection, store.schema)
-
-    with pytest.raises(CrosscorpusError, match=store.collection):
-        store.run(work)
 
 
 INDEXES = ["hnsw", "terms"]
