@@ -1,6 +1,5 @@
 """Where configurations are found, what a file extends, and what a file may not be."""
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -112,18 +111,12 @@ def test_twenty_thousand_brackets_are_one_line(tmp_path, text):
         read_chain(tmp_path / "a.yaml")
 
 
-LAUGHS = "a: &a [x]\n" + "".join(
-    f"{key}: &{key} [{','.join(['*' + before] * 9)}]\n" for before, key in pairwise("abcdefghi")
-)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (LAUGHS, " line 5: more than 10000 values, counting each alias in full"),
-        ("corpora: &a {docs: *a}", " line 1: an alias of what it is in"),
-        ("&a [*a]", " line 1: an alias of what it is in"),
-        ("a: &a {<<: *a}", " line 1: an alias of what it is in"),
+        ("a: &a [x]\nb: [*a, *a]", " line 2: an alias: write the value out"),
+        ("corpora: &a {docs: *a}", " line 1: an alias: write the value out"),
+        ("a: &a {<<: *a}", " line 1: an alias: write the value out"),
         (f"workers: {'9' * 6000}", " line 1: a number of more than 100 digits"),
         (f"workers: 0x{'f' * 6000}", " line 1: a number of more than 100 digits"),
         (f"workers: {'1:' * 3000}1", " line 1: a number of more than 100 digits"),
@@ -132,7 +125,7 @@ LAUGHS = "a: &a [x]\n" + "".join(
         ("a: !!set [1]", ": a value that can't be read: "),
         ("%TAG ! tag:\n---\nx: !!map 3", ": a value that can't be read: "),
     ],
-    ids=range(11),
+    ids=range(10),
 )
 def test_hostile_yaml_is_one_line(tmp_path, text, said):
     (tmp_path / "a.yaml").write_text(text)
