@@ -42,7 +42,6 @@ _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _ATTEMPTS = 6
 _LONGEST_WAIT_S = 60.0
 _BYTES_A_TOKEN = 3  # safe: English and code have 3.5 to 4.5
-_MAX_QUERY_WINDOWS = 16
 _FORM = "openai:MODEL@URL, for example openai:nomic-embed-text@http://localhost:11434/v1"
 
 
@@ -95,17 +94,14 @@ class OpenAIEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Embed n queries into (n, dimensions), recent ones from the cache.
 
-        A query over ``max_tokens`` is split at white space into windows; at most 16 of them,
-        evenly spread, are embedded. The vector is their mean, scaled to length 1 again.
+        Of a query over ``max_tokens`` only the beginning is embedded: queries usually begin with
+        their subject.
         """
         return self._cache.vectors(texts, self._embed_questions, self.dimensions)
 
     def _embed_questions(self, texts: Sequence[str]) -> Vectors:
-        windows = [_windows(text, self.max_tokens) for text in readable(texts)]
-        vectors = self._embed([w for parts in windows for w in parts], self.endpoint.query_prefix)
-        ends = np.cumsum([len(parts) for parts in windows])
-        means = [part.mean(axis=0) for part in np.split(vectors, ends[:-1])]
-        return unit(np.stack(means), self.model)
+        beginnings = [_beginning(text, self.max_tokens) for text in readable(texts)]
+        return self._embed(beginnings, self.endpoint.query_prefix)
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
         # An endpoint refuses an empty text.
@@ -196,22 +192,8 @@ def _tokens(text: str) -> int:
     return -(-len(text.encode()) // _BYTES_A_TOKEN)
 
 
-def _windows(text: str, max_tokens: int) -> list[str]:
-    """Windows of about ``max_tokens``, split at white space; an evenly spread selection."""
-    if _tokens(text) <= max_tokens:
-        return [text]
-    windows, size = [""], 0
-    # A single word may be longer than a window.
-    longest = max(1, max_tokens * _BYTES_A_TOKEN // 4)
-    for word in re.findall(rf"\S{{1,{longest}}}\s?|\s", text):
-        length = len(word.encode())
-        if size + length > max_tokens * _BYTES_A_TOKEN:
-            windows.append("")
-            size = 0
-        windows[-1] += word
-        size += length
-    chosen = np.linspace(0, len(windows) - 1, min(len(windows), _MAX_QUERY_WINDOWS))
-    return [windows[row] for row in chosen.round().astype(int)]
+def _beginning(text: str, max_tokens: int) -> str:
+    return text.encode()[: max_tokens * _BYTES_A_TOKEN].decode(errors="ignore")
 
 
 def _request(
