@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.inspect.version_topics import lineage_named
 from operators.postgres.store import Store
 from operators.postgres.write.version_store import passages
@@ -95,9 +95,7 @@ def version_place(rows: list[dict[str, Any]], version: str) -> int:
         if row["version"] is not None and version_key(row["version"]) == version_key(version):
             return place
     known = [row["version"] for row in rows if row["version"]]
-    near = suggest(version, known) if len(known) > NAMED else ""
-    near = near if "mean" in near else ""
     named = known if len(known) <= NAMED else [known[0], "...", *known[1 - NAMED :]]
     raise UnknownName(
-        f"no version {version!r} of {rows[0]['lineage_id']!r}{near}; it has {', '.join(named)}"
+        f"no version {version!r} of {rows[0]['lineage_id']!r}; it has {', '.join(named)}"
     )

@@ -1,13 +1,12 @@
 """Looks up a topic's versions by path, title, identifier or name."""
 
-import difflib
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import polars as pl
 
-from operators.errors import CrosscorpusError, UnknownName
+from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import UTC
 from operators.postgres.search.filters import within_border
 from operators.postgres.store import Connection, Store
@@ -118,16 +117,6 @@ def _members(conn: Connection, values: Mapping[str, Any], seen: str) -> pl.DataF
 
 
 def _unknown(conn: Connection, name: str, values: Mapping[str, Any], seen: str) -> str:
-    only = " AND (%(corpus)s::text IS NULL OR corpus = %(corpus)s)"
-    row = conn.execute(
-        "SELECT coalesce(path, title, document_id), version FROM documents d"
-        f" WHERE (%(name)s IN (path, title, document_id) OR {_ENDS_SO}){only} AND {seen}"
-        " ORDER BY document_key LIMIT 1",
-        values,
-    ).fetchone()
-    if row:
-        named = f", {row[1]}" if row[1] else ""
-        return f"{row[0]!r} has only one version here{named}"
     rows = conn.execute(
         "SELECT DISTINCT unnest(ARRAY[v.lineage_id, d.path, d.title])"
         f" FROM {_VERSIONS} WHERE v.newest AND {_OF_CORPUS} AND {seen}",
@@ -136,8 +125,5 @@ def _unknown(conn: Connection, name: str, values: Mapping[str, Any], seen: str) 
     names = sorted(str(row[0]) for row in rows if row[0])
     if not names:
         return "no document has a second version here: ingest one, or see `crosscorpus verify`"
-    near = difflib.get_close_matches(name, names, 3, 0.5)
-    near += [n for n in names if name.lower() in n.lower() and n not in near][: 3 - len(near)]
-    if near:
-        return f"no topic {name!r}, did you mean {' or '.join(map(repr, near))}?"
-    return f"no topic {name!r}: `crosscorpus versions list` lists those that have several versions"
+    listed = ": `crosscorpus versions list` lists those that have several versions"
+    return f"no topic {name!r}{suggest(name, names, listed)}"
