@@ -4,8 +4,6 @@ Texts are sent only to the address in the name: ``openai:MODEL@URL``. The key co
 ``OPENAI_API_KEY`` and is sent only in the request's header.
 """
 
-import datetime
-import email.utils
 import os
 import re
 import time
@@ -224,17 +222,10 @@ def _request(
 
 
 def _retry_after(header: str | None) -> float:
-    """Seconds to wait, from a number or a date; 0 if there is none."""
-    if not header:
-        return 0.0
+    """Seconds to wait; 0 if the header has no number."""
     with suppress(ValueError):
-        return max(0.0, float(header))
-    try:
-        at = email.utils.parsedate_to_datetime(header)
-    except ValueError:
-        return 0.0
-    at = at if at.tzinfo else at.replace(tzinfo=datetime.UTC)
-    return max(0.0, (at - datetime.datetime.now(datetime.UTC)).total_seconds())
+        return max(0.0, float(header or 0))
+    return 0.0
 
 
 def _refusal(response: httpx2.Response) -> str:

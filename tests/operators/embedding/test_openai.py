@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import hashlib
 import json
 import threading
@@ -167,11 +166,9 @@ def test_what_may_pass_is_tried_again(server: Server, status: int) -> None:
     assert len(server.requests) == 4
 
 
-@pytest.mark.parametrize("form", ["seconds", "date"])
-def test_retry_after_is_obeyed(server: Server, form: str) -> None:
+def test_retry_after_is_obeyed(server: Server) -> None:
     embedder = connect(server)
-    date = email.utils.formatdate(time.time() + 2, usegmt=True)
-    server.faults = [(429, {"Retry-After": "0.4" if form == "seconds" else date}, {})]
+    server.faults = [(429, {"Retry-After": "0.4"}, {})]
     start = time.monotonic()
     embedder.embed_documents(["a"])
     assert time.monotonic() - start > 0.35
