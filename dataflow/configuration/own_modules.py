@@ -6,7 +6,6 @@ diff and the provenance show every replacement. A function with another new name
 Only modules that a configuration names are imported.
 """
 
-import ast
 import hashlib
 import importlib
 import importlib.util
@@ -14,7 +13,6 @@ import inspect
 import sys
 import traceback
 import typing
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -42,8 +40,7 @@ def own_module(name: str) -> ModuleType:
     A file is read again when it has changed.
 
     Raises:
-        ConfigError: there is no such module, it does not import (says where and why), or it defines
-            two functions of one name.
+        ConfigError: there is no such module, or it does not import (says where and why).
     """
     if name.endswith(".py") and not Path(name).is_file():
         raise ConfigError(f"modules: there is no file {name}")
@@ -64,7 +61,6 @@ def own_module(name: str) -> ModuleType:
             place = f" ({error.filename} line {error.lineno})"
         what = f"{type(error).__name__}: {error}"
         raise ConfigError(f"modules: {name} does not import: {what}{place}") from error
-    _refuse_doubles(module, name)
     return module
 
 
@@ -170,13 +166,3 @@ def _of_file(path: Path) -> ModuleType:
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:12]
-
-
-def _refuse_doubles(module: ModuleType, name: str) -> None:
-    try:
-        body = ast.parse(inspect.getsource(module)).body
-    except (OSError, TypeError):  # made in a notebook: Python keeps the last of each name
-        return
-    counts = Counter(one.name for one in body if isinstance(one, ast.FunctionDef))
-    for double in (one for one, count in counts.items() if count > 1):
-        raise ConfigError(f"modules: {name} defines {double} twice: the second hides the first")

@@ -197,7 +197,6 @@ HEAD = "def fused__mine(aged_hits: pl.DataFrame"
         ),
         (f"{HEAD}): return 1", "give what it returns a type: -> pl.DataFrame"),
         (f"{HEAD}) -> pl.Series: return 1", "returns Series, and 'fused' is a DataFrame"),
-        (f"{HEAD}) -> int: return 1\n{HEAD}) -> int: return 2", "defines fused__mine twice"),
         (
             f"{HEAD}, rrf_k: float = 3.0) -> pl.DataFrame: return aged_hits",
             "'rrf_k' has the default 3.0 in fused__mine and 60.0",
