@@ -29,7 +29,6 @@ STATUS = pl.Schema(
         "encrypted": pl.Int64(),
         "outdated": pl.Int64(),  # indexed or empty, but their newest version failed
         "chunks": pl.Int64(),
-        "average_length": pl.Float64(),  # tokens a chunk
         "vector_index": pl.Boolean(),
         "unembedded": pl.Int64(),  # chunks that wait for their vector
         "unembeddable": pl.Int64(),  # chunks that the model could not embed
@@ -164,7 +163,6 @@ def _read_status(
     rows = cursor.execute(
         f"""
         SELECT d.*, coalesce(c.chunks, 0) AS chunks,
-               c.total_length::float8 / nullif(c.chunks, 0) AS average_length,
                r.started_at AS last_run, r.source AS last_run_source, {_STATE} AS last_run_state
         FROM (SELECT corpus, count(*) AS documents, {counts}, count(failed_reason) AS outdated,
                      sum(d.chunks)::bigint AS chunks_seen, max(indexed_at) AS indexed_at,
