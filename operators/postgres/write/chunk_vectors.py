@@ -23,9 +23,6 @@ from operators.postgres.store import WAITS, Connection, Store, check_space
 LAST = ("history",)
 """Corpora that get their vectors after all others: they are searched least."""
 
-COUNTED_UP_TO = 1_000
-"""A worker counts the waiting chunks of a corpus up to this, as it does so in each transaction."""
-
 UNFILLED = pl.Schema(
     {
         "corpus": pl.String(),
@@ -56,10 +53,9 @@ class Some(NamedTuple):
 def embed_some(store: Store, embed: Embed, *, limit: int) -> Some | None:
     """Embed the first ``limit`` chunks of the queue and store their vectors.
 
-    The corpus with the fewest waiting chunks comes first; of those with ``COUNTED_UP_TO`` or more,
-    the one with the fewest chunks; those of ``LAST`` after all others. In a corpus, the first
-    chunks of all documents come before the second ones, the newest first. None: every chunk has a
-    vector or a recorded error, or another worker has locked it.
+    The corpus with the fewest chunks comes first; those of ``LAST`` after all others. In a corpus,
+    the first chunks of all documents come before the second ones, the newest first. None: every
+    chunk has a vector or a recorded error, or another worker has locked it.
 
     Raises:
         ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
@@ -73,20 +69,12 @@ def _embed_some(conn: Connection, store: Store, embed: Embed, limit: int) -> Som
         lock(conn, "vectors")  # a cluster cannot lock rows of several shards: one worker at a time
         locked = ""
     waiting = f"{_READ} c WHERE corpus = %s AND {WAITS} {_IN_ORDER} LIMIT %s {locked}"
-    for corpus in _by_need(conn):
+    order = "corpus = ANY(%s), chunks, corpus"
+    held = conn.execute(f"SELECT corpus FROM corpora ORDER BY {order}", (list(LAST),)).fetchall()
+    for (corpus,) in held:
         if rows := conn.execute(waiting, (corpus, limit)).fetchall():
             return _embed_rows(conn, store, embed, rows)
     return None
-
-
-def _by_need(conn: Connection) -> list[str]:
-    """The corpora, in the order in which their chunks get vectors."""
-    waiting = f"SELECT 1 FROM chunks c WHERE corpus = %s AND {WAITS} LIMIT {COUNTED_UP_TO}"
-    queue = []
-    for corpus, held in conn.execute("SELECT corpus, chunks FROM corpora").fetchall():
-        counted = conn.execute(f"SELECT count(*) FROM ({waiting}) AS w", (corpus,)).fetchone()
-        queue.append((corpus in LAST, counted, held, corpus))
-    return [str(corpus) for *_, corpus in sorted(queue)]
 
 
 def _embed_rows(conn: Connection, store: Store, embed: Embed, rows: list[TupleRow]) -> Some:
