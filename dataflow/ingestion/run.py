@@ -42,7 +42,6 @@ class Progress:
         chunks: committed in this run.
         embedded: vectors made and kept in this run.
         seconds: since the run began.
-        rate: documents a second, unchanged ones included.
         fraction: of the source read, 0..1; while it embeds, of the chunks that lacked a vector.
         eta_s: seconds that this stage still takes at this pace; None while the pace is unknown.
     """
@@ -56,7 +55,6 @@ class Progress:
     chunks: int = 0
     embedded: int = 0
     seconds: float = 0.0
-    rate: float = 0.0
     fraction: float = 0.0
     eta_s: float | None = None
     fault: str | None = None
@@ -277,7 +275,6 @@ class Run:
                 chunks=report.chunks,
                 embedded=report.embedded,
                 seconds=seconds,
-                rate=(committed + report.documents_unchanged) / seconds if seconds else 0.0,
                 fraction=fraction,
                 eta_s=eta_s,
                 fault=str(report.failed[0]) if report.failed else None,
