@@ -144,7 +144,7 @@ def show_verification(found: pl.DataFrame) -> None:
     print_first(lines, _FINDINGS_SHOWN)
     if not found["repaired"].all():
         OUT.print("put it right with: crosscorpus verify --repair")
-    elif found["kind"].is_in(["lost_chunks", "wrong_ordinals", "stray_chunks"]).any():
+    elif found["kind"].is_in(["lost_chunks", "stray_chunks"]).any():
         OUT.print("documents that lost a part come back when their source is ingested again")
 
 

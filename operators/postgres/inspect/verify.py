@@ -22,6 +22,8 @@ from operators.postgres.write.term_statistics import take_out
 
 LOST = "a part of it was lost in the store; the next ingestion of its source brings it back"
 
+DAMAGED = "its chunks are not those of its ledger row, or not numbered in turn"
+
 FINDINGS = pl.Schema(
     {
         **dict.fromkeys(("kind", "corpus", "repo"), pl.String()),
@@ -43,8 +45,8 @@ _DOCUMENTS = """
                count(DISTINCT ordinal) AS places
         FROM chunks WHERE corpus = %(corpus)s GROUP BY document_key
     )
-    SELECT d.document_key, d.repo, d.document_id, d.state, d.chunks, coalesce(h.chunks, 0)
-    FROM documents d LEFT JOIN held h USING (document_key)
+    SELECT d.document_key, d.repo, d.document_id FROM documents d
+    LEFT JOIN held h USING (document_key)
     WHERE d.corpus = %(corpus)s
       AND (d.chunks <> coalesce(h.chunks, 0) OR (d.state = 'indexed') <> (d.chunks > 0)
            OR h.first <> 0 OR h.last <> h.chunks - 1 OR h.places <> h.chunks)
@@ -80,8 +82,8 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
 
     Returns:
         One row a finding (columns: ``FINDINGS``), by corpus. Kinds: ``lost_chunks``,
-        ``wrong_ordinals``, ``stray_chunks``, ``text_index``, ``wrong_rights``, ``unfinished``. No
-        rows: nothing is wrong.
+        ``stray_chunks``, ``text_index``, ``wrong_rights``, ``unfinished``. No rows: nothing is
+        wrong.
         A chunk without a vector is no finding: a worker will embed it.
     """
     findings: list[Finding] = []
@@ -125,7 +127,7 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
             rebuild_postings(conn, corpus)
     findings = [
         *(("stray_chunks", *of, f"{counted(len(i), 'chunk')} of no document") for *of, i in strays),
-        *(_damage(*row[1:]) for row in damaged),
+        *(("lost_chunks", *of, DAMAGED) for _, *of in damaged),
         *(
             [(TEXT_INDEX, None, None, f"{counted(text, 'difference')} from the chunks")]
             * (text > 0)
@@ -133,13 +135,3 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
         *seen,
     ]
     return [(kind, corpus, repo, document, says, repair) for kind, repo, document, says in findings]
-
-
-def _damage(
-    repo: str, document_id: str, state: str, recorded: int, held: int
-) -> tuple[str, str, str, str]:
-    if recorded == held and (state == "indexed") == (held > 0):
-        says = f"{counted(held, 'chunk')}, not numbered in turn"
-        return "wrong_ordinals", repo, document_id, says
-    says = f"{counted(held, 'chunk')}, its ledger row says {state} with {recorded}"
-    return "lost_chunks", repo, document_id, says

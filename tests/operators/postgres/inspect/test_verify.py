@@ -14,7 +14,6 @@ from operators.postgres.write.document_writer import document_key
 
 DAMAGE = {
     "lost_chunks": "DELETE FROM chunks WHERE document_id = 'd1' AND ordinal = 1",
-    "wrong_ordinals": "UPDATE chunks SET ordinal = 5 WHERE document_id = 'd1' AND ordinal = 1",
     "stray_chunks": "DELETE FROM documents WHERE document_id = 'd1'",
     "unfinished": "DO $$ BEGIN EXECUTE 'DROP INDEX postings_code__terms'; END $$",
 }
@@ -65,6 +64,7 @@ def test_an_empty_collection_has_no_findings(make_store: Callable[..., Store]) -
     [
         *DAMAGE.items(),
         ("lost_chunks", FAILED),
+        ("lost_chunks", "UPDATE chunks SET ordinal = 5 WHERE chunk_id = 11"),
         *(pytest.param("text_index", of, id=name) for name, of in OF_TEXT.items()),
     ],
 )
@@ -80,10 +80,7 @@ def test_each_damage_is_found_then_repaired(whole: Store, kind: str, statement: 
 
 def test_a_damaged_document_is_taken_out_whole_and_read_again(whole: Store) -> None:
     damaged(whole, DAMAGE["lost_chunks"])
-    found = verify(whole, repair=True)
-    assert found.filter(kind="lost_chunks")["says"].to_list() == [
-        "1 chunk, its ledger row says indexed with 2"
-    ]
+    assert "lost_chunks" in verify(whole, repair=True)["kind"].to_list()
     rows = ledger(whole, "code", "a")
     assert rows.filter(document_id="d1").select("content_hash", "state", "reason").rows() == [
         (None, "failed", LOST)
