@@ -13,7 +13,6 @@ from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch
 from operators.postgres.write.ingestion_runs import end_run, scopes_before
-from operators.postgres.write.ledger import forget_failed_version
 from operators.postgres.write.undeleted import record_undeleted
 
 LARGEST_VANISHED_SHARE = 0.3
@@ -54,8 +53,6 @@ def delete_vanished(run: Run, complete: bool, allow_mass_delete: bool) -> None:
 
 def finish(run: Run) -> IngestReport:
     """Build the keyword indexes, also those that an earlier, interrupted run left unbuilt."""
-    for key in sorted(run.cured):
-        forget_failed_version(run.store, *key)
     corpora = run.changed_corpora | set(pending_corpora(run.store))
     if corpora:
         run.tell("finish")

@@ -147,7 +147,6 @@ class Run:
         self.waiting: list[Document] = []  # read and not yet stored
         self.waiting_characters = 0  # of their texts
         self.changed_corpora: set[str] = set()  # that this run wrote to
-        self.cured = set[Key]()  # equal to the stored version again, after a failed one
         self.failures_in_a_row = 0  # documents that could not be stored, since the last stored one
         self.done_before = 0.0  # the share of the source that was done when no document waited
         self.began = self.reported = time.monotonic()
@@ -178,8 +177,8 @@ class Run:
         if entry is None:
             return True
         same = entry[:2] == (content, self.fingerprint)
-        if same and entry.failed_reason is not None:
-            self.cured.add(key)
+        if same and entry.failed_reason is not None:  # after a failed version: the ledger says so
+            return True
         failure = f"{content} {self.fingerprint}"
         failures = (failure, f"part {failure}") if part else (failure,)
         if not same and entry.failed_with not in failures:
@@ -233,7 +232,6 @@ class Run:
         if any(document.key == key for document in self.waiting):
             return
         if entry is not None and entry.state in GOOD:
-            self.cured.discard(key)
             failed_with = content and f"{content} {self.fingerprint}"
             new = entry._replace(failed_with=failed_with, failed_reason=reason)
             if entry != new:

@@ -61,14 +61,6 @@ def record_failed_version(
     )
 
 
-def forget_failed_version(store: Store, corpus: str, repo: str, document_id: str) -> None:
-    """Record that the stored version of a document is the newest again."""
-    store.execute(
-        "UPDATE documents SET failed_with = NULL, failed_reason = NULL WHERE document_key = %s",
-        (document_key(corpus, repo, document_id),),
-    )
-
-
 class Entry(NamedTuple):
     """The record of a document."""
 
