@@ -28,7 +28,7 @@ def snippet(text: str, asked: str, *, brief: bool = False) -> Snippet:
 
     Blank lines and the common indentation are removed. If text follows, the snippet ends in an
     ellipsis. A line or sentence is shown whole, unless it alone is too long. A brief snippet ends
-    with the last word that it is shown for.
+    with the last word that it is shown for; a heading alone says nothing.
 
     >>> snippet("#\\n" * 10 + "  def flush():\\n    go()\\n", "flush")
     Snippet(text='def flush():\\n  go()', line=10)
@@ -53,7 +53,8 @@ def snippet(text: str, asked: str, *, brief: bool = False) -> Snippet:
     begins = range(len(parts)) if words and end(0) < len(parts) else range(1)
     best = max(begins, key=lambda n: (len(set().union(*has[n : end(n)])), bool(has[n]), -n))
     last = end(best)
-    while brief and last > best + 1 and has[last - 1] <= set().union(*has[best : last - 1]):
+    least = best + (2 if parts[best][1].startswith("#") else 1)
+    while brief and last > least and has[last - 1] <= set().union(*has[best : last - 1]):
         last -= 1
     shown, line = "", parts[best][0]
     for n, part in parts[best:last]:
@@ -71,5 +72,5 @@ def _parts(text: str, longest: int) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.expandtabs(4).split("\n")):
         whole = line.rstrip()
         if whole.strip():
-            for part in _SENTENCE.split(whole) if len(whole) > longest else [whole]:
+            for part in _SENTENCE.split(whole) if len(whole) > longest // 3 else [whole]:
                 yield number, part

@@ -16,6 +16,9 @@ from operators.arrays.rows import by_rank, index, replaced, take
 from operators.arrays.segments import Integers
 from operators.frames import PASSAGE_OF_FILE
 
+SHARE = 0.25
+"""The least share of the score of a file's first passage that a further one has to be named."""
+
 _MORE = "more_of_file"
 _OF_PASSAGE = [one.name for one in PASSAGE_OF_FILE.fields]
 
@@ -26,7 +29,8 @@ def in_places(
     """The ``top_k`` best of each query: first one passage per file, then others of these files.
 
     Args:
-        hits: columns ``FUSED``; a document without a path counts as a file.
+        hits: columns ``FUSED``; a document without a path counts as a file. A score may be
+            negative under a reranker: then no further passage is named.
         one_a_file: False: a passage is taken for a file.
         more: the number of passages that a file's first one names.
 
@@ -50,10 +54,13 @@ def in_places(
         passages[key].append(row)
     chosen = [sorted((rows + others[query])[:top_k]) for query, rows in firsts.items()]
     shown = [row for rows in chosen for row in rows]
+    scores = kept["score"].to_list()
     own, named = set(shown), list[tuple[int, int]]()
     for place, row in enumerate(shown):
         first, *rest = passages[files[row]]
-        left = [other for other in rest if other not in own] if row == first else []
+        least = SHARE * scores[first]
+        left = [other for other in rest if other not in own and scores[other] >= least]
+        left = left if row == first else []
         named += [(other, place) for other in left[:more]]
     ranks = [place for rows in chosen for place in range(len(rows))]
     results = replaced(take(kept, _numbers(shown)), pl.Series("rank", ranks, pl.UInt32))

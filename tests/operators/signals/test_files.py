@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from operators.frames import FUSED
 from operators.question.intent import asks_for_users
 from operators.ranking.definitions import definition_of
-from operators.ranking.one_a_file import in_places
+from operators.ranking.one_a_file import SHARE, in_places
 from operators.ranking.total_order import ranked
 from operators.signals.secondary import is_secondary
 from tests.support.ordering import asked, ordered, told
@@ -257,6 +257,7 @@ def test_a_file_names_its_next_best_passages_that_have_no_place(
             for one in given_hits.to_dicts()
             if (one["corpus"], one["path"] or one["document_id"]) == file
             and one["chunk_id"] not in own
+            and one["score"] >= SHARE * row["score"]
         ]
         named = [one["chunk_id"] for one in row["more_of_file"]]
         assert named == ([] if file in firsts else left[:more])
