@@ -221,9 +221,3 @@ def test_untracked_files_of_a_working_tree_are_counted_with_the_way_to_take_them
     assert "1 (such as new.py)" in said
     git(tmp_path, "add", ".")
     assert left_out() == []
-
-
-def test_who_ingests_from_github_learns_which_command_reads_it(crosscorpus: Any) -> None:
-    done = crosscorpus("ingest", "github", "org/app", "--full")
-    assert done.returncode == 1
-    assert "crosscorpus sync github OWNER/NAME" in done.stderr
