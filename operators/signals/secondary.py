@@ -29,7 +29,8 @@ _RE_EXPORTS = frozenset(("__init__.py", "package-info.java", "mod.ts", "index.ts
 def secondary(hits: pl.DataFrame, questions: Questions) -> Values:
     """Minus its own share of the best score, for a test, an example, or a file of re-exports.
 
-    0 if the question is about such. A package's file that defines something is an ordinary file.
+    Likewise for a commit that raises the version of a dependency. 0 if the question is about such.
+    A package's file that defines something is an ordinary file.
     """
     columns = hits["query_id", "corpus", "repo", "path", "metadata", "of_file", "title"].rows()
     defining = {
@@ -41,8 +42,9 @@ def secondary(hits: pl.DataFrame, questions: Questions) -> Values:
         not questions[query]["about_secondary"]
         and (is_test(path) or (_re_exports(path) and (query, corpus, repo, path) not in defining))
         if of_file
-        else raises_a_version(title) and _OF_VERSIONS.isdisjoint(questions[query]["vocabulary"])
-        for query, corpus, repo, path, _, of_file, title in columns
+        else raises_a_version(title, held)
+        and _OF_VERSIONS.isdisjoint(questions[query]["vocabulary"])
+        for query, corpus, repo, path, held, of_file, title in columns
     ]
     share = hits["score"].to_numpy() / np.maximum(hits["best"].to_numpy(), 1e-12)
     return np.where(is_one, -share, 0.0)
@@ -63,15 +65,17 @@ def is_test(path: str) -> bool:
     return _TESTS.search(path) is not None
 
 
-def raises_a_version(title: str | None) -> bool:
-    """Whether a commit's ``title`` says that it raises the version of a dependency.
+def raises_a_version(title: str | None, metadata: str | None) -> bool:
+    """Whether it is a commit whose ``title`` says that it raises the version of a dependency.
 
-    >>> raises_a_version("build(deps): bump globset from 0.4.17 to 0.4.18")
+    >>> commit = '{"commit": "0123abc"}'
+    >>> raises_a_version("build(deps): bump globset from 0.4.17 to 0.4.18", commit)
     True
-    >>> raises_a_version("Update the cache from disk"), raises_a_version("Replace once_cell")
+    >>> raises_a_version("Update the cache from disk", commit), raises_a_version(None, commit)
     (False, False)
     """
-    return title is not None and _RAISES.match(title) is not None
+    is_commit = metadata is not None and '"commit": ' in metadata
+    return is_commit and title is not None and _RAISES.match(title) is not None
 
 
 def _re_exports(path: str) -> bool:

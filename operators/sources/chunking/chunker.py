@@ -57,7 +57,7 @@ from operators.sources.protocol import (
     metadata_json,
 )
 
-VERSION = "14 shown text"
+VERSION = "15 most text"
 """Part of every document's fingerprint: after a change of the chunker documents are cut again."""
 
 PLACED = ("docs", "wiki")

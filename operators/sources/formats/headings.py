@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import unescape
 from itertools import pairwise
@@ -46,7 +47,7 @@ MDX = ".mdx"
 
 
 def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
-    """The first section with text in a piece of a document; the piece is named after it.
+    """The section that a piece of a document has most text of; the piece is named after it.
 
     Args:
         starts: the lines that the document's sections start on.
@@ -66,9 +67,12 @@ def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
     begin, end = bisect_left(starts, first), bisect_left(starts, first + len(lines))
     titles = set(starts[begin:end])
     written = [number for number, line in enumerate(lines, first) if line.strip()]
-    eligible = (n for n in written if n - first >= skipped and n not in titles)
-    at = next((n for n in eligible if is_text(lines[n - first])), written[0] if written else first)
-    section = bisect_right(starts, at) - 1
+    length = Counter[int]()  # of ties the first section counts
+    for line in written:
+        if line - first >= skipped and line not in titles and is_text(lines[line - first]):
+            length[bisect_right(starts, line) - 1] += len(lines[line - first].strip())
+    nothing = bisect_right(starts, written[0] if written else first) - 1
+    section = max(length, key=lambda one: length[one]) if length else nothing
     return section if section >= 0 else 0 if end else None
 
 

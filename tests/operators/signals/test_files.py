@@ -269,3 +269,14 @@ def test_a_long_question_and_many_files_take_no_time() -> None:
     many = hits(*({"path": f"src/{name}.py", "score": 1.0} for name in names))
     gains = told(many, asked("what does aah do " * 500), {"shared_name": 1.0})
     assert gains.sort("value")["chunk_id"][-1] == 7
+
+
+def test_a_commit_that_raises_a_version_stands_behind_one_that_says_something() -> None:
+    commits = [
+        {"title": f"Bump once_cell from 1.1{n} to 1.1{n + 1}", "score": 1 - n / 100}
+        for n in range(3)
+    ]
+    rows = [*commits, {"title": "Replace once_cell with stdlib", "score": 0.8}]
+    rows = [{**row, "corpus": "history", "metadata": '{"commit": "0"}'} for row in rows]
+    assert order("when was once_cell dropped", *rows, secondary=0.3)[0] == 3
+    assert order("which version of once_cell is it", *rows, secondary=0.3)[0] == 0
