@@ -13,6 +13,7 @@ import typer
 from dataflow.cli.collections import collections_app, drop
 from dataflow.cli.demo import demo
 from dataflow.cli.evaluate import evaluate, sweep
+from dataflow.cli.grep import grep
 from dataflow.cli.history import history
 from dataflow.cli.ingest import ingest_app, watch
 from dataflow.cli.judge import judge_app
@@ -101,6 +102,7 @@ def _options(
 
 
 app.command(cls=Query)(query)
+app.command()(grep)
 app.command()(history)
 app.command()(review)
 

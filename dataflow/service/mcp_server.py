@@ -21,13 +21,14 @@ from operators.errors import CrosscorpusError, UnknownName
 
 INSTRUCTIONS = (
     "Search what a software team knows: code, history, reviews, wiki, documents. Use get_context "
-    "to answer a question and cite its labels, history for why a file or lines are as they are, "
+    "to answer a question and cite its labels, grep for every place of an exact text, history for "
+    "why a file or lines are as they are, "
     "review_context to review a diff; search and fetch to look around; read the notes."
 )
 
 
 def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
-    """The server of one collection: eight tools, all read-only, and its corpora as a resource."""
+    """The server of one collection: nine tools, all read-only, and its corpora as a resource."""
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     made = partial(StrictTool.from_function, annotations=hints, structured_output=True)
     tools = [made(served(tool, use, seconds)) for tool in TOOLS]
@@ -73,7 +74,8 @@ def brief(schema: Any) -> Any:
     """
     if not isinstance(schema, dict):
         return [brief(part) for part in schema] if isinstance(schema, list) else schema
-    unused = {"title": str, "maxLength": int, "maxItems": int}
+    unused: dict[str, type] = dict.fromkeys(("title", "pattern", "format"), str)
+    unused |= dict.fromkeys(("maxLength", "maxItems", "minimum"), int)
     named = [one for one in schema.items() if not isinstance(one[1], unused.get(one[0], ()))]
     kept = {name: brief(part) for name, part in named}
     match kept:

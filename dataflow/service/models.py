@@ -173,6 +173,23 @@ class History(BaseModel):
     next_cursor: str | None = None
 
 
+class File(BaseModel):
+    """The places in one file, or in one document without a file."""
+
+    file: str
+    id: str = Field(description="the id to pass to fetch")
+    lines: list[str] = Field(description="each with its number in the file")
+    more: int | None = Field(None, description="further lines")
+
+
+class Places(BaseModel):
+    """Every place of a text, by file."""
+
+    total: str = Field(description="how many places in how many files, and whether these are all")
+    files: list[File]
+    next_cursor: str | None = None
+
+
 class NodeTime(BaseModel):
     """The time that a node of the graph took."""
 

@@ -228,3 +228,11 @@ def test_the_history_of_a_place_is_listed(crosscorpus: Any, collection: str) -> 
     assert re.search(r"^[0-9a-f]{10}  \d{4}-\d\d-\d\d  \w+  \w+", told.stdout)
     none = crosscorpus("history", "src/zebra.py", "-C", collection)
     assert (none.stdout, "no commit" in none.stderr) == ("", True)
+
+
+def test_every_place_of_a_text_is_listed_by_file(crosscorpus: Any, collection: str) -> None:
+    told = crosscorpus("grep", "flush_cache(", "-C", collection).stdout
+    assert re.search(r"src/cache\.py\n  1: def flush_cache\(", told)
+    assert re.search(r"\n\d+ places in \d+ files, all\n$", told)
+    read = json.loads(crosscorpus("grep", "flush_cache(", "-C", collection, "--json").stdout)
+    assert f"{len(read['lines'])} places" in read["total"]

@@ -34,9 +34,9 @@ def asked(service: Service, work: Any) -> Any:
     return anyio.run(run)
 
 
-def test_eight_read_only_tools_take_few_tokens(service: Service, minilm: Any) -> None:
+def test_nine_read_only_tools_take_few_tokens(service: Service, minilm: Any) -> None:
     listed = asked(service, lambda client: client.list_tools()).tools
-    names = ["search", "fetch", "get_context", "history", "review_context"]
+    names = ["search", "fetch", "get_context", "grep", "history", "review_context"]
     names += ["explain", "versions", "status"]
     assert [one.name for one in listed] == names
     assert all(one.annotations.read_only_hint for one in listed)

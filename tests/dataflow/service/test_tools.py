@@ -13,6 +13,7 @@ from ingesting import ingest_documents
 from dataflow import build_driver, load_config
 from dataflow.service import tools
 from dataflow.service.batches import Batch, answers_together
+from dataflow.service.grep_tool import grep
 from dataflow.service.history_tool import history
 from dataflow.service.page import neighbours
 from dataflow.service.review_tool import review_context
@@ -60,6 +61,27 @@ def test_a_name_of_code_is_fetched_as_its_definition(service: Service, code: str
     assert tools.fetch(service, "step_7").text == code.splitlines()[6]
     with pytest.raises(UnknownName, match="no passage 'step_99'"):
         tools.fetch(service, "step_99")
+
+
+def test_every_place_of_an_exact_text_is_listed_and_counted(service: Service) -> None:
+    told = grep(service, "cache, 3)")
+    assert told.total == "1 places in 1 files, all"
+    (file,) = told.files
+    assert (file.file, file.lines) == (
+        "org/app/src/a.py",
+        ["3: def step_3(cache): return flush(cache, 3)"],
+    )
+    steps = grep(service, r"def step_\d\(", regex=True, corpora=["code"])
+    assert steps.total == "9 places in 1 files, all"
+    assert grep(service, "step_", corpora=["code"]).files[0].more == 30
+    assert grep(service, "zebra").total == "0 places in 0 files, all"
+    history_lines = grep(service, "word7", corpora=["history"])
+    assert [one.lines for one in history_lines.files] == [["1: Flush the cache, attempt 7: word7"]]
+    for wrong in ("a\nb", " "):
+        with pytest.raises(CrosscorpusError, match="one line"):
+            grep(service, wrong)
+    with pytest.raises(CrosscorpusError, match="regular expression"):
+        grep(service, "(", regex=True)
 
 
 def test_the_commits_of_a_file_lines_or_a_name_are_listed(service: Service) -> None:

@@ -78,7 +78,7 @@ def hidden_ids(dsn: str) -> list[str]:
 
 
 def test_every_tool_is_tried() -> None:
-    named = {"search", "fetch", "get_context", "history", "review_context", "explain"}
+    named = {"search", "fetch", "get_context", "grep", "history", "review_context", "explain"}
     named |= {"versions", "status"}
     assert {tool.__name__ for tool in TOOLS} == named, "try the new one here too"
 

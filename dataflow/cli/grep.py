@@ -1,0 +1,56 @@
+"""The command `grep`: every place of an exact text."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dataflow.cli.options import AsJson, Collection, Config
+from dataflow.execution.light_hamilton import import_hamilton
+
+
+def grep(
+    text: Annotated[str, typer.Argument(help="One line of text; case counts.")],
+    regex: Annotated[
+        bool, typer.Option("--regex", "-e", help="It is a regular expression of Postgres.")
+    ] = False,
+    repo: Annotated[list[str] | None, typer.Option(help="Only these repositories.")] = None,
+    path: Annotated[str | None, typer.Option(help="Only paths with this prefix.")] = None,
+    corpus: Annotated[list[str] | None, typer.Option(help="Only these corpora.")] = None,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """List every place of an exact text in what was read, by file, and their number.
+
+    Code, documents, commits, reviews: what the searches would see, and nothing else mixed in.
+
+    Example: crosscorpus grep '"oidc.expiry"'
+    """
+    import_hamilton()
+    from dataflow import build_driver, load_config
+    from dataflow.cli.console.terminal import OUT, print_json
+    from dataflow.service.every_place import every_place
+    from operators.postgres.connection import resolve_dsn
+    from operators.postgres.store import open_store
+
+    settings = load_config(config)
+    options: dict[str, Any] = {"repos": repo or None, "path": path, "corpora": corpus or None}
+    with (
+        open_store(resolve_dsn(reading=True), collection, max_size=settings.workers) as store,
+        build_driver(settings, store=store) as driver,
+    ):
+        told = every_place(driver, text, regex=regex, **options)
+    lines = told.lines.to_dicts()
+    if as_json:
+        print_json({"total": told.said, "lines": lines})
+        return
+    last = None
+    for one in lines:
+        file = f"{one['corpus']}: {one['repo']} {one['path'] or one['document_id']}"
+        if file != last:
+            OUT.out(file, style="bold")
+        last = file
+        OUT.out(f"  {one['line'] or ''}: {one['text'].strip()}", highlight=False)
+    OUT.out(told.said)
