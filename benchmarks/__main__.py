@@ -2,9 +2,9 @@
 
     python -m benchmarks [NAME ...] [OPTION ...]
 
-Those that need judged data say so and are left out where it is absent. ``semble``, ``octocode``,
-``swe``, ``newcomer``, ``review`` and ``aacr`` run only where they are named; they need clones too,
-and say which. Options go to the benchmarks that are named.
+Those that need judged data say so and are left out where it is absent. ``semble``, ``tokens``,
+``octocode``, ``swe``, ``newcomer``, ``review`` and ``aacr`` run only where they are named; they
+need clones too, and say which. Options go to the benchmarks that are named.
 """
 
 from __future__ import annotations
@@ -29,9 +29,17 @@ ALL = {
     "lineage": [],
     "neardup": [],
 }
-ON_CLONES = {"semble": [], "octocode": [], "swe": [], "newcomer": [], "review": [], "aacr": []}
+ON_CLONES = {
+    "semble": [],
+    "tokens": [],
+    "octocode": [],
+    "swe": [],
+    "newcomer": [],
+    "review": [],
+    "aacr": [],
+}
 """Benchmarks on clones of repositories: embedding these takes an hour or more."""
-JUDGED = {"semble", "swe", "quality", "end_to_end", "versions", "version_cost", "neardup"}
+JUDGED = {"semble", "tokens", "swe", "quality", "end_to_end", "versions", "version_cost", "neardup"}
 HELPERS = {"aacr_remarks", "clones", "judged", "peers_worker", "scale_source", "section_history"}
 HELPERS |= {"soak_callers", "soak_models", "soak_samples", "soak_source"}
 """Modules of this package that are no benchmarks."""
