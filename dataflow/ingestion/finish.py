@@ -13,7 +13,8 @@ from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch
 from operators.postgres.write.ingestion_runs import end_run, scopes_before
-from operators.postgres.write.undeleted import record_undeleted
+from operators.postgres.write.left_out import record_left_out, record_undeleted
+from operators.sources.secrets import redacted
 
 LARGEST_VANISHED_SHARE = 0.3
 """The share of a repository's documents in one corpus; deleting more needs the caller's consent."""
@@ -49,6 +50,21 @@ def delete_vanished(run: Run, complete: bool, allow_mass_delete: bool) -> None:
             gone, before = sum(1 for _ in run.known.vanished(scope)), run.known.before(scope)
             undeleted[scope] = (gone, before, "empty" if empty else "unread") if gone else None
     record_undeleted(run.store, run.source.reader, undeleted)
+
+
+def keep_left_out(run: Run) -> None:
+    """Record in the store what a complete scan left out on purpose, and why.
+
+    A name that contains a secret is not stored.
+    """
+    left_out = [
+        (issue.key, issue.reason)
+        for issue in run.report.skipped
+        if issue.key is not None
+        and (issue.withdrawn or issue.state == "left_out")
+        and redacted(issue.key[2]) == issue.key[2]
+    ]
+    record_left_out(run.store, run.source.reader, run.source.scopes or (), left_out)
 
 
 def finish(run: Run) -> IngestReport:

@@ -11,19 +11,19 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, Literal
 
-from dataflow.ingestion.finish import delete_vanished, embed, finish
+from dataflow.ingestion.finish import delete_vanished, embed, finish, keep_left_out
 from dataflow.ingestion.run import IngestReport, OnEvent, Progress, Run
 from dataflow.ingestion.scan import scan
 from dataflow.ingestion.vectors import count_unembedded
 from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store, set_model
+from operators.postgres.write.left_out import record_undeleted
 from operators.postgres.write.source_ownership import (
     kept_choice,
     owner_key,
     source_turn,
     take_ownership,
 )
-from operators.postgres.write.undeleted import record_undeleted
 from operators.sources.protocol import ReadIssue, Source, of_corpora
 from operators.sources.secrets import without_secrets
 
@@ -93,6 +93,8 @@ def ingest(
         run.report.notes += notes
         with closing(run.known):
             complete = scan(run, batch_documents, batch_characters)
+            if complete:
+                keep_left_out(run)
             if prunes:
                 delete_vanished(run, complete, allow_mass_delete)
             elif complete:  # such a source reports no deletions

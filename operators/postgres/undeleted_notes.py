@@ -17,6 +17,12 @@ SOURCE = "undeleted"
 
 REASONS = ("many", "empty", "unread")
 
+LEFT_OUT = """
+    SELECT (jsonb_populate_record(NULL::documents, value::jsonb)).*
+    FROM sync_state WHERE starts_with(source, 'left_out:')
+"""
+"""SQL query: what was left out, as rows of the ledger without chunks."""
+
 
 class Undeleted(NamedTuple):
     """The documents of one corpus and repo that may be gone from their source."""

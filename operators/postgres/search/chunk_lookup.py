@@ -11,6 +11,7 @@ from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.code_links import link_findings
 from operators.postgres.search.filters import within_border
 from operators.postgres.store import Store
+from operators.postgres.undeleted_notes import LEFT_OUT
 
 MOST = 1_000
 """Chunks of one call; a document may have thousands."""
@@ -89,7 +90,7 @@ def locate(
 def unread_reason(
     store: Store, names: Sequence[str], repos: Sequence[str] | None, visible: Mapping[str, Any]
 ) -> str | None:
-    """Why a document has no chunks: the ledger's reason; None if there is none.
+    """Why a document has no chunks: the ledger's reason, or the scan's; None if there is none.
 
     ``names`` are ids, or their ends after a ``/``; ``repos`` and ``visible`` are as :func:`locate`
     takes them. The ledger has no path for an unread document: a filter on paths hides it.
@@ -98,7 +99,7 @@ def unread_reason(
     row = store.row(
         f"""
         SELECT coalesce(d.reason, 'it has no text')
-        FROM documents d, unnest(%(names)s::text[]) name
+        FROM (SELECT * FROM documents UNION ALL {LEFT_OUT}) d, unnest(%(names)s::text[]) name
         WHERE d.chunks = 0 AND (d.document_id = name
             OR right(d.document_id, length(name) + 1) = '/' || name)
           AND (%(repos)s::text[] IS NULL OR d.repo = ANY(%(repos)s::text[]))

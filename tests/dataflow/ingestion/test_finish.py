@@ -29,6 +29,7 @@ from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.sources import sync_github
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.status import status
+from operators.postgres.search.chunk_lookup import unread_reason
 from operators.postgres.store import Store, collection_info
 from operators.sources.github.github_api import open_github
 from operators.sources.protocol import Source
@@ -294,3 +295,29 @@ def test_a_run_that_was_killed_stays_on_record_as_unfinished(
         source.run(store, embedder)
     frame = status(store).filter(corpus=source.corpus)
     assert frame["last_run_state"].to_list() == ["unfinished"]
+
+
+def test_what_is_left_out_on_purpose_has_its_reason_and_counts_as_no_document(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    token = "glpat-" + "aB3dE5gH7jK9mN1pQ3sT"
+    files = {"good.md": b"# Good\n\nText.\n", "key.md": f"The token is {token}.\n".encode()}
+    files |= {"blob.txt": b"\0\1\2", f"{token}.txt": b"\0", "big.md": b"word " * 4_000_001}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+
+    def why(name: str) -> str | None:
+        return unread_reason(store, [name], None, {})
+
+    for _ in range(2):
+        report = ingest_folder(store, embedder, tmp_path, repo="org/app")
+        assert (len(report.skipped), report.known_failures, report.documents_deleted) == (4, 0, 0)
+        assert (why("blob.txt"), why(f"{token}.txt")) == ("binary", None)
+        assert "holds a secret (GitLab token in line 1)" in str(why("key.md"))
+        assert "larger than" in str(why("big.md"))
+        assert set(states(store)) == {"good.md"}
+    (tmp_path / "good.md").write_bytes(b"\0")
+    (tmp_path / "blob.txt").write_text("Words.")
+    ingest_folder(store, embedder, tmp_path, repo="org/app", allow_mass_delete=True)
+    assert (why("good.md"), why("blob.txt")) == ("binary", None)
+    assert set(states(store)) == {"blob.txt"}

@@ -1,4 +1,4 @@
-"""What is on record of sources and runs."""
+"""What is on record of sources, runs, versions and what was left out."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from operators.postgres.store import Store
+from operators.postgres.undeleted_notes import LEFT_OUT
 from operators.postgres.write import ingestion_runs, sync_state
 from operators.postgres.write.ingestion_runs import begin_run
+from operators.postgres.write.left_out import record_left_out
 from operators.postgres.write.source_ownership import take_ownership
 from operators.postgres.write.sync_state import (
     SyncItem,
@@ -40,6 +42,7 @@ def test_items_come_back_by_number_kind_and_id_whatever_the_page(
 
 
 SCOPES = [("docs", "app"), ("code", "app")]
+APP = [("docs", "org/app"), ("code", "org/app")]
 
 
 def test_several_that_come_first_at_once_do_not_fail(store: Store) -> None:
@@ -61,3 +64,22 @@ def test_a_command_that_is_not_utf8_is_not_kept(store: Store) -> None:
     begin_run(store, "source", [], command=["/src", "ingest", "folder", "café"])
     kept = store.rows("SELECT command FROM runs ORDER BY run_id")
     assert kept == [(None,), (["/src", "ingest", "folder", "café"],)]
+
+
+def kept(store: Store) -> set[tuple[str, str, str, str]]:
+    rows = store.rows(f"SELECT corpus, repo, document_id, reason FROM ({LEFT_OUT}) d")
+    return {(corpus, repo, name, why) for corpus, repo, name, why in rows}
+
+
+def test_a_scan_replaces_what_the_last_one_of_its_source_left_out(store: Store) -> None:
+    other = ("docs", "org/other", "a.png")
+    record_left_out(store, "git/3", [other[:2]], [(other, "binary")])
+    first = [(("docs", "org/app", "a.md"), "binary"), (("code", "org/app", "b.py"), "too large")]
+    record_left_out(store, "git/3", APP, first)
+    assert len(kept(store)) == 3
+    record_left_out(store, "git/4", APP, [(("docs", "org/app", "a.md"), "symbolic link")])
+    assert kept(store) == {(*other, "binary"), ("docs", "org/app", "a.md", "symbolic link")}
+    record_left_out(store, "folder/1", APP, [])
+    assert len(kept(store)) == 2
+    record_left_out(store, "git/4", APP, [])
+    assert kept(store) == {(*other, "binary")}
