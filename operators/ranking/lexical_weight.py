@@ -4,7 +4,9 @@ A query of a few plain words ("python convert string to date") shares them with 
 passages, and chance decides which has all of them: vector search should decide. The more
 words a query has, the more it means if a passage shares many. Two kinds of short queries are
 different: one or two words, and names as code has them (``makeFile``, ``max_size``). Users expect
-exact matches for these, and an embedding model has never seen them.
+exact matches for these, and an embedding model has never seen them. Who asks why or when something
+was done names it in a few words, which the commit has: commits resemble each other, so those words
+decide ("when was X dropped": MRR .776 to .815 on 153 made questions, ``short`` +.003).
 
 The ranked lists say more than the query does. The keyword score counts if the best passage of
 keyword search covers a share of the query as high as the best similarity of vector search.
@@ -22,14 +24,16 @@ def lexical_weights(intent: pl.DataFrame, *, full_weight_terms: int = 8) -> pl.D
     """The factor of each query's keyword scores, from 0 to 1.
 
     ``min(1, words / full_weight_terms) ** 6`` with the number of its ``plain_words``
-    (``INTENT``); 1 for a lookup. With 0 all queries count in full. The result is
-    ``LEXICAL_WEIGHT``, one row per query, in order.
+    (``INTENT``); 1 for a lookup, and where it asks why. With 0 all queries count in full. The
+    result is ``LEXICAL_WEIGHT``, one row per query, in order.
 
-    >>> asked = pl.DataFrame({"query_id": [0, 1], "plain_words": [4, None]})
+    >>> words, why = [4, None, 4], [False, False, True]
+    >>> asked = pl.DataFrame({"query_id": [0, 1, 2], "plain_words": words, "asks_why": why})
     >>> lexical_weights(asked)["lexical_weight"].round(3).to_list()
-    [0.016, 1.0]
+    [0.016, 1.0, 1.0]
     """
-    words = intent["plain_words"].to_list() if full_weight_terms > 0 else [None] * intent.height
+    plain = intent.select(pl.when(~pl.col("asks_why")).then("plain_words")).to_series().to_list()
+    words = plain if full_weight_terms > 0 else [None] * intent.height
     weights = [1.0 if n is None else min(n / full_weight_terms, 1.0) ** STEEPNESS for n in words]
     made = pl.Series("lexical_weight", weights, pl.Float64)
     return pl.DataFrame([intent["query_id"], made], schema=LEXICAL_WEIGHT)
