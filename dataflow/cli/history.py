@@ -45,5 +45,6 @@ def history(
     for one in commits:
         date = f"{one['created_at']:%Y-%m-%d}" if one["created_at"] else "no date"
         note = f"  ({one['note']})" if one["note"] else ""
-        OUT.out(f"{one['commit'][:10]}  {date}  {one['author']}  {one['subject']}{note}")
+        author = one["author"] or "no author"
+        OUT.out(f"{one['commit'][:10]}  {date}  {author}  {one['subject']}{note}")
     print_notes(told.notes)

@@ -42,14 +42,15 @@ def place_history(driver: RetrievalDriver, homes: Mapping[str, Home], place: str
     path, repo, lines = _read(driver, homes, place)
     known, notes = _in_tree(homes, path, repo, lines), list[str]()
     if lines and known is None:
-        notes.append(f"its working tree is not at hand: these commits changed {path}")
+        notes.append(f"no working tree at hand has these lines: these commits changed {path}")
     borders = visible_parts(driver.graph.config["corpora"])
     parts = []
     for store, of in by_store(homes):
         seen = {held: borders[name] for held, name in of.items()}
         some = commits_of(store, path, seen, repo=repo, commits=known, most=MOST)
         parts.append(some.with_columns(pl.col("corpus").replace(of)))
-    found = pl.concat(parts).sort("created_at", descending=True, nulls_last=True)
+    newest = {"descending": True, "nulls_last": True, "maintain_order": True}
+    found = pl.concat(parts).sort("created_at", **newest)
     if found.is_empty():
         lists = "those of many files do not list them"
         notes.append(f"no commit that was read says that it changed this; {lists}")
@@ -73,19 +74,22 @@ def _read(
         if (defined := definition_of(driver, place)) is None:
             return path.strip("/"), None, lines
         row, lines = defined
-    return row["path"] or path, row["repo"], lines
+    if row["path"] is None:  # git would be asked for a path that nobody checked
+        return path, None, lines
+    return row["path"], row["repo"], lines
 
 
 def _in_tree(
     homes: Mapping[str, Home], path: str, repo: str | None, lines: str | None
 ) -> list[str] | None:
     """The commits that changed this, by the working tree; None: it is not at hand."""
-    wanted = [f"-L{lines.replace('-', ',')}:{path}"] if lines else ["--follow", "--", path]
+    whole = ["--follow", "--", f":(literal){path}"]
+    wanted = [f"-L{lines.replace('-', ',')}:{path}"] if lines else whole
     for store, _ in by_store(homes):
         for source in sources(store).iter_rows(named=True):
             if source["folder"] and repo is not None and names_repo(source["source"], repo):
                 how = ("-s", f"-n{MOST}", "--format=%H", *wanted)
-                with suppress(GitError):
+                with suppress(GitError, OSError):  # such as a folder that is not ours to enter
                     return git_output(Path(source["folder"]), "log", *how, silence=SECONDS).split()
     return None
 

@@ -182,9 +182,7 @@ def test_every_search_and_read_sees_exactly_what_the_filters_allow(
 
 
 @pytest.mark.parametrize("author", ['q" müller', "r \\z", "ann", ", ", '", "', "]", "N"])
-def test_an_author_is_found_by_any_part_of_his_name(
-    held: Held, filling: Any, author: str
-) -> None:
+def test_an_author_is_found_by_any_part_of_his_name(held: Held, filling: Any, author: str) -> None:
     store, rows = held
     queries = filling.queries([{"texts": ["common"], "author": author}])
     found = set(plain_search(store, "code", queries, k=1_000)["chunk_id"])
