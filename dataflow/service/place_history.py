@@ -82,7 +82,7 @@ def _read(
 def _in_tree(
     homes: Mapping[str, Home], path: str, repo: str | None, lines: str | None
 ) -> list[str] | None:
-    """The commits that changed this, by the working tree; None: it is not at hand."""
+    """The commits that changed this, by a working tree; None: no tree at hand knows it."""
     whole = ["--follow", "--", f":(literal){path}"]
     wanted = [f"-L{lines.replace('-', ',')}:{path}"] if lines else whole
     for store, _ in by_store(homes):
@@ -90,7 +90,9 @@ def _in_tree(
             if source["folder"] and repo is not None and names_repo(source["source"], repo):
                 how = ("-s", f"-n{MOST}", "--format=%H", *wanted)
                 with suppress(GitError, OSError):  # such as a folder that is not ours to enter
-                    return git_output(Path(source["folder"]), "log", *how, silence=SECONDS).split()
+                    told = git_output(Path(source["folder"]), "log", *how, silence=SECONDS)
+                    if told:
+                        return told.split()
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,3 +124,16 @@ def test_a_folder_that_may_not_be_entered_is_not_at_hand(
     monkeypatch.setattr("operators.sources.git.git_process.subprocess.Popen", refuse)
     told = history(service, "app/locks.py:1-2")
     assert [one.subject for one in told.commits] == ["Vault", "First"]
+
+
+def test_a_tree_that_has_other_files_by_now_does_not_decide(service: Service, tree: Path) -> None:
+    """Without the file git names no commit; their lists do."""
+    kept = tree.rename(tree.parent / "kept")
+    try:
+        tree.mkdir()
+        commit(tree, "Another tree", {"b.py": "b = 1\n"})
+        assert sorted(subjects(service, "app/locks.py")) == ["First", "Vault"]
+        shutil.rmtree(tree)
+        assert sorted(subjects(service, "app/locks.py")) == ["First", "Vault"]
+    finally:
+        kept.rename(tree)
