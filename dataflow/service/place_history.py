@@ -15,6 +15,7 @@ from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.driver.visibility import visible_filters
 from dataflow.service.places import definition_of, place_named
 from operators.errors import UnknownName
+from operators.foundation.escape import label_text
 from operators.postgres.inspect.status import names_repo, sources
 from operators.postgres.search.place_history import commits_of
 from operators.postgres.store import Home, by_store
@@ -40,9 +41,10 @@ class PlaceHistory(NamedTuple):
 def place_history(driver: RetrievalDriver, homes: Mapping[str, Home], place: str) -> PlaceHistory:
     """The commits of ``place``: ``src/a.py``, ``src/a.py:10-40``, a folder, or ``Lock.release``."""
     path, repo, lines = _read(driver, homes, place)
+    shown = label_text(path)
     known, notes = _in_tree(homes, path, repo, lines), list[str]()
     if lines and known is None:
-        notes.append(f"no working tree at hand has these lines: these commits changed {path}")
+        notes.append(f"no working tree at hand has these lines: these commits changed {shown}")
     borders = visible_parts(driver.graph.config["corpora"])
     parts = []
     for store, of in by_store(homes):
@@ -57,8 +59,9 @@ def place_history(driver: RetrievalDriver, homes: Mapping[str, Home], place: str
     undone = {one["reverts"]: one["commit"] for one in found.to_dicts() if one["reverts"]}
     pairs = found["commit", "reverts"].iter_rows()
     said = [_note(commit, reverts, undone) for commit, reverts in pairs]
-    commits = found.with_columns(pl.Series("note", said, pl.String))
-    return PlaceHistory(":".join(filter(None, (path, lines))), commits, notes)
+    texts = [found[name].map_elements(label_text, pl.String) for name in ("subject", "author")]
+    commits = found.with_columns(*texts, pl.Series("note", said, pl.String))
+    return PlaceHistory(":".join(filter(None, (shown, lines))), commits, notes)
 
 
 def _read(
