@@ -51,7 +51,8 @@ def commits_of(
 
     Args:
         path: of a file, or of a folder, without a slash at its end.
-        visible: as :func:`operators.postgres.search.chunk_lookup.locate` takes it.
+        visible: as :func:`operators.postgres.search.chunk_lookup.locate` takes it; only commits of
+            its corpora.
         repo: only commits of this repository.
         commits: only these; which of them changed the path is then not looked at. Of one second
             they stay in this order.
@@ -66,7 +67,7 @@ def commits_of(
         WHERE c.ordinal = 0 AND c.metadata LIKE '%%"commit": %%'
           AND (%(repo)s::text IS NULL OR c.repo = %(repo)s)
           AND {of_path if commits is None else _IS_ONE}
-          AND {within_border("c", visible, parameters)}
+          AND c.corpus = ANY(%(limited)s::text[]) AND {within_border("c", visible, parameters)}
         ORDER BY c.created_at DESC NULLS LAST,
             array_position(%(commits)s::text[], c.document_id), c.chunk_id LIMIT %(most)s
         """,

@@ -138,3 +138,13 @@ def test_a_tree_that_has_other_files_by_now_does_not_decide(service: Service, tr
         assert sorted(subjects(service, "app/locks.py")) == ["First", "Vault"]
     finally:
         kept.rename(tree)
+
+
+def test_a_corpus_that_the_configuration_lacks_has_no_commits(service: Service) -> None:
+    config = service.driver.config
+    corpora = {name: of for name, of in config.corpora.items() if name != "history"}
+    less = config.model_copy(update={"corpora": corpora})
+    with build_driver(less, store=service.store, embedder=WordEmbedder()) as driver:
+        without = Service(driver, service.store, "http://127.0.0.1:1/p")
+        for place in ("a", "app/locks.py", "app/locks.py:1-2"):
+            assert subjects(without, place) == [], place
