@@ -85,13 +85,17 @@ def _read(
 def _in_tree(
     homes: Mapping[str, Home], path: str, repo: str | None, lines: str | None
 ) -> list[str] | None:
-    """The commits that changed this, by a working tree; None: no tree at hand knows it."""
-    whole = ["--follow", "--", f":(literal){path}"]
-    wanted = [f"-L{lines.replace('-', ',')}:{path}"] if lines else whole
+    """The commits that changed this, by a working tree; None: no tree at hand knows it.
+
+    Lines are those of the commit that was read: the tree may have others by now.
+    """
+    wanted = f"-L{lines.replace('-', ',')}:{path}" if lines else "--follow"
+    whole = () if lines else ("--", f":(literal){path}")
     for store, _ in by_store(homes):
         for source in sources(store).iter_rows(named=True):
             if source["folder"] and repo is not None and names_repo(source["source"], repo):
-                how = ("-s", f"-n{MOST}", "--format=%H", *wanted)
+                at = source["revision"] or "HEAD"
+                how = ("-s", f"-n{MOST}", "--format=%H", wanted, at, *whole)
                 with suppress(GitError, OSError):  # such as a folder that is not ours to enter
                     told = git_output(Path(source["folder"]), "log", *how, silence=SECONDS)
                     if told:

@@ -148,3 +148,13 @@ def test_a_corpus_that_the_configuration_lacks_has_no_commits(service: Service) 
         without = Service(driver, service.store, "http://127.0.0.1:1/p")
         for place in ("a", "app/locks.py", "app/locks.py:1-2"):
             assert subjects(without, place) == [], place
+
+
+def test_lines_are_those_that_were_read(service: Service, tree: Path) -> None:
+    assert subjects(service, "app/locks.py:6-7") == ["Vault", "First"]
+    commit(tree, "Longer", {"locks.py": "# A comment.\n\n" + LOCKS})
+    try:
+        assert subjects(service, "app/locks.py:6-7") == ["Vault", "First"]
+        assert subjects(service, "app/locks.py:1-2") == ["First"]
+    finally:
+        subprocess.run(["git", "reset", "-q", "--hard", "HEAD^"], cwd=tree, check=True)
