@@ -28,6 +28,7 @@ def history(
     import_hamilton()
     from dataflow import build_driver, load_config
     from dataflow.cli.console.terminal import OUT, print_json
+    from dataflow.driver.visibility import visible_homes
     from dataflow.service.place_history import place_history
     from operators.postgres.connection import resolve_dsn
     from operators.postgres.store import open_store
@@ -37,7 +38,7 @@ def history(
         open_store(resolve_dsn(reading=True), collection, max_size=settings.workers) as store,
         build_driver(settings, store=store) as driver,
     ):
-        told = place_history(driver, driver.homes, place)
+        told = place_history(driver, visible_homes(driver.homes, driver.config), place)
     commits = told.commits.to_dicts()
     if as_json:
         print_json({"place": told.place, "commits": commits, "notes": told.notes})
@@ -45,5 +46,6 @@ def history(
     for one in commits:
         date = f"{one['created_at']:%Y-%m-%d}" if one["created_at"] else "no date"
         note = f"  ({one['note']})" if one["note"] else ""
-        OUT.out(f"{one['commit'][:10]}  {date}  {one['author']}  {one['subject']}{note}")
+        author = one["author"] or "no author"
+        OUT.out(f"{one['commit'][:10]}  {date}  {author}  {one['subject']}{note}")
     print_notes(told.notes)

@@ -156,8 +156,9 @@ def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Colle
         raise BatchError("queries: query_id must be whole numbers from 0 to 4294967295")
     if frame["query_id"].n_unique() != frame.height:
         raise BatchError("queries: a query_id is given more than once")
-    if not frame["as_of"].drop_nulls().dt.year().is_between(1, 9999).all():
-        raise BatchError("queries: an as_of is outside the years 1 to 9999 in UTC")
+    for name in (one.column for one in FILTERS if one.kind == "moment"):
+        if not frame[name].drop_nulls().dt.year().is_between(1, 9999).all():
+            raise BatchError(f"queries: {name}: a moment is outside the years 1 to 9999 in UTC")
     for name in (one.column for one in FILTERS):
         check_texts(name, frame[name].drop_nulls().to_list())
     for policy in frame["version_policy"].drop_nulls().unique(maintain_order=True):

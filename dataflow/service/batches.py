@@ -103,8 +103,9 @@ def answers_together(
         shared = {name: getattr(asked, name, None) for name in FILTER_TYPES}
         options = service.driver.question_inputs("", must_exist=True, **shared)
         said = [*said, *options.pop("read_as", ())]
-        if as_of := options.get("as_of"):  # Polars has no error of ours for one outside the years
-            options["as_of"] = in_utc(as_of)
+        for name in ("as_of", "since"):  # Polars has no error of ours for one outside the years
+            if moment := options.get(name):
+                options[name] = in_utc(moment, name)
         if version := options.pop("versions", None):  # may be a policy, as of a single question
             options["version_policy"], options["versions"] = read_versions(version)
         queries = pl.DataFrame({"query_id": range(len(texts)), "text": texts}).with_columns(

@@ -15,6 +15,7 @@ from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.driver.visibility import visible_filters
 from dataflow.service.places import definition_of, place_named
 from operators.errors import UnknownName
+from operators.foundation.escape import label_text
 from operators.postgres.inspect.status import names_repo, sources
 from operators.postgres.search.place_history import commits_of
 from operators.postgres.store import Home, by_store
@@ -40,24 +41,27 @@ class PlaceHistory(NamedTuple):
 def place_history(driver: RetrievalDriver, homes: Mapping[str, Home], place: str) -> PlaceHistory:
     """The commits of ``place``: ``src/a.py``, ``src/a.py:10-40``, a folder, or ``Lock.release``."""
     path, repo, lines = _read(driver, homes, place)
+    shown = label_text(path)
     known, notes = _in_tree(homes, path, repo, lines), list[str]()
     if lines and known is None:
-        notes.append(f"its working tree is not at hand: these commits changed {path}")
+        notes.append(f"no working tree at hand has these lines: these commits changed {shown}")
     borders = visible_parts(driver.graph.config["corpora"])
     parts = []
     for store, of in by_store(homes):
         seen = {held: borders[name] for held, name in of.items()}
         some = commits_of(store, path, seen, repo=repo, commits=known, most=MOST)
         parts.append(some.with_columns(pl.col("corpus").replace(of)))
-    found = pl.concat(parts).sort("created_at", descending=True, nulls_last=True)
+    newest = {"descending": True, "nulls_last": True, "maintain_order": True}
+    found = pl.concat(parts).sort("created_at", **newest)
     if found.is_empty():
         lists = "those of many files do not list them"
         notes.append(f"no commit that was read says that it changed this; {lists}")
     undone = {one["reverts"]: one["commit"] for one in found.to_dicts() if one["reverts"]}
     pairs = found["commit", "reverts"].iter_rows()
     said = [_note(commit, reverts, undone) for commit, reverts in pairs]
-    commits = found.with_columns(pl.Series("note", said, pl.String))
-    return PlaceHistory(":".join(filter(None, (path, lines))), commits, notes)
+    texts = [found[name].map_elements(label_text, pl.String) for name in ("subject", "author")]
+    commits = found.with_columns(*texts, pl.Series("note", said, pl.String))
+    return PlaceHistory(":".join(filter(None, (shown, lines))), commits, notes)
 
 
 def _read(
@@ -73,20 +77,29 @@ def _read(
         if (defined := definition_of(driver, place)) is None:
             return path.strip("/"), None, lines
         row, lines = defined
-    return row["path"] or path, row["repo"], lines
+    if row["path"] is None:  # git would be asked for a path that nobody checked
+        return path, None, lines
+    return row["path"], row["repo"], lines
 
 
 def _in_tree(
     homes: Mapping[str, Home], path: str, repo: str | None, lines: str | None
 ) -> list[str] | None:
-    """The commits that changed this, by the working tree; None: it is not at hand."""
-    wanted = [f"-L{lines.replace('-', ',')}:{path}"] if lines else ["--follow", "--", path]
+    """The commits that changed this, by a working tree; None: no tree at hand knows it.
+
+    Lines are those of the commit that was read: the tree may have others by now.
+    """
+    wanted = f"-L{lines.replace('-', ',')}:{path}" if lines else "--follow"
+    whole = () if lines else ("--", f":(literal){path}")
     for store, _ in by_store(homes):
         for source in sources(store).iter_rows(named=True):
             if source["folder"] and repo is not None and names_repo(source["source"], repo):
-                how = ("-s", f"-n{MOST}", "--format=%H", *wanted)
-                with suppress(GitError):
-                    return git_output(Path(source["folder"]), "log", *how, silence=SECONDS).split()
+                at = source["revision"] or "HEAD"
+                how = ("-s", f"-n{MOST}", "--format=%H", wanted, at, *whole)
+                with suppress(GitError, OSError):  # such as a folder that is not ours to enter
+                    told = git_output(Path(source["folder"]), "log", *how, silence=SECONDS)
+                    if told:
+                        return told.split()
     return None
 
 

@@ -7,6 +7,7 @@ first compared with those of the stored passages, as an answer would show them.
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from operators.explain.explain_targets import labelled
 from operators.foundation.escape import shown_characters
 from operators.foundation.sanitize import clean_text
 from operators.frames import DEFINES, LINES
-from operators.options import PATH
+from operators.options import NAME, PATH
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.filter_values import absent_everywhere
 from operators.postgres.store import Home, Store, by_store, collection_info
@@ -38,7 +39,7 @@ from operators.ranking.named_places import (
 )
 
 NAMED = 8
-"""Maximum number of documents that an error lists."""
+"""Maximum number of documents, or places, that an error lists."""
 
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*")
 
@@ -100,10 +101,9 @@ def place_named(
         listed = [
             f"{_file(row)} ({row['corpus']}:{row['chunk_id']})" for row in documents.to_dicts()
         ]
-        more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
         raise CrosscorpusError(
             f"{shown!r} is in {len(listed)} documents, name one or give its id: "
-            f"{', '.join(listed[:NAMED])}{more}"
+            f"{', '.join(listed[:NAMED])}{_more(len(listed))}"
         )
     line = 1 if first is None else first
     held = rows.filter((pl.col("start_line") <= line) & (pl.col("end_line") >= line))
@@ -121,20 +121,27 @@ def place_named(
 def definition_of(driver: RetrievalDriver, name: str) -> tuple[dict[str, Any], str] | None:
     """A passage of the file that defines ``name`` (``FUSED``), and the lines of the definition.
 
+    The first parts of a name may be its file; one that is defined with more of them goes first.
+
     Raises:
         CrosscorpusError: several places define it; lists them.
     """
-    if not _SYMBOL.fullmatch(name):
+    if len(name) > NAME or not _SYMBOL.fullmatch(name):
         return None
-    wanted, found = qualified_parts(name), dict[str, tuple[dict[str, Any], str]]()
+    wanted = qualified_parts(name)
+    fits = defaultdict[int, dict[str, tuple[dict[str, Any], str]]](dict)
     for one in driver.ask(name, symbol=name, top_k=DEFINED).frame.iter_rows(named=True):
         held = json.loads(one["metadata"] or "{}")
         for defined, (first, last) in zip(held.get(DEFINES, ()), held.get(LINES, ()), strict=False):
             parts = qualified_parts(defined)
             if parts[-len(wanted) :] == wanted[-len(parts) :]:
-                found.setdefault(f"{one['path']}:{first}-{last}", (one, f"{first}-{last}"))
+                lines = f"{first}-{last}"
+                same = fits[min(len(parts), len(wanted))]
+                same.setdefault(f"{_file(one)}:{lines}", (one, lines))
+    found = fits[max(fits, default=0)]
     if len(found) > 1:
-        raise CrosscorpusError(f"{name!r} is defined in {len(found)} places: {', '.join(found)}")
+        listed = f"{', '.join(sorted(found)[:NAMED])}{_more(len(found))}"
+        raise CrosscorpusError(f"{name!r} is defined in {len(found)} places: {listed}")
     return next(iter(found.values()), None)
 
 
@@ -229,6 +236,10 @@ def _itself(rows: pl.DataFrame) -> pl.DataFrame:
     """Of files only these: other documents about a file, such as its reviews, are ignored."""
     itself = rows.filter(pl.col("path") == pl.col("document_id"))
     return rows if itself.is_empty() else itself
+
+
+def _more(many: int) -> str:
+    return f" and {many - NAMED} more" if many > NAMED else ""
 
 
 def _file(row: Mapping[str, Any]) -> str:

@@ -334,7 +334,7 @@ def of_caller(use: Use) -> Iterator[Service]:
 
 def audit_answer(tool: str, answer: Any) -> None:
     """Log who was answered, but never the query or the results."""
-    lists = ("results", "passages", "versions", "corpora")
+    lists = ("results", "passages", "commits", "versions", "corpora")
     counts = (len(getattr(answer, name)) for name in lists if hasattr(answer, name))
     put_on_record(tool, next(counts, None))
 

@@ -70,18 +70,18 @@ def ask(
         "texts": texts,
         "cut": shortened(phrasings, longest),
         "trigger": [{"trigger": name, "share": share} for name, share in mix],
-        **{of.column: _cleaned(of.kind, filters.get(of.column)) for of in FILTERS},
+        **{of.column: _cleaned(of.name, of.kind, filters.get(of.column)) for of in FILTERS},
         "version_policy": policy,
         "versions": named,
     }
     return pl.DataFrame([row], schema=QUERIES)
 
 
-def _cleaned(kind: Kind, value: Any) -> Any:
+def _cleaned(name: str, kind: Kind, value: Any) -> Any:
     if value is None or kind == "versions":
         return None
     if kind == "moment":
-        return in_utc(value)
+        return in_utc(value, name)
     if kind == "names":
         return [clean_text(one) for one in ([value] if isinstance(value, str) else value)]
     return clean_text(value)
@@ -97,17 +97,17 @@ def asked_texts(given: Sequence[str], longest: int) -> list[str]:
     return [text for text in cleaned if text.strip()]
 
 
-def in_utc(as_of: datetime) -> datetime:
-    """``as_of`` in UTC; without a zone, it is UTC.
+def in_utc(moment: datetime, name: str = "as_of") -> datetime:
+    """``moment`` in UTC, the value of the option ``name``; without a zone, it is UTC.
 
     Raises:
         CrosscorpusError: in UTC it is outside the years 1 to 9999.
     """
     try:
-        return (as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)).astimezone(UTC)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
         raise CrosscorpusError(
-            f"as_of is outside the years 1 to 9999 in UTC: {as_of.isoformat()}"
+            f"{name} is outside the years 1 to 9999 in UTC: {moment.isoformat()}"
         ) from None
 
 

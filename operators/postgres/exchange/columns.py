@@ -20,6 +20,9 @@ TABLES = (
 )
 """All tables but two, which the manifest contains. A row refers to earlier tables only."""
 
+GONE = ("version_corrections",)
+"""Tables of older exports, which an import leaves out."""
+
 LEFT_BEHIND = {"runs": ("folder",)}
 """Columns whose values an import drops: a working tree is on the exporting machine, and git
 commands would run in it."""

@@ -26,6 +26,7 @@ from operators.postgres.connection import connect, resolve_dsn
 from operators.postgres.errors import explained
 from operators.postgres.exchange.check_rows import check_rows, unreferenced
 from operators.postgres.exchange.columns import (
+    GONE,
     LEFT_BEHIND,
     TABLES,
     copied_as,
@@ -149,7 +150,7 @@ def _fill(
             f"{folder} was made by an older version ({old[0]}): ingest the sources again"
         )
     ours = {row[0] for row in store.rows("SELECT name FROM migrations")}
-    if unknown := ({*export.migrations} - ours) | (export.rows.keys() - {*TABLES}):
+    if unknown := ({*export.migrations} - ours) | (export.rows.keys() - {*TABLES, *GONE}):
         raise newer(folder, ", ".join(sorted(unknown)))
     older = ours != {*export.migrations}
     if export.model and export.space and export.dimensions:

@@ -167,7 +167,8 @@ def _author(text: str) -> Clause:
     name = re.escape(json.dumps(text, ensure_ascii=False)[1:-1])
     test = _on_visible("x.metadata ~* {named}::text")
     matching = f"SELECT x.chunk_id FROM chunks x WHERE x.corpus = {{corpus}} AND {test}"
-    named = f'"authors?": ?(\\[[^]]*)?"[^"]*{name}'
+    letters = r'([^"\\]|\\.)*'
+    named = rf'"authors?": ?(\[([^]"]|"{letters}")*)?"{letters}{name}'
     return f"{{row}}.chunk_id IN ({matching})", {"named": named}
 
 

@@ -28,9 +28,13 @@ COMMITS = pl.Schema(
 )
 
 _REVERTS = re.compile(r"\bThis reverts commit ([0-9a-f]{7,40})\b")
-_OF_PATH = f"""strpos(c.metadata, %(quoted)s) > 0 AND EXISTS (
-    SELECT 1 FROM jsonb_array_elements_text(c.metadata::jsonb -> '{CHANGED_PATHS}') AS p(path)
-    WHERE p.path = %(path)s OR starts_with(p.path, %(path)s || '/'))"""
+# of any passage of the commit: where files have other readers than its message, theirs name them
+_OF_PATH = f"""c.document_key IN (
+    SELECT o.document_key FROM chunks o, jsonb_array_elements_text(CASE
+        WHEN jsonb_typeof(o.metadata::jsonb -> '{CHANGED_PATHS}') = 'array'
+        THEN o.metadata::jsonb -> '{CHANGED_PATHS}' END) AS p(path)
+    WHERE strpos(o.metadata, %(quoted)s) > 0
+      AND (p.path = %(path)s OR starts_with(p.path, %(path)s || '/')) AND {{border}})"""
 _IS_ONE = "c.document_id = ANY(%(commits)s::text[])"
 
 
@@ -47,28 +51,33 @@ def commits_of(
 
     Args:
         path: of a file, or of a folder, without a slash at its end.
-        visible: as :func:`operators.postgres.search.chunk_lookup.locate` takes it.
+        visible: as :func:`operators.postgres.search.chunk_lookup.locate` takes it; only commits of
+            its corpora.
         repo: only commits of this repository.
-        commits: only these; which of them changed the path is then not looked at.
+        commits: only these; which of them changed the path is then not looked at. Of one second
+            they stay in this order.
     """
     parameters: dict[str, Any] = {"path": path, "repo": repo, "most": most}
     parameters |= {"quoted": json.dumps(path, ensure_ascii=False)[:-1], "commits": commits}
+    of_path = _OF_PATH.replace("{border}", within_border("o", visible, parameters))
     rows = store.rows(
         f"""
         SELECT c.corpus, c.chunk_id, c.document_id, c.title, c.metadata, c.created_at, c.text
         FROM chunks c
         WHERE c.ordinal = 0 AND c.metadata LIKE '%%"commit": %%'
           AND (%(repo)s::text IS NULL OR c.repo = %(repo)s)
-          AND {_OF_PATH if commits is None else _IS_ONE}
-          AND {within_border("c", visible, parameters)}
-        ORDER BY c.created_at DESC NULLS LAST, c.chunk_id LIMIT %(most)s
+          AND {of_path if commits is None else _IS_ONE}
+          AND c.corpus = ANY(%(limited)s::text[]) AND {within_border("c", visible, parameters)}
+        ORDER BY c.created_at DESC NULLS LAST,
+            array_position(%(commits)s::text[], c.document_id), c.chunk_id LIMIT %(most)s
         """,
         parameters,
     )
     made = []
     for corpus, chunk_id, commit, subject, metadata, created_at, text in rows:
         author = json.loads(metadata).get("author")
+        author = author if isinstance(author, str) else None  # a document may say anything
         undone = _REVERTS.search(text)
-        own = (corpus, chunk_id, commit, subject, author, created_at, undone and undone[1])
-        made.append(own)
+        own = (corpus, chunk_id, commit, subject or commit, author, created_at)
+        made.append((*own, undone and undone[1]))
     return pl.DataFrame(made, schema=COMMITS, orient="row")

@@ -107,7 +107,11 @@ def test_no_questions_are_a_frame_of_no_rows():
         ({"query_id": [1], "text": ["a"], "corpora": [["wki"]]}, "unknown corpus 'wki', did you"),
         (
             {"query_id": [1], "text": ["a"], "as_of": [datetime.max.replace(tzinfo=WEST)]},
-            "an as_of is outside the years 1 to 9999 in UTC",
+            "as_of: a moment is outside the years 1 to 9999 in UTC",
+        ),
+        (
+            {"query_id": [1], "text": ["a"], "since": [datetime.max.replace(tzinfo=WEST)]},
+            "since: a moment is outside the years 1 to 9999 in UTC",
         ),
         ({"query_id": [1], "text": ["a"], "repos": ["org/app"]}, "column 'repos' is String"),
     ],

@@ -73,6 +73,7 @@ REFUSED_BY_SEARCHES: list[tuple[dict[str, Any], str]] = [
     ({"as_of": 5}, "as_of takes a moment, not 5"),
     ({"as_of": "soon"}, "as_of 'soon' is no time: write a day"),
     ({"as_of": "0001-01-01T00:00+14:00"}, "as_of is outside the years 1 to 9999 in UTC"),
+    ({"since": "9999-12-31T23:59-14:00"}, "since is outside the years 1 to 9999 in UTC"),
     ({"symbol": ".".join("a" * 5_000)}, "symbol has 9,999 characters: give at most 500"),
     ({"uses": "/".join("a" * 200)}, "uses has 200 parts: give at most 32"),
     ({"pattern": "a("}, "pattern 'a(': invalid regular expression: parentheses () not balanced"),

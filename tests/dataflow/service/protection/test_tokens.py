@@ -71,6 +71,8 @@ def asked(
                 body: dict[str, Any] = {"query": "cache flushed"}
                 if path == "/api/batch":
                     body = {"queries": ["cache flushed"]}
+                if path == "/api/history":
+                    body = {"place": "src/a.py"}
                 replies[n] = (
                     await client.post(path, json=body, headers=headers[n])
                     if path.startswith("/api")
@@ -173,11 +175,11 @@ def test_a_batch_and_a_page_are_put_on_record_too(
         service.store.rows("SELECT document_id, 'docs:' || chunk_id FROM chunks")
     )
     with caplog.at_level(logging.INFO, AUDIT.name):
-        for path in ("/api/batch", f"/p/{ids['ann']}", f"/p/{ids['bob']}"):
+        for path in ("/api/history", "/api/batch", f"/p/{ids['ann']}", f"/p/{ids['bob']}"):
             asked(service, known, [bearer(held["ann"])], path)
     lines = [json.loads(one.message) for one in caplog.records if one.name == AUDIT.name]
     told = [(one["caller"], one["tool"], one["results"]) for one in lines]
-    assert told == [("ann", "batch", 1), ("ann", "passage", 1)]
+    assert told == [("ann", "history", 0), ("ann", "batch", 1), ("ann", "passage", 1)]
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ METADATA = [
     '{"defines": ["common"], "uses": ["Common_1", "commons"]}',
     '{"defines": ["A"], "uses": ["common"]}',
     '{"uses": []}',
-    '{"author": "Ann \\"Q\\" Müller"}',
-    '{"authors": ["bob", "ann"], "note": "\\"author\\": \\"eve"}',
+    '{"author": "Ann \\"Q\\" Müller \\\\Z"}',
+    '{"authors": [7, "bo]b", "ann"], "note": "\\"author\\": \\"eve"}',
 ]
 TEXTS = [
     "common words here, common(Common_1) B",
@@ -86,7 +86,7 @@ def visible(row: dict[str, Any], query: dict[str, Any]) -> bool:
     corpora, as_of = query.get("corpora"), query.get("as_of")
     since, author = query.get("since"), (query.get("author") or "").casefold()
     held = json.loads(row["metadata"] or "{}")
-    authors = [held.get("author", ""), *held.get("authors", [])]
+    authors = [held.get("author", ""), *map(str, held.get("authors", []))]
     path = row["path"]
     return (
         (corpora is None or "code" in corpora)
@@ -179,6 +179,14 @@ def test_every_search_and_read_sees_exactly_what_the_filters_allow(
             assert mine["rank"].to_list() == list(range(len(ids)))
     chunks = fetch_chunks(store, [Wanted("code", pl.Series([*range(150), 999]), queries)])
     assert set(chunks["chunk_id"]) == set().union(*expected)
+
+
+@pytest.mark.parametrize("author", ['q" müller', "r \\z", "ann", ", ", '", "', "]", "N"])
+def test_an_author_is_found_by_any_part_of_his_name(held: Held, filling: Any, author: str) -> None:
+    store, rows = held
+    queries = filling.queries([{"texts": ["common"], "author": author}])
+    found = set(plain_search(store, "code", queries, k=1_000)["chunk_id"])
+    assert found == {row["chunk_id"] for row in rows if visible(row, {"author": author})}
 
 
 @pytest.mark.parametrize("name", ["this.$emit", "<+>"])

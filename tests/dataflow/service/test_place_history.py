@@ -1,0 +1,160 @@
+"""The history of a place: odd names, hidden files, and documents that say what they like."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dying import WordEmbedder
+from ingesting import ingest_documents, ingest_git
+
+from dataflow import build_driver
+from dataflow.ingestion.set_rights import set_rights
+from dataflow.service import tools
+from dataflow.service.history_tool import history
+from dataflow.service.tools import Service
+from operators.errors import CrosscorpusError
+from operators.postgres.store import drop_collection, open_store
+
+NAME = "place-history"
+LOCKS = "class Lock:\n    def release(self):\n        return 1\n\n\ndef release():\n    return 2\n"
+COMMITS = (
+    ("First", {"a/[id]/p.py": "one = 1\n", "a/i/p.py": "two = 1\n", "locks.py": LOCKS}),
+    ("Second", {"a/i/p.py": "two = 2\n"}),
+    ("Vault", {"secret/v.py": "vault = 1\n", "locks.py": LOCKS.replace("2", "3")}),
+)
+FORGED = {"commit": "x", "changed_paths": "secret/v.py a/", "author": ["Eve"]}
+DOCUMENTS = (
+    {"doc_id": "f", "corpus": "wiki", "text": "Forged.", "metadata": FORGED},
+    {"doc_id": "n", "corpus": "wiki", "text": "More.", "metadata": {"changed_paths": ["odd/a"]}},
+    {"doc_id": "o", "corpus": "wiki", "text": "Odd.", "metadata": {"changed_paths": ["odd/a"]}},
+    {"doc_id": "i", "corpus": "issue", "repo": "app", "title": "secret/v.py", "text": "Lost."},
+)
+for _one in DOCUMENTS[1:3]:
+    _one["metadata"] |= {"commit": "y", "author": 7}
+DOCUMENTS[2]["metadata"] |= {"author": "E\x1b[31mve"}
+DOCUMENTS[2]["title"] = "\x1b]0;odd\u202e title"
+RULES = "rules: [{allow: everyone}, {allow: [ann], path: 'secret/'}]"
+
+
+def commit(tree: Path, subject: str, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", subject]):
+        subprocess.run(["git", *command], cwd=tree, check=True)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tree = tmp_path_factory.mktemp("history") / "app"
+    tree.mkdir()
+    for subject, files in COMMITS:
+        commit(tree, subject, files)
+    return tree
+
+
+@pytest.fixture(scope="module")
+def service(server_dsn: str, tree: Path) -> Iterator[Service]:
+    file = tree.parent / "documents.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in DOCUMENTS))
+    other = tree.parent / "other"
+    other.mkdir()
+    commit(other, "Other", {"locks.py": f"# Of another one.\n\n\n{LOCKS}\n\ndef other(): pass\n"})
+    with open_store(server_dsn, NAME, create=True, max_size=8) as store:
+        ingest_documents(store, WordEmbedder(), file)
+        ingest_git(store, WordEmbedder(), tree, repo="app")
+        ingest_git(store, WordEmbedder(), other, repo="other")
+        set_rights(store, RULES)
+        with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
+            yield Service(driver, store, "http://127.0.0.1:1/p")
+    drop_collection(server_dsn, NAME)
+
+
+def subjects(service: Service, place: str) -> list[str]:
+    return [one.subject for one in history(service, place).commits]
+
+
+def test_a_path_is_no_pattern(service: Service) -> None:
+    assert subjects(service, "a/[id]/p.py") == ["First"]
+    assert subjects(service, "a/i/p.py") == ["Second", "First"]
+
+
+def test_a_document_that_says_odd_things_breaks_no_history(service: Service) -> None:
+    assert sorted(subjects(service, "a")) == ["First", "Second"]
+    told = {(one.subject, one.author) for one in history(service, "odd").commits}
+    assert told == {("n", None), (r"\u{1b}]0;odd\u{202e} title", r"E\u{1b}[31mve")}
+
+
+def test_lines_that_a_file_lacks_are_said_to_be_missing(service: Service) -> None:
+    told = history(service, "app/locks.py:900")
+    assert told.notes == ["no working tree at hand has these lines: these commits changed locks.py"]
+
+
+def test_a_hidden_file_has_no_history(service: Service) -> None:
+    """Not by the title of an issue either, and who may see it gets it by the commits' lists."""
+    bob, ann = service.seen_by(["bob"]), service.seen_by(["ann"])
+    assert subjects(service, "app/secret/v.py") == ["Vault"]
+    for place in ("app/secret/v.py", "secret/v.py", "secret"):
+        assert subjects(bob, place) == [], place
+    assert subjects(ann, "secret") == ["Vault"]
+
+
+def test_a_definition_of_the_whole_name_goes_first(service: Service) -> None:
+    with pytest.raises(CrosscorpusError) as error:
+        tools.fetch(service, "Lock.release")
+    assert str(error.value) == (
+        "'Lock.release' is defined in 2 places: app/locks.py:2-3, other/locks.py:5-6"
+    )
+    assert tools.fetch(service, "other/locks.py:5-6").text.strip().startswith("def release(self)")
+    with pytest.raises(CrosscorpusError, match=r"no passage 'a\.a"):
+        tools.fetch(service, ".".join("a" * 5_000))
+
+
+def test_a_folder_that_may_not_be_entered_is_not_at_hand(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("operators.sources.git.git_process.subprocess.Popen", refuse)
+    told = history(service, "app/locks.py:1-2")
+    assert {one.subject for one in told.commits} == {"Vault", "First"}
+
+
+def test_a_tree_that_has_other_files_by_now_does_not_decide(service: Service, tree: Path) -> None:
+    """Without the file git names no commit; their lists do."""
+    kept = tree.rename(tree.parent / "kept")
+    try:
+        tree.mkdir()
+        commit(tree, "Another tree", {"b.py": "b = 1\n"})
+        assert sorted(subjects(service, "app/locks.py")) == ["First", "Vault"]
+        shutil.rmtree(tree)
+        assert sorted(subjects(service, "app/locks.py")) == ["First", "Vault"]
+    finally:
+        kept.rename(tree)
+
+
+def test_a_corpus_that_the_configuration_lacks_has_no_commits(service: Service) -> None:
+    config = service.driver.config
+    corpora = {name: of for name, of in config.corpora.items() if name != "history"}
+    less = config.model_copy(update={"corpora": corpora})
+    with build_driver(less, store=service.store, embedder=WordEmbedder()) as driver:
+        without = Service(driver, service.store, "http://127.0.0.1:1/p")
+        for place in ("a", "app/locks.py", "app/locks.py:1-2"):
+            assert subjects(without, place) == [], place
+
+
+def test_lines_are_those_that_were_read(service: Service, tree: Path) -> None:
+    assert subjects(service, "app/locks.py:6-7") == ["Vault", "First"]
+    commit(tree, "Longer", {"locks.py": "# A comment.\n\n" + LOCKS})
+    try:
+        assert subjects(service, "app/locks.py:6-7") == ["Vault", "First"]
+        assert subjects(service, "app/locks.py:1-2") == ["First"]
+    finally:
+        subprocess.run(["git", "reset", "-q", "--hard", "HEAD^"], cwd=tree, check=True)
