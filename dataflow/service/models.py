@@ -94,8 +94,8 @@ class Text(BaseModel):
     id: str
     title: str
     text: str
-    url: str
-    metadata: dict[str, str]
+    url: str | None = Field(None, description="its address; not in brief answers")
+    metadata: dict[str, str] = Field({}, description="start_line alone in brief answers")
     notes: list[str] = []
     sources: list[Read] = []
     next_cursor: str | None = None

@@ -43,6 +43,8 @@ NAMED = 8
 
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*")
 
+_COMMIT = re.compile("[0-9a-f]{7,40}")
+
 DEFINED = 20
 """Maximum number of places of a definition that are looked at."""
 
@@ -192,6 +194,9 @@ def _found(homes: Mapping[str, Home], corpora: Mapping[str, Any], name: str) -> 
         ]
         if any(fits):
             return _Found(near.filter(pl.Series(fits)))
+    if _COMMIT.fullmatch(name):  # of digits alone it is no commit in a question
+        near = _located(homes, corpora, [name], in_label=True)
+        return _Found(near.filter(pl.col("document_id").str.starts_with(name)))
     return _Found(rows.clear())
 
 

@@ -114,14 +114,16 @@ def search(
         results=[_hit(service, one, about, brief) for one in passages],
         evidence=answer.evidence,
         notes=list(answer.notes),
-        sources=_sources(service, passages, brief),
+        sources=_sources(service, [(one.corpus, one.repo) for one in passages], brief),
         next_cursor=str(start + PAGE) if start + PAGE < len(answer) else None,
     )
 
 
-def _sources(service: Service, passages: Iterable[Passage], brief: bool) -> list[models.Read]:
-    """The sources of ``passages``; of a brief answer those alone that may lack something."""
-    read = sources_of(service.homes, [(one.corpus, one.repo) for one in passages])
+def _sources(
+    service: Service, passages: Iterable[tuple[str, str | None]], brief: bool
+) -> list[models.Read]:
+    """The sources of these corpora and repositories; in brief those that may lack something."""
+    read = sources_of(service.homes, passages)
     return [one for one in read if not brief or one.since or one.state != "ok"]
 
 
@@ -143,8 +145,8 @@ def fetch(
     id: Annotated[
         Value,
         Field(
-            description="id, url, title or citation of an answer; a path: src/a.py, "
-            "src/a.py:120, a.py#L7-L9; a commit; or a name of code: Lock.release"
+            description="id, url, title or citation of an answer; a path: src/a.py:120-140; "
+            "a commit; a name: Lock.release"
         ),
     ],
     lines: Annotated[
@@ -155,6 +157,7 @@ def fetch(
         Field(description="this version of its document instead, or lines of that version"),
     ] = None,
     cursor: Cursor = None,
+    brief: Brief = False,
 ) -> models.Text:
     """The exact text of a passage, or lines or a version of its document.
 
@@ -186,8 +189,13 @@ def fetch(
         id = f"{id.partition(':')[0]}:{row['chunk_id']}"
     if lines or version or whole:
         text = _lines(document(store, row), lines)
-    read = sources_of(service.homes, [(id.partition(":")[0], row["repo"])])
+        first = int(re.match("[0-9]+", lines)[0]) if lines else 1  # type: ignore[index]
+        row = {**row, "start_line": row["start_line"] and first}
+    read = _sources(service, [(id.partition(":")[0], row["repo"])], brief)
     answer = text_of(service, id, row, text, page_start(cursor), read)
+    if brief:
+        kept = {n: v for n, v in answer.metadata.items() if n == "start_line"}
+        return answer.model_copy(update={"url": None, "metadata": kept})
     return answer.model_copy(update={"notes": notes})
 
 
@@ -215,7 +223,7 @@ def get_context(
         instruction=None if brief else SYSTEM_PROMPT,
         evidence=answer.evidence,
         notes=notes,
-        sources=_sources(service, answer, brief),
+        sources=_sources(service, [(one.corpus, one.repo) for one in answer], brief),
     )
 
 

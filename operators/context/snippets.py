@@ -13,7 +13,7 @@ LONGEST, MOST_LINES = 300, 5
 BRIEFEST, FEWEST_LINES = 160, 3
 """The same of a brief one."""
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`*(\[])")
 
 
 class Snippet(NamedTuple):

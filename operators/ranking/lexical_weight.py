@@ -24,16 +24,14 @@ def lexical_weights(intent: pl.DataFrame, *, full_weight_terms: int = 8) -> pl.D
     """The factor of each query's keyword scores, from 0 to 1.
 
     ``min(1, words / full_weight_terms) ** 6`` with the number of its ``plain_words``
-    (``INTENT``); 1 for a lookup, and where it asks why. With 0 all queries count in full. The
-    result is ``LEXICAL_WEIGHT``, one row per query, in order.
+    (``INTENT``); 1 where they are null. With 0 all queries count in full. The result is
+    ``LEXICAL_WEIGHT``, one row per query, in order.
 
-    >>> words, why = [4, None, 4], [False, False, True]
-    >>> asked = pl.DataFrame({"query_id": [0, 1, 2], "plain_words": words, "asks_why": why})
+    >>> asked = pl.DataFrame({"query_id": [0, 1], "plain_words": [4, None]})
     >>> lexical_weights(asked)["lexical_weight"].round(3).to_list()
-    [0.016, 1.0, 1.0]
+    [0.016, 1.0]
     """
-    plain = intent.select(pl.when(~pl.col("asks_why")).then("plain_words")).to_series().to_list()
-    words = plain if full_weight_terms > 0 else [None] * intent.height
+    words = intent["plain_words"].to_list() if full_weight_terms > 0 else [None] * intent.height
     weights = [1.0 if n is None else min(n / full_weight_terms, 1.0) ** STEEPNESS for n in words]
     made = pl.Series("lexical_weight", weights, pl.Float64)
     return pl.DataFrame([intent["query_id"], made], schema=LEXICAL_WEIGHT)

@@ -18,7 +18,8 @@ _TESTS = re.compile(
     r"docs?_src|samples?|benchmarks?|bench)/"
 )
 _RAISES = re.compile(
-    r"(?:\w+(?:\([^)]*\))?!?: *)?(?:bump|update|upgrade)s? (?:\S+ ){1,4}(?:(?:from|to) v?\d|group)",
+    r"(?:\w+(?:\([^)]*\))?!?: *)?(?:bump|update|upgrade)s? "
+    r"(?:(?:\S+ ){1,4}(?:(?:from|to) v?\d+\.\d|group)|\S+/\S+ (?:from|to) v?\d)",
     re.IGNORECASE,
 )
 _OF_VERSIONS = frozenset(("bump", "updat", "upgrad", "version", "releas", "depend"))
@@ -71,7 +72,7 @@ def raises_a_version(title: str | None, metadata: str | None) -> bool:
     >>> commit = '{"commit": "0123abc"}'
     >>> raises_a_version("build(deps): bump globset from 0.4.17 to 0.4.18", commit)
     True
-    >>> raises_a_version("Update the cache from disk", commit), raises_a_version(None, commit)
+    >>> raises_a_version("Update the timeout from 3 to 5", commit), raises_a_version(None, commit)
     (False, False)
     """
     is_commit = metadata is not None and '"commit": ' in metadata

@@ -63,6 +63,17 @@ def test_a_name_of_code_is_fetched_as_its_definition(service: Service, code: str
         tools.fetch(service, "step_99")
 
 
+def test_a_brief_text_has_its_first_line_and_no_address(service: Service, code: str) -> None:
+    brief = tools.fetch(service, "src/a.py:3-5", brief=True)
+    assert (brief.url, brief.metadata, brief.notes, brief.sources) == (
+        None,
+        {"start_line": "3"},
+        [],
+        [],
+    )
+    assert brief.text.splitlines() == code.splitlines()[2:5]
+
+
 def test_every_place_of_an_exact_text_is_listed_and_counted(service: Service) -> None:
     told = grep(service, "cache, 3)")
     assert told.total == "1 places in 1 files, all"
@@ -131,7 +142,8 @@ def test_a_forged_cursor_is_refused(service: Service, cursor: str) -> None:
 
 
 def test_a_context_keeps_its_budget_and_says_how_to_answer(service: Service) -> None:
-    small, large = (tools.get_context(service, ASK, max_tokens=n) for n in (30, 2_000))
+    asked = "flush the cache attempt"
+    small, large = (tools.get_context(service, asked, max_tokens=n) for n in (30, 2_000))
     assert 0 < len(small.text) < len(large.text)
     assert large.citations
     assert "cite each by the label" in large.instruction
