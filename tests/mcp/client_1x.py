@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamablehttp_client
 async def ask(read: Any, write: Any, how: str) -> None:
     async with ClientSession(read, write) as session:
         begun = await session.initialize()
-        assert len((await session.list_tools()).tools) == 7
+        assert len((await session.list_tools()).tools) == 9
         found = await session.call_tool("search", {"query": "why are buckets refilled?"})
         told = json.loads(found.content[0].text)
         assert told == found.structuredContent

@@ -27,7 +27,8 @@ done
 node node_modules/.bin/conformance server --url "http://127.0.0.1:$port/mcp" \
   --expected-failures "$here/expected-failures.yml"
 node node_modules/.bin/mcp-inspector --cli "http://127.0.0.1:$port/mcp" --transport http \
-  --method tools/call --tool-name search --tool-arg 'query=why are buckets refilled?' | grep -q '"url"'
+  --method tools/call --tool-name search --tool-arg 'query=why are buckets refilled?' \
+  --tool-arg brief=false | grep -q '"url"'
 echo "the inspector's search has results with addresses"
 [ -x "$root/mcp1/bin/python" ] || "$python" -m venv "$root/mcp1"
 "$root/mcp1/bin/python" -m pip install -q 'mcp<2'
