@@ -48,8 +48,8 @@ class Passage:
         whole_text: the text around it that reads whole, as the context has it: neighbouring
             passages joined, and for the best ones their section; ``text`` if there is no more.
         whole_lines: the first and the last line of ``whole_text``.
-        more_of_file: the next best passages of its file: chunk_id, source_label, source_url,
-            start_line, end_line and score of each.
+        more_of_file: the next best passages of its file, each as
+            ``operators.frames.PASSAGE_OF_FILE``.
     """
 
     rank: int

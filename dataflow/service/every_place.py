@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, counted
 from operators.postgres.search.occurrences import occurrences
 
 MOST = 2_000
@@ -45,5 +45,5 @@ def every_place(
     lines = pl.concat(parts) if parts else pl.DataFrame()
     cut = any(part.height > MOST for part in parts)
     files = lines.select("corpus", "repo", "document_id").n_unique() if parts else 0
-    how_many = f"{lines.height:,} places in {files:,} files"
+    how_many = f"{counted(lines.height, 'place')} in {counted(files, 'file')}"
     return EveryPlace(lines, f"{how_many} and more: narrow it" if cut else f"{how_many}, all")

@@ -76,14 +76,14 @@ def test_a_brief_text_has_its_first_line_and_no_address(service: Service, code: 
 
 def test_every_place_of_an_exact_text_is_listed_and_counted(service: Service) -> None:
     told = grep(service, "cache, 3)")
-    assert told.total == "1 places in 1 files, all"
+    assert told.total == "1 place in 1 file, all"
     (file,) = told.files
     assert (file.file, file.lines) == (
         "org/app/src/a.py",
         ["3: def step_3(cache): return flush(cache, 3)"],
     )
     steps = grep(service, r"def step_\d\(", regex=True, corpora=["code"])
-    assert steps.total == "9 places in 1 files, all"
+    assert steps.total == "9 places in 1 file, all"
     assert grep(service, "step_", corpora=["code"]).files[0].more == 30
     assert grep(service, "zebra").total == "0 places in 0 files, all"
     history_lines = grep(service, "word7", corpora=["history"])
