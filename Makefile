@@ -96,9 +96,9 @@ render: $(RUN)  ## draw dag.png and overview.png again, and the .dot files, whic
 docs: $(TEST)  ## the documentation as a site, in build/docs/site; its generator has an environment of its own
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(DOCS)
 	$(BIN)/uv pip install -q --python $(DOCS)/bin/python -c requirements/test.lock -e '.[docs]'
-	$(DOCS)/bin/python -m docs_site $(SITE)
+	$(DOCS)/bin/python -m tools.docs_site $(SITE)
 	$(DOCS)/bin/zensical build --strict -f $(SITE)/mkdocs.yml
-	$(DOCS)/bin/python -m docs_site.check $(SITE)/site
+	$(DOCS)/bin/python -m tools.docs_site.check $(SITE)/site
 
 wheel: $(TEST)  ## build the wheel of this version, into dist/
 	$(BIN)/uv build --wheel --out-dir dist

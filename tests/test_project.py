@@ -41,7 +41,7 @@ FLOORS = {
         {"cli"},
     ),
     "model_builds": (),
-    "docs_site": (),
+    "tools": ({"docs_site"},),
 }
 """The rooms, from the ground up: a room imports itself and the rooms of lower floors alone."""
 

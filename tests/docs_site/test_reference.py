@@ -11,10 +11,10 @@ from dataflow.driver.config_graphs import describe_config
 from dataflow.evaluation.graph import build_evaluation_graph
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.review.graph import build_review_graph
-from docs_site import __main__ as site
-from docs_site.check import faults
-from docs_site.node_pages import addresses
-from docs_site.nodes import nodes
+from tools.docs_site import __main__ as site
+from tools.docs_site.check import faults
+from tools.docs_site.node_pages import addresses
+from tools.docs_site.nodes import nodes
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from docs_site.node_pages import stages
-from docs_site.nodes import GRAPHS
+from tools.docs_site.node_pages import stages
+from tools.docs_site.nodes import GRAPHS
 
 SECTIONS = {
     "Start": ("index", "start", "changelog"),

@@ -11,7 +11,7 @@ from typing import Any
 import crosscorpus
 from crosscorpus import stages
 from dataflow.execution.annotations import spell
-from docs_site.markdown import code, docstring, first_sentence, table, without_modules
+from tools.docs_site.markdown import code, docstring, first_sentence, table, without_modules
 
 _WIDTH = 92
 _STARS = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}

@@ -8,9 +8,9 @@ import yaml
 from dataflow.configuration.catalog import retrieval_catalog
 from dataflow.configuration.json_schema import json_schema
 from dataflow.configuration.loader import shipped
-from docs_site.markdown import code, table
-from docs_site.node_pages import addresses
-from docs_site.nodes import chosen_variants, nodes, set_parameters
+from tools.docs_site.markdown import code, table
+from tools.docs_site.node_pages import addresses
+from tools.docs_site.nodes import chosen_variants, nodes, set_parameters
 
 SAYS = {
     "extends": "another configuration, whose values hold where this file says nothing",

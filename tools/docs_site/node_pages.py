@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from graphlib import TopologicalSorter
 
-from docs_site.markdown import code, docstring, first_sentence, table
-from docs_site.nodes import GRAPHS, Form, PageNode, chosen_variants, nodes, set_parameters
-from docs_site.pictures import Draw, around, of_stage, overview_of, stages_picture
+from tools.docs_site.markdown import code, docstring, first_sentence, table
+from tools.docs_site.nodes import GRAPHS, Form, PageNode, chosen_variants, nodes, set_parameters
+from tools.docs_site.pictures import Draw, around, of_stage, overview_of, stages_picture
 
 ABOUT = {
     "retrieval": "The graph of a question. A node of a corpus is there once for each corpus of the "

@@ -6,10 +6,10 @@ import re
 
 import polars as pl
 
-from docs_site.markdown import code, inline, table
-from docs_site.node_pages import addresses
-from docs_site.nodes import nodes
 from operators import frames
+from tools.docs_site.markdown import code, inline, table
+from tools.docs_site.node_pages import addresses
+from tools.docs_site.nodes import nodes
 
 _COLUMN = re.compile(r'^\s*"(\w+)":.*?(?:#\s*(.*))?$')
 _NOTE = re.compile(r"^\s*#\s*(.*)$")

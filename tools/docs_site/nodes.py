@@ -16,7 +16,7 @@ from dataflow.configuration.catalog import CORPUS_MODULES, MODULES, retrieval_ca
 from dataflow.configuration.config_model import load_config
 from dataflow.configuration.value_checks import BOUNDS
 from dataflow.execution.annotations import spell
-from docs_site.markdown import without_modules
+from tools.docs_site.markdown import without_modules
 
 GRAPHS = {
     "retrieval": (*MODULES, *CORPUS_MODULES),

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from dataflow.cli.app import app
-from docs_site.markdown import code, inline, table
+from tools.docs_site.markdown import code, inline, table
 
 _COMMAND = re.compile(r"^([^`]*?[:?] )(crosscorpus [^\n;]*)$")
 """A paragraph that says what a command is for, and the command."""

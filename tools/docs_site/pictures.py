@@ -12,7 +12,7 @@ from dataflow.visualization.dot import to_dot
 from dataflow.visualization.graph_model import Described
 from dataflow.visualization.picture import Box, Edge, Picture
 from dataflow.visualization.png import draw
-from docs_site.nodes import PageNode, nodes
+from tools.docs_site.nodes import PageNode, nodes
 
 Draw = Callable[[str], str]
 """Gives the SVG of a graph in the DOT language."""

@@ -5,16 +5,16 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from docs_site.api_pages import api_pages
-from docs_site.cli_pages import cli_pages
-from docs_site.config_pages import config_pages
-from docs_site.frame_pages import frame_pages
-from docs_site.navigation import settings
-from docs_site.node_pages import graph_on_one_page, node_pages
-from docs_site.own_pages import own_pages
-from docs_site.pictures import Draw, svg
+from tools.docs_site.api_pages import api_pages
+from tools.docs_site.cli_pages import cli_pages
+from tools.docs_site.config_pages import config_pages
+from tools.docs_site.frame_pages import frame_pages
+from tools.docs_site.navigation import settings
+from tools.docs_site.node_pages import graph_on_one_page, node_pages
+from tools.docs_site.own_pages import own_pages
+from tools.docs_site.pictures import Draw, svg
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FILES = ("site.css", "iframe-worker.js")
 
 

@@ -1,0 +1,1 @@
+"""What only maintainers run; it is not part of the wheel."""
