@@ -1,5 +1,6 @@
 """The tools over MCP, with the official package: stdio for one agent, streamable HTTP for many."""
 
+import json
 from collections.abc import Callable
 from functools import partial, wraps
 from inspect import Parameter, signature
@@ -8,10 +9,10 @@ from typing import Any
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import ToolAnnotations
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
-from dataflow.service.arguments import check_names, model_of, sent_types
+from dataflow.service.arguments import FILTER_TYPES, check_names, model_of, sent_types
 from dataflow.service.models import faults
 from dataflow.service.protection.limits import answered
 from dataflow.service.stdio import StdioServer
@@ -26,14 +27,22 @@ INSTRUCTIONS = (
     "review_context to review a diff; search and fetch to look around; read the notes."
 )
 
+SAME_EVERYWHERE = {*FILTER_TYPES, "cursor", "brief"}
+"""Parameters that mean the same in every tool: the first tool that has one describes it."""
+
 
 def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
     """The server of one collection: nine tools, all read-only, and its corpora as a resource."""
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     made = partial(StrictTool.from_function, annotations=hints, structured_output=True)
     tools = [made(served(tool, use, seconds)) for tool in TOOLS]
+    described = set[str]()
     for tool in tools:
         tool.parameters = brief(tool.parameters) | {"additionalProperties": False}
+        for name, one in tool.parameters["properties"].items():
+            if name in described:  # each says the same in every tool
+                one.pop("description", None)
+        described |= tool.parameters["properties"].keys() & SAME_EVERYWHERE
     options: dict[str, Any] = {"version": version, "log_level": "WARNING", "tools": tools}
     server = StdioServer("crosscorpus", instructions=INSTRUCTIONS, **options)
 
@@ -75,7 +84,7 @@ def brief(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return [brief(part) for part in schema] if isinstance(schema, list) else schema
     unused: dict[str, type] = dict.fromkeys(("title", "pattern", "format"), str)
-    unused |= dict.fromkeys(("maxLength", "maxItems", "minimum"), int)
+    unused |= dict.fromkeys(("maxLength", "maxItems", "minimum", "maximum"), int)
     named = [one for one in schema.items() if not isinstance(one[1], unused.get(one[0], ()))]
     kept = {name: brief(part) for name, part in named}
     match kept:
@@ -85,14 +94,20 @@ def brief(schema: Any) -> Any:
 
 
 def served(tool: Callable[..., Any], use: Use, seconds: float) -> Callable[..., Any]:
-    """``tool`` with the parameters that a caller sets; our errors become tool errors."""
+    """``tool`` with the parameters that a caller sets; our errors become tool errors.
+
+    A field without a value is left out of its answers: an agent pays by token.
+    """
 
     @wraps(tool)
-    async def run(**arguments: Any) -> Any:
+    async def run(**arguments: Any) -> CallToolResult:
         try:
-            return await answered(partial(put, use, tool, arguments), seconds)
+            answer = await answered(partial(put, use, tool, arguments), seconds)
         except CrosscorpusError as error:
             raise ToolError(str(error)) from None
+        told = answer.model_dump(mode="json", exclude_defaults=True)
+        text = TextContent(type="text", text=json.dumps(told, ensure_ascii=False))
+        return CallToolResult(content=[text], structured_content=told)
 
     whole = signature(tool)
     parameters = [one for one in whole.parameters.values() if one.name != "service"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, Field
 from pydantic_core import PydanticCustomError
 
 
@@ -48,7 +48,7 @@ def without_nul(text: str) -> str:
 
 
 class Hit(BaseModel):
-    """A passage in the results of a search; a field without a value is left out."""
+    """A passage in the results of a search."""
 
     id: str = Field(description="the id to pass to fetch")
     title: str = Field(description="the label to cite")
@@ -58,10 +58,6 @@ class Hit(BaseModel):
     also: list[str] = Field(
         [], description="lines of more passages of its file, best first: fetch them by this id"
     )
-
-    @model_serializer(mode="wrap")
-    def _without_nothing(self, whole: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        return {name: value for name, value in whole(self).items() if value not in (None, [])}
 
 
 class Read(BaseModel):
@@ -83,8 +79,8 @@ class Hits(BaseModel):
         default=None,
         description="strong, partial or weak: how likely the first results answer the query",
     )
-    notes: list[str] = Field(description="what the reader must know about the results")
-    sources: list[Read]
+    notes: list[str] = Field(default=[], description="what the reader must know of the results")
+    sources: list[Read] = []
     next_cursor: str | None = None
 
 
@@ -94,11 +90,17 @@ class Text(BaseModel):
     id: str
     title: str
     text: str
-    url: str | None = Field(None, description="its address; not in brief answers")
-    metadata: dict[str, str] = Field({}, description="start_line alone in brief answers")
+    url: str | None = Field(default=None, description="its address; not in brief answers")
+    metadata: dict[str, str] = Field(default={}, description="start_line alone in brief answers")
     notes: list[str] = []
     sources: list[Read] = []
     next_cursor: str | None = None
+
+
+class Fetched(Text):
+    """The text of the first id, and of the further ones."""
+
+    further: list[Text] = Field(default=[], description="of the further ids, in their order")
 
 
 class Context(BaseModel):
@@ -115,8 +117,8 @@ class Context(BaseModel):
         default=None,
         description="strong, partial or weak: how likely the first passages answer the query",
     )
-    notes: list[str]
-    sources: list[Read]
+    notes: list[str] = []
+    sources: list[Read] = []
 
 
 class Step(BaseModel):
@@ -143,8 +145,8 @@ class Reasons(BaseModel):
     """The passages of a query, results first."""
 
     passages: list[Reason]
-    notes: list[str]
-    sources: list[Read]
+    notes: list[str] = []
+    sources: list[Read] = []
 
 
 class Neighbours(BaseModel):
@@ -169,7 +171,7 @@ class History(BaseModel):
 
     place: str
     commits: list[Change]
-    notes: list[str]
+    notes: list[str] = []
     next_cursor: str | None = None
 
 

@@ -6,17 +6,16 @@ commits that are stored, and that the caller may see, are named.
 
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.driver.visibility import visible_filters
+from dataflow.service.file_changes import SECONDS, trees_of
 from dataflow.service.places import definition_of, place_named
 from operators.errors import UnknownName
 from operators.foundation.escape import label_text
-from operators.postgres.inspect.status import names_repo, sources
 from operators.postgres.search.place_history import commits_of
 from operators.postgres.store import Home, by_store
 from operators.ranking.named_places import read_place
@@ -25,9 +24,6 @@ from operators.sources.git.git_process import GitError, git_output
 
 MOST = 200
 """Commits of one place."""
-
-SECONDS = 10.0
-"""Without a word from git, after which the commits' own lists of files count."""
 
 
 class PlaceHistory(NamedTuple):
@@ -91,15 +87,12 @@ def _in_tree(
     """
     wanted = f"-L{lines.replace('-', ',')}:{path}" if lines else "--follow"
     whole = () if lines else ("--", f":(literal){path}")
-    for store, _ in by_store(homes):
-        for source in sources(store).iter_rows(named=True):
-            if source["folder"] and repo is not None and names_repo(source["source"], repo):
-                at = source["revision"] or "HEAD"
-                how = ("-s", f"-n{MOST}", "--format=%H", wanted, at, *whole)
-                with suppress(GitError, OSError):  # such as a folder that is not ours to enter
-                    told = git_output(Path(source["folder"]), "log", *how, silence=SECONDS)
-                    if told:
-                        return told.split()
+    for folder, at in trees_of(homes, repo) if repo is not None else ():
+        how = ("-s", f"-n{MOST}", "--format=%H", wanted, at, *whole)
+        with suppress(GitError, OSError):  # such as a folder that is not ours to enter
+            told = git_output(folder, "log", *how, silence=SECONDS)
+            if told:
+                return told.split()
     return None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
@@ -23,11 +24,13 @@ from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.driver.visibility import visible_filters, visible_homes
 from dataflow.service import models
 from dataflow.service.arguments import MOST_NAMES, model_of, read_given, takes_filters
+from dataflow.service.file_changes import change_named
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
 from dataflow.service.places import definition_of, place_named
 from dataflow.service.protection.limits import answered, asker
 from operators.context.prompt import SYSTEM_PROMPT
+from operators.context.search_outcomes import NOT_INGESTED
 from operators.context.snippets import snippet
 from operators.context.token_counts import head
 from operators.errors import CrosscorpusError, UnknownName
@@ -54,6 +57,7 @@ BRIEF_FLOOR = 0.7
 PAGE = 20
 PAGE_TOKENS = 8_000
 MOST_TOKENS = 7_000
+MOST_FURTHER = 10
 
 _ID = re.compile(r"(\w+):(-?[0-9]{1,19})")  # of a passage: its corpus and its number
 
@@ -113,10 +117,16 @@ def search(
     return models.Hits(
         results=[_hit(service, one, about, brief) for one in passages],
         evidence=answer.evidence,
-        notes=list(answer.notes),
+        notes=_notes(answer, brief),
         sources=_sources(service, [(one.corpus, one.repo) for one in passages], brief),
         next_cursor=str(start + PAGE) if start + PAGE < len(answer) else None,
     )
+
+
+def _notes(answer: Answer, brief: bool) -> list[str]:
+    """The notes of an answer; in brief only an empty one says which corpora hold nothing."""
+    unused = (NOT_INGESTED,) if brief and len(answer) else ()
+    return [note for note in answer.notes if not note.startswith(unused)]
 
 
 def _sources(
@@ -145,31 +155,55 @@ def fetch(
     id: Annotated[
         Value,
         Field(
-            description="id, url, title or citation of an answer; a path: src/a.py:120-140; "
-            "a commit; a name: Lock.release"
+            description="id, url, title or citation of an answer; src/a.py (its document), "
+            "src/a.py:120 (the passage), src/a.py:120-140; a commit, 0123abc:src/a.py (its diff); "
+            "a name: Lock.release"
         ),
     ],
     lines: Annotated[
-        Name | None, Field(description="lines of its document instead, such as 10-42")
+        Name | None, Field(description="these lines of its document, such as 10-42")
     ] = None,
-    version: Annotated[
-        Name | None,
-        Field(description="this version of its document instead, or lines of that version"),
+    version: Annotated[Name | None, Field(description="this version of its document")] = None,
+    further: Annotated[
+        list[Value] | None,
+        Field(max_length=MOST_FURTHER, description="more ids, paths or names"),
     ] = None,
     cursor: Cursor = None,
     brief: Brief = False,
-) -> models.Text:
-    """The exact text of a passage, or lines or a version of its document.
+) -> models.Fetched:
+    """The exact text of passages, lines, commits or definitions: several at once by further."""
+    others, texts = list(further or ()), list[models.Text]()
+    read = partial(_fetched, service, brief=brief, most=PAGE_TOKENS // (1 + len(others)))
+    first = read(id, lines=lines, version=version, start=page_start(cursor))
+    for one in others:
+        try:
+            texts.append(read(one))
+        except CrosscorpusError as error:
+            texts.append(models.Text(id=one, title="", text="", notes=[str(error)]))
+    return models.Fetched(**dict(first), further=texts)
 
-    A path with a line (also of another machine: /home/ann/app/src/a.py:120:5) returns the passage
-    with that line, a path with a range those lines, and a path without lines its document.
-    """
+
+def _fetched(
+    service: Service,
+    id: str,
+    *,
+    lines: str | None = None,
+    version: str | None = None,
+    start: int = 0,
+    most: int,
+    brief: bool,
+) -> models.Text:
+    """The text of one passage, at most ``most`` tokens of it."""
     whole, notes = False, list[str]()
     config = service.driver.config
     names = spellings(id) if label_and_address(id)[1] else [id]
     if ids := [one for one in names if (of := _numbered(one)) and of[0] in config.corpora]:
         id = ids[0]
         store, row = stored_passage(service, id)
+    elif change := change_named(service.driver, service.homes, id):
+        row = {**change.commit, "path": None, "title": change.title, "text": change.diff}
+        id, lines, version = f"{change.corpus}:{row['chunk_id']}", None, None
+        row["start_line"] = None
     else:
         try:
             corpora = service.driver.graph.config["corpora"]
@@ -192,7 +226,7 @@ def fetch(
         first = int(re.match("[0-9]+", lines)[0]) if lines else 1  # type: ignore[index]
         row = {**row, "start_line": row["start_line"] and first}
     read = _sources(service, [(id.partition(":")[0], row["repo"])], brief)
-    answer = text_of(service, id, row, text, page_start(cursor), read)
+    answer = text_of(service, id, row, text, start, read, most=most)
     if brief:
         kept = {n: v for n, v in answer.metadata.items() if n == "start_line"}
         return answer.model_copy(update={"url": None, "metadata": kept})
@@ -212,7 +246,7 @@ def get_context(
         floor = service.driver.config.parameters.get("context_floor", 0.0)
         options["context_floor"] = max(BRIEF_FLOOR, floor)
     answer = _ask(service, query, max_tokens=max_tokens, **options)
-    links, notes = [] if brief else list(answer.citations), list(answer.notes)
+    links, notes = [] if brief else list(answer.citations), _notes(answer, brief)
     whole = "\n".join(links)
     if (kept := head(whole, PAGE_TOKENS + 500 - max_tokens)) != whole:
         links = links[: kept.count("\n")]
@@ -232,7 +266,7 @@ def explain(
     service: Service,
     query: Annotated[Query, Field(description="the question")],
     passages: Annotated[
-        Values | None, Field(description="ids, labels, paths or titles of missing passages")
+        Values | None, Field(description="missing passages: id, label, path or title")
     ] = None,
     **options: Any,
 ) -> models.Reasons:
@@ -423,10 +457,12 @@ def text_of(
     text: str,
     start: int = 0,
     sources: Sequence[models.Read] = (),
+    *,
+    most: int = PAGE_TOKENS,
 ) -> models.Text:
-    """``text`` of the passage ``row``, from ``start`` on."""
+    """``text`` of the passage ``row``, from ``start`` on, at most ``most`` tokens."""
     wanted = ("corpus", "repo", "path", "version", "language", "created_at", "start_line")
-    shown = head(text[start : start + LONGEST], PAGE_TOKENS)
+    shown = head(text[start : start + LONGEST], most)
     end = start + len(shown)
     return models.Text(
         id=id,

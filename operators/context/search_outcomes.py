@@ -16,6 +16,8 @@ from operators.foundation.escape import label_text
 from operators.foundation.stop_word_names import only_stop_words
 from operators.frames import NOTES, OUTCOMES, empty, stacked
 
+NOT_INGESTED = "not ingested: "
+
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+@|(?i:password|passwd|token|secret)\s*[=:]\s*\S+")
 _LONGEST = 160
 _NAMED = 8  # corpora of one note
@@ -106,7 +108,7 @@ def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     rows = []
     for query_id, corpora in queries["query_id", "corpora"].iter_rows():
         if named := [corpus for corpus in absent if corpora is None or corpus in corpora]:
-            rows.append((query_id, f"not ingested: {', '.join(named)}"))
+            rows.append((query_id, f"{NOT_INGESTED}{', '.join(named)}"))
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 

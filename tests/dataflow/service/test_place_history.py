@@ -105,6 +105,58 @@ def test_a_hidden_file_has_no_history(service: Service) -> None:
     assert subjects(ann, "secret") == ["Vault"]
 
 
+def test_a_commit_and_a_path_are_the_change_of_that_file(service: Service, tree: Path) -> None:
+    commits = subprocess.check_output(["git", "log", "--format=%H"], cwd=tree, text=True).split()
+    vault = commits[0]
+    for name in (f"{vault[:10]}:locks.py", f"{vault} locks.py"):
+        change = tools.fetch(service, name)
+        assert (change.title, change.next_cursor) == (f"{vault[:10]}:locks.py", None)
+        assert change.text.endswith("-    return 2\n+    return 3")
+        assert "vault" not in change.text
+    with pytest.raises(CrosscorpusError, match="the commit did not change this file"):
+        tools.fetch(service, f"{vault[:10]}:a/i/p.py")
+    with pytest.raises(CrosscorpusError, match=r"no passage 'app/gone\.py'"):
+        tools.fetch(service, f"{vault[:10]}:gone.py")
+    with pytest.raises(CrosscorpusError, match=r"no passage 'app/:!locks\.py'"):
+        tools.fetch(service, f"{vault[:10]}::!locks.py")
+
+
+def test_who_has_rights_gets_no_former_lines(service: Service, tree: Path) -> None:
+    vault = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=tree, text=True).strip()
+    name = f"{vault[:12]}:secret/v.py"
+    assert "+vault = 1" in tools.fetch(service, name).text
+    with pytest.raises(CrosscorpusError, match="no working tree at hand has this commit"):
+        tools.fetch(service.seen_by(["ann"]), name)
+    with pytest.raises(CrosscorpusError, match="is no file of the commit's repository"):
+        tools.fetch(service.seen_by(["bob"]), name)  # an issue has that title
+
+
+def test_a_credential_in_a_former_line_is_redacted(service: Service, tree: Path) -> None:
+    token = "ghp_" + "k3J9xQ2mZ7vB4nT8wR1cY6pL5sD0fGhA2uE4"
+    commit(tree, "Token", {"locks.py": f"TOKEN = '{token}'\n{LOCKS}"})
+    commit(tree, "No token", {"locks.py": LOCKS.replace("2", "4")})
+    ingest_git(service.store, WordEmbedder(), tree, repo="app")
+    last = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=tree, text=True).strip()
+    change = tools.fetch(service, f"{last[:10]}:locks.py").text
+    assert "+    return 4" in change
+    assert "-TOKEN" in change
+    assert token not in change
+    subprocess.run(["git", "reset", "-q", "--hard", "HEAD~2"], cwd=tree, check=True)
+    ingest_git(service.store, WordEmbedder(), tree, repo="app")
+
+
+def test_several_places_come_in_one_answer_and_one_that_is_missing_says_so(
+    service: Service,
+) -> None:
+    other = ["other/locks.py:5-6", "nowhere.py", "app/a/i/p.py"]
+    found = tools.fetch(service, "app/locks.py:1-2", further=other, brief=True)
+    assert found.text == "class Lock:\n    def release(self):"
+    assert [one.text.strip() for one in found.further] == [
+        "def release(self):\n        return 1", "", "two = 2"
+    ]  # fmt: skip
+    assert found.further[1].notes[0].startswith("no passage 'nowhere.py'")
+
+
 def test_a_definition_of_the_whole_name_goes_first(service: Service) -> None:
     with pytest.raises(CrosscorpusError) as error:
         tools.fetch(service, "Lock.release")
