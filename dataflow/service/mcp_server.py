@@ -13,7 +13,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
 from dataflow.service.arguments import FILTER_TYPES, check_names, model_of, sent_types
-from dataflow.service.models import faults
+from dataflow.service.models import Hits, faults
 from dataflow.service.protection.limits import answered
 from dataflow.service.stdio import StdioServer
 from dataflow.service.tools import Use, audit_answer, put, status, with_service
@@ -27,15 +27,24 @@ INSTRUCTIONS = (
     "review_context to review a diff; search and fetch to look around; read the notes."
 )
 
+REMEMBERED = 200
+"""Snippets of a session that are not sent again: those of the last twenty answers or so."""
+
 SAME_EVERYWHERE = {*FILTER_TYPES, "cursor", "brief"}
 """Parameters that mean the same in every tool: the first tool that has one describes it."""
 
 
-def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
-    """The server of one collection: nine tools, all read-only, and its corpora as a resource."""
+def mcp_server(
+    use: Use, version: str, seconds: float = 30, *, one_agent: bool = False
+) -> MCPServer:
+    """The server of one collection: nine tools, all read-only, and its corpora as a resource.
+
+    With ``one_agent`` all calls are those of one session: a snippet that it has is not sent again.
+    """
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     made = partial(StrictTool.from_function, annotations=hints, structured_output=True)
-    tools = [made(served(tool, use, seconds)) for tool in TOOLS]
+    sent: dict[tuple[str, str], None] | None = {} if one_agent else None
+    tools = [made(served(tool, use, seconds, sent)) for tool in TOOLS]
     described = set[str]()
     for tool in tools:
         tool.parameters = brief(tool.parameters) | {"additionalProperties": False}
@@ -93,10 +102,16 @@ def brief(schema: Any) -> Any:
     return kept
 
 
-def served(tool: Callable[..., Any], use: Use, seconds: float) -> Callable[..., Any]:
+def served(
+    tool: Callable[..., Any],
+    use: Use,
+    seconds: float,
+    sent: dict[tuple[str, str], None] | None = None,
+) -> Callable[..., Any]:
     """``tool`` with the parameters that a caller sets; our errors become tool errors.
 
-    A field without a value is left out of its answers: an agent pays by token.
+    A field without a value is left out of its answers: an agent pays by token. ``sent`` has the
+    snippets of the session so far, by the passage's id; without it nothing is remembered.
     """
 
     @wraps(tool)
@@ -105,6 +120,8 @@ def served(tool: Callable[..., Any], use: Use, seconds: float) -> Callable[..., 
             answer = await answered(partial(put, use, tool, arguments), seconds)
         except CrosscorpusError as error:
             raise ToolError(str(error)) from None
+        if sent is not None and isinstance(answer, Hits) and arguments.get("brief", True):
+            answer = without_sent(answer, sent)
         told = answer.model_dump(mode="json", exclude_defaults=True)
         text = TextContent(type="text", text=json.dumps(told, ensure_ascii=False))
         return CallToolResult(content=[text], structured_content=told)
@@ -123,3 +140,23 @@ def served(tool: Callable[..., Any], use: Use, seconds: float) -> Callable[..., 
         ]
     )
     return run
+
+
+def without_sent(answer: Hits, sent: dict[tuple[str, str], None]) -> Hits:
+    """``answer`` without the snippets that are among the last ``REMEMBERED`` of ``sent``.
+
+    >>> from dataflow.service.models import Hit
+    >>> sent = {}
+    >>> hits = Hits(results=[Hit(id="code:1", title="a.py:1-9", snippet="def a(): ...")])
+    >>> [without_sent(hits, sent).results[0].snippet for _ in range(2)]
+    ['def a(): ...', 'shown above']
+    """
+    results = []
+    for one in answer.results:
+        known = (key := (one.id, one.snippet)) in sent
+        results.append(one.model_copy(update={"snippet": "shown above"}) if known else one)
+        sent.pop(key, None)
+        sent[key] = None  # the newest stands last
+    for key in list(sent)[:-REMEMBERED]:
+        del sent[key]
+    return answer.model_copy(update={"results": results})

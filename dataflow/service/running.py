@@ -64,7 +64,7 @@ def run_stdio(collection: str, config: str, *, refresh: bool) -> None:
     from crosscorpus import __version__
 
     with opened(collection, config, refresh=refresh) as use, _exporting():
-        mcp_server(use, __version__).run("stdio")
+        mcp_server(use, __version__, one_agent=True).run("stdio")
 
 
 def run_http(

@@ -65,6 +65,21 @@ def test_the_text_of_an_answer_is_its_structure(service: Service) -> None:
         assert "not ingested" not in text.text
 
 
+def test_the_one_agent_of_a_session_gets_a_snippet_once(service: Service) -> None:
+    async def snippets(**how: Any) -> list[list[str]]:
+        async with Client(mcp_server(lambda: nullcontext(service), "1", **how)) as client:
+            given = {"query": "cache", "top_k": 3}
+            asked = [given, given, {**given, "brief": False}]
+            found = [await client.call_tool("search", one) for one in asked]
+        return [[hit["snippet"] for hit in one.structured_content["results"]] for one in found]
+
+    once, again, whole = anyio.run(lambda: snippets(one_agent=True))
+    assert "shown above" not in [*once, *whole]
+    assert set(again) == {"shown above"}
+    once, again, _ = anyio.run(snippets)
+    assert once == again
+
+
 def test_a_fault_of_the_call_is_an_error_that_says_what_to_do(service: Service) -> None:
     def said(name: str, **given: Any) -> str:
         found = asked(service, lambda client: client.call_tool(name, given))
