@@ -105,6 +105,8 @@ def changed_lines(change: Change) -> list[tuple[str, int, int]]:
 def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
     """The names that a change defines, removes or changes, those with most lines first.
 
+    A bare name of a method has its owner before it: ``Session.close``.
+
     Args:
         change: its hunks are read.
         passages: the passages of the old files around the hunks: path, start_line, text, metadata.
@@ -127,7 +129,24 @@ def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
         known = {name for one in around.get(path, ()) for name in one.last_names}
         for name in defined & known if known else defined:
             counted[name] += len(lines) * (OF_TESTS if is_secondary(path) else 1)
-    return [name for name, _ in sorted(counted.items(), key=lambda of: (-of[1], of[0]))]
+    owned = {
+        qualified_parts(name)[-1]: name
+        for passages in around.values()
+        for one in passages
+        for name in one.names
+        if len(qualified_parts(name)) > 1
+    }
+    names = [name for name, _ in sorted(counted.items(), key=lambda of: (-of[1], of[0]))]
+    return [owned.get(name, name) if is_bare(name) else name for name in names]
+
+
+def is_bare(name: str) -> bool:
+    """Whether ``name`` says little without its receiver or its type.
+
+    >>> is_bare("close"), is_bare("New"), is_bare("close_all"), is_bare("Session.close")
+    (True, True, False, False)
+    """
+    return re.fullmatch(r"[a-z]+|[A-Za-z]{1,3}", name) is not None
 
 
 def used_names(change: Change, changed: Iterable[str]) -> list[str]:
@@ -136,7 +155,8 @@ def used_names(change: Change, changed: Iterable[str]) -> list[str]:
     Names that only tests use come after, and single lower-case words, which may mean
     anything, last. Names of ``changed``, and those that the change itself defines, are left out.
     """
-    own, before, after, of_code = set(changed), Counter[str](), Counter[str](), set[str]()
+    own = {qualified_parts(name)[-1] for name in changed}
+    before, after, of_code = Counter[str](), Counter[str](), set[str]()
     for path, hunk in code_hunks(change):
         for _, line in hunk.removed:
             before.update(_used(line))

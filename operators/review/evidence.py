@@ -17,9 +17,10 @@ from operators.arrays.rows import replaced, take
 from operators.context.snippets import snippet
 from operators.context.whole_passages import with_lines
 from operators.foundation.cancellation import checked
-from operators.ranking.definitions import definition_of, use_of
+from operators.ranking.definitions import definition_of, qualified_parts, use_of
+from operators.review.changed_names import is_bare
 from operators.review.review_questions import SECTIONS
-from operators.signals.secondary import is_secondary
+from operators.signals.secondary import is_secondary, is_test
 
 NEAR = 10
 """The most lines between a remark and a hunk that it is about."""
@@ -28,7 +29,9 @@ PER_QUESTION = 50
 """The most entries of one query."""
 
 MOST_DEFINED = 3
-"""The most passages that define a name; a name with more is too common to tell anything."""
+"""The most passages that define a name; a name with more is too common to tell anything.
+
+A bare one, such as ``close``, has one: of several it does not say whose is meant."""
 
 FLOOR = 0.5
 """The minimum score of a hit without a name, as a share of the best one of its query."""
@@ -133,14 +136,14 @@ def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Line
     best = max((row["score"] for row in rows), default=0.0)
     if purpose == "definition":
         named = [row for row in checked(rows) if definition_of(about).search(row["text"])]
-        if len(named) > MOST_DEFINED:
+        if len(named) > (1 if is_bare(about) else MOST_DEFINED):
             return []
         why = f"defines {about}, which the change uses"
         return [_Entry(row["row"], purpose, why, _line(row, about)) for row in named]
     if purpose == "caller":
         return [entry for row in checked(rows) if (entry := _caller(row, about))]
     if purpose == "test":
-        tests = [row for row in rows if is_secondary(row["path"] or "")]
+        tests = [row for row in rows if is_test(row["path"] or "")]
         likely = [row for row in tests if row["score"] >= FLOOR * best]
         return [_best_lines(row, purpose, WHY[purpose], question) for row in checked(likely)]
     if purpose == "related":
@@ -180,17 +183,19 @@ def _in_diff(row: dict[str, Any], entry: _Entry, touched: _Lines) -> bool:
     return bool(2 * sum(shown) > last - first + 1)
 
 
-def _caller(row: dict[str, Any], name: str) -> _Entry | None:
-    """A use of ``name`` outside of its definition."""
+def _caller(row: dict[str, Any], about: str) -> _Entry | None:
+    """A use of the name ``about`` outside of its definition; one with an owner stands near it."""
+    *owners, name = qualified_parts(about)
+    if owners and owners[-1].lower() not in f"{row['path']}\n{row['text']}".lower():
+        return None
     defining = [match.span() for match in definition_of(name).finditer(row["text"])]
     begins = [match.start() for match in re.finditer(use_of(name), row["text"])]
     uses = [at for at in begins if not any(start <= at < end for start, end in defining)]
     if not uses:
         return None
     first = _head(row, row["text"].count("\n", 0, uses[0]))
-    test = is_secondary(row["path"] or "")
-    section, why = ("test", "tests") if test else ("caller", "uses")
-    return _Entry(row["row"], section, f"{why} {name}, which changes", first)
+    section, why = ("test", "tests") if is_test(row["path"] or "") else ("caller", "uses")
+    return _Entry(row["row"], section, f"{why} {about}, which changes", first)
 
 
 def _is_near(row: dict[str, Any], touched: _Lines) -> bool:

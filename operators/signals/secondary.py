@@ -13,9 +13,12 @@ from operators.frames import DEFINES, SIGNATURES
 from operators.signals.rule import Questions, Values, gain
 
 _TESTS = re.compile(
-    r"(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|[^/]*(?:Tests?|Spec|Suite)|[^/]*\.(?:test|spec))\.\w+$"
-    r"|(?:^|/)(?:tests?|testing|__tests__|spec|testdata|fixtures|_?compat|legacy|deprecated|_?examples?|"
-    r"docs?_src|samples?|benchmarks?|bench)/"
+    r"(?:^|/)(?:test_[^/]*|conftest|[^/]*_(?:test|spec)|[^/]*(?:Tests?|Spec|Suite)"
+    r"|[^/]*\.(?:test|spec))\.\w+$"
+    r"|(?:^|/)(?:tests?|testing|__tests__|spec|testdata|fixtures)/"
+)
+_SAMPLES = re.compile(
+    r"(?:^|/)(?:_?compat|legacy|deprecated|_?examples?|docs?_src|samples?|benchmarks?|bench)/"
 )
 _RAISES = re.compile(
     r"(?:\w+(?:\([^)]*\))?!?: *)?(?:bump|update|upgrade)s? "
@@ -41,7 +44,11 @@ def secondary(hits: pl.DataFrame, questions: Questions) -> Values:
     }
     is_one = [
         not questions[query]["about_secondary"]
-        and (is_test(path) or (_re_exports(path) and (query, corpus, repo, path) not in defining))
+        and (
+            is_test(path)
+            or _is_sample(path)
+            or (_re_exports(path) and (query, corpus, repo, path) not in defining)
+        )
         if of_file
         else raises_a_version(title, held)
         and _OF_VERSIONS.isdisjoint(questions[query]["vocabulary"])
@@ -57,13 +64,22 @@ def is_secondary(path: str) -> bool:
     >>> is_secondary("src/cache_test.go"), is_secondary("pkg/__init__.py"), is_secondary("a/b.py")
     (True, True, False)
     """
-    return is_test(path) or _re_exports(path)
+    return is_test(path) or _is_sample(path) or _re_exports(path)
 
 
 @cached_if_short(65_536)
 def is_test(path: str) -> bool:
-    """Whether ``path`` is a test, an example or old code."""
+    """Whether ``path`` is a test, or a file of tests.
+
+    >>> [is_test(path) for path in ("tests/a.py", "src/cache_test.go", "a/b.spec.ts", "src/test.c")]
+    [True, True, True, False]
+    """
     return _TESTS.search(path) is not None
+
+
+@cached_if_short(65_536)
+def _is_sample(path: str) -> bool:
+    return _SAMPLES.search(path) is not None
 
 
 def raises_a_version(title: str | None, metadata: str | None) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from operators.errors import CrosscorpusError
 from operators.foundation.closed_issues import REFERENCE, closed_issues
 from operators.foundation.sanitize import shown_path
+from operators.signals.secondary import is_test
 from operators.sources.also import kind_of, reads_as_prose
 from operators.sources.git.commit_log import Commit, own_text, read_commits
 from operators.sources.git.git_process import GitError
@@ -25,10 +26,6 @@ _OTHER_NUMBER = re.compile(
 )
 _EMPTY = re.compile(r"\s*[(\[][\s,;:]*[)\]]")
 _TRAILER = re.compile(r"[A-Za-z-]+-by: ")
-_TEST = re.compile(
-    r"(?:^|/)(?:tests?|testing|__tests__|specs?|testdata|fixtures)/"
-    r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|spec)s?\.\w+|[^/]*(?:Tests?|Spec)\.\w+)$"
-)
 _TOLD = re.compile(
     r"(?:^|/)(?:change(?:s|log)?|news|history|release[-_]?notes|authors|contributors|credits)"
     r"(?:\.\w+)?$|(?:^|/)(?:changelog(?:\.d)?|changes|newsfragments|news)/",
@@ -64,15 +61,6 @@ class FixedIssues:
     found: list[FixedIssue] = field(default_factory=list)
     commits: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
-
-
-def is_test(path: str) -> bool:
-    """Whether a file is a test by its path.
-
-    >>> [is_test(path) for path in ("tests/a.py", "src/cache_test.go", "a/b.spec.ts", "src/test.c")]
-    [True, True, True, False]
-    """
-    return _TEST.search(path) is not None
 
 
 def what_it_says(commit: Commit) -> str:

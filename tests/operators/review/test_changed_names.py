@@ -56,7 +56,7 @@ IN_RELEASE = (
 
 def test_a_change_inside_a_definition_is_about_that_definition() -> None:
     change = patch("src/lock.py", IN_RELEASE)
-    assert changed_names(change, passages(names=DEFINED)) == ["release"]
+    assert changed_names(change, passages(names=DEFINED)) == ["Lock.release"]
 
 
 def test_without_a_syntax_the_heading_of_the_hunk_says_what_is_changed() -> None:
@@ -66,7 +66,7 @@ def test_without_a_syntax_the_heading_of_the_hunk_says_what_is_changed() -> None
 
 def test_a_definition_that_is_removed_is_changed_and_one_that_is_new_is_not() -> None:
     hunk = "@@ -1,2 +1,2 @@\n class Lock:\n-    def acquire(self):\n+    def take(self):\n"
-    assert changed_names(patch("src/lock.py", hunk), passages(names=DEFINED)) == ["acquire"]
+    assert changed_names(patch("src/lock.py", hunk), passages(names=DEFINED)) == ["Lock.acquire"]
 
 
 def test_code_counts_before_its_tests_and_prose_has_no_names() -> None:
@@ -81,7 +81,7 @@ def test_code_counts_before_its_tests_and_prose_has_no_names() -> None:
             ),
         ]
     )
-    assert changed_names(change, both) == ["release", "test_lock"]
+    assert changed_names(change, both) == ["Lock.release", "test_lock"]
 
 
 def test_names_that_new_lines_call_or_write_as_types_are_used() -> None:

@@ -77,10 +77,30 @@ def test_a_use_in_a_test_is_of_the_tests() -> None:
 
 def test_a_name_that_many_define_says_nothing() -> None:
     several = [
-        passage(n, "def run():\n    pass\n", path=f"src/{n}.py") for n in range(MOST_DEFINED + 1)
+        passage(n, "def run_all():\n    pass\n", path=f"src/{n}.py")
+        for n in range(MOST_DEFINED + 1)
     ]
-    assert found(several, [question(0, "definition", "run")]).is_empty()
-    assert found(several[1:], [question(0, "definition", "run")]).height == MOST_DEFINED
+    assert found(several, [question(0, "definition", "run_all")]).is_empty()
+    assert found(several[1:], [question(0, "definition", "run_all")]).height == MOST_DEFINED
+
+
+def test_a_bare_name_says_something_where_one_passage_defines_it() -> None:
+    several = [passage(n, "def close():\n    pass\n", path=f"src/{n}.py") for n in range(2)]
+    assert found(several, [question(0, "definition", "close")]).is_empty()
+    assert found(several[1:], [question(0, "definition", "close")]).height == 1
+
+
+def test_the_use_of_a_bare_name_stands_near_its_owner() -> None:
+    asked = [question(0, "caller", "Session.close")]
+    assert found([passage(7, "file.close()\n")], asked).is_empty()
+    entries = found([passage(7, "with open_session() as s:\n    s.close()\n")], asked)
+    assert "uses Session.close, which changes" in entries["source_label"][0]
+
+
+def test_an_example_is_no_test_of_the_like() -> None:
+    asked = [question(0, "test", None)]
+    assert found([passage(7, path="examples/run.py")], asked).is_empty()
+    assert found([passage(7, path="tests/test_run.py")], asked).height == 1
 
 
 def test_a_passage_that_implements_something_for_a_type_does_not_define_it() -> None:
