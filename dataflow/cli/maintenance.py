@@ -231,9 +231,6 @@ def models_migrate(
         str | None,
         typer.Argument(help="minilm, static, hf:ORG/NAME, onnx:DIR or openai:MODEL@URL."),
     ] = None,
-    fill_only: Annotated[
-        bool, typer.Option("--fill-only", help="Make all vectors; keep the old model in use.")
-    ] = False,
     abandon: Annotated[
         bool, typer.Option("--abandon", help="Abandon the migration that is under way.")
     ] = False,
@@ -265,5 +262,5 @@ def models_migrate(
             raise typer.BadParameter("name the new model, such as static")
         embedder = load_embedder(model)
         with event_display(as_json, draw_migration) as on_event:
-            report = migrate_model(store, embedder, fill_only=fill_only, on_event=on_event)
+            report = migrate_model(store, embedder, on_event=on_event)
     print_result(as_json, asdict(report), show_migration, report, model)

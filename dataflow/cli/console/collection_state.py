@@ -191,9 +191,8 @@ def show_embedded(done: Embedded) -> None:
 
 def show_migration(report: ModelMigrationReport, model: str) -> None:
     """Print what a model migration did, and how commands name ``model`` now."""
-    what = "in use now" if report.in_use else "ready; the old one is still in use"
     OUT.print(
-        f"[bold]{escape(report.model)}[/] is {what}: {report.chunks:,} chunks, "
+        f"[bold]{escape(report.model)}[/] is in use now: {report.chunks:,} chunks, "
         f"{report.embedded:,} of them embedded now, {report.seconds:.1f} s"
     )
     if report.cut:
@@ -201,7 +200,7 @@ def show_migration(report: ModelMigrationReport, model: str) -> None:
             f"[yellow]{report.cut:,} chunks are longer than its window[/]: ingest their sources "
             "again, so that they are cut again"
         )
-    if report.in_use and model != read_yaml(find("default"))["embedding"]:
+    if model != read_yaml(find("default"))["embedding"]:
         experiment = {"extends": "default", "embedding": model}
         named = next(
             (name for name, path in shipped().items() if read_yaml(path) == experiment), None
