@@ -22,7 +22,7 @@ from operators.postgres.store import ModelMismatch, Store, collection_info
 MODULES: tuple[ModuleType, ...] = (runs, comparisons)
 _FIELDS = (
     *("qrels", "runs", "scores", "corpus_scores", "summary", "comparison", "changed"),
-    *("titles", "timings", "notes"),
+    *("titles", "notes"),
 )
 """The fields of :class:`Evaluation` that are nodes of the same name."""
 

@@ -1,4 +1,4 @@
-// Draws every chart of the page once, and again where a choice in the page changes a signal.
+// Draws every chart of the page once.
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const tip = document.createElement("div");
@@ -36,40 +36,18 @@
   };
   addEventListener("scroll", () => (tip.style.visibility = "hidden"), { passive: true });
 
-  const charts = [];
   const draw = async (place) => {
     const view = new chartRuntime.View(chartRuntime.parse(read(place.dataset.spec)), {
       renderer: "svg",
       logLevel: chartRuntime.Error,
     });
     view.tooltip(show).initialize(place);
-    charts.push(view);
-    set(view);
     await view.runAsync();
     const picture = place.querySelector("svg");
     picture.setAttribute("role", "img");
     picture.setAttribute("aria-label", place.dataset.label);
   };
 
-  const choices = () => [...document.querySelectorAll("select[data-signal]")];
-  const set = (view) => {
-    const known = view.getState({ data: () => false, signals: () => true }).signals;
-    for (const choice of choices()) {
-      const name = choice.dataset.signal;
-      if (name in known) view.signal(name, JSON.parse(choice.value));
-    }
-  };
-  for (const choice of choices()) {
-    choice.addEventListener("change", () => {
-      for (const other of choices()) {
-        if (other.dataset.signal === choice.dataset.signal) other.value = choice.value;
-      }
-      for (const view of charts) {
-        set(view);
-        view.runAsync();
-      }
-    });
-  }
   addEventListener("toggle", () => dispatchEvent(new Event("resize")), true);
   for (const place of document.querySelectorAll(".chart")) draw(place);
 })();

@@ -29,12 +29,6 @@ baseline."""
 
 INK, MUTED, RULE = (f"var(--{name})" for name in ("ink", "muted", "rule"))
 
-LONG_LABEL = (
-    "length(datum.label) > 25 ? slice(datum.label, 0, 10) + '…' + slice(datum.label, -12)"
-    " : datum.label"
-)
-"""``labelExpr`` of an axis with names: long ones are cut in the middle, as their ends differ."""
-
 _FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif'
 _CONFIG: dict[str, Any] = {
     "background": None,
@@ -75,25 +69,18 @@ def rows(records: Iterable[Mapping[str, Any]]) -> alt.InlineData:
     return alt.InlineData(values=[_plain(dict(record)) for record in records])
 
 
-def intervals(form: str = ".3f") -> list[alt.Tooltip]:
-    """The tooltips of a mean with its interval."""
-    return [alt.Tooltip(f"{field}:Q", format=form) for field in ("mean", "low", "high")]
-
-
 def chart(
     figure: alt.TopLevelMixin,
     *,
     title: str,
     label: str,
     note: str = "",
-    meanings: Html | None = None,
 ) -> Html:
     """A figure with an Altair chart in it; ``width="container"`` makes it as wide as its container.
 
     Args:
         figure: the chart; ``title`` is above it, ``note`` under it.
         label: a description for readers who can't see it; a table should have the numbers too.
-        meanings: of its colours, by :func:`.scores.colour_key`, instead of a legend.
 
     Raises:
         altair.SchemaValidationError: the chart is not valid.
@@ -107,22 +94,10 @@ def chart(
     return element(
         "figure",
         element("p", title, class_="title"),
-        meanings or Html(),
         Html(f'<script type="application/json" id="{name}">{text}</script>'),
         element("div", class_="chart", data_spec=name, data_label=label),
         element("figcaption", note) if note else Html(),
     )
-
-
-def choice(label: str, signal: str, options: Iterable[tuple[object, str]]) -> Html:
-    """A select list that sets the ``alt.param`` named ``signal`` in every chart that has it.
-
-    ``options`` are values and their texts; the first is the initial one. Lists of one signal on a
-    page show the same choice.
-    """
-    listed = [element("option", text, value=json.dumps(value)) for value, text in options]
-    chosen = element("select", *listed, data_signal=signal, autocomplete="off")
-    return element("p", element("label", label, " ", chosen), class_="control")
 
 
 def scripts() -> Html:

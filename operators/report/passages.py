@@ -10,7 +10,6 @@ import polars as pl
 from operators.explain.waterfall import FACTORS, Step, spell
 from operators.report import charts
 from operators.report.page import Html, table
-from operators.report.scores import Layers
 
 # A score begins with one of meaning, place, corpus and fusion, so that these share a colour.
 _SHADES = {"meaning": 1, "place": 1, "corpus": 1, "words": 2, "weight": 3, "recency": 4}
@@ -57,7 +56,7 @@ def _colours(factors: Iterable[str]) -> alt.Scale:
     return alt.Scale(domain=domain, range=[charts.SERIES[shades[factor]] for factor in domain])
 
 
-def score_bars(passages: Sequence[Passage]) -> Layers:
+def score_bars(passages: Sequence[Passage]) -> alt.LayerChart | alt.FacetChart:
     """A bar for each passage, a part per factor, a hollow one for a loss, and the score."""
     records = [{"passage": one.label, **_record(step)} for one in passages for step in one.steps]
     ends = [
