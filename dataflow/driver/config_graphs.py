@@ -5,10 +5,8 @@ compares graphs does not know the names of our nodes, so this one has the keys a
 count for them.
 """
 
-from collections.abc import Collection
 from typing import Any
 
-from hamilton.graph import FunctionGraph
 from hamilton.node import Node
 
 from dataflow.configuration.config_model import Config
@@ -33,15 +31,9 @@ def describe_config(config: Config) -> Description:
     Raises:
         GraphError: a stage needs what no node computes.
     """
-    return describe_retrieval(build_graph(config).graph)
-
-
-def describe_retrieval(graph: FunctionGraph, only: Collection[str] | None = None) -> Description:
-    """Describe a built retrieval graph, or only the nodes named in ``only``."""
+    graph = build_graph(config).graph
     structure = {*STRUCTURE, *(name for name in graph.config if name.endswith("_variant"))}
-    return describe(
-        graph, structure=structure, identity=CORPUS_IDENTITY, only=only, results=_is_result
-    )
+    return describe(graph, structure=structure, identity=CORPUS_IDENTITY, results=_is_result)
 
 
 def _is_result(final: Node) -> bool:
