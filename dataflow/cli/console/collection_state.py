@@ -166,7 +166,7 @@ def show_models(models: Sequence[ModelStatus]) -> None:
 def draw_migration(update: Callable[..., None], event: ModelMigrationReport) -> None:
     """Show how far a model migration is, for `terminal.event_display`."""
     details = f"{event.chunks:,} of {event.total:,} chunks, {event.embedded:,} embedded"
-    far = {"completed": event.chunks, "total": event.total, "eta_s": event.eta_s}
+    far = {"completed": event.chunks, "total": event.total}
     update(description=event.stage, details=details, **far)
 
 
@@ -174,8 +174,7 @@ def draw_embedding(update: Callable[..., None], event: Embedded) -> None:
     """Show how far a worker is, for `terminal.event_display`."""
     rate = event.chunks / event.seconds if event.seconds else 0.0
     details = f"{event.chunks:,} chunks, {event.left:,} left, {rate:.0f}/s"
-    total = event.chunks + event.left
-    far = {"completed": event.chunks, "total": total, "eta_s": event.eta_s}
+    far = {"completed": event.chunks, "total": event.chunks + event.left}
     update(description="embed", details=details, **far)
 
 
