@@ -21,8 +21,7 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
     """The whole page for the first query of a run as HTML.
 
     It loads nothing, and without scripts only the charts are missing. ``answer`` has the outputs
-    ``queries``, ``results``, ``explain``, ``dispositions``, ``outcomes`` and ``provenance`` of a
-    run.
+    ``queries``, ``results``, ``explain``, ``dispositions`` and ``provenance`` of a run.
     """
     question = answer["queries"].row(0, named=True)
     results, explained, ends = (
@@ -43,7 +42,6 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
     if placed:
         body = join([_details(one, texts.get(one.row["chunk_id"]), open_=False) for one in placed])
         sections.append(Section("Results", body))
-    sections.append(Section("The searches", _searches(answer["outcomes"]), "Searches"))
     return page(
         question["texts"][0],
         sections,
@@ -61,7 +59,7 @@ def _passages(dispositions: pl.DataFrame, explained: pl.DataFrame) -> list[Passa
         rank = row["result_rank"]
         name = str(rank + 1) if rank is not None else f"?{next(numbers)}"
         rows = by_chunk.get((row["chunk_id"],), explained.clear())
-        passages.append(Passage(name, row, rows, waterfall(rows)))
+        passages.append(Passage(name, row, waterfall(rows)))
     return passages
 
 
@@ -162,7 +160,6 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
         formulas = [[step.factor, step.formula, spell(step.after)] for step in one.steps]
         head = ["factor", "what it does", "score so far"]
         parts.append(table("Factors", head, formulas, numeric=(2,)))
-    parts.append(_numbers(one.explained))
     if row["near_duplicates"]:
         others = [element("li", _link(other)) for other in row["near_duplicates"]]
         parts += [element("h4", "Also found in"), element("ul", *others)]
@@ -170,35 +167,3 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
         shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
         parts += [element("h4", "Text"), element("blockquote", shown)]
     return element("details", element("summary", *heading), *parts, open=open_)
-
-
-def _numbers(explained: pl.DataFrame) -> Html:
-    """Every score and weight, in full, and the rank in every list."""
-    rows = []
-    for row in explained.filter(pl.col("stage") != "end").iter_rows(named=True):
-        whole = row["stage"] in ("context", "citations")
-        value, number = row["value"], ""
-        if value is not None:
-            number = f"{value:.0f}" if whole else repr(value)
-        place = "" if row["rank"] is None else str(row["rank"] + 1)
-        shown = element("span", number, class_="id")
-        rows.append([row["stage"], row["quantity"], shown, place, row["detail"] or ""])
-    head = ["stage", "quantity", "value", "place", ""]
-    every = table("All numbers, to the last digit", head, rows, numeric=(2, 3))
-    return element("details", element("summary", "All numbers"), every)
-
-
-def _searches(outcomes: pl.DataFrame) -> Html:
-    rows = [
-        [
-            row["corpus"],
-            row["channel"],
-            row["status"].replace("_", " "),
-            str(row["rows"]),
-            f"{row['elapsed_ms']:.1f}",
-            row["error"] or "",
-        ]
-        for row in outcomes.iter_rows(named=True)
-    ]
-    head = ["corpus", "search", "outcome", "rows", "ms", "error"]
-    return table("What each search gave", head, rows, numeric=(3, 4))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
-import polars as pl
 
 from operators.explain.waterfall import FACTORS, Step, spell
 from operators.report import charts
@@ -24,7 +23,6 @@ class Passage:
 
     name: str  # its rank among the results, or ?1, ?2, ...
     row: Mapping[str, Any]  # of ``DISPOSITIONS``
-    explained: pl.DataFrame  # its rows of ``EXPLAIN``
     steps: Sequence[Step]  # its waterfall
 
     @property

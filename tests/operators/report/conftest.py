@@ -137,13 +137,11 @@ def explained() -> Callable[[str], dict[str, Any]]:
         ]
         question = {"query_id": 4, "texts": [f"why {word}?", word], "trigger": []}
         result = {"query_id": 4, "chunk_id": 1, "text": word * 900, "alternate_sources": []}
-        outcome = ("wiki", "vector", "failed", 0, 1.0, word)
         return {
             "queries": pl.DataFrame([question], schema=frames.QUERIES),
             "results": pl.DataFrame([result], schema=frames.FUSED),
             "explain": pl.DataFrame(explain, schema=frames.EXPLAIN),
             "dispositions": pl.DataFrame(dispositions, schema=frames.DISPOSITIONS),
-            "outcomes": pl.DataFrame([outcome], schema=frames.OUTCOMES, orient="row"),
             "provenance": {
                 "degraded": [word],
                 "model": word,
