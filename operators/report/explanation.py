@@ -10,7 +10,6 @@ from operators.errors import counted
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import spell, waterfall
 from operators.question.intent import understood
-from operators.report import charts
 from operators.report.page import Html, Section, element, join, page, table
 from operators.report.passages import Passage, places_table, score_bars, used_factors
 
@@ -20,7 +19,7 @@ _LONGEST = 600  # shown characters of a passage's text
 def explanation_page(answer: Mapping[str, Any]) -> str:
     """The whole page for the first query of a run as HTML.
 
-    It loads nothing, and without scripts only the charts are missing. ``answer`` has the outputs
+    It loads nothing and runs nothing. ``answer`` has the outputs
     ``queries``, ``results``, ``explain``, ``dispositions`` and ``provenance`` of a run.
     """
     question = answer["queries"].row(0, named=True)
@@ -46,7 +45,6 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
         question["texts"][0],
         sections,
         lead=_lead(question, placed, named, answer["provenance"], answer.get("intent")),
-        scripts=charts.scripts() if passages else "",
     )
 
 
@@ -114,12 +112,7 @@ def _scores(passages: Sequence[Passage]) -> Html:
     hollow = any(step.after < step.before for one in scored for step in one.steps)
     meanings += ". Hollow: what a factor takes away" if hollow else ""
     asked = "?1, ...: passages that were asked about and are no results." if has_others else ""
-    picture = charts.chart(
-        score_bars(scored),
-        title="Score",
-        label="The score of each passage, one part for each factor",
-        note=f"{meanings}. {asked}".strip(),
-    )
+    picture = score_bars(scored, f"{meanings}. {asked}".strip()) if scored else ""
     rows = [
         [
             one.name,
@@ -133,7 +126,7 @@ def _scores(passages: Sequence[Passage]) -> Html:
     ]
     head = ["", "passage", "score", "what became of it", "in the context", "near-duplicates"]
     listed = table("The passages", head, rows, numeric=(2, 4, 5))
-    return join([picture if scored else "", listed])
+    return join([picture, listed])
 
 
 def _link(source: Mapping[str, Any]) -> Html:
