@@ -80,11 +80,11 @@ def evaluate(
     args["given_queries"] = queries if isinstance(queries, pl.DataFrame) else read_queries(queries)
     args["given_qrels"] = qrels if isinstance(qrels, pl.DataFrame) else read_qrels(qrels)
     with quiet_hamilton():
-        out = built.execute(["judged_queries", "holdings", *_FIELDS], inputs=args)
+        out = built.execute(["judged_queries", *_FIELDS], inputs=args)
     return Evaluation(
         configs=tuple(configs),
         queries=out["judged_queries"],
-        collection={"name": store.collection, "documents": dict(out["holdings"].documents)},
+        collection=store.collection,
         **{name: out[name] for name in _FIELDS},
     )
 

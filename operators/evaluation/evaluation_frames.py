@@ -111,7 +111,7 @@ class Evaluation:
     changed: pl.DataFrame  # CHANGED
     titles: Mapping[str, str] = field(default_factory=dict)  # of the documents in ``changed``
     notes: tuple[str, ...] = ()  # what a reader must know: failed searches, unjudged queries
-    collection: Mapping[str, object] = field(default_factory=dict)  # name, documents by corpus
+    collection: str = ""  # its name
 
 
 def measures_of(frame: pl.DataFrame) -> list[str]:

@@ -25,7 +25,6 @@ def report_page(evaluation: Evaluation) -> str:
     The first configuration is the baseline.
     """
     configs, measures = evaluation.configs, measures_of(evaluation.scores)
-    name = str(evaluation.collection.get("name", ""))
     compared = len(configs) > 1 and evaluation.comparison.height > 0
     sections = [Section("Scores", _scores(evaluation))]
     if compared:
@@ -35,7 +34,7 @@ def report_page(evaluation: Evaluation) -> str:
         sections.append(Section("What changed most", changed, "Changes"))
     sections.append(Section("How to read this", _method(measures), "Method"))
     return page(
-        f"Evaluation of {name}" if name else "Evaluation",
+        f"Evaluation of {evaluation.collection}",
         sections,
         lead=_lead(evaluation, compared=compared),
     )

@@ -72,7 +72,7 @@ def evaluate(configs: tuple[str, ...], word: str) -> Evaluation:
         comparison=comparison(values, configs[0], resamples=200, permutations=200),
         changed=changed(values, runs, queries, configs[0]),
         notes=(f"a note {word}",),
-        collection={"name": f"data {word}"},
+        collection=f"data {word}",
     )
 
 
