@@ -143,25 +143,18 @@ def render(
 def diff(
     before: Annotated[str, typer.Argument(help="A shipped name or a YAML file.")],
     after: Annotated[str, typer.Argument(help="The configuration to compare with.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Draw both in one picture too; ends as for render."),
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show which nodes, edges, variants and parameters differ between two configurations.
 
-    Example: crosscorpus diff default rrf --out diff.png
+    Example: crosscorpus diff default rrf
     """
     from dataflow import load_config
     from dataflow.cli.console.terminal import print_result
-    from dataflow.driver.config_graphs import diff_configs, draw_difference
+    from dataflow.driver.config_graphs import diff_configs
     from dataflow.visualization.graph_diff import to_text
-    from dataflow.visualization.png import render as write
 
     difference = diff_configs(load_config(before), load_config(after))
-    if out:
-        write(draw_difference(difference), out)
     print_result(as_json, difference.to_json(), typer.echo, to_text(difference))
 
 

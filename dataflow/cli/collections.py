@@ -72,23 +72,6 @@ def collections_drop(name: _Name, yes: _Yes = False) -> None:
     typer.echo(f"{name} is dropped")
 
 
-@collections_app.command("move")
-def collections_move(
-    name: _Name,
-    to: Annotated[str, typer.Option(metavar="HOST:PORT", help="A node of the cluster.")],
-) -> None:
-    """Move a collection to another node of a Citus cluster; questions go on meanwhile.
-
-    Example: crosscorpus collections move team --to 10.0.0.7:5432
-    """
-    from operators.postgres.schema.placement import move_collection
-    from operators.postgres.store import open_store
-
-    with open_store(collection=name) as store:
-        move_collection(store, to)
-    typer.echo(f"{name} is on {to}")
-
-
 @collections_app.command("export")
 def collections_export(
     name: _Name,

@@ -108,19 +108,16 @@ def embed(
 
     Any number of workers share the work, on every machine that reaches the server; each has a few
     chunks in hand. If one dies, its chunks are free at once. While the server is away they wait,
-    two minutes at most; with --follow also while its disk is full. Exit code 3 where a chunk could
-    not be embedded.
+    two minutes at most. Exit code 3 where a chunk could not be embedded.
 
     Example: crosscorpus embed -C team
     """
     import_hamilton()
     from dataflow import load_config
     from dataflow.cli.console.collection_state import draw_embedding, show_embedded
-    from dataflow.cli.console.terminal import event_display, fetch_progress, print_result
+    from dataflow.cli.console.terminal import event_display, print_result
     from dataflow.ingestion.vectors import embed_missing
-    from dataflow.ingestion.watch import AGAIN_S, LONGEST_EMBED_PAUSE_S
     from operators.embedding.registry import load_embedder
-    from operators.postgres.errors import DatabaseError
     from operators.postgres.store import open_store
     from operators.postgres.write.chunk_vectors import try_again
 
@@ -130,19 +127,9 @@ def embed(
     with open_store(collection=collection) as store:
         if again:
             try_again(store)
-        (_, on_wait), pause = fetch_progress(as_json), AGAIN_S
         while True:
-            try:
-                with event_display(as_json, draw_embedding) as on_event:
-                    done = embed_missing(store, embedder, patience_s=120, on_event=on_event)
-            except DatabaseError as error:
-                if not follow or error.kind != "disk_full":
-                    raise
-                on_wait(pause, str(error).partition(", then run")[0])
-                time.sleep(pause)
-                pause = min(2 * pause, LONGEST_EMBED_PAUSE_S)
-                continue
-            pause = AGAIN_S
+            with event_display(as_json, draw_embedding) as on_event:
+                done = embed_missing(store, embedder, patience_s=120, on_event=on_event)
             if done.chunks or done.failed or not follow:
                 print_result(as_json, asdict(done), show_embedded, done)
             if not follow:
@@ -231,9 +218,6 @@ def models_migrate(
         str | None,
         typer.Argument(help="minilm, static, hf:ORG/NAME, onnx:DIR or openai:MODEL@URL."),
     ] = None,
-    fill_only: Annotated[
-        bool, typer.Option("--fill-only", help="Make all vectors; keep the old model in use.")
-    ] = False,
     abandon: Annotated[
         bool, typer.Option("--abandon", help="Abandon the migration that is under way.")
     ] = False,
@@ -265,5 +249,5 @@ def models_migrate(
             raise typer.BadParameter("name the new model, such as static")
         embedder = load_embedder(model)
         with event_display(as_json, draw_migration) as on_event:
-            report = migrate_model(store, embedder, fill_only=fill_only, on_event=on_event)
+            report = migrate_model(store, embedder, on_event=on_event)
     print_result(as_json, asdict(report), show_migration, report, model)

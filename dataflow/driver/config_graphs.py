@@ -1,22 +1,19 @@
-"""The graphs of configurations: describe, compare, draw.
+"""The graphs of configurations: describe, compare.
 
-They are built and not run, so no server and no model is needed. The rooms that draw and compare do
-not know the names of our nodes, so this one has the keys and parameters that count for them.
+They are built and not run, so no server and no model is needed. The room that describes and
+compares graphs does not know the names of our nodes, so this one has the keys and parameters that
+count for them.
 """
 
-from collections.abc import Collection
 from typing import Any
 
-from hamilton.graph import FunctionGraph
 from hamilton.node import Node
 
 from dataflow.configuration.config_model import Config
 from dataflow.driver.retrieval_driver import build_graph
 from dataflow.execution.plan import node_tags
-from dataflow.visualization.folding import fold
-from dataflow.visualization.graph_diff import Diff, compare, difference_picture
+from dataflow.visualization.graph_diff import Diff, compare
 from dataflow.visualization.graph_model import Description, describe
-from dataflow.visualization.picture import Picture
 
 CORPUS_IDENTITY = frozenset({"label", "link", "linked_files"})
 """Parameters with a value per corpus; corpora that differ only in them count as alike."""
@@ -34,15 +31,9 @@ def describe_config(config: Config) -> Description:
     Raises:
         GraphError: a stage needs what no node computes.
     """
-    return describe_retrieval(build_graph(config).graph)
-
-
-def describe_retrieval(graph: FunctionGraph, only: Collection[str] | None = None) -> Description:
-    """Describe a built retrieval graph, or only the nodes named in ``only``."""
+    graph = build_graph(config).graph
     structure = {*STRUCTURE, *(name for name in graph.config if name.endswith("_variant"))}
-    return describe(
-        graph, structure=structure, identity=CORPUS_IDENTITY, only=only, results=_is_result
-    )
+    return describe(graph, structure=structure, identity=CORPUS_IDENTITY, results=_is_result)
 
 
 def _is_result(final: Node) -> bool:
@@ -53,11 +44,6 @@ def diff_configs(before: Config, after: Config) -> Diff:
     """Compare the graphs that two configurations build, and their other settings."""
     first, second = describe_config(before), describe_config(after)
     return compare(first, second, _settings(before), _settings(after))
-
-
-def draw_difference(diff: Diff) -> Picture:
-    """The picture of both graphs of a diff; corpora with the same changes share one cluster."""
-    return fold(difference_picture(*diff.graphs))
 
 
 def _settings(config: Config) -> dict[str, Any]:

@@ -5,7 +5,7 @@ corpus, the same configuration searches again with a greater depth, and new docu
 head. Measures at depth see them; measures of the first ranks see what a user would see.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,11 +15,9 @@ import polars as pl
 from dataflow.configuration.config_model import Config
 from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from dataflow.execution.plan import node_tags
 from operators.embedding.protocol import Embedder
 from operators.embedding.query_vectors import with_vectors
 from operators.errors import check_known
-from operators.evaluation.evaluation_frames import TIMINGS
 from operators.evaluation.ranked_documents import (
     DOCUMENTS,
     Unit,
@@ -35,14 +33,6 @@ from operators.question.ask import query_texts
 BATCH_SIZE = 64
 DEEPER = 4
 """A search returns so many times the wanted documents: a document has several chunks."""
-
-
-@dataclass(frozen=True)
-class Answers:
-    """One configuration's run (``RUN``) and its times (``TIMINGS``)."""
-
-    run: pl.DataFrame
-    timings: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -111,8 +101,8 @@ def run_queries(
     query_embeddings: pl.DataFrame,
     how: RunOptions,
     on_batch: Callable[[int], object] | None = None,
-) -> Answers:
-    """The run of the judged queries over every corpus, whichever they judge.
+) -> pl.DataFrame:
+    """The run (``RUN``) of the judged queries over every corpus, whichever they judge.
 
     Args:
         driver: built of :func:`for_evaluation`'s configuration.
@@ -121,15 +111,14 @@ def run_queries(
         query_embeddings: columns ``QUERY_EMBEDDINGS`` of all queries.
         on_batch: is called with the number of finished queries.
     """
-    judged, clock = by_number(how.qrels, queries), dict[str, float]()
+    judged = by_number(how.qrels, queries)
     documents = partial(_documents, driver, judged=judged, unit=how.unit)
     held_units = how.holdings.chunks if how.unit == "passage" else how.holdings.documents
     sizes = {c: n for c, n in held_units.items() if c in driver.config.corpora}
     parts = [pl.DataFrame(schema=DOCUMENTS)]
     for batch in questions(queries).iter_slices(how.batch_size):
-        known, took = overrides_of(driver, batch, query_embeddings), dict[str, float]()
-        head, held = documents(known, {**how.inputs, "timings": took})
-        clock |= {node: clock.get(node, 0.0) + ms for node, ms in took.items()}
+        known = overrides_of(driver, batch, query_embeddings)
+        head, held = documents(known, how.inputs)
         for search_depth in _greater_depths(driver.config, how.holdings, how.depth):
             short = shallow(head, batch, sizes, how.depth)
             if short.is_empty():
@@ -146,7 +135,7 @@ def run_queries(
         parts.append(head)
         if on_batch:
             on_batch(batch.height)
-    return Answers(as_run(pl.concat(parts), queries, name), _timings(driver, name, clock))
+    return as_run(pl.concat(parts), queries, name)
 
 
 def as_run(documents: pl.DataFrame, queries: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -158,13 +147,6 @@ def as_run(documents: pl.DataFrame, queries: pl.DataFrame, name: str) -> pl.Data
         maintain_order="left",
     )
     return numbered(named.select("doc_id", "corpus", query_id="name"), name)
-
-
-def joined(parts: Sequence[Answers]) -> Answers:
-    """The runs of batches of queries, in order, as one."""
-    spent = pl.concat(part.timings for part in parts)
-    timings = spent.group_by("config", "stage", "node", maintain_order=True).sum()
-    return Answers(pl.concat(part.run for part in parts), timings)
 
 
 def _greater_depths(config: Config, holdings: Holdings, depth: int) -> Iterator[int]:
@@ -236,13 +218,3 @@ def overrides_of(
         return {"queries": asked}
     vectors = query_embeddings.join(asked, on="query_id", how="semi", maintain_order="left")
     return {"queries": asked, "query_embeddings": vectors}
-
-
-def _timings(driver: RetrievalDriver, name: str, clock: Mapping[str, float]) -> pl.DataFrame:
-    nodes = driver.graph.nodes
-    rows = [
-        (name, str(node_tags(nodes[node]).get("stage", "")), node, milliseconds)
-        for node, milliseconds in sorted(clock.items())
-        if node in nodes
-    ]
-    return pl.DataFrame(rows, schema=TIMINGS, orient="row")

@@ -22,7 +22,7 @@ from operators.postgres.store import ModelMismatch, Store, collection_info
 MODULES: tuple[ModuleType, ...] = (runs, comparisons)
 _FIELDS = (
     *("qrels", "runs", "scores", "corpus_scores", "summary", "comparison", "changed"),
-    *("titles", "timings", "notes"),
+    *("titles", "notes"),
 )
 """The fields of :class:`Evaluation` that are nodes of the same name."""
 
@@ -80,11 +80,11 @@ def evaluate(
     args["given_queries"] = queries if isinstance(queries, pl.DataFrame) else read_queries(queries)
     args["given_qrels"] = qrels if isinstance(qrels, pl.DataFrame) else read_qrels(qrels)
     with quiet_hamilton():
-        out = built.execute(["judged_queries", "holdings", *_FIELDS], inputs=args)
+        out = built.execute(["judged_queries", *_FIELDS], inputs=args)
     return Evaluation(
         configs=tuple(configs),
         queries=out["judged_queries"],
-        collection={"name": store.collection, "documents": dict(out["holdings"].documents)},
+        collection=store.collection,
         **{name: out[name] for name in _FIELDS},
     )
 

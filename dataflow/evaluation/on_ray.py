@@ -13,7 +13,7 @@ import polars as pl
 
 from dataflow.configuration.config_model import Config
 from dataflow.driver.retrieval_driver import build_driver
-from dataflow.evaluation.answers import Answers, RunOptions, for_evaluation, joined, run_queries
+from dataflow.evaluation.answers import RunOptions, for_evaluation, run_queries
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 from operators.postgres.store import Store
@@ -47,7 +47,7 @@ class QueryActor:
 
     def run(
         self, at: int, name: str, config: Config, queries: pl.DataFrame, vectors: pl.DataFrame
-    ) -> tuple[int, Answers]:
+    ) -> tuple[int, pl.DataFrame]:
         """Batch ``at``, with the previous driver if the configuration is the same."""
         if name != self.name:
             self.opened.close()
@@ -63,7 +63,7 @@ def runs_on_ray(
     vectors: pl.DataFrame,
     how: RunOptions,
     on_batch: Callable[[str, int], object] | None = None,
-) -> dict[str, Answers]:
+) -> dict[str, pl.DataFrame]:
     """The runs of each configuration, equal to those of one process."""
     parts = [(n, part) for n in configs for part in queries.iter_slices(how.batch_size)]
     arguments = {"dsn": store.dsn, "collection": store.collection}, ray.put(how)
@@ -76,7 +76,7 @@ def runs_on_ray(
         own = vectors.join(part, left_on="query_id", right_on="number", how="semi")
         return worker.run.remote(at, name, configs[name], part, own)
 
-    done: dict[int, Answers] = {}
+    done: dict[int, pl.DataFrame] = {}
     try:
         for at, one in pool.map_unordered(submit, range(len(parts))):
             done[at] = one
@@ -85,4 +85,4 @@ def runs_on_ray(
     except ray.exceptions.RayError as error:
         lines = str(getattr(error, "cause", error)).splitlines()
         raise CrosscorpusError(f"on Ray: {lines[0]}") from None
-    return {n: joined([done[at] for at, (m, _) in enumerate(parts) if m == n]) for n in configs}
+    return {n: pl.concat(done[at] for at, (m, _) in enumerate(parts) if m == n) for n in configs}

@@ -11,7 +11,6 @@ from dataflow.configuration.config_model import Config
 from dataflow.driver.retrieval_driver import build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
-    Answers,
     Holdings,
     RunOptions,
     check_corpora,
@@ -126,8 +125,8 @@ def answers(
     batch_size: int = BATCH_SIZE,
     retrieval_inputs: Mapping[str, Any] | None = None,
     on_batch: Callable[[str, int], None] | None = None,
-    elsewhere: Callable[..., dict[str, Answers]] | None = None,
-) -> dict[str, Answers]:
+    elsewhere: Callable[..., dict[str, pl.DataFrame]] | None = None,
+) -> dict[str, pl.DataFrame]:
     """The runs of each configuration in all corpora, one after the other or ``elsewhere``."""
     check_corpora(judged_queries, configs)
     how = RunOptions(holdings, qrels, depth, unit, batch_size, retrieval_inputs or {})
@@ -142,9 +141,9 @@ def answers(
 
 
 @tag(stage="runs")
-def runs(answers: dict[str, Answers]) -> pl.DataFrame:
+def runs(answers: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """All runs, concatenated."""
-    return pl.concat(one.run for one in answers.values())
+    return pl.concat(answers.values())
 
 
 @tag(stage="runs")
@@ -153,9 +152,3 @@ def judged_runs(
 ) -> pl.DataFrame:
     """The judged part of the runs: the corpora that a query judges, or ``all_corpora``."""
     return runs if all_corpora else of_judged_corpora(runs, judged_queries)
-
-
-@tag(stage="runs")
-def timings(answers: dict[str, Answers]) -> pl.DataFrame:
-    """The times of each configuration."""
-    return pl.concat(one.timings for one in answers.values())

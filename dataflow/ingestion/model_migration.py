@@ -3,12 +3,9 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
-
-import numpy as np
 
 from dataflow.ingestion.graph_builder import build_ingestion_graph
-from dataflow.ingestion.vectors import seconds_left, vectors_of
+from dataflow.ingestion.vectors import vectors_of
 from operators.embedding.protocol import Embedder, Vectors
 from operators.errors import CrosscorpusError
 from operators.postgres.schema import model_migration
@@ -31,18 +28,16 @@ class ModelMigrationReport:
     chunks: int = 0  # that have its vector, of ``total``
     total: int = 0
     embedded: int = 0  # vectors made by this run; the others were known
-    # chunks longer than its window: each has the mean of its parts until its source is ingested
+    # chunks longer than its window: each has the vector of its beginning until it is ingested again
     cut: int = 0
-    in_use: bool = False  # whether searches use it now
     seconds: float = 0.0
-    eta_s: float | None = None  # seconds that filling still takes at this pace; None: unknown
 
 
 OnProgress = Callable[[ModelMigrationReport], None]
 
 
 def migrate_model(
-    store: Store, embedder: Embedder, *, fill_only: bool = False, on_event: OnProgress | None = None
+    store: Store, embedder: Embedder, *, on_event: OnProgress | None = None
 ) -> ModelMigrationReport:
     """Migrate a collection to the vectors of another model while it is searched and written to.
 
@@ -51,7 +46,6 @@ def migrate_model(
 
     Args:
         embedder: the new model.
-        fill_only: keep the old model in use when all vectors are made.
         on_event: receives the progress, each time as a new report.
 
     Raises:
@@ -61,14 +55,12 @@ def migrate_model(
     begun = model_migration.begin_model_migration(
         store, embedder.model, embedder.space, embedder.dimensions
     )
-    done = begun.chunks - begun.missing
-    report = ModelMigrationReport(embedder.model, chunks=done, total=begun.chunks)
+    report = ModelMigrationReport(
+        embedder.model, chunks=begun.chunks - begun.missing, total=begun.chunks
+    )
 
     def report_stage(stage: str) -> None:
         report.stage, report.seconds = stage, time.monotonic() - began
-        left = report.total - report.chunks
-        filling = stage == "fill"
-        report.eta_s = seconds_left(report.chunks - done, left, report.seconds) if filling else None
         if on_event is not None:
             on_event(replace(report))
 
@@ -83,13 +75,10 @@ def migrate_model(
             report_stage("fill")
         report_stage("index")
         model_migration.build_next_indexes(store)
-        if fill_only:
-            break
         try:
             model_migration.cut_over(store)
         except model_migration.ModelMigrationIncomplete:
             continue
-        report.in_use = True
         make_searchable(store)
         break
     else:
@@ -102,7 +91,7 @@ def migrate_model(
 
 
 class _OfAnyLength:
-    """A model that also embeds texts beyond its window: the mean of their parts, of length 1."""
+    """A model that also embeds texts beyond its window, each by its beginning."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
@@ -112,24 +101,11 @@ class _OfAnyLength:
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One vector a text."""
         whole = [count <= self.embedder.max_tokens for count in self.embedder.count_tokens(texts)]
-        parts = [[t] if fits else self._parts(t) for t, fits in zip(texts, whole, strict=True)]
         self.cut += whole.count(False)
-        vectors = self.embedder.embed_documents([part for of in parts for part in of])
-        ends = np.cumsum([len(of) for of in parts])
-        return np.stack([_mean(of) for of in np.split(vectors, ends[:-1])])
+        parts = [t if fits else self._beginning(t) for t, fits in zip(texts, whole, strict=True)]
+        return self.embedder.embed_documents(parts)
 
-    def _parts(self, text: str) -> list[str]:
-        if len(text) < 2 or self.embedder.count_tokens([text])[0] <= self.embedder.max_tokens:
-            return [text]
-        middle = len(text) // 2
-        space = text.rfind(" ", 1, middle + 1)
-        cut = space if space > middle // 2 else middle
-        return self._parts(text[:cut]) + self._parts(text[cut:])
-
-
-def _mean(vectors: Vectors) -> Vectors:
-    if len(vectors) == 1:
-        return cast("Vectors", vectors[0])
-    mean = vectors.mean(axis=0)
-    length = np.float32(max(float(np.linalg.norm(mean)), 1e-9))
-    return cast("Vectors", mean / length)
+    def _beginning(self, text: str) -> str:
+        while len(text) > 1 and self.embedder.count_tokens([text])[0] > self.embedder.max_tokens:
+            text = text[: len(text) // 2]
+        return text

@@ -192,23 +192,6 @@ class Places(BaseModel):
     next_cursor: str | None = None
 
 
-class NodeTime(BaseModel):
-    """The time that a node of the graph took."""
-
-    node: str
-    stage: str
-    ms: float
-
-
-class GraphTimes(BaseModel):
-    """The graph of a query with the time of each node that ran, slowest first."""
-
-    ms: float
-    times: list[NodeTime]
-    svg: str | None
-    why: str | None = Field(description="why there is no picture")
-
-
 class Version(BaseModel):
     """A version of a document; if no document was named, the newest one of a topic."""
 

@@ -1,35 +1,26 @@
-"""The page for people: three files without a build step, and two tools that agents lack.
+"""The page for people: three files without a build step, and a tool that agents lack.
 
 Its Content-Security-Policy allows nothing from other servers, and only its own script.
 """
 
-from dataclasses import replace
 from importlib.resources import files
-from inspect import signature
-from time import perf_counter
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
 
-from dataflow.driver.config_graphs import describe_retrieval
 from dataflow.service import models
 from dataflow.service.tools import (
     Id,
-    Query,
     Service,
     Use,
     document,
     put_on_record,
-    search,
     stored_passage,
     text_of,
     with_service,
 )
-from dataflow.visualization.dot import to_dot
-from dataflow.visualization.picture import picture
-from dataflow.visualization.png import RenderError, draw
 
 KINDS = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
 ALLOWED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -78,34 +69,3 @@ def neighbours(service: Service, id: Id) -> models.Neighbours:
     return models.Neighbours(
         passages=[text_of(service, f"{corpus}:{one['chunk_id']}", one, one["text"]) for one in rows]
     )
-
-
-def graph(service: Service, query: Query, **asked: Any) -> models.GraphTimes:
-    """The time that each node of the graph takes for a query."""
-    took: dict[str, float] = {}
-    began = perf_counter()
-    service.driver.ask(query, must_exist=True, timings=took, **asked)
-    ms = (perf_counter() - began) * 1000
-    described = describe_retrieval(service.driver.graph, took)
-    shown = picture(described)
-    boxes = {
-        name: replace(box, notes=(*box.notes, f"{took[name]:.1f} ms"))
-        for name, box in shown.boxes.items()
-    }
-    svg, why = None, None
-    try:
-        svg = draw(to_dot(replace(shown, boxes=boxes), inputs=False), format="svg").decode()
-    except RenderError as error:
-        why = str(error)
-    times = [
-        models.NodeTime(node=node, stage=described.nodes[node].stage, ms=took[node])
-        for node in sorted(described.nodes, key=lambda node: (-took[node], node))
-    ]
-    return models.GraphTimes(ms=ms, times=times, svg=svg, why=why)
-
-
-_SEARCH = signature(search)  # a question is put as in a search
-graph.__signature__ = _SEARCH.replace(  # type: ignore[attr-defined]
-    parameters=[one for one in _SEARCH.parameters.values() if one.name != "cursor"],
-    return_annotation=models.GraphTimes,
-)

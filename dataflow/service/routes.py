@@ -14,7 +14,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from dataflow.service import models
 from dataflow.service.arguments import as_sent, model_of
 from dataflow.service.batches import serve_batches
-from dataflow.service.page import graph, neighbours, serve_page
+from dataflow.service.page import neighbours, serve_page
 from dataflow.service.protection.gate import LOCAL, WELL_KNOWN, Gate
 from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
 from dataflow.service.protection.tokens import Callers
@@ -46,7 +46,7 @@ def http_app(
         status: {"model": models.Problem}
         for status in (400, 401, 403, 404, 408, 413, 422, 429, 503, 504)
     }
-    for tool in (*TOOLS, neighbours, graph):
+    for tool in (*TOOLS, neighbours):
         app.post(f"/api/{tool.__name__}", description=tool.__doc__, responses=problems)(
             _route(tool, use, seconds)
         )

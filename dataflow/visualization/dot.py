@@ -10,15 +10,9 @@ from collections.abc import Iterable, Mapping
 
 from dataflow.visualization.picture import IMPLIED, Box, Picture
 
-_INK, _GREY, _IO, _GONE, _NEW = "#30363d", "#8b949e", "#1f5fa8", "#c0392b", "#2e8b57"
+_INK, _GREY, _IO = "#30363d", "#8b949e", "#1f5fa8"
 _FAINT = "#d5dbe2"
-_BOXES = {
-    "removed": {"style": "rounded,filled,dashed", "color": _GONE, "fontcolor": _GONE},
-    "added": {"color": _NEW, "penwidth": "1.6"},
-}
 _ARROWS = {
-    "removed": {"style": "dashed", "color": _GONE},
-    "added": {"color": _NEW, "penwidth": "1.8"},
     IMPLIED: {"color": _FAINT, "penwidth": "0.8", "arrowsize": "0.5", "constraint": "false"},
 }
 
@@ -80,8 +74,6 @@ def _home(shown: Picture, name: str) -> str:
 
 def _node(box: Box, fill: str) -> str:
     label = f"<b>{html.escape(box.node.short)}</b>"
-    if box.mark == "removed":
-        label = f"<s>{label}</s>"
     if box.notes:
         notes = (
             f'<font point-size="10.5" color="#57606a">{html.escape(n)}</font>' for n in box.notes
@@ -91,7 +83,7 @@ def _node(box: Box, fill: str) -> str:
     look = {"fillcolor": fill}
     if box.node.io:
         look |= {"color": _IO, "penwidth": "1.8"}
-    look |= _BOXES.get(box.mark, {}) | dict(box.style)
+    look |= dict(box.style)
     return f"{_quote(box.node.name)} [label=<{label}>, {_listed(look)}];"
 
 

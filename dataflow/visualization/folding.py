@@ -1,6 +1,6 @@
 """Draws sub-graphs that look alike as one cluster, so that a picture has no repeated branches.
 
-Alike means: the same boxes with the same functions, parameters and marks, the same arrows inside
+Alike means: the same boxes with the same functions and parameters, the same arrows inside
 and to the same nodes outside. A sub-graph that differs has its own cluster, and its boxes show the
 differing parameters.
 """
@@ -68,7 +68,7 @@ def _short(name: str, subgraph: str) -> str:
 def _seen(shown: Picture, box: Box) -> tuple[str, ...]:
     node = box.node
     numbers = sorted((name, repr(value)) for name, value in _numbers(shown, box).items())
-    look = repr((box.notes, box.mark, sorted(box.style.items())))
+    look = repr((box.notes, sorted(box.style.items())))
     return (node.stage, node.implementation, str(node.io), repr(node.inputs), look, repr(numbers))
 
 

@@ -7,21 +7,11 @@ a default is reported at that node.
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from dataflow.visualization.graph_model import Described, Description
-from dataflow.visualization.picture import (
-    IMPLIED,
-    MARKS,
-    Box,
-    Edge,
-    Picture,
-    all_edges,
-    parted_edges,
-    picture,
-    spelled,
-)
+from dataflow.visualization.graph_model import Description
+from dataflow.visualization.picture import Edge, spelled
 
 
 @dataclass(frozen=True)
@@ -45,8 +35,6 @@ class Diff:
     parameters: list[Change]  # ``node.parameter`` -> its value in the first and in the second
     settings: list[Change]  # other differing settings of the two configurations, by name
     subgraphs: list[str]  # that both graphs have
-    # the first and the second graph, for the picture; not in the JSON
-    graphs: tuple[Description, ...] = field(default=(), repr=False, compare=False)
 
     def __bool__(self) -> bool:
         """Whether anything differs."""
@@ -54,7 +42,7 @@ class Diff:
 
     def to_json(self) -> dict[str, Any]:
         """The differences as plain dicts and lists."""
-        return {k: v for k, v in asdict(replace(self, graphs=())).items() if k != "graphs"}
+        return asdict(self)
 
 
 def compare(
@@ -81,7 +69,6 @@ def compare(
         parameters=_changes(before, after),
         settings=_changes(settings_before or {}, settings_after or {}),
         subgraphs=sorted(first.outputs.keys() & second.outputs.keys()),
-        graphs=(first, second),
     )
 
 
@@ -136,66 +123,3 @@ def _once(rows: list[str], subgraphs: list[str]) -> list[str]:
 def _line(change: Change) -> str:
     before, after = (spelled(value, most=None) for value in (change.before, change.after))
     return f"~ {change.where}: {before} -> {after}"
-
-
-def difference_picture(first: Description, second: Description) -> Picture:
-    """Both graphs in one picture, with their differences marked.
-
-    An added or removed arrow is drawn if both its ends stay, even if a longer path implies it.
-    """
-    before, after = picture(first), picture(second)
-    outputs = dict(sorted({**before.outputs, **after.outputs}.items()))
-    edges, more_edges = all_edges(first), all_edges(second)
-    old, new = ({name: box.node for name, box in one.boxes.items()} for one in (before, after))
-    moved = {edge for edge in edges ^ more_edges if {*edge} <= old.keys() & new.keys()}
-    whole, more_whole = parted_edges(first)[2], parted_edges(second)[2]
-    arrows = sorted({*_direct(before.arrows), *_direct(after.arrows), *moved})
-    bundles = sorted({*_direct(before.bundles), *_direct(after.bundles)})
-    return Picture(
-        boxes={name: _box(old.get(name), new.get(name)) for name in sorted(old | new)},
-        arrows={edge: _mark(edge, edges, more_edges) for edge in arrows},
-        bundles={edge: _mark(edge, whole, more_whole) for edge in bundles},
-        titles={one: one for one in outputs},
-        outputs=outputs,
-        inputs=tuple(sorted({row[0]: row for row in (*before.inputs, *after.inputs)}.values())),
-        legend={**MARKS, "the same": "#ffffff"},
-        identity=first.identity | second.identity,
-    )
-
-
-def _direct(edges: Mapping[Edge, str]) -> list[Edge]:
-    return [edge for edge, mark in edges.items() if mark != IMPLIED]
-
-
-def _box(before: Described | None, after: Described | None) -> Box:
-    node = after or before
-    assert node is not None
-    notes = [node.variant] if node.variant else []
-    if before is None or after is None:
-        return Box(node, tuple(notes), "removed" if after is None else "added")
-    if before.implementation != after.implementation:
-        notes = [f"{_function(before)} -> {_function(after)}"]
-    changes = _changes(before.parameters, after.parameters)
-    notes += [_note(c) for c in changes if {c.where} <= before.parameters.keys() & after.parameters]
-    differs = {change.where for change in changes}
-    same = {name: value for name, value in after.parameters.items() if name not in differs}
-    changed = before.implementation != after.implementation or bool(changes)
-    return Box(replace(after, parameters=same), tuple(notes), "changed" if changed else "")
-
-
-def _note(change: Change) -> str:
-    """A changed parameter; a long value is not shown."""
-    texts = spelled(change.before, 24), spelled(change.after, 24)
-    if texts[0] == texts[1] or any(text.endswith("...") for text in texts):
-        return f"{change.where} differs"
-    return f"{change.where} {texts[0]} -> {texts[1]}"
-
-
-def _function(node: Described) -> str:
-    return node.variant or node.implementation
-
-
-def _mark(edge: Edge, first: set[Edge], second: set[Edge]) -> str:
-    if edge in first and edge in second:
-        return ""
-    return "removed" if edge in first else "added"

@@ -59,7 +59,6 @@ def describe(
     *,
     structure: Collection[str] = (),
     identity: Collection[str] = (),
-    only: Collection[str] | None = None,
     results: Callable[[Node], bool] = lambda final: True,
 ) -> Description:
     """Describe ``graph``: every node that some result needs.
@@ -69,17 +68,13 @@ def describe(
         structure: keys of its configuration that define how it is built; no node shows them as
             its parameter.
         identity: parameters that identify a sub-graph; see :class:`Description`.
-        only: names of nodes; describe only these.
         results: whether a final node, which no other reads, is a result.
     """
     subgraphs = {name.partition(".")[0] for name in graph.nodes if _inside(name, graph)}
-    if only is None:
-        finals = [n.name for n in graph.nodes.values() if not n.user_defined]
-        finals = [n for n in finals if not graph.nodes[n].depended_on_by and not _inside(n, graph)]
-        finals = [n for n in finals if results(graph.nodes[n])]
-        chosen, _ = graph.get_upstream_nodes(finals)
-    else:
-        chosen = {graph.nodes[name] for name in only}
+    finals = [n.name for n in graph.nodes.values() if not n.user_defined]
+    finals = [n for n in finals if not graph.nodes[n].depended_on_by and not _inside(n, graph)]
+    finals = [n for n in finals if results(graph.nodes[n])]
+    chosen, _ = graph.get_upstream_nodes(finals)
     wanted = {
         n.name: n for n in chosen if not (n.user_defined or is_literal(n) or _source(n) is not n)
     }

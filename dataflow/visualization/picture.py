@@ -19,9 +19,6 @@ PALETTE = (
 )
 """Fill colours of the stages, in the order of the data flow."""
 
-MARKS = {"added": "#b7e4c0", "removed": "#f5b8b8", "changed": "#ffe08a"}
-"""Fill colours of the differences between two graphs."""
-
 IMPLIED = "implied"
 """The mark of an arrow between nodes that a longer path also connects."""
 
@@ -34,13 +31,12 @@ class Box:
 
     node: Described  # its node in the graph
     notes: tuple[str, ...] = ()  # the lines under its name
-    mark: str = ""  # a key of MARKS or ""
     style: Mapping[str, str] = field(default_factory=dict)  # Graphviz attributes of its own
 
 
 @dataclass(frozen=True)
 class Picture:
-    """The content of a picture of one graph, or of two."""
+    """The content of a picture of a graph."""
 
     boxes: dict[str, Box]  # the drawn nodes by name, sorted
     arrows: dict[Edge, str]  # (from, to) between boxes -> its mark
@@ -48,13 +44,13 @@ class Picture:
     titles: dict[str, str]  # sub-graph -> the title of its cluster, sorted
     outputs: dict[str, str]  # sub-graph -> the node that is its result
     inputs: tuple[tuple[str, str, tuple[str, ...]], ...]  # name, type, readers
-    legend: dict[str, str]  # meaning -> colour
+    legend: dict[str, str]  # stage -> colour
     identity: frozenset[str] = frozenset()  # as in Description
     of_stages: bool = False  # one box per stage, named by it
 
     def fill(self, box: Box) -> str:
-        """The colour of a box: that of its mark, else of its stage."""
-        return MARKS.get(box.mark) or self.legend.get(box.node.stage, "#ffffff")
+        """The colour of a box: that of its stage."""
+        return self.legend.get(box.node.stage, "#ffffff")
 
 
 def picture(description: Description) -> Picture:

@@ -95,10 +95,6 @@ CHANGED = pl.Schema(
     }
 )
 
-TIMINGS = pl.Schema(
-    {"config": pl.String(), "stage": pl.String(), "node": pl.String(), "ms": pl.Float64()}
-)
-
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -113,10 +109,9 @@ class Evaluation:
     summary: pl.DataFrame  # SUMMARY
     comparison: pl.DataFrame  # COMPARISON
     changed: pl.DataFrame  # CHANGED
-    timings: pl.DataFrame  # TIMINGS; ms of the whole run
     titles: Mapping[str, str] = field(default_factory=dict)  # of the documents in ``changed``
     notes: tuple[str, ...] = ()  # what a reader must know: failed searches, unjudged queries
-    collection: Mapping[str, object] = field(default_factory=dict)  # name, documents by corpus
+    collection: str = ""  # its name
 
 
 def measures_of(frame: pl.DataFrame) -> list[str]:

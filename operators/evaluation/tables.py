@@ -32,7 +32,6 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "summary": evaluation.summary.to_dicts(),
         "comparison": evaluation.comparison.to_dicts(),
         "changed": evaluation.changed.to_dicts(),
-        "timings": evaluation.timings.to_dicts(),
     }
 
 

@@ -259,14 +259,14 @@ def nodes(conn: psycopg.Connection[Any]) -> dict[str, tuple[bool, str]]:
     return states
 
 
-def check_nodes(conn: psycopg.Connection[Any], only: str | None = None) -> None:
-    """Check that each worker of a cluster can hold a collection, or the one at ``only``.
+def check_nodes(conn: psycopg.Connection[Any]) -> None:
+    """Check that each worker of a cluster can hold a collection.
 
     Raises:
         DatabaseError: one can't; says which, and what an administrator must do.
     """
     for node, (fit, says) in nodes(conn).items():
-        if not fit and only in (None, node):
+        if not fit:
             raise DatabaseError("unfit_node", f"node {node} {says}")
 
 

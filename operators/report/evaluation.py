@@ -1,40 +1,69 @@
 """The report of an evaluation: one page with the differences and their significance."""
 
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
-from operators.evaluation.tables import verdicts
-from operators.report import charts
+from operators.evaluation.tables import (
+    SIGNIFICANT,
+    comparison_rows,
+    slice_meaning,
+    slice_rows,
+    verdicts,
+)
 from operators.report.changed_queries import changed_body
-from operators.report.comparison import comparison_body
-from operators.report.page import Html, Section, element, join, page
-from operators.report.scores import MEANINGS, scores_body
-from operators.report.timings import timings_body
+from operators.report.page import Html, Section, element, join, page, table
+
+MEANINGS = {
+    "nDCG@10": "how good the first ten documents are, the first counting most",
+    "R@50": "the share of the relevant documents that are among the first fifty",
+    "RR@10": "one over the place of the first relevant document, 0 beyond the tenth",
+    "AP": "precision at each relevant document, averaged over all of them",
+}
 
 
 def report_page(evaluation: Evaluation) -> str:
-    """The whole page as HTML; it loads nothing, and without scripts only the charts are missing.
+    """The whole page as HTML; it loads nothing and runs nothing.
 
     The first configuration is the baseline.
     """
     configs, measures = evaluation.configs, measures_of(evaluation.scores)
-    name = str(evaluation.collection.get("name", ""))
     compared = len(configs) > 1 and evaluation.comparison.height > 0
-    sections = [Section("Scores", scores_body(evaluation))]
+    sections = [Section("Scores", _scores(evaluation))]
     if compared:
-        differences = comparison_body(evaluation)
-        sections.append(Section(f"Against {configs[0]}", differences, "Comparison"))
+        sections.append(Section(f"Against {configs[0]}", _comparison(evaluation), "Comparison"))
     if evaluation.changed.height:
         changed = changed_body(evaluation.changed, evaluation.qrels, configs[0], evaluation.titles)
         sections.append(Section("What changed most", changed, "Changes"))
-    if evaluation.timings.height:
-        count = evaluation.queries.height
-        body = timings_body(evaluation.timings, configs, count)
-        sections.append(Section("Where the time went", body, "Time"))
     sections.append(Section("How to read this", _method(measures), "Method"))
     return page(
-        f"Evaluation of {name}" if name else "Evaluation",
+        f"Evaluation of {evaluation.collection}",
         sections,
         lead=_lead(evaluation, compared=compared),
-        scripts=charts.scripts(),
+    )
+
+
+def _scores(evaluation: Evaluation) -> Html:
+    """The means of all slices with their intervals."""
+    slices = evaluation.summary.select("slice", "queries").unique(maintain_order=True).iter_rows()
+    names = {name: f"{name} ({count})" for name, count in slices}
+    measures = measures_of(evaluation.summary)
+    numbers = table(
+        "Means, with the 95 % interval of the mean",
+        ["queries", "configuration", *measures],
+        [[names[name], *row] for name in names for row in slice_rows(evaluation, name)],
+        numeric=range(2, 2 + len(measures)),
+    )
+    meanings = [f"{name}: {text}." for name in names if (text := slice_meaning(name))]
+    return join([numbers, element("p", " ".join(meanings), class_="note")])
+
+
+def _comparison(evaluation: Evaluation) -> Html:
+    """The differences from the first configuration with their intervals."""
+    head = ["configuration", "measure", "difference", "95 % interval", "p", "p, corrected"]
+    return table(
+        f"Every configuration against {evaluation.configs[0]}, query by query; * corrected p < "
+        f"{SIGNIFICANT}",
+        [*head, "gained / same / lost"],
+        comparison_rows(evaluation),
+        numeric=range(2, 7),
     )
 
 

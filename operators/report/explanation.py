@@ -10,7 +10,6 @@ from operators.errors import counted
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import spell, waterfall
 from operators.question.intent import understood
-from operators.report import charts
 from operators.report.page import Html, Section, element, join, page, table
 from operators.report.passages import Passage, places_table, score_bars, used_factors
 
@@ -20,9 +19,8 @@ _LONGEST = 600  # shown characters of a passage's text
 def explanation_page(answer: Mapping[str, Any]) -> str:
     """The whole page for the first query of a run as HTML.
 
-    It loads nothing, and without scripts only the charts are missing. ``answer`` has the outputs
-    ``queries``, ``results``, ``explain``, ``dispositions``, ``outcomes`` and ``provenance`` of a
-    run.
+    It loads nothing and runs nothing. ``answer`` has the outputs
+    ``queries``, ``results``, ``explain``, ``dispositions`` and ``provenance`` of a run.
     """
     question = answer["queries"].row(0, named=True)
     results, explained, ends = (
@@ -43,12 +41,10 @@ def explanation_page(answer: Mapping[str, Any]) -> str:
     if placed:
         body = join([_details(one, texts.get(one.row["chunk_id"]), open_=False) for one in placed])
         sections.append(Section("Results", body))
-    sections.append(Section("The searches", _searches(answer["outcomes"]), "Searches"))
     return page(
         question["texts"][0],
         sections,
         lead=_lead(question, placed, named, answer["provenance"], answer.get("intent")),
-        scripts=charts.scripts() if passages else "",
     )
 
 
@@ -61,7 +57,7 @@ def _passages(dispositions: pl.DataFrame, explained: pl.DataFrame) -> list[Passa
         rank = row["result_rank"]
         name = str(rank + 1) if rank is not None else f"?{next(numbers)}"
         rows = by_chunk.get((row["chunk_id"],), explained.clear())
-        passages.append(Passage(name, row, rows, waterfall(rows)))
+        passages.append(Passage(name, row, waterfall(rows)))
     return passages
 
 
@@ -116,12 +112,7 @@ def _scores(passages: Sequence[Passage]) -> Html:
     hollow = any(step.after < step.before for one in scored for step in one.steps)
     meanings += ". Hollow: what a factor takes away" if hollow else ""
     asked = "?1, ...: passages that were asked about and are no results." if has_others else ""
-    picture = charts.chart(
-        score_bars(scored),
-        title="Score",
-        label="The score of each passage, one part for each factor",
-        note=f"{meanings}. {asked}".strip(),
-    )
+    picture = score_bars(scored, f"{meanings}. {asked}".strip()) if scored else ""
     rows = [
         [
             one.name,
@@ -135,7 +126,7 @@ def _scores(passages: Sequence[Passage]) -> Html:
     ]
     head = ["", "passage", "score", "what became of it", "in the context", "near-duplicates"]
     listed = table("The passages", head, rows, numeric=(2, 4, 5))
-    return join([picture if scored else "", listed])
+    return join([picture, listed])
 
 
 def _link(source: Mapping[str, Any]) -> Html:
@@ -162,7 +153,6 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
         formulas = [[step.factor, step.formula, spell(step.after)] for step in one.steps]
         head = ["factor", "what it does", "score so far"]
         parts.append(table("Factors", head, formulas, numeric=(2,)))
-    parts.append(_numbers(one.explained))
     if row["near_duplicates"]:
         others = [element("li", _link(other)) for other in row["near_duplicates"]]
         parts += [element("h4", "Also found in"), element("ul", *others)]
@@ -170,35 +160,3 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
         shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
         parts += [element("h4", "Text"), element("blockquote", shown)]
     return element("details", element("summary", *heading), *parts, open=open_)
-
-
-def _numbers(explained: pl.DataFrame) -> Html:
-    """Every score and weight, in full, and the rank in every list."""
-    rows = []
-    for row in explained.filter(pl.col("stage") != "end").iter_rows(named=True):
-        whole = row["stage"] in ("context", "citations")
-        value, number = row["value"], ""
-        if value is not None:
-            number = f"{value:.0f}" if whole else repr(value)
-        place = "" if row["rank"] is None else str(row["rank"] + 1)
-        shown = element("span", number, class_="id")
-        rows.append([row["stage"], row["quantity"], shown, place, row["detail"] or ""])
-    head = ["stage", "quantity", "value", "place", ""]
-    every = table("All numbers, to the last digit", head, rows, numeric=(2, 3))
-    return element("details", element("summary", "All numbers"), every)
-
-
-def _searches(outcomes: pl.DataFrame) -> Html:
-    rows = [
-        [
-            row["corpus"],
-            row["channel"],
-            row["status"].replace("_", " "),
-            str(row["rows"]),
-            f"{row['elapsed_ms']:.1f}",
-            row["error"] or "",
-        ]
-        for row in outcomes.iter_rows(named=True)
-    ]
-    head = ["corpus", "search", "outcome", "rows", "ms", "error"]
-    return table("What each search gave", head, rows, numeric=(3, 4))

@@ -16,15 +16,15 @@ from operators.foundation.escape import visible
 from operators.foundation.extras import installing
 
 
-class MissingCharts(CrosscorpusError, ImportError):
-    """The libraries for pages and charts are not installed."""
+class MissingPages(CrosscorpusError, ImportError):
+    """The library for pages is not installed."""
 
 
 try:
     import jinja2
     from markupsafe import Markup
 except ImportError as error:
-    raise MissingCharts(f"charts need {error.name}: {installing('evaluate')}") from None
+    raise MissingPages(f"a page needs {error.name}: {installing('evaluate')}") from None
 
 Html = Markup
 """Markup that is not escaped in a page."""
@@ -106,14 +106,13 @@ def table(
     return element("div", inner, class_="scroll", role="region", aria_label=caption, tabindex=0)
 
 
-def page(title: str, sections: Sequence[Section], *, lead: str = "", scripts: str = "") -> str:
+def page(title: str, sections: Sequence[Section], *, lead: str = "") -> str:
     """A whole HTML page.
 
     Args:
         title: its title and first heading.
         sections: its parts, in order; with three or more, a table of contents precedes them.
         lead: the text or markup under the title.
-        scripts: ``operators.report.charts.scripts(...)`` if the page has charts.
 
     Returns:
         The text of a file in UTF-8.
@@ -122,7 +121,6 @@ def page(title: str, sections: Sequence[Section], *, lead: str = "", scripts: st
         title=title,
         sections=list(zip(_anchors(sections), sections, strict=True)),
         lead=lead,
-        scripts=scripts,
         style=Html(_file("page.css")),
     )
 

@@ -1,16 +1,11 @@
-"""Passages: a chart of the factors of their scores, and their ranks from stage to stage."""
+"""Passages: bars of the factors of their scores, and their ranks from stage to stage."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
-import polars as pl
-
 from operators.explain.waterfall import FACTORS, Step, spell
-from operators.report import charts
-from operators.report.page import Html, table
-from operators.report.scores import Layers
+from operators.report.page import Html, element, table
 
 # A score begins with one of meaning, place, corpus and fusion, so that these share a colour.
 _SHADES = {"meaning": 1, "place": 1, "corpus": 1, "words": 2, "weight": 3, "recency": 4}
@@ -25,7 +20,6 @@ class Passage:
 
     name: str  # its rank among the results, or ?1, ?2, ...
     row: Mapping[str, Any]  # of ``DISPOSITIONS``
-    explained: pl.DataFrame  # its rows of ``EXPLAIN``
     steps: Sequence[Step]  # its waterfall
 
     @property
@@ -50,69 +44,39 @@ def used_factors(passages: Sequence[Passage]) -> dict[str, str]:
     return {factor: there[factor] for factor in dict.fromkeys([*first, *there])}
 
 
-def _colours(factors: Iterable[str]) -> alt.Scale:
-    domain = list(factors)
-    later = [factor for factor in domain if factor not in _SHADES]
+def score_bars(passages: Sequence[Passage], note: str) -> Html:
+    """A bar for each passage, a part per factor, a hollow one for a loss, and the score.
+
+    ``note`` stands under the bars. Screen readers read the tables instead.
+    """
+    factors = list(used_factors(passages))
+    later = [factor for factor in factors if factor not in _SHADES]
     shades = _SHADES | {factor: _LATER[n % len(_LATER)] for n, factor in enumerate(later)}
-    return alt.Scale(domain=domain, range=[charts.SERIES[shades[factor]] for factor in domain])
-
-
-def score_bars(passages: Sequence[Passage]) -> Layers:
-    """A bar for each passage, a part per factor, a hollow one for a loss, and the score."""
-    records = [{"passage": one.label, **_record(step)} for one in passages for step in one.steps]
-    ends = [
-        {
-            "passage": one.label,
-            "score": one.row["score"],
-            "high": max(max(step.before, step.after) for step in one.steps),
-        }
-        for one in passages
-    ]
-    y = alt.Y(
-        "passage:N",
-        sort=[one.label for one in passages],
-        title=None,
-        # a narrow chart has room for the number and the corpus only
-        axis=alt.Axis(
-            labelLimit=320,
-            labelExpr="containerSize()[0] > 600 ? datum.label : replace(substring("
-            "datum.label, 0, indexof(datum.label, ':')), '[', '')",
-        ),
+    ends = [end for one in passages for step in one.steps for end in (step.before, step.after)]
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    share = 100 / (high - low or 1.0)
+    rows = []
+    for one in passages:
+        parts = []
+        for step in one.steps:
+            start, end = sorted((step.before, step.after))
+            place = f"left: {(start - low) * share:.2f}%; width: {(end - start) * share:.2f}%"
+            lost = step.after < step.before
+            colour = "" if lost else f"; background: var(--s{shades[step.factor]})"
+            said = f"{step.factor}: {step.formula}; score so far {spell(step.after)}"
+            kind = "lost" if lost else None
+            parts.append(element("span", class_=kind, style=place + colour, title=said))
+        name = element("span", one.label, class_="name")
+        score = element("span", f"{one.steps[-1].after:.3f}", class_="number")
+        rows.append(element("li", name, element("span", *parts, class_="track"), score))
+    key = (element("li", one, style=f"--swatch: var(--s{shades[one]})") for one in factors)
+    return element(
+        "figure",
+        element("p", "Score", class_="title"),
+        element("ul", *key, class_="key"),
+        element("ol", *rows, class_="bars", aria_hidden="true"),
+        element("figcaption", note),
     )
-    tooltip = [
-        alt.Tooltip("passage:N", title=" "),
-        alt.Tooltip("factor:N"),
-        alt.Tooltip("formula:N", title="does"),
-        alt.Tooltip("score:N", title="score so far"),
-    ]
-    x = alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5))
-    base = alt.Chart(charts.rows(records)).encode(y=y, x=x, x2="after:Q", tooltip=tooltip)
-    gains = (
-        base.mark_bar(height={"band": 0.66})
-        .encode(color=alt.Color("factor:N", scale=_colours(used_factors(passages))))
-        .transform_filter("datum.after >= datum.before")
-    )
-    losses = base.mark_bar(
-        height={"band": 0.6}, fill="var(--paper)", fillOpacity=0.8, stroke=charts.MUTED
-    ).transform_filter("datum.after < datum.before")
-    numbers = (
-        alt.Chart(charts.rows(ends))
-        .mark_text(align="left", dx=6)
-        .encode(y=y, x="high:Q", text=alt.Text("score:Q", format=".3r"))
-    )
-    return alt.layer(gains, losses, numbers).properties(
-        width="container", height=alt.Step(26), padding={"right": 40}
-    )
-
-
-def _record(step: Step) -> dict[str, Any]:
-    return {
-        "factor": step.factor,
-        "before": step.before,
-        "after": step.after,
-        "formula": step.formula,
-        "score": spell(step.after),
-    }
 
 
 def places_table(passages: Sequence[Passage]) -> Html:

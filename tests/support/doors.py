@@ -43,7 +43,6 @@ def replies(
         ("review_context", {"diff": DIFF, "repo": "org/none"}),
         ("versions", {}),
         ("status", {}),
-        ("graph", {"query": "cache"}),
     ]
     for name in ("limits", "limits.md", "1.0/limits.md"):
         asked += [("versions", {"document": name}), ("versions", {"document": name, "older": "1"})]

@@ -61,8 +61,7 @@ def around(node: PageNode, draw: Draw, links: Mapping[str, str]) -> str:
     before, after = {one for one, _ in kept} - {name}, {one for _, one in kept} - {name}
     shown = _part(shown, {name, *before, *after}, kept, links)
     shown = _cut(_cut(shown, sorted(before), name, 0), sorted(after), name, 1)
-    boxes = dict(shown.boxes)
-    boxes[name] = replace(boxes[name], mark="output")
+    boxes = {**shown.boxes, name: _styled(shown.boxes[name], penwidth="2.4")}
     return draw(to_dot(replace(shown, boxes=boxes), inputs=False, legend=False, orient="LR"))
 
 
@@ -73,7 +72,7 @@ def of_stage(graph: str, stage: str, draw: Draw, links: Mapping[str, str]) -> st
     kept = {(one, two) for one, two in _edges(shown) if two in own}
     others = {one for one, _ in kept} - own
     part = _part(shown, own | others, kept, links)
-    dashed = {name: replace(part.boxes[name], mark="override") for name in others}
+    dashed = {name: _styled(part.boxes[name], style="rounded,filled,dashed") for name in others}
     part = replace(part, boxes={**part.boxes, **dashed})
     down = draw(to_dot(part, inputs=False, legend=False))
     if _width(down) <= WIDTH:
@@ -147,7 +146,11 @@ def _part(
 def _linked(box: Box, links: Mapping[str, str]) -> Box:
     link = links.get(box.node.short)
     style = {"URL": link, "tooltip": box.node.short} if link else {"tooltip": box.node.short}
-    return replace(box, style={**box.style, **style})
+    return _styled(box, **style)
+
+
+def _styled(box: Box, **attributes: str) -> Box:
+    return replace(box, style={**box.style, **attributes})
 
 
 def _cut(shown: Picture, side: list[str], name: str, end: int) -> Picture:

@@ -19,7 +19,7 @@ from dataflow.driver.visibility import visible_filters
 from operators.postgres.search.filter_values import absent_values, check_pattern
 from operators.postgres.store import Store
 
-_EXPLAINED = ("queries", "intent", "outcomes", "dispositions", "explain", "explain_targets")
+_EXPLAINED = ("queries", "intent", "dispositions", "explain", "explain_targets")
 
 
 def reply_to(

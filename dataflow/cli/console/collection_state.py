@@ -166,7 +166,7 @@ def show_models(models: Sequence[ModelStatus]) -> None:
 def draw_migration(update: Callable[..., None], event: ModelMigrationReport) -> None:
     """Show how far a model migration is, for `terminal.event_display`."""
     details = f"{event.chunks:,} of {event.total:,} chunks, {event.embedded:,} embedded"
-    far = {"completed": event.chunks, "total": event.total, "eta_s": event.eta_s}
+    far = {"completed": event.chunks, "total": event.total}
     update(description=event.stage, details=details, **far)
 
 
@@ -174,8 +174,7 @@ def draw_embedding(update: Callable[..., None], event: Embedded) -> None:
     """Show how far a worker is, for `terminal.event_display`."""
     rate = event.chunks / event.seconds if event.seconds else 0.0
     details = f"{event.chunks:,} chunks, {event.left:,} left, {rate:.0f}/s"
-    total = event.chunks + event.left
-    far = {"completed": event.chunks, "total": total, "eta_s": event.eta_s}
+    far = {"completed": event.chunks, "total": event.chunks + event.left}
     update(description="embed", details=details, **far)
 
 
@@ -191,9 +190,8 @@ def show_embedded(done: Embedded) -> None:
 
 def show_migration(report: ModelMigrationReport, model: str) -> None:
     """Print what a model migration did, and how commands name ``model`` now."""
-    what = "in use now" if report.in_use else "ready; the old one is still in use"
     OUT.print(
-        f"[bold]{escape(report.model)}[/] is {what}: {report.chunks:,} chunks, "
+        f"[bold]{escape(report.model)}[/] is in use now: {report.chunks:,} chunks, "
         f"{report.embedded:,} of them embedded now, {report.seconds:.1f} s"
     )
     if report.cut:
@@ -201,7 +199,7 @@ def show_migration(report: ModelMigrationReport, model: str) -> None:
             f"[yellow]{report.cut:,} chunks are longer than its window[/]: ingest their sources "
             "again, so that they are cut again"
         )
-    if report.in_use and model != read_yaml(find("default"))["embedding"]:
+    if model != read_yaml(find("default"))["embedding"]:
         experiment = {"extends": "default", "embedding": model}
         named = next(
             (name for name, path in shipped().items() if read_yaml(path) == experiment), None

@@ -1,7 +1,7 @@
 // The page: what is asked and what is open stand in its address, so that it can be shared.
 const $ = (id) => document.getElementById(id);
 const FIELDS = ["repo", "language", "path", "version", "as_of", "trigger", "top_k"];
-const TABS = { place: "Passage", why: "Why here", versions: "Versions", graph: "Graph and times" };
+const TABS = { place: "Passage", why: "Why here", versions: "Versions" };
 let asked = 0; // only the newest question may change the page
 let shown = ""; // the address's question, as it was last asked
 
@@ -89,7 +89,7 @@ async function follow() {
     if (link.dataset.id === open) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
-  if (open || tab === "graph") await detail(open, tab, to);
+  if (open) await detail(open, tab, to);
   else $("detail").hidden = true;
 }
 
@@ -110,9 +110,7 @@ async function ask(body) {
     const weak = answer.evidence === "weak";
     say(`${count || "No"} result${count === 1 ? "" : "s"} in ${Math.round(performance.now() - began)} ms${evidence}${weak ? ": they may not answer the question" : ""}`, weak);
     $("results").append(...answer.results.map(hit));
-    $("around").append(...notes(answer.notes), make("p", {},
-      make("button", { type: "button", onclick: () => go({ tab: "graph", open: "" }) }, TABS.graph)),
-      make("h3", {}, "Sources"), sources(answer.sources));
+    $("around").append(...notes(answer.notes), make("h3", {}, "Sources"), sources(answer.sources));
   } catch (error) {
     if (turn === asked) say(error.message, true);
   }
@@ -144,13 +142,13 @@ function sources(read) {
   return table("When each source was read", ["source", "corpora", "read", "state", "commit", "since then"], rows);
 }
 
-// --- one passage, or the graph of the question ---
+// --- one passage ---
 
 async function detail(id, tab, to) {
   const pane = $("detail"), turn = `${id} ${tab}`;
   pane.hidden = false;
   pane.dataset.turn = turn;
-  const tabs = Object.entries(TABS).filter(([name]) => (name === "graph" || name === "why" ? to.get("q") : id) && (id || name === "graph"));
+  const tabs = Object.entries(TABS).filter(([name]) => name !== "why" || to.get("q"));
   const bar = make("div", { role: "tablist", "aria-label": "Views" }, ...tabs.map(([name, title]) =>
     make("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "panel", "aria-selected": String(name === tab),
       tabindex: name === tab ? 0 : -1, onclick: () => go({ tab: name }).then(() => $(`tab-${name}`)?.focus()) }, title)));
@@ -159,11 +157,11 @@ async function detail(id, tab, to) {
     if (step) go({ tab: tabs.at((tabs.findIndex(([name]) => name === tab) + step) % tabs.length)[0] })
       .then(() => bar.ownerDocument.querySelector('[role="tab"][aria-selected="true"]')?.focus());
   });
-  const heading = make("h2", { id: "detail-heading" }, tab === "graph" ? "The question's graph" : "…");
+  const heading = make("h2", { id: "detail-heading" }, "…");
   const panel = make("div", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${tab}`, "aria-busy": "true" });
   pane.replaceChildren(bar, heading, panel);
   try {
-    const parts = await { place, why, versions, graph }[tab](id, to, heading);
+    const parts = await { place, why, versions }[tab](id, to, heading);
     if (pane.dataset.turn === turn) panel.replaceChildren(...parts);
   } catch (error) {
     panel.replaceChildren(make("p", { class: "notes" }, error.message));
@@ -219,19 +217,6 @@ async function versions(id, to, heading) {
   return parts;
 }
 
-async function graph(id, to) {
-  const run = await api("graph", question(to));
-  const rows = run.times.map((one) => [one.node, one.stage, Number(one.ms.toFixed(1))]);
-  const listed = table("The slowest nodes", ["node", "stage", "ms"], rows.slice(0, 12));
-  if (!run.svg) return [make("p", { class: "notes" }, run.why), listed];
-  const picture = URL.createObjectURL(new Blob([run.svg], { type: "image/svg+xml" }));
-  const whole = (event) => event.target.setAttribute("aria-pressed", String(event.target.parentElement.nextSibling.classList.toggle("whole")));
-  return [make("p", {}, `${Math.round(run.ms)} ms in all; searches of several corpora run at once.`), listed,
-    make("p", {}, make("button", { type: "button", "aria-pressed": "false", onclick: whole }, "Full size")),
-    make("div", { class: "scroll graph", tabindex: 0, role: "region", "aria-label": "The graph; it scrolls" },
-      make("img", { src: picture, alt: `The graph of this question: ${rows.length} nodes, each with its time. The table above has the slowest.` }))];
-}
-
 // --- keys and start ---
 
 document.addEventListener("keydown", (event) => {
@@ -248,7 +233,6 @@ document.addEventListener("keydown", (event) => {
     k: () => links[Math.max(at - 1, 0)]?.focus(),
     w: () => open && go({ open, tab: "why" }),
     v: () => open && go({ open, tab: "versions" }),
-    g: () => address().get("q") && go({ tab: "graph" }),
   };
   if (keys[event.key]) {
     event.preventDefault();

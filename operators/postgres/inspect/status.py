@@ -33,7 +33,6 @@ STATUS = pl.Schema(
         "unembedded": pl.Int64(),  # chunks that wait for their vector
         "unembeddable": pl.Int64(),  # chunks that the model could not embed
         "bytes": pl.Int64(),  # tables and indexes
-        "indexed_at": pl.Datetime("us", "UTC"),  # the latest write
         "oldest": pl.Datetime("us", "UTC"),  # the documents' own dates, else their creation times
         "newest": pl.Datetime("us", "UTC"),
         "last_run": pl.Datetime("us", "UTC"),  # start of the corpus's last ingestion
@@ -165,7 +164,7 @@ def _read_status(
         SELECT d.*, coalesce(c.chunks, 0) AS chunks,
                r.started_at AS last_run, r.source AS last_run_source, {_STATE} AS last_run_state
         FROM (SELECT corpus, count(*) AS documents, {counts}, count(failed_reason) AS outdated,
-                     sum(d.chunks)::bigint AS chunks_seen, max(indexed_at) AS indexed_at,
+                     sum(d.chunks)::bigint AS chunks_seen,
                      min(dated) AS oldest, max(dated) AS newest
               FROM documents d, LATERAL (SELECT coalesce(
                   CASE WHEN date_source IS DISTINCT FROM 'mtime' THEN doc_date END, created_at

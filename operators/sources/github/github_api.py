@@ -244,18 +244,12 @@ def _limit(response: httpx2.Response) -> float | None:
     """Seconds to wait for a rate limit, 0 if it states no time; None: it is no limit."""
     if response.status_code not in (403, 429):
         return None
-    now = _time_there(response)
     after = response.headers.get("Retry-After", "").strip()
-    if after.isdecimal():
-        return max(1.0, float(after))
     if after:
-        try:
-            return max(1.0, parsedate_to_datetime(after).timestamp() - now)
-        except ValueError:
-            return 0.0
+        return max(1.0, float(after)) if after.isdecimal() else 0.0
     if response.headers.get("X-RateLimit-Remaining") == "0":
         reset = response.headers.get("X-RateLimit-Reset", "")
-        return max(1.0, float(reset) - now + 1) if reset.isdecimal() else 0.0
+        return max(1.0, float(reset) - _time_there(response) + 1) if reset.isdecimal() else 0.0
     if response.status_code == 429:
         return 0.0
     message = _message(response).lower()

@@ -336,7 +336,7 @@ def test_a_fusion_that_tells_no_factors_is_explained_as_one_step(
     first = out["results"]["chunk_id"][0]
     steps = waterfall(out["explain"].filter(chunk_id=first))
     assert (steps[0].factor, steps[0].formula) == ("fusion", "Twice the sum.")
-    pytest.importorskip("altair", reason="the page needs the extra evaluate")
+    pytest.importorskip("jinja2", reason="the page needs the extra evaluate")
     from operators.report.explanation import explanation_page
 
     assert "Twice the sum." in explanation_page(out)

@@ -49,6 +49,17 @@ def vectors(store: Store) -> dict[int, Any]:
     return {chunk_id: np.array(vector) for chunk_id, vector in rows}
 
 
+def fill_alone(store: Store, embedder: Any) -> None:
+    """Interrupt a migration when every chunk has its vector, before the cut-over."""
+
+    def interrupt(event: ModelMigrationReport) -> None:
+        if event.stage == "index":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        migrate_model(store, embedder, on_event=interrupt)
+
+
 def ask(driver: Any, number: int = 3) -> Any:
     wanted = ["results", "outcomes", "notes"]
     return driver.execute(wanted, inputs={"query": f"word{number}x1 word{number}x2"})
@@ -61,7 +72,6 @@ def test_every_chunk_gets_the_vector_of_the_new_model(
     report = migrate_model(filled, second)
     info = collection_info(filled)
     assert (info.model, info.space, info.dimensions) == ("more words", "words-2", 48)
-    assert report.in_use
     assert (report.chunks, report.embedded) == (24, 24)
     assert model_migration.pending_model_migration(filled) is None
     assert verify(filled).is_empty()
@@ -92,7 +102,7 @@ def test_the_old_model_answers_until_the_cut_over(
 ) -> None:
     with build_driver(load_config("default"), store=filled, embedder=embedder) as driver:
         before = ask(driver)["results"]
-        migrate_model(filled, second, fill_only=True)
+        fill_alone(filled, second)
         assert ask(driver)["results"].equals(before)
         assert collection_info(filled).model == "words"
 
@@ -184,7 +194,7 @@ def test_a_cut_over_is_refused_while_a_vector_or_an_index_is_missing(
     model_migration.begin_model_migration(filled, second.model, second.space, second.dimensions)
     with pytest.raises(model_migration.ModelMigrationIncomplete, match="24 chunks have no vector"):
         model_migration.cut_over(filled)
-    migrate_model(filled, second, fill_only=True)
+    fill_alone(filled, second)
     monkeypatch.setattr("operators.postgres.schema.indexes.EXACT_SCAN_MAX_ROWS", 5)
     with pytest.raises(model_migration.ModelMigrationIncomplete, match="no index"):
         model_migration.cut_over(filled)
@@ -194,7 +204,7 @@ def test_a_cut_over_is_refused_while_a_vector_or_an_index_is_missing(
 def test_what_is_written_meanwhile_gets_its_vector_before_the_cut_over(
     filled: Store, embedder: Any, second: Any, write_lines: Write
 ) -> None:
-    migrate_model(filled, second, fill_only=True)
+    fill_alone(filled, second)
     more = write_lines(*(document(n, 70 if n == 3 else 60) for n in range(14)))
     assert ingest_documents(filled, embedder, more).ok
     pending = model_migration.pending_model_migration(filled)
@@ -252,14 +262,15 @@ def test_the_next_ingestion_cuts_for_the_new_model_and_ends_as_a_fresh_build(
 def test_a_migration_is_given_up_and_another_one_begun(
     filled: Store, second: Any, new_embedder: Any
 ) -> None:
-    migrate_model(filled, second, fill_only=True)
+    fill_alone(filled, second)
     third = new_embedder("words-3")
     with pytest.raises(CrosscorpusError, match="on its way to model 'more words'"):
         migrate_model(filled, third)
     assert model_migration.abandon_model_migration(filled)
     assert model_migration.pending_model_migration(filled) is None
     assert not model_migration.abandon_model_migration(filled)
-    assert migrate_model(filled, third).in_use
+    migrate_model(filled, third)
+    assert collection_info(filled).space == "words-3"
 
 
 @pytest.mark.parametrize("case", ["the same model", "no model"])
@@ -272,7 +283,7 @@ def test_a_migration_that_makes_no_sense_is_refused(
 
 
 def test_a_long_search_is_waited_for_and_holds_no_other_up(filled: Store, second: Any) -> None:
-    migrate_model(filled, second, fill_only=True)
+    fill_alone(filled, second)
     begun, release = threading.Event(), threading.Event()
 
     def search() -> None:

@@ -18,7 +18,7 @@ from operators.report.explanation import explanation_page
 
 COLLECTION = "links"
 QUESTION = "a deadlock when two writers flush the cache"
-PAGE = ["queries", "intent", "results", "explain", "dispositions", "outcomes", "provenance"]
+PAGE = ["queries", "intent", "results", "explain", "dispositions", "provenance"]
 
 
 def commit(folder: Path, subject: str, **files: str) -> None:

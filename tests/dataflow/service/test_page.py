@@ -1,4 +1,4 @@
-"""The page: its header and its two tools, and the page itself in a real browser."""
+"""The page: its header and its tool, and the page itself in a real browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from dataflow.service.page import graph, neighbours
+from dataflow.service.page import neighbours
 from dataflow.service.tools import Service, search
 from operators.errors import UnknownName
 
@@ -48,17 +48,6 @@ def test_neighbours_stand_in_the_order_of_their_document(service: Service) -> No
     assert lines == sorted(lines)
     with pytest.raises(UnknownName, match="no passage"):
         neighbours(service, "code:7")
-
-
-def test_the_graph_shows_the_nodes_that_ran_with_their_times(service: Service) -> None:
-    run = graph(service, "cache", corpora=["code"])
-    slowest = [one.ms for one in run.times]
-    assert slowest == sorted(slowest, reverse=True)
-    assert run.ms >= slowest[0]
-    assert "code.text_search" in {one.node for one in run.times}
-    assert run.svg
-    assert "text_search" in run.svg
-    assert " ms</text>" in run.svg
 
 
 @pytest.fixture
@@ -102,10 +91,8 @@ def test_a_person_asks_opens_and_shares_by_keyboard_alone(tabs: Any) -> None:
     tab.keyboard.press("w")
     tab.get_by_role("row", name="words").wait_for()
     assert "result 2" in tab.get_by_role("tabpanel").inner_text()
-    tab.keyboard.press("g")
-    tab.get_by_role("img", name="The graph of this question").wait_for()
     tab.get_by_role("tab", selected=True).focus()
-    tab.keyboard.press("ArrowLeft")
+    tab.keyboard.press("ArrowRight")
     tab.get_by_role("tab", name="Versions", selected=True).wait_for()
     assert tab.evaluate("document.documentElement.scrollWidth") <= tab.viewport_size["width"]
     shared = tab.url

@@ -115,15 +115,13 @@ def ingest(store: Store, folder: Path, documents: Sequence[Any], failed: int = 0
 
 
 def told(driver: RetrievalDriver, caller: Sequence[str] | None, ids: list[str]) -> dict[str, str]:
-    """All that the doors answer, but for times and the two that tell of nothing else."""
+    """All that the doors answer, but for times and the one that tells of nothing else."""
     seen = driver if caller is None else driver.seen_by(caller)
     service = Service(driver, driver.store, "http://localhost/p")
     found = replies(service, ids, None if caller is None else tuple(caller))
     answer = seen.ask("cache limits flushed", top_k=20)
     found["ask"] = f"{answer.context}{answer.citations}{answer.notes}{answer.frame.to_dicts()}"
-    alike = {
-        asked: text for asked, text in found.items() if not asked.startswith(("/metr", "graph"))
-    }
+    alike = {asked: text for asked, text in found.items() if not asked.startswith("/metr")}
     return {asked: TIMES.sub("TIME", text) for asked, text in alike.items()}
 
 

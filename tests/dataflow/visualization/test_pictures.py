@@ -7,7 +7,7 @@ import pytest
 
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.folding import fold
-from dataflow.visualization.graph_diff import Change, compare, difference_picture, to_text
+from dataflow.visualization.graph_diff import Change, compare, to_text
 from dataflow.visualization.picture import (
     IMPLIED,
     PALETTE,
@@ -58,15 +58,6 @@ def test_a_style_makes_a_difference(described):
     assert "south" in fold(replace(plain, boxes={**plain.boxes, "south.mean": box})).titles
 
 
-def test_in_a_difference_those_that_changed_alike_fold(described):
-    first = described({"north": {}, "south": {}})
-    trimmed = {"mean_kind": "trimmed"}
-    both = fold(difference_picture(first, described({"north": trimmed, "south": trimmed})))
-    assert both.titles["north"] == "north, south x 2"
-    one = fold(difference_picture(first, described({"north": {}, "south": trimmed})))
-    assert list(one.titles.values()) == ["buoy", "north", "south"]
-
-
 TRIMMED = {"mean_kind": "trimmed"}
 
 
@@ -99,29 +90,6 @@ def test_text_says_once_what_is_the_same_in_every_sub_graph(described):
     for one in (found.parameters, found.subgraphs):
         assert json.loads(json.dumps(found.to_json()))
         assert one
-
-
-def test_the_picture_marks_what_changed_and_says_from_what_to_what(described):
-    after = described({"north": {}, "south": TRIMMED, "west": {"window": 3}}, 2.0)
-    boxes = difference_picture(described(), after).boxes
-    assert (boxes["south.mean"].mark, boxes["south.mean"].notes) == (
-        "changed",
-        ("plain -> trimmed",),
-    )
-    assert boxes["west.reading"].notes == ("window 7 -> 3",)
-    assert boxes["forecast"].notes == ("gain 1.5 -> 2.0",)
-    assert boxes["north.mean"].mark == ""
-
-
-def test_the_picture_has_what_either_graph_has(described):
-    less, more = described({"north": {}, "south": {}}), described()
-    shown = difference_picture(less, more)
-    assert shown.boxes["west.mean"].mark == "added"
-    assert shown.arrows["west.reading", "west.mean"] == "added"
-    back = difference_picture(more, less)
-    assert back.boxes["west.mean"].mark == "removed"
-    assert back.arrows["west.reading", "west.mean"] == "removed"
-    assert back.arrows["forecast", "bulletin"] == ""
 
 
 def test_an_overview_has_a_box_for_each_stage_with_its_nodes_and_their_order(described):

@@ -12,7 +12,6 @@ from operators.evaluation.evaluation_frames import (
     RUN,
     SCORES,
     SUMMARY,
-    TIMINGS,
     Evaluation,
 )
 from operators.evaluation.tables import (
@@ -62,7 +61,6 @@ def evaluation():
         ),
         comparison=pl.DataFrame([difference], schema=COMPARISON),
         changed=pl.DataFrame(schema=CHANGED),
-        timings=pl.DataFrame(schema=TIMINGS),
         notes=("1 query | left *out*",),
     )
 

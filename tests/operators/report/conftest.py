@@ -9,7 +9,7 @@ import pytest
 
 from operators import frames
 from operators.evaluation.comparison import changed, comparison, summary
-from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS, TIMINGS, Evaluation
+from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS, Evaluation
 from operators.evaluation.measures import corpus_scores, scores
 from operators.evaluation.trec import numbered
 
@@ -61,11 +61,6 @@ def evaluate(configs: tuple[str, ...], word: str) -> Evaluation:
     homes = pl.DataFrame({"doc_id": documents, "corpus": "docs"})
     values = scores(runs, qrels, list(configs))
     of_corpora = corpus_scores(runs, queries, qrels, homes, list(configs))
-    timings = [
-        (config, stage, node, dice.random() * 9)
-        for config in configs
-        for stage, node in (("search", "docs.text_search"), ("fusion", "fused"), ("", word))
-    ]
     return Evaluation(
         configs=configs,
         queries=queries,
@@ -76,9 +71,8 @@ def evaluate(configs: tuple[str, ...], word: str) -> Evaluation:
         summary=summary(values, of_corpora, queries, resamples=200),
         comparison=comparison(values, configs[0], resamples=200, permutations=200),
         changed=changed(values, runs, queries, configs[0]),
-        timings=pl.DataFrame(timings, schema=TIMINGS, orient="row"),
         notes=(f"a note {word}",),
-        collection={"name": f"data {word}"},
+        collection=f"data {word}",
     )
 
 
@@ -143,13 +137,11 @@ def explained() -> Callable[[str], dict[str, Any]]:
         ]
         question = {"query_id": 4, "texts": [f"why {word}?", word], "trigger": []}
         result = {"query_id": 4, "chunk_id": 1, "text": word * 900, "alternate_sources": []}
-        outcome = ("wiki", "vector", "failed", 0, 1.0, word)
         return {
             "queries": pl.DataFrame([question], schema=frames.QUERIES),
             "results": pl.DataFrame([result], schema=frames.FUSED),
             "explain": pl.DataFrame(explain, schema=frames.EXPLAIN),
             "dispositions": pl.DataFrame(dispositions, schema=frames.DISPOSITIONS),
-            "outcomes": pl.DataFrame([outcome], schema=frames.OUTCOMES, orient="row"),
             "provenance": {
                 "degraded": [word],
                 "model": word,

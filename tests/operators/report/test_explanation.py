@@ -24,13 +24,24 @@ def test_every_passage_says_what_became_of_it_and_links_to_its_source(explained:
 def test_a_page_carries_everything_and_loads_nothing(explained: Answer, hostile: str) -> None:
     page = html.document_fromstring(explanation_page(explained(hostile)))
     assert not page.xpath("//link[@href and not(starts-with(@href, 'data:'))] | //*[@src]")
+    assert not page.xpath("//script | //img | //@*[starts-with(name(), 'on')]")
     assert hostile[:9] in page.findtext(".//h1")
 
 
-def test_an_answer_without_a_passage_is_a_page_without_charts(explained: Answer) -> None:
+def test_a_score_is_a_bar_with_a_part_for_each_factor(explained: Answer) -> None:
+    page = html.document_fromstring(explanation_page(explained("word")))
+    (bars,) = page.find_class("bars")
+    first, second = ([part.get("class") for part in li[1]] for li in bars)
+    assert (first, second) == ([None, None], [None, "lost"])
+    assert [li[2].text for li in bars] == ["0.750", "0.250"]
+    assert [li.text for li in page.find_class("key")[0]] == ["place", "weighted"]
+    assert "left: 66.67%; width: 33.33%" in bars[0][1][1].get("style")
+
+
+def test_an_answer_without_a_passage_is_a_page_without_bars(explained: Answer) -> None:
     answer = explained("word")
     for name in ("results", "explain", "dispositions"):
         answer[name] = answer[name].clear()
     page = html.document_fromstring(explanation_page(answer))
-    assert not page.find_class("chart")
+    assert not page.find_class("bars")
     assert "0 results" in page.text_content()

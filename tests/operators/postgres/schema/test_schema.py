@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +12,6 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import status
 from operators.postgres.schema import indexes, migrate
@@ -25,9 +22,7 @@ from operators.postgres.schema.migrate import (
     pending_migrations,
 )
 from operators.postgres.schema.partitions import ensure_partitions, index_name, partition
-from operators.postgres.schema.placement import move_collection
 from operators.postgres.schema.plain_text import index_plain_text
-from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.text_search import plain_search
 from operators.postgres.store import Store
 
@@ -184,31 +179,6 @@ def test_a_corpus_that_several_make_at_once_is_made_once(store: Store) -> None:
         for _ in threads.map(lambda _: ensure_partitions(store, ["docs"]), range(6)):
             pass
     assert partitions(store) == {"chunks_docs", "postings_docs"}
-
-
-SHARDS = os.environ.get("CROSSCORPUS_TEST_SHARDS")
-
-
-def test_a_collection_moves_to_a_node_that_there_is_or_the_error_names_them(
-    store: Store, filling: Any
-) -> None:
-    filling.write(store, [{"document_id": "a.py"}])
-    before = locate(store, [], ["a.py"])
-    with pytest.raises(CrosscorpusError) as refused:
-        move_collection(store, "nowhere:1")
-    if not store.clustered:
-        assert "no Citus cluster" in str(refused.value)
-        return
-    nodes = re.findall(r"[\w.]+:\d+", str(refused.value).partition("there are")[2])
-    assert len(nodes) >= 2
-    if SHARDS:
-        with pytest.raises(CrosscorpusError, match="shards on all nodes"):
-            move_collection(store, nodes[0])
-        return
-    for node in (*nodes, nodes[0]):
-        move_collection(store, node)
-        assert locate(store, [], ["a.py"]).equals(before)
-        filling.write(store, [{"document_id": "b.py", "chunk_id": 2}])
 
 
 def test_an_index_that_the_server_refuses_is_an_error_of_one_line(store: Store) -> None:
