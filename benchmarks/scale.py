@@ -140,16 +140,17 @@ def step(dsn: str) -> Iterator[Step]:
 
 
 def progress(name: str) -> Callable[[Progress], None]:
-    """Prints now and then how far an ingestion is."""
+    """Prints now and then how far an ingestion is, with the time left."""
     last = 0.0
 
     def show(event: Progress) -> None:
         nonlocal last
         if time.monotonic() - last > PROGRESS_S:
             last = time.monotonic()
+            left = "" if event.eta_s is None else f", {event.eta_s:.0f} s left"
             print(
                 f"{name}: {event.stage} {event.fraction:.0%}, {event.chunks:,} chunks,"
-                f" {event.embedded:,} vectors in {event.seconds:.0f} s",
+                f" {event.embedded:,} vectors in {event.seconds:.0f} s{left}",
                 flush=True,
             )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dataflow.ingestion.graph_builder import build_ingestion_graph
-from dataflow.ingestion.vectors import vectors_of
+from dataflow.ingestion.vectors import seconds_left, vectors_of
 from operators.embedding.protocol import Embedder, Vectors
 from operators.errors import CrosscorpusError
 from operators.postgres.schema import model_migration
@@ -31,6 +31,7 @@ class ModelMigrationReport:
     # chunks longer than its window: each has the vector of its beginning until it is ingested again
     cut: int = 0
     seconds: float = 0.0
+    eta_s: float | None = None  # seconds that filling still takes at this pace; None: unknown
 
 
 OnProgress = Callable[[ModelMigrationReport], None]
@@ -55,12 +56,14 @@ def migrate_model(
     begun = model_migration.begin_model_migration(
         store, embedder.model, embedder.space, embedder.dimensions
     )
-    report = ModelMigrationReport(
-        embedder.model, chunks=begun.chunks - begun.missing, total=begun.chunks
-    )
+    done = begun.chunks - begun.missing
+    report = ModelMigrationReport(embedder.model, chunks=done, total=begun.chunks)
 
     def report_stage(stage: str) -> None:
         report.stage, report.seconds = stage, time.monotonic() - began
+        left = report.total - report.chunks
+        filling = stage == "fill"
+        report.eta_s = seconds_left(report.chunks - done, left, report.seconds) if filling else None
         if on_event is not None:
             on_event(replace(report))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.ingestion.ledger_snapshot import GOOD, LedgerSnapshot
-from dataflow.ingestion.vectors import Embedded
+from dataflow.ingestion.vectors import Embedded, seconds_left
 from operators.embedding.protocol import Embedder
 from operators.foundation import tokenizer
 from operators.foundation.sanitize import replaced_characters
@@ -43,6 +43,7 @@ class Progress:
         embedded: vectors made and kept in this run.
         seconds: since the run began.
         fraction: of the source read, 0..1; while it embeds, of the chunks that lacked a vector.
+        eta_s: seconds that this stage still takes at this pace; None while the pace is unknown.
     """
 
     stage: str
@@ -55,6 +56,7 @@ class Progress:
     embedded: int = 0
     seconds: float = 0.0
     fraction: float = 0.0
+    eta_s: float | None = None
     fault: str | None = None
 
 
@@ -253,10 +255,13 @@ class Run:
         if not self.waiting:
             self.done_before = self.source.fraction()
         report = self.report
+        seconds = self.reported - self.began
         committed = report.documents_new + report.documents_changed
         fraction = self.done_before
+        eta_s = seconds_left(fraction, 1 - fraction, seconds) if stage == "scan" else None
         if vectors is not None:
             fraction = vectors.chunks / max(vectors.chunks + vectors.left, 1)
+            eta_s = vectors.eta_s
         self.on_event(
             Progress(
                 stage=stage,
@@ -267,8 +272,9 @@ class Run:
                 skipped=len(report.skipped),
                 chunks=report.chunks,
                 embedded=report.embedded,
-                seconds=self.reported - self.began,
+                seconds=seconds,
                 fraction=fraction,
+                eta_s=eta_s,
                 fault=str(report.failed[0]) if report.failed else None,
             )
         )

@@ -46,6 +46,7 @@ class Embedded:
     failed: list[tuple[str, str]] = field(default_factory=list)  # a chunk's document, and why
     left: int = 0  # chunks of the collection that are still queued
     seconds: float = 0.0  # from the start to the end
+    eta_s: float | None = None  # seconds until none is left at this pace; None: unknown
 
 
 OnVectors = Callable[[Embedded], None]
@@ -87,7 +88,7 @@ def embed_missing(
     if info.dimensions is None:  # nothing was ever ingested
         return done
     touched = set()
-    done.left = count_unembedded(store) if on_event is not None else 0
+    waiting = done.left = count_unembedded(store) if on_event is not None else 0
     counted_at = began
 
     def embed(chunks: pl.DataFrame) -> NDArray[np.float32]:
@@ -111,13 +112,14 @@ def embed_missing(
             done.left = max(done.left - some.vectors - len(some.failed), 0)
             if time.monotonic() - counted_at > RECOUNT_S:
                 done.left, counted_at = count_unembedded(store), time.monotonic()
+            done.eta_s = seconds_left(waiting - done.left, done.left, done.seconds)
             on_event(done)
     store.forget_info()
     if corpora := touched | set(pending_corpora(store)):
         make_searchable(store, sorted(corpora))
     if touched:
         limit_cache(store)
-    done.left = count_unembedded(store)
+    done.left, done.eta_s = count_unembedded(store), None
     done.seconds = time.monotonic() - began
     return done
 
@@ -125,6 +127,15 @@ def embed_missing(
 def count_unembedded(store: Store) -> int:
     """The number of chunks of the collection that are queued for embedding."""
     return sum(waiting for waiting, _ in missing_vectors(store).values())
+
+
+def seconds_left(done: float, left: float, seconds: float) -> float | None:
+    """Seconds for ``left`` if ``done`` took ``seconds``; None while ``done`` is too small.
+
+    >>> seconds_left(200, 1_000, 20.0)
+    100.0
+    """
+    return seconds * left / done if done > 0 and seconds > 1 else None
 
 
 def _next_limit(limit: int, seconds: float) -> int:

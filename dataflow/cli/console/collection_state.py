@@ -166,7 +166,7 @@ def show_models(models: Sequence[ModelStatus]) -> None:
 def draw_migration(update: Callable[..., None], event: ModelMigrationReport) -> None:
     """Show how far a model migration is, for `terminal.event_display`."""
     details = f"{event.chunks:,} of {event.total:,} chunks, {event.embedded:,} embedded"
-    far = {"completed": event.chunks, "total": event.total}
+    far = {"completed": event.chunks, "total": event.total, "eta_s": event.eta_s}
     update(description=event.stage, details=details, **far)
 
 
@@ -174,7 +174,8 @@ def draw_embedding(update: Callable[..., None], event: Embedded) -> None:
     """Show how far a worker is, for `terminal.event_display`."""
     rate = event.chunks / event.seconds if event.seconds else 0.0
     details = f"{event.chunks:,} chunks, {event.left:,} left, {rate:.0f}/s"
-    far = {"completed": event.chunks, "total": event.chunks + event.left}
+    total = event.chunks + event.left
+    far = {"completed": event.chunks, "total": total, "eta_s": event.eta_s}
     update(description="embed", details=details, **far)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from rich import box
@@ -31,10 +32,10 @@ _OUT = Console(highlight=False)  # wraps, as tables need
 
 @contextmanager
 def batch_progress(names: Sequence[str], total: int) -> Iterator[Callable[[str, int], None]]:
-    """Show how many of ``total`` queries each of ``names`` has done.
+    """Show how many of ``total`` queries each of ``names`` has done, and the time left.
 
-    A bar for each on a terminal, with the time left; else a line every ten seconds, unless
-    ``total`` is 0: unknown. The callback adds to one of them.
+    A bar for each on a terminal; else a line every ten seconds, unless ``total`` is 0: unknown. The
+    callback adds to one of them.
     """
     if not ERR.is_terminal:
         yield _lines(names, total) if total else lambda name, done: None
@@ -51,14 +52,15 @@ def batch_progress(names: Sequence[str], total: int) -> Iterator[Callable[[str, 
 
 
 def _lines(names: Sequence[str], total: int) -> Callable[[str, int], None]:
-    update, done = line_now_and_then(), dict.fromkeys(names, 0)
+    began, update, done = monotonic(), line_now_and_then(), dict.fromkeys(names, 0)
     every = total * len(names)
 
     def on_batch(name: str, more: int) -> None:
         done[name] += more
         finished = sum(done.values())
+        left = (monotonic() - began) * (every - finished) / max(finished, 1)
         details = f"{done[name]} of {total} queries"
-        update(description=name, completed=finished, total=every, details=details)
+        update(description=name, completed=finished, total=every, details=details, eta_s=left)
 
     return on_batch
 

@@ -270,12 +270,28 @@ def event_display(
     from rich import progress  # a question shows none
 
     text, bar = progress.TextColumn, progress.BarColumn()
-    left = progress.TimeRemainingColumn()
-    columns = (text("{task.description}"), bar, text("{task.fields[details]}"), left)
+    columns = (text("{task.description}"), bar, text("{task.fields[details]}"))
     with progress.Progress(progress.SpinnerColumn(), *columns, console=ERR, transient=True) as bars:
         task = bars.add_task("begin", total=1.0, details="")
 
-        yield partial(draw, partial(bars.update, task))
+        def update(*, details: str, eta_s: float | None = None, **done: Any) -> None:
+            bars.update(task, details=details + _time_left(eta_s), **done)
+
+        yield partial(draw, update)
+
+
+def _time_left(eta_s: float | None) -> str:
+    """How long it still takes, in the largest units that say something.
+
+    >>> [_time_left(seconds) for seconds in (None, 41.2, 250, 7_500)]
+    ['', ', about 41 s left', ', about 4 min left', ', about 2 h 5 min left']
+    """
+    if eta_s is None:
+        return ""
+    hours, minutes = divmod(round(eta_s / 60), 60)
+    if eta_s < 100:
+        return f", about {eta_s:.0f} s left"
+    return f", about {f'{hours} h ' if hours else ''}{minutes} min left"
 
 
 def line_now_and_then() -> Callable[..., None]:
@@ -288,11 +304,13 @@ def line_now_and_then() -> Callable[..., None]:
         completed: float,
         details: str,
         total: float = 1.0,
+        eta_s: float | None = None,
     ) -> None:
         nonlocal due
         if monotonic() >= due:
             share = completed / (total or 1)
-            print(f"{description} {share:.0%}: {details}", file=sys.stderr, flush=True)
+            line = f"{description} {share:.0%}: {details}{_time_left(eta_s)}"
+            print(line, file=sys.stderr, flush=True)
             due = monotonic() + _LINE_SECONDS
 
     return update
@@ -312,7 +330,8 @@ def draw_ingestion(update: Callable[..., None], event: Event) -> None:
         f"{event.read} documents read, {unchanged}{event.embedded} chunks embedded, "
         f"{event.documents} documents stored"
     )
-    update(description=event.stage, details=details, completed=event.fraction)
+    far = {"completed": event.fraction, "eta_s": event.eta_s}
+    update(description=event.stage, details=details, **far)
 
 
 def fetch_progress(as_json: bool) -> tuple[Callable[[Fetched], None], Callable[[float, str], None]]:

@@ -57,7 +57,7 @@ def test_the_report_counts_what_is_left_out_by_ending_and_says_what_reads_it(
     assert report_as_json(report)["left_out_by_ending"] == counts
 
 
-EVENT = Progress("scan", 5, 3, 0, 0, 0, 9, 9, 3.0, 0.5)
+EVENT = Progress("scan", 5, 3, 0, 0, 0, 9, 9, 3.0, 0.5, 1.0)
 
 
 def test_progress_without_a_terminal_is_a_line_every_ten_seconds(
@@ -68,7 +68,7 @@ def test_progress_without_a_terminal_is_a_line_every_ten_seconds(
     with event_display(False, draw_ingestion) as on_event:
         for _ in range(4):
             on_event(EVENT)
-    line = "scan 50%: 5 documents read, 9 chunks embedded, 3 documents stored\n"
+    line = "scan 50%: 5 documents read, 9 chunks embedded, 3 documents stored, about 1 s left\n"
     assert capsys.readouterr().err == 2 * line
 
 
