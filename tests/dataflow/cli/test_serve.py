@@ -156,16 +156,6 @@ def test_apps_and_agents_ask_one_server_until_it_is_told_to_end(
         assert "Traceback" not in server.stderr.read()
 
 
-def test_an_exporter_that_there_is_not_is_one_line(
-    crosscorpus: Any, collection: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "zipkin")
-    done = crosscorpus("serve", "-C", collection, "--stdio")
-    assert done.returncode == 1
-    assert "OTEL_TRACES_EXPORTER is otlp, console or none, not zipkin" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_a_running_server_answers_the_command_in_the_same_words(
     server_dsn: str, home: Path, collection: str, crosscorpus: Any, tmp_path: Path
 ) -> None:
@@ -291,9 +281,3 @@ def test_a_port_that_is_taken_is_one_line(crosscorpus: Any, collection: str) -> 
         done = crosscorpus("serve", "-C", collection, "--port", port)
     assert done.returncode == 1
     assert f"can't listen at 127.0.0.1:{port}: Address already in use" in done.stderr
-
-
-def test_a_collection_that_is_not_there_is_one_line(crosscorpus: Any) -> None:
-    done = crosscorpus("serve", "-C", "nope")
-    assert done.returncode == 2
-    assert "no collection 'nope'" in done.stderr

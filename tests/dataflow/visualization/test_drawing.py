@@ -31,10 +31,6 @@ def test_a_sub_graph_is_a_cluster_and_a_variant_stands_under_the_name(described)
     assert dot.count('"_inputs" [') == dot.count('"_legend" [') == 1
 
 
-def test_a_folded_cluster_has_the_title_of_its_group(described):
-    assert "<b>north, south x 2</b>" in to_dot(fold(picture(described({"north": {}, "south": {}}))))
-
-
 def test_what_was_removed_is_dashed_and_of_another_colour_and_so_are_its_arrows(described):
     dot = to_dot(difference_picture(described(), described({"north": {}, "south": {}})))
     box = lines_of(dot)["west.mean"]

@@ -1,7 +1,6 @@
 """What is described and drawn of a graph of strangers, folded, and what changed between two."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -50,12 +49,6 @@ def test_the_number_that_differs_stands_in_the_boxes(described):
     assert shown.boxes["south.reading"].notes == ("window 3",)
     assert shown.boxes["north.reading"].notes == ("window 7",)
     assert shown.boxes["south.mean"].notes == ("plain",)
-
-
-def test_a_style_makes_a_difference(described):
-    plain = picture(described({"north": {}, "south": {}}))
-    box = replace(plain.boxes["south.mean"], style={"color": "red"})
-    assert "south" in fold(replace(plain, boxes={**plain.boxes, "south.mean": box})).titles
 
 
 def test_in_a_difference_those_that_changed_alike_fold(described):
