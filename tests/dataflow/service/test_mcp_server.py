@@ -91,7 +91,7 @@ def test_no_answer_has_more_than_10000_tokens_and_pages_of_a_text_lose_nothing(
         "emoji": lambda: "".join(map(chr, dice.choices(range(0x1F300, 0x1F640), k=30))),
         "base64": lambda: base64.b64encode(dice.randbytes(57)).decode(),
     }
-    texts = {name: "\n\n".join(line() for _ in range(400)) for name, line in lines.items()}
+    texts = {name: "\n\n".join(line() for _ in range(260)) for name, line in lines.items()}
     rows = [
         {"doc_id": f"{name}{n}", "corpus": "docs", "path": f"{n}.0/{name}{'文' * 80} 1.txt"}
         | {"version": f"{n}.0", "text": text[:: 2 * n - 3]}
