@@ -242,21 +242,6 @@ def test_two_versions_in_one_context_are_marked_the_newest_first(driver: Retriev
     assert newer < context.index(f"(2020-01-01, v1.9) > Limits; {OLDER}]")
 
 
-def test_the_provenance_says_which_policy_was_used(driver: RetrievalDriver) -> None:
-    frame = pl.DataFrame(
-        {
-            "query_id": [4, 7],
-            "text": [f"{LIMITS_QUESTION}?", f"{LIMITS_QUESTION}?"],
-            "versions": [None, ["1.9"]],
-        }
-    )
-    out = driver.execute(["provenance", "results"], overrides={"queries": frame})
-    policies = [row["version_policy"] for row in out["provenance"]["versions"]]
-    assert policies == ["newest", "pinned"]
-    of_second = out["results"].filter(query_id=7, anchor="Limits")
-    assert of_second["version"].to_list() == ["1.9"]
-
-
 def test_a_batch_gives_each_question_its_version(driver: RetrievalDriver) -> None:
     questions = [
         f"{LIMITS_QUESTION}{tail}?" for tail in ("", " in 1.9", " in 1.10", " before 2021")

@@ -106,17 +106,6 @@ def test_the_picture_marks_what_changed_and_says_from_what_to_what(described):
     assert boxes["north.mean"].mark == ""
 
 
-def test_the_picture_has_what_either_graph_has(described):
-    less, more = described({"north": {}, "south": {}}), described()
-    shown = difference_picture(less, more)
-    assert shown.boxes["west.mean"].mark == "added"
-    assert shown.arrows["west.reading", "west.mean"] == "added"
-    back = difference_picture(more, less)
-    assert back.boxes["west.mean"].mark == "removed"
-    assert back.arrows["west.reading", "west.mean"] == "removed"
-    assert back.arrows["forecast", "bulletin"] == ""
-
-
 def test_an_overview_has_a_box_for_each_stage_with_its_nodes_and_their_order(described):
     shown = overview(described())
     assert list(shown.boxes) == ["asked", "averaged", "measured", "told"]

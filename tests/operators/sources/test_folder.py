@@ -62,14 +62,6 @@ def test_every_format_gives_text_title_and_language(tmp_path: Path) -> None:
     assert {(d.corpus, d.repo) for d in found.values()} == {("docs", tmp_path.name)}
 
 
-def test_a_files_own_time_dates_a_document_but_does_not_make_it_recent(tmp_path: Path) -> None:
-    file = write(tmp_path, "a.txt", "x")
-    os.utime(file, (1_600_000_000, 1_600_000_000))
-    found = documents(tmp_path)["a.txt"]
-    assert found.doc_date == datetime.fromtimestamp(1_600_000_000, UTC)
-    assert (found.date_source, found.created_at) == ("mtime", None)
-
-
 def test_folders_above_the_source_date_nothing_in_it(tmp_path: Path) -> None:
     root = tmp_path / "archive" / "2019" / "05"
     for name in ("guide.md", "2020-01-02-note.md", "2018/03/minutes.md"):
