@@ -11,11 +11,11 @@ from typing import Any
 
 import anyio
 import pytest
-from dying import WordEmbedder
 from ingesting import ingest_documents
 from mcp.client import Client
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
 from pydantic import ValidationError
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver, load_config
 from dataflow.service.mcp_server import mcp_server
