@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,10 +20,8 @@ from typing import Any
 
 import psycopg
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "dataflow" / "ingestion"))
-from dying import WordEmbedder
 from ingesting import ingest_documents
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver, load_config
 from dataflow.cli.doctor import examine

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import os
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "dataflow" / "ingestion"))
-from dying import WordEmbedder
 from ingesting import ingest_documents
 from vector_indexes import build_vector_indexes
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver
 from operators.errors import CrosscorpusError

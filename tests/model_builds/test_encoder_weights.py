@@ -118,20 +118,6 @@ def test_a_text_has_room_for_the_positions_that_the_family_uses(
     assert encoder.positions == POSITIONS - reserved
 
 
-def test_shards_give_the_same_graph_as_one_file(family: str, tmp_path: Path) -> None:
-    whole = convert(tmp_path).read_bytes()
-    shards: dict[str, dict[str, Any]] = {"one.safetensors": {}, "two.safetensors": {}}
-    for number, (name, tensor) in enumerate(published_encoders.tensors(family).items()):
-        shards[[*shards][number % 2]][name] = tensor
-    for file, held in shards.items():
-        save_file(held, tmp_path / file)
-    index = tmp_path / "model.safetensors.index.json"
-    where = {name: file for file, held in shards.items() for name in held}
-    index.write_text(json.dumps({"weight_map": where}))
-    convert_bert(tmp_path / "config.json", index, tmp_path / "m.onnx", arithmetic="fp32")
-    assert (tmp_path / "m.onnx").read_bytes() == whole
-
-
 def test_an_index_may_name_no_file_elsewhere(tmp_path: Path) -> None:
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"a": "../outside.safetensors"}}))

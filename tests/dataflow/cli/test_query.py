@@ -147,21 +147,17 @@ def test_a_filter_that_is_no_utf_8_matches_nothing(crosscorpus: Any, collection:
     assert done.stderr.startswith("crosscorpus: no chunk or document '\N{REPLACEMENT CHARACTER}'")
 
 
-def test_a_typed_weight_of_a_language_counts_and_a_language_that_nothing_has_is_noted(
+def test_a_language_that_nothing_has_is_noted_and_a_weight_that_is_none_refused(
     crosscorpus: Any, collection: str
 ) -> None:
-    def scores(*options: str) -> tuple[dict[str, float], str]:
-        done = crosscorpus("query", "cache", "-C", collection, "--json", *options)
-        found = {r["source_label"]: r["score"] for r in json.loads(done.stdout)["results"]}
-        return found, done.stderr
-
-    label = "[code: src/cache.py:1-3 flush_cache]"
-    plain, _ = scores()
-    weighed, said = scores("--languages", "python=1.2, ruts=2")
-    assert weighed == plain | {label: plain[label] * 1.2}
-    assert said == "note: no document in language 'ruts' here; there are 'markdown', 'python'\n"
+    asked = ("query", "cache", "-C", collection, "--json", "--languages")
+    done = crosscorpus(*asked, "python=1.2, ruts=2")
+    told = json.loads(done.stdout)["provenance"]["parameters"]["languages"]
+    assert told == {"python": 1.2, "ruts": 2}
+    said = "note: no document in language 'ruts' here; there are 'markdown', 'python'\n"
+    assert done.stderr == said
     for wrong, fault in (("python=x", "numbers such as"), ("python", "languages: expected")):
-        done = crosscorpus("query", "cache", "-C", collection, "--languages", wrong)
+        done = crosscorpus(*asked, wrong)
         assert done.returncode != 0
         assert fault in done.stderr
 
@@ -213,14 +209,6 @@ def test_a_version_is_asked_for_by_option(crosscorpus: Any, collection: str) -> 
     wrong = crosscorpus(*ask, "--versions", "3.5.3")
     assert wrong.returncode == 2
     assert "--version" in wrong.stderr
-
-
-def test_a_time_that_is_none_is_told_with_an_example(crosscorpus: Any, collection: str) -> None:
-    done = crosscorpus("query", "cache", "-C", collection, "--as-of", "yesterday")
-    assert done.returncode == 2
-    assert "'yesterday' is no time: write a day, 2026-11-23" in done.stderr
-    for moment in ("2026-11-23", "2026-11-23T14:00+02:00"):
-        assert crosscorpus("query", "cache", "-C", collection, "--as-of", moment).returncode == 0
 
 
 def test_the_history_of_a_place_is_listed(crosscorpus: Any, collection: str) -> None:

@@ -15,7 +15,7 @@ from operators.errors import CrosscorpusError, UnknownName
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.evaluation.weight_fitting import scores
 from operators.postgres.search import chunk_reader
-from operators.postgres.store import INFO_SECONDS, ModelMismatch, drop_collection, open_store
+from operators.postgres.store import INFO_SECONDS, drop_collection, open_store
 
 ASK = {"query": "why is the cache flushed twice after a merge?"}
 MODEL = """
@@ -115,11 +115,6 @@ def test_a_further_collection_doubles_every_corpus_under_its_name(open_driver, w
 def test_a_corpus_that_is_nowhere_or_twice_is_one_line(open_driver, other, corpora, error, says):
     with pytest.raises(error, match=says):
         open_driver(load_config("default").with_changes({"corpora": corpora}))
-
-
-def test_another_model_than_its_collection_s_is_refused(open_driver, other):
-    with pytest.raises(ModelMismatch, match="letters"):
-        open_driver(together("static"))
 
 
 def test_documents_of_another_collection_are_judged_like_its_own(server_dsn, words, other):

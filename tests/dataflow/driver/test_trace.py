@@ -23,12 +23,12 @@ from operators.postgres.search import chunk_reader
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 QUESTION = {"query": "why is the cache flushed twice?"}
 CORPORA = ("code", "review", "wiki")
-EXPERIMENTS = sorted(
+SHIPPED = {name: load_config(name) for name in sorted(shipped())}
+EXPERIMENTS = [
     name
-    for name in shipped()
-    if load_config(name).embedding == load_config().embedding
-    and load_config(name).variants["reranked"] == "off"
-)
+    for name, config in SHIPPED.items()
+    if config.embedding == SHIPPED["default"].embedding and config.variants["reranked"] == "off"
+]
 STAGES = [
     *(f"{corpus}.corpus_row" for corpus in CORPORA),
     *(

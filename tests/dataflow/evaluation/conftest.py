@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,23 +11,13 @@ from typing import Any
 import pytest
 from evaluating import DEFAULT, asked
 from ingesting import ingest_documents
+from word_embedder import WordEmbedder
 
 from dataflow import load_config
 from operators.evaluation.evaluation_frames import Evaluation
 from operators.postgres.store import Store, drop_collection, open_store
 
-_DYING = Path(__file__).parents[1] / "ingestion" / "dying.py"
 _WORDS = ("cache", "lock", "queue", "index", "parser", "socket")
-
-
-def _word_embedder() -> Any:
-    spec = importlib.util.spec_from_file_location("crosscorpus_tests_dying", _DYING)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module.WordEmbedder()
 
 
 @dataclass(frozen=True)
@@ -97,7 +85,7 @@ def judged(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     queries.write_text("".join(json.dumps(q) + "\n" for q, _ in asked), encoding="utf-8")
     lines = (f"{q['query_id']}\t0\t{d}\t{grade}\n" for q, found in asked for d, grade in found)
     qrels.write_text("".join(lines), encoding="utf-8")
-    embedder = _word_embedder()
+    embedder = WordEmbedder()
     name = "evaluation-tests"
     with open_store(server_dsn, name, create=True, max_size=4) as store:
         ingest_documents(store, embedder, documents)

@@ -63,32 +63,6 @@ def test_a_copy_follows_its_survivor(found):
     )
 
 
-def test_judgements_name_a_repository_and_a_passage(judged, server_dsn, tmp_path):
-    """The README of two repositories is two documents, and a passage of one is its own."""
-    section = "The {} of {} restarts after a crash, and writes its log to a file of its own. " * 12
-    pages = [
-        {"doc_id": "README.md", "path": "README.md", "corpus": "wiki", "repo": repo, "text": text}
-        for repo in ("api", "web")
-        for text in [f"# First\n\n{section}\n\n# Second\n\n{section}".replace("{}", repo)]
-    ]
-    documents = tmp_path / "documents.jsonl"
-    documents.write_text("".join(json.dumps(page) + "\n" for page in pages), encoding="utf-8")
-    queries = pl.DataFrame(
-        [{"query_id": "q", "number": 0, "texts": ["web restarts"], "text": "web restarts"}],
-        schema=JUDGED_QUERIES,
-    )
-    ids = ["api:README.md", "web:README.md:1-2", "web:README.md:7-7"]
-    qrels = pl.DataFrame([("q", one, 1) for one in ids], schema=QRELS, orient="row")
-    with open_store(server_dsn, "named-judgements", create=True) as store:
-        ingest_documents(store, judged.embedder, documents)
-        given = {"queries": queries, "qrels": qrels, "embedder": judged.embedder}
-        found = evaluate(store, {"default": DEFAULT}, **given, resamples=10, permutations=10)
-        assert not [note for note in found.notes if "not in the collection" in note]
-        assert set(ids) <= set(documents_of := found.runs["doc_id"])
-        assert documents_of.n_unique() == found.runs.height
-    drop_collection(server_dsn, "named-judgements")
-
-
 def judgements(*rows):
     return pl.DataFrame(rows, schema=QRELS, orient="row")
 

@@ -21,7 +21,7 @@ from operators.postgres.store import Store
 # A GitHub to serve, items in the shapes of its API, and PDFs are made there.
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2] / "operators" / "sources"))
-from dying import WordEmbedder
+from word_embedder import WordEmbedder
 
 ROOT = Path(__file__).parents[3]
 DYING = Path(__file__).parent / "dying.py"

@@ -9,9 +9,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from dying import WordEmbedder
 from ingesting import ingest_documents
 from psycopg.conninfo import make_conninfo
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver
 from operators.errors import CrosscorpusError

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from dying import WordEmbedder
 from ingested import document, git
 from ingesting import ingest_documents
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver
 from dataflow.driver.retrieval_driver import RetrievalDriver

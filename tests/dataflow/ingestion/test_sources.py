@@ -547,24 +547,6 @@ def test_an_export_of_a_part_of_a_thread_leaves_the_one_that_has_more(
     assert thread_texts(store) == before
 
 
-def test_a_collection_is_made_and_what_no_question_finds_is_told(
-    server_dsn: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "documents.jsonl"
-    rows = [{"doc_id": c, "corpus": c, "text": "a page"} for c in ("docs", "tickets")]
-    file.write_text("\n".join(map(json.dumps, rows)))
-    try:
-        report = ingest_into("into", documents_source(file), dsn=server_dsn, stop_after_s=60)
-        assert (report.documents_new, report.unsearched) == (2, ["tickets"])
-        with open_store(server_dsn, "into") as store:
-            assert store.row("SELECT count(*) FROM documents") == (2,)
-        known = {"extends": "default", "corpora": {"tickets": {}}}
-        again = ingest_into("into", documents_source(file), dsn=server_dsn, config=known)
-        assert (again.documents_unchanged, again.unsearched) == (2, [])
-    finally:
-        drop_collection(server_dsn, "into")
-
-
 def test_an_unknown_option_of_a_run_is_refused(server_dsn: str, tmp_path: Path) -> None:
     (tmp_path / "documents.jsonl").write_text("")
     with pytest.raises(TypeError, match="prunee"):

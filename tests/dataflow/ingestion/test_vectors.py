@@ -25,7 +25,7 @@ from operators.postgres.write.embedding_cache import limit_cache
 WORKER = """
 import sys, time
 sys.path[:0] = [{support!r}]
-from dying import WordEmbedder
+from word_embedder import WordEmbedder
 from dataflow.ingestion import vectors
 from operators.postgres.store import open_store
 
@@ -189,7 +189,7 @@ def test_workers_that_die_leave_no_chunk_without_a_vector_and_none_is_made_twice
 ) -> None:
     file = write_lines(*(document(n) for n in range(40)))
     chunks = read_by_words(store, embedder, file).chunks
-    support = str(Path(__file__).parent)
+    support = str(Path(__file__).parents[2] / "support")
     command = [sys.executable, "-c", WORKER.format(support=support), server_dsn, store.collection]
 
     def start() -> subprocess.Popen[str]:

@@ -47,15 +47,6 @@ def test_a_trigger_raises_its_sources(driver_of: Drivers, world: Any, make_queri
     assert scores["question"][21] == scores[None][21] * 1.1
 
 
-def test_recent_chunks_are_raised(run: Any, driver_of: Drivers, world: Any) -> None:
-    driver = driver_of({"fused": "rrf"})
-    fused = run(driver, ["fused"], world, 0)["fused"]
-    scores = dict(fused.select("chunk_id", "score").iter_rows())
-    ranks = dict(run(driver, ["unified"], world, 0)["unified"]["chunk_id", "rank"].iter_rows())
-    assert scores[1] == 1 / (60 + ranks[1]) * 1.15
-    assert scores[3] == 1 / (60 + ranks[3])
-
-
 def test_a_failed_search_is_noted_and_the_others_answer(
     run: Any, driver_of: Drivers, world: Any
 ) -> None:
@@ -75,18 +66,6 @@ def test_a_corpus_with_one_failed_search_counts_by_the_other_alone(
     merged = run(driver_of(), ["merged"], world, 0)["merged"]
     weights = merged["corpus", "vector_weight"].unique().sort("corpus")
     assert weights.rows() == [("code", 0.5), ("review", 0.5), ("wiki", 1.0)]
-
-
-def test_a_weight_for_one_run_counts_as_that_of_the_configuration_and_is_told(
-    run: Any, driver_of: Drivers, world: Any
-) -> None:
-    wanted = ["fused", "provenance", "merged"]
-    base = run(driver_of(), wanted, world, 0)
-    out = run(driver_of(), wanted, world, 0, **{"code.vector_weight": 1.0})
-    told = out["provenance"]["parameters"]["corpora"]
-    assert (told["code"]["vector_weight"], told["wiki"]["vector_weight"]) == (1.0, 0.5)
-    assert set(out["merged"].filter(corpus="code")["vector_weight"]) == {1.0}
-    assert not out["fused"].equals(base["fused"])
 
 
 def test_a_reranker_by_configuration_has_the_last_word(

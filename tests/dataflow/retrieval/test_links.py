@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from lxml import html
 
-from dataflow.retrieval import corpus as corpus_nodes
 from operators import frames
 from operators.explain.waterfall import waterfall
 from operators.report.explanation import explanation_page
@@ -118,20 +117,6 @@ def test_what_the_question_may_not_see_does_not_enter(driver: Any) -> None:
     assert linked_hits(driver, others).is_empty()
 
 
-def test_of_several_texts_a_file_has_one_passage_and_its_mean_similarity(driver: Any) -> None:
-    texts = [QUESTION, "queue of writers"]
-
-    def similarities(query: Any) -> dict[int, float]:
-        out = linked_hits(driver, {**SHORT, "query": query})
-        return {chunk: 1 - away for chunk, away in out["chunk_id", "distance"].iter_rows()}
-
-    both, (one, other) = similarities(texts), map(similarities, texts)
-    assert both
-    assert both.keys() <= one.keys() & other.keys()
-    for chunk, similarity in both.items():
-        assert similarity == pytest.approx((one[chunk] + other[chunk]) / 2, abs=1e-3)
-
-
 @pytest.mark.parametrize("file", ["waits.py", "turns.py"])
 def test_what_a_configuration_hides_takes_no_place_of_what_it_shows(driver: Any, file: str) -> None:
     visible = {"corpora": {"code": {"filters": {"path_prefix": file}}}}
@@ -145,28 +130,6 @@ def test_what_a_configuration_hides_takes_no_place_of_what_it_shows(driver: Any,
 def test_no_more_files_enter_than_asked_for(driver: Any) -> None:
     for most, rows in ((0, 0), (1, 1), (9, 2)):
         assert linked_hits(driver, {**SHORT, "code.linked_files": most}).height == rows
-
-
-def test_a_search_of_linked_files_that_fails_leaves_the_rest_and_says_so(
-    driver: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    works = corpus_nodes.files_of_links
-
-    def breaks(asked: Any, *rest: Any, **options: Any) -> pl.DataFrame:
-        if asked.corpus == "code":
-            raise OSError("disk on fire")
-        return works(asked, *rest, **options)
-
-    monkeypatch.setattr(corpus_nodes, "files_of_links", breaks)
-    out = driver.execute(["results", "outcomes", "notes"], SHORT)
-    assert "cache.py" in out["results"]["path"].to_list()
-    failed = out["outcomes"].filter(status="failed").select("corpus", "channel").rows()
-    assert failed == [("code", "linked")]
-    (note,) = (note for note in out["notes"]["note"] if note.startswith("code:"))
-    assert note == (
-        "code: the search of linked files failed (disk on fire); "
-        "the results lack files that only links lead to"
-    )
 
 
 def test_a_rule_without_a_weight_says_nothing(driver: Any) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
-import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from ingesting import ingest_documents
+from word_embedder import WordEmbedder
 
 from dataflow import RetrievalDriver, build_driver, load_config
 from operators.context.passage_versions import NEWEST, OLDER
@@ -29,24 +27,11 @@ LIMIT = "A cache of at most {} entries is kept for each user of the machine by t
 SPOOLER = "Printing goes through the spooler on the second floor, which nobody has seen for years."
 
 
-class Words:
-    """A small embedding model: bags of hashed words, the same everywhere."""
-
-    model, dimensions, max_tokens, space = "words", 32, 254, "words-versions"
-
-    def count_tokens(self, texts: list[str]) -> list[int]:
-        return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
-
-    def embed_documents(self, texts: list[str]) -> Any:
-        return np.stack([self._vector(text) for text in texts])
-
-    embed_queries = embed_documents
-
-    def _vector(self, text: str) -> Any:
-        vector = np.full(self.dimensions, 0.01, dtype=np.float32)
-        for word in text.lower().split():
-            vector[zlib.crc32(word.encode()) % self.dimensions] += 1
-        return (vector / np.linalg.norm(vector)).astype(np.float32)
+def words() -> Any:
+    """A small embedding model whose window holds a page."""
+    embedder = WordEmbedder("words-versions")
+    embedder.max_tokens = 254
+    return embedder
 
 
 def page(version: str) -> dict[str, Any]:
@@ -84,7 +69,7 @@ def opened(
 ) -> Iterator[RetrievalDriver]:
     file = folder / "documents.jsonl"
     file.write_text("".join(json.dumps(document) + "\n" for document in documents))
-    embedder: Any = Words()
+    embedder = words()
     with open_store(server_dsn, collection, create=True, max_size=2) as store:
         ingest_documents(store, embedder, file)
         # one changed number is no copy
@@ -162,7 +147,7 @@ def test_an_input_beats_the_question_and_the_question_the_configuration(
     assert versions(driver, question, versions="all") == set(DATES)
     assert versions(driver, question, understand_versions=False) == {"2.0"}
     config = driver.config.with_changes({"parameters": {"version_policy": "all"}})
-    embedder: Any = Words()
+    embedder = words()
     with build_driver(config, COLLECTION, dsn=server_dsn, embedder=embedder) as every:
         assert versions(every, question) == {"1.9"}
         assert versions(every, f"{LIMITS_QUESTION}?") == set(DATES)
@@ -242,21 +227,6 @@ def test_two_versions_in_one_context_are_marked_the_newest_first(driver: Retriev
     assert newer < context.index(f"(2020-01-01, v1.9) > Limits; {OLDER}]")
 
 
-def test_the_provenance_says_which_policy_was_used(driver: RetrievalDriver) -> None:
-    frame = pl.DataFrame(
-        {
-            "query_id": [4, 7],
-            "text": [f"{LIMITS_QUESTION}?", f"{LIMITS_QUESTION}?"],
-            "versions": [None, ["1.9"]],
-        }
-    )
-    out = driver.execute(["provenance", "results"], overrides={"queries": frame})
-    policies = [row["version_policy"] for row in out["provenance"]["versions"]]
-    assert policies == ["newest", "pinned"]
-    of_second = out["results"].filter(query_id=7, anchor="Limits")
-    assert of_second["version"].to_list() == ["1.9"]
-
-
 def test_a_batch_gives_each_question_its_version(driver: RetrievalDriver) -> None:
     questions = [
         f"{LIMITS_QUESTION}{tail}?" for tail in ("", " in 1.9", " in 1.10", " before 2021")
@@ -305,7 +275,7 @@ def test_versions_that_the_configuration_forbids_are_not_told(
     shared: RetrievalDriver, server_dsn: str
 ) -> None:
     config = shared.config.with_changes({"corpora": {"docs": {"filters": {"repos": ["guest"]}}}})
-    embedder: Any = Words()
+    embedder = words()
     with build_driver(config, SHARED, dsn=server_dsn, embedder=embedder) as limited:
         (note,) = said(limited, LIMITS_QUESTION, versions="2.0")
     assert note == "version 2.0 is not here; there are 7.7, 8.8"

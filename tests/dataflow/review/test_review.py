@@ -251,20 +251,6 @@ def test_what_is_no_change_is_said_in_one_line(app: App, change: str, says: str)
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_text_without_a_diff_is_said_to_be_none(app: App, tmp_path: Path) -> None:
-    (tmp_path / "note.txt").write_text("please have a look\n")
-    done = app.run("review", str(tmp_path / "note.txt"), "-C", NAME)
-    assert "the text is no diff: give the output of `git diff`" in done.stderr
-
-
-def test_a_change_of_which_nothing_is_known_is_told_as_such(app: App, tmp_path: Path) -> None:
-    lines = ["--- a/0.txt", "+++ b/0.txt", "@@ -1 +1 @@", "-1", "+2", ""]
-    (tmp_path / "number.patch").write_text("\n".join(lines))
-    out = app.reviewed(str(tmp_path / "number.patch"))
-    assert out["entries"] == []
-    assert "has nothing about this change" in out["context"]
-
-
 def test_a_base_that_the_collection_has_not_seen_is_refused(app: App) -> None:
     git(app.folder, "checkout", "-q", "--detach", app.head)
     git(app.folder, "commit", "-q", "--allow-empty", "-m", "Unseen")

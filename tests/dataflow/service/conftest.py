@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,10 +14,8 @@ import httpx2
 import psycopg
 import pytest
 import uvicorn
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "ingestion"))
-from dying import WordEmbedder
 from ingesting import ingest_documents, ingest_git
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver, load_config
 from dataflow.service.routes import http_app

@@ -166,6 +166,27 @@ def doors(service: Service, client: httpx2.Client, asked: dict[str, Any]) -> dic
     return said
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"corpora": ["code", "wiki"], "repos": ["org/app"]},
+        {"corpora": ["code", "history"], "trigger": "pr_review"},
+        {"path": "src/", "language": "python", "trigger": "none"},
+        {"version": "1.0", "corpora": ["docs"]},
+    ],
+)
+def test_a_question_has_the_same_passages_in_the_same_order_by_every_way(
+    service: Service, client: httpx2.Client, asked: dict[str, Any]
+) -> None:
+    found, notes = by_python(service, asked)
+    assert found
+    for way in (by_http(client, asked), by_mcp(service, asked), by_command(service, asked)):
+        assert way == (found, notes)
+    if asked.keys() <= {"corpora", "repos", "trigger"}:
+        assert by_batch(client, asked) == (found, notes)
+
+
 @pytest.mark.parametrize(("asked", "same", "notes"), [*READ, *READ_BY_SEARCHES])
 def test_odd_options_are_read_alike_by_every_door_and_the_notes_say_how(
     service: Service,

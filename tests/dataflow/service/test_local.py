@@ -122,7 +122,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(file: Path, hundreds: int) -> None:
-    model = "extends: default\nembedding: python:dying:WordEmbedder\n"
+    model = "extends: default\nembedding: python:word_embedder:WordEmbedder\n"
     file.write_text(f"{model}parameters:\n  context_budget: {hundreds * 100}\n")
 
 

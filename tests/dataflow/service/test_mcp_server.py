@@ -5,18 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import random
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from dying import WordEmbedder
 from ingesting import ingest_documents
 from mcp.client import Client
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
 from pydantic import ValidationError
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver, load_config
 from dataflow.service.mcp_server import mcp_server
@@ -93,15 +92,6 @@ def test_a_fault_of_the_call_is_an_error_that_says_what_to_do(service: Service) 
     assert "no passage" in said("fetch", id="x")
 
 
-def test_a_search_past_its_deadline_is_an_error_that_says_so(
-    slow: Callable[[str], AbstractContextManager[Service]],
-) -> None:
-    with slow("raise") as service:
-        found = asked(service, lambda client: client.call_tool("search", {"query": "cache"}))
-    assert found.is_error
-    assert " 0.5 s" in found.content[0].text
-
-
 def test_the_corpora_are_a_resource(service: Service) -> None:
     found = asked(service, lambda client: client.read_resource("crosscorpus://corpora"))
     held = json.loads(found.contents[0].text)
@@ -118,7 +108,7 @@ def test_no_answer_has_more_than_10000_tokens_and_pages_of_a_text_lose_nothing(
         "emoji": lambda: "".join(map(chr, dice.choices(range(0x1F300, 0x1F640), k=30))),
         "base64": lambda: base64.b64encode(dice.randbytes(57)).decode(),
     }
-    texts = {name: "\n\n".join(line() for _ in range(400)) for name, line in lines.items()}
+    texts = {name: "\n\n".join(line() for _ in range(260)) for name, line in lines.items()}
     rows = [
         {"doc_id": f"{name}{n}", "corpus": "docs", "path": f"{n}.0/{name}{'文' * 80} 1.txt"}
         | {"version": f"{n}.0", "text": text[:: 2 * n - 3]}

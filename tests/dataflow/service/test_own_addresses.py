@@ -14,8 +14,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from dying import WordEmbedder
 from ingesting import ingest_documents, ingest_git
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver
 from dataflow.service import tools

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dying import WordEmbedder
 from ingesting import ingest_documents, ingest_git
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver
 from dataflow.ingestion.set_rights import set_rights

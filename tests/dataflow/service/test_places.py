@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from dying import WordEmbedder
 from ingesting import ingest_documents, ingest_git
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver
 from dataflow.service import tools

@@ -18,7 +18,6 @@ import polars as pl
 import pytest
 import yaml
 from doors import replies
-from dying import WordEmbedder
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -30,6 +29,7 @@ from hypothesis.stateful import (
 )
 from ingesting import ingest_documents
 from pydantic import BaseModel
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver
 from dataflow.driver.retrieval_driver import RetrievalDriver

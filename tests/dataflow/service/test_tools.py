@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from dying import WordEmbedder
 from ingesting import ingest_documents
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver, load_config
 from dataflow.service import tools

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from doors import replies
-from dying import WordEmbedder
 from ingesting import ingest_documents
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver, load_config
 from dataflow.service.tools import Service, status, versions

@@ -22,15 +22,6 @@ def test_the_best_ranked_stays_whatever_its_source_and_order_of_rows(make_hits: 
     assert found["alternate_sources"].to_list()[0][0]["chunk_id"] == 1
 
 
-def test_duplicates_of_different_queries_stay(make_hits: Make) -> None:
-    hits = make_hits(
-        {"query_id": 0, "chunk_id": 1, "rank": 0, "text": "a"},
-        {"query_id": 1, "chunk_id": 1, "rank": 0, "text": "a"},
-        {"query_id": 1, "chunk_id": 2, "rank": 1, "text": "a"},
-    )
-    assert across.jaccard(hits).select("query_id", "chunk_id").rows() == [(0, 1), (1, 1)]
-
-
 def test_across_corpora_the_vectors_come_from_their_chunks(
     make_chunks: Make, make_hits: Make
 ) -> None:

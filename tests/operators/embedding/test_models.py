@@ -57,14 +57,6 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest_or_the_known_ones(na
         load_embedder(name)
 
 
-def test_a_model_that_is_not_installed_says_which_command_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CROSSCORPUS_HOME", str(tmp_path))
-    with pytest.raises(ModelNotInstalled, match="run `crosscorpus models install`"):
-        load_embedder("minilm")
-
-
 def test_a_space_changes_with_every_part_and_not_with_their_order() -> None:
     parts = {"weights": "a", "pooling": "mean", "normalise": True, "max_tokens": 256}
     others = {"weights": "b", "pooling": "cls", "normalise": False, "max_tokens": 512}

@@ -55,11 +55,6 @@ def test_changing_an_answer_does_not_change_the_next() -> None:
     assert cache.vectors(["a"], Counting(), 2).tolist() == [[1, 1]]
 
 
-def test_one_text_in_place_of_a_list_is_refused() -> None:
-    with pytest.raises(TypeError, match="a list of texts"):
-        QueryCache().vectors("abc", Counting(), 2)
-
-
 def test_many_threads_get_right_answers() -> None:
     cache, embed = QueryCache(5), Counting()
 

@@ -2,7 +2,6 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -78,6 +77,8 @@ def test_what_is_no_table_of_numbers_is_refused(wrong):
 
 
 def test_an_interval_is_that_of_scipy_within_the_noise_of_its_draws():
+    import scipy.stats  # half a second, of which no other test has need
+
     values = np.random.default_rng(7).beta(0.5, 0.5, 200)
     oracle = scipy.stats.bootstrap(
         (values,), np.mean, method="percentile", n_resamples=20_000, rng=1

@@ -91,11 +91,6 @@ def test_collections_do_not_see_each_other(make_store: Make, filling: Any) -> No
     assert collection_info(two).corpora == {}
 
 
-def test_dropping_an_unknown_collection_is_an_error(server_dsn: str) -> None:
-    with pytest.raises(UnknownName):
-        drop_collection(server_dsn, "never-made")
-
-
 def test_a_collection_that_was_dropped_in_use_is_said_to_be_gone(server_dsn: str) -> None:
     with open_store(server_dsn, "dropped-in-use", create=True) as opened:
         drop_collection(server_dsn, "dropped-in-use")

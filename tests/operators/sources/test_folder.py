@@ -62,14 +62,6 @@ def test_every_format_gives_text_title_and_language(tmp_path: Path) -> None:
     assert {(d.corpus, d.repo) for d in found.values()} == {("docs", tmp_path.name)}
 
 
-def test_a_files_own_time_dates_a_document_but_does_not_make_it_recent(tmp_path: Path) -> None:
-    file = write(tmp_path, "a.txt", "x")
-    os.utime(file, (1_600_000_000, 1_600_000_000))
-    found = documents(tmp_path)["a.txt"]
-    assert found.doc_date == datetime.fromtimestamp(1_600_000_000, UTC)
-    assert (found.date_source, found.created_at) == ("mtime", None)
-
-
 def test_folders_above_the_source_date_nothing_in_it(tmp_path: Path) -> None:
     root = tmp_path / "archive" / "2019" / "05"
     for name in ("guide.md", "2020-01-02-note.md", "2018/03/minutes.md"):
@@ -143,22 +135,6 @@ def test_hidden_folders_and_other_files_are_left_out_with_a_reason(tmp_path: Pat
     }
 
 
-def test_a_bad_file_is_a_fault_with_its_hash_and_the_others_are_read(tmp_path: Path) -> None:
-    write(tmp_path, "a.pdf", make_pdf(["x"], password=b"pw"))
-    write(tmp_path, "b.pdf", b"")
-    write(tmp_path, "c.pdf", make_pdf([""]))
-    write(tmp_path, "d.md", "# D\n")
-    found = faults(tmp_path)
-    assert {name: (f.state, f.reason) for name, f in found.items()} == {
-        "a.pdf": ("encrypted", "it asks for a password"),
-        "b.pdf": ("failed", "empty file"),
-        "c.pdf": ("no_text", "its page has no text: scanned?"),
-    }
-    assert str(found["c.pdf"]) == "c.pdf: no_text: its page has no text: scanned?"
-    assert all(f.failed and f.key and f.content for f in found.values())
-    assert list(documents(tmp_path)) == ["d.md"]
-
-
 def test_the_scan_says_how_far_it_is(tmp_path: Path) -> None:
     for name in "abcd":
         write(tmp_path, f"{name}.md", "x")
@@ -168,19 +144,6 @@ def test_the_scan_says_how_far_it_is(tmp_path: Path) -> None:
     assert source.fraction() == 0.25
     list(scan)
     assert source.fraction() == 1.0
-
-
-def test_a_document_in_another_encoding_is_read_with_a_note_or_left_out(tmp_path: Path) -> None:
-    write(tmp_path, "plan.md", "# План\r\n\r\nПроверяет подпись платежа\r\n".encode("cp1251"))
-    write(tmp_path, "page.html", "<meta charset=big5><p>請先備份</p>".encode("big5"))
-    write(tmp_path, "mixed.txt", "данные\n".encode() + "данные\n".encode("koi8-r"))
-    plan, page = documents(tmp_path)["plan.md"], documents(tmp_path)["page.html"]
-    assert (plan.title, plan.text) == ("План", "# План\n\nПроверяет подпись платежа\n")
-    assert "read as cp1251 by a guess" in (plan.note or "")
-    assert (page.text, page.note) == ("請先備份\n", None)
-    mixed = faults(tmp_path)["mixed.txt"]
-    assert (mixed.failed, mixed.state) == (False, "left_out")
-    assert "no other encoding is certain" in mixed.reason
 
 
 def test_word_documents_and_notebooks_are_read_and_a_damaged_one_is_reported(

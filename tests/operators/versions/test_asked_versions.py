@@ -100,12 +100,6 @@ def test_the_note_says_which_version_answers() -> None:
     ]
 
 
-def test_a_version_that_does_not_exist_pins_nothing_and_names_those_that_do() -> None:
-    pinned, said = understood("What does Spark say in version 3.9.9?")
-    assert pinned == []
-    assert said == ["version 3.9.9 is not here; there are 2.4.7, 3.3.4, 3.5.3"]
-
-
 @pytest.mark.parametrize(
     ("question", "version"),
     [("What is it in version 9.9?", "9.9"), ("What does it say in 9.9.9-rc.1?", "9.9.9-rc.1")],

@@ -14,8 +14,8 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from dying import WordEmbedder
 from ingesting import ingest_documents
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver
 from dataflow.service.protection.tokens import Tokens, new_token, token_line

@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from code_samples import SAMPLES, check, marked, parsed, sample, spans
+from code_samples import SAMPLES, check, marked, parsed, spans
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,13 +40,13 @@ DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", ROOT.parent / "shared" / "da
 def test_definitions_have_their_qualified_name_and_lines_with_what_leads_them(
     language: str,
 ) -> None:
-    text = sample(language)
+    text = SAMPLES[language]
     assert sorted(spans(parsed(text, language))) == marked(text)
 
 
 @pytest.mark.parametrize("language", SAMPLES)
 def test_a_cut_inside_a_definition_is_deeper_than_before_it(language: str) -> None:
-    text = sample(language)
+    text = SAMPLES[language]
     depths = parsed(text, language).depths
     for first, last, _ in marked(text):
         assert min(depths[first + 1 : last + 1]) > depths[first]
@@ -74,7 +74,7 @@ def test_broken_code_is_cut_by_lines_and_the_code_around_it_by_syntax() -> None:
     assert set(found.depths[4:6]) == {1}  # inside the class, and no deeper
 
 
-PIECES = sorted({line for text in SAMPLES.values() for line in dedent(text).split("\n")})
+PIECES = sorted({line for text in SAMPLES.values() for line in text.split("\n")})
 
 
 code = st.lists(st.sampled_from(PIECES) | st.text("(){}[]<>\"'`\\/*#:;=, aB1\t\r\0é€", max_size=20))
@@ -256,7 +256,7 @@ def test_calls_types_imports_and_attributes_are_uses_and_comments_texts_and_head
 
 @pytest.mark.parametrize("language", ["toml", "yaml"])
 def test_of_data_no_names_are_known_to_be_used(language: str) -> None:
-    assert parsed(sample(language), language).used is None
+    assert parsed(SAMPLES[language], language).used is None
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ def test_any_mixture_of_code_has_sane_breaks_the_same_each_time(text: str, langu
 
 @given(st.data(), st.sampled_from(list(SAMPLES)))
 def test_code_torn_anywhere_has_sane_breaks(data: st.DataObject, language: str) -> None:
-    text = sample(language)
+    text = SAMPLES[language]
     at = data.draw(st.integers(0, len(text)))
     to = data.draw(st.integers(at, len(text)))
     torn = text[:at] + data.draw(st.text(max_size=3)) + text[to:]

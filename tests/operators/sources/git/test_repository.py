@@ -404,12 +404,6 @@ def test_a_file_that_cannot_be_read_is_a_failure_that_names_it(repo: Any) -> Non
     assert (issue.failed, issue.key) == (True, ("code", "app", "a.py"))
 
 
-def test_a_huge_sparse_file_is_left_out_without_being_read(repo: Any) -> None:
-    repo.commit("first", **{"big.md": "x"})
-    os.truncate(repo.path / "big.md", 20 * 1024**3)
-    assert repo.issues() == {"big.md": f"larger than {MAX_FILE} bytes"}
-
-
 def test_odd_file_names_keep_distinct_ids(repo: Any) -> None:
     names = [b"caf\xe9.md", b"a\nb.md", "é.md".encode(), "e\u0301.md".encode(), b"-- .md", b":a.md"]
     for name in names:
