@@ -49,7 +49,7 @@ SIGNATURES = "signatures_above"
 
 TRIGGER_SHARE = pl.Struct({"trigger": pl.String, "share": pl.Float64})
 
-_FILTER = {"names": pl.List(pl.String), "text": pl.String(), "moment": UTC}
+_FILTER = {"names": pl.List(pl.String), "text": pl.String(), "moment": UTC, "date": UTC}
 
 QUERIES = pl.Schema(
     {

@@ -28,6 +28,7 @@ def question_filters(
     uses: str | None = None,
     author: str | None = None,
     since: datetime | None = None,
+    until: datetime | None = None,
     as_of: datetime | None = None,
     only_corpora: list[str] | None = None,
     versions: str | list[str] | None = None,
@@ -36,7 +37,8 @@ def question_filters(
     return {
         **{"repos": repos, "path_prefix": path_prefix, "language": language, "state": state},
         **{"pattern": pattern, "symbol": symbol, "uses": uses, "author": author},
-        **{"since": since, "as_of": as_of, "corpora": only_corpora, "versions": versions},
+        **{"since": since, "until": until, "as_of": as_of},
+        **{"corpora": only_corpora, "versions": versions},
     }
 
 

@@ -15,8 +15,10 @@ from typing import Any
 
 import polars as pl
 
+from operators.errors import CrosscorpusError
 from operators.foundation.escape import label_text
 from operators.foundation.short_cache import cached_if_short
+from operators.options import DATES
 from operators.versions.asking import words
 from operators.versions.mentions import Mention
 from operators.versions.version_key import version_key
@@ -38,6 +40,8 @@ _PLATFORMS = words(
 )
 _WITHIN = words("in on under before")
 """A number governed by one of these is a version, whatever product is named."""
+MARK = re.compile(r"^(?:versions?|releases?)?\s*(?:v\.?\s*)?", re.IGNORECASE)
+"""What may stand before the number of a version."""
 _TOKEN = re.compile(r"[a-z0-9]+")
 
 
@@ -77,6 +81,31 @@ class KnownVersions:
         if not spellings:
             return [], self._absent(version, question)
         return spellings, _version_note(version, spellings, "was requested")
+
+    def released(self, version: str) -> tuple[datetime, datetime] | None:
+        """The first and the last date of the versions that ``version`` names; None: no date."""
+        spellings = self._exact(version) or self._series(version)
+        dates = self._frame.filter(pl.col("version").is_in(spellings))["released_at"].drop_nulls()
+        return (min(dates), max(dates)) if len(dates) else None
+
+    def release_date(self, name: str, version: str) -> datetime:
+        """The moment of the option ``name`` (``since`` or ``until``) that is given as a version.
+
+        Of several releases ``since`` has the first, and ``until`` the whole day of the last one.
+
+        Raises:
+            CrosscorpusError: no date of such a version is known.
+        """
+        number = MARK.sub("", version)
+        if dates := self.released(number):
+            last = dates[1].replace(hour=23, minute=59, second=59, microsecond=999_999)
+            return last if name == "until" else dates[0]
+        dated = KnownVersions(self._frame.filter(pl.col("released_at").is_not_null()))
+        why = dated._absent(number, "") if dated else "no version here has a date"
+        raise CrosscorpusError(
+            f"{name} {shown(version)!r}: the date of that release is not known ({why}); give a"
+            f" date: {DATES.rpartition(', or')[0]}"
+        )
 
     def understood(
         self, named: Sequence[Mention], texts: Sequence[str]

@@ -1,9 +1,11 @@
 """The versions of topics that a query may name."""
 
+from collections.abc import Mapping
+
 import polars as pl
 
-from operators.frames import UTC
-from operators.postgres.store import Store, versions_state
+from operators.frames import UTC, stacked
+from operators.postgres.store import Home, Store, versions_state
 
 KNOWN_VERSIONS = pl.Schema(
     {
@@ -36,3 +38,13 @@ def known_versions(store: Store) -> pl.DataFrame:
         return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
 
     return store.cache.versions.get("all", versions_state(store), look_up, most=1)
+
+
+def known_in(homes: Mapping[str, Home]) -> pl.DataFrame:
+    """The versions of each corpus of ``homes``, by the corpus's name there."""
+    return stacked(
+        known_versions(home.store)
+        .filter(pl.col("corpus") == home.corpus)
+        .with_columns(corpus=pl.lit(corpus))
+        for corpus, home in homes.items()
+    )

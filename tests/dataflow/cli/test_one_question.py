@@ -48,6 +48,9 @@ QUESTIONS: list[dict[str, Any]] = [
     {"path": "src/", "repos": ["org/app"], "as_of": "2022-06-01T00:00:00+00:00"},
     {"language": "python", "path": "lib/", "trigger": "pr_review"},
     {"version": "1.0", "corpora": ["docs"]},
+    {"since": "2022", "until": "2022-03"},
+    {"until": "v2.0", "corpora": ["wiki"]},
+    {"since": "2.0", "until": "2 years ago", "corpora": ["wiki", "code"]},
 ]
 
 
@@ -92,7 +95,7 @@ def from_the_server(service: Service, asked: dict[str, Any]) -> dict[str, list[s
             assert not called.is_error, called.content
             posted = await app.post("/api/search", json={"query": QUERY, **body}, timeout=60)
             hits = {"mcp": called.structured_content["results"], "http": posted.json()["results"]}
-            if asked.keys() <= {"corpora", "repos", "trigger"}:
+            if asked.keys() <= {"corpora", "repos", "trigger", "since", "until"}:
                 both = {"queries": ["another question", QUERY], **body}
                 rows = (await app.post("/api/batch", json=both, timeout=60)).text.splitlines()
                 hits["batch"] = json.loads(rows[1])["results"]
