@@ -75,9 +75,11 @@ def reduced_queries__off(queries: pl.DataFrame) -> pl.DataFrame:
 
 
 @tag(stage="question", frame="INTENT")
-def intent(queries: pl.DataFrame, reduced_queries: pl.DataFrame) -> pl.DataFrame:
-    """What each query asks for: names, phrases, places, versions, why, who uses it."""
-    return read_intent(queries, reduced_queries)
+def intent(
+    queries: pl.DataFrame, reduced_queries: pl.DataFrame, now: datetime | None = None
+) -> pl.DataFrame:
+    """What each query asks for: names, phrases, places, versions, dates, why, who uses it."""
+    return read_intent(queries, reduced_queries, now)
 
 
 @tag(stage="question", frame="TRIGGER_WEIGHTS")

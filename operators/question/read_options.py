@@ -20,17 +20,13 @@ from typing import Any
 from operators.errors import CrosscorpusError
 from operators.foundation.date_span import span_of
 from operators.options import DATES, OPTIONS, Kind
-from operators.versions.asking import NUMBER
+from operators.versions.asking import VERSION
 
 MOST_PARTS = 32
 """The most parts of a qualified name."""
 
 SHOWN = 80
 """Characters of a value that a message repeats."""
-
-_VERSION = re.compile(
-    rf"(?:(?:version|release)\s+v?|v){NUMBER}|(?=[0-9]+\.){NUMBER}", re.IGNORECASE
-)
 
 
 def read_asked(
@@ -76,7 +72,7 @@ def read_date(text: str, *, last: bool = False) -> datetime | str:
     """
     if span := span_of(text, datetime.now(UTC)):
         return span[last]
-    if _VERSION.fullmatch(text.strip()):
+    if re.fullmatch(VERSION, text.strip(), re.IGNORECASE):
         return text.strip()
     raise CrosscorpusError(f"{text[:SHOWN]!r} is no date: write {DATES}")
 

@@ -84,7 +84,8 @@ class KnownVersions:
 
     def released(self, version: str) -> tuple[datetime, datetime] | None:
         """The first and the last date of the versions that ``version`` names; None: no date."""
-        spellings = self._exact(version) or self._series(version)
+        number = MARK.sub("", version)
+        spellings = self._exact(number) or self._series(number)
         dates = self._frame.filter(pl.col("version").is_in(spellings))["released_at"].drop_nulls()
         return (min(dates), max(dates)) if len(dates) else None
 
@@ -96,12 +97,11 @@ class KnownVersions:
         Raises:
             CrosscorpusError: no date of such a version is known.
         """
-        number = MARK.sub("", version)
-        if dates := self.released(number):
+        if dates := self.released(version):
             last = dates[1].replace(hour=23, minute=59, second=59, microsecond=999_999)
             return last if name == "until" else dates[0]
         dated = KnownVersions(self._frame.filter(pl.col("released_at").is_not_null()))
-        why = dated._absent(number, "") if dated else "no version here has a date"
+        why = dated._absent(MARK.sub("", version), "") if dated else "no version here has a date"
         raise CrosscorpusError(
             f"{name} {shown(version)!r}: the date of that release is not known ({why}); give a"
             f" date: {DATES.rpartition(', or')[0]}"
