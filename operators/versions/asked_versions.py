@@ -42,6 +42,7 @@ _WITHIN = words("in on under before")
 """A number governed by one of these is a version, whatever product is named."""
 MARK = re.compile(r"^(?:versions?|releases?)?\s*(?:v\.?\s*)?", re.IGNORECASE)
 """What may stand before the number of a version."""
+_DATE = pl.coalesce("released_at", "listed_at")
 _TOKEN = re.compile(r"[a-z0-9]+")
 
 
@@ -86,7 +87,8 @@ class KnownVersions:
         """The first and the last date of the versions that ``version`` names; None: no date."""
         number = MARK.sub("", version)
         spellings = self._exact(number) or self._series(number)
-        dates = self._frame.filter(pl.col("version").is_in(spellings))["released_at"].drop_nulls()
+        named = self._frame.filter(pl.col("version").is_in(spellings))
+        dates = named.select(_DATE).to_series().drop_nulls()
         return (min(dates), max(dates)) if len(dates) else None
 
     def release_date(self, name: str, version: str) -> datetime:
@@ -100,7 +102,7 @@ class KnownVersions:
         if dates := self.released(version):
             last = dates[1].replace(hour=23, minute=59, second=59, microsecond=999_999)
             return last if name == "until" else dates[0]
-        dated = KnownVersions(self._frame.filter(pl.col("released_at").is_not_null()))
+        dated = KnownVersions(self._frame.filter(_DATE.is_not_null()))
         why = dated._absent(MARK.sub("", version), "") if dated else "no version here has a date"
         raise CrosscorpusError(
             f"{name} {shown(version)!r}: the date of that release is not known ({why}); give a"

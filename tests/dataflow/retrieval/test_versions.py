@@ -17,7 +17,7 @@ from ingesting import ingest_documents
 
 from dataflow import RetrievalDriver, build_driver, load_config
 from operators.context.passage_versions import NEWEST, OLDER
-from operators.errors import UnknownName
+from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.search import known_versions as stored
 from operators.postgres.store import drop_collection, open_store
 
@@ -405,3 +405,18 @@ def test_each_question_of_a_batch_has_its_own_time(shared: RetrievalDriver) -> N
         for name in ("results", "notes"):
             mine = together[name].filter(pl.col("query_id") == number).drop("query_id")
             assert mine.equals(alone[name].drop("query_id")), (question, name)
+
+
+def test_a_changelog_gives_the_date_of_a_release(changelog: RetrievalDriver) -> None:
+    since = "since 1.10"
+    notes = said(changelog, f"what was removed {since}?")
+    assert f'read "{since}" as from 2021-01-01{CHOOSE}' in notes
+    inputs = changelog.question_inputs("cache", since="v1.9", until="1.10")
+    assert inputs["since"] == datetime(2020, 1, 1, tzinfo=UTC)
+    assert inputs["until"] == datetime(2021, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC)
+    assert inputs["read_as"] == [
+        "since 'v1.9' was read as 2020-01-01, its date",
+        "until '1.10' was read as 2021-01-01, its date",
+    ]
+    with pytest.raises(CrosscorpusError, match=r"until 'v7': .* is not known .*there are 1\.9, "):
+        changelog.question_inputs("cache", until="v7")
