@@ -20,6 +20,7 @@ RELATIVE = (
 
 _AGO = re.compile(rf"{_COUNTED} ago")
 _LATELY = re.compile(rf"(?:last|past) {_COUNTED}")
+_CALENDAR = re.compile(r"(this|last) (week|month|year)")
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _MONTH = re.compile(rf"[0-9]{{4}}-[0-9]{{1,2}}|(?:{MONTH_NAMES})\.? [0-9]{{4}}")
 _TIME_OF_DAY = re.compile(r"[0-9][t ][0-9]{1,2}:[0-9]{2}")
@@ -66,14 +67,14 @@ def _limits(plain: str, now: datetime) -> tuple[datetime, datetime]:
         begin, unit = _later(today, match[2], -count), "day"
         if not plain.endswith("ago"):
             return begin, _later(today, "day", 1)
-    elif plain in ("this week", "last week"):
-        monday = _later(today, "day", -today.weekday())
-        begin, unit = _later(monday, "week", -plain.startswith("last")), "week"
-    elif plain in ("this month", "last month"):
-        begin, unit = _later(today.replace(day=1), "month", -plain.startswith("last")), "month"
-    elif plain in ("this year", "last year"):
-        first = today.replace(month=1, day=1)
-        begin, unit = _later(first, "year", -plain.startswith("last")), "year"
+    elif match := _CALENDAR.fullmatch(plain):
+        unit, monday = match[2], _later(today, "day", -today.weekday())
+        starts = {
+            "week": monday,
+            "month": today.replace(day=1),
+            "year": today.replace(month=1, day=1),
+        }
+        begin = _later(starts[unit], unit, -(match[1] == "last"))
     else:
         unit = "year" if _YEAR.fullmatch(plain) else "month" if _MONTH.fullmatch(plain) else "day"
         begin = parse_date(plain)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from operators.foundation.date_span import RELATIVE, span_of
 from operators.foundation.date_text import MONTH_NAMES, DateRefused, parse_date
-from operators.versions.asking import VERSION, questions_in, words
+from operators.versions.asking import LONGEST, VERSION, questions_in, words
 
 _DATE = re.compile(
     rf"""\b(?P<when>before|prior\s+to|until|till|up\s+to|as\s+of|as\s+at|in|during|by|at)\s+
@@ -83,7 +83,7 @@ _LIMIT = re.compile(
     (?:between|from)\s+(?P<first>{_WRITTEN}|(?:{MONTH_NAMES})\.?)
     \s+(?:and|to|until|till|through)\s+(?P<last>{_WRITTEN})
     |(?:since|after)\s+(?P<version>{VERSION})
-    |(?P<when>since|after|before|prior\s+to|until|till|up\s+to|in|during|from|of|within|over)\s+
+    |(?P<when>since|after|before|prior\s+to|until|till|up\s+to|in|on|during|from|of|within|over)\s+
     (?P<date>(?:the\s+)?(?:{RELATIVE})|{_WRITTEN})
     |(?P<bare>(?:today|yesterday|[0-9a-z]+\s+days?\s+ago|(?:the\s+)?(?:this|last|past)\s+
     (?:[0-9a-z]+\s+)?(?:week|month|year|day)s?))
@@ -109,7 +109,7 @@ _BEGINS = re.compile(
 _USAGE = re.compile(
     r"""\bhow\b(?!\s+(?:did|ha[sd]|have|many|much|often))|\bwhere\b(?!\s+(?:did|was|were|have))
     |^\W*(?:\w+\W+){0,3}?(?:does|do|can|could|should|would|will|must)\b
-    |^\W*(?:(?:is|are)\s+(?!there|any)|why\s+(?:is|are)\b
+    |^\W*(?:(?:is|are)\s+(?!there|any)|what\s+happens\b|why\s+(?:is|are)\b
     |which\s+(?:function|method|class|option|flag|command|endpoint|query|test|field|setting)s?\b
     (?!\s+(?:was|were|ha[sd]|have|\w+ed)\b))""",
     _FLAGS,
@@ -136,7 +136,9 @@ def limits_said(text: str, now: datetime) -> Limits | None:
     >>> for other in ("how is last month computed?", "what changed in 2025 lines?"):
     ...     limits_said(other, now)
     """
-    plain = _QUOTED.sub("§", text)
+    plain = _QUOTED.sub("§", text[:LONGEST])
+    if not _LIMIT.search(plain):
+        return None
     asked = [plain] if _BEGINS.fullmatch(plain) else questions_in(plain)
     said: Limits | None = None
     for sentence in asked:
@@ -170,7 +172,8 @@ def _limits(match: re.Match[str], now: datetime) -> Limits | None:
     if named and not any(map(str.isdigit, named)):
         named = f"{named} {match['last'][-4:]}" if match["last"][-4:].isdigit() else ""
     first = span_of(named, now) if named else last
-    if not first or not last or first[0] > last[1]:
+    wide = when == "on" and last and last[1] - last[0] > timedelta(days=1)
+    if not first or not last or first[0] > last[1] or wide:
         return None
     if early:
         return Limits(
