@@ -49,7 +49,7 @@ SIGNATURES = "signatures_above"
 
 TRIGGER_SHARE = pl.Struct({"trigger": pl.String, "share": pl.Float64})
 
-_FILTER = {"names": pl.List(pl.String), "text": pl.String(), "moment": UTC}
+_FILTER = {"names": pl.List(pl.String), "text": pl.String(), "moment": UTC, "date": UTC}
 
 QUERIES = pl.Schema(
     {
@@ -69,6 +69,7 @@ _SCOPE = {
     "pinned": pl.List(pl.List(pl.String)),
     "versions_as_of": UTC,  # as ``as_of``, but only where topics have versions
 }
+_TIMES = {"since": UTC, "until": UTC}
 SCOPED_QUERIES = pl.Schema({**QUERIES, **_SCOPE})
 
 VERSION_SCOPE = pl.Schema(
@@ -76,6 +77,7 @@ VERSION_SCOPE = pl.Schema(
         "query_id": pl.UInt32(),
         "version_policy": pl.String(),  # newest | all | pinned | as_of
         **_SCOPE,
+        **_TIMES,  # which the question names
         "basis": pl.String(),  # what decided: input | question | config
         "notes": pl.List(pl.String),
     }
@@ -114,6 +116,9 @@ INTENT = pl.Schema(
                     **{"product": pl.String, "before": pl.Boolean, "until": UTC},
                 }
             )
+        ),
+        "limits": pl.Struct(  # the times that it asks about; null: none
+            {"written": pl.String, **_TIMES, "version": pl.String}
         ),
         "origins": pl.List(_NAMES),  # the words that say of what it asks the version of a change
         "asks_why": pl.Boolean(),  # for the reason, or since when

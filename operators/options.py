@@ -17,8 +17,9 @@ PATTERN = 1_000
 PATH = 4_096
 """The longest path of Linux; also for what may contain one, such as a label."""
 
-Kind = Literal["names", "texts", "text", "versions", "number", "moment"]
-"""``names`` may be written with commas between them; ``versions`` are one text or several."""
+Kind = Literal["names", "texts", "text", "versions", "number", "moment", "date"]
+"""``names`` may be written with commas between them; ``versions`` are one text or several. A
+``date`` is a moment too, and may be written as a month, ``last week`` or a version."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,9 @@ class Option:
         object.__setattr__(self, "flag", self.flag or self.name)
 
 
+DATES = "2025-03-01, 2025-03, 2025, last month, 3 days ago, or v2.1 for its release"
+"""The forms of a date, by examples."""
+
 FILTERS = (
     Option("repos", "names", "only these repositories", PATH, flag="repo"),
     Option("path", "text", "only paths with this prefix", PATH, column="path_prefix"),
@@ -46,18 +50,19 @@ FILTERS = (
     Option(
         "pattern",
         "text",
-        "only passages that this regular expression matches",
+        "only what this regular expression matches",
         PATTERN,
         flag="regex",
     ),
-    Option("symbol", "text", "only passages that define this name"),
-    Option("uses", "text", "only passages that use this name, its callers"),
-    Option("author", "text", "only what somebody of this name wrote"),
-    Option("since", "moment", "only documents created at this or later"),
-    Option("as_of", "moment", "no documents created at or after this; unknown dates stay"),
+    Option("symbol", "text", "only definitions of this name"),
+    Option("uses", "text", "only uses of this name"),
+    Option("author", "text", "only what this author wrote"),
+    Option("since", "date", "from then on: 2025-03, last week or v2.1"),
+    Option("until", "date", "up to then, its end included"),
+    Option("as_of", "moment", "before this, or undated"),
     Option("corpora", "names", "only these corpora", PATH, flag="corpus"),
     Option(
-        *("version", "versions", "answer for this version; default: newest"),
+        *("version", "versions", "this version; default: newest"),
         column="versions",
     ),
 )

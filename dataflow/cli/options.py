@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +11,7 @@ import typer
 
 from operators.errors import CrosscorpusError
 from operators.options import FILTERS, Option
-from operators.question.read_options import read_moment
+from operators.question.read_options import read_date, read_moment
 
 FAILED, WRONG_USAGE, PARTLY = 1, 2, 3
 
@@ -158,11 +158,11 @@ class IngestOptions:
         return {name: getattr(self, name) for name in names}
 
 
-def _moment(text: str) -> str:
-    """``text``, which names a moment or is blank."""
+def _time(text: str, read: Callable[[str], object]) -> str:
+    """``text``, which is blank or which ``read`` takes."""
     try:
         if text.strip():
-            read_moment(text)
+            read(text)
     except CrosscorpusError as error:
         raise typer.BadParameter(str(error)) from None
     return text
@@ -172,7 +172,8 @@ def _of_filter(one: Option) -> inspect.Parameter:
     several = one.kind in ("names", "versions")
     kind: Any = list[str] | None if several else str | None
     says = f"{one.says[0].upper()}{one.says[1:]}{'; repeatable' * several}."
-    how: Any = {"parser": _moment, "metavar": "TIME"} if one.kind == "moment" else {}
+    reads: Any = {"moment": read_moment, "date": read_date}.get(one.kind)
+    how: Any = {"parser": partial(_time, read=reads), "metavar": "TIME"} if reads else {}
     option = typer.Option(help=says, rich_help_panel="What is searched", **how)
     of_keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(one.flag, of_keyword, default=None, annotation=Annotated[kind, option])

@@ -16,11 +16,13 @@ from hamilton.graph import FunctionGraph
 from dataflow.configuration.config_model import Config
 from dataflow.driver.visibility import visible_filters
 from operators.errors import CrosscorpusError
-from operators.options import input_of
+from operators.options import FILTERS, input_of
 from operators.postgres.search.filter_values import as_known, check_pattern
+from operators.postgres.search.known_versions import known_in
 from operators.postgres.store import Home
 from operators.question.read_options import read_asked
 from operators.ranking.evidence_level import level_of_one
+from operators.versions.asked_versions import KnownVersions
 
 NODES = ("results", "context_window", "citations", "evidence_level", "notes", "provenance")
 """The nodes that an answer is made of."""
@@ -174,15 +176,23 @@ class AnswerMethods:
                 raise CrosscorpusError(f"{same} and {name} mean the same: give only one")
             several = isinstance(one, Sequence) and not isinstance(one, str)
             inputs[known] = list(one) if several else one
+        dates = [one.name for one in FILTERS if one.kind == "date"]
+        as_versions = [name for name in dates if isinstance(inputs.get(name), str)]
+        homes = self.homes
+        if (must_exist or as_versions) and "principals" in inputs:
+            homes = self.seen_by(inputs["principals"]).homes
         if must_exist:
-            homes = self.homes
-            if "principals" in inputs:
-                homes = self.seen_by(inputs["principals"]).homes
             spelled, said = as_known(homes, visible_filters(self.config), inputs)
             inputs |= spelled
             read_as += said
             if homes and (pattern := inputs.get("pattern")):
                 check_pattern(next(iter(homes.values())).store, pattern)
+        for name in as_versions:
+            # of every corpus: pages have the release, commits what came with it
+            version, seen, repos = inputs[name], visible_filters(self.config), inputs.get("repos")
+            every = KnownVersions(known_in(homes)).within(seen, None, repos)
+            inputs[name] = every.release_date(name, version)
+            read_as.append(f"{name} {version!r} was read as {inputs[name]:%Y-%m-%d}, its date")
         if read_as:
             inputs["read_as"] = read_as
         return inputs

@@ -12,7 +12,7 @@ from dataflow.configuration.catalog import RUN_INPUTS
 from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
 from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
 from operators.options import FILTERS, INPUTS
-from operators.question.ask import LONGEST_TEXT, asked_texts, shortened
+from operators.question.ask import LONGEST_TEXT, asked_texts, check_order, shortened
 from operators.question.read_options import check_texts
 
 _NAMED_SHARES = pl.List(TRIGGER_SHARE)
@@ -156,11 +156,13 @@ def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Colle
         raise BatchError("queries: query_id must be whole numbers from 0 to 4294967295")
     if frame["query_id"].n_unique() != frame.height:
         raise BatchError("queries: a query_id is given more than once")
-    for name in (one.column for one in FILTERS if one.kind == "moment"):
+    for name in (one.column for one in FILTERS if one.kind in ("moment", "date")):
         if not frame[name].drop_nulls().dt.year().is_between(1, 9999).all():
             raise BatchError(f"queries: {name}: a moment is outside the years 1 to 9999 in UTC")
     for name in (one.column for one in FILTERS):
         check_texts(name, frame[name].drop_nulls().to_list())
+    for since, until in frame["since", "until"].unique(maintain_order=True).iter_rows():
+        check_order(since, until)
     for policy in frame["version_policy"].drop_nulls().unique(maintain_order=True):
         check_known("version policy", policy, POLICIES)
     shares = frame["trigger"].explode().drop_nulls()

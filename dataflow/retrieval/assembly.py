@@ -122,10 +122,13 @@ def whole_passages__off(context_order: pl.DataFrame) -> pl.DataFrame:
 
 @tag(stage="context", io="postgres", fail_open="empty", frame="NOTES")
 def unmet_filters(
-    homes: dict[str, Home], queries: pl.DataFrame, results: pl.DataFrame, corpora: dict[str, Any]
+    homes: dict[str, Home],
+    scoped_queries: pl.DataFrame,
+    results: pl.DataFrame,
+    corpora: dict[str, Any],
 ) -> pl.DataFrame:
     """For queries without results: the filter values that no visible document has."""
-    return filter_values.unmet_filters(homes, queries, results, visible_parts(corpora))
+    return filter_values.unmet_filters(homes, scoped_queries, results, visible_parts(corpora))
 
 
 @tag(stage="context", io="postgres", fail_open="empty", frame="NOTES")

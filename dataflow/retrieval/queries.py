@@ -28,6 +28,7 @@ def question_filters(
     uses: str | None = None,
     author: str | None = None,
     since: datetime | None = None,
+    until: datetime | None = None,
     as_of: datetime | None = None,
     only_corpora: list[str] | None = None,
     versions: str | list[str] | None = None,
@@ -36,7 +37,8 @@ def question_filters(
     return {
         **{"repos": repos, "path_prefix": path_prefix, "language": language, "state": state},
         **{"pattern": pattern, "symbol": symbol, "uses": uses, "author": author},
-        **{"since": since, "as_of": as_of, "corpora": only_corpora, "versions": versions},
+        **{"since": since, "until": until, "as_of": as_of},
+        **{"corpora": only_corpora, "versions": versions},
     }
 
 
@@ -73,9 +75,11 @@ def reduced_queries__off(queries: pl.DataFrame) -> pl.DataFrame:
 
 
 @tag(stage="question", frame="INTENT")
-def intent(queries: pl.DataFrame, reduced_queries: pl.DataFrame) -> pl.DataFrame:
-    """What each query asks for: names, phrases, places, versions, why, who uses it."""
-    return read_intent(queries, reduced_queries)
+def intent(
+    queries: pl.DataFrame, reduced_queries: pl.DataFrame, now: datetime | None = None
+) -> pl.DataFrame:
+    """What each query asks for: names, phrases, places, versions, dates, why, who uses it."""
+    return read_intent(queries, reduced_queries, now)
 
 
 @tag(stage="question", frame="TRIGGER_WEIGHTS")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import polars as pl
 from hamilton.function_modifiers import tag
 
-from operators.frames import empty, stacked
+from operators.frames import empty
 from operators.postgres.search import known_versions as stored
 from operators.postgres.store import Home
 from operators.ranking.query_filters import visible_parts
@@ -26,12 +26,7 @@ def known_versions(
     """All versions of all topics; read only if a query may name one."""
     if not version_choice.may_ask(queries, intent, understand=understand_versions):
         return empty(stored.KNOWN_VERSIONS)
-    return stacked(
-        stored.known_versions(home.store)
-        .filter(pl.col("corpus") == home.corpus)
-        .with_columns(corpus=pl.lit(corpus))
-        for corpus, home in homes.items()
-    )
+    return stored.known_in(homes)
 
 
 @tag(stage="question", frame="VERSION_SCOPE")

@@ -86,6 +86,7 @@ def _type_of(option: Option) -> Any:
     kinds: dict[str, Any] = {
         "names": Annotated[list[text], Field(max_length=MOST_NAMES)],
         "moment": datetime,
+        "date": Annotated[datetime | text, WithJsonSchema({"type": "string"})],
     }
     return Annotated[kinds.get(option.kind, text) | None, Field(description=option.says)]
 

@@ -63,6 +63,8 @@ def ask(
     for name, value in filters.items():
         check_known("filter", name, _COLUMNS)
         check_texts(name, value)
+    cleaned = {of.column: _cleaned(of.name, of.kind, filters.get(of.column)) for of in FILTERS}
+    check_order(cleaned["since"], cleaned["until"])
     mix = read_trigger(trigger, known_triggers)
     policy, named = read_versions(filters.get("versions"))
     row = {
@@ -70,7 +72,7 @@ def ask(
         "texts": texts,
         "cut": shortened(phrasings, longest),
         "trigger": [{"trigger": name, "share": share} for name, share in mix],
-        **{of.column: _cleaned(of.name, of.kind, filters.get(of.column)) for of in FILTERS},
+        **cleaned,
         "version_policy": policy,
         "versions": named,
     }
@@ -80,7 +82,7 @@ def ask(
 def _cleaned(name: str, kind: Kind, value: Any) -> Any:
     if value is None or kind == "versions":
         return None
-    if kind == "moment":
+    if kind in ("moment", "date"):
         return in_utc(value, name)
     if kind == "names":
         return [clean_text(one) for one in ([value] if isinstance(value, str) else value)]
@@ -109,6 +111,13 @@ def in_utc(moment: datetime, name: str = "as_of") -> datetime:
         raise CrosscorpusError(
             f"{name} is outside the years 1 to 9999 in UTC: {moment.isoformat()}"
         ) from None
+
+
+def check_order(since: datetime | None, until: datetime | None) -> None:
+    """Raise CrosscorpusError if no moment is between ``since`` and ``until``."""
+    if since and until and since > until:
+        limits = f"since {since:%Y-%m-%d %H:%M} is after until {until:%Y-%m-%d %H:%M}"
+        raise CrosscorpusError(f"{limits} (UTC): nothing is between them; exchange the two")
 
 
 def read_versions(versions: str | Sequence[str] | None) -> tuple[str | None, list[str] | None]:

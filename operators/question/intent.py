@@ -10,6 +10,7 @@ marks, lines of error messages, places that tools print (:mod:`operators.ranking
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -17,9 +18,11 @@ import polars as pl
 from operators.foundation import tokenizer
 from operators.foundation.tokenizer import STOP_WORDS, is_name, name_parts, stem, vocabulary
 from operators.frames import INTENT
+from operators.question.ask import in_utc
 from operators.ranking.named_places import LONGEST_OF_BARE, Place, named_places
 from operators.versions.introduced_in import origin_asked
 from operators.versions.mentions import mentions
+from operators.versions.named_date import limits_said
 
 MOST_NAMES = 16
 """The most names of one question whose definitions are looked up."""
@@ -95,13 +98,17 @@ _SPACES = {n: " " for n in range(128) if not (chr(n).isalnum() or chr(n) == "_")
 _FILLED = re.compile(r":(?:\s|$)|(?<!\w)['\"`“{(]")
 
 
-def intent(queries: pl.DataFrame, reduced_queries: pl.DataFrame) -> pl.DataFrame:
+def intent(
+    queries: pl.DataFrame, reduced_queries: pl.DataFrame, now: datetime | None = None
+) -> pl.DataFrame:
     """``INTENT``: what each of ``queries`` asks for, one row a question, in order.
 
     Args:
         queries: columns ``QUERIES``; quotation marks, messages and "why" are read here.
         reduced_queries: the same questions as they are searched; names and places are read here.
+        now: the time to which "last month" is relative; None: the present.
     """
+    now = in_utc(now or datetime.now(UTC), "now")
     both = zip(
         queries["query_id"].to_list(),
         queries["texts"].to_list(),
@@ -109,12 +116,13 @@ def intent(queries: pl.DataFrame, reduced_queries: pl.DataFrame) -> pl.DataFrame
         strict=True,
     )
     rows = [
-        {"query_id": query, **_read(whole or (), searched or ())} for query, whole, searched in both
+        {"query_id": query, **_read(whole or (), searched or (), now)}
+        for query, whole, searched in both
     ]
     return pl.DataFrame(rows, schema=INTENT)
 
 
-def _read(whole: Sequence[str], searched: Sequence[str]) -> Mapping[str, Any]:
+def _read(whole: Sequence[str], searched: Sequence[str], now: datetime) -> Mapping[str, Any]:
     """The columns of one question: ``whole`` as asked, ``searched`` without pasted data."""
     text = "\n".join(searched)
     bare = _BARE.fullmatch(text) is not None
@@ -122,6 +130,7 @@ def _read(whole: Sequence[str], searched: Sequence[str]) -> Mapping[str, Any]:
     tests = _ABOUT_TESTS.search(text) is not None
     own, parts = words_of(text)
     versions = [mention for one in whole for mention in mentions(one)]
+    limits = list({one for text in whole if (one := limits_said(text, now))})
     return {
         "name": re.split(JOINED, text.strip())[-1] if bare else None,
         "names": [] if bare else names_said(text),
@@ -136,6 +145,7 @@ def _read(whole: Sequence[str], searched: Sequence[str]) -> Mapping[str, Any]:
         "literal": literal(whole),
         "places": [place._asdict() for one in whole for place in _places(one)],
         "versions": [asdict(mention) for mention in versions],
+        "limits": limits[0]._asdict() if len(limits) == 1 else None,
         "origins": [words for words in map(origin_asked, whole) if words is not None],
         "asks_why": any(map(_ASKS_WHY.search, whole)),
         "asks_users": asks_for_users(text),
@@ -161,6 +171,7 @@ def understood(asked: Mapping[str, Any]) -> list[str]:
         "phrases": asked["phrases"],
         "places": places,
         "versions": [one["written"] for one in asked["versions"]],
+        "dates": [asked["limits"]["written"]] if asked["limits"] else [],
     }
     said = [f"{name}: {', '.join(of)}" for name, of in lists.items() if of]
     asks = {

@@ -12,12 +12,15 @@
 """
 
 import json
+import re
 from collections.abc import Collection, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from operators.errors import CrosscorpusError
-from operators.options import OPTIONS, Kind
+from operators.foundation.date_span import span_of
+from operators.options import DATES, OPTIONS, Kind
+from operators.versions.asking import VERSION
 
 MOST_PARTS = 32
 """The most parts of a qualified name."""
@@ -59,6 +62,19 @@ def read_asked(
         if _is_changed(kind, value, read):
             changes.append(f"{name} {_shown(value)} was read as {_shown(read)}")
     return options, sorted(changes)
+
+
+def read_date(text: str, *, last: bool = False) -> datetime | str:
+    """The first moment of the time in ``text``, or its last one; a version stays a text.
+
+    Raises:
+        CrosscorpusError: it is neither a time nor a version.
+    """
+    if span := span_of(text, datetime.now(UTC)):
+        return span[last]
+    if re.fullmatch(VERSION, text.strip(), re.IGNORECASE):
+        return text.strip()
+    raise CrosscorpusError(f"{text[:SHOWN]!r} is no date: write {DATES}")
 
 
 def read_moment(text: str) -> datetime:
@@ -104,8 +120,8 @@ def _read(name: str, kind: Kind | None, value: Any) -> Any:
         return value
     if kind == "names" or kind == "texts":
         return _texts(name, kind, value)
-    read = {"versions": _versions, "number": _number, "moment": _moment, "text": _text}
-    return read[kind](name, value)
+    read = {"versions": _versions, "number": _number, "text": _text}
+    return read.get(kind, _moment)(name, value)
 
 
 def _texts(name: str, kind: Kind, value: Any) -> list[Any] | None:
@@ -158,17 +174,18 @@ def _number(name: str, value: Any) -> int | None:
     return read
 
 
-def _moment(name: str, value: Any) -> datetime | None:
+def _moment(name: str, value: Any) -> datetime | str | None:
     if _is_blank(value):
         return None
     if isinstance(value, datetime):
         return value
     if isinstance(value, date):
-        return datetime(value.year, value.month, value.day)
+        value = value.isoformat()
     if not isinstance(value, str):
         raise _unlike(name, "a moment", value)
     try:
-        return read_moment(value)
+        is_date = OPTIONS[name].kind == "date"
+        return read_date(value, last=name == "until") if is_date else read_moment(value)
     except CrosscorpusError as error:
         raise CrosscorpusError(f"{name} {error}") from None
 
@@ -202,7 +219,7 @@ def _list_in(name: str, text: str) -> list[Any] | None:
 
 def _is_changed(kind: Kind | None, value: Any, read: Any) -> bool:
     if isinstance(read, datetime):
-        return False
+        return isinstance(value, str) and any(word.isalpha() for word in value.split())
     if _is_list(value) and (isinstance(read, list) or kind == "versions"):
         return list(value) not in (read, [read])
     return type(value) is not type(read) or bool(value != read)
@@ -213,7 +230,9 @@ def _unlike(name: str, takes: str, value: Any) -> CrosscorpusError:
 
 
 def _shown(value: Any) -> str:
-    """``value`` as JSON on one line; its type if it has no JSON form."""
+    """``value`` as JSON on one line; its type if it has no JSON form; a moment is readable."""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M} UTC"
     if _is_list(value):
         value = list(value)
     try:

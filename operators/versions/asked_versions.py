@@ -15,8 +15,10 @@ from typing import Any
 
 import polars as pl
 
+from operators.errors import CrosscorpusError
 from operators.foundation.escape import label_text
 from operators.foundation.short_cache import cached_if_short
+from operators.options import DATES
 from operators.versions.asking import words
 from operators.versions.mentions import Mention
 from operators.versions.version_key import version_key
@@ -38,6 +40,9 @@ _PLATFORMS = words(
 )
 _WITHIN = words("in on under before")
 """A number governed by one of these is a version, whatever product is named."""
+MARK = re.compile(r"^(?:versions?|releases?)?\s*(?:v\.?\s*)?", re.IGNORECASE)
+"""What may stand before the number of a version."""
+_DATE = pl.coalesce("released_at", "listed_at")
 _TOKEN = re.compile(r"[a-z0-9]+")
 
 
@@ -77,6 +82,32 @@ class KnownVersions:
         if not spellings:
             return [], self._absent(version, question)
         return spellings, _version_note(version, spellings, "was requested")
+
+    def released(self, version: str) -> tuple[datetime, datetime] | None:
+        """The first and the last date of the versions that ``version`` names; None: no date."""
+        number = MARK.sub("", version)
+        spellings = self._exact(number) or self._series(number)
+        named = self._frame.filter(pl.col("version").is_in(spellings))
+        dates = named.select(_DATE).to_series().drop_nulls()
+        return (min(dates), max(dates)) if len(dates) else None
+
+    def release_date(self, name: str, version: str) -> datetime:
+        """The moment of the option ``name`` (``since`` or ``until``) that is given as a version.
+
+        Of several releases ``since`` has the first, and ``until`` the whole day of the last one.
+
+        Raises:
+            CrosscorpusError: no date of such a version is known.
+        """
+        if dates := self.released(version):
+            last = dates[1].replace(hour=23, minute=59, second=59, microsecond=999_999)
+            return last if name == "until" else dates[0]
+        dated = KnownVersions(self._frame.filter(_DATE.is_not_null()))
+        why = dated._absent(MARK.sub("", version), "") if dated else "no version here has a date"
+        raise CrosscorpusError(
+            f"{name} {shown(version)!r}: the date of that release is not known ({why}); give a"
+            f" date: {DATES.rpartition(', or')[0]}"
+        )
 
     def understood(
         self, named: Sequence[Mention], texts: Sequence[str]

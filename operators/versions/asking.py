@@ -17,6 +17,8 @@ _FLAGS = re.IGNORECASE | re.VERBOSE
 _STAGE = r"(?:[-.]?(?:rc|alpha|beta|dev|pre|a|b)[-.]?[0-9]{1,3})"
 NUMBER = rf"[0-9]{{1,4}}(?:\.[0-9]{{1,5}}){{0,4}}(?:\.x)?{_STAGE}?"
 """A regular expression for a possible version."""
+VERSION = rf"(?:(?:version|release)\s+v?|v){NUMBER}|(?=[0-9]+\.){NUMBER}"
+"""A regular expression for a version that has a mark or a dot."""
 _CODE = re.compile(
     rf"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`(?!v?{NUMBER}`)[^`\n]*`", re.DOTALL | re.IGNORECASE
 )

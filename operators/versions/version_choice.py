@@ -18,8 +18,10 @@ from operators.arrays.rows import replaced
 from operators.frames import NOTES, SCOPED_QUERIES, VERSION_SCOPE, empty
 from operators.versions.asked_versions import KnownVersions, shown
 from operators.versions.mentions import Mention
+from operators.versions.named_date import Limits
 
 _VIEW = ("corpora", "repos")
+_TIMES = ("since", "until", "as_of")
 
 MOST_MENTIONS = 8
 """The most versions that one query may name; a text with more is a table, and asks for none."""
@@ -36,6 +38,13 @@ NO_DATE = (
     " for what was there then"
 )
 
+TIMES = (
+    'read "{}" as {}; since and until (--since, --until) choose other dates, and words in quotation'
+    " marks are searched for"
+)
+
+NO_RELEASE = '"{}" in the question hides nothing: the date of that release is not known here'
+
 ORIGINS = "answered from all versions, because the question asks in which one something changed"
 
 
@@ -45,7 +54,8 @@ def may_ask(queries: pl.DataFrame, intent: pl.DataFrame, *, understand: bool) ->
     ``understand``: whether a version in a text counts (``intent``: ``INTENT``).
     """
     named = intent["versions", "origins"].rows() if understand else []
-    return any(queries["versions"].to_list()) or any(map(any, named))
+    released = understand and intent["limits"].struct.field("version").count() > 0
+    return released or any(queries["versions"].to_list()) or any(map(any, named))
 
 
 def version_scope(
@@ -80,10 +90,10 @@ def version_scope(
             seen[view] = every.within(corpora, *(row[name] for name in _VIEW))
         return seen[view]
 
-    columns = queries[["query_id", "texts", "as_of", "version_policy", "versions", *_VIEW]]
-    of_text = map(_meant, intent["versions"], intent["origins"])
+    columns = queries[["query_id", "texts", *_TIMES, "version_policy", "versions", *_VIEW]]
+    of_text = map(_meant, intent["versions"], intent["origins"], intent["limits"])
     rows = [
-        _decide(row, said if understand else ([], []), versions(row), default)
+        _decide(row, said if understand else ([], [], None), versions(row), default)
         for row, said in zip(columns.iter_rows(named=True), of_text, strict=True)
     ]
     return pl.DataFrame(rows, schema=VERSION_SCOPE, orient="row")
@@ -98,6 +108,7 @@ def scoped(queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
     if queries["query_id"].to_list() != scope["query_id"].to_list():
         raise ValueError("version_scope is not of these queries, in their order")
     columns = [scope[name] for name in ("version_policy", "pinned", "versions_as_of")]
+    columns += [queries[name].fill_null(scope[name]) for name in ("since", "until")]
     return replaced(queries, *columns)[list(SCOPED_QUERIES)]
 
 
@@ -117,21 +128,41 @@ def degraded(scope: pl.DataFrame) -> list[str]:
     return list(dict.fromkeys(note for note in texts if note.startswith(UNKNOWN)))
 
 
-def _meant(versions: pl.Series, origins: pl.Series) -> tuple[list[Mention], list[list[str]]]:
-    """The versions that a query names, and for each origin that it asks for the words."""
+_Meant = tuple[list[Mention], list[list[str]], Limits | None]
+
+
+def _meant(versions: pl.Series, origins: pl.Series, limits: Mapping[str, Any] | None) -> _Meant:
+    """The versions that a query names, for each origin that it asks for the words, its times."""
     named = [Mention(**one) for one in versions]
-    return named if len(named) <= MOST_MENTIONS else [], origins.to_list()
+    times = Limits(**limits) if limits else None
+    return named if len(named) <= MOST_MENTIONS else [], origins.to_list(), times
+
+
+def _times(
+    limits: Limits | None, known: KnownVersions | None
+) -> tuple[datetime | None, datetime | None, list[str]]:
+    """The first and the last moment that ``limits`` mean, and a note."""
+    since, until = (limits.since, limits.until) if limits else (None, None)
+    if limits and limits.version:
+        dates = known.released(limits.version) if known else None
+        since = dates and dates[0]
+        if not since:
+            return None, None, [NO_RELEASE.format(shown(limits.written))]
+    ends = [f"{word} {one:%Y-%m-%d}" for word, one in (("from", since), ("to", until)) if one]
+    return since, until, [TIMES.format(limits.written, " ".join(ends))] if limits else []
 
 
 def _decide(
     row: Mapping[str, Any],
-    said: tuple[list[Mention], list[list[str]]],
+    said: _Meant,
     known: KnownVersions | None,
     default: str,
 ) -> tuple[Any, ...]:
     policy, as_of, versions = row["version_policy"], row["as_of"], row["versions"] or []
     texts = tuple(row["texts"] or ())
-    named, origins = ([], []) if policy or versions else said
+    named, origins = ([], []) if policy or versions else said[:2]
+    given = any(row[name] for name in _TIMES)
+    since, last, of_times = _times(None if given else said[2], known)
     pinned: list[list[str]] = []
     remarks: list[str] = []
     until: datetime | None = None
@@ -151,7 +182,7 @@ def _decide(
         if not pinned and not until and any(map(known.has_origins, origins)):
             policy, basis = "all", "question"
             remarks.append(ORIGINS)
-    if basis != "input" and until is None:
+    if basis != "input" and until is None and not (since or last):
         remarks += [NO_DATE.format(shown(m.written), m.until) for m in named if m.until is not None]
     if pinned:
         chosen = "pinned"
@@ -162,4 +193,5 @@ def _decide(
         chosen = "all" if default == "all" and not until else "as_of"
     else:
         chosen = default if default in ("newest", "all") else "newest"
-    return row["query_id"], chosen, pinned, until, basis, list(dict.fromkeys(remarks))
+    remarks = [*of_times, *dict.fromkeys(remarks)]
+    return row["query_id"], chosen, pinned, until, since, last, basis, remarks

@@ -27,11 +27,12 @@ def unmet_filters(
 ) -> pl.DataFrame:
     """``NOTES``: for each query without a result, its filter values that nothing visible has.
 
-    ``queries`` has columns ``QUERIES``, ``results`` query_id; ``homes`` are read only for such a
-    query. ``visible``: the visible part of each corpus, as :func:`absent_values` takes it.
+    ``queries`` has columns ``QUERIES``, or more, ``results`` query_id; ``homes`` are read only for
+    such a query. ``visible``: the visible part of each corpus, as :func:`absent_values` takes it.
     """
     answered = set(results["query_id"])
     rows = []
+    left_out = "and what has no known date is left out: choose other dates by since and until"
     for query in queries.filter(~pl.col("query_id").is_in(answered)).iter_rows(named=True):
         filters = {name: query[name] for name in ("repos", "path_prefix", "language", "state")}
         if any(filters.values()):
@@ -39,6 +40,9 @@ def unmet_filters(
             searched = {c: of for c, of in visible.items() if corpora is None or c in corpora}
             sentences = absent_everywhere(homes, searched, **filters)
             rows += [(query["query_id"], sentence) for sentence in sentences]
+        ends = {"since": query["since"], "until": query["until"]}
+        if limits := [f"{name} {one:%Y-%m-%d}" for name, one in ends.items() if one]:
+            rows.append((query["query_id"], f"nothing was found {' '.join(limits)}, {left_out}"))
         asked = {"defines": "symbol", "uses": "uses", "names an author": "author"}
         for does, name in ((does, query[column]) for does, column in asked.items()):
             if name:

@@ -19,6 +19,7 @@ Meaning of a query's filter columns:
   a second place in it
 - ``author``: the metadata names an author, or one of several, with this in the name
 - ``since``: created then or later; a chunk of unknown creation time does not match
+- ``until``: created then or earlier, likewise
 - ``as_of``: created strictly before. A chunk of unknown creation time passes, as it may be old
 - ``versions_as_of``: likewise, but only for documents that have versions
 - ``version_policy``: which versions of a topic pass. ``newest`` (the default): all chunks except
@@ -181,6 +182,7 @@ CLAUSES: dict[str, Callable[[str], Clause]] = {
     "uses": _uses,
     "author": _author,
     "since": lambda text: ("{row}.created_at >= {text}::timestamptz", {"text": text}),
+    "until": lambda text: ("{row}.created_at <= {text}::timestamptz", {"text": text}),
 }
 """The clause of each filter that is a text, by its column of ``QUERIES``."""
 

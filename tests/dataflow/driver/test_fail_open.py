@@ -6,6 +6,7 @@ from dataflow import load_config
 from dataflow.driver.fail_open import stand_in
 from dataflow.driver.retrieval_driver import build_graph
 from dataflow.execution.scheduler import NodeTimeout
+from dataflow.retrieval import corpus as corpus_nodes
 from operators.errors import SearchError
 from operators.frames import NOTES, empty
 from operators.postgres.search import chunk_reader
@@ -45,6 +46,35 @@ def test_on_corpus_error_raise_raises_the_search_s_own_error(build):
         build({"wiki": 0.3}, on_corpus_error="raise", deadline_s=0.05).execute(
             ["results"], inputs=ASK
         )
+
+
+def test_one_broken_corpus_leaves_the_others_and_says_so(driver, open_driver, monkeypatch):
+    works = corpus_nodes.search_vectors
+
+    def breaks(store, corpus, *rest, **options):
+        if corpus == "wiki":
+            raise OSError("disk on fire")
+        return works(store, corpus, *rest, **options)
+
+    monkeypatch.setattr(corpus_nodes, "search_vectors", breaks)
+    out = driver.execute(EVERYTHING, inputs=ASK)
+    failed = out["outcomes"].filter(status="failed").select("corpus", "channel", "error")
+    assert failed.rows() == [("wiki", "vector", "disk on fire")]
+    assert "code" in set(out["results"]["corpus"])
+    assert any("wiki" in note for note in out["notes"]["note"])
+    raising = load_config().with_changes({"on_corpus_error": "raise"})
+    with open_driver(raising) as strict, pytest.raises(OSError, match="disk on fire"):
+        strict.execute(["results"], inputs=ASK)
+
+
+def test_when_every_search_fails_that_is_an_error_and_not_an_empty_answer(driver, monkeypatch):
+    def breaks(*rest, **options):
+        raise OSError("disk on fire")
+
+    monkeypatch.setattr(corpus_nodes, "search_vectors", breaks)
+    monkeypatch.setattr(corpus_nodes, "bm25_search", breaks)
+    with pytest.raises(SearchError, match="every search failed"):
+        driver.execute(["results"], inputs=ASK)
 
 
 def test_without_the_chunks_of_the_only_collection_there_is_no_answer(

@@ -13,6 +13,7 @@ from operators.frames import QUERIES
 from operators.question.ask import EmptyQuery, ask
 
 WEST = timezone(timedelta(hours=-8))
+EARLIER, LATER = (datetime(2025, month, 1, tzinfo=UTC) for month in (1, 2))
 
 
 def complete(**columns):
@@ -112,6 +113,10 @@ def test_no_questions_are_a_frame_of_no_rows():
         (
             {"query_id": [1], "text": ["a"], "since": [datetime.max.replace(tzinfo=WEST)]},
             "since: a moment is outside the years 1 to 9999 in UTC",
+        ),
+        (
+            {"query_id": [1], "text": ["a"], "since": [LATER], "until": [EARLIER]},
+            "since 2025-02-01 00:00 is after until 2025-01-01 00:00",
         ),
         ({"query_id": [1], "text": ["a"], "repos": ["org/app"]}, "column 'repos' is String"),
     ],

@@ -15,8 +15,8 @@ def test_names_of_the_metadata_are_names_of_options() -> None:
 
 
 def test_conditions_may_name_several_values() -> None:
-    given = [("repos", "in", ["a", "b"]), ("as_of", "==", "2026-01-01")]
-    assert joined(given) == {"repos": ["a", "b"], "as_of": "2026-01-01"}
+    given = [("repos", "in", ["a", "b"]), ("as_of", "==", "2026-01-01"), ("until", "==", "v2.1")]
+    assert joined(given) == {"repos": ["a", "b"], "as_of": "2026-01-01", "until": "v2.1"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from word_embedder import WordEmbedder
 
 from dataflow import RetrievalDriver, build_driver, load_config
 from operators.context.passage_versions import NEWEST, OLDER
-from operators.errors import UnknownName
+from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.search import known_versions as stored
 from operators.postgres.store import drop_collection, open_store
 
@@ -307,3 +307,86 @@ def test_two_thousand_versions_leave_the_context_to_the_passages(driver: Retriev
     assert out["context_notes"].height < 20
     assert "more notes on versions" in out["context_notes"]["note"].str.join("\n").item()
     assert out["results"]["text"][0] in out["context_window"]["text"].item()
+
+
+COMMITS = "what changed in the entries of the cache"
+CHOOSE = (
+    "; since and until (--since, --until) choose other dates, and words in quotation marks are"
+    " searched for"
+)
+
+
+def test_a_question_about_changes_is_answered_from_the_time_that_it_names(
+    shared: RetrievalDriver,
+) -> None:
+    assert found(shared, f"{COMMITS} since September 2021") == {"minutes", "2.0/cache"}
+    assert found(shared, f"{COMMITS} between May and September 2021?") == {"minutes"}
+    note = f'read "since September 2021" as from 2021-09-01{CHOOSE}'
+    assert note in said(shared, f"{COMMITS} since September 2021")
+
+
+def test_a_release_in_a_question_is_its_date(shared: RetrievalDriver) -> None:
+    assert found(shared, f"{COMMITS} since v2.0?") == {"2.0/cache"}
+    assert f'read "since v2.0" as from 2022-01-01{CHOOSE}' in said(shared, f"{COMMITS} since v2.0?")
+    note = (
+        '"since v7.7.7" in the question hides nothing: the date of that release is not known here'
+    )
+    assert note in said(shared, f"{COMMITS} since v7.7.7?")
+    assert "minutes" in found(shared, f"{COMMITS} since v7.7.7?")
+
+
+def test_last_month_is_that_before_the_time_of_the_run(shared: RetrievalDriver) -> None:
+    inputs = {"query": f"{COMMITS} last month", "now": datetime(2021, 10, 9, tzinfo=UTC)}
+    out = shared.execute(["results", "notes"], inputs=inputs)
+    assert set(out["results"]["document_id"]) == {"minutes"}
+    note = f'read "last month" as from 2021-09-01 to 2021-09-30{CHOOSE}'
+    assert note in out["notes"]["note"].to_list()
+
+
+def test_a_time_without_a_passage_is_said_with_what_to_do(shared: RetrievalDriver) -> None:
+    nothing = "nothing was found since 1999-01-01 until 1999-12-31, and what has no known date is"
+    question = f"{COMMITS} in 1999"
+    assert found(shared, question) == set()
+    (note,) = [one for one in said(shared, question) if one.startswith("nothing")]
+    assert note == f"{nothing} left out: choose other dates by since and until"
+
+
+@pytest.mark.parametrize("given", ["since", "until", "as_of"])
+def test_a_date_of_the_caller_beats_the_words(shared: RetrievalDriver, given: str) -> None:
+    question = f"{COMMITS} in 1999"
+    moment = datetime(2000 if given == "since" else 2030, 1, 1, tzinfo=UTC)
+    assert "minutes" in found(shared, question, **{given: moment})
+    assert not [
+        one for one in said(shared, question, **{given: moment}) if one.startswith('read "')
+    ]
+
+
+def test_words_in_quotation_marks_limit_nothing(shared: RetrievalDriver) -> None:
+    assert "minutes" in found(shared, f'{COMMITS} "in 1999"')
+    assert "minutes" in found(shared, f"{COMMITS} in 1999", understand_versions=False)
+
+
+def test_each_question_of_a_batch_has_its_own_time(shared: RetrievalDriver) -> None:
+    questions = [f"{COMMITS} {when}" for when in ("since v2.0", "in 2021", "")]
+    batch = pl.DataFrame({"query_id": range(3), "text": questions})
+    together = shared.execute(["results", "notes"], overrides={"queries": batch})
+    for number, question in enumerate(questions):
+        alone = shared.execute(["results", "notes"], inputs={"query": question})
+        for name in ("results", "notes"):
+            mine = together[name].filter(pl.col("query_id") == number).drop("query_id")
+            assert mine.equals(alone[name].drop("query_id")), (question, name)
+
+
+def test_a_changelog_gives_the_date_of_a_release(changelog: RetrievalDriver) -> None:
+    since = "since 1.10"
+    notes = said(changelog, f"what was removed {since}?")
+    assert f'read "{since}" as from 2021-01-01{CHOOSE}' in notes
+    inputs = changelog.question_inputs("cache", since="v1.9", until="1.10")
+    assert inputs["since"] == datetime(2020, 1, 1, tzinfo=UTC)
+    assert inputs["until"] == datetime(2021, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC)
+    assert inputs["read_as"] == [
+        "since 'v1.9' was read as 2020-01-01, its date",
+        "until '1.10' was read as 2021-01-01, its date",
+    ]
+    with pytest.raises(CrosscorpusError, match=r"until 'v7': .* is not known .*there are 1\.9, "):
+        changelog.question_inputs("cache", until="v7")

@@ -52,6 +52,12 @@ READ_BY_SEARCHES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     ({"path": ["src/"]}, {"path": "src/"}, ['path ["src/"] was read as "src/"']),
     ({"as_of": ""}, {}, ['as_of "" was left out: blank']),
     ({"as_of": "2100-01-01"}, {"as_of": "2100-01-01T00:00:00Z"}, []),
+    ({"until": "2025-02"}, {"until": "2025-02-28T23:59:59.999999Z"}, []),
+    (
+        {"since": "March 2025"},
+        {"since": "2025-03-01"},
+        ['since "March 2025" was read as 2025-03-01 00:00 UTC'],
+    ),
     ({"version": ["2.0"]}, {"version": "2.0"}, []),
     ({"version": "all"}, {"versions": "all"}, []),
 ]
@@ -74,6 +80,13 @@ REFUSED_BY_SEARCHES: list[tuple[dict[str, Any], str]] = [
     ({"as_of": "soon"}, "as_of 'soon' is no time: write a day"),
     ({"as_of": "0001-01-01T00:00+14:00"}, "as_of is outside the years 1 to 9999 in UTC"),
     ({"since": "9999-12-31T23:59-14:00"}, "since is outside the years 1 to 9999 in UTC"),
+    ({"since": "soon"}, "since 'soon' is no date: write 2025-03-01, 2025-03, 2025, last month, "),
+    ({"until": 5}, "until takes a moment, not 5"),
+    ({"until": "v9.9"}, "until 'v9.9': the date of that release is not known (no version here has"),
+    (
+        {"since": "2025-05", "until": "2025-03"},
+        "since 2025-05-01 00:00 is after until 2025-03-31 23:59 (UTC): nothing is between them",
+    ),
     ({"symbol": ".".join("a" * 5_000)}, "symbol has 9,999 characters: give at most 500"),
     ({"uses": "/".join("a" * 200)}, "uses has 200 parts: give at most 32"),
     ({"pattern": "a("}, "pattern 'a(': invalid regular expression: parentheses () not balanced"),
@@ -150,6 +163,8 @@ def by_command(service: Service, asked: dict[str, Any]) -> Said:
 EVERYWHERE: list[dict[str, Any]] = [
     {"corpora": "code,wiki"}, {"top_k": ""}, {"path": ["src/"]}, {"as_of": ""},
     {"corpora": 5}, {"top_k": "ten"}, {"path": 5}, {"as_of": "soon"},
+    {"until": "2025-02"}, {"since": "March 2025"}, {"since": "soon"}, {"until": "v9.9"},
+    {"since": "2025-05", "until": "2025-03"},
     {"version": "all"}, {"as_of": "0001-01-01T00:00+14:00"},
 ]  # fmt: skip
 """What is asked at every door: one of each kind of option, read and refused; the rest over HTTP."""
@@ -161,7 +176,10 @@ def doors(service: Service, client: httpx2.Client, asked: dict[str, Any]) -> dic
     if asked in EVERYWHERE:
         said["python"] = lambda: by_python(service, asked)
         said["mcp"] = lambda: by_mcp(service, asked)
-        if asked.keys() & {"corpora", "top_k", "version"} or asked == EVERYWHERE[-1]:
+        if (
+            asked.keys() & {"corpora", "top_k", "version", "since", "until"}
+            or asked == EVERYWHERE[-1]
+        ):
             said["batch"] = lambda: by_batch(client, asked)
     return said
 
@@ -174,6 +192,9 @@ def doors(service: Service, client: httpx2.Client, asked: dict[str, Any]) -> dic
         {"corpora": ["code", "history"], "trigger": "pr_review"},
         {"path": "src/", "language": "python", "trigger": "none"},
         {"version": "1.0", "corpora": ["docs"]},
+        {"since": "2022", "until": "2022-03"},
+        {"until": "v2.0", "corpora": ["wiki"]},
+        {"since": "2.0", "until": "2 years ago", "corpora": ["wiki", "code"]},
     ],
 )
 def test_a_question_has_the_same_passages_in_the_same_order_by_every_way(
@@ -183,7 +204,7 @@ def test_a_question_has_the_same_passages_in_the_same_order_by_every_way(
     assert found
     for way in (by_http(client, asked), by_mcp(service, asked), by_command(service, asked)):
         assert way == (found, notes)
-    if asked.keys() <= {"corpora", "repos", "trigger"}:
+    if asked.keys() <= {"corpora", "repos", "trigger", "since", "until"}:
         assert by_batch(client, asked) == (found, notes)
 
 

@@ -203,7 +203,7 @@ def known_frame(*versions: str) -> pl.DataFrame:
         ("docs", "", "guide", version, place, place == len(versions) - 1, None, None, None, None)
         for place, version in enumerate(versions)
     ]
-    return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
+    return pl.DataFrame([(*row, None) for row in rows], schema=KNOWN_VERSIONS, orient="row")
 
 
 def decided(row: dict[str, Any], default: str = "newest", understand: bool = True) -> Any:

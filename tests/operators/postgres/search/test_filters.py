@@ -84,6 +84,7 @@ def visible(row: dict[str, Any], query: dict[str, Any]) -> bool:
     """The meaning of the filters, in plain Python."""
     repos, prefix = query.get("repos"), query.get("path_prefix")
     corpora, as_of = query.get("corpora"), query.get("as_of")
+    until = query.get("until")
     since, author = query.get("since"), (query.get("author") or "").casefold()
     held = json.loads(row["metadata"] or "{}")
     authors = [held.get("author", ""), *map(str, held.get("authors", []))]
@@ -99,6 +100,7 @@ def visible(row: dict[str, Any], query: dict[str, Any]) -> bool:
         and (not query.get("uses") or used_in(row, query["uses"]))
         and any(author in one.casefold() for one in authors)
         and (since is None or (row["created_at"] is not None and row["created_at"] >= since))
+        and (until is None or (row["created_at"] is not None and row["created_at"] <= until))
         and (as_of is None or row["created_at"] is None or row["created_at"] < as_of)
     )
 
@@ -146,6 +148,7 @@ QUERY = st.fixed_dictionaries(
         ),
         "author": maybe(["ann", 'n "q" MÜLLER', "eve", "o", "(", HOSTILE]),
         "since": maybe([moment for moment in MOMENTS if moment]),
+        "until": maybe([moment for moment in MOMENTS if moment]),
         "as_of": maybe([moment for moment in MOMENTS if moment]),
         "corpora": maybe([["code"], ["wiki"], ["wiki", "code"], []]),
     }

@@ -1,0 +1,67 @@
+"""The times that people write, with their first and their last moment."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.foundation.date_span import span_of
+
+NOW = datetime(2026, 3, 31, 9, tzinfo=UTC)  # a Tuesday
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("2025-03-01", "2025-03-01", "2025-03-01"),
+        ("2025-03", "2025-03-01", "2025-03-31"),
+        ("2024-02", "2024-02-01", "2024-02-29"),
+        ("2025", "2025-01-01", "2025-12-31"),
+        ("Dec. 2025", "2025-12-01", "2025-12-31"),
+        ("5 May 2020", "2020-05-05", "2020-05-05"),
+        ("Jan 5 2021", "2021-01-05", "2021-01-05"),
+        ("today", "2026-03-31", "2026-03-31"),
+        ("Yesterday", "2026-03-30", "2026-03-30"),
+        ("last  month", "2026-02-01", "2026-02-28"),
+        ("this month", "2026-03-01", "2026-03-31"),
+        ("last week", "2026-03-23", "2026-03-29"),
+        ("this week", "2026-03-30", "2026-04-05"),
+        ("last year", "2025-01-01", "2025-12-31"),
+        ("3 days ago", "2026-03-28", "2026-03-28"),
+        ("three days ago", "2026-03-28", "2026-03-28"),
+        ("a week ago", "2026-03-24", "2026-03-24"),
+        ("1 month ago", "2026-02-28", "2026-02-28"),
+        ("2 years ago", "2024-03-31", "2024-03-31"),
+        ("the last 7 days", "2026-03-24", "2026-03-31"),
+    ],
+)
+def test_a_time_has_a_first_and_a_last_moment(text: str, first: str, last: str) -> None:
+    begin, end = span_of(text, NOW) or (NOW, NOW)
+    assert (begin, end) == (
+        datetime.fromisoformat(first).replace(tzinfo=UTC),
+        datetime.fromisoformat(last).replace(tzinfo=UTC) + timedelta(days=1, microseconds=-1),
+    )
+
+
+def test_a_time_of_day_is_a_moment() -> None:
+    moment = datetime(2026, 11, 23, 12, tzinfo=UTC)
+    assert span_of("2026-11-23T14:00+02:00", NOW) == (moment, moment)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "soon", "2025-13", "v2.1", "March", "9999 years ago", "0x2025", "last", "12/11/2020"],
+)
+def test_what_names_no_time_has_no_span(text: str) -> None:
+    assert span_of(text, NOW) is None
+
+
+@given(
+    st.text(max_size=40) | st.from_regex(r"[0-9]{1,4} (day|week|month|year)s ago", fullmatch=True)
+)
+def test_no_text_breaks_it(text: str) -> None:
+    begin, end = span_of(text, NOW) or (NOW, NOW)
+    assert begin.replace(tzinfo=UTC) <= end.replace(tzinfo=UTC)
