@@ -162,7 +162,7 @@ def _limits(match: re.Match[str], now: datetime) -> Limits | None:
     word = (re.match(r"\s+([^\W\d][\w-]*)", after) or ("", ""))[1].lower()
     goes_on = not word or word in _AFTER_A_YEAR or _CHANGES.fullmatch(word) or word.endswith("ing")
     joined = (_UNLIKE.search(before) and not early) or _AND_MORE.match(after)
-    if not goes_on or joined:
+    if not goes_on or joined or (when == "of" and match["date"] == "today"):  # "the code of today"
         return None
     written = " ".join(match[0].split())
     if match["version"]:

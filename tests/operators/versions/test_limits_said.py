@@ -88,6 +88,7 @@ def test_a_question_about_changes_names_a_release(text: str, version: str) -> No
         "what changed in 2025 lines?",
         "what changed in 2000 requests per second",
         "copyright 2025",
+        "The expiry was wrong. What prevents it in the code of today, and what fixed it?",
         "which changes does the copyright 2025 header need?",
         "python 3.12",
         "what changed since python 3.12?",
