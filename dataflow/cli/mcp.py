@@ -1,10 +1,11 @@
-"""The command that prints what an MCP client's own file must say of the server."""
+"""The commands that print what an agent's own files must say of the server."""
 
 import json
 import os
 import re
 import sysconfig
 from collections.abc import Mapping
+from importlib.resources import files
 from importlib.util import find_spec
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -175,3 +176,14 @@ def _served_collection(collection: str, config: str) -> str:
     load_config(config)
     with open_store(resolve_dsn(reading=True), collection, max_size=1) as store:
         return f"the collection {collection!r} of the database at {target(store.dsn)}"
+
+
+@mcp_app.command()
+def skill() -> None:
+    """Print what an agent must know to ask well: a skill, or a part of its instructions.
+
+    Example: crosscorpus mcp skill > .claude/skills/crosscorpus/SKILL.md
+
+    Other clients read AGENTS.md: crosscorpus mcp skill >> AGENTS.md
+    """
+    typer.echo((files(__package__) / "skill.md").read_text("utf-8"), nl=False)

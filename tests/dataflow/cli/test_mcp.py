@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from mcp.client.stdio import StdioServerParameters
 from psycopg.conninfo import conninfo_to_dict
 
 from dataflow.cli.mcp import CLIENTS
+from dataflow.service.toolset import TOOLS
 from operators.postgres.errors import without_secrets
 
 URL = "http://127.0.0.1:8765/mcp"
@@ -130,3 +132,14 @@ def test_what_is_printed_starts_and_lists_its_tools(crosscorpus: Any, collection
             return {tool.name for tool in (await client.list_tools()).tools}
 
     assert {"search", "fetch", "get_context"} <= anyio.run(listed)
+
+
+def test_the_skill_names_tools_and_commands_that_there_are(crosscorpus: Any) -> None:
+    text = crosscorpus("mcp", "skill").stdout
+    tools = {tool.__name__ for tool in TOOLS}
+    for tool in re.findall(r"\| `(\w+)`", text):
+        assert tool in tools
+    for command, *rest in map(str.split, re.findall(r"`crosscorpus ([^`]+)`", text)):
+        told = crosscorpus(command, "--help").stdout
+        assert [one for one in rest if one.startswith("--") and one not in told] == []
+    assert text.startswith("---\nname: crosscorpus\ndescription: ")
