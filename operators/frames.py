@@ -150,7 +150,7 @@ VECTOR_LISTS = pl.Schema({**_TEXT, **_PLACE, "distance": pl.Float64()})
 TEXT_LISTS = pl.Schema({**_TEXT, **_PLACE, "score": pl.Float64()})
 """A search that knows it adds ``coverage``: the score over that of a passage full of all words."""
 
-LINKING = pl.Schema(
+LINK_SOURCES = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "corpus": pl.String(),
@@ -236,8 +236,8 @@ PART = pl.Struct(
 other corpora that found the chunk. ``FUSED.score`` is the sum of a chunk's parts, in the order of
 their corpora, times its own ``recency``."""
 
-TOLD = frozenset((*SCORE_FACTORS, "part", "other_parts", "coverage", "weight", "language_weight"))
-TOLD |= {"more_of_file"}
+_FACTORS = (*SCORE_FACTORS, "part", "other_parts", "coverage", "weight", "language_weight")
+EXTRA_COLUMNS = frozenset((*_FACTORS, "more_of_file"))
 """Columns that a frame may have beside those of its schema: what made its scores, and
 ``more_of_file``."""
 
@@ -521,15 +521,15 @@ def stacked(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
 def check(frame: pl.DataFrame, schema: pl.Schema, name: str) -> pl.DataFrame:
     """``frame``, if it has exactly ``schema``'s columns and types, in any order.
 
-    It may have those of ``TOLD`` too. An embedding column may be an ``Array(Float32, n)`` of any
-    width ``n``.
+    It may have those of ``EXTRA_COLUMNS`` too. An embedding column may be an ``Array(Float32, n)``
+    of any width ``n``.
 
     Raises:
         FrameError: a column is missing, unexpected or of another type.
     """
     faults = [f"missing column {c!r}" for c in schema if c not in frame.columns]
     for column, dtype in frame.schema.items():
-        if column in TOLD and column not in schema:
+        if column in EXTRA_COLUMNS and column not in schema:
             continue
         if column not in schema:
             faults.append(f"unexpected column {column!r}")

@@ -181,9 +181,9 @@ def rights_wall(
 
     Example: crosscorpus rights wall reader -C team
     """
-    from operators.postgres.schema.second_wall import raise_wall
+    from operators.postgres.schema.row_security import enable_row_security
     from operators.postgres.store import open_store
 
     with open_store(collection=collection) as store:
-        store.run(lambda conn: raise_wall(conn, store.schema, role))
+        store.run(lambda conn: enable_row_security(conn, store.schema, role))
     typer.echo(f"{role} reads {collection} as its callers may, and no document by itself")

@@ -118,7 +118,7 @@ def linked_search(
     search_request: SearchRequest,
     query_embeddings: pl.DataFrame,
     other_embeddings: dict[str, pl.DataFrame],
-    linking: pl.DataFrame,
+    link_sources: pl.DataFrame,
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
     homes: dict[str, Home],
@@ -128,7 +128,7 @@ def linked_search(
     vectors = other_embeddings.get(search_request.home.store.space or "", query_embeddings)
     found = [hits.filter(corpus=search_request.corpus) for hits in (vector_hits, text_hits)]
     return Searched(
-        files_of_links(search_request, vectors, linking, found, homes, files=linked_files)
+        files_of_links(search_request, vectors, link_sources, found, homes, files=linked_files)
     )
 
 

@@ -82,8 +82,8 @@ def text_hits(
     return fuse_texts(lists, "score", depths, missing_score_fraction=missing_score_fraction)
 
 
-@tag(stage="search", frame="LINKING")
-def linking(
+@tag(stage="search", frame="LINK_SOURCES")
+def link_sources(
     vector_hits: pl.DataFrame, text_hits: pl.DataFrame, most_linked: int = 30
 ) -> pl.DataFrame:
     """The best hits of each corpus; they may link to files of other corpora."""

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from operators.frames import CHANGED_PATHS, LINKING, empty
+from operators.frames import CHANGED_PATHS, LINK_SOURCES, empty
 
 File: TypeAlias = tuple[str, str]
 """A repository and a path."""
@@ -25,7 +25,7 @@ _RANK_OFFSET = 10
 
 
 def best_found(lists: Iterable[pl.DataFrame], *, most: int) -> pl.DataFrame:
-    """``LINKING``: the ``most`` best hits of each query and corpus in the ``lists``.
+    """``LINK_SOURCES``: the ``most`` best hits of each query and corpus in the ``lists``.
 
     A hit's vote is the sum over the lists (columns query_id, corpus, chunk_id and rank) of
     ``1 / (10 + rank)`` (reciprocal rank fusion).
@@ -44,7 +44,7 @@ def best_found(lists: Iterable[pl.DataFrame], *, most: int) -> pl.DataFrame:
     ordered = sorted((*key[:2], -vote, key[2]) for key, vote in votes.items())
     best = [row for _, of in groupby(ordered, key=itemgetter(0, 1)) for row in islice(of, most)]
     rows = [(query, corpus, chunk, -vote) for corpus, query, vote, chunk in best]
-    return pl.DataFrame(rows, schema=LINKING, orient="row") if rows else empty(LINKING)
+    return pl.DataFrame(rows, schema=LINK_SOURCES, orient="row") if rows else empty(LINK_SOURCES)
 
 
 def changed_paths(metadata: str) -> list[str]:

@@ -28,7 +28,7 @@ def frame_pages() -> dict[str, str]:
     parts = [f"# Frames\n\n{inline(intro)}\n\n"]
     parts.append(
         "A frame may have these columns beside its own; they tell what made its scores: "
-        + ", ".join(code(name) for name in sorted(frames.TOLD))
+        + ", ".join(code(name) for name in sorted(frames.EXTRA_COLUMNS))
         + ".\n\n"
     )
     for name, schema in schemas().items():

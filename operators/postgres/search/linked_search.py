@@ -25,7 +25,7 @@ _Links: TypeAlias = dict[tuple[str, int], tuple[str, str, Sequence[str]]]
 def linked_search(
     request: SearchRequest,
     query_embeddings: pl.DataFrame,
-    linking: pl.DataFrame,
+    link_sources: pl.DataFrame,
     hits: Sequence[pl.DataFrame],
     homes: Mapping[str, Home],
     *,
@@ -39,7 +39,7 @@ def linked_search(
     Args:
         request: the corpus of the files.
         query_embeddings: columns ``QUERY_EMBEDDINGS``.
-        linking: ``LINKING``, the hits of all corpora that may link to files.
+        link_sources: ``LINK_SOURCES``, the hits of all corpora that may link to files.
         hits: what searches of ``request`` found, with the columns query_id and chunk_id. Their
             files are left out.
         homes: by corpus, where it is held.
@@ -54,10 +54,11 @@ def linked_search(
     )
     if not files or request.queries.is_empty():
         return empty(LINKED_LISTS)
-    linking = linking.filter(pl.col("corpus") != request.corpus)
-    links = _read_links(linking, homes, deadline)
+    link_sources = link_sources.filter(pl.col("corpus") != request.corpus)
+    links = _read_links(link_sources, homes, deadline)
     of_queries: dict[int, dict[tuple[str, ...], tuple[float, str, Sequence[str]]]] = {}
-    for query, corpus, chunk, vote in linking.iter_rows():  # a document's best chunk comes first
+    # a document's best chunk comes first
+    for query, corpus, chunk, vote in link_sources.iter_rows():
         if (corpus, chunk) in links:
             document, repo, paths = links[corpus, chunk]
             of_query = of_queries.setdefault(query, {})
@@ -103,9 +104,9 @@ def _mean_texts(query_embeddings: pl.DataFrame) -> tuple[pl.DataFrame, dict[int,
     return pl.DataFrame(rows, schema=QUERY_EMBEDDINGS, orient="row"), lengths
 
 
-def _read_links(linking: pl.DataFrame, homes: Mapping[str, Home], deadline: Deadline) -> _Links:
+def _read_links(hits: pl.DataFrame, homes: Mapping[str, Home], deadline: Deadline) -> _Links:
     ids: dict[str, list[int]] = defaultdict(list)
-    for corpus, chunk in linking["corpus", "chunk_id"].iter_rows():
+    for corpus, chunk in hits["corpus", "chunk_id"].iter_rows():
         ids[corpus].append(chunk)
     links: _Links = {}
     for store, corpora in by_store({corpus: homes[corpus] for corpus in ids}):

@@ -143,7 +143,7 @@ def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
         (
             {"corpora": {"wiki": {"parameters": {"vector_weight": 0.2}}}},
             {"wiki.corpus_row", "merged", "deduped", "fused"},
-            {"code.corpus_row", "linking", "linked_hits", "similarity_index"},
+            {"code.corpus_row", "link_sources", "linked_hits", "similarity_index"},
         ),
     ],
 )

@@ -85,7 +85,7 @@ def frames_of_stages() -> dict[str, pl.Schema]:
         "corpus_settings": frames.CORPORA,
         "vector_hits": frames.VECTOR_HITS,
         "text_hits": frames.TEXT_HITS,
-        "linking": frames.LINKING,
+        "link_sources": frames.LINK_SOURCES,
         "score_scale": frames.SCORE_SCALE,
         "normalized": frames.NORMALIZED,
         "merged": frames.MERGED,

@@ -32,7 +32,7 @@ def asked(text: str = QUESTION, policy: str = "newest", **columns: Any) -> list[
     return [queries, scope_of(queries, version_policy=policy)]
 
 
-def newest_stands(frame: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
+def by_version(frame: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
     return ordered(frame, queries, RULES, scope)
 
 
@@ -46,7 +46,7 @@ LIST = hits({}, OLD, {}, OLD, NEW, {}, NEW)
 
 
 def test_the_newest_takes_the_place_of_the_first_older_one_and_they_follow_the_others() -> None:
-    found = newest_stands(LIST, *asked())
+    found = by_version(LIST, *asked())
     assert order(found) == [0, 4, 2, 5, 6, 1, 3]
     assert found["rank"].to_list() == list(range(7))
     assert found["score"].is_sorted(descending=True)
@@ -54,20 +54,20 @@ def test_the_newest_takes_the_place_of_the_first_older_one_and_they_follow_the_o
 
 def test_what_nothing_newer_says_stays_where_it_is() -> None:
     rows = [{**OLD, "text": "bashcomplete is set for jobs"}, {"text": "another"}, NEW]
-    assert order(newest_stands(hits(*rows), *asked("set bashcomplete"))) == [0, 1, 2]
+    assert order(by_version(hits(*rows), *asked("set bashcomplete"))) == [0, 1, 2]
     rows[1] = {"text": "bashcomplete went away; set it no more"}
-    assert order(newest_stands(hits(*rows), *asked("set bashcomplete"))) == [2, 1, 0]
+    assert order(by_version(hits(*rows), *asked("set bashcomplete"))) == [2, 1, 0]
 
 
 def test_a_topic_whose_newest_version_is_not_in_the_list_gives_way_too() -> None:
-    assert order(newest_stands(hits(OLD, {}), *asked())) == [1, 0]
-    assert order(newest_stands(hits(OLD, OLD), *asked())) == [0, 1]
+    assert order(by_version(hits(OLD, {}), *asked())) == [1, 0]
+    assert order(by_version(hits(OLD, OLD), *asked())) == [0, 1]
 
 
 def test_a_topic_that_was_removed_gives_no_way_for_nothing_stands_for_it() -> None:
     removed = {**OLD, "removed": True}
-    assert order(newest_stands(hits(removed, {}), *asked())) == [0, 1]
-    assert order(newest_stands(hits(OLD, removed, {}), *asked())) == [1, 2, 0]
+    assert order(by_version(hits(removed, {}), *asked())) == [0, 1]
+    assert order(by_version(hits(OLD, removed, {}), *asked())) == [1, 2, 0]
 
 
 @pytest.mark.parametrize(
@@ -80,16 +80,16 @@ def test_a_topic_that_was_removed_gives_no_way_for_nothing_stands_for_it() -> No
     ids=["all", "pinned", "a moment"],
 )
 def test_a_question_for_a_version_or_a_moment_is_left_alone(question: list[pl.DataFrame]) -> None:
-    assert newest_stands(LIST, *question).equals(LIST)
+    assert by_version(LIST, *question).equals(LIST)
 
 
 def test_as_of_a_moment_the_newest_of_that_moment_stands_for_its_topic() -> None:
     since = [datetime(year, 1, 1, tzinfo=UTC) for year in (2019, 2022)]
     rows = [{}, {**OLD, "superseded_at": since[0]}, {}, {**OLD, "superseded_at": since[1]}]
     at = asked(policy="as_of", as_of=datetime(2020, 1, 1, tzinfo=UTC))
-    assert order(newest_stands(hits(*rows), *at)) == [0, 3, 2, 1]
+    assert order(by_version(hits(*rows), *at)) == [0, 3, 2, 1]
     later = asked(policy="as_of", as_of=datetime(2023, 1, 1, tzinfo=UTC))
-    assert order(newest_stands(hits(*rows, NEW), *later)) == [0, 4, 2, 1, 3]
+    assert order(by_version(hits(*rows, NEW), *later)) == [0, 4, 2, 1, 3]
 
 
 rows_of = st.lists(
@@ -111,7 +111,7 @@ def test_nothing_is_lost_and_what_is_replaced_is_behind_all_others(
     rows: list[dict[str, Any]],
 ) -> None:
     frame = hits(*sorted(rows, key=lambda row: row["query_id"]))
-    found = newest_stands(frame, *asked())
+    found = by_version(frame, *asked())
     assert sorted(order(found)) == sorted(order(frame))
     for _, of in found.group_by("query_id"):
         assert of["score"].is_sorted(descending=True)

@@ -30,7 +30,7 @@ COUNTED = (
 """Tables that the service itself reads: names, counts, and the classes of callers."""
 
 
-def raise_wall(conn: psycopg.Connection[TupleRow], schema: str, role: str) -> None:
+def enable_row_security(conn: psycopg.Connection[TupleRow], schema: str, role: str) -> None:
     """Let ``role`` read the views of callers, but no document in the tables of ``schema``.
 
     A second call for the same role changes nothing; other roles may be added.

@@ -16,7 +16,7 @@ from word_embedder import WordEmbedder
 from dataflow import build_driver
 from operators.errors import CrosscorpusError
 from operators.postgres.schema.caller_views import make_views
-from operators.postgres.schema.second_wall import COUNTED, POLICIES, raise_wall
+from operators.postgres.schema.row_security import COUNTED, POLICIES, enable_row_security
 from operators.postgres.store import Store, open_store
 
 ROLE = "crosscorpus_reader"
@@ -34,7 +34,7 @@ def walled(store: Store, tmp_path: Path) -> Iterator[str]:
     file.write_text("".join(json.dumps(one) + "\n" for one in rows))
     ingest_documents(store, WordEmbedder(), file)
     store.execute(f"CREATE ROLE {ROLE} LOGIN PASSWORD 'x'")
-    store.run(lambda conn: raise_wall(conn, store.schema, ROLE))
+    store.run(lambda conn: enable_row_security(conn, store.schema, ROLE))
     yield make_conninfo(store.dsn, user=ROLE, password="x")
     store.execute(f"DROP OWNED BY {ROLE}")
     store.execute(f"DROP ROLE {ROLE}")
@@ -78,7 +78,7 @@ def test_the_role_reads_nothing_else(walled: str, store: Store) -> None:
 
 def test_a_role_that_no_policy_binds_is_refused(store: Store) -> None:
     with pytest.raises(CrosscorpusError, match="no role 'nobody'"):
-        store.run(lambda conn: raise_wall(conn, store.schema, "nobody"))
+        store.run(lambda conn: enable_row_security(conn, store.schema, "nobody"))
     owner = store.rows("SELECT current_user::text")[0][0]
     with pytest.raises(CrosscorpusError, match="superuser"):
-        store.run(lambda conn: raise_wall(conn, store.schema, owner))
+        store.run(lambda conn: enable_row_security(conn, store.schema, owner))
