@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
@@ -32,7 +31,7 @@ from dataflow.service.protection.limits import answered, asker
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.search_outcomes import NOT_INGESTED
 from operators.context.snippets import snippet
-from operators.context.token_counts import head
+from operators.context.token_counts import head, token_bound
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import waterfall
@@ -58,7 +57,10 @@ PAGE = 20
 PAGE_TOKENS = 8_000
 MOST_TOKENS = 7_000
 MOST_FURTHER = 10
+SOME_FILES = 5
+"""Files of a commit that a brief text of its message names."""
 
+_FILES_OF_COMMIT = re.compile(r"^(Files:)\n(.*)\Z", re.MULTILINE | re.DOTALL)
 _ID = re.compile(r"(\w+):(-?[0-9]{1,19})")  # of a passage: its corpus and its number
 
 Value = Annotated[str, Field(max_length=10_000), AfterValidator(models.without_nul)]
@@ -139,7 +141,10 @@ def _sources(
 
 def _hit(service: Service, one: Passage, asked: str, brief: bool) -> models.Hit:
     id = f"{one.corpus}:{one.chunk_id}"
-    shown = snippet(one.text, asked, brief=brief)
+    subject, _, body = one.text.partition("\n")
+    body = body.strip("\n").removeprefix("Files:\n")
+    told = brief and body.strip() and subject.strip() in one.label  # the label says it
+    shown = snippet(body if told else one.text, asked, brief=brief)
     return models.Hit(
         id=id,
         title=one.label,
@@ -172,14 +177,18 @@ def fetch(
     brief: Brief = False,
 ) -> models.Fetched:
     """The exact text of passages, lines, commits or definitions: several at once by further."""
-    others, texts = list(further or ()), list[models.Text]()
-    read = partial(_fetched, service, brief=brief, most=PAGE_TOKENS // (1 + len(others)))
-    first = read(id, lines=lines, version=version, start=page_start(cursor))
-    for one in others:
+    others, texts, left = list(further or ()), list[models.Text](), PAGE_TOKENS
+    most = left // (1 + len(others))
+    start = page_start(cursor)
+    first = _fetched(service, id, lines=lines, version=version, start=start, most=most, brief=brief)
+    left -= token_bound(first.text)
+    for place, one in enumerate(others):
+        most = left // (len(others) - place)  # what one leaves is for those after it
         try:
-            texts.append(read(one))
+            texts.append(_fetched(service, one, most=most, brief=brief))
         except CrosscorpusError as error:
             texts.append(models.Text(id=one, title="", text="", notes=[str(error)]))
+        left -= token_bound(texts[-1].text)
     return models.Fetched(**dict(first), further=texts)
 
 
@@ -226,6 +235,8 @@ def _fetched(
         first = int(re.match("[0-9]+", lines)[0]) if lines else 1  # type: ignore[index]
         row = {**row, "start_line": row["start_line"] and first}
     read = _sources(service, [(id.partition(":")[0], row["repo"])], brief)
+    if brief and '"commit"' in (row["metadata"] or ""):
+        text = _FILES_OF_COMMIT.sub(_first_files, text)
     answer = text_of(service, id, row, text, start, read, most=most)
     if brief:
         kept = {n: v for n, v in answer.metadata.items() if n == "start_line"}
@@ -428,6 +439,13 @@ def _steps(explained: pl.DataFrame) -> list[models.Step]:
         models.Step(factor=one.factor, meaning=one.meaning, formula=one.formula, score=one.after)
         for one in waterfall(explained)
     ]
+
+
+def _first_files(listed: re.Match[str]) -> str:
+    """The list at the end of a commit's message with its first files alone."""
+    names = listed[2].strip("\n").split("\n")
+    more = len(names) - SOME_FILES
+    return listed[0] if more <= 0 else "\n".join([listed[1], *names[:-more], f"and {more} more"])
 
 
 def stored_passage(service: Service, id: str) -> tuple[Store, dict[str, Any]]:

@@ -87,16 +87,11 @@ def test_no_server_is_one_line_without_the_password(crosscorpus: Any) -> None:
     assert "s3cret" not in done.stderr + done.stdout
 
 
-def test_diff_names_the_variants_that_differ_and_draws_both_graphs(
-    crosscorpus: Any, tmp_path: Path
-) -> None:
+def test_diff_names_the_variants_that_differ(crosscorpus: Any) -> None:
     assert crosscorpus("diff", "default", "default").stdout == "no difference\n\n"
     other = crosscorpus("diff", "default", "rrf")
     assert other.returncode == 0
     assert "rrf" in other.stdout
-    both = tmp_path / "both.dot"
-    assert crosscorpus("diff", "default", "rrf", "-o", str(both)).returncode == 0
-    assert "merged" in both.read_text()
 
 
 def test_the_picture_of_another_graph_goes_to_a_file_of_its_own(

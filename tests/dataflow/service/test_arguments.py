@@ -192,9 +192,6 @@ def doors(service: Service, client: httpx2.Client, asked: dict[str, Any]) -> dic
         {"corpora": ["code", "history"], "trigger": "pr_review"},
         {"path": "src/", "language": "python", "trigger": "none"},
         {"version": "1.0", "corpora": ["docs"]},
-        {"since": "2022", "until": "2022-03"},
-        {"until": "v2.0", "corpora": ["wiki"]},
-        {"since": "2.0", "until": "2 years ago", "corpora": ["wiki", "code"]},
     ],
 )
 def test_a_question_has_the_same_passages_in_the_same_order_by_every_way(

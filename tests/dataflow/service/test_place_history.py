@@ -157,6 +157,22 @@ def test_several_places_come_in_one_answer_and_one_that_is_missing_says_so(
     assert found.further[1].notes[0].startswith("no passage 'nowhere.py'")
 
 
+def test_a_brief_commit_names_its_first_files_and_its_snippet_is_not_its_title(
+    service: Service, tree: Path
+) -> None:
+    commit(tree, "Many files\n\nThey are generated.", {f"gen/f{n}.py": "x = 1\n" for n in range(9)})
+    ingest_git(service.store, WordEmbedder(), tree, repo="app")
+    last = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=tree, text=True).strip()
+    assert "gen/f8.py" in tools.fetch(service, last[:10]).text
+    brief = tools.fetch(service, last[:10], brief=True).text
+    assert brief.endswith("gen/f3.py\ngen/f4.py\nand 4 more")
+    found = tools.search(service, "many files generated", corpora=["history"], brief=True)
+    snippet = next(one.snippet for one in found.results if "Many files" in one.title)
+    assert snippet.startswith("They are generated.")
+    subprocess.run(["git", "reset", "-q", "--hard", "HEAD^"], cwd=tree, check=True)
+    ingest_git(service.store, WordEmbedder(), tree, repo="app")
+
+
 def test_a_definition_of_the_whole_name_goes_first(service: Service) -> None:
     with pytest.raises(CrosscorpusError) as error:
         tools.fetch(service, "Lock.release")

@@ -19,6 +19,7 @@ from dataflow.service.page import neighbours
 from dataflow.service.review_tool import review_context
 from dataflow.service.tools import Service
 from operators.context.prompt import REVIEW_PROMPT
+from operators.context.token_counts import token_bound
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.store import drop_collection, open_store
 
@@ -61,6 +62,13 @@ def test_a_name_of_code_is_fetched_as_its_definition(service: Service, code: str
     assert tools.fetch(service, "step_7").text == code.splitlines()[6]
     with pytest.raises(UnknownName, match="no passage 'step_99'"):
         tools.fetch(service, "step_99")
+
+
+def test_what_one_text_leaves_of_an_answer_is_for_those_after_it(service: Service) -> None:
+    places = ["src/a.py:1-2", "src/a.py"]
+    one, other = tools.fetch(service, places[0], further=places[1:] * 2).further
+    assert one.text == other.text == tools.fetch(service, "src/a.py").text
+    assert token_bound("a_b1") == 3
 
 
 def test_a_brief_text_has_its_first_line_and_no_address(service: Service, code: str) -> None:
