@@ -25,7 +25,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-fast test-kills test-citus test-mcp test-page test-ray test-frameworks lint hooks bench soak render docs wheel release-check lock clean
+.PHONY: help install demo test collect test-fast test-kills test-citus test-mcp test-page test-ray test-frameworks lint hooks bench soak render docs wheel release-check lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -38,9 +38,12 @@ demo: install  ## ask a small project that comes along three questions
 
 test: $(TEST)  ## every test, on a real embedded server, then lint and types
 	$(BIN)/crosscorpus models install
-	$(MAKE) --no-print-directory lint
-	@# Hundreds of processes start: what they import is compiled once, whatever the user's shell says.
+	$(MAKE) --no-print-directory -j 2 lint collect
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+
+# Hundreds of processes start: what they import is compiled once, whatever the user's shell says.
+collect: $(TEST)
+	-@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only >/dev/null
 
 test-fast: $(TEST)  ## in a minute and a half: every test that needs neither a server nor a process
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m 'not heavy'
