@@ -23,7 +23,7 @@ from operators.errors import CrosscorpusError
 from operators.evaluation.judgements import check_judged
 from operators.evaluation.ranked_documents import (
     Unit,
-    of_judged_corpora,
+    in_judged_corpora,
     unit_homes,
     unit_qrels,
 )
@@ -151,4 +151,4 @@ def judged_runs(
     runs: pl.DataFrame, judged_queries: pl.DataFrame, all_corpora: bool = False
 ) -> pl.DataFrame:
     """The judged part of the runs: the corpora that a query judges, or ``all_corpora``."""
-    return runs if all_corpora else of_judged_corpora(runs, judged_queries)
+    return runs if all_corpora else in_judged_corpora(runs, judged_queries)
