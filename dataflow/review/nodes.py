@@ -121,8 +121,8 @@ def evidence(
     own_commits: Sequence[str] = (),
 ) -> pl.DataFrame:
     """The entries for a reviewer, the most useful first; each label gives its reason."""
-    of_others = found.filter(~pl.col("document_id").is_in(own_commits))
-    return chosen.evidence(of_others, questions, touched_lines, around)
+    others = found.filter(~pl.col("document_id").is_in(own_commits))
+    return chosen.evidence(others, questions, touched_lines, around)
 
 
 @tag(stage="context")
