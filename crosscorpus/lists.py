@@ -97,22 +97,22 @@ def fuse(
     frame = _frame(
         [
             {
-                **{"chunk_id": number, "corpus": name, "rank": place},
+                **{"chunk_id": number, "corpus": name, "rank": rank},
                 **{"corpus_score": _score(hit) if method == "comb_sum" else None},
                 **{"weight": factors[int(name)]},
             }
-            for number, name, place, hit in rows
+            for number, name, rank, hit in rows
         ],
         weight=pl.Float64(),
     )
     part = pl.col("corpus_score") if method == "comb_sum" else reciprocal("rank", rrf_k)
     fused = fusion.fused(frame.with_columns(recency=1.0), part * pl.col("weight"))
-    places: dict[int, list[int | None]] = {number: [None] * len(lists) for number, *_ in rows}
-    for number, name, place, _ in rows:
-        places[number][int(name)] = place
+    ranks: dict[int, list[int | None]] = {number: [None] * len(lists) for number, *_ in rows}
+    for number, name, rank, _ in rows:
+        ranks[number][int(name)] = rank
     best = {(number, name): hit for number, name, _, hit in rows}
     return [
-        {**best[number, name], "score": score, "places": places[number]}
+        {**best[number, name], "score": score, "places": ranks[number]}
         for number, name, score in fused["chunk_id", "corpus", "score"].iter_rows()
     ]
 
@@ -259,28 +259,28 @@ def as_frame(found: Mapping[str, Sequence[Hit]]) -> pl.DataFrame:
     return _frame(
         [
             {
-                **{"chunk_id": number, "corpus": name, "rank": place, "document_id": str(_id(hit))},
+                **{"chunk_id": number, "corpus": name, "rank": rank, "document_id": str(_id(hit))},
                 **{"source_label": str(hit.get("label") or f"[{name}: {_id(hit)}]")},
                 **{"source_url": hit.get("url"), "corpus_score": hit.get("score"), "repo": ""},
                 **{key: hit.get(key) for key in ("text", "title", "path", "version")},
                 **{"lineage_id": None if hit.get("topic") is None else topics[hit["topic"]]},
                 **{"last_version": of, "removed": False},
             }
-            for (number, name, place, hit), of in zip(rows, newer, strict=True)
+            for (number, name, rank, hit), of in zip(rows, newer, strict=True)
         ]
     ).drop("score")
 
 
 def _rows(lists: Mapping[str, Sequence[Hit]]) -> list[tuple[int, str, int, Hit]]:
-    """A number for each id, the list, the place there, and the hit; each id once a list."""
+    """A number for each id, the list, the rank there, and the hit; each id once a list."""
     numbers: dict[Any, int] = {}
     rows = []
     for name, hits in lists.items():
         seen = set[int]()
-        for place, hit in enumerate(hits):
+        for rank, hit in enumerate(hits):
             number = numbers.setdefault(_id(hit), len(numbers))
             if number not in seen:
-                rows.append((number, name, place, hit))
+                rows.append((number, name, rank, hit))
             seen.add(number)
     return rows
 

@@ -106,9 +106,9 @@ class Answer:
         """The number of passages."""
         return len(self.passages)
 
-    def __getitem__(self, place: int) -> Passage:
-        """The passage at index ``place``, from 0."""
-        return self.passages[place]
+    def __getitem__(self, index: int) -> Passage:
+        """The passage at ``index``, from 0."""
+        return self.passages[index]
 
     def _repr_html_(self) -> str:
         """A table with links, for a notebook."""

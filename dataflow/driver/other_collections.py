@@ -61,10 +61,10 @@ def with_model(store: Store, embedder: Embedder) -> Store:
         if error.kind != "node_away":
             raise
         return store.embedding_in(embedder.space)
-    held = (info.model, info.space, info.dimensions)
-    of_embedder = (embedder.model, embedder.space, embedder.dimensions)
-    if info.space is not None and held[1:] != of_embedder[1:]:
-        raise mismatch(store.collection, held, of_embedder)
+    stored = (info.model, info.space, info.dimensions)
+    given = (embedder.model, embedder.space, embedder.dimensions)
+    if info.space is not None and stored[1:] != given[1:]:
+        raise mismatch(store.collection, stored, given)
     return store.embedding_in(embedder.space)
 
 
@@ -77,15 +77,15 @@ def homes_of(config: Config, own: Store, others: Mapping[str, Store]) -> dict[st
     from operators.postgres.store import Home
 
     homes: dict[str, Home] = {}
-    twins: dict[tuple[str, str], str] = {}
+    names: dict[tuple[str, str], str] = {}
     for name, options in sorted(config.corpora.items()):
-        collection, held = options.collection or own.collection, options.corpus or name
+        collection, corpus = options.collection or own.collection, options.corpus or name
         if collection != own.collection and collection not in others:
             raise GraphError(f"collection {collection!r} is not open: build another driver")
-        if (twin := twins.setdefault((collection, held), name)) != name:
+        if (same := names.setdefault((collection, corpus), name)) != name:
             raise GraphError(
-                f"corpora {twin!r} and {name!r} are both {held!r} of "
+                f"corpora {same!r} and {name!r} are both {corpus!r} of "
                 f"collection {collection!r}: leave one out"
             )
-        homes[name] = Home(others.get(collection, own), held)
+        homes[name] = Home(others.get(collection, own), corpus)
     return homes

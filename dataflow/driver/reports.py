@@ -39,8 +39,8 @@ class RankedLists:
     """The ranked lists of a graph in order, by the frames that their nodes declare.
 
     Attributes:
-        of_corpora: the nodes with the lists within the corpora, from the scores on.
-        of_all: the nodes from the fused list to the results, and what each list is.
+        corpus_lists: the nodes with the lists within the corpora, from the scores on.
+        fused_lists: the nodes from the fused list to the results, and what each list is.
         pooled: the node with the hits and their labels, before they are one list.
         passages: the node with the list that the context is packed from.
         packed: the node with the passages that the context has room for; "" without a context.
@@ -48,8 +48,8 @@ class RankedLists:
         ordered: the node with the list whose order they make.
     """
 
-    of_corpora: Sequence[str]
-    of_all: Mapping[str, str]
+    corpus_lists: Sequence[str]
+    fused_lists: Mapping[str, str]
     pooled: str
     passages: str
     packed: str
@@ -59,7 +59,7 @@ class RankedLists:
     @property
     def counted(self) -> tuple[str, str, str]:
         """The fused list, the one before the results, and the results."""
-        first, *_, last, results = self.of_all
+        first, *_, last, results = self.fused_lists
         return first, last, results
 
 
@@ -71,18 +71,18 @@ def ranked_lists(graph: FunctionGraph, catalog: Catalog) -> RankedLists:
     """
     results = {node.name: node for node in graph.get_upstream_nodes(["results"])[0]}
     within = [*nodes_with(graph, catalog, "MERGED"), *nodes_with(graph, catalog, "DEDUPED")]
-    of_corpora = _in_order(graph, within)
-    of_all = nodes_with(graph, catalog, "FUSED")
+    corpus_lists = _in_order(graph, within)
+    fused_lists = nodes_with(graph, catalog, "FUSED")
     packed = nodes_with(graph, catalog, "PACKED", "context_window")
     (signals,) = nodes_with(graph, catalog, "SIGNALS") or [""]
     return RankedLists(
-        of_corpora,
-        {name: (results[name].documentation or "").partition("\n")[0] for name in of_all},
+        corpus_lists,
+        {name: (results[name].documentation or "").partition("\n")[0] for name in fused_lists},
         pooled=[*nodes_with(graph, catalog, "UNIFIED"), ""][0],
         passages=["", *nodes_with(graph, catalog, "FUSED", *packed[-1:])][-1],
         packed=["", *packed][-1],
         signals=signals,
-        ordered=next((name for name in of_all if signals in results[name].input_types), ""),
+        ordered=next((name for name in fused_lists if signals in results[name].input_types), ""),
     )
 
 
@@ -119,11 +119,11 @@ def _in_order(graph: FunctionGraph, names: Iterable[str]) -> list[str]:
 
 def nodes_read(reports: Collection[str], lists: RankedLists) -> list[str]:
     """The nodes whose values ``reports`` need."""
-    names = list(lists.of_corpora)
+    names = list(lists.corpus_lists)
     if "provenance" in reports:
         names += [*_PROVENANCE_NODES, *lists.counted]
     if set(reports) - {"provenance"}:
-        names += [*_EXPLAINED, *lists.of_all, lists.pooled, lists.passages, lists.packed]
+        names += [*_EXPLAINED, *lists.fused_lists, lists.pooled, lists.passages, lists.packed]
         names += [lists.signals] if lists.signals else []
     return [*dict.fromkeys(names)] if reports else []
 
@@ -184,7 +184,7 @@ def provenance(
         "versions": scope["version_policy", "pinned", "versions_as_of", "basis"].to_dicts(),
         "counts": {
             "corpora": {
-                corpus: _heights({n: values[n].filter(corpus=corpus) for n in lists.of_corpora})
+                corpus: _heights({n: values[n].filter(corpus=corpus) for n in lists.corpus_lists})
                 for corpus in how["collections"]
             },
             **counts,
@@ -221,14 +221,14 @@ def explanation(
         targets: overrides the chunks that the inputs name.
     """
     corpora, parameters = graph.config["corpora"], how["parameters"]
-    of_corpora = {name: values[name] for name in lists.of_corpora}
+    corpus_lists = {name: values[name] for name in lists.corpus_lists}
     if targets is None:
         targets = find_targets(
             given["homes"],
             {**given["other_embedders"], "": given["embedder"]},
             values["scoped_queries"],
             values[lists.pooled],
-            next(iter(of_corpora.values())),
+            next(iter(corpus_lists.values())),
             corpora,
             names=given.get("explain_chunks") or (),
         )
@@ -239,9 +239,9 @@ def explanation(
         pooled=values[lists.pooled],
         passages=values[lists.passages],
         packed=values[lists.packed],
-        of_corpora=of_corpora,
-        lists={name: values[name] for name in lists.of_all},
-        meanings=lists.of_all,
+        corpus_lists=corpus_lists,
+        lists={name: values[name] for name in lists.fused_lists},
+        meanings=lists.fused_lists,
         signals=values.get(lists.signals, frames.empty(frames.SIGNALS)),
         ordered=lists.ordered,
         explain_targets=targets,

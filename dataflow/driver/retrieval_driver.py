@@ -473,9 +473,9 @@ class RetrievalDriver(AnswerMethods):
 
 def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
     """The parameters that a single run may change: ``top_k``, ``wiki.search_depth``."""
-    of_each = {
+    corpus_parameters = {
         f"{corpus}.{name}"
         for corpus, options in graph.config["corpora"].items()
         for name in options["inputs"].keys() - CONFIG_INPUTS
     }
-    return frozenset({*graph.config["top_parameters"], *of_each} & graph.nodes.keys())
+    return frozenset({*graph.config["top_parameters"], *corpus_parameters} & graph.nodes.keys())

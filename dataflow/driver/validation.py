@@ -54,8 +54,8 @@ def check_call(
         node = nodes.get(name)
         if node is None and name in RUN_INPUTS | {"timings"}:  # no node here reads it
             continue
-        if node is None and (of_one := next((n for n in nodes if n.endswith(f".{name}")), None)):
-            raise UnknownName(f"unknown input {name!r}: each corpus has its own, such as {of_one}")
+        if node is None and (example := next((n for n in nodes if n.endswith(f".{name}")), None)):
+            raise UnknownName(f"unknown input {name!r}: each corpus has its own, such as {example}")
         if node is None:
             known = [n for n in nodes.keys() - fixed - DRIVER_INPUTS if nodes[n].user_defined]
             raise UnknownName(f"unknown input {name!r}{suggest(name, known)}")
@@ -83,8 +83,8 @@ def watch_own_nodes(
         if node.tags.get("module") in own and node.callable is not None:
             node.tags["owner"] = shown_name(str(node.tags["module"]))
             schema = frames_of.get(node.name.rpartition(".")[2])
-            place, file = place_of(node, own), _written(node).co_filename
-            node._callable = partial(_watched, node.callable, place, file, schema)
+            where, file = place_of(node, own), _written(node).co_filename
+            node._callable = partial(_watched, node.callable, where, file, schema)
 
 
 def place_of(node: Node, own: Collection[str]) -> str:
@@ -116,9 +116,9 @@ def _watched(
         raise
     except Exception as error:
         entries = extract_tb(error.__traceback__)
-        place = next((one for one in reversed(entries) if one.filename == file), entries[-1])
+        entry = next((one for one in reversed(entries) if one.filename == file), entries[-1])
         what = f"{type(error).__name__}: {_first_line(error, frames_read)}"
-        raise GraphError(f"{where} raises {what} ({place.filename} line {place.lineno})") from error
+        raise GraphError(f"{where} raises {what} ({entry.filename} line {entry.lineno})") from error
     for name, frame in frames_read.items():
         if copies[name].schema != frame.schema or copies[name].height != frame.height:
             raise GraphError(f"{where} changes its input {name!r}: make a new frame of it")

@@ -113,12 +113,12 @@ def run_queries(
     """
     judged = by_number(how.qrels, queries)
     documents = partial(_documents, driver, judged=judged, unit=how.unit)
-    held_units = how.holdings.chunks if how.unit == "passage" else how.holdings.documents
-    sizes = {c: n for c, n in held_units.items() if c in driver.config.corpora}
+    counts = how.holdings.chunks if how.unit == "passage" else how.holdings.documents
+    sizes = {c: n for c, n in counts.items() if c in driver.config.corpora}
     parts = [pl.DataFrame(schema=DOCUMENTS)]
     for batch in questions(queries).iter_slices(how.batch_size):
         known = overrides_of(driver, batch, query_embeddings)
-        head, held = documents(known, how.inputs)
+        head, seen = documents(known, how.inputs)
         for search_depth in _greater_depths(driver.config, how.holdings, how.depth):
             short = shallow(head, batch, sizes, how.depth)
             if short.is_empty():
@@ -128,10 +128,10 @@ def run_queries(
             if "rerank_depth" in driver.graph.nodes:
                 known["rerank_depth"] = 0  # the head is reranked already
             tail, more = documents(known, how.inputs)
-            tail = tail.join(held, on=["query_id", "doc_id"], how="anti")
+            tail = tail.join(seen, on=["query_id", "doc_id"], how="anti")
             if tail.is_empty():
                 break
-            head, held = continued(head, tail), pl.concat([held, more]).unique()
+            head, seen = continued(head, tail), pl.concat([seen, more]).unique()
         parts.append(head)
         if on_batch:
             on_batch(batch.height)
@@ -176,10 +176,10 @@ def _documents(
     For a passage the second has its own name too, also if it has a judged one.
     """
     out = driver.execute(outputs(driver), inputs=inputs, overrides=overrides)
-    documents = held = documents_of(out, judged, unit)
+    documents = seen = documents_of(out, judged, unit)
     if unit == "passage":
-        held = pl.concat([held, documents_of(out, judged.clear(), unit)]).unique()
-    return documents, held.select("query_id", "doc_id")
+        seen = pl.concat([seen, documents_of(out, judged.clear(), unit)]).unique()
+    return documents, seen.select("query_id", "doc_id")
 
 
 def outputs(driver: RetrievalDriver) -> list[str]:

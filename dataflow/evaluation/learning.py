@@ -221,8 +221,8 @@ def fetched(
     columns += ["chunk_id", "repo", "start_line", "end_line"]
     parts, scales = [], []
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
-        held = {name: collection_info(home.store) for name, home in driver.homes.items()}
-        corpora = sorted(n for n, home in driver.homes.items() if home.corpus in held[n].corpora)
+        infos = {name: collection_info(home.store) for name, home in driver.homes.items()}
+        corpora = sorted(n for n, home in driver.homes.items() if home.corpus in infos[n].corpora)
         aged, scale = driver.node_with("AGED"), driver.node_with("SCORE_SCALE")
         for batch in questions(judged).iter_slices(BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)
@@ -238,7 +238,7 @@ def fetched(
     margin = chosen["lexical_margin"]
     match = match_weights(nothing, pl.concat(scales), margin=margin)["lexical_weight"]
     searched = {
-        name: CorpusSearch(depth=settings[name]["inputs"]["search_depth"], space=held[name].space)
+        name: CorpusSearch(depth=settings[name]["inputs"]["search_depth"], space=infos[name].space)
         for name in corpora
     }
     ready = partial(candidates, hits, judged, grades, searched, match=match)

@@ -23,7 +23,7 @@ from operators.errors import CrosscorpusError
 from operators.evaluation.judgements import check_judged
 from operators.evaluation.ranked_documents import (
     Unit,
-    of_judged_corpora,
+    in_judged_corpora,
     unit_homes,
     unit_qrels,
 )
@@ -41,7 +41,7 @@ def judged(given_queries: pl.DataFrame, given_qrels: pl.DataFrame) -> dict[str, 
     return {"judged_queries": queries, "document_qrels": qrels}
 
 
-def _of_others(
+def _elsewhere(
     store: Store, configs: Mapping[str, Config], read: Callable[[Store], T]
 ) -> Iterator[tuple[str, str, T]]:
     """Each corpus in another collection, its name there, and the result of ``read`` for it."""
@@ -63,9 +63,9 @@ def holdings(store: Store, configs: dict[str, Config]) -> Holdings:
 
     own = read(store)
     documents, chunks = dict(own.documents), dict(own.chunks)
-    for corpus, held, other in _of_others(store, configs, read):
-        documents[corpus] = other.documents.get(held, 0)
-        chunks[corpus] = other.chunks.get(held, 0)
+    for corpus, corpus_there, other in _elsewhere(store, configs, read):
+        documents[corpus] = other.documents.get(corpus_there, 0)
+        chunks[corpus] = other.chunks.get(corpus_there, 0)
     return Holdings(documents, chunks)
 
 
@@ -75,8 +75,8 @@ def placed(store: Store, configs: dict[str, Config], document_qrels: pl.DataFram
     judged_ids = document_qrels["doc_id"]
     read = partial(document_homes, judged_ids=judged_ids)
     others = [
-        documents.filter(corpus=held).with_columns(corpus=pl.lit(corpus))
-        for corpus, held, documents in _of_others(store, configs, read)
+        documents.filter(corpus=corpus_there).with_columns(corpus=pl.lit(corpus))
+        for corpus, corpus_there, documents in _elsewhere(store, configs, read)
     ]
     documents = pl.concat([read(store), *others])
     if documents.is_empty():
@@ -151,4 +151,4 @@ def judged_runs(
     runs: pl.DataFrame, judged_queries: pl.DataFrame, all_corpora: bool = False
 ) -> pl.DataFrame:
     """The judged part of the runs: the corpora that a query judges, or ``all_corpora``."""
-    return runs if all_corpora else of_judged_corpora(runs, judged_queries)
+    return runs if all_corpora else in_judged_corpora(runs, judged_queries)

@@ -33,7 +33,7 @@ from operators.evaluation.evaluation_frames import CORPUS_SCORES, SCORES
 from operators.evaluation.grid import grid, point_name, sweep_table
 from operators.evaluation.judgements import check_judged
 from operators.evaluation.measures import scores
-from operators.evaluation.ranked_documents import of_judged_corpora
+from operators.evaluation.ranked_documents import in_judged_corpora
 from operators.postgres.store import Store
 
 MEASURES = ("nDCG@10", "R@50")
@@ -92,7 +92,7 @@ def sweep(
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
         for batch in questions(queries).iter_slices(batch_size):
             runs = _batch_runs(driver, overrides_of(driver, batch, embedded), tried, queries, names)
-            runs = runs if all_corpora else of_judged_corpora(runs, queries)
+            runs = runs if all_corpora else in_judged_corpora(runs, queries)
             here = queries.join(batch, left_on="number", right_on="query_id", how="semi")
             graded = judged.join(here, on="query_id", how="semi", maintain_order="left")
             parts.append(scores(runs, graded, compared, measures=measures))

@@ -54,12 +54,12 @@ def _metadata(row: dict[str, Any]) -> dict[str, Any]:
         "created_at": created and created.isoformat(),
         "symbol": json.loads(row["metadata"] or "{}").get(DEFINES),
         "alternates": [_alternate(one) for one in row["alternate_sources"] or ()],
-        "more_of_file": [_of_file(one) for one in row.get("more_of_file") or ()],
+        "more_of_file": [_file_passage(one) for one in row.get("more_of_file") or ()],
         "similarity": None if distance is None else round(1 - distance, 4),
     }
 
 
-def _of_file(passage: dict[str, Any]) -> dict[str, Any]:
+def _file_passage(passage: dict[str, Any]) -> dict[str, Any]:
     return _named(passage) | {n: passage[n] for n in ("start_line", "end_line", "score")}
 
 

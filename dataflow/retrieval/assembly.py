@@ -146,15 +146,15 @@ def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
 
 
 @tag(stage="context", frame="NOTES")
-@from_each_corpus(held="collection")
+@from_each_corpus(collections="collection")
 def incomplete_corpora(
-    held: dict[str, CollectionInfo | None],
+    collections: dict[str, CollectionInfo | None],
     homes: dict[str, Home],
     queries: pl.DataFrame,
     corpora: dict[str, Any],
 ) -> pl.DataFrame:
     """Corpora not searched, or with missing documents or vectors, or those its source may lack."""
-    at = {corpus: (info, homes[corpus].corpus) for corpus, info in held.items() if info}
+    at = {corpus: (info, homes[corpus].corpus) for corpus, info in collections.items() if info}
     lacks = {
         name: (info.unembedded.get(of, 0), info.corpora.get(of, 0), of in info.unfinished)
         for name, (info, of) in at.items()
@@ -171,8 +171,8 @@ def incomplete_corpora(
     stores = [home.store for home in homes.values()]
     plain = len({store.collection for store in stores}) == 1 and not any(seen.values())
     known = at.values() if plain and stores[0].access is None and not stores[0].border else ()
-    held_as = {home.corpus for home in homes.values()}
-    other = {n: c for info, _ in known for n, c in info.corpora.items() if n not in held_as}
+    searched = {home.corpus for home in homes.values()}
+    other = {n: c for info, _ in known for n, c in info.corpora.items() if n not in searched}
     unsearched = search_outcomes.not_searched(other, queries)
     return stacked([unsearched, lacking, undeleted_notes.notes(stale, queries)])
 

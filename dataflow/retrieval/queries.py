@@ -90,7 +90,7 @@ def trigger_weights(
     reason_corpora: Sequence[str] = ("history",),
 ) -> pl.DataFrame:
     """The weight of each corpus for the query's trigger; for a "why" query, commits count fully."""
-    return weighting.trigger_weights(queries, intent, source_weights, of_reasons=reason_corpora)
+    return weighting.trigger_weights(queries, intent, source_weights, reason_corpora=reason_corpora)
 
 
 @tag(stage="question", io="embedding", frame="QUERY_EMBEDDINGS")

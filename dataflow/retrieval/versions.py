@@ -10,7 +10,7 @@ import polars as pl
 from hamilton.function_modifiers import tag
 
 from operators.frames import empty
-from operators.postgres.search import known_versions as stored
+from operators.postgres.search.known_versions import KNOWN_VERSIONS, known_in
 from operators.postgres.store import Home
 from operators.ranking.query_filters import visible_parts
 from operators.versions import version_choice
@@ -25,8 +25,8 @@ def known_versions(
 ) -> pl.DataFrame | None:
     """All versions of all topics; read only if a query may name one."""
     if not version_choice.may_ask(queries, intent, understand=understand_versions):
-        return empty(stored.KNOWN_VERSIONS)
-    return stored.known_in(homes)
+        return empty(KNOWN_VERSIONS)
+    return known_in(homes)
 
 
 @tag(stage="question", frame="VERSION_SCOPE")

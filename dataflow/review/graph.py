@@ -87,12 +87,12 @@ def review(
             raise UnknownName(f"unknown option {name!r} of a review{suggest(name, known)}")
     root = None if folder is None else open_repository(folder).root
     homes = visible_homes(retrieval.homes, retrieval.config)
-    held, store = _held([store for store, _ in by_store(homes)], repo, root)
-    inputs: dict[str, Any] = {"retrieval": retrieval, "repo": held and held.repo}
+    stored, store = _repository([store for store, _ in by_store(homes)], repo, root)
+    inputs: dict[str, Any] = {"retrieval": retrieval, "repo": stored and stored.repo}
     if root is None:
         inputs["patch"] = patch.encode() if isinstance(patch, str) else patch
     else:
-        inputs |= _of_range(root, patch if isinstance(patch, str) else patch.decode(), held, store)
+        inputs |= _inputs(root, patch if isinstance(patch, str) else patch.decode(), stored, store)
     stated = {"title": title, "description": description, "as_of": as_of}
     inputs |= {name: value for name, value in stated.items() if value is not None}
     wanted = ["evidence", "review_context", "citations", "review_notes", "changed_names"]
@@ -104,23 +104,23 @@ def review(
         notes=tuple(out["review_notes"]["note"]),
         changed=tuple(out["changed_names"]),
         used=tuple(out["used_names"]),
-        commit=held.revision if held else None,
+        commit=stored.revision if stored else None,
         frame=out["evidence"],
     )
 
 
-def _of_range(root: Path, named: str, held: Held | None, store: Store) -> dict[str, Any]:
+def _inputs(root: Path, named: str, stored: Held | None, store: Store) -> dict[str, Any]:
     """The graph inputs for a range of commits."""
     change = change_between(root, named)
     notes = [change.note] if change.note else []
-    if held is not None and not has_seen(store, held, change.base):
+    if stored is not None and not has_seen(store, stored, change.base):
         raise CrosscorpusError(
-            f"the collection has not seen the commit {change.base[:12]} of {held.repo}, which the"
+            f"the collection has not seen the commit {change.base[:12]} of {stored.repo}, which the"
             f" change is based on: crosscorpus ingest git {root}"
         )
-    if held is not None and held.revision != change.base:
+    if stored is not None and stored.revision != change.base:
         notes.append(
-            f"code and pages are those of the commit {str(held.revision)[:12]}, not those of the"
+            f"code and pages are those of the commit {str(stored.revision)[:12]}, not those of the"
             f" base {change.base[:12]}"
         )
     title, *more = "\n\n".join(messages(root, change.commits)).split("\n", 1)
@@ -132,28 +132,28 @@ def _of_range(root: Path, named: str, held: Held | None, store: Store) -> dict[s
     }
 
 
-def _held(
+def _repository(
     stores: Sequence[Store], repo: str | None, folder: Path | None
 ) -> tuple[Held | None, Store]:
     """The repository of the change and the store that holds it; None: no store holds one.
 
     Raises:
-        UnknownName: ``repo`` is not held, or several are and none is named.
+        UnknownName: ``repo`` is not stored, or several are and none is named.
     """
-    repositories = [(held, store) for store in stores for held in held_repositories(store)]
+    repositories = [(stored, store) for store in stores for stored in held_repositories(store)]
     if repo is not None:
-        for held, store in repositories:
-            if held.repo == repo:
-                return held, store
-        names = [held.repo for held, _ in repositories]
+        for stored, store in repositories:
+            if stored.repo == repo:
+                return stored, store
+        names = [stored.repo for stored, _ in repositories]
         raise UnknownName(f"no repository {repo!r} was read from git{suggest(repo, names)}")
     if folder is not None:
-        for held, store in repositories:
-            if held.folder == str(folder):
-                return held, store
+        for stored, store in repositories:
+            if stored.folder == str(folder):
+                return stored, store
     if len(repositories) == 1:
         return repositories[0]
     if not repositories:
         return None, stores[0]
-    names = [held.repo for held, _ in repositories]
+    names = [stored.repo for stored, _ in repositories]
     raise UnknownName(f"the collection has several repositories: say which, of {', '.join(names)}")

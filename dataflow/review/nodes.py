@@ -45,7 +45,7 @@ def touched_lines(change: Change) -> list[tuple[str, int, int]]:
 @tag(stage="change")
 def touched_questions(change: Change, retrieval: Any, repo: str | None = None) -> pl.DataFrame:
     """One query per file, for the passages around its hunks."""
-    return review_questions.of_hunks(change, retrieval.config.corpora, repo)
+    return review_questions.hunk_questions(change, retrieval.config.corpora, repo)
 
 
 @tag(stage="change", io="postgres")
@@ -93,7 +93,7 @@ def questions(
     description: str | None = None,
 ) -> pl.DataFrame:
     """The queries of the review, one per row."""
-    return review_questions.of_change(
+    return review_questions.change_questions(
         change,
         changed_names,
         used_names,
@@ -121,8 +121,8 @@ def evidence(
     own_commits: Sequence[str] = (),
 ) -> pl.DataFrame:
     """The entries for a reviewer, the most useful first; each label gives its reason."""
-    of_others = found.filter(~pl.col("document_id").is_in(own_commits))
-    return chosen.evidence(of_others, questions, touched_lines, around)
+    others = found.filter(~pl.col("document_id").is_in(own_commits))
+    return chosen.evidence(others, questions, touched_lines, around)
 
 
 @tag(stage="context")

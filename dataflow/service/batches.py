@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 
 from dataflow.service.arguments import FILTER_TYPES, Arguments, as_sent, read_given
 from dataflow.service.protection.limits import answered, while_there
-from dataflow.service.tools import Query, Use, of_caller, put_on_record
+from dataflow.service.tools import Query, Use, caller_service, put_on_record
 from operators.errors import CrosscorpusError
 from operators.postgres.errors import DatabaseError
 from operators.question.ask import in_utc, read_versions
@@ -99,7 +99,7 @@ def answers_together(
     use: Use, asked: Batch, texts: Sequence[str], said: Sequence[str] = ()
 ) -> pl.DataFrame:
     """A row a text: its hits from one run of the graph for all; each has the notes ``said``."""
-    with of_caller(use) as service, service.metrics.question("batch", len(texts)):
+    with caller_service(use) as service, service.metrics.question("batch", len(texts)):
         shared = {name: getattr(asked, name, None) for name in FILTER_TYPES}
         options = service.driver.question_inputs("", must_exist=True, **shared)
         said = [*said, *options.pop("read_as", ())]

@@ -32,10 +32,10 @@ def sources_of(
     names = {corpus for corpus, _ in shown}
     rows = []
     for store, corpora in by_store({name: homes[name] for name in sorted(names)}):
-        held = {(home, repo) for home, name in corpora.items() for of, repo in shown if of == name}
+        pairs = {(home, repo) for home, name in corpora.items() for of, repo in shown if of == name}
         for row in sources(store).iter_rows(named=True):
             any_repo = " " not in row["source"]  # it has no repository after its reader
-            for of, repo in held:
+            for of, repo in pairs:
                 named = any_repo or repo is None or names_repo(row["source"], repo)
                 if of in row["corpora"] and named:
                     rows.append(row)

@@ -38,11 +38,11 @@ def ask_server(collection: str, path: str, asked: Any = None) -> dict[str, Any] 
     Raises:
         CrosscorpusError: the server's error, in one line.
     """
-    if not os.path.exists(place := str(socket_path(collection))):
+    if not os.path.exists(address := str(socket_path(collection))):
         return None
-    if asked is not None and _exchange(place, "/healthz", None, ALIVE_S) is None:
+    if asked is not None and _exchange(address, "/healthz", None, ALIVE_S) is None:
         return None  # don't wait for a server that hangs
-    answer = _exchange(place, path, asked, ANSWER_S)
+    answer = _exchange(address, path, asked, ANSWER_S)
     if answer is None:
         return None
     status, content = answer
@@ -52,7 +52,7 @@ def ask_server(collection: str, path: str, asked: Any = None) -> dict[str, Any] 
     return content if status == 200 else None
 
 
-def _exchange(place: str, path: str, data: Any, seconds: float) -> tuple[int, Any] | None:
+def _exchange(address: str, path: str, data: Any, seconds: float) -> tuple[int, Any] | None:
     """The status and the JSON of an answer; None: there is none within ``seconds``."""
     import http.client  # costs a tenth of a command's start
 
@@ -60,7 +60,7 @@ def _exchange(place: str, path: str, data: Any, seconds: float) -> tuple[int, An
     try:
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.settimeout(seconds)
-        connection.sock.connect(place)
+        connection.sock.connect(address)
         body = None if data is None else json.dumps(data)
         headers = {"content-type": "application/json"}
         connection.request("GET" if body is None else "POST", path, body, headers)

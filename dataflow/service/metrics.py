@@ -32,7 +32,7 @@ class Metrics:
         of = ["corpus", "search", "status"]
         self._failed = Counter(f"{name}failed_searches", "Or timed out", of, registry=own)
         self._up = Gauge(f"{name}database_up", "0: the other gauges are old", registry=own)
-        self._held = {
+        self._gauges = {
             what: Gauge(f"{name}{what}", "Of a corpus", ["corpus"], registry=own)
             for what in ("documents", "failed_documents", "chunks", "missing_vectors")
         }
@@ -86,13 +86,13 @@ class Metrics:
         return generate_latest(self.registry)
 
     def _read(self, homes: Mapping[str, Home]) -> None:
-        for gauge in (*self._held.values(), self._age):
+        for gauge in (*self._gauges.values(), self._age):
             gauge.clear()
         for store, names in by_store(homes):
             for row in status(store).iter_rows(named=True):
                 row |= {"failed_documents": row["failed"]}
                 row |= {"missing_vectors": row["unembedded"] + row["unembeddable"]}
-                for what, gauge in self._held.items():
+                for what, gauge in self._gauges.items():
                     gauge.labels(names.get(row["corpus"], row["corpus"])).set(row[what])
             for source, at in sources(store)["source", "read_at"].iter_rows():
                 self._age.labels(source).set(time.time() - at.timestamp())

@@ -32,8 +32,8 @@ def faults(errors: Sequence[Any]) -> str:
     )
 
 
-def _name(place: Sequence[str | int]) -> str | int:
-    return ([part for part in place if isinstance(part, str)] or place)[-1]
+def _name(location: Sequence[str | int]) -> str | int:
+    return ([part for part in location if isinstance(part, str)] or location)[-1]
 
 
 def without_nul(text: str) -> str:

@@ -32,10 +32,10 @@ def serve_page(app: FastAPI, use: Use, seconds: float) -> None:
 
     ``seconds``: timeout for the text of a passage.
     """
-    held = {name: (files(__package__) / "static" / name).read_bytes() for name in KINDS}
+    contents = {name: (files(__package__) / "static" / name).read_bytes() for name in KINDS}
 
     def file(name: str) -> Response:
-        return Response(held[name], headers=headers, media_type=KINDS[name])
+        return Response(contents[name], headers=headers, media_type=KINDS[name])
 
     headers = {"content-security-policy": ALLOWED, "referrer-policy": "no-referrer"}
     headers |= {"cache-control": "no-cache"}

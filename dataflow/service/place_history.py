@@ -41,10 +41,10 @@ def place_history(driver: RetrievalDriver, homes: Mapping[str, Home], place: str
     known, notes = _in_tree(homes, path, repo, lines), list[str]()
     if lines and known is None:
         notes.append(f"no working tree at hand has these lines: these commits changed {shown}")
-    borders = visible_parts(driver.graph.config["corpora"])
+    filters = visible_parts(driver.graph.config["corpora"])
     parts = []
     for store, of in by_store(homes):
-        seen = {held: borders[name] for held, name in of.items()}
+        seen = {there: filters[name] for there, name in of.items()}
         some = commits_of(store, path, seen, repo=repo, commits=known, most=MOST)
         parts.append(some.with_columns(pl.col("corpus").replace(of)))
     newest = {"descending": True, "nulls_last": True, "maintain_order": True}

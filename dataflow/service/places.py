@@ -108,12 +108,12 @@ def place_named(
             f"{', '.join(listed[:NAMED])}{_more(len(listed))}"
         )
     line = 1 if first is None else first
-    held = rows.filter((pl.col("start_line") <= line) & (pl.col("end_line") >= line))
-    if held.is_empty() and first is not None:
+    at_line = rows.filter((pl.col("start_line") <= line) & (pl.col("end_line") >= line))
+    if at_line.is_empty() and first is not None:
         ends = [line for line in rows["end_line"] if line is not None]
         why = f"they end with line {max(ends)}" if ends else "they have no lines"
         raise UnknownName(f"no passage of {_file(rows.row(0, named=True))} has line {first}: {why}")
-    row = (rows if held.is_empty() else held).row(0, named=True)
+    row = (rows if at_line.is_empty() else at_line).row(0, named=True)
     lines = None if last is None else f"{first}-{last}"
     note = f"{shown!r} was read as {_file(row)}" + (f", line {first}" if first is not None else "")
     corpus = row["corpus"]
@@ -133,8 +133,8 @@ def definition_of(driver: RetrievalDriver, name: str) -> tuple[dict[str, Any], s
     wanted = qualified_parts(name)
     fits = defaultdict[int, dict[str, tuple[dict[str, Any], str]]](dict)
     for one in driver.ask(name, symbol=name, top_k=DEFINED).frame.iter_rows(named=True):
-        held = json.loads(one["metadata"] or "{}")
-        for defined, (first, last) in zip(held.get(DEFINES, ()), held.get(LINES, ()), strict=False):
+        meta = json.loads(one["metadata"] or "{}")
+        for defined, (first, last) in zip(meta.get(DEFINES, ()), meta.get(LINES, ()), strict=False):
             parts = qualified_parts(defined)
             if parts[-len(wanted) :] == wanted[-len(parts) :]:
                 lines = f"{first}-{last}"
@@ -181,7 +181,7 @@ def _found(homes: Mapping[str, Home], corpora: Mapping[str, Any], name: str) -> 
     for at, end in zip(starts, ends, strict=True):
         if not found.is_empty():
             break
-        found = _of_repo(_called(rows, end), folders[:at])
+        found = _in_repo(_called(rows, end), folders[:at])
     if len(found):
         return _Found(found, first, last)
     item = folders[-1] if address else name  # a commit before a path is not what is named
@@ -200,7 +200,7 @@ def _found(homes: Mapping[str, Home], corpora: Mapping[str, Any], name: str) -> 
     return _Found(rows.clear())
 
 
-def _of_repo(rows: pl.DataFrame, before: list[str]) -> pl.DataFrame:
+def _in_repo(rows: pl.DataFrame, before: list[str]) -> pl.DataFrame:
     """The ``rows`` whose repository matches the folders before their path; else all."""
     folders = "/" + "/".join(before) + "/"
     repo = "/" + pl.col("repo") + "/"

@@ -30,7 +30,7 @@ try:
     from dataflow.service.local import ask_server, socket_path
     from dataflow.service.mcp_server import mcp_server
     from dataflow.service.protection.connections import Connection
-    from dataflow.service.protection.gate import LOCAL, host_name, of_owner
+    from dataflow.service.protection.gate import LOCAL, host_name, is_owner
     from dataflow.service.protection.limits import while_there
     from dataflow.service.protection.tokens import Callers
     from dataflow.service.routes import http_app
@@ -135,7 +135,7 @@ def run_http(
 
         @app.post("/local/query", include_in_schema=False)
         async def query(asked: dict[str, Any], request: Request) -> Any:
-            if not of_owner(request.scope):  # not by the owner's socket:
+            if not is_owner(request.scope):  # not by the owner's socket:
                 raise UnknownName("a command asks by its socket")  # a change may name code to load
 
             def work(service: Service) -> Any:
@@ -176,8 +176,8 @@ def configured(app: FastAPI, **options: Any) -> uvicorn.Config:
 @contextmanager
 def _exporting() -> Iterator[None]:
     """Export spans as OpenTelemetry's variables configure, until the end of the block."""
-    places = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-    usual = "otlp" if any(map(os.environ.get, places)) else "none"
+    variables = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+    usual = "otlp" if any(map(os.environ.get, variables)) else "none"
     exporters = set((os.environ.get("OTEL_TRACES_EXPORTER") or usual).split(",")) - {"none"}
     if not (exporters and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)):
         yield

@@ -182,8 +182,8 @@ def fetch(
     start = page_start(cursor)
     first = _fetched(service, id, lines=lines, version=version, start=start, most=most, brief=brief)
     left -= token_bound(first.text)
-    for place, one in enumerate(others):
-        most = left // (len(others) - place)  # what one leaves is for those after it
+    for index, one in enumerate(others):
+        most = left // (len(others) - index)  # what one leaves is for those after it
         try:
             texts.append(_fetched(service, one, most=most, brief=brief))
         except CrosscorpusError as error:
@@ -375,7 +375,7 @@ def status(service: Service, cursor: Cursor = None) -> models.Status:
 
 
 @contextmanager
-def of_caller(use: Use) -> Iterator[Service]:
+def caller_service(use: Use) -> Iterator[Service]:
     """The service for the caller of the current request: what he may see of the collection."""
     who = asker.get()
     with use() as service:
@@ -408,7 +408,7 @@ def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
         CrosscorpusError: an argument can't be read, and those of the tool.
     """
     options, remarks = read_given(model_of(tool), given)
-    with of_caller(use) as service, service.metrics.question(tool.__name__):
+    with caller_service(use) as service, service.metrics.question(tool.__name__):
         sent = {name: getattr(options, name) for name in options.model_fields_set}
         answer = tool(service, **sent)
     audit_answer(tool.__name__, answer)
@@ -421,7 +421,7 @@ async def with_service(use: Use, work: Callable[[Service], T], seconds: float) -
     """What ``work`` returns of the service, as :func:`answered` gives it."""
 
     def put_to_it() -> T:
-        with of_caller(use) as service:
+        with caller_service(use) as service:
             return work(service)
 
     return await answered(put_to_it, seconds)

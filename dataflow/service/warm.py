@@ -26,7 +26,7 @@ SECONDS = 1.0
 
 
 @dataclass
-class _Held:
+class _Shared:
     service: Service
     users: int = 0
 
@@ -48,7 +48,7 @@ class Warm:
         self._refresh, self._reading, self._read_at = refresh, threading.Lock(), -SECONDS
         self._config = from_anywhere(config)
         self._lock, self._building = threading.Lock(), threading.Lock()
-        self._held = self._built(load_config(self._config))
+        self._current = self._built(load_config(self._config))
         self._looked, self._refused = time.monotonic(), ""
 
     @contextmanager
@@ -56,39 +56,39 @@ class Warm:
         """The service; it stays open to the end of the block."""
         Context().run(self._look)  # a new context: other callers need the result too
         with self._lock:
-            held = self._held
-            held.users += 1
+            current = self._current
+            current.users += 1
         try:
-            yield held.service
+            yield current.service
         finally:
             with self._lock:
-                held.users -= 1
-                last = held is not self._held and not held.users
+                current.users -= 1
+                last = current is not self._current and not current.users
             if last:
-                held.service.driver.close()
+                current.service.driver.close()
 
     def close(self) -> None:
         """Close the driver, which is no longer used."""
-        self._held.service.driver.close()
+        self._current.service.driver.close()
 
-    def _built(self, settings: Config) -> _Held:
+    def _built(self, settings: Config) -> _Shared:
         """A driver whose contexts have a budget in tokens, because a language model reads them."""
         counted = settings.with_changes({"variants": {"packed": "tokens"}})
         driver = build_driver(counted, store=self._store)
         driver.execute(["results"], {"query": "warm up"})
         service = Service(driver, self._store, self._page, self._config, settings, self.metrics)
-        return _Held(service)
+        return _Shared(service)
 
     def _look(self) -> None:
         """Read changed sources again; build another driver if the configuration changed."""
         with self._reading if self._refresh else nullcontext():
             if self._refresh and time.monotonic() - self._read_at >= SECONDS:
-                read_again(self._held.service.driver.homes)
+                read_again(self._current.service.driver.homes)
                 self._read_at = time.monotonic()
         if time.monotonic() - self._looked < SECONDS or not self._building.acquire(blocking=False):
             return
         try:
-            settings, old = load_config(self._config), self._held
+            settings, old = load_config(self._config), self._current
             homes = old.service.driver.homes.values()
             own = {h.store.space for h in homes if h.store.collection == self._store.collection}
             known = collection_info(self._store).space in {None, *own}
@@ -97,7 +97,7 @@ class Warm:
                 return
             new = self._built(settings)
             with self._lock:
-                self._held, last = new, not old.users
+                self._current, last = new, not old.users
             if last:
                 old.service.driver.close()
         except CrosscorpusError as error:

@@ -26,7 +26,7 @@ def with_alternates(
         hits: columns ``UNIFIED`` and more.
         kept: row numbers.
         others: the row numbers of the others, by owner, in the order of its list.
-        owner: the place in ``kept`` of the owner of each of ``others``, ascending.
+        owner: the position in ``kept`` of the owner of each of ``others``, ascending.
     """
     chosen = take(hits, kept)
     if not len(others):
@@ -34,14 +34,14 @@ def with_alternates(
     owners = owner[changes(owner)]
     # flatten only the lists of these rows; the alternates of all others stay unchanged
     touched = np.concatenate([kept[owners], others])
-    place = np.concatenate([np.arange(len(owners)), np.searchsorted(owners, owner)])
+    position = np.concatenate([np.arange(len(owners)), np.searchsorted(owners, owner)])
     sources = hits[_SOURCE].to_struct("alternate_sources")[index(others)]
     carried, carrier = flat(hits[sources.name][index(touched)])
     row = np.concatenate([np.arange(len(owners), len(touched)), carrier])
     is_carried = np.arange(len(row)) >= len(others)
-    order = np.lexsort((is_carried, row, place[row]))
+    order = np.lexsort((is_carried, row, position[row]))
     every = sources.append(carried)[index(order)]
-    alternates = chosen[sources.name].append(lists(every, place[row][order], len(owners)))
+    alternates = chosen[sources.name].append(lists(every, position[row][order], len(owners)))
     # each row selects its list from the old ones, followed by the new ones
     number = np.arange(len(kept))
     number[owners] = len(kept) + np.arange(len(owners))

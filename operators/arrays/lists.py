@@ -19,9 +19,9 @@ def lists(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
     begins = starts(owner)
     if len(begins) > _FEW:
         return _many(values, owner, rows)
-    place = np.zeros(rows, np.int64)
-    place[owner[begins]] = np.arange(1, len(begins) + 1)
-    return _few(values, begins)[index(place)]
+    number = np.zeros(rows, np.int64)
+    number[owner[begins]] = np.arange(1, len(begins) + 1)
+    return _few(values, begins)[index(number)]
 
 
 def _few(values: pl.Series, begins: Integers) -> pl.Series:

@@ -64,12 +64,12 @@ def chunk_rows(chunks: pl.DataFrame, corpora: pl.Series, chunk_id: Integers) -> 
 
     ``chunks`` has the columns corpus and chunk_id; two corpora may have the same chunk.
     """
-    held, ids, wanted = (one.to_numpy() for one in (chunks["corpus"], chunks["chunk_id"], corpora))
+    names, ids, wanted = (one.to_numpy() for one in (chunks["corpus"], chunks["chunk_id"], corpora))
     found = np.full(len(wanted), -1)
     for corpus in dict.fromkeys(wanted.tolist()):
-        there, asked = np.flatnonzero(held == corpus), np.flatnonzero(wanted == corpus)
-        place = positions(ids[there], chunk_id[asked])
-        found[asked] = np.where(place < 0, -1, there[place] if len(there) else -1)
+        there, asked = np.flatnonzero(names == corpus), np.flatnonzero(wanted == corpus)
+        row = positions(ids[there], chunk_id[asked])
+        found[asked] = np.where(row < 0, -1, there[row] if len(there) else -1)
     return found
 
 

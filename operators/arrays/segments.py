@@ -66,9 +66,9 @@ def inverse(order: Integers) -> Integers:
     >>> inverse(np.array([2, 0, 1])).tolist()
     [1, 2, 0]
     """
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return place
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    return position
 
 
 def positions(keys: Column, wanted: Column) -> Integers:

@@ -52,9 +52,9 @@ def ways_of(chunks: pl.DataFrame, rows: Sequence[int]) -> list[Way]:
     metadata = chunks["metadata"].to_list()
     short = cache(lambda value: f"in {short_label(str(value))}" if value else None)
 
-    def place(n: int) -> str:
-        held, first, last = metadata[rows[n]], firsts[rows[n]], lasts[rows[n]]
-        page = json.loads(held).get("page") if '"page"' in (held or "") else None
+    def location(n: int) -> str:
+        text, first, last = metadata[rows[n]], firsts[rows[n]], lasts[rows[n]]
+        page = json.loads(text).get("page") if '"page"' in (text or "") else None
         if isinstance(page, int):
             return f"page {page}"
         lines = f"line {first}" if first == last else f"lines {first}-{last}"
@@ -66,8 +66,8 @@ def ways_of(chunks: pl.DataFrame, rows: Sequence[int]) -> list[Way]:
     def chunk_id(n: int) -> str:
         return f"#{ids[rows[n]] & (2**64 - 1):016x}"
 
-    named = (lambda n, held=held: short(held[rows[n]]) for held in (repos, paths, documents))
-    return [*named, place, passage, chunk_id]
+    named = (lambda n, field=field: short(field[rows[n]]) for field in (repos, paths, documents))
+    return [*named, location, passage, chunk_id]
 
 
 def tell_corpora_apart(pooled: pl.DataFrame) -> pl.DataFrame:

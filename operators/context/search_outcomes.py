@@ -112,35 +112,35 @@ def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 
-def not_searched(held: Mapping[str, int], queries: pl.DataFrame) -> pl.DataFrame:
+def not_searched(chunks: Mapping[str, int], queries: pl.DataFrame) -> pl.DataFrame:
     """``NOTES``: for a query of all corpora, those that no corpus of the configuration searches.
 
-    ``held`` has their chunks.
+    ``chunks``: how many each has.
     """
-    some = sorted(held)[:_NAMED]
-    names = ", ".join(f"{name} ({held[name]:,} chunks)" for name in some)
-    names += f" and {len(held) - _NAMED} more" if len(held) > _NAMED else ""
+    some = sorted(chunks)[:_NAMED]
+    names = ", ".join(f"{name} ({chunks[name]:,} chunks)" for name in some)
+    names += f" and {len(chunks) - _NAMED} more" if len(chunks) > _NAMED else ""
     add = "; ".join(f'{name}: {{label: "{{title}}", link: "{{uri}}"}}' for name in some)
     note = f"not searched: {names}; in a configuration that extends yours, corpora has {add}"
-    everywhere = queries.filter(pl.col("corpora").is_null())["query_id"] if held else ()
+    everywhere = queries.filter(pl.col("corpora").is_null())["query_id"] if chunks else ()
     return pl.DataFrame([(query, note) for query in everywhere], schema=NOTES, orient="row")
 
 
 def incomplete(
-    held: Mapping[str, tuple[int, int, bool]], queries: pl.DataFrame, most: int
+    progress: Mapping[str, tuple[int, int, bool]], queries: pl.DataFrame, most: int
 ) -> pl.DataFrame:
     """``NOTES``: the missing documents or vectors of the corpora of each query.
 
-    ``held``: by corpus the chunks without a vector, all chunks, and whether an ingestion has
+    ``progress``: by corpus the chunks without a vector, all chunks, and whether an ingestion has
     not ended; over ``most`` chunks without a vector are not counted.
     """
     rows = []
     for query_id, names in queries["query_id", "corpora"].iter_rows():
-        searched_here = {name: of for name, of in held.items() if names is None or name in names}
-        if begun := ", ".join(sorted(name for name, of in searched_here.items() if of[2])):
+        here = {name: state for name, state in progress.items() if names is None or name in names}
+        if begun := ", ".join(sorted(name for name, state in here.items() if state[2])):
             note = f"{begun}: the last ingestion has not ended, so that documents may be missing"
             rows.append((query_id, note))
-        waiting, chunks = (sum(of[place] for of in searched_here.values()) for place in (0, 1))
+        waiting, chunks = (sum(state[index] for state in here.values()) for index in (0, 1))
         if waiting:
             number = f"{waiting:,}" if waiting <= most else f"over {most:,}"
             note = f"{number} of {chunks:,} chunks have no vector yet: keyword search only"

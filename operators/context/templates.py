@@ -125,10 +125,10 @@ def describe(
         repos = map(short_label, chunks["repo"].to_list())
         bodies = [f"{r}{sign}{body}" if r else body for r, body in zip(repos, bodies, strict=True)]
     labels = [f"[{begins}{body}]" for body in bodies]
-    of_link = parse(link or "")
-    kept, needed = _of_link(of_link)
-    rows = _rows(chunks, list(kept), of_label=False)
-    urls = [_url(of_link, row, kept, needed) for row in rows]
+    parts = parse(link or "")
+    kept, needed = _link_fields(parts)
+    rows = _rows(chunks, list(kept), for_label=False)
+    urls = [_url(parts, row, kept, needed) for row in rows]
     return (
         pl.Series("source_label", labels, dtype=pl.String),
         pl.Series("source_url", urls, dtype=pl.String),
@@ -144,7 +144,7 @@ def label_names(corpora: Mapping[str, Any]) -> frozenset[str]:
 
 def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     names = _names(parts)
-    rows, titles = _rows(chunks, names, of_label=True), chunks[list(FALLBACK)].iter_rows()
+    rows, titles = _rows(chunks, names, for_label=True), chunks[list(FALLBACK)].iter_rows()
     bodies = []
     for row, title in zip(rows, titles, strict=True):
         values = {name: value and short_label(value) for name, value in row.items()}
@@ -182,7 +182,7 @@ def _url(
 
 
 @cache
-def _of_link(parts: tuple[Part, ...]) -> tuple[dict[str, str | None], list[str]]:
+def _link_fields(parts: tuple[Part, ...]) -> tuple[dict[str, str | None], list[str]]:
     """The fields of a link, each with the characters that are not escaped, and the needed fields.
 
     All characters (None) are kept in a field that is a whole URL. A key of the metadata that is no
@@ -211,9 +211,9 @@ def _of_link(parts: tuple[Part, ...]) -> tuple[dict[str, str | None], list[str]]
     return {**kept, **dict.fromkeys(whole)}, needed
 
 
-def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Values]:
+def _rows(chunks: pl.DataFrame, names: list[str], *, for_label: bool) -> list[Values]:
     """The fields ``names`` of each row as text; None if a row has none."""
-    made = _MADE | (_MADE_FOR_LABELS if of_label else {})
+    made = _MADE | (_MADE_FOR_LABELS if for_label else {})
     keys = {name for name in names if name not in made and name not in _COLUMNS}
     texts = chunks["metadata"].to_list() if keys or "anchor" in names else []
     read = {text: json.loads(text or "{}") for text in set(texts)}  # chunks of a document share it
@@ -233,7 +233,7 @@ def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Val
             sources = chunks["date_source"]
             values = [None if s == _OF_COPY else v for v, s in zip(values, sources, strict=True)]
         values = [None if v in (None, "") else make(v) or None for v in values]
-        if name == "anchor" and of_label:
+        if name == "anchor" and for_label:
             headings = (_text(read[text].get("heading_path")) for text in texts)
             return [above or own for above, own in zip(headings, values, strict=True)]
         return values

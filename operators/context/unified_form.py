@@ -30,8 +30,8 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
         The rows of ``deduped`` in order; ``alternate_sources`` has the labels and links of the
         near-duplicates within the corpus. No two chunks of a query have the same label.
     """
-    of_corpora = chunks["corpus"].is_in(corpora["corpus"].implode())
-    chunks = chunks if of_corpora.all() else chunks.filter(of_corpora)
+    wanted = chunks["corpus"].is_in(corpora["corpus"].implode())
+    chunks = chunks if wanted.all() else chunks.filter(wanted)
     if not deduped.height or not chunks.height:
         return empty(UNIFIED)
     row = chunk_rows(chunks, deduped["corpus"], deduped["chunk_id"].to_numpy())
@@ -41,20 +41,20 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
     labels, urls = _described(chunks, corpora)
     described = frame_of([*(chunks[name] for name in _OF_CHUNK), urls])
     gone, owner = numbers(deduped["duplicates"])
-    place = chunk_rows(chunks, deduped["corpus"].gather(owner), gone)
-    known = np.flatnonzero(place >= 0)
-    place, owner = place[known], owner[known]
+    other = chunk_rows(chunks, deduped["corpus"].gather(owner), gone)
+    known = np.flatnonzero(other >= 0)
+    other, owner = other[known], owner[known]
 
-    of_list = list_numbers(deduped)
-    rows = np.concatenate([row, place]).tolist()
+    list_number = list_numbers(deduped)
+    rows = np.concatenate([row, other]).tolist()
     plain = labels.to_list()
     distinct = tell_apart(
-        np.concatenate([of_list, of_list[owner]]).tolist(),
+        np.concatenate([list_number, list_number[owner]]).tolist(),
         [plain[n] for n in rows],
         ways_of(chunks, rows),
     )
     labels = pl.Series("source_label", distinct, dtype=pl.String)
-    sources = take(frame_of(described[name] for name in ("chunk_id", "repo", "source_url")), place)
+    sources = take(frame_of(described[name] for name in ("chunk_id", "repo", "source_url")), other)
     corpus = deduped["corpus"]
     others = [*sources.get_columns(), labels[len(row) :], corpus.gather(owner)]
     alternates = frame_of(others, _SOURCE).to_struct("alternate_sources")
@@ -71,9 +71,9 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
 def _described(chunks: pl.DataFrame, corpora: pl.DataFrame) -> tuple[pl.Series, ...]:
     """The label and the link of each chunk, by the settings of its corpus."""
     chunks, parts = chunks.drop("embedding"), []
-    held = chunks["corpus"].to_numpy()
+    names = chunks["corpus"].to_numpy()
     for corpus, label, link, many_repos in corpora[_SETTINGS].iter_rows():
-        rows = np.flatnonzero(held == corpus)
+        rows = np.flatnonzero(names == corpus)
         if len(rows):
             some = take(chunks, rows)
             own = describe(some, corpus, label, link, many_repos=many_repos)

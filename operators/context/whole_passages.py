@@ -67,29 +67,29 @@ def whole_passages(
     ``around`` is ``SURROUNDINGS``. The column ``parts`` contains the chunks of each passage.
     """
     ordered = by_rank(ordered)
-    places: dict[tuple[str, int], tuple[tuple[str, str], int]] = {}
+    positions: dict[tuple[str, int], tuple[tuple[str, str], int]] = {}
     documents: dict[tuple[str, str], dict[int, _Chunk]] = defaultdict(dict)
     for corpus, key, ordinal, chunk_id, *chunk in around.iter_rows():
-        places[corpus, chunk_id] = (corpus, key), ordinal
+        positions[corpus, chunk_id] = (corpus, key), ordinal
         documents[corpus, key][ordinal] = _Chunk(chunk_id, *chunk)
     hits: dict[tuple[int, tuple[str, str]], dict[int, int]] = defaultdict(dict)
     current = ordered.select("rank", pl.col("last_version").is_null()).rows()
     most_of = [longest_grown if is_current and rank < grown else 0 for rank, is_current in current]
     first = (ordered["rank"] < best).to_list()
     for row, (query, *chunk) in enumerate(ordered["query_id", "corpus", "chunk_id"].iter_rows()):
-        if at := places.get((chunk[0], chunk[1])):
+        if at := positions.get((chunk[0], chunk[1])):
             hits[query, at[0]][at[1]] = row
     passages: dict[int, list[_Chunk]] = {}
     gone: set[int] = set()
     chains: list[list[int]] = []  # passages that go on in one section, in its order
     for (_, name), rows in hits.items():
         document = documents[name]
-        most = {place: most_of[row] for place, row in rows.items()}
-        shown = {place for place, row in rows.items() if first[row]}
+        most = {ordinal: most_of[row] for ordinal, row in rows.items()}
+        shown = {ordinal for ordinal, row in rows.items() if first[row]}
         last = -2  # the last chunk of the passage above
         for start, end in sorted(_runs(document, most, shown, longest)):
-            inside = sorted(row for place, row in rows.items() if start <= place <= end)
-            passages[inside[0]] = [document[place] for place in range(start, end + 1)]
+            inside = sorted(row for ordinal, row in rows.items() if start <= ordinal <= end)
+            passages[inside[0]] = [document[ordinal] for ordinal in range(start, end + 1)]
             gone.update(inside[1:])
             if longest and last == start - 1 and _goes_on(document[last], document[start]):
                 chains[-1].append(inside[0])
@@ -131,7 +131,7 @@ def _next(
     hits: Mapping[int, int],
     taken: set[int],
     run: Run,
-    of_section: bool,
+    grows: bool,
     best: Collection[int],
 ) -> int | None:
     """The next chunk that a run takes in: of its section first, and there a hit first.
@@ -148,18 +148,18 @@ def _next(
         and document[near].version == document[edge].version  # the label contains it
     ]
     own = [near for near, edge in free if _goes_on(document[near], document[edge])]
-    of_hits = [near for near in own if near in hits or _is_hole(document, hits, near)]
+    near_hits = [near for near in own if near in hits or _is_hole(document, hits, near)]
     others = [
         near for near, edge in free if near in best and _is_kin(document[near], document[edge])
     ]
-    return next(iter([*of_hits, *(own if of_section else ()), *others]), None)
+    return next(iter([*near_hits, *(own if grows else ()), *others]), None)
 
 
-def _is_hole(document: Document, hits: Mapping[int, int], place: int) -> bool:
+def _is_hole(document: Document, hits: Mapping[int, int], ordinal: int) -> bool:
     """Whether the chunk is the only one between two hits of its section or definition."""
     return all(
-        near in hits and _goes_on(document[near], document[place])
-        for near in (place - 1, place + 1)
+        near in hits and _goes_on(document[near], document[ordinal])
+        for near in (ordinal - 1, ordinal + 1)
     )
 
 

@@ -34,7 +34,7 @@ def jaccard(
     ``known`` are the token sets of chunks; other texts are hashed here.
     """
     hits, query_id = _one_place_a_change(hits)
-    sets, number = of_hits(hits, known, index_tokens, joined_tokens)
+    sets, number = entries(hits, known, index_tokens, joined_tokens)
     return _unique(hits, jaccard_representatives(query_id, number, sets, threshold=threshold))
 
 
@@ -64,7 +64,7 @@ def guarded(
     (:mod:`operators.dedup.twins`), from ``jaccard_threshold`` on.
     """
     hits, query_id = _one_place_a_change(hits)
-    index, number = of_hits(hits, known, index_similarity, joined)
+    index, number = entries(hits, known, index_similarity, joined)
     thresholds = (jaccard_threshold, cosine_threshold)
     kept = _unique(hits, guarded_representatives(query_id, number, index, *thresholds))
     return _unique(kept, twin_representatives(kept, jaccard_threshold)) if twins else kept
@@ -82,7 +82,7 @@ def newest(hits: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95)
     return _unique(hits, representative)
 
 
-def of_hits(
+def entries(
     hits: pl.DataFrame,
     known: T | None,
     make: Callable[[pl.DataFrame], T],

@@ -32,11 +32,11 @@ def greedy(group: Column, near: Near, choose: Choose) -> Integers:
             rows = np.arange(first, min(first + _ROWS, end))
             better = np.append(left, rows)
             may = near(rows, better) & (better < rows[:, None])
-            for place in np.flatnonzero(may.any(axis=1)).tolist():
-                candidates = better[may[place]]
+            for offset in np.flatnonzero(may.any(axis=1)).tolist():
+                candidates = better[may[offset]]
                 candidates = candidates[representative[candidates] == candidates]
-                best = choose(first + place, candidates) if len(candidates) else None
+                best = choose(first + offset, candidates) if len(candidates) else None
                 if best is not None:
-                    representative[first + place] = best
+                    representative[first + offset] = best
             left = better[representative[better] == better]
     return representative

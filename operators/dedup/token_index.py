@@ -122,10 +122,10 @@ def _hash_tokens(data: bytes, start: Integers, length: Integers) -> Words:
 def _eight_bytes(words: Words, start: Integers, length: Integers) -> Words:
     """The bytes from ``start`` on, at most 8 and at most ``length``, as one number."""
     shift = (start.view(np.uint64) & _7) << _3
-    place = start >> 3
-    value: Words = words[place] >> shift
+    index = start >> 3
+    value: Words = words[index] >> shift
     # two shifts for the upper part of a number, because a shift by 64 is undefined
-    value |= (words[place + 1] << _1) << (shift ^ _63)
+    value |= (words[index + 1] << _1) << (shift ^ _63)
     value &= _FIRST_BYTES.take(length, mode="clip")
     return value
 

@@ -25,16 +25,16 @@ def jaccard(
 
     ``sets`` are the token sets of the chunks.
     """
-    hits, of_list, row = _present(merged, chunks)
-    representative = jaccard_representatives(of_list, row, sets, threshold=threshold)
+    hits, list_number, row = _present(merged, chunks)
+    representative = jaccard_representatives(list_number, row, sets, threshold=threshold)
     return drop_duplicates(hits, representative)
 
 
 def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """``merged`` without hits with a cosine >= ``threshold`` to a better hit elsewhere."""
-    hits, of_list, row = _present(merged, chunks)
+    hits, list_number, row = _present(merged, chunks)
     vectors, of = unit_vectors(chunks["embedding"]), documents(chunks)[row]
-    representative = cosine_representatives(of_list, row, vectors, of, threshold=threshold)
+    representative = cosine_representatives(list_number, row, vectors, of, threshold=threshold)
     return drop_duplicates(hits, representative)
 
 
@@ -50,17 +50,17 @@ def guarded(
 
     ``known`` is the similarity index of the chunks.
     """
-    hits, of_list, row = _present(merged, chunks)
+    hits, list_number, row = _present(merged, chunks)
     thresholds = (jaccard_threshold, cosine_threshold)
-    return drop_duplicates(hits, guarded_representatives(of_list, row, known, *thresholds))
+    return drop_duplicates(hits, guarded_representatives(list_number, row, known, *thresholds))
 
 
 def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """``merged`` without near-duplicates of later documents (:mod:`operators.dedup.newest`)."""
-    hits, of_list, row = _present(merged, chunks)
+    hits, list_number, row = _present(merged, chunks)
     rows = chunks["chunk_id", "corpus", "repo", "document_id", "doc_date"][index(row)]
     vectors = unit_vectors(chunks["embedding"])
-    representative = newest_representatives(rows, of_list, row, vectors, threshold=threshold)
+    representative = newest_representatives(rows, list_number, row, vectors, threshold=threshold)
     return drop_duplicates(hits, representative)
 
 

@@ -112,9 +112,9 @@ class Candidates:
     def part(self, numbers: Sequence[int] | Integers) -> Candidates:
         """The queries with these numbers, in this order."""
         chosen = np.asarray(numbers, np.int64)
-        place = np.full(len(self.query_ids), MISSING)
-        place[chosen] = np.arange(len(chosen))
-        hits = self.hits.with_columns(query_id=pl.Series(place[self.of_hits("query_id")]))
+        position = np.full(len(self.query_ids), MISSING)
+        position[chosen] = np.arange(len(chosen))
+        hits = self.hits.with_columns(query_id=pl.Series(position[self.of_hits("query_id")]))
         return replace(
             self,
             query_ids=tuple(self.query_ids[number] for number in chosen),
@@ -145,7 +145,7 @@ class Candidates:
         top = np.argpartition(-table, _CUT - 1, axis=1)[:, :_CUT]
         row = np.arange(len(table))[:, None]
         top = top[row, np.argsort(-table[row, top], axis=1, kind="stable")]
-        return self._of_ideal((gains[row, top] * _DISCOUNT).sum(axis=1))
+        return self._normalized((gains[row, top] * _DISCOUNT).sum(axis=1))
 
     def smooth_ndcg(self, score: Floats) -> Floats:
         """nDCG of each query with ranks that change gradually, over the whole list.
@@ -162,19 +162,19 @@ class Candidates:
         # the sum includes 0.5 for the document itself
         rank = 0.5 + (1 / (1 + np.exp(-above))).sum(axis=1)
         discounted = gains[row, column] / np.log2(1 + rank)
-        return self._of_ideal(np.bincount(row, discounted, len(table)).astype(np.float64))
+        return self._normalized(np.bincount(row, discounted, len(table)).astype(np.float64))
 
     def _table(self, score: Floats) -> tuple[Floats, Floats]:
         """The score and the gain of each query's documents, a query per row."""
-        order, begins, owner, place = self._documents
-        shape = (len(self.query_ids), max(int(place.max()) + 1, _CUT))
+        order, begins, owner, position = self._documents
+        shape = (len(self.query_ids), max(int(position.max()) + 1, _CUT))
         table, gains = np.full(shape, -np.inf), np.zeros(shape)
         counting = np.where(self.of_hits("counted"), score, -np.inf)
-        table[owner, place] = np.maximum.reduceat(counting[order], begins)
-        gains[owner, place] = np.maximum.reduceat(self.of_hits("gain")[order], begins)
+        table[owner, position] = np.maximum.reduceat(counting[order], begins)
+        gains[owner, position] = np.maximum.reduceat(self.of_hits("gain")[order], begins)
         return table, gains
 
-    def _of_ideal(self, dcg: Floats) -> Floats:
+    def _normalized(self, dcg: Floats) -> Floats:
         ideal = self.questions["ideal"].to_numpy()
         value: Floats = np.divide(dcg, ideal, out=np.zeros(len(dcg)), where=ideal > 0)
         return value

@@ -37,8 +37,8 @@ def summary(
     ]
     for field in ("kind", "trigger"):
         for name in queries[field].drop_nulls().unique().sort():
-            of_slice = scores.join(queries.filter(pl.col(field) == name), on="query_id", how="semi")
-            parts.append((f"{field}={name}", of_slice))
+            subset = scores.join(queries.filter(pl.col(field) == name), on="query_id", how="semi")
+            parts.append((f"{field}={name}", subset))
     every = scores["query_id"].n_unique()
     rows: list[tuple[object, ...]] = []
     for name, part in parts:
@@ -82,13 +82,13 @@ def comparison(
     By configuration and measure; p is corrected over all rows. Values within 1e-9 are a tie.
     """
     columns, values = _table(scores)
-    place = {column: at for at, column in enumerate(columns)}
+    index = {column: at for at, column in enumerate(columns)}
     configs = [c for c in scores["config"].unique(maintain_order=True) if c != baseline]
     pairs = [(config, measure) for config in configs for measure in measures_of(scores)]
     if not pairs:
         return pl.DataFrame(schema=COMPARISON)
     differences = np.column_stack(
-        [values[:, place[pair]] - values[:, place[baseline, pair[1]]] for pair in pairs]
+        [values[:, index[pair]] - values[:, index[baseline, pair[1]]] for pair in pairs]
     )
     differences[np.abs(differences) < 1e-9] = 0.0
     low, high = statistics.bootstrap_means(differences, resamples=resamples, seed=seed)

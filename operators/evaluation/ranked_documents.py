@@ -35,8 +35,8 @@ def judged_names(qrels: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
         last=part(PASSAGE, 3).cast(pl.UInt32, strict=False),
     ).drop_nulls()
     ids = pl.concat([judged.with_columns(name="doc_id"), lines], how="diagonal")
-    of_repo = chunks.with_columns(name=pl.concat_str("repo", pl.lit(":"), "document_id"))
-    called = pl.concat([chunks.with_columns(name="document_id"), of_repo])
+    qualified = chunks.with_columns(name=pl.concat_str("repo", pl.lit(":"), "document_id"))
+    called = pl.concat([chunks.with_columns(name="document_id"), qualified])
     inside = (pl.col("start_line") <= pl.col("last")) & (pl.col("end_line") >= pl.col("first"))
     named = ids.join(called, on="name").filter(pl.col("first").is_null() | inside)
     return named.select("query_id", "chunk_id", "doc_id").unique()
@@ -83,8 +83,8 @@ def unit_qrels(
     in_scope = pl.col("repos").is_null() | pl.col("repos").list.contains(pl.col("repo"))
     named = scoped.join(files, on="doc_id").filter(in_scope)
     every = qrels.join(named, on=["query_id", "doc_id"], how="left", maintain_order="left_right")
-    of_files = every.with_columns(doc_id=pl.coalesce("file", "doc_id"))
-    grades = of_files.group_by("query_id", "doc_id", maintain_order=True)
+    by_file = every.with_columns(doc_id=pl.coalesce("file", "doc_id"))
+    grades = by_file.group_by("query_id", "doc_id", maintain_order=True)
     return grades.agg(pl.col("grade").max())
 
 
@@ -116,7 +116,7 @@ def ranked_documents(
     Returns:
         Columns ``DOCUMENTS``, by query and rank; ranks are 0-based.
     """
-    held = ranked.select("query_id", "rank", "chunk_id", place=pl.lit(0, pl.UInt32))
+    listed = ranked.select("query_id", "rank", "chunk_id", position=pl.lit(0, pl.UInt32))
     if "alternate_sources" in ranked.columns:
         dropped = (
             ranked.select("query_id", "rank", "alternate_sources")
@@ -125,24 +125,24 @@ def ranked_documents(
                 "query_id",
                 "rank",
                 chunk_id=pl.col("alternate_sources").struct.field("chunk_id"),
-                place=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).over("query_id", "rank"),
+                position=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).over("query_id", "rank"),
             )
         )
-        held = pl.concat([held, dropped.select(held.columns)])
-    rows = held.join(chunks.select("chunk_id", "document_id", "corpus").unique(), on="chunk_id")
+        listed = pl.concat([listed, dropped.select(listed.columns)])
+    rows = listed.join(chunks.select("chunk_id", "document_id", "corpus").unique(), on="chunk_id")
     if names is not None:
         rows = rows.join(names, on=["query_id", "chunk_id"], how="left")
         if every_chunk:
             rows = _named_once(rows)
         rows = rows.with_columns(document_id=pl.coalesce("doc_id", "document_id")).drop("doc_id")
-    rows = rows.sort("query_id", "rank", "place", "chunk_id", "corpus", "document_id")
+    rows = rows.sort("query_id", "rank", "position", "chunk_id", "corpus", "document_id")
     once = rows.unique(["query_id", "document_id"], keep="first", maintain_order=True)
     return _ranked(once).rename({"document_id": "doc_id"}).select(list(DOCUMENTS))
 
 
 def _named_once(rows: pl.DataFrame) -> pl.DataFrame:
     """``rows`` with each judged name at its first chunk only; a row without a name has a null."""
-    ordered = rows.sort("query_id", "rank", "place", "chunk_id", "doc_id")
+    ordered = rows.sort("query_id", "rank", "position", "chunk_id", "doc_id")
     first = pl.struct("query_id", "doc_id").is_first_distinct()
     once = ordered.with_columns(doc_id=pl.when(first).then("doc_id"))
     named = pl.col("doc_id").is_not_null().any().over("query_id", "chunk_id")
@@ -153,7 +153,7 @@ def _ranked(ordered: pl.DataFrame) -> pl.DataFrame:
     return ordered.with_columns(rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id"))
 
 
-def of_judged_corpora(run: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+def in_judged_corpora(run: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """The documents of ``run`` (``RUN``) in the corpora that their query judges, in its order."""
     judged = queries.select("query_id", "corpora")
     joined = run.join(judged, on="query_id", how="left", maintain_order="left")

@@ -41,7 +41,7 @@ class Run:
     """The frames of one run.
 
     Attributes:
-        of_corpora: the lists within the corpora by node name, from the first with a score to the
+        corpus_lists: the lists within the corpora by node name, from the first with a score to the
             last, whose ``duplicates`` are the near-duplicates.
         lists: the lists of all corpora by node name, from the fused one to the
             results; the one before the results has the near-duplicates.
@@ -55,7 +55,7 @@ class Run:
 
     queries: pl.DataFrame
     outcomes: pl.DataFrame
-    of_corpora: Mapping[str, pl.DataFrame]
+    corpus_lists: Mapping[str, pl.DataFrame]
     pooled: pl.DataFrame
     lists: Mapping[str, pl.DataFrame]
     passages: pl.DataFrame
@@ -69,12 +69,12 @@ class Run:
     @property
     def scored(self) -> str:
         """The name of the first list within a corpus, in which a hit gets its score."""
-        return next(iter(self.of_corpora))
+        return next(iter(self.corpus_lists))
 
     @property
     def kept(self) -> str:
         """The name of the last list within a corpus, without near-duplicates."""
-        return list(self.of_corpora)[-1]
+        return list(self.corpus_lists)[-1]
 
     @property
     def first(self) -> str:
@@ -111,7 +111,7 @@ class Limits:
 
 def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
     """``DISPOSITIONS``: one row per result, by rank, then one per named chunk that is no result."""
-    rows = _with_places(_explained(run), run)
+    rows = _with_ranks(_explained(run), run)
     duplicates = run.lists[run.last].select(*_KEY, near_duplicates="alternate_sources")
     rows = rows.join(_once(duplicates), on=_KEY, how="left", maintain_order="left")
     lists = ["vector", "text", *_ranked(run)]
@@ -135,7 +135,7 @@ def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
 
 def _ranked(run: Run) -> dict[str, pl.DataFrame]:
     """Every list with a rank and a score, by its name, in the order of the run."""
-    return {**run.of_corpora, **run.lists}
+    return {**run.corpus_lists, **run.lists}
 
 
 def _explained(run: Run) -> pl.DataFrame:
@@ -145,11 +145,11 @@ def _explained(run: Run) -> pl.DataFrame:
     return both.sort("query_id", maintain_order=True)
 
 
-def _with_places(rows: pl.DataFrame, run: Run) -> pl.DataFrame:
+def _with_ranks(rows: pl.DataFrame, run: Run) -> pl.DataFrame:
     """``rows`` with each chunk's rank and score in every list, and its number in the context."""
     ranked = pl.col("rank", "score").name
-    places = [_once(run.of_corpora[run.scored]).select(*_KEY, "vector_rank", "text_rank")]
-    places += [
+    ranks = [_once(run.corpus_lists[run.scored]).select(*_KEY, "vector_rank", "text_rank")]
+    ranks += [
         _once(of).select(*_KEY, ranked.prefix(f"{name}_")) for name, of in _ranked(run).items()
     ]
     parts = run.passages.select(*_KEY, "parts")
@@ -157,11 +157,11 @@ def _with_places(rows: pl.DataFrame, run: Run) -> pl.DataFrame:
         run.packed.drop_nulls("number").select(*_KEY, "number"),
         run.citations.select(*_KEY, citation="number"),
     ):
-        of_parts = cited.join(parts, on=_KEY, how="left", maintain_order="left").with_columns(
+        with_parts = cited.join(parts, on=_KEY, how="left", maintain_order="left").with_columns(
             chunk_id=pl.coalesce("parts", pl.concat_list("chunk_id"))
         )
-        places.append(_once(of_parts.drop("parts").explode("chunk_id")))
-    for own in places:
+        ranks.append(_once(with_parts.drop("parts").explode("chunk_id")))
+    for own in ranks:
         rows = rows.join(own, on=_KEY, how="left", maintain_order="left")
     return rows
 
@@ -180,7 +180,7 @@ class _Lookups:
     @cached_property
     def within(self) -> dict[tuple[int, int], tuple[int, str]]:
         """For each near-duplicate within a corpus, the representative and its label."""
-        kept = self.run.of_corpora[self.run.kept]
+        kept = self.run.corpus_lists[self.run.kept]
         pairs = kept.filter(pl.col("duplicates").list.len() > 0).explode("duplicates")
         labels = _once(self.run.pooled.select(*_KEY, "source_label"))
         pairs = pairs.select(*_KEY, "duplicates").join(labels, on=_KEY, maintain_order="left")
@@ -196,7 +196,7 @@ class _Lookups:
         return {(query, gone["chunk_id"]): (other, label) for query, gone, other, label in rows}
 
     @cached_property
-    def of_files(self) -> dict[tuple[int, int], str]:
+    def named_beside(self) -> dict[tuple[int, int], str]:
         """For each passage that a result names beside it, the label of that result."""
         if "more_of_file" not in self.run.results.columns:
             return {}
@@ -204,7 +204,7 @@ class _Lookups:
         return {(query, one["chunk_id"]): label for query, named, label in rows for one in named}
 
     @cached_property
-    def of_changes(self) -> set[tuple[int, int]]:
+    def same_change(self) -> set[tuple[int, int]]:
         """The hits that a better hit of the same change represents."""
         lists = list(self.run.lists.values())
         whole = [one for one in lists if one.height == lists[0].height][-1]
@@ -249,7 +249,7 @@ class _Lookups:
     def ends(self) -> dict[tuple[int, str], dict[str, Any]]:
         """The length of each list of a query, and the last distance of the vector list."""
         ends = (
-            self.run.of_corpora[self.run.scored]
+            self.run.corpus_lists[self.run.scored]
             .group_by("query_id", "corpus")
             .agg(
                 vector=pl.col("vector_rank").count(),
@@ -267,15 +267,15 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
         return "context", _in_context(row, lookups), None
     if row["result_rank"] is not None:
         return *_left_out(row, lookups), None
-    if key in lookups.of_files:
-        reason = f"its file has one place among the results: {lookups.of_files[key]}"
+    if key in lookups.named_beside:
+        reason = f"its file has one place among the results: {lookups.named_beside[key]}"
         return "with_its_file", reason, None
     if row[f"{lookups.run.last}_rank"] is not None:
-        place = f"{ordinal(row[f'{lookups.run.last}_rank'])} without the near-duplicates"
-        return "below_top_k", f"{place}; the results end after {lookups.limits.top_k}", None
+        position = f"{ordinal(row[f'{lookups.run.last}_rank'])} without the near-duplicates"
+        return "below_top_k", f"{position}; the results end after {lookups.limits.top_k}", None
     if row[f"{lookups.run.first}_rank"] is not None and key in lookups.across:
         other, label = lookups.across[key]
-        one = "is of one change with {}" if key in lookups.of_changes else "says what {} says"
+        one = "is of one change with {}" if key in lookups.same_change else "says what {} says"
         return "near_duplicate_across", f"it {one.format(label)}, which is better placed", other
     first, kept, scored = lookups.run.first, lookups.run.kept, lookups.run.scored
     if row[f"{first}_rank"] is not None or row[f"{kept}_rank"] is not None:
@@ -365,6 +365,6 @@ def ordinal(rank: int) -> str:
     >>> [ordinal(rank) for rank in (0, 1, 2, 3, 10, 20)]
     ['1st', '2nd', '3rd', '4th', '11th', '21st']
     """
-    place = rank + 1
-    last = 0 if place % 100 in (11, 12, 13) or place % 10 > 3 else place % 10
-    return f"{place}{('th', 'st', 'nd', 'rd')[last]}"
+    number = rank + 1
+    last = 0 if number % 100 in (11, 12, 13) or number % 10 > 3 else number % 10
+    return f"{number}{('th', 'st', 'nd', 'rd')[last]}"

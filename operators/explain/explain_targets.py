@@ -97,8 +97,8 @@ def _located(
     corpora: Mapping[str, Any],
 ) -> pl.DataFrame:
     """The named chunks with their labels; an unknown name may be the end of a path."""
-    borders = visible_parts(corpora)
-    stores = [(s, of, {held: borders[c] for held, c in of.items()}) for s, of in by_store(homes)]
+    filters = visible_parts(corpora)
+    stores = [(s, of, {there: filters[c] for there, c in of.items()}) for s, of in by_store(homes)]
 
     def located(ids: Sequence[int], names: Sequence[str], *, by_end: bool = False) -> pl.DataFrame:
         parts = []
@@ -140,8 +140,8 @@ def _visible(
     for (corpus,), some in known.group_by("corpus", maintain_order=True):
         if corpus in corpora:
             scope = narrowed(query, str(corpus), corpora[str(corpus)]["inputs"]["filters"])
-            store, held = homes[str(corpus)]
-            chunks = fetch_chunks(store, [Wanted(held, some["chunk_id"], scope)])
+            store, corpus_there = homes[str(corpus)]
+            chunks = fetch_chunks(store, [Wanted(corpus_there, some["chunk_id"], scope)])
             visible |= set(chunks["chunk_id"])
             distances |= nearest(chunks, vectors.get(store.space or "", vectors[""]))
     return visible, distances
@@ -198,7 +198,7 @@ def meant(
     text = str(name).strip()
     itself = pl.any_horizontal(pl.col("document_id", "path", "title", "uri") == text)
     if (lines := _LINES.fullmatch(text)) and known.filter(itself).is_empty():
-        ids = _of_lines(fitting, lines)
+        ids = _with_lines(fitting, lines)
     seen = sorted((one for one in ids if one in found), key=lambda one: (found[one], one))
     away = [distances.get(one, np.inf) for one in ids]
     return seen[:MOST_OF_A_DOCUMENT] or [ids[int(np.argmin(away))]], documents
@@ -224,7 +224,7 @@ def _ending(name: str | int, known: pl.DataFrame) -> list[int]:
     return ids
 
 
-def _of_lines(fitting: pl.DataFrame, lines: re.Match[str]) -> list[int]:
+def _with_lines(fitting: pl.DataFrame, lines: re.Match[str]) -> list[int]:
     """The chunks of ``fitting`` that have one of ``lines``, or whose lines are unknown."""
     first, last = lines.groups(lines[1])
     within = (pl.col("start_line") <= int(last)) & (pl.col("end_line") >= int(first))
@@ -290,8 +290,8 @@ def _outside(chunk: Mapping[str, Any], limits: Mapping[str, Any], what: str) -> 
     if prefix is not None and not (chunk["path"] or "").startswith(prefix):
         return f"the {what} is limited to paths that begin with {prefix!r}"
     symbol = limits.get("symbol")
-    held = f"{chunk['repo']}/{chunk['path'] or ''}\n{chunk['metadata'] or ''}"
-    if symbol is not None and not re.search(listed_under(symbol), held):
+    searched = f"{chunk['repo']}/{chunk['path'] or ''}\n{chunk['metadata'] or ''}"
+    if symbol is not None and not re.search(listed_under(symbol), searched):
         return f"the {what} is limited to definitions of {symbol!r}"
     for name in ("language", "state"):
         if (limit := limits.get(name)) is not None and chunk[name] != limit:

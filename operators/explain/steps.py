@@ -23,7 +23,7 @@ from operators.explain.dispositions import Run
 from operators.frames import EXPLAIN, FUSED, PART, SCORE_FACTORS, empty
 
 _KEY = ["query_id", "chunk_id"]
-_ORDER = ["query_id", "place", "table", "rank", "other"]
+_ORDER = ["query_id", "position", "table", "rank", "other"]
 
 
 def explain(run: Run, dispositions: pl.DataFrame, *, budget: int) -> pl.DataFrame:
@@ -52,10 +52,10 @@ def explain(run: Run, dispositions: pl.DataFrame, *, budget: int) -> pl.DataFram
         dispositions: columns ``DISPOSITIONS``.
         budget: of the context.
     """
-    places = dispositions.select(_KEY).with_row_index("place")
+    positions = dispositions.select(_KEY).with_row_index("position")
     named = _quantities(run, dispositions, budget)
     tables = [
-        places.join(frame, on=_KEY, maintain_order="left_right").with_columns(
+        positions.join(frame, on=_KEY, maintain_order="left_right").with_columns(
             stage=pl.lit(stage), quantity=pl.lit(quantity), table=pl.lit(number)
         )
         for number, (stage, quantity, frame) in enumerate(named)
@@ -68,14 +68,14 @@ def _quantities(
     run: Run, dispositions: pl.DataFrame, budget: int
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Each stage and quantity with the values of all chunks, as :func:`explain` lists them."""
-    merged, packed = run.of_corpora[run.scored], run.packed.drop_nulls("number")
+    merged, packed = run.corpus_lists[run.scored], run.packed.drop_nulls("number")
     further = run.explain_targets.join(merged.drop_nulls("vector_distance"), on=_KEY, how="anti")
     near = [_of(merged, "vector_distance", "vector_rank"), _of(further, "vector_distance")]
     yield "vector", "distance", pl.concat(near, how="diagonal")
     yield "text", "score", _of(merged, "text_score", "text_rank")
     factors = merge_factors(merged)
     yield from ((run.scored, name, _of(factors, name)) for name in SCORE_FACTORS)
-    yield from ((name, "score", _score(of)) for name, of in run.of_corpora.items())
+    yield from ((name, "score", _score(of)) for name, of in run.corpus_lists.items())
     duplicates = _near_duplicates(run, dispositions)
     end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
     yield run.kept, "near-duplicate", duplicates.filter("within")
@@ -162,13 +162,13 @@ def _said(run: Run) -> Iterator[tuple[str, pl.DataFrame]]:
         other="source",
         detail=pl.concat_str("kind", pl.lit(" from ") + pl.col("label"), ignore_nulls=True),
     )
-    for (name,), of_rule in rows.group_by("signal", maintain_order=True):
-        yield str(name), of_rule.drop("signal")
+    for (name,), group in rows.group_by("signal", maintain_order=True):
+        yield str(name), group.drop("signal")
 
 
 def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
     """The chunks that each chunk represents, and whether within its corpus."""
-    within = run.of_corpora[run.kept].select(*_KEY, other="duplicates", within=True)
+    within = run.corpus_lists[run.kept].select(*_KEY, other="duplicates", within=True)
     within = within.filter(pl.col("other").list.len() > 0).explode("other")
     duplicates = dispositions.select(*_KEY, "near_duplicates")
     duplicates = duplicates.filter(pl.col("near_duplicates").list.len() > 0)

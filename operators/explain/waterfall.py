@@ -64,8 +64,8 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
         before = steps[-1].after if steps else 0.0
         steps.append(Step(factor, before, after, formula, FACTORS.get(factor, meaning)))
 
-    of_corpus = [stage for stage in meanings if stage not in (*lists, "text")]
-    first = of_corpus[0] if of_corpus else ""
+    corpus_stages = [stage for stage in meanings if stage not in (*lists, "text")]
+    first = corpus_stages[0] if corpus_stages else ""
     merged = numbers.get((first, "score"))
     fused = numbers.get((lists[0], "score")) if lists else None
     base = parts[0] if parts else merged if fused is None else fused

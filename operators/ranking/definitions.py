@@ -99,12 +99,12 @@ def defines(name: str, text: str | None, metadata: str | None) -> bool:
     >>> defines("release", "public void release() {", '{"defines": ["Lock", "Lock.release"]}')
     True
     """
-    held = metadata or ""
+    metadata = metadata or ""
     # the first two tests are quick, and most passages fail one
     if (
-        f'"{DEFINES}"' in held
-        and qualified_parts(name)[-1] in held
-        and re.search(listed(name), held)
+        f'"{DEFINES}"' in metadata
+        and qualified_parts(name)[-1] in metadata
+        and re.search(listed(name), metadata)
     ):
         return True
     return name in (text or "") and definition_of(name).search(text or "") is not None
@@ -118,11 +118,11 @@ def uses(name: str, text: str | None, metadata: str | None) -> bool:
     >>> uses("release", "lock.release()", None)
     True
     """
-    held = metadata or ""
+    metadata = metadata or ""
     if qualified_parts(name)[-1] not in (text or ""):
         return False
-    if f'"{USES}": [' in held and is_listable(name):
-        return re.search(names_used(name), held) is not None
+    if f'"{USES}": [' in metadata and is_listable(name):
+        return re.search(names_used(name), metadata) is not None
     found = used_twice(name) if defines(name, text, metadata) else use_of(name)
     return re.search(found, text or "") is not None
 
@@ -146,17 +146,17 @@ def listed_under(name: str) -> str:
 
     The first parts of a qualified name may be the chunk's file, folder or repository.
 
-    >>> held = 'org/redis/src/lock.py\\n{"defines": ["Lock.release"]}'
-    >>> bool(re.search(listed_under("redis.Lock.release"), held))
+    >>> chunk = 'org/redis/src/lock.py\\n{"defines": ["Lock.release"]}'
+    >>> bool(re.search(listed_under("redis.Lock.release"), chunk))
     True
-    >>> bool(re.search(listed_under("jobs.Lock.release"), held))
+    >>> bool(re.search(listed_under("jobs.Lock.release"), chunk))
     False
     """
     parts = [re.escape(part) for part in qualified_parts(name)]
     forms = [listed(name)]
-    for place in range(1, len(parts)):
-        path = rf"(?:^|/){parts[place - 1]}(?:/[^\n]*|\.[^/\n]*)?\n"
-        forms.append(rf'{path}.*"{DEFINES}": \[[^]]*"{"[.:#]+".join(parts[place:])}"')
+    for index in range(1, len(parts)):
+        path = rf"(?:^|/){parts[index - 1]}(?:/[^\n]*|\.[^/\n]*)?\n"
+        forms.append(rf'{path}.*"{DEFINES}": \[[^]]*"{"[.:#]+".join(parts[index:])}"')
     return f"(?s)(?:{'|'.join(forms)})"
 
 

@@ -76,17 +76,17 @@ def votes_for_files(links: Iterable[tuple[float, str, Sequence[str]]]) -> dict[F
 def most_voted(
     votes: Mapping[File, float],
     found: AbstractSet[int],
-    held: Mapping[File, Collection[int]],
+    chunks: Mapping[File, Collection[int]],
     *,
     most: int,
 ) -> list[File]:
     """The ``most`` files with the highest ``votes`` of which no chunk is ``found``.
 
-    ``held``: the chunks of those of them that there are and may be seen.
+    ``chunks``: the chunks of those of them that there are and may be seen.
 
     >>> votes = {("app", "a.py"): 1.0, ("app", "b.py"): 0.9, ("app", "c.py"): 0.5}
     >>> most_voted(votes, {1}, {("app", "a.py"): [1, 2], ("app", "c.py"): [3]}, most=5)
     [('app', 'c.py')]
     """
-    new = [file for file, chunks in held.items() if file in votes and not found & {*chunks}]
+    new = [file for file, ids in chunks.items() if file in votes and not found & {*ids}]
     return sorted(new, key=lambda file: (-votes[file], file))[:most]

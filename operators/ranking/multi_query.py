@@ -71,9 +71,9 @@ def fuse_texts(
     )
     good = pl.max("raw").over(_LIST).clip(0).fill_null(0.0) * pl.col("share")
     union = union.with_columns(good=good).sort(*_LIST, -pl.col("good"), "best_rank", "chunk_id")
-    place = pl.int_range(pl.len(), dtype=pl.UInt32).over(_LIST)
+    rank = pl.int_range(pl.len(), dtype=pl.UInt32).over(_LIST)
     fused = union.with_columns(
-        rank=place, **{value: 1 - pl.col("good") if value == "distance" else pl.col("good")}
+        rank=rank, **{value: 1 - pl.col("good") if value == "distance" else pl.col("good")}
     ).select(columns)
     alone = lists.filter(~several).select(columns)
     return pl.concat([fused, alone]).sort("corpus", "query_id", "rank", maintain_order=True)

@@ -131,9 +131,9 @@ def common_scale(
     if sides.is_empty():
         return sides
     best = scale.select(*_LIST, "best_similarity", "best_score")
-    of_list = pl.col("vector_value").filter(pl.col("vector_rank").is_not_null())
+    similarities = pl.col("vector_value").filter(pl.col("vector_rank").is_not_null())
     known = sides.join(best, on=_LIST, how="left", maintain_order="left").with_columns(
-        vector_last=of_list.min().clip(0).over(_LIST),
+        vector_last=similarities.min().clip(0).over(_LIST),
         vector_depth=1 + pl.max("vector_rank").over(_LIST),
         text_last=pl.min("text_value").clip(0).over(_LIST),
         text_depth=1 + pl.max("text_rank").over(_LIST),

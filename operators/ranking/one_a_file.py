@@ -56,16 +56,16 @@ def in_places(
     shown = [row for rows in chosen for row in rows]
     scores = kept["score"].to_list()
     own, named = set(shown), list[tuple[int, int]]()
-    for place, row in enumerate(shown):
+    for position, row in enumerate(shown):
         first, *rest = passages[files[row]]
         least = SHARE * scores[first]
         left = [other for other in rest if other not in own and scores[other] >= least]
         left = left if row == first else []
-        named += [(other, place) for other in left[:more]]
-    ranks = [place for rows in chosen for place in range(len(rows))]
+        named += [(other, position) for other in left[:more]]
+    ranks = [position for rows in chosen for position in range(len(rows))]
     results = replaced(take(kept, _numbers(shown)), pl.Series("rank", ranks, pl.UInt32))
     values = kept[_OF_PASSAGE].to_struct(_MORE)[index(_numbers([other for other, _ in named]))]
-    owners = _numbers([place for _, place in named])
+    owners = _numbers([position for _, position in named])
     return replaced(results, lists(values, owners, results.height))
 
 

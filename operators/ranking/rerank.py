@@ -32,8 +32,8 @@ def rerank(
             score that is not a number (NaN).
     """
     hits = by_rank(hits)
-    place = places(hits["query_id"].to_numpy())
-    rows = np.flatnonzero(place < depth)
+    rank = places(hits["query_id"].to_numpy())
+    rows = np.flatnonzero(rank < depth)
     questions = {
         query: "\n".join(texts) for query, texts in queries["query_id", "texts"].iter_rows()
     }
@@ -47,7 +47,7 @@ def rerank(
             f"the reranker gave NaN for {faults} of {len(pairs)} pairs: each needs a number"
         )
     read = ranked(hits[rows], pl.Series(scores))
-    rest = replaced(hits, pl.Series("rank", place)).filter(pl.Series(place >= depth))
+    rest = replaced(hits, pl.Series("rank", rank)).filter(pl.Series(rank >= depth))
     lowest = read.group_by("query_id").agg(lowest=pl.col("score").min())
     rest = _beneath(rest.join(lowest, on="query_id", how="left", maintain_order="left"))
     return pl.concat([read, rest[read.columns]]).sort("query_id", "rank")

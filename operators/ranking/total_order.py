@@ -44,8 +44,8 @@ def without_gaps(frame: pl.DataFrame) -> pl.DataFrame:
     >>> without_gaps(pl.DataFrame({"query_id": 0, "rank": [4, 2]}))["rank"].to_list()
     [1, 0]
     """
-    place = pl.col("rank").rank("ordinal").over("query_id") - 1
-    return frame.with_columns(rank=place.cast(pl.UInt32))
+    rank = pl.col("rank").rank("ordinal").over("query_id") - 1
+    return frame.with_columns(rank=rank.cast(pl.UInt32))
 
 
 def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:

@@ -63,12 +63,12 @@ def trigger_weights(
     intent: pl.DataFrame,
     source_weights: SourceWeights,
     *,
-    of_reasons: Collection[str] = (),
+    reason_corpora: Collection[str] = (),
 ) -> pl.DataFrame:
     """``TRIGGER_WEIGHTS``: the weight of every corpus for the triggers of each of ``QUERIES``.
 
     A trigger that ``source_weights`` does not name has weight 1. If a query asks why something is
-    so, or since when, the corpora ``of_reasons`` have at least weight 1: commits give reasons.
+    so, or since when, the ``reason_corpora`` have at least weight 1: commits give reasons.
     """
     why = set(intent.filter("asks_why")["query_id"])
     mixes = {
@@ -79,7 +79,7 @@ def trigger_weights(
     for query_id, mix in mixes.items():
         for corpus in sorted(source_weights):
             weight = mix_weight(mix, source_weights[corpus])
-            least = 1.0 if query_id in why and corpus in of_reasons else 0.0
+            least = 1.0 if query_id in why and corpus in reason_corpora else 0.0
             rows.append((query_id, corpus, max(weight, least)))
     return pl.DataFrame(rows, schema=TRIGGER_WEIGHTS, orient="row")
 

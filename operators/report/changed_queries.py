@@ -44,16 +44,16 @@ def _fold(
     kind = "gain" if difference > 0 else "loss"
     text, before, after = row["text"], row["before_list"], row["after_list"]
     shown = text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()} …"
-    of_query = {doc: grade for (query, doc), grade in grades.items() if query == row["query_id"]}
-    relevant = sum(1 for grade in of_query.values() if grade > 0)
+    judged = {doc: grade for (query, doc), grade in grades.items() if query == row["query_id"]}
+    relevant = sum(1 for grade in judged.values() if grade > 0)
     numbers = (
         f"{row['query_id']}: {row['before']:.3f} before, {row['after']:.3f} after; "
         f"{counted(relevant, 'relevant document')} in all"
     )
     lists = element(
         "div",
-        _documents(baseline, before, after, of_query, titles, gone="gone", kept="now {}"),
-        _documents(row["config"], after, before, of_query, titles, gone="new", kept="was {}"),
+        _documents(baseline, before, after, judged, titles, gone="gone", kept="now {}"),
+        _documents(row["config"], after, before, judged, titles, gone="new", kept="was {}"),
         class_="grid",
     )
     return element(
@@ -83,16 +83,16 @@ def _documents(
 ) -> Html:
     """One list; each document with its title, its relevance and its rank in the other list."""
     graded = len({grade for grade in grades.values() if grade > 0}) > 1
-    places = {document: place for place, document in enumerate(others, 1)}
+    positions = {document: position for position, document in enumerate(others, 1)}
     items = []
-    for place, document in enumerate(listed, 1):
+    for position, document in enumerate(listed, 1):
         grade = grades.get(document, 0)
         marks = []
         if grade > 0:
             how = f"relevant, grade {grade}" if graded else "relevant"
             marks.append(element("span", how, class_="relevant"))
-        other = places.get(document)
-        if other != place:
+        other = positions.get(document)
+        if other != position:
             moved = gone if other is None else kept.format(other)
             marks.append(element("span", moved, class_="quiet"))
         items.append(

@@ -60,12 +60,12 @@ def score_bars(passages: Sequence[Passage], note: str) -> Html:
         parts = []
         for step in one.steps:
             start, end = sorted((step.before, step.after))
-            place = f"left: {(start - low) * share:.2f}%; width: {(end - start) * share:.2f}%"
+            bounds = f"left: {(start - low) * share:.2f}%; width: {(end - start) * share:.2f}%"
             lost = step.after < step.before
             colour = "" if lost else f"; background: var(--s{shades[step.factor]})"
             said = f"{step.factor}: {step.formula}; score so far {spell(step.after)}"
             kind = "lost" if lost else None
-            parts.append(element("span", class_=kind, style=place + colour, title=said))
+            parts.append(element("span", class_=kind, style=bounds + colour, title=said))
         name = element("span", one.label, class_="name")
         score = element("span", f"{one.steps[-1].after:.3f}", class_="number")
         rows.append(element("li", name, element("span", *parts, class_="track"), score))
@@ -81,18 +81,18 @@ def score_bars(passages: Sequence[Passage], note: str) -> Html:
 
 def places_table(passages: Sequence[Passage]) -> Html:
     """The place of each passage in the list of each stage."""
-    places = [{one["list"]: one["rank"] for one in passage.row["ranks"]} for passage in passages]
-    stages = _moving(places)
+    positions = [{one["list"]: one["rank"] for one in passage.row["ranks"]} for passage in passages]
+    stages = _moving(positions)
     rows = [
         [one.name, *(str(ranks[name] + 1) if name in ranks else "" for name in stages)]
-        for one, ranks in zip(passages, places, strict=True)
+        for one, ranks in zip(passages, positions, strict=True)
     ]
     return table("Place in each list", ["", *stages], rows, numeric=range(1, len(stages) + 1))
 
 
-def _moving(places: Sequence[Mapping[str, int]]) -> list[str]:
+def _moving(positions: Sequence[Mapping[str, int]]) -> list[str]:
     """The lists that contain some passage; one that changes no rank is left out."""
-    every = list(dict.fromkeys(name for ranks in places for name in ranks))
-    columns = {name: [ranks.get(name) for ranks in places] for name in every}
+    every = list(dict.fromkeys(name for ranks in positions for name in ranks))
+    columns = {name: [ranks.get(name) for ranks in positions] for name in every}
     pairs = zip(every, [None, *every[:-1]], strict=True)
     return [one for one, last in pairs if last is None or columns[one] != columns[last]]

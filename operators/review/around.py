@@ -62,9 +62,9 @@ def around_hunks(change: Change, passages: pl.DataFrame) -> pl.DataFrame:
     for row, one in enumerate(passages.iter_rows(named=True)):
         if one["start_line"] is None or one["path"] not in hunks:
             continue
-        held = json.loads(one["metadata"] or "{}")
-        lines, above = one["text"].rstrip("\n").split("\n"), held.get(SIGNATURES)
-        rest = _rest(hunks[one["path"]], lines, one["start_line"], held.get(DEFINES) or [])
+        metadata = json.loads(one["metadata"] or "{}")
+        lines, above = one["text"].rstrip("\n").split("\n"), metadata.get(SIGNATURES)
+        rest = _rest(hunks[one["path"]], lines, one["start_line"], metadata.get(DEFINES) or [])
         if sum(bool(_WORD.search(lines[n])) for n in rest.kept) >= LEAST:
             size = rest.size * (OF_TESTS if is_secondary(one["path"]) else 1)
             is_bare = rest.head is None and above is None

@@ -156,21 +156,21 @@ def used_names(change: Change, changed: Iterable[str]) -> list[str]:
     anything, last. Names of ``changed``, and those that the change itself defines, are left out.
     """
     own = {qualified_parts(name)[-1] for name in changed}
-    before, after, of_code = Counter[str](), Counter[str](), set[str]()
+    before, after, in_code = Counter[str](), Counter[str](), set[str]()
     for path, hunk in code_hunks(change):
         for _, line in hunk.removed:
             before.update(_used(line))
         for _, line in hunk.added:
             after.update(_used(line))
-            of_code.update(() if is_secondary(path) else _used(line))
+            in_code.update(() if is_secondary(path) else _used(line))
             own.update(_defined(line))
     names = [name for name in after if name not in own]
 
-    def place(name: str) -> tuple[bool, bool, bool, int, str]:
+    def order(name: str) -> tuple[bool, bool, bool, int, str]:
         is_common = bool(_COMMON.fullmatch(name))
-        return is_common, name not in of_code, name in before, -after[name], name
+        return is_common, name not in in_code, name in before, -after[name], name
 
-    return sorted(names, key=place)
+    return sorted(names, key=order)
 
 
 def code_hunks(change: Change) -> Iterable[tuple[str, Hunk]]:

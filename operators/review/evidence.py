@@ -114,13 +114,13 @@ def evidence(
         for section, some in chosen.items():
             entries[section].append(some[:PER_QUESTION])
     if around is not None:
-        places = range(found.height, found.height + around.height)
-        entries["around"] = [[_Entry(row, "around", WHY["around"], 0) for row in places]]
+        numbers = range(found.height, found.height + around.height)
+        entries["around"] = [[_Entry(row, "around", WHY["around"], 0) for row in numbers]]
         found = pl.concat([found, around], how="diagonal")
     taken: dict[int, _Entry] = {}
     ids = found["chunk_id"].to_list()
-    of_turns = [[_in_turn(entries[name]) for name in turn] for turn in TURNS]
-    for one in _in_turn([_in_turn(sections) for sections in of_turns]):
+    turns = [[_in_turn(entries[name]) for name in turn] for turn in TURNS]
+    for one in _in_turn([_in_turn(sections) for sections in turns]):
         taken.setdefault(ids[one.row], one)
     return _shown(found, list(taken.values()))
 
@@ -128,7 +128,7 @@ def evidence(
 def _in_turn(lists: Sequence[Sequence[_Entry]]) -> list[_Entry]:
     """The first of each list, then the second of each, and so on."""
     longest = max(map(len, lists), default=0)
-    return [of[place] for place in range(longest) for of in lists if place < len(of)]
+    return [of[index] for index in range(longest) for of in lists if index < len(of)]
 
 
 def _chosen(rows: list[dict[str, Any]], question: dict[str, Any], touched: _Lines) -> list[_Entry]:
@@ -207,12 +207,12 @@ def _is_near(row: dict[str, Any], touched: _Lines) -> bool:
 
 
 def _remark(row: dict[str, Any], about: str | None, *, near: bool) -> _Entry:
-    held = json.loads(row["metadata"] or "{}")
-    of_file = about is not None and row["path"] == about
-    what = "these lines" if near else "this file" if of_file else "the like"
+    metadata = json.loads(row["metadata"] or "{}")
+    in_file = about is not None and row["path"] == about
+    what = "these lines" if near else "this file" if in_file else "the like"
     # a review service calls a remark outdated when its line was changed afterwards
-    then = ", after which the line was changed" if held.get("outdated") else ""
-    then += ", dismissed" if held.get("review_state") == "dismissed" else ""
+    then = ", after which the line was changed" if metadata.get("outdated") else ""
+    then += ", dismissed" if metadata.get("review_state") == "dismissed" else ""
     marks = [n for n, one in enumerate(row["text"].split("\n")) if one.startswith("@")]
     return _Entry(
         row["row"], "remark", f"a remark on {what}{then}", max(min(marks, default=0) - 3, 0)
@@ -246,8 +246,8 @@ def _shown(hits: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:
     rows = take(hits, np.array([one.row for one in entries], dtype=np.int64))
     columns = ("text", "start_line", "end_line", "source_label", "source_url")
     values = {name: rows[name].to_list() for name in columns}
-    for place, one in enumerate(checked(entries)):
-        text, start, end, label, url = (values[name][place] for name in columns)
+    for index, one in enumerate(checked(entries)):
+        text, start, end, label, url = (values[name][index] for name in columns)
         lines = text.rstrip("\n").split("\n")
         first = min(one.first, max(len(lines) - 1, 0))
         most = LINES.get(one.section, len(lines))
@@ -261,7 +261,7 @@ def _shown(hits: pl.DataFrame, entries: list[_Entry]) -> pl.DataFrame:
         label = with_lines(label, old, new) or "[]"
         entry = ("\n".join(shown), *new, f"{label[:-1]}; {one.why}]", with_lines(url, old, new))
         for name, value in zip(columns, entry, strict=True):
-            values[name][place] = value
+            values[name][index] = value
     return replaced(
         rows,
         *(pl.Series(name, of, rows.schema[name]) for name, of in values.items()),

@@ -61,7 +61,7 @@ LONGEST = 2_000
 """The longest query, in characters."""
 
 
-def of_hunks(change: Change, corpora: Collection[str], repo: str | None) -> pl.DataFrame:
+def hunk_questions(change: Change, corpora: Collection[str], repo: str | None) -> pl.DataFrame:
     """The queries for the passages around the hunks: ``QUESTIONS`` of the purpose ``touched``."""
     rows = []
     for path in _old_files(change):
@@ -71,7 +71,7 @@ def of_hunks(change: Change, corpora: Collection[str], repo: str | None) -> pl.D
     return _frame(rows, corpora, repo, None)
 
 
-def of_change(
+def change_questions(
     change: Change,
     changed: Sequence[str],
     used: Sequence[str],
@@ -131,8 +131,8 @@ def _frame(
         within = [one for one in PURPOSES[row["purpose"]] if one in corpora]
         text = row["text"].strip()[:LONGEST]
         if within and text and _is_searchable(row):
-            of_code = "code" in within
-            more = {"corpora": within, "as_of": None if of_code else as_of, "text": text}
+            asks_code = "code" in within
+            more = {"corpora": within, "as_of": None if asks_code else as_of, "text": text}
             repos = None if repo is None or row["purpose"] == "page" else [repo]
             questions.append({"query_id": len(questions), "repos": repos, **row, **more})
     return pl.DataFrame(questions, schema=QUESTIONS, orient="row")

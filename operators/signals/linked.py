@@ -74,12 +74,12 @@ def by_pull_request(hits: pl.DataFrame, questions: Questions) -> Told:
         issues: dict[tuple[str, str], list[int]] = defaultdict(list)
         closed: dict[tuple[str, str], set[str]] = defaultdict(set)
         for row in rows:
-            repo, held = told.repo[row], told.metadata[row]
-            if pull := _PULL.search(held):
+            repo, metadata = told.repo[row], told.metadata[row]
+            if pull := _PULL.search(metadata):
                 pulls[repo, pull[1]].append(row)
-                if closes := _CLOSES.search(held):
+                if closes := _CLOSES.search(metadata):
                     closed[repo, pull[1]].update(closes[1].split(", "))
-            elif issue := _ISSUE.search(held):
+            elif issue := _ISSUE.search(metadata):
                 issues[repo, issue[1]].append(row)
         for (repo, pull_request), own in pulls.items():
             of_issues = (issues.get((repo, number), ()) for number in closed[repo, pull_request])

@@ -63,13 +63,13 @@ def signals(
         told = rules[name](seen, questions)
         values, sources = told if isinstance(told, tuple) else (told, None)
         value = np.asarray(values, np.float64)
-        of_rule = np.flatnonzero(value).tolist()
-        rows += of_rule
-        said["signal"] += [name] * len(of_rule)
-        said["kind"] += [rules[name].kind] * len(of_rule)
-        said["value"] += value[of_rule].tolist()
-        said["weight"] += [float(weight)] * len(of_rule)
-        said["source"] += [sources[row] if sources else None for row in of_rule]
+        concerned = np.flatnonzero(value).tolist()
+        rows += concerned
+        said["signal"] += [name] * len(concerned)
+        said["kind"] += [rules[name].kind] * len(concerned)
+        said["value"] += value[concerned].tolist()
+        said["weight"] += [float(weight)] * len(concerned)
+        said["source"] += [sources[row] if sources else None for row in concerned]
     if not rows:
         return empty(SIGNALS)
     keys = take(seen.select("query_id", "chunk_id"), np.array(rows))
@@ -116,8 +116,8 @@ def ranked(hits: pl.DataFrame, signals: pl.DataFrame) -> pl.DataFrame:
     ).to_series()
     chosen = take(scored, order.to_numpy())
     falling = _falling(chosen["score"].to_numpy(), -chosen["tier"].to_numpy(), query)
-    place = places(chosen["query_id"].to_numpy())
-    return replaced(chosen.drop("tier"), pl.Series("score", falling), pl.Series("rank", place))
+    rank = places(chosen["query_id"].to_numpy())
+    return replaced(chosen.drop("tier"), pl.Series("score", falling), pl.Series("rank", rank))
 
 
 def _effects(

@@ -39,8 +39,8 @@ def secondary(hits: pl.DataFrame, questions: Questions) -> Values:
     columns = hits["query_id", "corpus", "repo", "path", "metadata", "of_file", "title"].rows()
     defining = {
         (query, corpus, repo, path)
-        for query, corpus, repo, path, held, of_file, _ in columns
-        if of_file and held and (f'"{DEFINES}"' in held or f'"{SIGNATURES}"' in held)
+        for query, corpus, repo, path, metadata, of_file, _ in columns
+        if of_file and metadata and (f'"{DEFINES}"' in metadata or f'"{SIGNATURES}"' in metadata)
     }
     is_one = [
         not questions[query]["about_secondary"]
@@ -50,9 +50,9 @@ def secondary(hits: pl.DataFrame, questions: Questions) -> Values:
             or (_re_exports(path) and (query, corpus, repo, path) not in defining)
         )
         if of_file
-        else raises_a_version(title, held)
+        else raises_a_version(title, metadata)
         and _OF_VERSIONS.isdisjoint(questions[query]["vocabulary"])
-        for query, corpus, repo, path, held, of_file, title in columns
+        for query, corpus, repo, path, metadata, of_file, title in columns
     ]
     share = hits["score"].to_numpy() / np.maximum(hits["best"].to_numpy(), 1e-12)
     return np.where(is_one, -share, 0.0)

@@ -14,6 +14,6 @@ def share_of_file(hits: pl.DataFrame, questions: Questions) -> Values:
     for files in rows_by_file(hits).values():
         sums = {rows[0]: sum(score[row] for row in rows) for rows in files.values()}
         most = max(sums.values())
-        for row, of_file in sums.items() if most > 0 else ():
-            value[row] = of_file / most
+        for row, total in sums.items() if most > 0 else ():
+            value[row] = total / most
     return value

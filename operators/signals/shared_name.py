@@ -30,8 +30,8 @@ def shared_name(hits: pl.DataFrame, questions: Questions) -> Values:
     for (query, _), files in rows_by_file(hits).items():
         asked = questions[query]
         if asked["words"]:
-            of_files = _matches(list(files), asked["words"], asked["word_parts"])
-            for rows, match in zip(files.values(), of_files, strict=True):
+            matches = _matches(list(files), asked["words"], asked["word_parts"])
+            for rows, match in zip(files.values(), matches, strict=True):
                 value[rows] = match
     return value
 

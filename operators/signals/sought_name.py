@@ -15,8 +15,8 @@ def sought_name(hits: pl.DataFrame, questions: Questions) -> Values:
     if not any(asked["sought"] and not asked["phrases"] for asked in questions.values()):
         return value
     columns = hits["query_id", "text", "metadata", "path"]
-    for row, (query, text, held, path) in enumerate(columns.iter_rows()):
+    for row, (query, text, metadata, path) in enumerate(columns.iter_rows()):
         name = questions[query]["sought"]
-        if name and not questions[query]["phrases"] and defines(name, text, held):
+        if name and not questions[query]["phrases"] and defines(name, text, metadata):
             value[row] = 1.0 + (flat_name(PurePosixPath(path or "").stem) == flat_name(name))
     return value

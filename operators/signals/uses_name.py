@@ -18,9 +18,9 @@ def uses_name(hits: pl.DataFrame, questions: Questions) -> Values:
     if not any(asked["asks_users"] for asked in questions.values()):
         return value
     columns = hits["query_id", "repo", "path", "text", "metadata", "of_file"]
-    for row, (query, repo, path, text, held, of_file) in enumerate(columns.iter_rows()):
+    for row, (query, repo, path, text, metadata, of_file) in enumerate(columns.iter_rows()):
         asked = questions[query]
         if of_file and asked["asks_users"] and (is_test(path) or not asked["asks_tests"]):
             names = [*asked["names"], *capitalised(asked, [(repo, path)])]
-            value[row] = float(any(uses(name, text, held) for name in names))
+            value[row] = float(any(uses(name, text, metadata) for name in names))
     return value

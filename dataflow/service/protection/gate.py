@@ -78,7 +78,7 @@ class Gate:
             await _discard(headers, receive)
             await JSONResponse({"detail": str(error)}, 403)(scope, receive, safely)
             return
-        if principals is None and not of_owner(scope):
+        if principals is None and not is_owner(scope):
             await _discard(headers, receive)
             await _unknown(scope, headers)(scope, receive, safely)
             return
@@ -108,7 +108,7 @@ class Gate:
 
     async def _principals(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
         """The caller; None: unknown to the tokens, or the owner by his own socket."""
-        if of_owner(scope):
+        if is_owner(scope):
             return None
         path = scope.get("path", "")
         if self.tokens is None or path in OPEN or path.startswith(f"{WELL_KNOWN}/"):
@@ -123,7 +123,7 @@ class Gate:
         return await anyio.to_thread.run_sync(self.tokens.caller, bearer)
 
 
-def of_owner(scope: Scope) -> bool:
+def is_owner(scope: Scope) -> bool:
     """Whether a request came by the socket of the server's owner, which has no port.
 
     A caller that disconnected at once has no address either, and is not the owner.

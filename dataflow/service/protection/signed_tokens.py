@@ -101,11 +101,11 @@ def _keys(keys: str) -> Callable[[str], Any]:
             raise CrosscorpusError(f"keys come by https, not from {keys}")
         return _Provider(keys)
     try:
-        held = jwt.PyJWKSet.from_dict(json.loads(Path(keys).read_text("utf-8")))
+        key_set = jwt.PyJWKSet.from_dict(json.loads(Path(keys).read_text("utf-8")))
     except (OSError, ValueError, AttributeError, jwt.PyJWTError) as error:
         reason = " ".join(str(error).split())
         raise CrosscorpusError(f"{keys}: no keys of a provider ({reason})") from error
-    return partial(_held, held.keys)
+    return partial(_matching_key, key_set.keys)
 
 
 class _Provider:
@@ -131,10 +131,10 @@ class _Provider:
         if monotonic() - self._read_at > 2 * KEPT_S:
             raise jwt.InvalidTokenError("the provider does not answer")
         try:
-            return _held(self._keys, token)
+            return _matching_key(self._keys, token)
         except jwt.InvalidTokenError:
             self._ask(AGAIN_S)
-            return _held(self._keys, token)
+            return _matching_key(self._keys, token)
 
     def _ask(self, after: float) -> None:
         """Fetch the keys, if the last fetch is some time ago and no other thread does."""
@@ -148,7 +148,7 @@ class _Provider:
             self._lock.release()
 
 
-def _held(keys: Sequence[jwt.PyJWK], token: str) -> Any:
+def _matching_key(keys: Sequence[jwt.PyJWK], token: str) -> Any:
     name = jwt.get_unverified_header(token).get("kid")
     matching = [one for one in keys if one.key_id == name or len(keys) == 1]
     if not matching:

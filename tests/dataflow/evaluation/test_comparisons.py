@@ -4,11 +4,11 @@ import polars as pl
 from evaluating import asked
 
 from operators.evaluation.measures import scores
-from operators.evaluation.ranked_documents import of_judged_corpora
+from operators.evaluation.ranked_documents import in_judged_corpora
 
 
 def test_scores_are_those_of_the_runs(found):
-    counted = of_judged_corpora(found.runs, found.queries)
+    counted = in_judged_corpora(found.runs, found.queries)
     assert found.scores.equals(scores(counted, found.qrels, list(found.configs)))
     assert found.scores.height == 3 * 4 * 18
 

@@ -129,7 +129,7 @@ def test_asked_why_the_corpora_of_reasons_are_not_weighed_down(
     ]
     queries = pl.DataFrame(rows, schema=QUERIES)
     low = {"history": {"question": 0.5}, "wiki": {"question": 0.5}}
-    found = trigger_weights(queries, intent(queries, queries), low, of_reasons=["history"])
+    found = trigger_weights(queries, intent(queries, queries), low, reason_corpora=["history"])
     assert dict(found["corpus", "weight"].iter_rows()) == {"history": weight, "wiki": 0.5}
 
 
