@@ -47,8 +47,11 @@ _FIELD = re.compile(r"\{([A-Za-z_][\w.-]*)\}")
 _UNREAD = re.compile(r"[{}]|\[\[|\]\]")
 _WHOLE = re.compile(r"\[(\w+): (.*)\]", re.DOTALL)
 
-Values = dict[str, str | None]
-"""The fields of one row."""
+Columns = Mapping[str, list[str | None]]
+"""The values of each field, a row each; null: it has none."""
+
+Read = Callable[[str | None], dict[str, Any]]
+"""Reads a chunk's metadata; chunks of a document share it."""
 
 
 class Field(NamedTuple):
@@ -119,19 +122,16 @@ def describe(
     """
     whole = _WHOLE.fullmatch(label)
     template, begins = (whole[2], f"{whole[1]}: ") if whole else (label, f"{corpus}: ")
-    bodies = _labels(chunks, parse(template))
+    read = cache(lambda text: json.loads(text or "{}"))
+    bodies = _labels(chunks, read, parse(template))
     if many_repos and "repo" not in (names := _names(parse(template))):
         sign = "/" if names[:1] == ["path"] else " "
         repos = map(short_label, chunks["repo"].to_list())
         bodies = [f"{r}{sign}{body}" if r else body for r, body in zip(repos, bodies, strict=True)]
     labels = [f"[{begins}{body}]" for body in bodies]
-    parts = parse(link or "")
-    kept, needed = _link_fields(parts)
-    rows = _rows(chunks, list(kept), for_label=False)
-    urls = [_url(parts, row, kept, needed) for row in rows]
     return (
         pl.Series("source_label", labels, dtype=pl.String),
-        pl.Series("source_url", urls, dtype=pl.String),
+        pl.Series("source_url", _urls(chunks, read, parse(link or "")), dtype=pl.String),
     )
 
 
@@ -142,15 +142,19 @@ def label_names(corpora: Mapping[str, Any]) -> frozenset[str]:
     return frozenset([*corpora, *own])
 
 
-def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
+def _labels(chunks: pl.DataFrame, read: Read, parts: tuple[Part, ...]) -> list[str]:
     names = _names(parts)
-    rows, titles = _rows(chunks, names, for_label=True), chunks[list(FALLBACK)].iter_rows()
-    bodies = []
-    for row, title in zip(rows, titles, strict=True):
-        values = {name: value and short_label(value) for name, value in row.items()}
-        body = _filled(parts, values) if all(values[name] for name in names[:1]) else ""
-        bodies.append(body or short_label(next(filter(None, title), "")))
-    return bodies
+    columns = {
+        name: [value and short_label(value) for value in values]
+        for name, values in _columns(chunks, read, names, for_label=True).items()
+    }
+    bodies = _filled(parts, columns, chunks.height)
+    known = columns[names[0]] if names else bodies
+    titles = chunks[list(FALLBACK)].iter_rows()
+    return [
+        (first and body) or short_label(next(filter(None, title), ""))
+        for first, body, title in zip(known, bodies, titles, strict=True)
+    ]
 
 
 @cached_if_short(16_384)
@@ -168,17 +172,22 @@ def short_label(text: str) -> str:
     return label_text(f"{start}…{end}")
 
 
-def _url(
-    parts: tuple[Part, ...], row: Values, kept: Mapping[str, str | None], needed: list[str]
-) -> str | None:
-    """A link; None if it lacks a field that it needs, or is not safe to follow."""
-    if not row or any(row[name] is None for name in needed):
-        return None
+def _urls(chunks: pl.DataFrame, read: Read, parts: tuple[Part, ...]) -> list[str | None]:
+    """The links; None: one lacks a field that it needs, or is not safe to follow."""
+    kept, needed = _link_fields(parts)
+    if not kept:
+        return [None] * chunks.height
+    columns = _columns(chunks, read, list(kept), for_label=False)
     quoted = {
-        name: value if value is None or (safe := kept[name]) is None else quote(value, safe)
-        for name, value in row.items()
+        name: [value if value is None or safe is None else quote(value, safe) for value in values]
+        for (name, values), safe in zip(columns.items(), kept.values(), strict=True)
     }
-    return safe_url("#".join(_filled(parts, quoted).split("#")[:2]))
+    filled = _filled(parts, quoted, chunks.height)
+    lacks = {n for name in needed for n, value in enumerate(columns[name]) if value is None}
+    return [
+        None if n in lacks else safe_url("#".join(text.split("#")[:2]))
+        for n, text in enumerate(filled)
+    ]
 
 
 @cache
@@ -211,16 +220,17 @@ def _link_fields(parts: tuple[Part, ...]) -> tuple[dict[str, str | None], list[s
     return {**kept, **dict.fromkeys(whole)}, needed
 
 
-def _rows(chunks: pl.DataFrame, names: list[str], *, for_label: bool) -> list[Values]:
-    """The fields ``names`` of each row as text; None if a row has none."""
+def _columns(
+    chunks: pl.DataFrame, read: Read, names: list[str], *, for_label: bool
+) -> dict[str, list[str | None]]:
+    """The fields ``names`` as texts; None where a row has none."""
     made = _MADE | (_MADE_FOR_LABELS if for_label else {})
     keys = {name for name in names if name not in made and name not in _COLUMNS}
     texts = chunks["metadata"].to_list() if keys or "anchor" in names else []
-    read = {text: json.loads(text or "{}") for text in set(texts)}  # chunks of a document share it
 
     def column(name: str) -> list[str | None]:
         if name in keys:
-            return [_text(read[text].get(name)) for text in texts]
+            return [_text(read(text).get(name)) for text in texts]
         origin, make = made.get(name, (name, str))
         if origin not in chunks.columns:
             return [None] * chunks.height
@@ -234,12 +244,11 @@ def _rows(chunks: pl.DataFrame, names: list[str], *, for_label: bool) -> list[Va
             values = [None if s == _OF_COPY else v for v, s in zip(values, sources, strict=True)]
         values = [None if v in (None, "") else make(v) or None for v in values]
         if name == "anchor" and for_label:
-            headings = (_text(read[text].get("heading_path")) for text in texts)
+            headings = (_text(read(text).get("heading_path")) for text in texts)
             return [above or own for above, own in zip(headings, values, strict=True)]
         return values
 
-    columns = {name: column(name) for name in names}
-    return [{name: columns[name][row] for name in names} for row in range(chunks.height)]
+    return {name: column(name) for name in names}
 
 
 def _bare_version(version: str) -> str | None:
@@ -277,16 +286,27 @@ def _text(value: Any) -> str | None:
     return str(value) or None
 
 
-def _filled(parts: tuple[Part, ...], values: Values) -> str:
-    """The parts, concatenated; each takes the first alternative whose fields all have a value."""
-    filled = ""
-    for part in parts:
-        for way in part.ways:
-            if all(values[field.name] is not None for field in way.fields):
-                filled += "".join([f"{before}{values[name]}" for before, name in way.fields])
-                filled += way.after
-                break
-    return filled
+def _filled(parts: tuple[Part, ...], columns: Columns, rows: int) -> list[str]:
+    """The parts of each row, concatenated."""
+    pieces = [_piece(part, columns, rows) for part in parts]
+    return ["".join(texts) for texts in zip(*pieces, strict=True)] if pieces else [""] * rows
+
+
+def _piece(part: Part, columns: Columns, rows: int) -> list[str]:
+    """The first alternative of each row whose fields all have a value; nothing without one."""
+    filled: list[str | None] = [None] * rows
+    for fields, after in part.ways:
+        texts: list[str | None] = [""] * rows
+        for before, name in fields:
+            texts = [
+                None if text is None or value is None else f"{text}{before}{value}"
+                for text, value in zip(texts, columns[name], strict=True)
+            ]
+        filled = [
+            f"{text}{after}" if done is None and text is not None else done
+            for done, text in zip(filled, texts, strict=True)
+        ]
+    return [text or "" for text in filled]
 
 
 @cache
