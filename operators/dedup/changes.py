@@ -28,7 +28,7 @@ def change_representatives(hits: pl.DataFrame) -> Integers:
         hits: columns ``FUSED``, sorted by query and rank.
     """
     known: dict[tuple[object, ...], list[dict[str, int]]] = {}  # a name -> changes: kind -> row
-    columns = hits.select("query_id", "repo", "document_id", "text")
+    columns = hits["query_id", "repo", "document_id", "text"]
     first = hits["start_line"].eq(1).fill_null(value=False)
     representative = np.arange(hits.height)
     for corpus, kind in _CORPORA.items():

@@ -70,7 +70,7 @@ def fused(hits: pl.DataFrame, part: pl.Expr) -> pl.DataFrame:
     list_of_all = ranked(
         pl.concat([parts.filter(~is_shared), best]), pl.col("total") * pl.col("recency")
     )
-    owners = list_of_all.select(*_KEY).with_row_index("owner")
+    owners = list_of_all[_KEY].with_row_index("owner")
     others = shared.join(best, on="row", how="anti").join(owners, on=_KEY).sort("owner", "row")
     owner = others["owner"].to_numpy().astype(np.int64)
     kept, gone = (frame["row"].to_numpy().astype(np.int64) for frame in (list_of_all, others))

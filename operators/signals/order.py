@@ -72,7 +72,7 @@ def signals(
         said["source"] += [sources[row] if sources else None for row in concerned]
     if not rows:
         return empty(SIGNALS)
-    keys = take(seen.select("query_id", "chunk_id"), np.array(rows))
+    keys = take(seen["query_id", "chunk_id"], np.array(rows))
     return keys.hstack(pl.DataFrame(said, schema_overrides=_SAID))
 
 
@@ -124,7 +124,7 @@ def _effects(
     hits: pl.DataFrame, signals: pl.DataFrame
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """The factors, the gains and the tier of each hit."""
-    keys = hits.select("query_id", "chunk_id").with_row_index("row")
+    keys = hits["query_id", "chunk_id"].with_row_index("row")
     rows = signals.join(keys, on=["query_id", "chunk_id"], maintain_order="left")
     factor, gain = np.ones(hits.height), np.zeros(hits.height)
     ahead, behind = np.zeros(hits.height), np.zeros(hits.height)

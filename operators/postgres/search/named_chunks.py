@@ -54,7 +54,7 @@ def named_chunks(
     """
     hits = pl.DataFrame(fetch(conn, statement, parameters), schema=_READ, orient="row")
     best = [rows[0] for place in places if (rows := leaders(place, hits))]
-    return dict(hits.select("chunk_id", "score")[best].iter_rows())
+    return dict(hits["chunk_id", "score"][best].iter_rows())
 
 
 def _clause(place: Place, n: int, parameters: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ def surroundings(homes: Mapping[str, Home], hits: pl.DataFrame, *, grown: int) -
     error; chunks that were deleted meanwhile are missing.
     """
     parts = []
-    for (corpus,), of in hits.select("corpus", "chunk_id", "rank").group_by("corpus"):
+    for (corpus,), of in hits["corpus", "chunk_id", "rank"].group_by("corpus"):
         if (home := homes.get(str(corpus))) is None:
             continue
         deadline = Deadline.after(None, f"reading around chunks of corpus {corpus!r}")
