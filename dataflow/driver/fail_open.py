@@ -51,9 +51,9 @@ def stand_in(
         failed = unsuccessful(corpus, name.removesuffix("_search"), error, seconds * 1000)
         return Searched(frames.empty(frames_of[name]), failed)
     empties = {one: frames.empty(frames_of[one]) for one in fields or [name]}
-    for one in (one for one in empties if frames_of[one] == frames.OUTCOMES):
-        channel = one.removesuffix("_outcome")
-        empties[one] = frames.stacked(
+    for field in (one for one in empties if frames_of[one] == frames.OUTCOMES):
+        channel = field.removesuffix("_outcome")
+        empties[field] = frames.stacked(
             unsuccessful(corpus, channel, error, seconds * 1000) for corpus in sorted(corpora)
         )
     return empties if fields else empties[name]

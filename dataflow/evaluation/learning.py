@@ -36,8 +36,8 @@ from operators.postgres.store import Store, collection_info
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
 
-_OF_SCORES = {"variants": {"fused": "comb_sum", "normalized": "common_scale", "merged": "convex"}}
-_OF_ALL = ("full_weight_terms", "missing_score_fraction")
+_BY_SCORE = {"variants": {"fused": "comb_sum", "normalized": "common_scale", "merged": "convex"}}
+_SHARED = ("full_weight_terms", "missing_score_fraction")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def learn(
         CrosscorpusError: a search failed.
     """
     options = options or FitOptions()
-    begin = config.with_changes(_OF_SCORES)
+    begin = config.with_changes(_BY_SCORE)
     judged, grades = check_judged(queries, qrels)
     check_corpora(judged, {"base": config})
     arguments: dict[str, Any] = {"on_batch": on_batch}
@@ -134,7 +134,7 @@ def learn(
 def base_parameters(config: Config, found: Candidates) -> weight_fitting.Parameters:
     """The parameters of ``config``, for the corpora and triggers of ``found``."""
     settings = hamilton_config(config)
-    base = {name: float(settings[name]) for name in _OF_ALL}
+    base = {name: float(settings[name]) for name in _SHARED}
     base |= {
         f"vector_weight.{name}": float(settings["corpora"][name]["inputs"]["vector_weight"])
         for name in found.corpora
@@ -159,7 +159,7 @@ def as_experiment(
     experiment: dict[str, Any] = {"extends": options.extends}
     if learned.strength is None:
         return experiment
-    staged = config.with_changes(_OF_SCORES) != config
+    staged = config.with_changes(_BY_SCORE) != config
     corpora: dict[str, dict[str, Any]] = {}
     for name, value in learned.parameters.items():
         kind, _, rest = name.partition(".")
@@ -174,7 +174,7 @@ def as_experiment(
             whole = kind == "full_weight_terms"
             experiment.setdefault("parameters", {})[kind] = int(value) if whole else value
     if staged:
-        experiment |= deepcopy(_OF_SCORES)
+        experiment |= deepcopy(_BY_SCORE)
     if corpora:
         experiment["corpora"] = corpora
     return experiment

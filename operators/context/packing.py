@@ -23,7 +23,7 @@ from operators.foundation.escape import header_label
 from operators.frames import CONTEXT, PACKED
 
 SEPARATOR = "\n\n"
-_OF_SOURCE = ["chunk_id", "corpus", "source_label", "source_url", "alternate_sources"]
+_SOURCE_COLUMNS = ["chunk_id", "corpus", "source_label", "source_url", "alternate_sources"]
 
 Measure = Callable[[Sequence[str]], Sequence[int]]
 """Takes texts, returns the cost of each."""
@@ -60,7 +60,7 @@ def pack(
     harmless = partial(defused, label_names=frozenset(label_names), inert_markdown=inert_markdown)
     texts = harmless(results["text"])
     labels = headers(results["source_label"], harmless)
-    ids, sources = results["chunk_id"].to_list(), results[_OF_SOURCE]
+    ids, sources = results["chunk_id"].to_list(), results[_SOURCE_COLUMNS]
     by_query = defaultdict[int, list[int]](list)
     for row, query_id in enumerate(results["query_id"].to_list()):
         by_query[query_id].append(row)

@@ -37,7 +37,7 @@ SHORT = 72  # characters of a {short_title}
 FALLBACK = ("title", "path", "document_id")
 
 _COLUMNS = frozenset(READ_CHUNKS) - {"metadata", "embedding"}
-_OF_COPY = "mtime"  # the date_source of a date that is not in the document
+_COPIED = "mtime"  # the date_source of a date that is not in the document
 _VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # a label has no other version
 _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
 _IN_HOST = re.compile(r"(?:[^/?#]*://)?[^/?#]*")  # text after which a URL's host continues
@@ -241,7 +241,7 @@ def _columns(
             values = chunks[origin].to_list()
         if name == "doc_date":
             sources = chunks["date_source"]
-            values = [None if s == _OF_COPY else v for v, s in zip(values, sources, strict=True)]
+            values = [None if s == _COPIED else v for v, s in zip(values, sources, strict=True)]
         values = [None if v in (None, "") else make(v) or None for v in values]
         if name == "anchor" and for_label:
             headings = (_text(read(text).get("heading_path")) for text in texts)

@@ -10,8 +10,8 @@ from operators.context.distinct_labels import tell_apart, tell_corpora_apart, wa
 from operators.context.templates import describe
 from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, empty, frame_of, stacked
 
-_OF_CHUNK = [name for name in UNIFIED if name in READ_CHUNKS and name != "corpus"]
-_OF_HIT = [name for name in UNIFIED if name in DEDUPED and name != "chunk_id"]
+_CHUNK_COLUMNS = [name for name in UNIFIED if name in READ_CHUNKS and name != "corpus"]
+_HIT_COLUMNS = [name for name in UNIFIED if name in DEDUPED and name != "chunk_id"]
 _SOURCE = pl.Schema(SOURCE.to_schema())
 _SETTINGS = ["corpus", "label", "link", "many_repos"]
 
@@ -39,7 +39,7 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
         there = np.flatnonzero(row >= 0)
         deduped, row = take(deduped, there), row[there]
     labels, urls = _described(chunks, corpora)
-    described = frame_of([*(chunks[name] for name in _OF_CHUNK), urls])
+    described = frame_of([*(chunks[name] for name in _CHUNK_COLUMNS), urls])
     gone, owner = numbers(deduped["duplicates"])
     other = chunk_rows(chunks, deduped["corpus"].gather(owner), gone)
     known = np.flatnonzero(other >= 0)
@@ -61,7 +61,7 @@ def unify(deduped: pl.DataFrame, chunks: pl.DataFrame, corpora: pl.DataFrame) ->
     own = [
         *take(described, row).get_columns(),
         labels[: len(row)],
-        *(deduped[name] for name in _OF_HIT),
+        *(deduped[name] for name in _HIT_COLUMNS),
         deduped["score"].alias("corpus_score"),
         lists(alternates, owner, deduped.height),
     ]

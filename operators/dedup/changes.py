@@ -13,7 +13,7 @@ import polars as pl
 from operators.arrays.segments import Integers
 from operators.foundation.closed_issues import closed_issues
 
-_OF_REQUEST = re.compile(
+_REQUESTS = re.compile(
     r"\A[^\n]*\([#!](\d+)\)$|^Merge pull request #(\d+) |^See merge request \S*!(\d+)$", re.M
 )
 _CONVERSATION = re.compile(r"(pull|issues)/(\d+)")
@@ -54,6 +54,6 @@ def _names(kind: str, document_id: str, text: str, repo: str) -> set[tuple[str, 
     numbers, _ = ([], False) if kind == "issues" else closed_issues(text, [repo])
     closed = {("issues", str(number)) for number in numbers}
     if kind == "commit":
-        return closed | {("pull", "".join(numbers)) for numbers in _OF_REQUEST.findall(text)}
+        return closed | {("pull", "".join(numbers)) for numbers in _REQUESTS.findall(text)}
     named = _CONVERSATION.fullmatch(document_id)  # not a thread on a line, nor a review
     return closed | {(kind, named[2])} if named and named[1] == kind else set()

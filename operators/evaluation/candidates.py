@@ -22,7 +22,7 @@ from operators.ranking.lexical_weight import lexical_weights
 from operators.ranking.normalization import common_scale
 from operators.ranking.score_scale import score_scale
 
-_OF_LISTS = ["vector_rank", "text_rank", "vector_distance", "text_score"]
+_LISTS = ["vector_rank", "text_rank", "vector_distance", "text_score"]
 MISSING = -1
 _CUT = 10
 _DISCOUNT = 1 / np.log2(np.arange(2, _CUT + 2))
@@ -84,7 +84,7 @@ class Candidates:
     def _sides(self) -> pl.DataFrame:
         """``NORMALIZED`` with unscaled values; chunk_id is the hit's number."""
         return self.hits.select(
-            *("corpus", *_OF_LISTS),
+            *("corpus", *_LISTS),
             pl.col("query_id").cast(pl.UInt32),
             chunk_id=pl.int_range(pl.len(), dtype=pl.Int64),
             vector_value=1 - pl.col("vector_distance"),
@@ -218,7 +218,7 @@ def candidates(
         triggers=tuple(queries["trigger"].drop_nulls().unique().sort()),
         hits=hits.select(
             *("corpus", "recency"),
-            pl.col(_OF_LISTS),
+            pl.col(_LISTS),
             query_id=query,
             corpus_number=pl.Series(known, dtype=pl.String).search_sorted(hits["corpus"]),
             document=pl.col("document_id").rank("dense"),

@@ -32,7 +32,7 @@ from operators.ranking.query_filters import narrowed, visible_parts
 MOST_OF_A_DOCUMENT = 3
 NEAREST = 3  # names that an error message lists
 
-_OF_TEXT = ("text", "date")
+_TEXT_KINDS = ("text", "date")
 _LINES = re.compile(r"[^,]*:(\d+)(?:-(\d+))?\]?")
 
 
@@ -276,7 +276,7 @@ def hidden(
         created = f"{chunk['created_at']:%Y-%m-%d %H:%M}"
         return f"created {created}, and the question is as of {as_of:%Y-%m-%d %H:%M}"
     if chunk["chunk_id"] not in visible:
-        asked = {of.name: query.get(of.column) for of in FILTERS if of.kind in _OF_TEXT}
+        asked = {of.name: query.get(of.column) for of in FILTERS if of.kind in _TEXT_KINDS}
         asked = {name: value for name, value in asked.items() if value}
         if asked:
             limits = " or ".join(f"{name} {str(value)!r}" for name, value in asked.items())

@@ -23,7 +23,7 @@ WORD_SIMILARITY = 0.9
 
 _LIST = ("query_id", "corpus")
 _KEY = (*_LIST, "chunk_id")
-_OF_CHANNELS = {"vector": "vector_value", "text": "text_value"}
+_VALUES = {"vector": "vector_value", "text": "text_value"}
 
 
 def side_by_side(
@@ -225,7 +225,7 @@ def _without_silent(
     normalized: pl.DataFrame, silent: Mapping[str, Collection[str]]
 ) -> pl.DataFrame:
     """``normalized`` with null values for a search without a list, if the other one has a list."""
-    gone = {_OF_CHANNELS[channel]: list(corpora) for channel, corpora in silent.items() if corpora}
+    gone = {_VALUES[channel]: list(corpora) for channel, corpora in silent.items() if corpora}
     return normalized.with_columns(
         pl.when(~pl.col("corpus").is_in(corpora)).then(name).alias(name)
         for name, corpora in gone.items()

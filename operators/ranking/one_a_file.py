@@ -20,7 +20,7 @@ SHARE = 0.25
 """The least share of the score of a file's first passage that a further one has to be named."""
 
 _MORE = "more_of_file"
-_OF_PASSAGE = [one.name for one in PASSAGE_OF_FILE.fields]
+_PASSAGE = [one.name for one in PASSAGE_OF_FILE.fields]
 
 
 def in_places(
@@ -64,7 +64,7 @@ def in_places(
         named += [(other, position) for other in left[:more]]
     ranks = [position for rows in chosen for position in range(len(rows))]
     results = replaced(take(kept, _numbers(shown)), pl.Series("rank", ranks, pl.UInt32))
-    values = kept[_OF_PASSAGE].to_struct(_MORE)[index(_numbers([other for other, _ in named]))]
+    values = kept[_PASSAGE].to_struct(_MORE)[index(_numbers([other for other, _ in named]))]
     owners = _numbers([position for _, position in named])
     return replaced(results, lists(values, owners, results.height))
 

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 import polars as pl
 
-OF_TEXT = ("pattern", "symbol", "uses")
+TEXT_FILTERS = ("pattern", "symbol", "uses")
 """The filters of a query that say what a passage's text must have."""
 
 
@@ -18,7 +18,7 @@ def asked_by_text(queries: pl.DataFrame) -> pl.Series:
     Each of their hits has it, such as each caller of a function, however little the rest of the
     question is like it.
     """
-    asked = (pl.col(name).fill_null("").str.strip_chars() != "" for name in OF_TEXT)
+    asked = (pl.col(name).fill_null("").str.strip_chars() != "" for name in TEXT_FILTERS)
     return queries.filter(pl.any_horizontal(*asked))["query_id"]
 
 

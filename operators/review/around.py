@@ -18,7 +18,7 @@ from operators.context.whole_passages import with_lines
 from operators.foundation.cancellation import checked
 from operators.frames import DEFINES, SIGNATURES
 from operators.ranking.definitions import definition_of, qualified_parts
-from operators.review.changed_names import OF_TESTS, code_hunks
+from operators.review.changed_names import TEST_WEIGHT, code_hunks
 from operators.review.changes import Change
 from operators.review.patch_hunks import Hunk
 from operators.signals.secondary import is_secondary
@@ -66,7 +66,7 @@ def around_hunks(change: Change, passages: pl.DataFrame) -> pl.DataFrame:
         lines, above = one["text"].rstrip("\n").split("\n"), metadata.get(SIGNATURES)
         rest = _rest(hunks[one["path"]], lines, one["start_line"], metadata.get(DEFINES) or [])
         if sum(bool(_WORD.search(lines[n])) for n in rest.kept) >= LEAST:
-            size = rest.size * (OF_TESTS if is_secondary(one["path"]) else 1)
+            size = rest.size * (TEST_WEIGHT if is_secondary(one["path"]) else 1)
             is_bare = rest.head is None and above is None
             entries.append((is_bare, -size, row, _row(one, lines, rest, above)))
     entries.sort(key=lambda of: of[:3])

@@ -21,7 +21,7 @@ from operators.signals.secondary import is_secondary
 MOST_LINES = 2_000
 """Lines of a change that are searched for names, those of its first files."""
 
-OF_TESTS = 0.1
+TEST_WEIGHT = 0.1
 """The weight of a line of a test; a line of tested code has 1."""
 
 PROSE = (".md", ".rst", ".txt", ".adoc", ".html", ".json", ".lock", ".yaml", ".yml", ".toml")
@@ -128,7 +128,7 @@ def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
             defined = {name for name in enclosing if name} or set(_defined(hunk.section))
         known = {name for one in around.get(path, ()) for name in one.last_names}
         for name in defined & known if known else defined:
-            counted[name] += len(lines) * (OF_TESTS if is_secondary(path) else 1)
+            counted[name] += len(lines) * (TEST_WEIGHT if is_secondary(path) else 1)
     owned = {
         qualified_parts(name)[-1]: name
         for passages in around.values()

@@ -82,8 +82,8 @@ def by_pull_request(hits: pl.DataFrame, questions: Questions) -> Told:
             elif issue := _ISSUE.search(metadata):
                 issues[repo, issue[1]].append(row)
         for (repo, pull_request), own in pulls.items():
-            of_issues = (issues.get((repo, number), ()) for number in closed[repo, pull_request])
-            best, *others = sorted([*own, *(row for of in of_issues for row in of)])
+            linked = (issues.get((repo, number), ()) for number in closed[repo, pull_request])
+            best, *others = sorted([*own, *(row for group in linked for row in group)])
             for row in others:
                 told.give(told.score[best] - told.score[row], best, [row])
     return told.values

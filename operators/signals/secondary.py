@@ -25,7 +25,7 @@ _RAISES = re.compile(
     r"(?:(?:\S+ ){1,4}(?:(?:from|to) v?\d+\.\d|group)|\S+/\S+ (?:from|to) v?\d)",
     re.IGNORECASE,
 )
-_OF_VERSIONS = frozenset(("bump", "updat", "upgrad", "version", "releas", "depend"))
+_VERSION_WORDS = frozenset(("bump", "updat", "upgrad", "version", "releas", "depend"))
 _RE_EXPORTS = frozenset(("__init__.py", "package-info.java", "mod.ts", "index.ts", "index.js"))
 
 
@@ -51,7 +51,7 @@ def secondary(hits: pl.DataFrame, questions: Questions) -> Values:
         )
         if of_file
         else raises_a_version(title, metadata)
-        and _OF_VERSIONS.isdisjoint(questions[query]["vocabulary"])
+        and _VERSION_WORDS.isdisjoint(questions[query]["vocabulary"])
         for query, corpus, repo, path, metadata, of_file, title in columns
     ]
     share = hits["score"].to_numpy() / np.maximum(hits["best"].to_numpy(), 1e-12)

@@ -78,9 +78,9 @@ class Turns:
     def _make_room(self, address: str, caller: str) -> None:
         """Refuse the last question of the longest queue, or this one, which would make it so."""
         busy = Busy(f"{self.most} questions wait already: come back in {RETRY_S} seconds")
-        waiting = {one: _waiting(callers) for one, callers in self._queues.items()}
-        waiting[address] = waiting.get(address, 0) + 1
-        most = max(waiting, key=lambda one: (waiting[one], one == address))
+        counts = {one: _waiting(callers) for one, callers in self._queues.items()}
+        counts[address] = counts.get(address, 0) + 1
+        most = max(counts, key=lambda one: (counts[one], one == address))
         queues = {one: _open(queue) for one, queue in self._queues.get(most, {}).items()}
         if most == address:
             queues[caller] = queues.get(caller, 0) + 1
