@@ -182,8 +182,8 @@ def _served_collection(collection: str, config: str) -> str:
 def skill() -> None:
     """Print what an agent must know to ask well: a skill, or a part of its instructions.
 
-    Example: crosscorpus mcp skill > .claude/skills/crosscorpus/SKILL.md
+    Claude Code reads .claude/skills/crosscorpus/SKILL.md, other clients AGENTS.md.
 
-    Other clients read AGENTS.md: crosscorpus mcp skill >> AGENTS.md
+    Example: crosscorpus mcp skill >> AGENTS.md
     """
     typer.echo((files(__package__) / "skill.md").read_text("utf-8"), nl=False)

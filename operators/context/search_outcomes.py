@@ -169,7 +169,7 @@ def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
 
 
 def silent_corpora(outcomes: pl.DataFrame) -> dict[str, list[str]]:
-    """For vector and text the corpora where only the other search of both has succeeded."""
+    """For ``vector`` and ``text``: the corpora where only the other search succeeded."""
     silent: dict[str, list[str]] = {"vector": [], "text": []}
     for corpus, statuses in channels(outcomes).items():
         answered = [channel for channel in silent if statuses.get(channel) in _ANSWERED]

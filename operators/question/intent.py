@@ -1,6 +1,6 @@
 """What a question asks for, read from its text once: a frame of one row a question.
 
-The text is read here and nowhere else: every rule reads columns. A person asks for the node
+What a question means is read here alone: every rule reads columns. A person asks for the node
 ``intent`` to see what was understood, and overrides it to say what was meant.
 
 The regular expressions read forms that questions have: names as code has them, text in quotation

@@ -59,8 +59,8 @@ _HAS_BODY = re.compile(_BODY)
 def names_defined(line: str) -> set[str]:
     """The words of a line that it defines: all with ``definition_of(word).search(line)``.
 
-    It takes the time of a few patterns, however many words there are. Each form of
-    :func:`definition_of` has a name behind what can be read in one way, so that it is read once.
+    It takes the time of a few patterns, however many words there are: in each form of
+    :func:`definition_of` what stands before the name can be read in only one way.
 
     >>> names_defined("    async def flush(self, pages): return Lock(self)")
     {'flush'}

@@ -82,7 +82,7 @@ def most_voted(
 ) -> list[File]:
     """The ``most`` files with the highest ``votes`` of which no chunk is ``found``.
 
-    ``chunks``: the chunks of those of them that there are and may be seen.
+    ``chunks``: of each file that exists and that the question may see.
 
     >>> votes = {("app", "a.py"): 1.0, ("app", "b.py"): 0.9, ("app", "c.py"): 0.5}
     >>> most_voted(votes, {1}, {("app", "a.py"): [1, 2], ("app", "c.py"): [3]}, most=5)

@@ -32,8 +32,8 @@ def above_floor(
 ) -> pl.DataFrame:
     """The rows of ``hits`` with at least a share of their query's best score, that of rank 0.
 
-    A node that reorders may leave a hit behind the first a higher score: the first stays. A query
-    whose best score is not above 0 keeps all its hits: a share of it says nothing.
+    The first hit stays, also where a node that reorders left a later one with a higher score. A
+    query whose best score is not above 0 keeps all its hits: a share of it says nothing.
 
     Args:
         hits: columns query_id, rank and score.

@@ -23,7 +23,7 @@ such word is common."""
 
 @gain
 def newest_version(hits: pl.DataFrame, questions: Questions) -> Values:
-    """What an older passage has more, for the best passage of its topic's newest version."""
+    """By how much an older passage is above the best one of its topic's newest version."""
     value = np.zeros(hits.height)
     if hits["last_version"].null_count() == hits.height:
         return value

@@ -31,10 +31,10 @@ _HAS_CHANGED = f'"{CHANGED_PATHS}": ['
 
 @gain
 def by_commits(hits: pl.DataFrame, questions: Questions) -> Told:
-    """What the best commit that changed the hit's file stands out with.
+    """How much the best commit that changed the hit's file stands out.
 
-    That is what its score is above that of the first commit that does not count (if all count, of
-    the last), over the square root of the number of files that it changed.
+    It is its score minus the score of the first commit that does not count (of the last one if all
+    count), divided by the square root of the number of files that it changed.
     """
     told = _Given(hits)
     for rows, files in _questions(hits):
@@ -67,7 +67,7 @@ def by_reviews(hits: pl.DataFrame, questions: Questions) -> Told:
 
 @gain
 def by_pull_request(hits: pl.DataFrame, questions: Questions) -> Told:
-    """What the best passage of the same pull request, or of an issue that it closes, has more."""
+    """How far the best passage of its pull request, or of an issue that closes, is above it."""
     told = _Given(hits)
     for rows, _ in _questions(hits):
         pulls: dict[tuple[str, str], list[int]] = defaultdict(list)
