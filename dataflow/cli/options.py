@@ -111,12 +111,13 @@ class IngestOptions:
         typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
     ] = False
     secrets: Annotated[
-        Literal["skip", "redact", "allow"] | None,
+        Literal["auto", "skip", "redact", "allow"] | None,
         typer.Option(
             metavar="CHOICE",
-            help="A document with a key or token of a well-known form: `skip` it and report it (the"
-            " default), `redact` (take it with marks instead of secrets) or `allow` (take it"
-            " unchanged); kept for later runs.",
+            help="A document with a key or token of a well-known form: `skip` it and report it,"
+            " `redact` (take it with marks instead of secrets), `auto` (the default: skip code,"
+            " redact tests and all other documents) or `allow` (take it unchanged); kept for later"
+            " runs.",
         ),
     ] = None
     corpora: Annotated[

@@ -115,8 +115,8 @@ def _owned(
 ) -> tuple[Source, list[ReadIssue]]:
     """``source`` with its options and its mode for secrets; and notes.
 
-    The caller or an earlier run chose them, and the store keeps them for the next run. Without a
-    mode, documents with secrets are skipped. A note names another copy of the source.
+    The caller or an earlier run chose them, and the store keeps them for the next run; without a
+    mode it is ``auto``. A note names another copy of the source.
 
     Raises:
         CrosscorpusError: another source owns its name.
@@ -133,7 +133,7 @@ def _owned(
         if chosen != {name: choice or "" for name, choice in source.choices.items()}:
             source = replace(source.choosing(chosen), command=source.command)
     judged = without_secrets(
-        source, secrets or kept_choice(store, owner, "secrets", None) or "skip"
+        source, secrets or kept_choice(store, owner, "secrets", None) or "auto"
     )
     kept_choice(store, owner, "secrets", secrets)  # now that it is known to be a mode
     return judged, notes

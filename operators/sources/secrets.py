@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from operators.errors import check_known
+from operators.signals.secondary import is_test
 from operators.sources.protocol import (
     Document,
     Item,
@@ -29,7 +30,7 @@ from operators.sources.protocol import (
     content_hash,
 )
 
-MODES = ("skip", "redact", "allow")
+MODES = ("auto", "skip", "redact", "allow")
 
 VERSION = 2
 """The version of the rules: after a change the next run checks stored documents again."""
@@ -201,13 +202,14 @@ def redacted(text: str) -> str:
     return "".join([*parts, text[done:]])
 
 
-def without_secrets(source: Source, mode: str = "skip") -> Source:
-    """``source`` without documents that contain a secret in any field.
+def without_secrets(source: Source, mode: str = "auto") -> Source:
+    """``source`` without secrets in any field of a document.
 
     Args:
         source: the documents.
-        mode: ``skip`` leaves such a document out, and an issue of the scan says why; ``redact``
+        mode: ``skip`` leaves a document with one out, and an issue of the scan says why; ``redact``
             replaces each secret by a mark, but leaves the document out if one is in its key;
+            ``auto`` skips files of code that are no tests, and redacts all other documents;
             ``allow`` ingests it unchanged.
 
     Raises:
@@ -216,7 +218,7 @@ def without_secrets(source: Source, mode: str = "skip") -> Source:
     check_known("way with secrets", mode, MODES)
     if mode == "allow":
         return source
-    judge = partial(_judged, redact=mode == "redact")
+    judge = partial(_judged, mode=mode)
 
     def judged(item: Item) -> Item:
         if isinstance(item, ReadIssue):
@@ -233,7 +235,7 @@ def without_secrets(source: Source, mode: str = "skip") -> Source:
     return replace(source, scan=scan, judged=f"secrets/{VERSION} {mode}")
 
 
-def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue:
+def _judged(item: Document | ReadIssue, *, mode: str) -> Document | ReadIssue:
     if isinstance(item, ReadIssue):
         return replace(item, where=redacted(item.where), reason=redacted(item.reason))
     fields = {name: value for name in ("text", *_LABELS, *_KEYS) if (value := getattr(item, name))}
@@ -248,7 +250,9 @@ def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue
 
     where = redacted(item.path or item.document_id)
     withdrawn = partial(ReadIssue, where, failed=False, key=item.key, withdrawn=True)
-    if not redact:
+    # tests and pages show secrets as examples; a file of code has one to open something
+    is_example = item.corpus != "code" or is_test(item.path or "")
+    if mode == "skip" or (mode == "auto" and not is_example):
         return withdrawn(f"holds a secret ({label}): left out; --secrets redact or allow takes it")
     cleaned: dict[str, Any] = {name: redacted(value) for name, value in fields.items()}
     for field in fields.keys() - {"text"}:

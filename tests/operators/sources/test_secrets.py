@@ -352,7 +352,7 @@ def source(*more: Item) -> Source:
 
 
 def test_a_document_with_a_secret_is_skipped_redacted_or_allowed() -> None:
-    a, b, c, d = read_all(without_secrets(source()))
+    a, b, c, d = read_all(without_secrets(source(), "skip"))
     assert isinstance(a, Document)
     assert b == ReadIssue(
         "b.md",
@@ -370,6 +370,27 @@ def test_a_document_with_a_secret_is_skipped_redacted_or_allowed() -> None:
     assert read_all(without_secrets(source(), "allow")) == read_all(source())
     with pytest.raises(UnknownName, match="did you mean 'skip'"):
         without_secrets(source(), "skipp")
+
+
+@pytest.mark.parametrize(
+    ("corpus", "path", "is_taken"),
+    [
+        ("code", "src/deploy.py", False),
+        ("code", ".env", False),
+        ("code", "src/jwt.test.ts", True),
+        ("code", "tests/fixtures/key.pem", True),
+        ("docs", "docs/jwt.md", True),
+        ("history", None, True),
+    ],
+)
+def test_a_file_of_code_with_a_secret_is_left_out_and_what_shows_one_is_redacted(
+    corpus: str, path: str | None, is_taken: bool
+) -> None:
+    token = "glpat-" + "a1B2c3D4e5F6g7H8i9J0"
+    document = Document("id", corpus, "r", "T", f"token = {token}", path=path)
+    (read,) = read_all(without_secrets(Source("x", lambda: iter([document]), None, lambda: 1.0)))
+    assert isinstance(read, Document) == is_taken
+    assert token not in repr(read)
 
 
 def test_a_document_is_searched_for_secrets_when_it_is_read(
