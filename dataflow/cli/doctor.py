@@ -103,8 +103,8 @@ def _corpus(
     embedded = has_vectors(store, corpus)
     says = counted(row["chunks"], "chunk")
     if not embedded:
-        says += ", none with a vector yet: `crosscorpus embed` adds them"
-    yield Finding(name, embedded, says)
+        says += ", found by words; none has a vector yet: `crosscorpus embed` adds them"
+    yield Finding(name, True, says)
     if driver is None or corpus not in config.corpora:
         return
     # A question without any word of the corpus reads no postings.

@@ -72,6 +72,13 @@ def _exchange(address: str, path: str, data: Any, seconds: float) -> tuple[int, 
         connection.close()
 
 
+def running() -> list[str]:
+    """The collections of the servers that run here."""
+    sockets = sorted((data_home() / "serving").glob("*.sock"))
+    answers = [_exchange(str(one), "/api/status", {}, ALIVE_S) for one in sockets]
+    return [answer[1]["collection"] for answer in answers if answer and answer[0] == 200]
+
+
 def stop(collection: str) -> None:
     """End the running server of ``collection``, when it has finished its answers.
 
@@ -80,7 +87,8 @@ def stop(collection: str) -> None:
     """
     health = ask_server(collection, "/healthz")
     if health is None:
-        raise CrosscorpusError(f"no server of {collection} runs here")
+        others = "".join(f"; one of {name} does: serve --stop -C {name}" for name in running())
+        raise CrosscorpusError(f"no server of {collection} runs here{others}")
     os.kill(health["pid"], signal.SIGTERM)
     import psutil
 

@@ -184,6 +184,9 @@ def test_a_running_server_answers_the_command_in_the_same_words(
         assert by_tcp.status_code == 404, "what it takes may name code to load"
         another = crosscorpus("query", "flush", "--timings", "-C", collection, "-c", "rrf")
         assert "running server" not in another.stdout, "it has another configuration"
+        other = crosscorpus("serve", "--stop", "-C", "other").stderr
+        said = " ".join(word for word in other.split() if word.isprintable() and word not in "│╭╮")
+        assert f"one of {collection} does: serve --stop -C {collection}" in said
         stopped = crosscorpus("serve", "--stop", "-C", collection)
         assert (stopped.returncode, stopped.stdout) == (
             0,
