@@ -27,6 +27,7 @@ from operators.sources.secrets import redacted
 SECONDS = 10.0
 """Without a word from git, after which a tree counts as not at hand."""
 
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _CHANGE = re.compile(r"([0-9a-f]{7,40})[: ](?!//)(\S.*)")
 
 
@@ -54,22 +55,47 @@ def change_named(
     corpora, limits = driver.graph.config["corpora"], visible_filters(driver.config)
     commit = place_named(homes, corpora, limits, parts[1])
     known = json.loads(commit.row["metadata"] or "{}")
-    if not isinstance(full := known.get("commit"), str) or not full.startswith(parts[1]):
+    full = known.get("commit")
+    if not isinstance(full, str) or not _HASH.fullmatch(full) or not full.startswith(parts[1]):
         return None
     repo = commit.row["repo"]
     file = place_named(homes, corpora, limits, "/".join(filter(None, (repo, parts[2])))).row
-    if file["repo"] != repo or file["path"] is None:
+    # a review of a file has its path too, also of a file that was left out as a secret
+    if file["repo"] != repo or file["path"] is None or file["path"] != file["document_id"]:
         raise UnknownName(f"{label_text(parts[2])!r} is no file of the commit's repository")
     title = f"{full[:10]}:{file['path']}"
-    how = ("--format=", "--unified=3", full, "--", f":(literal){file['path']}")
+    how = ("--format=", full, "--", f":(literal){file['path']}")
     for folder, _ in trees_of(homes, repo):
         with suppress(GitError, OSError):  # such as a folder that is not ours to enter
-            diff = git_output(folder, "show", *how, silence=SECONDS)
+            diff, whole = (
+                clean_text(git_output(folder, "show", f"--unified={lines}", *how, silence=SECONDS))
+                for lines in (3, 1_000_000)
+            )
             if not diff:
                 raise UnknownName(f"{title}: the commit did not change this file")
-            text = diff.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-            return FileChange(commit.corpus, commit.row, title, redacted(clean_text(text)))
+            return FileChange(commit.corpus, commit.row, title, redacted_diff(diff, whole))
     raise UnknownName(f"{title}: no working tree at hand has this commit; fetch {parts[1]!r} alone")
+
+
+def redacted_diff(diff: str, whole: str) -> str:
+    """``diff`` without secrets: those of the file before and after, as ``whole`` has all its lines.
+
+    Three lines around a change may be the end of a key, and the mark of a line breaks its code.
+    """
+    marks = 1 if (hunk := re.search("^(@@+)", whole, re.MULTILINE)) is None else len(hunk[1]) - 1
+    instead = dict[str, str]()
+    for other in "+-":
+        side = [line[marks:] for line in whole.split("\n") if other not in line[:marks]]
+        clean = redacted("\n".join(side)).split("\n")
+        instead |= {old: new for old, new in zip(side, clean, strict=True) if old != new}
+    lines = []
+    for line in diff.split("\n"):
+        numbers, at, section = line.rpartition("@@ ")
+        if line.startswith("@@") and any(old.startswith(section) for old in instead):
+            lines.append(numbers + at)  # git shows a line above the hunk there
+        else:
+            lines.append(line[:marks] + instead.get(line[marks:], line[marks:]))
+    return redacted("\n".join(lines))
 
 
 def trees_of(homes: Mapping[str, Home], repo: str) -> Iterator[tuple[Path, str]]:

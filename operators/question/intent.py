@@ -130,7 +130,7 @@ def _read(whole: Sequence[str], searched: Sequence[str], now: datetime) -> Mappi
     tests = _ABOUT_TESTS.search(text) is not None
     own, parts = words_of(text)
     versions = [mention for one in whole for mention in mentions(one)]
-    limits = list({one for text in whole if (one := limits_said(text, now))})
+    limits = list({one[1:]: one for text in whole if (one := limits_said(text, now))}.values())
     return {
         "name": re.split(JOINED, text.strip())[-1] if bare else None,
         "names": [] if bare else names_said(text),

@@ -8,7 +8,7 @@ was decided in March is none either: later minutes may have it.
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from operators.foundation.date_span import RELATIVE, span_of
@@ -93,11 +93,12 @@ _LIMIT = re.compile(
 _QUOTED = re.compile(r"""`[^`]*`|"[^"]*"|“[^”]*”|(?<!\w)'[^'\n]*'(?!\w)""")
 _RECORDS = r"""(?:changes|commits?|merges|pull\s+requests?|prs?|reviews|issues|discussions?|fixes
     |history|releases|updates|activity)"""
+_RECORD = re.compile(_RECORDS, _FLAGS)
 _CHANGES = re.compile(
     rf"""\b(?:{_RECORDS}|(?:chang|merg|remov|renam|releas|replac|introduc|clos|delet|add
     |fix|revert|review|refactor|open|land|happen|work|committ|updat|mov)ed|(?:what|is|['’]s|any\w*)\s+new
     |dropped|shipped|wr(?:ote|itten)|rewr(?:ote|itten)
-    |(?:did|has|have)\b.{{1,60}}\b(?:do|done|change|merge|add|remove|fix|write|work\s+on|drop
+    |(?:did|has|have)\b.{{1,60}}\b(?<!the\s)(?:do|done|change|merge|add|remove|fix|write|work\s+on|drop
     |ship|release|happen|rename|move))\b""",
     _FLAGS,
 )
@@ -114,11 +115,29 @@ _USAGE = re.compile(
     (?!\s+(?:was|were|ha[sd]|have|\w+ed)\b))""",
     _FLAGS,
 )
+_STATE = re.compile(
+    rf"""^\W*(?:what(?:\s+(?:is|are)|['’]s)\s+(?!chang|happen|(?:\w+\s+){{0,2}}?(?:new|{_RECORDS})\b)
+    |(?:what|which)\s+(?!{_RECORDS}\b)\w+\s+(?:is|are)\s+(?!new\b)
+    |(?:what|which|who)\s+(?:\w*[^\Ws]\s+)?(?!(?:ha|i|wa|doe|thi)s\b|{_RECORDS}\b)\w*[^\Wsu]s
+    \s+(?!(?:was|were|ha[sd]|have|did|got|of|in|on|to|from|about|for|with|we|they|i|you
+    |\w+ed)\b))""",
+    _FLAGS,
+)
+"""A question about what is so now: "what selects users added today?", "which tables are made"."""
+_EVENT = re.compile(
+    r"\b(?:after|before|since|until|till|because|due\s+to|instead"
+    r"|by\s+(?:the\s+)?(?:end|start|beginning))\b",
+    re.IGNORECASE,
+)
+"""Before an event, whose time is not that of the change: "after the outage in June 2025"."""
 _UNLIKE = re.compile(
     r"\b(?:not|except|excluding|without|than|besides|compared\s+(?:to|with)|versus|vs\.?|as|and|or"
     r"|to)\s+$",
     re.IGNORECASE,
 )
+_OF_RECORDS = re.compile(rf"\b{_RECORDS}\s+$", _FLAGS)
+_OF_OTHERS = re.compile(rf"\b(?!{_CHANGES.pattern})\w+ed\s+$", _FLAGS)
+"""Before a time that is not of a change: "the bug reported in 2024"."""
 _AND_MORE = re.compile(
     rf"\s*(?:and|or|to|vs\.?|versus|,|-|–)\s+(?:in\s+)?(?:[0-9]+|{MONTH_NAMES}|last|this)\b|\s+of\b",
     re.IGNORECASE,
@@ -142,9 +161,13 @@ def limits_said(text: str, now: datetime) -> Limits | None:
     asked = [plain] if _BEGINS.fullmatch(plain) else questions_in(plain)
     said: Limits | None = None
     for sentence in asked:
+        if _EVENT.search(_LIMIT.sub("", sentence)) or _STATE.search(sentence):
+            continue
         for match in _LIMIT.finditer(sentence):
             rest = f"{sentence[: match.start()]} {sentence[match.end() :]}"
-            about = _CHANGES.search(rest) or not re.search(r"\w", rest)
+            named = [one[0] for one in _CHANGES.finditer(rest)]
+            verbs = [one for one in named if not _RECORD.fullmatch(one)]
+            about = len(verbs) < 2 and (named or not re.search(r"\w", rest))
             limits = _limits(match, now) if about and not _USAGE.search(sentence) else None
             if limits and said and (said.until or limits.since or limits.version):
                 return None  # two times, and not the two ends of one
@@ -162,7 +185,10 @@ def _limits(match: re.Match[str], now: datetime) -> Limits | None:
     word = (re.match(r"\s+([^\W\d][\w-]*)", after) or ("", ""))[1].lower()
     goes_on = not word or word in _AFTER_A_YEAR or _CHANGES.fullmatch(word) or word.endswith("ing")
     joined = (_UNLIKE.search(before) and not early) or _AND_MORE.match(after)
-    if not goes_on or joined or (when == "of" and match["date"] == "today"):  # "the code of today"
+    other = _OF_OTHERS.search(before) or (when == "of" and not _OF_RECORDS.search(before))
+    if not goes_on or joined or other or re.match(r"\s+[0-9]", after):  # "the code of today"
+        return None
+    if early and after.startswith(("'s", "’s")):  # "before yesterday's deploy" is after its morning
         return None
     written = " ".join(match[0].split())
     if match["version"]:
@@ -174,6 +200,8 @@ def _limits(match: re.Match[str], now: datetime) -> Limits | None:
     first = span_of(named, now) if named else last
     wide = when == "on" and last and last[1] - last[0] > timedelta(days=1)
     if not first or not last or first[0] > last[1] or wide:
+        return None
+    if not early and first[0] > now.astimezone(UTC):  # what is planned is written before
         return None
     if early:
         return Limits(

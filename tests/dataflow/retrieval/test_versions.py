@@ -341,6 +341,9 @@ def test_last_month_is_that_before_the_time_of_the_run(shared: RetrievalDriver) 
     assert set(out["results"]["document_id"]) == {"minutes"}
     note = f'read "last month" as from 2021-09-01 to 2021-09-30{CHOOSE}'
     assert note in out["notes"]["note"].to_list()
+    both = ["commits of last month in the cache", inputs["query"]]
+    answer = shared.ask(both, now=inputs["now"])
+    assert set(answer.frame["document_id"]) == {"minutes"}  # in other words, but one time
 
 
 def test_a_time_without_a_passage_is_said_with_what_to_do(shared: RetrievalDriver) -> None:

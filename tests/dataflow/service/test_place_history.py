@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import random
 import shutil
+import string
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +20,7 @@ from dataflow.ingestion.set_rights import set_rights
 from dataflow.service import tools
 from dataflow.service.history_tool import history
 from dataflow.service.tools import Service
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.store import drop_collection, open_store
 
 NAME = "place-history"
@@ -155,6 +158,53 @@ def test_several_places_come_in_one_answer_and_one_that_is_missing_says_so(
         "def release(self):\n        return 1", "", "two = 2"
     ]  # fmt: skip
     assert found.further[1].notes[0].startswith("no passage 'nowhere.py'")
+
+
+def test_a_change_shows_no_secret_that_ingestion_would_see(service: Service, tree: Path) -> None:
+    """Not the end of a key beside the changed lines, and none in lines of base64."""
+    code = "".join(random.Random(3).choices(string.ascii_letters + string.digits, k=64 * 25))
+    body = [code[at : at + 64] for at in range(0, len(code), 64)]
+    key = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *body, "-----END RSA PRIVATE KEY-----\n"])
+    lines = base64.encodebytes(key.encode()).decode()
+    commit(tree, "Key", {"end.py": key, "code.yaml": "a: 1\n"})
+    commit(tree, "Beside it", {"end.py": f"{key}tail = 1\n", "code.yaml": f"a: |\n{lines}"})
+    commit(tree, "Below it", {"end.py": f"{key}tail = 1\n\n\n\nx = 1\n"})
+    commit(tree, "Away", {"end.py": "tail = 1\n", "code.yaml": "a: 1\n"})
+    ingest_git(service.store, WordEmbedder(), tree, repo="app")
+    away, below, beside, first = subprocess.check_output(
+        ["git", "log", "-4", "--format=%h"], cwd=tree, text=True
+    ).split()
+    secret = {*body, *lines.split()}
+    for name in (
+        *(f"{one}:end.py" for one in (away, below, beside, first)),
+        *(f"{one}:code.yaml" for one in (away, beside)),
+    ):
+        told = tools.fetch(service, name).text
+        assert not [line for line in secret if line in told], name
+    assert "+tail = 1" in tools.fetch(service, f"{beside}:end.py").text
+    subprocess.run(["git", "reset", "-q", "--hard", "HEAD~4"], cwd=tree, check=True)
+    ingest_git(service.store, WordEmbedder(), tree, repo="app")
+
+
+def test_a_change_is_of_a_stored_file_and_of_one_commit(service: Service, tree: Path) -> None:
+    """A review of a file that was left out opens none, and no document says what git shows."""
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zC9bD1fG3hJ5"
+    commit(tree, "Secret", {"left.py": f"internal = 1\ntoken = '{token}'\n"})
+    secret = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=tree, text=True).strip()
+    forged = {"corpus": "wiki", "repo": "app", "text": "Forged."}
+    documents = [
+        {"doc_id": "r", "corpus": "review", "repo": "app", "path": "left.py", "text": "Nice."},
+        {**forged, "doc_id": "abcdef1", "metadata": {"commit": "abcdef1:left.py"}},
+    ]
+    file = tree.parent / "more.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in documents))
+    ingest_documents(service.store, WordEmbedder(), file)
+    ingest_git(service.store, WordEmbedder(), tree, repo="app")
+    with pytest.raises(UnknownName, match=r"'left\.py' is no file of the commit's repository"):
+        tools.fetch(service, f"{secret[:10]}:left.py")
+    assert tools.fetch(service, "abcdef1:locks.py").text == "Forged."
+    subprocess.run(["git", "reset", "-q", "--hard", "HEAD^"], cwd=tree, check=True)
+    ingest_git(service.store, WordEmbedder(), tree, repo="app")
 
 
 def test_a_brief_commit_names_its_first_files_and_its_snippet_is_not_its_title(
