@@ -64,9 +64,7 @@ _ADDRESS = re.compile(
 @ingest_app.command("documents")
 @takes_options
 def ingest_documents(
-    file: Annotated[
-        Path, typer.Argument(help="JSON, one document a line, may be gzipped; or Parquet.")
-    ],
+    file: Annotated[Path, typer.Argument(help="JSON, one document a line; may be gzipped.")],
     prune: Annotated[
         bool,
         typer.Option("--prune", help="Delete documents that an earlier file had and this lacks."),
@@ -77,8 +75,8 @@ def ingest_documents(
 ) -> None:
     """Read documents in the generic form.
 
-    A line, or a row of a Parquet file, has doc_id, corpus and text; optionally title,
-    path, url, created_at, repo, version, language, state and metadata.
+    A line has doc_id, corpus and text; optionally title, path, url, created_at, repo, version,
+    language, state and metadata.
 
     Example: crosscorpus ingest documents export.jsonl.gz -C team
     """
