@@ -48,7 +48,7 @@ A first round trip:
 
     crosscorpus query "where are the lists fused?"
 
-Exit codes: 0 done, or stopped where `--stop-after` says; 1 failed, with a line that says why; 2
+Exit codes: 0 done; 1 failed, with a line that says why; 2
 wrong usage; 3 done, but what failed or was found wrong is listed.
 
 Data lives in your data directory, on an embedded server that starts by itself; `CROSSCORPUS_HOME`

@@ -18,7 +18,6 @@ from dataflow.cli.options import (
     BotsOption,
     IngestOptions,
     Relocated,
-    StopAfter,
     filled,
     takes_options,
 )
@@ -69,7 +68,6 @@ def ingest_documents(
         bool,
         typer.Option("--prune", help="Delete documents that an earlier file had and this lacks."),
     ] = False,
-    stop_after: StopAfter = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -82,7 +80,7 @@ def ingest_documents(
     """
     from operators.sources.jsonl import documents_source
 
-    ingest_source(documents_source(file), options, prune=prune, stop_after_s=stop_after)
+    ingest_source(documents_source(file), options, prune=prune)
 
 
 @ingest_app.command("git")
@@ -102,7 +100,6 @@ def ingest_git(
     ] = None,
     also: _Also = None,
     relocated: Relocated = False,
-    stop_after: StopAfter = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Read again whatever changes, until Ctrl-C.")
     ] = False,
@@ -130,7 +127,7 @@ def ingest_git(
         options = replace(options, allow_mass_delete=True)
         watch_source(path, source, options, relocated=relocated)
     else:
-        ingest_source(source(), options, relocated=relocated, stop_after_s=stop_after)
+        ingest_source(source(), options, relocated=relocated)
 
 
 @ingest_app.command("folder")
@@ -149,7 +146,6 @@ def ingest_folder(
     ] = None,
     also: _Also = None,
     relocated: Relocated = False,
-    stop_after: StopAfter = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -160,7 +156,7 @@ def ingest_folder(
     from operators.sources.folder import folder_source
 
     source = folder_source(path, corpus, repo, base_url=base_url, also=also)
-    ingest_source(source, options, relocated=relocated, stop_after_s=stop_after)
+    ingest_source(source, options, relocated=relocated)
 
 
 @ingest_app.command("wiki")
@@ -180,7 +176,6 @@ def ingest_wiki(
         ),
     ] = None,
     relocated: Relocated = False,
-    stop_after: StopAfter = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -191,7 +186,7 @@ def ingest_wiki(
     from operators.sources.wiki.wiki_source import wiki_source
 
     source = wiki_source(path, repo, base_url=base_url)
-    ingest_source(source, options, relocated=relocated, stop_after_s=stop_after)
+    ingest_source(source, options, relocated=relocated)
 
 
 @ingest_app.command("reviews")
@@ -276,7 +271,6 @@ def ingest_from(
     arguments: Annotated[
         list[str] | None, typer.Argument(help="Argument of the reader: VALUE or KEY=VALUE.")
     ] = None,
-    stop_after: StopAfter = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -286,7 +280,7 @@ def ingest_from(
     """
     from operators.sources.reader import named_reader
 
-    ingest_source(named_reader(reader, arguments or []), options, stop_after_s=stop_after)
+    ingest_source(named_reader(reader, arguments or []), options)
 
 
 @takes_options
@@ -337,7 +331,7 @@ def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
     """Ingest ``source`` as `dataflow.ingestion.sources` does; print the report.
 
     Raises:
-        typer.Exit: 3, where a document failed. A run that ``--stop-after`` ended is a success.
+        typer.Exit: 3, where a document failed.
     """
     import_hamilton()
     from dataflow.cli.console import terminal

@@ -65,14 +65,6 @@ BotsOption = Annotated[
         " like; kept for later runs.",
     ),
 ]
-StopAfter = Annotated[
-    float | None,
-    typer.Option(
-        min=1,
-        metavar="SECONDS",
-        help="Stop reading after this time (exit code 0); the same command resumes.",
-    ),
-]
 
 # What asks judged queries.
 Queries = Annotated[
