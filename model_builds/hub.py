@@ -96,29 +96,26 @@ class HubFile:
 
 @dataclass(frozen=True)
 class Published:
-    """One commit of a repository; ``insecure``: plain http is allowed for its files."""
+    """One commit of a repository."""
 
     repository: str
     commit: str
     licence: str
     files: dict[str, HubFile]
-    insecure: bool = False
 
     def has(self, name: str) -> bool:
         """Whether the commit has the file ``name``."""
         return name in self.files
 
 
-def look_up(
-    repository: str, revision: str, *, insecure: bool = False, say: Say = lambda _: None
-) -> Published:
+def look_up(repository: str, revision: str, *, say: Say = lambda _: None) -> Published:
     """The current commit of ``revision`` (or the default branch, if empty), and its files.
 
     ``say`` is called with a line before each wait.
 
     Raises:
-        ModelNotInstalled: there is none, it is gated, the hub cannot be reached, or it is not
-            https, and not on this machine, without ``insecure``.
+        ModelNotInstalled: there is none, it is gated, the hub cannot be reached, or it is neither
+            https nor on this machine.
     """
     at = f"/revision/{quote(revision, safe='')}" if revision else ""
     url = f"{_endpoint()}/api/models/{repository}{at}?blobs=true"
@@ -126,7 +123,7 @@ def look_up(
 
     def ask() -> None:
         content.clear()
-        with _client() as client, _answer(client, url, {}, insecure) as response:
+        with _client() as client, _answer(client, url, {}) as response:
             if response.status_code != HTTPStatus.OK:
                 raise _refusal(response, repository, revision)
             for piece in response.iter_raw():
@@ -147,7 +144,7 @@ def look_up(
     licences = [match[1] for tag in answer.tags or [] if (match := _LICENCE.fullmatch(tag))]
     if not answer.sha or not files:
         raise ModelNotInstalled(f"'hf:{repository}' has no commit with files")
-    return Published(repository, answer.sha, (licences or [""])[0], files, insecure)
+    return Published(repository, answer.sha, (licences or [""])[0], files)
 
 
 def fetch(published: Published, names: Iterable[str], say: Say = lambda _: None) -> dict[str, Path]:
@@ -226,7 +223,7 @@ def _append(client: httpx2.Client, published: Published, name: str, part: Path) 
     if size - start > shutil.disk_usage(part.parent).free:
         raise ModelNotInstalled(f"{str(part.parent)!r} has no room for {name}, {size:,} bytes")
     headers = {"Range": f"bytes={start}-"} if start else {}
-    with _answer(client, url, headers, published.insecure) as response:
+    with _answer(client, url, headers) as response:
         code = response.status_code
         if code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return  # what is there is whole, or too long
@@ -303,9 +300,7 @@ def _client() -> httpx2.Client:
 
 
 @contextmanager
-def _answer(
-    client: httpx2.Client, url: str, headers: dict[str, str], insecure: bool
-) -> Iterator[httpx2.Response]:
+def _answer(client: httpx2.Client, url: str, headers: dict[str, str]) -> Iterator[httpx2.Response]:
     """The answer at the end of redirects, none of them less safe than the hub's own address.
 
     The token goes to no other host. The body of a redirect is not read.
@@ -316,12 +311,11 @@ def _answer(
         address = f"{request.url.scheme}://{request.url.netloc.decode('ascii').rpartition('@')[2]}"
         safe = request.url.scheme == "https"
         if request.url.scheme == "http":
-            safe = insecure or (here and request.url.host.strip("[]") in _THIS_MACHINE)
+            safe = here and request.url.host.strip("[]") in _THIS_MACHINE
         if not safe:
             raise ModelNotInstalled(
                 f"{label_text(address)[:200]} is not https: whoever is between can read the token"
-                " and exchange the model; set HF_ENDPOINT to an address by https, or add"
-                " --insecure-http"
+                " and exchange the model; set HF_ENDPOINT to an address by https"
             )
         response = client.send(request, stream=True)
         try:

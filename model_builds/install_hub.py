@@ -111,7 +111,6 @@ def install_hub(
     *,
     reranker: bool = False,
     options: Options = _NO_OPTIONS,
-    insecure: bool = False,
     home: Path | None = None,
     say: Say = lambda _: None,
 ) -> Path:
@@ -121,7 +120,6 @@ def install_hub(
         name: without a revision, an installed model stays, even if the hub has a newer one.
         reranker: it is a cross-encoder.
         options: values that the repository's files lack, or that replace theirs.
-        insecure: the hub may be another machine's by plain http.
         home: the data directory; default: :func:`operators.foundation.data_dir.data_home`.
         say: called with one line of progress at a time.
 
@@ -144,7 +142,7 @@ def install_hub(
                 return directory
             for left_over in directory.parent.glob(".hub-*"):  # of an interrupted run
                 shutil.rmtree(left_over, ignore_errors=True)
-            published = look_up(repository, revision, insecure=insecure, say=say)
+            published = look_up(repository, revision, say=say)
             with tempfile.TemporaryDirectory(prefix=".hub-", dir=directory.parent) as work:
                 job = _Job(published, revision, options, Path(work), say)
                 with _explained(f"the files of {job.name} do not fit together"):
