@@ -142,7 +142,7 @@ def install_hub(
                 return directory
             for left_over in directory.parent.glob(".hub-*"):  # of an interrupted run
                 shutil.rmtree(left_over, ignore_errors=True)
-            published = look_up(repository, revision, say=say)
+            published = look_up(repository, revision)
             with tempfile.TemporaryDirectory(prefix=".hub-", dir=directory.parent) as work:
                 job = _Job(published, revision, options, Path(work), say)
                 with _explained(f"the files of {job.name} do not fit together"):
@@ -191,7 +191,7 @@ def _complete(directory: Path) -> HubRecord | None:
 
 
 def _embedder(job: _Job) -> Path:
-    files = fetch(job.published, settings_files(job.published.files), job.say)
+    files = fetch(job.published, settings_files(job.published.files))
     described = describe(files)
     if described.kind == "static":
         return _static(job, described, files)
@@ -271,7 +271,7 @@ def _reranker(job: _Job) -> Path:
     """The repository's own graph, which gives one score a pair."""
     if job.options.said():
         raise EmbeddingError("a reranker takes no options")
-    files = fetch(job.published, settings_files(job.published.files), job.say)
+    files = fetch(job.published, settings_files(job.published.files))
     config = read_config(files)
     graph = next((name for name in _GRAPHS if job.published.has(name)), None)
     if graph is None:
@@ -421,7 +421,7 @@ def _fetch(job: _Job, names: list[str]) -> dict[str, Path]:
     files = job.published.files
     size = sum(files[name].size for name in names if name in files)
     job.say(f"fetching {', '.join(names)} of {job.name} ({size / 1e6:.1f} MB)")
-    fetched = fetch(job.published, names, job.say)
+    fetched = fetch(job.published, names)
     for name in names:
         if name.endswith("tokenizer.json"):
             with _explained(f"{name} of {job.name} does not cut texts"):
