@@ -262,18 +262,16 @@ def ingest_memory(
 @ingest_app.command("from")
 @takes_options
 def ingest_from(
-    reader: Annotated[
-        str, typer.Argument(help="A name that a package registers, or python:MODULE:CLASS.")
-    ],
+    reader: Annotated[str, typer.Argument(help="The class of the reader: python:MODULE:CLASS.")],
     arguments: Annotated[
         list[str] | None, typer.Argument(help="Argument of the reader: VALUE or KEY=VALUE.")
     ] = None,
     *,
     options: IngestOptions,
 ) -> None:
-    """Read with a reader of your own or of an installed package (docs/extend.md).
+    """Read with a reader of your own (docs/extend.md).
 
-    Example: crosscorpus ingest from tickets export.csv project=ops -C team
+    Example: crosscorpus ingest from python:tickets:Tickets export.csv project=ops -C team
     """
     from operators.sources.reader import named_reader
 
