@@ -99,9 +99,6 @@ def ingest_git(
     ] = None,
     also: _Also = None,
     relocated: Relocated = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Read again whatever changes, until Ctrl-C.")
-    ] = False,
     *,
     options: IngestOptions,
 ) -> None:
@@ -119,14 +116,8 @@ def ingest_git(
             f"as ./{printable(address['name'])}"
         )
 
-    def source() -> Source:
-        return git_source(path, repo, exclude=exclude or (), diffs=diffs, also=also)
-
-    if watch:  # git says what the tree has: what a branch lacks is no accident
-        options = replace(options, allow_mass_delete=True)
-        watch_source(path, source, options, relocated=relocated)
-    else:
-        ingest_source(source(), options, relocated=relocated)
+    source = git_source(path, repo, exclude=exclude or (), diffs=diffs, also=also)
+    ingest_source(source, options, relocated=relocated)
 
 
 @ingest_app.command("folder")
@@ -297,16 +288,16 @@ def watch(
     Example: crosscorpus watch ~/src/app -C team
     """
     from operators.sources.folder import folder_source
+    from operators.sources.git.git_source import git_source
 
-    if (path / ".git").exists():
-        ingest_git.__wrapped__(path, repo, watch=True, options=options)  # type: ignore[attr-defined]
+    if (path / ".git").exists():  # git says what the tree has: what a branch lacks is no accident
+        options = replace(options, allow_mass_delete=True)
+        watch_source(path, lambda: git_source(path, repo), options)
     else:
         watch_source(path, lambda: folder_source(path, "docs", repo), options)
 
 
-def watch_source(
-    path: Path, source: Callable[[], Source], options: IngestOptions, **how: Any
-) -> None:
+def watch_source(path: Path, source: Callable[[], Source], options: IngestOptions) -> None:
     """Ingest ``source`` after every change below ``path``; print a line for each."""
     import_hamilton()
     from dataflow import load_config
@@ -316,7 +307,7 @@ def watch_source(
     from operators.postgres.store import open_store
 
     embedder = load_embedder(options.model or load_config(options.config).embedding)
-    arguments = {k: v for k, v in (options.of_a_run | how).items() if k not in ("wait", "in_turn")}
+    arguments = {k: v for k, v in options.of_a_run.items() if k not in ("wait", "in_turn")}
     with open_store(collection=options.collection, create=True) as store:
         stop = threading.Event()
         watch(store, embedder, path, source, on_change=show_change, stop=stop, **arguments)
