@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from model_builds import onnx_file
-from model_builds.encoder_weights import DISTANCES, Array, Encoder, distance_bias, read_encoder
+from model_builds.encoder_weights import Array, Encoder, read_encoder
 
 Arithmetic = Literal["int8", "uint8", "signed", "fp32"]
 
@@ -56,7 +56,7 @@ def convert_bert(
 
     Args:
         config: the model's config.json.
-        weights: its model.safetensors, or the model.safetensors.index.json of its shards.
+        weights: its model.safetensors.
         out: the ONNX file to write.
         arithmetic: ``int8``, ``uint8``, ``signed`` or, for comparison, ``fp32``.
 
@@ -127,18 +127,12 @@ def encoder_graph(encoder: Encoder, arithmetic: Arithmetic) -> bytes:
     graph.constant("join_heads", np.array([0, 0, hidden], np.int64))
     _mask_bias(graph)
     states = _embeddings(graph, encoder)
-    if DISTANCES in encoder.tensors:
-        _distance_bias(graph, encoder)
     for number in range(encoder.layers):
         states = _layer(graph, encoder, number, states)
-    shape: list[int | str] = ["batch", "tokens", hidden]
-    if encoder.has_head:
-        out, shape = _score(graph, encoder, states), ["batch", 1]
-    else:
-        out = graph.add("Identity", [states], "last_hidden_state")
-    names = ["input_ids", "attention_mask", *(["token_type_ids"] if encoder.types else [])]
+    out = graph.add("Identity", [states], "last_hidden_state")
+    names = ("input_ids", "attention_mask")
     inputs = [onnx_file.value_info(n, onnx_file.INT64, ["batch", "tokens"]) for n in names]
-    outputs = [onnx_file.value_info(out, onnx_file.FLOAT, shape)]
+    outputs = [onnx_file.value_info(out, onnx_file.FLOAT, ["batch", "tokens", hidden])]
     return onnx_file.model(
         graph.nodes,
         graph.constants.values(),
@@ -148,16 +142,6 @@ def encoder_graph(encoder: Encoder, arithmetic: Arithmetic) -> bytes:
         opset=_OPSET,
         ir_version=_IR_VERSION,
     )
-
-
-def _score(graph: _Graph, encoder: Encoder, states: str) -> str:
-    """The score of a cross-encoder, (batch, 1), of the first token's state."""
-    graph.constant("first", np.array(0))
-    graph.add("Gather", [states, "first"], "of_pair", axis=1)
-    dense = _linear(graph, encoder.tensors, "of_pair", "head.dense", None)
-    graph.add("Tanh", [dense], "head.activated")
-    score = _linear(graph, encoder.tensors, "head.activated", "head.out", None)
-    return graph.add("Identity", [score], "logits")
 
 
 def _mask_bias(graph: _Graph) -> None:
@@ -187,37 +171,16 @@ def _embeddings(graph: _Graph, encoder: Encoder) -> str:
     # One text a sequence: every token has type 0, so that its vector joins the positions'.
     positions = tensors["embeddings.position_embeddings.weight"]
     types = tensors["embeddings.token_type_embeddings.weight"]
-    graph.constant("positions", positions if encoder.types else positions + types[0])
+    graph.constant("positions", positions + types[0])
     graph.constant("zero", np.array([0], np.int64))
     graph.add("Shape", ["input_ids"], "length", start=1, end=2)
     graph.add("Slice", ["positions", "zero", "length", "zero"], "position_vectors")
     total = graph.add("Add", ["word_vectors", "position_vectors"], "embedded")
-    if encoder.types:
-        graph.constant("types", types)
-        graph.add("Gather", ["types", "token_type_ids"], "type_vectors", axis=0)
-        total = graph.add("Add", [total, "type_vectors"], "embedded_with_types")
     return _norm(graph, encoder, total, "embeddings.LayerNorm")
-
-
-def _distance_bias(graph: _Graph, encoder: Encoder) -> None:
-    """Add each head's bias for the distance between two tokens to the mask."""
-    graph.constant("distances", distance_bias(encoder))
-    graph.constant("middle", np.array(encoder.positions - 1))
-    graph.constant("start", np.array(0))
-    graph.constant("by_one", np.array(1))
-    graph.constant("column", np.array([1]))
-    graph.add("Squeeze", ["length"], "count")
-    graph.add("Range", ["start", "count", "by_one"], "places")
-    graph.add("Unsqueeze", ["places", "column"], "rows")
-    graph.add("Sub", ["places", "rows"], "away")
-    graph.add("Add", ["away", "middle"], "away_from_first")
-    graph.add("Gather", ["distances", "away_from_first"], "distance_bias", axis=1)
-    graph.add("Add", ["mask_bias", "distance_bias"], "pair_bias")
 
 
 def _layer(graph: _Graph, encoder: Encoder, number: int, states: str) -> str:
     tensors, at = encoder.tensors, f"encoder.layer.{number}"
-    bias = "pair_bias" if DISTANCES in tensors else "mask_bias"
     # The attention's 1/sqrt(d) is folded into the query weights.
     scale = (encoder.hidden // encoder.heads) ** -0.5
     parts = (("query", _SIGNED, scale), ("key", _SIGNED, 1.0), ("value", None, 1.0))
@@ -230,7 +193,7 @@ def _layer(graph: _Graph, encoder: Encoder, number: int, states: str) -> str:
     self_at = f"{at}.attention.self"
     by_head = {part: f"{self_at}.{part}.by_head" for part in ("query", "key", "value")}
     graph.add("MatMul", [by_head["query"], by_head["key"]], f"{self_at}.scores")
-    graph.add("Add", [f"{self_at}.scores", bias], f"{self_at}.masked")
+    graph.add("Add", [f"{self_at}.scores", "mask_bias"], f"{self_at}.masked")
     graph.add("Softmax", [f"{self_at}.masked"], f"{self_at}.shares", axis=-1)
     graph.add("MatMul", [f"{self_at}.shares", by_head["value"]], f"{self_at}.mixed")
     graph.add("Transpose", [f"{self_at}.mixed"], f"{self_at}.rows", perm=[0, 2, 1, 3])

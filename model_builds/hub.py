@@ -30,7 +30,6 @@ import httpx2
 from filelock import FileLock
 from pydantic import BaseModel, Field
 
-from model_builds.install_minilm import Say
 from model_builds.repository_json import parsed
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
 from operators.foundation.certificates import untrusted
@@ -45,9 +44,7 @@ _LICENCE = re.compile(r"license:([\w.+-]{1,80})", re.ASCII)
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _HUB = "https://huggingface.co"
 _TRIES, _PAUSE_S = 3, 0.5
-"""Attempts in a row that bring nothing: a connection is lost, or the hub is busy."""
-_LONGEST_WAIT_S = 330.0
-"""Maximum wait that a hub may ask for: huggingface.co counts requests in five minutes."""
+"""Attempts in a row that bring nothing, as the connection is lost."""
 _REDIRECTS = 10
 _TIMEOUT_S, _CONNECT_S = 30, 10
 _LARGEST_ANSWER = 50_000_000
@@ -78,14 +75,6 @@ class _Answer(BaseModel):
     siblings: list[_Sibling] | None = None
 
 
-class _Later(Exception):
-    """The hub is busy: ``wait`` is in seconds, 0 if it states none."""
-
-    def __init__(self, refusal: ModelNotInstalled, wait: float) -> None:
-        super().__init__(str(refusal))
-        self.refusal, self.wait = refusal, wait
-
-
 @dataclass(frozen=True)
 class HubFile:
     """A repository's record of a file: ``hash`` is its SHA-256, or git's own (40 digits)."""
@@ -96,29 +85,24 @@ class HubFile:
 
 @dataclass(frozen=True)
 class Published:
-    """One commit of a repository; ``insecure``: plain http is allowed for its files."""
+    """One commit of a repository."""
 
     repository: str
     commit: str
     licence: str
     files: dict[str, HubFile]
-    insecure: bool = False
 
     def has(self, name: str) -> bool:
         """Whether the commit has the file ``name``."""
         return name in self.files
 
 
-def look_up(
-    repository: str, revision: str, *, insecure: bool = False, say: Say = lambda _: None
-) -> Published:
+def look_up(repository: str, revision: str) -> Published:
     """The current commit of ``revision`` (or the default branch, if empty), and its files.
 
-    ``say`` is called with a line before each wait.
-
     Raises:
-        ModelNotInstalled: there is none, it is gated, the hub cannot be reached, or it is not
-            https, and not on this machine, without ``insecure``.
+        ModelNotInstalled: there is none, it is gated, the hub cannot be reached, or it is neither
+            https nor on this machine.
     """
     at = f"/revision/{quote(revision, safe='')}" if revision else ""
     url = f"{_endpoint()}/api/models/{repository}{at}?blobs=true"
@@ -126,7 +110,7 @@ def look_up(
 
     def ask() -> None:
         content.clear()
-        with _client() as client, _answer(client, url, {}, insecure) as response:
+        with _client() as client, _answer(client, url, {}) as response:
             if response.status_code != HTTPStatus.OK:
                 raise _refusal(response, repository, revision)
             for piece in response.iter_raw():
@@ -134,7 +118,7 @@ def look_up(
                 if len(content) > _LARGEST_ANSWER:
                     raise ModelNotInstalled(f"the hub's answer on 'hf:{repository}' has no end")
 
-    _repeat(ask, lambda: 0, repository, say=say)
+    _repeat(ask, lambda: 0, repository)
     answer = parsed(bytes(content), _Answer, f"what the hub says of 'hf:{repository}'")
     files = {
         each.rfilename: HubFile(
@@ -147,13 +131,11 @@ def look_up(
     licences = [match[1] for tag in answer.tags or [] if (match := _LICENCE.fullmatch(tag))]
     if not answer.sha or not files:
         raise ModelNotInstalled(f"'hf:{repository}' has no commit with files")
-    return Published(repository, answer.sha, (licences or [""])[0], files, insecure)
+    return Published(repository, answer.sha, (licences or [""])[0], files)
 
 
-def fetch(published: Published, names: Iterable[str], say: Say = lambda _: None) -> dict[str, Path]:
+def fetch(published: Published, names: Iterable[str]) -> dict[str, Path]:
     """Download ``names`` of a commit and return their paths; existing files are kept.
-
-    ``say`` is called with a line before each wait.
 
     Raises:
         ModelNotInstalled: the repository lacks one, it is gated, or the hub cannot be reached.
@@ -170,11 +152,11 @@ def fetch(published: Published, names: Iterable[str], say: Say = lambda _: None)
                 raise EmbeddingError(
                     f"the hub gives no hash of {name} of 'hf:{published.repository}'"
                 )
-            paths[name] = _cached(client, published, name, say)
+            paths[name] = _cached(client, published, name)
     return paths
 
 
-def _cached(client: httpx2.Client, published: Published, name: str, say: Say) -> Path:
+def _cached(client: httpx2.Client, published: Published, name: str) -> Path:
     """The file in the cache, downloaded if it is not there or differs."""
     from huggingface_hub import constants
 
@@ -190,7 +172,7 @@ def _cached(client: httpx2.Client, published: Published, name: str, say: Say) ->
             path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(lock):
             if not _is(blob, expected):
-                _download(client, published, name, blob, say)
+                _download(client, published, name, blob)
             link.unlink(missing_ok=True)
             try:
                 link.symlink_to(os.path.relpath(blob, link.parent))
@@ -201,7 +183,7 @@ def _cached(client: httpx2.Client, published: Published, name: str, say: Say) ->
     return link
 
 
-def _download(client: httpx2.Client, published: Published, name: str, blob: Path, say: Say) -> None:
+def _download(client: httpx2.Client, published: Published, name: str, blob: Path) -> None:
     expected, part = published.files[name], blob.with_name(f"{blob.name}.crosscorpus")
     for _ in range(2):  # a damaged beginning is repaired
         _repeat(
@@ -209,7 +191,6 @@ def _download(client: httpx2.Client, published: Published, name: str, blob: Path
             lambda: _size(part),
             published.repository,
             name,
-            say,
         )
         if _is(part, expected):
             part.replace(blob)
@@ -226,7 +207,7 @@ def _append(client: httpx2.Client, published: Published, name: str, part: Path) 
     if size - start > shutil.disk_usage(part.parent).free:
         raise ModelNotInstalled(f"{str(part.parent)!r} has no room for {name}, {size:,} bytes")
     headers = {"Range": f"bytes={start}-"} if start else {}
-    with _answer(client, url, headers, published.insecure) as response:
+    with _answer(client, url, headers) as response:
         code = response.status_code
         if code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return  # what is there is whole, or too long
@@ -248,9 +229,8 @@ def _repeat(
     progress: Callable[[], int],
     repository: str,
     name: str = "",
-    say: Say = lambda _: None,
 ) -> None:
-    """Run ``work``; again if the hub is busy or the connection is lost.
+    """Run ``work``; again if the connection is lost.
 
     It is an error after ``_TRIES`` attempts in a row that did not increase ``progress``.
     """
@@ -258,26 +238,15 @@ def _repeat(
     while True:
         try:
             return work()
-        except _Later as error:
-            refusal, wait = error.refusal, error.wait
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            refusal, wait = _unreachable(error, repository, name), 0.0
+            refusal = _unreachable(error, repository, name)
             if not isinstance(error, httpx2.TransportError) or untrusted(error):
                 raise refusal from error
         failed = 1 if progress() > most else failed + 1
         most = max(most, progress())
-        if failed >= _TRIES or wait > _LONGEST_WAIT_S:
+        if failed >= _TRIES:
             raise refusal
-        wait = wait or _PAUSE_S * 2**failed
-        say(f"{refusal.args[0].partition('; run')[0]}: asking again in {wait:.0f} s")
-        time.sleep(wait)
-
-
-def _stated_wait(response: httpx2.Response) -> float:
-    """Seconds to wait, by ``Retry-After`` or by huggingface.co's ``RateLimit``; 0: not stated."""
-    after = response.headers.get("Retry-After", "").strip()
-    window = re.search(r";\s*t=([0-9]{1,9})\b", response.headers.get("RateLimit", ""))
-    return float(after if re.fullmatch(r"[0-9]{1,9}", after) else window[1] if window else 0)
+        time.sleep(_PAUSE_S * 2**failed)
 
 
 def _is(path: Path, expected: HubFile) -> bool:
@@ -303,9 +272,7 @@ def _client() -> httpx2.Client:
 
 
 @contextmanager
-def _answer(
-    client: httpx2.Client, url: str, headers: dict[str, str], insecure: bool
-) -> Iterator[httpx2.Response]:
+def _answer(client: httpx2.Client, url: str, headers: dict[str, str]) -> Iterator[httpx2.Response]:
     """The answer at the end of redirects, none of them less safe than the hub's own address.
 
     The token goes to no other host. The body of a redirect is not read.
@@ -316,12 +283,11 @@ def _answer(
         address = f"{request.url.scheme}://{request.url.netloc.decode('ascii').rpartition('@')[2]}"
         safe = request.url.scheme == "https"
         if request.url.scheme == "http":
-            safe = insecure or (here and request.url.host.strip("[]") in _THIS_MACHINE)
+            safe = here and request.url.host.strip("[]") in _THIS_MACHINE
         if not safe:
             raise ModelNotInstalled(
                 f"{label_text(address)[:200]} is not https: whoever is between can read the token"
-                " and exchange the model; set HF_ENDPOINT to an address by https, or add"
-                " --insecure-http"
+                " and exchange the model; set HF_ENDPOINT to an address by https"
             )
         response = client.send(request, stream=True)
         try:
@@ -348,7 +314,7 @@ def _place(repository: str) -> str:
 
 def _refusal(
     response: httpx2.Response, repository: str, revision: str, name: str = ""
-) -> ModelNotInstalled | _Later:
+) -> ModelNotInstalled:
     """The error of a hub in one line."""
     code, what = response.headers.get("X-Error-Code", ""), f"'hf:{repository}'"
     if code == "GatedRepo":
@@ -367,9 +333,7 @@ def _refusal(
         )
     says = label_text(response.headers.get("X-Error-Message", ""))[:200]
     reason = f"{response.status_code} {says or response.reason_phrase}"
-    error = _fetch_error(reason, repository, name)
-    busy = response.status_code >= 500 or response.status_code == HTTPStatus.TOO_MANY_REQUESTS
-    return _Later(error, _stated_wait(response)) if busy else error
+    return _fetch_error(reason, repository, name)
 
 
 def _unreachable(error: Exception, repository: str, name: str = "") -> ModelNotInstalled:

@@ -17,8 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from model_builds.bert_to_onnx import Arithmetic, encoder_graph
-from model_builds.encoder_weights import Encoder, read_encoder, shards, why_not
+from model_builds.encoder_weights import Encoder, read_encoder, why_not
 from model_builds.hub import PICKLES, Published, fetch, look_up
 from model_builds.install_minilm import Say, locked
 from model_builds.integer_model import (
@@ -28,7 +27,7 @@ from model_builds.integer_model import (
     that_fit,
     write_settings,
 )
-from model_builds.reference import hidden_states, score
+from model_builds.reference import hidden_states
 from model_builds.repository_json import ModelConfig
 from model_builds.sentence_transformer import (
     Description,
@@ -84,7 +83,7 @@ _LARGEST_ID = 2**24
 LEAST_WINDOW = 8
 """Minimum word-pieces that a model takes."""
 
-_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+_WEIGHTS = "model.safetensors"
 _GRAPHS = ("onnx/model.onnx", "model.onnx")
 _TWO_GIGABYTES = 2_000_000_000
 """The maximum size of one ONNX file."""
@@ -112,7 +111,6 @@ def install_hub(
     *,
     reranker: bool = False,
     options: Options = _NO_OPTIONS,
-    insecure: bool = False,
     home: Path | None = None,
     say: Say = lambda _: None,
 ) -> Path:
@@ -122,7 +120,6 @@ def install_hub(
         name: without a revision, an installed model stays, even if the hub has a newer one.
         reranker: it is a cross-encoder.
         options: values that the repository's files lack, or that replace theirs.
-        insecure: the hub may be another machine's by plain http.
         home: the data directory; default: :func:`operators.foundation.data_dir.data_home`.
         say: called with one line of progress at a time.
 
@@ -145,7 +142,7 @@ def install_hub(
                 return directory
             for left_over in directory.parent.glob(".hub-*"):  # of an interrupted run
                 shutil.rmtree(left_over, ignore_errors=True)
-            published = look_up(repository, revision, insecure=insecure, say=say)
+            published = look_up(repository, revision)
             with tempfile.TemporaryDirectory(prefix=".hub-", dir=directory.parent) as work:
                 job = _Job(published, revision, options, Path(work), say)
                 with _explained(f"the files of {job.name} do not fit together"):
@@ -194,14 +191,14 @@ def _complete(directory: Path) -> HubRecord | None:
 
 
 def _embedder(job: _Job) -> Path:
-    files = fetch(job.published, settings_files(job.published.files), job.say)
+    files = fetch(job.published, settings_files(job.published.files))
     described = describe(files)
     if described.kind == "static":
         return _static(job, described, files)
-    weights = next((n for n in _WEIGHTS if job.published.has(described.folder + n)), None)
+    weights = described.folder + _WEIGHTS
     reason = "config.json is missing" if (own := described.config) is None else why_not(own)
-    if weights and not reason:
-        return _from_weights(job, described, files, described.folder + weights)
+    if job.published.has(weights) and not reason:
+        return _from_weights(job, described, files, weights)
     graph = next((name for name in _GRAPHS if job.published.has(name)), None)
     if graph is None:
         raise EmbeddingError(_no_weights(job, reason))
@@ -214,7 +211,7 @@ def _from_weights(
     """The graph in integers, or in fp32 if integers differ too much from the reference."""
     folder = described.folder
     wanted = [weights, _tokenizer_name(job, folder)]
-    fetched = _fetch_weights(job, weights, wanted[1])
+    fetched = _fetch(job, wanted)
     job.say("converting to ONNX, and checking")
     encoder = read_encoder(files[f"{folder}config.json"], fetched[weights])
     tokenizer = fetched[wanted[1]]
@@ -271,51 +268,20 @@ def _static(job: _Job, described: Description, files: Mapping[str, Path]) -> Pat
 
 
 def _reranker(job: _Job) -> Path:
+    """The repository's own graph, which gives one score a pair."""
     if job.options.said():
         raise EmbeddingError("a reranker takes no options")
-    files = fetch(job.published, settings_files(job.published.files), job.say)
+    files = fetch(job.published, settings_files(job.published.files))
     config = read_config(files)
-    weights = next((name for name in _WEIGHTS if job.published.has(name)), None)
     graph = next((name for name in _GRAPHS if job.published.has(name)), None)
-    reason = why_not(config, head=True) if config else "config.json is missing"
-    if weights and not reason:
-        return _reranker_from_weights(job, files, weights)
     if graph is None:
-        raise EmbeddingError(_no_weights(job, reason))
+        raise EmbeddingError(f"cannot take {job.name}: it has no onnx/model.onnx")
     tokenizer = _tokenizer_name(job, "")
     fetched = _fetch(job, [*_graph_files(job, graph), tokenizer])
     built = _folder(job, fetched, graph, tokenizer)
     most = _room_for_pairs(files, positions(config))
-    _scores(job, built, most)
+    _check_scores(job, built, most)
     made = f"{graph} of the repository"
-    return _recorded(job, built, "reranker", made, {**files, **fetched}, max_tokens=most)
-
-
-def _reranker_from_weights(job: _Job, files: Mapping[str, Path], weights: str) -> Path:
-    """The graph in integers that this machine multiplies correctly, or in fp32."""
-    tokenizer = _tokenizer_name(job, "")
-    fetched = _fetch_weights(job, weights, tokenizer)
-    job.say("converting to ONNX, and checking")
-    encoder = read_encoder(files["config.json"], fetched[weights], head=True)
-    most = _room_for_pairs(files, encoder.positions)
-    expected = _reference_scores(encoder, fetched[tokenizer], most)
-    scores: dict[Arithmetic, list[float]] = {}
-    kinds: tuple[Arithmetic, ...] = ("int8", "uint8", "fp32")
-    for arithmetic in kinds[: 2 if _is_large(encoder) else 3]:
-        built = job.work / arithmetic
-        built.mkdir()
-        (built / "model.onnx").write_bytes(encoder_graph(encoder, arithmetic))
-        shutil.copyfile(fetched[tokenizer], built / "tokenizer.json")
-        scores[arithmetic] = _scores(job, built, most)
-        close = float(np.corrcoef(expected, scores[arithmetic])[0, 1])
-        if arithmetic != "int8" and close >= LEAST_COSINE:
-            break
-    else:
-        raise EmbeddingError(f"cannot convert {job.name}: its scores correlate {close:.3f} only")
-    if arithmetic == "uint8" and scores["int8"] == scores["uint8"]:
-        built = job.work / "int8"  # signed products do not overflow here, and are quicker
-    job.say(f"the scores of {len(expected)} pairs correlate {close:.4f} with the reference")
-    made = "converted from safetensors" + (", in integers" if arithmetic == "uint8" else "")
     return _recorded(job, built, "reranker", made, {**files, **fetched}, max_tokens=most)
 
 
@@ -332,25 +298,13 @@ def _room_for_pairs(files: Mapping[str, Path], most: int) -> int:
     return room
 
 
-def _pairs() -> list[tuple[str, str]]:
-    return [(question, text) for question in TEXTS for text in TEXTS]
-
-
-def _scores(job: _Job, directory: Path, most: int) -> list[float]:
-    """The scores of pairs of ``TEXTS``, each one number, not all the same; a long one fits too."""
+def _check_scores(job: _Job, directory: Path, most: int) -> None:
+    """Check that pairs of ``TEXTS`` get one number each, not all the same; a long one fits too."""
     reranker = read_reranker(directory, job.name, most)
-    scores = reranker(_pairs())
+    scores = reranker([(question, text) for question in TEXTS for text in TEXTS])
     reranker([(TEXTS[0], TEXTS[1] * 200)])
     if len({*scores}) == 1:
         raise EmbeddingError(f"{job.name} gives every passage one score")
-    return scores
-
-
-def _reference_scores(encoder: Encoder, tokenizer: Path, most: int) -> list[float]:
-    read, _ = read_tokenizer(tokenizer)
-    read.enable_truncation(most, strategy="only_second")
-    encodings = [read.encode(*pair) for pair in _pairs()]
-    return [score(encoder, each.ids, each.type_ids) for each in encodings]
 
 
 def _settings(
@@ -467,7 +421,7 @@ def _fetch(job: _Job, names: list[str]) -> dict[str, Path]:
     files = job.published.files
     size = sum(files[name].size for name in names if name in files)
     job.say(f"fetching {', '.join(names)} of {job.name} ({size / 1e6:.1f} MB)")
-    fetched = fetch(job.published, names, job.say)
+    fetched = fetch(job.published, names)
     for name in names:
         if name.endswith("tokenizer.json"):
             with _explained(f"{name} of {job.name} does not cut texts"):
@@ -475,15 +429,6 @@ def _fetch(job: _Job, names: list[str]) -> dict[str, Path]:
                 if max(tokenizer.get_vocab().values(), default=0) > _LARGEST_ID:
                     raise EmbeddingError(f"{name} of {job.name} has ids over {_LARGEST_ID}")
                 tokenizer.encode_batch([*TEXTS, "é 7 \u4e2d"])
-    return fetched
-
-
-def _fetch_weights(job: _Job, weights: str, tokenizer: str) -> dict[str, Path]:
-    """A safetensors file or the shards of an index, and the tokenizer."""
-    fetched = _fetch(job, [weights, tokenizer])
-    if weights.endswith(".index.json"):
-        folder = weights.rpartition("model.")[0]
-        fetched |= _fetch(job, [f"{folder}{shard}" for shard in shards(fetched[weights])])
     return fetched
 
 

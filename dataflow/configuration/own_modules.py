@@ -26,8 +26,6 @@ from hamilton.graph_utils import find_functions
 
 from dataflow.configuration.loader import ConfigError
 from dataflow.execution.annotations import spell
-from operators.errors import CrosscorpusError
-from operators.foundation.plugins import plugin
 from operators.signals.rule import Rule
 from operators.signals.shipped import RULES
 
@@ -35,7 +33,7 @@ _OF_FILES = "own_nodes_"
 
 
 def own_module(name: str) -> ModuleType:
-    """The module ``name``: a dotted name, a path of a ``.py``, or a name that a package registers.
+    """The module ``name``: a dotted name, or a path of a ``.py``.
 
     A file is read again when it has changed.
 
@@ -47,12 +45,8 @@ def own_module(name: str) -> ModuleType:
     if not registry.INITIALIZED:  # see light_hamilton
         registry.initialize()
     try:
-        if name.endswith(".py"):
-            module = _of_file(Path(name))
-        else:
-            module = plugin("nodes", name) or importlib.import_module(name)
-    except CrosscorpusError as error:
-        raise ConfigError(f"modules: {error}") from error
+        is_file = name.endswith(".py")
+        module = _of_file(Path(name)) if is_file else importlib.import_module(name)
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         own = len(frames) > 1 and not frames[-1].filename.startswith("<frozen")

@@ -8,7 +8,6 @@ from dataflow.ingestion.ledger_snapshot import Scope
 from dataflow.ingestion.run import IngestReport, Run
 from dataflow.ingestion.vectors import Embedded, embed_missing
 from dataflow.ingestion.version_discovery import find_versions
-from operators.foundation.sanitize import replaced_characters
 from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch
@@ -34,8 +33,6 @@ def delete_vanished(run: Run, complete: bool, allow_mass_delete: bool) -> None:
     any document may not be mounted: then nothing is deleted, whatever the caller allows. Missing
     documents that stay are recorded, so that answers note them.
     """
-    if run.report.stopped_at is not None:  # the next run resumes
-        return
     empty = not run.known.scopes
     scopes = (
         run.source.scopes
@@ -75,9 +72,7 @@ def finish(run: Run) -> IngestReport:
         make_searchable(run.store, sorted(corpora))
     find_versions(run.store, lambda: run.tell("finish"))
     report = run.report
-    if report.stopped_at is None:
-        end_run(run.store, run.number, report.ok, report.counts())
-    report.replaced += replaced_characters() - run.replaced_before
+    end_run(run.store, run.number, report.ok, report.counts())
     report.words_seconds = time.monotonic() - run.began
     return report
 
@@ -91,9 +86,7 @@ def embed(run: Run) -> None:
         run.tell("embed", done)
 
     try:
-        done = embed_missing(
-            run.store, run.embedder, graph=run.graph, stop=run.time_is_up, on_event=on_event
-        )
+        done = embed_missing(run.store, run.embedder, graph=run.graph, on_event=on_event)
         report.unembedded, report.embedding_seconds = done.left, done.seconds
         for document_id, reason in done.failed:
             run.fail(document_id, f"words alone find a part of it: {reason}")

@@ -44,7 +44,6 @@ def ingest(
     in_turn: bool = False,
     secrets: str | None = None,
     corpora: Sequence[str] | None = None,
-    stop_after_s: float | None = None,
     on_event: OnEvent | None = None,
     batch_documents: int = BATCH_DOCUMENTS,
     batch_characters: int = BATCH_CHARACTERS,
@@ -65,8 +64,6 @@ def ingest(
         secrets: the treatment of a document that contains one, see
             :func:`operators.sources.secrets.without_secrets`; stored for later runs of this source.
         corpora: read only documents of these; stored documents of others stay.
-        stop_after_s: seconds after which the run reads no more, once it has stored something, and
-            embeds no more. Stored documents are complete and indexed; the next run resumes.
         on_event: receives the progress of the run, in this thread.
         batch_documents: maximum documents of one transaction.
         batch_characters: maximum characters of their text, unless one document alone has more.
@@ -89,7 +86,7 @@ def ingest(
     with source_turn(store, source.reader, source.scopes or (), on_wait if in_turn else None):
         source, notes = _owned(store, source, relocated=relocated, secrets=secrets)
         prunes = source.whole if prune is None else prune
-        run = Run(store, embedder, source, on_event, graph, stop_after_s)
+        run = Run(store, embedder, source, on_event, graph)
         run.report.notes += notes
         with closing(run.known):
             complete = scan(run, batch_documents, batch_characters)

@@ -1,6 +1,5 @@
 """The state that the parts of a run share: its source, graph, ledger, report and progress."""
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,6 @@ from dataflow.ingestion.ledger_snapshot import GOOD, LedgerSnapshot
 from dataflow.ingestion.vectors import Embedded, seconds_left
 from operators.embedding.protocol import Embedder
 from operators.foundation import tokenizer
-from operators.foundation.sanitize import replaced_characters
 from operators.postgres.store import Store
 from operators.postgres.write.document_classes import rules_of
 from operators.postgres.write.document_writer import Written, delete_documents
@@ -76,8 +74,6 @@ class IngestReport:
         known_failures: unchanged documents that failed before and were not retried.
         chunks: chunks written.
         embedded: vectors made; those of the other chunks were cached.
-        stopped_at: the fraction of the source that was read at the time limit; None: all of it.
-        replaced: characters that no database can hold, read as U+FFFD.
         seconds: of the whole run.
         words_seconds: until keyword search found everything.
         embedding_seconds: making vectors, after that.
@@ -95,8 +91,6 @@ class IngestReport:
     known_failures: int = 0
     chunks: int = 0
     embedded: int = 0
-    stopped_at: float | None = None
-    replaced: int = 0
     seconds: float = 0.0
     words_seconds: float = 0.0
     embedding_seconds: float = 0.0
@@ -135,7 +129,6 @@ class Run:
         source: Source,
         on_event: OnEvent | None,
         graph: dict[str, Any],
-        stop_after_s: float | None,
     ) -> None:
         """Record the run; ``graph`` is for :func:`build_ingestion_graph`."""
         self.store = store.embedding_in(embedder.space)  # the model may change meanwhile
@@ -150,10 +143,7 @@ class Run:
         self.failures_in_a_row = 0  # documents that could not be stored, since the last stored one
         self.done_before = 0.0  # the share of the source that was done when no document waited
         self.began = self.reported = time.monotonic()
-        # the time after which the scan reads no more
-        self.stop_at = self.began + (math.inf if stop_after_s is None else stop_after_s)
         self.read = 0  # documents that were read to be stored
-        self.replaced_before = replaced_characters()
         scopes = source.scopes or ()
         repos = sorted({repo for _, repo in scopes if repo})
         named = " ".join([source.reader, *repos])
@@ -166,10 +156,6 @@ class Run:
     def report_is_due(self) -> bool:
         """Whether the last report of progress is some time ago."""
         return time.monotonic() - self.reported > EVENT_SECONDS
-
-    def time_is_up(self) -> bool:
-        """Whether the run must end by now."""
-        return time.monotonic() >= self.stop_at
 
     def is_new(self, key: Key, content: str, part: bool = False) -> bool:
         """Whether the document must be stored; it is noted as met."""
@@ -207,7 +193,6 @@ class Run:
         """Count ``batch`` as stored, as the store says what was ``written``."""
         self.failures_in_a_row = 0
         self.report.chunks += written.chunks
-        self.report.replaced += written.replaced
         self.report.documents_new += written.new
         self.report.documents_changed += written.documents - written.new
         for document in batch:

@@ -29,17 +29,13 @@ def scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
     except GaveUp as exc:
         run.fail("the run", str(exc))
         return False
-    return complete and run.report.stopped_at is None
+    return complete
 
 
 def _items(run: Run) -> Iterator[Item]:
-    """The items of the source until the time is up; an issue comes last if it ended early."""
+    """The items of the source; an issue comes last if it ended early."""
     try:
-        for item in run.source.scan():
-            yield item
-            if run.changed_corpora and run.time_is_up():
-                run.report.stopped_at = run.source.fraction()
-                return
+        yield from run.source.scan()
     except NoScratch:
         raise
     except (CrosscorpusError, OSError) as exc:

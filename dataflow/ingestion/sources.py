@@ -6,7 +6,6 @@ A sync with GitHub stores the fetched items: it has no source before the store i
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from dataflow.configuration.config_model import Config, as_config
@@ -40,7 +39,6 @@ def ingest_into(
     config: Config | str | Path | Mapping[str, Any] = "default",
     model: str | None = None,
     dsn: str | None = None,
-    stop_after_s: float | None = None,
     on_event: OnEvent | None = None,
     **how: Any,
 ) -> IngestReport:
@@ -53,7 +51,6 @@ def ingest_into(
         config: states the model and the corpora.
         model: replaces the configuration's.
         dsn: the server; None: ``CROSSCORPUS_DSN``, else the user's embedded server.
-        stop_after_s: seconds after which no more is read; loading the model counts.
         on_event: receives the progress of the run.
         how: as for :func:`dataflow.ingestion.loop.ingest`: ``prune``, ``secrets``, ``wait``, ...
 
@@ -66,13 +63,11 @@ def ingest_into(
     """
     source = source if isinstance(source, Source) else reader_source(source)
     source.check()
-    ends = None if stop_after_s is None else monotonic() + stop_after_s
     if collection not in collections(dsn):
         next(source.scan(), None)
 
     def run(store: Store, embedder: Embedder) -> IngestReport:
-        left = None if ends is None else max(ends - monotonic(), 0.0)
-        return ingest(store, embedder, source, stop_after_s=left, on_event=on_event, **how)
+        return ingest(store, embedder, source, on_event=on_event, **how)
 
     return run_into(collection, run, config=config, model=model, dsn=dsn)
 
@@ -104,9 +99,7 @@ def sync_github(
     api: GithubApi | None = None,
     repo: str | None = None,
     full: bool = False,
-    reviews: bool = True,
     rights: bool | None = None,
-    bots: str | None = None,
     on_fetched: OnFetched | None = None,
     **options: Any,
 ) -> IngestReport:
@@ -116,7 +109,7 @@ def sync_github(
         embedder: the collection's model.
         repository: ``owner/name``, or the result of its lookup.
         api: an open connection; None: the environment's.
-        repo, full, reviews, rights, bots, on_fetched: see
+        repo, full, rights, on_fetched: see
             :func:`operators.sources.github.github_mirror.refresh`.
         options: as in :func:`dataflow.ingestion.loop.ingest`.
 
@@ -124,8 +117,8 @@ def sync_github(
         CrosscorpusError: GitHub refuses or does not reply. Then no document was written, the store
             keeps the fetched items, and the next run resumes there.
     """
-    fetching: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews, "rights": rights}
-    fetching |= {"bots": bots, "secrets": options.get("secrets")}
+    fetching: dict[str, Any] = {"repo": repo, "full": full, "rights": rights}
+    fetching["secrets"] = options.get("secrets")
     with open_github() if api is None else nullcontext(api) as connection:
         mirror = refresh(store, connection, repository, on_fetched=on_fetched, **fetching)
     return ingest(store, embedder, mirror_source(store, mirror), **options)

@@ -66,8 +66,8 @@ def load_reranker(name: str) -> Reranker:
 
     Args:
         name: ``onnx:DIR``, ``hf:ORG/NAME`` (installed by ``crosscorpus models install hf:ORG/NAME
-            --reranker``), ``python:MODULE:FUNCTION`` (a function of your own without arguments
-            that returns the reranker), or the name that a package registers.
+            --reranker``) or ``python:MODULE:FUNCTION`` (a function of your own without arguments
+            that returns the reranker).
 
     Raises:
         ModelNotInstalled: a file is missing.

@@ -6,14 +6,14 @@ from typing import Any
 
 from operators.embedding.protocol import Embedder, EmbeddingError, ModelNotInstalled
 from operators.errors import CrosscorpusError, UnknownName, suggest
-from operators.foundation.plugins import own_object, plugin_names
+from operators.foundation.own_object import own_object
 
 _EMBEDDERS = ("minilm", "static", "onnx:DIR", "model2vec:DIR", "hf:ORG/NAME", "openai:MODEL@URL")
 _OURS = {
     "embedders": ("embedding model", _EMBEDDERS),
     "rerankers": ("reranker", ("onnx:DIR", "hf:ORG/NAME")),
 }
-"""What each plugin group contains, and the names that need no package."""
+"""What each group contains, and its names but those of a user's own."""
 
 
 def load_embedder(name: str) -> Embedder:
@@ -25,10 +25,9 @@ def load_embedder(name: str) -> Embedder:
             ``onnx:DIR`` (any model directory, see :mod:`operators.embedding.onnx`),
             ``model2vec:DIR`` (static vectors, see :mod:`operators.embedding.static`),
             ``hf:ORG/NAME`` (installed once by ``crosscorpus models install hf:ORG/NAME``),
-            ``openai:MODEL@URL`` (an OpenAI-compatible endpoint), ``python:MODULE:FUNCTION`` (a
+            ``openai:MODEL@URL`` (an OpenAI-compatible endpoint) or ``python:MODULE:FUNCTION`` (a
             function of your own without arguments that returns an
-            :class:`operators.embedding.protocol.Embedder`), or the name that a package registers
-            (:mod:`operators.foundation.plugins`).
+            :class:`operators.embedding.protocol.Embedder`).
 
     Raises:
         ModelNotInstalled: the files, the extra or the module are missing.
@@ -74,20 +73,18 @@ def own_model(group: str, name: str) -> Any:
 
     Args:
         group: ``embedders`` or ``rerankers``.
-        name: ``python:MODULE:FUNCTION``, a function without arguments; or ``NAME`` or
-            ``NAME:ARGUMENT``, a function that a package registers.
+        name: ``python:MODULE:FUNCTION``, a function without arguments.
 
     Raises:
         ModelNotInstalled: there is no such module or function, or it does not import.
         UnknownName: no loader has this name.
     """
-    kind, _, argument = name.partition(":")
     try:
-        load = own_object(group, name if kind == "python" else kind)
+        load = own_object(name)
     except CrosscorpusError as error:
         raise ModelNotInstalled(str(error)) from error
     if load is None:
         what, ours = _OURS[group]
-        known = [*ours, "python:MODULE:FUNCTION", *plugin_names(group)]
+        known = [*ours, "python:MODULE:FUNCTION"]
         raise UnknownName(f"unknown {what} {name!r}{suggest(name, known)}")
-    return load(argument) if argument and kind != "python" else load()
+    return load()

@@ -37,7 +37,6 @@ from operators.foundation.sanitize import clean_text
 from operators.sources.formats.json_stream import DAMAGED, read_json, unpacked
 from operators.sources.formats.languages import code_language, prose_format
 from operators.sources.formats.shown_text import shown_text
-from operators.sources.parquet_documents import is_parquet, parquet_rows
 from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
 
 READER = "documents/1"
@@ -72,16 +71,13 @@ class BadLine(ValueError):
 
 
 def documents_source(path: Path | str) -> Source:
-    """The documents of a JSONL file, gzipped or not, or of a Parquet file.
+    """The documents of a JSONL file, gzipped or not.
 
     Raises:
         SourceError: ``path`` is not a readable file.
     """
 
     def rows(file: Path, on_read: OnRead) -> Iterator[tuple[str, Any]]:
-        if is_parquet(file):
-            yield from parquet_rows(file, on_read)
-            return
         size = file.stat().st_size
         with file.open("rb") as raw:
             for row in json_rows(raw):
@@ -98,7 +94,7 @@ def documents_source(path: Path | str) -> Source:
         if item is None:
             yield ReadIssue(file.name, "it has no rows", failed=False)
 
-    return file_source(path, READER, "a JSONL file, plain or gzipped, or Parquet", read)
+    return file_source(path, READER, "a JSONL file, plain or gzipped", read)
 
 
 def file_source(

@@ -29,7 +29,7 @@ METADATA_VALUE_LIMIT = 500
 """Maximum characters of JSON; a longer metadata value is left out: it is a text, not a label."""
 
 MAX_TEXT = 20_000_000
-"""Maximum bytes of a text; a larger text file, or row of Parquet, is left out."""
+"""Maximum bytes of a text; a larger text file is left out."""
 
 LONGEST_TITLE = 300
 """Maximum characters of a title or a heading, because each chunk below it repeats it."""

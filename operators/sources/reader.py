@@ -9,8 +9,8 @@ import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from operators.errors import CrosscorpusError, UnknownName, suggest
-from operators.foundation.plugins import own_object, plugin_names
+from operators.errors import CrosscorpusError, UnknownName
+from operators.foundation.own_object import own_object
 from operators.sources.jsonl import SourceError, documents_of, is_corpus_name
 from operators.sources.protocol import Item, Source
 
@@ -54,20 +54,19 @@ def reader_source(reader: Any) -> Source:
 
 
 def named_reader(name: str, arguments: Sequence[str]) -> Source:
-    """The source of a reader that a package registers, or of a user's own class.
+    """The source of a user's own class.
 
     Args:
-        name: as registered in ``crosscorpus.sources``, or ``python:MODULE:CLASS``.
+        name: ``python:MODULE:CLASS``.
         arguments: of its class: ``VALUE``, or ``KEY=VALUE`` if it has such an argument.
 
     Raises:
         UnknownName: no reader has this name.
         SourceError: it takes other arguments; the message says which.
     """
-    make = own_object("sources", name)
+    make = own_object(name)
     if make is None:
-        known = ["python:MODULE:CLASS", *plugin_names("sources")]
-        raise UnknownName(f"unknown source {name!r}{suggest(name, known)}")
+        raise UnknownName(f"unknown source {name!r}: name a class, as python:MODULE:CLASS")
     signature = inspect.signature(make)
     pairs = [one.partition("=") for one in arguments]
     keyed = {key: value for key, equals, value in pairs if equals and key in signature.parameters}

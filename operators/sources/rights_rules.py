@@ -8,8 +8,7 @@ A file of rules:
       - {allow: [hr, ann], corpus: docs, path: "payroll/"}
 
 ``repo`` is a name, with ``*`` for any characters; ``path`` is a pattern of ``.gitignore``. A
-document of the generic form, or of Parquet, states it itself in ``allowed``, which overrides the
-rules.
+document of the generic form states it itself in ``allowed``, which overrides the rules.
 """
 
 import json

@@ -132,26 +132,13 @@ def test_a_file_longer_than_stated_is_cut_and_refused(
     assert not list((tmp_path / "hf").rglob("*.crosscorpus"))
 
 
-@pytest.mark.usefixtures("waited")
-def test_a_hub_without_https_is_refused_elsewhere_but_for_a_flag(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hub_without_https_is_refused_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://me:secret@hub.invalid:8080")
-    with pytest.raises(
-        ModelNotInstalled, match=r"^http://hub\.invalid:8080 is not https.*add"
-    ) as no:
+    with pytest.raises(ModelNotInstalled, match=r"^http://hub\.invalid:8080 is not https") as no:
         install()
-    assert "--insecure-http" in str(no.value)
     assert "secret" not in str(no.value)
-    with pytest.raises(ModelNotInstalled, match=r"from http://hub\.invalid:8080/.*ConnectError"):
-        install(insecure=True)
     refused = run_here(("models", "install", f"hf:{NAME}"), {})
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
-    assert (
-        "ConnectError"
-        in run_here(("models", "install", f"hf:{NAME}", "--insecure-http"), {}).stderr
-    )
-    assert "--insecure-http" in run_here(("models", "install", "--help"), {}).stdout
 
 
 @pytest.mark.usefixtures("waited")
@@ -199,46 +186,19 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 PLACES = (f"/api/models/{NAME}", f"/{NAME}/resolve/")
 
 
-@pytest.mark.parametrize(
-    ("place", "status", "headers", "waits"),
-    [
-        (PLACES[0], 429, {"Retry-After": "7"}, [7.0, 7.0]),
-        (PLACES[1], 429, {"RateLimit": '"api";r=0;t=41'}, [41.0, 41.0]),
-        (PLACES[0], 503, {}, [1.0, 2.0]),
-        (PLACES[1], 0, {}, [1.0, 2.0]),
-    ],
-)
-def test_a_busy_hub_is_asked_again_when_it_says(
-    hub: Hub,
-    put: Callable[..., Repository],
-    waited: list[float],
-    place: str,
-    status: int,
-    headers: dict[str, str],
-    waits: list[float],
-) -> None:
-    # https://github.com/huggingface/transformers/issues/34841
-    put(sentence_transformer())
-    hub.faults += [(place, status, headers)] * 2
-    said = install()
-    assert waited == waits
-    assert sum(f"asking again in {waits[0]:.0f} s" in line for line in said) >= 1
-    assert load_embedder(f"hf:{NAME}").dimensions == 24
-
-
 @pytest.mark.parametrize("place", PLACES)
-def test_a_hub_that_stays_busy_is_a_line(
+def test_a_lost_connection_is_tried_again_and_a_busy_hub_is_a_line(
     hub: Hub, put: Callable[..., Repository], waited: list[float], place: str
 ) -> None:
     put(sentence_transformer())
-    hub.faults += [(place, 429, {"Retry-After": "3600"})]
-    with pytest.raises(ModelNotInstalled, match="429"):
+    hub.faults += [(place, 429, {})]
+    with pytest.raises(ModelNotInstalled, match="429") as one:
         install()
-    assert waited == []
-    hub.faults += [(place, 502, {})] * 9
-    with pytest.raises(ModelNotInstalled, match="502") as one:
-        install()
-    assert (len(hub.faults), "\n" in str(one.value)) == (6, False)
+    assert (waited, "\n" in str(one.value)) == ([], False)
+    hub.faults += [(place, 0, {})] * 2
+    install()
+    assert waited == [1.0, 2.0]
+    assert load_embedder(f"hf:{NAME}").dimensions == 24
 
 
 def test_a_download_that_advances_goes_on_however_often_the_connection_ends(

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
+import pytest
+
 from dataflow.ingestion.loop import ingest
-from dataflow.ingestion.run import IngestReport
+from dataflow.ingestion.run import IngestReport, Progress
 from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store
 from operators.sources.findings import memory_source
@@ -41,3 +43,14 @@ ingest_wiki = _ingesting(wiki_source)
 ingest_reviews = _ingesting(reviews_source)
 ingest_issues = _ingesting(issues_source)
 ingest_memory = _ingesting(memory_source)
+
+
+def interrupted(ingesting: Callable[..., IngestReport], *args: Any, **options: Any) -> None:
+    """Interrupt a run of ``ingesting`` after the first batch that it stored."""
+
+    def on_event(progress: Progress) -> None:
+        if progress.documents:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingesting(*args, on_event=on_event, **options)

@@ -390,18 +390,11 @@ def show_report(report: IngestReport) -> None:
             f"[yellow]{report.unembedded:,} chunks have no vector yet[/]: "
             "`crosscorpus embed` makes them, and so does the next run"
         )
-    if report.stopped_at is not None:
-        OUT.print(
-            f"[yellow]stopped[/] with {report.stopped_at:.0%} of the source read, as the time was"
-            " up: the same command goes on"
-        )
     if report.known_failures:
         OUT.print(
             f"[yellow]{report.known_failures} of the unchanged[/] could not be read before and were"
             " not tried again; `crosscorpus status` says which and why"
         )
-    if report.replaced:
-        OUT.print(f"[yellow]{report.replaced} characters[/] that cannot be stored became U+FFFD")
     for title, style, issues in (
         ("failed", "red", report.failed),
         ("left out", "yellow", report.skipped),

@@ -48,12 +48,6 @@ def test_an_input_that_cannot_be_read_makes_no_collection(
     assert "never-made" not in collections(server_dsn)
 
 
-def test_no_time_at_all_to_read_is_refused(crosscorpus: Any) -> None:
-    done = crosscorpus("ingest", "git", ".", "--stop-after", "0")
-    assert done.returncode == 2
-    assert "--stop-after" in done.stderr
-
-
 @pytest.mark.parametrize(
     "address",
     [

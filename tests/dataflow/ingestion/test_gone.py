@@ -165,16 +165,6 @@ def test_every_answer_says_that_a_source_was_read_in_part(
     assert said() == []
 
 
-def test_a_run_that_its_time_ended_says_nothing_is_gone(
-    store: Store, embedder: Any, handbook: Path, said: Callable[..., list[str]]
-) -> None:
-    ingest_folder(store, embedder, handbook)
-    (handbook / "p0.md").write_text("# Puffin zero\n")
-    report = ingest_folder(store, embedder, handbook, stop_after_s=0, batch_documents=1)
-    assert report.stopped_at is not None
-    assert said() == []
-
-
 def test_a_caller_who_sees_a_part_learns_no_name_and_no_number(
     store: Store, embedder: Any, handbook: Path
 ) -> None:

@@ -184,16 +184,6 @@ def test_a_document_for_others_that_can_not_be_read_is_not_left_to_those_who_saw
     assert paths(driver, "bob") == {"open/a.md"}
 
 
-def test_rights_in_a_binary_column_let_nobody_in(
-    store: Store, driver: RetrievalDriver, tmp_path: Path
-) -> None:
-    set_rights(store, OPEN)
-    new = document(4, path="secret/d.md", text="The cache of d is flushed.") | {"allowed": b"ann"}
-    pl.DataFrame([new]).write_parquet(tmp_path / "new.parquet")
-    assert not ingest_documents(store, WordEmbedder(), tmp_path / "new.parquet").ok
-    assert paths(driver, "bob") == {"open/a.md", "secret/b.md"}
-
-
 def test_counts_by_class_are_those_of_a_new_ingestion(
     store: Store, driver: RetrievalDriver, write_lines: Any
 ) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ from operators.foundation.os_user import (
     closed_parent,
     server_account,
 )
-from operators.foundation.plugins import plugin
 from operators.postgres.store import Store
 
 
@@ -138,31 +137,6 @@ def test_elsewhere_the_project_is_named_and_a_path_with_a_blank_is_quoted(
     monkeypatch.setattr(extras, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "executable", "/my tools/python")
     assert installing("static") == "'/my tools/python' -m pip install 'crosscorpus[static]'"
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    def installed(package: str, entry_points: str, code: str) -> None:
-        (tmp_path / f"{package}.py").write_text(code)
-        info = tmp_path / f"{package}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(entry_points)
-
-    return installed
-
-
-def test_a_package_that_does_not_import_and_a_name_of_two_packages_are_said_by_name(
-    install: Callable[[str, str, str], None],
-) -> None:
-    install("plug_b", "[crosscorpus.nodes]\nbad = plug_b\ntwice = plug_b:X\n", "import no_such")
-    install("plug_c", "[crosscorpus.nodes]\ntwice = plug_c:X\n", "X = 1")
-    with pytest.raises(CrosscorpusError, match=r"'bad' of plug_b .* No module named 'no_such'"):
-        plugin("nodes", "bad")
-    with pytest.raises(CrosscorpusError, match=r"several packages have nodes 'twice': plug_[bc], "):
-        plugin("nodes", "twice")
 
 
 KEYS = st.binary(max_size=4)

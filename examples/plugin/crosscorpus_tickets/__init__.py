@@ -1,1 +1,0 @@
-"""What a package may bring to crosscorpus: its pyproject.toml says under which names."""
