@@ -43,11 +43,20 @@ _READERS = {"tex": "latex"}  # the others are named as the kind
 _END_S = 110  # timeout of pandoc, before that of the sandbox
 _OUT_OF_MEMORY = 251  # an exit status of pandoc
 _COMPOUND = b"\xd0\xcf\x11\xe0"  # begins a .doc, and any Office file with a password
-_LARGEST_PROPERTIES = 1_000_000  # bytes that are searched for dates
+_PART = 50_000_000  # bytes of a part that are searched
 _DATES = re.compile(
     rb"<(?:dcterms:(created|modified)|meta:(creation)-date|dc:(date))\b[^>]*>\s*([\w:.+-]{4,40})"
 )
 _HYPHENS = {0x2011: "-", 0xAD: None}  # one that never breaks, one that is seen at a break only
+_UNREAD = (  # the beginning of a part's name, a mark in the part, what pandoc does not read
+    ("word/document.xml", b"txbxContent", "text boxes"),
+    ("word/document.xml", b"w:fldSimple ", "simple fields"),
+    ("word/document.xml", b"<w:customXml ", "custom XML"),
+    ("word/comments.xml", b"<w:comment ", "comments"),
+    ("ppt/slides/slide", b"<p:grpSp>", "groups of shapes"),
+    ("ppt/notesSlides/", b"<p:txBody>", "notes of slides"),
+    ("xl/worksheets/sheet", b'"inlineStr"', "cells with inline text"),
+)
 _WARNINGS = {
     b"Could not load include file": "files that it includes are not part of its text",
     b"falling back to latin1": "its encoding is not UTF-8: read as Latin-1",
@@ -126,9 +135,11 @@ def _read(data: bytes, kind: str) -> dict[str, Any]:
     text = done.stdout.decode().strip("\n").translate(_HYPHENS)
     if len(text) > MAX_CHARACTERS:
         return {"failed": f"more than {MAX_CHARACTERS} characters of text"}
+    dates, unread = _about(data)
     notes = [why for mark, why in _WARNINGS.items() if mark in done.stderr]
+    notes += [f"not read: its {', '.join(unread)}"] if unread else []
     notes += [] if text else ["it has no text: scanned?"]
-    return {"text": text, "dates": _dates(data), "notes": notes}
+    return {"text": text, "dates": dates, "notes": notes}
 
 
 def why_failed(done: subprocess.CompletedProcess[bytes]) -> dict[str, str] | None:
@@ -146,19 +157,23 @@ def why_failed(done: subprocess.CompletedProcess[bytes]) -> dict[str, str] | Non
     return {"failed": why[:300] or f"pandoc ended ({status})"}
 
 
-def _dates(data: bytes) -> tuple[str | None, str | None]:
-    """When a package says that it was created and modified."""
+def _about(data: bytes) -> tuple[tuple[str | None, str | None], list[str]]:
+    """When a package was created and modified, and what of it pandoc does not read."""
     dates: dict[str, str] = {}
+    unread: set[str] = set()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for name in archive.namelist():
-                if name not in ("docProps/core.xml", "meta.xml") and not name.endswith(".opf"):
+                marks = [(mark, what) for start, mark, what in _UNREAD if name.startswith(start)]
+                dated = name in ("docProps/core.xml", "meta.xml") or name.endswith(".opf")
+                if not (marks or dated):
                     continue
                 with archive.open(name) as part:
-                    content = part.read(_LARGEST_PROPERTIES)
-                for *kinds, value in _DATES.findall(content):
+                    content = part.read(_PART)
+                unread |= {what for mark, what in marks if mark in content}
+                for *kinds, value in _DATES.findall(content) if dated else ():
                     dates.setdefault(b"".join(kinds).decode(), value.decode())
     except Exception:  # any error of a damaged archive: pandoc has read what it could
         pass
     created, modified = dates.get("created", dates.get("creation")), dates.get("modified")
-    return created, modified or dates.get("date")
+    return (created, modified or dates.get("date")), sorted(unread)

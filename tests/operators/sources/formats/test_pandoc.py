@@ -131,6 +131,20 @@ def test_each_kind_gives_headings_and_tables_in_markdown(kind: str) -> None:
     assert "Lena " in found.text
 
 
+def test_what_is_not_read_is_noted() -> None:
+    box = f"<w:r><w:pict><w:txbxContent>{paragraph('x')}</w:txbxContent></w:pict></w:r>"
+    field = f'<w:fldSimple w:instr=" SEQ Figure ">{run("7")}</w:fldSimple>'
+    comments = part("comments", f'<w:comment w:id="1" {BY}>{paragraph("why?")}</w:comment>')
+    data = word(BODY.format(f"<w:p>{box}{field}</w:p>"), **{"word/comments.xml": comments})
+    assert converted(data, "docx").note == (
+        "not read: its comments, simple fields, text boxes; it has no text: scanned?"
+    )
+    assert converted(ONE, "docx").note is None
+    inline = workbook('<c r="A1" t="inlineStr"><is><t>Lena</t></is></c>')
+    assert converted(inline, "xlsx").note == "not read: its cells with inline text"
+    assert converted(WORKBOOK, "xlsx").note is None
+
+
 def test_no_document_reads_a_file(tmp_path: Path) -> None:
     secret = tmp_path / "secret.tex"
     secret.write_text("SECRET")
