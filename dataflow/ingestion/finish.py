@@ -8,6 +8,7 @@ from dataflow.ingestion.ledger_snapshot import Scope
 from dataflow.ingestion.run import IngestReport, Run
 from dataflow.ingestion.vectors import Embedded, embed_missing
 from dataflow.ingestion.version_discovery import find_versions
+from operators.foundation.sanitize import replaced_characters
 from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch
@@ -73,6 +74,7 @@ def finish(run: Run) -> IngestReport:
     find_versions(run.store, lambda: run.tell("finish"))
     report = run.report
     end_run(run.store, run.number, report.ok, report.counts())
+    report.replaced += replaced_characters() - run.replaced_before
     report.words_seconds = time.monotonic() - run.began
     return report
 

@@ -10,6 +10,7 @@ from dataflow.ingestion.ledger_snapshot import GOOD, LedgerSnapshot
 from dataflow.ingestion.vectors import Embedded, seconds_left
 from operators.embedding.protocol import Embedder
 from operators.foundation import tokenizer
+from operators.foundation.sanitize import replaced_characters
 from operators.postgres.store import Store
 from operators.postgres.write.document_classes import rules_of
 from operators.postgres.write.document_writer import Written, delete_documents
@@ -74,6 +75,7 @@ class IngestReport:
         known_failures: unchanged documents that failed before and were not retried.
         chunks: chunks written.
         embedded: vectors made; those of the other chunks were cached.
+        replaced: characters that no database can hold, read as U+FFFD.
         seconds: of the whole run.
         words_seconds: until keyword search found everything.
         embedding_seconds: making vectors, after that.
@@ -91,6 +93,7 @@ class IngestReport:
     known_failures: int = 0
     chunks: int = 0
     embedded: int = 0
+    replaced: int = 0
     seconds: float = 0.0
     words_seconds: float = 0.0
     embedding_seconds: float = 0.0
@@ -144,6 +147,7 @@ class Run:
         self.done_before = 0.0  # the share of the source that was done when no document waited
         self.began = self.reported = time.monotonic()
         self.read = 0  # documents that were read to be stored
+        self.replaced_before = replaced_characters()
         scopes = source.scopes or ()
         repos = sorted({repo for _, repo in scopes if repo})
         named = " ".join([source.reader, *repos])
@@ -193,6 +197,7 @@ class Run:
         """Count ``batch`` as stored, as the store says what was ``written``."""
         self.failures_in_a_row = 0
         self.report.chunks += written.chunks
+        self.report.replaced += written.replaced
         self.report.documents_new += written.new
         self.report.documents_changed += written.documents - written.new
         for document in batch:

@@ -395,6 +395,8 @@ def show_report(report: IngestReport) -> None:
             f"[yellow]{report.known_failures} of the unchanged[/] could not be read before and were"
             " not tried again; `crosscorpus status` says which and why"
         )
+    if report.replaced:
+        OUT.print(f"[yellow]{report.replaced} characters[/] that cannot be stored became U+FFFD")
     for title, style, issues in (
         ("failed", "red", report.failed),
         ("left out", "yellow", report.skipped),

@@ -60,7 +60,7 @@ _CHUNK = {
 
 @dataclass(frozen=True)
 class Written:
-    """What a batch wrote.
+    """What a batch wrote; ``replaced`` counts characters that Postgres cannot store.
 
     ``new`` documents had no ledger row when they were written: another run may write them too.
     """
@@ -68,6 +68,7 @@ class Written:
     documents: int
     new: int
     chunks: int
+    replaced: int
 
 
 class RulesChanged(CrosscorpusError):
@@ -101,8 +102,8 @@ def write_documents(
     _need(documents, [*DOCUMENTS, "content_hash", "fingerprint"], "documents")
     _need(chunks, list(CHUNKS), "chunks")
     vectors = _vectors(store, chunks)
-    texts = clean_frame(chunks.drop("embedding"))
-    documents = clean_frame(documents.drop("text"))
+    texts, replaced = clean_frame(chunks.drop("embedding"))
+    documents, replaced_too = clean_frame(documents.drop("text"))
     if "note" not in documents.columns:
         documents = documents.with_columns(note=None)
     if "allowed" not in documents.columns:
@@ -126,7 +127,7 @@ def write_documents(
     counts = count_terms(texts)
     corpora = sorted(set(documents["corpus"]))
     if documents.is_empty():
-        return Written(0, 0, 0)
+        return Written(0, 0, 0, 0)
     if classes:
         keep_classes(store, classes)
     ensure_partitions(store, corpora)
@@ -162,7 +163,7 @@ def write_documents(
 
     new = store.run(work)
     store.forget_info()
-    return Written(len(documents), new, len(texts))
+    return Written(len(documents), new, len(texts), replaced + replaced_too)
 
 
 def rules_of(conn: Connection) -> str:

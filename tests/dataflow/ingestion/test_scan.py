@@ -376,7 +376,7 @@ def test_code_of_brackets_alone_is_cut_and_kept(  # H41
     assert (held.report.failed, held.texts) == ([], {"deep.py": CODE, "good.py": "x = 1\n"})
 
 
-def test_what_no_database_holds_is_replaced(  # H52, H53
+def test_what_no_database_holds_is_replaced_and_counted(  # H52, H53
     tmp_path: Path, hostile_store: Store, new_embedder: Any
 ) -> None:
     file = tmp_path / "documents.jsonl"
@@ -387,7 +387,7 @@ def test_what_no_database_holds_is_replaced(  # H52, H53
     [row] = held.rows.values()
     assert (row["title"], row["path"]) == (shown["title"], shown["path"])
     assert held.texts == {shown["doc_id"]: shown["text"]}
-    assert held.report.ok
+    assert (held.report.ok, held.report.replaced) == (True, 8)
 
 
 def test_names_of_any_length_are_stored(  # H58
