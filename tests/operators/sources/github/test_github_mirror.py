@@ -303,6 +303,12 @@ def test_texts_of_routine_programs_are_left_out_and_counted(filled: Any, sync: A
     assert "(renovate[bot] 1)" in found["texts of programs"]
 
 
+def test_reviews_can_be_left_out(filled: Any, sync: Any) -> None:
+    assert "pull/1#pullrequestreview-200" not in sync(reviews=False)
+    assert not [path for path in filled.paths() if "reviews" in path]
+    assert sync() == ALL
+
+
 def test_a_repository_without_issues_has_reviews(filled: Any, sync: Any) -> None:
     filled.issues_enabled = False
     found = sync()
