@@ -15,6 +15,7 @@ import typer
 
 from dataflow.cli.options import (
     PARTLY,
+    BotsOption,
     IngestOptions,
     Relocated,
     filled,
@@ -185,6 +186,7 @@ def ingest_reviews(
     files: _Exports,
     repo: _ExportsRepo = None,
     prune: _PruneExports = False,
+    bots: BotsOption = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -201,7 +203,7 @@ def ingest_reviews(
     """
     from operators.sources.github.github_documents import reviews_source
 
-    ingest_source(reviews_source(files, repo, whole=prune), options, prune=prune)
+    ingest_source(reviews_source(files, repo, whole=prune, bots=bots), options, prune=prune)
 
 
 @ingest_app.command("issues")
@@ -210,6 +212,7 @@ def ingest_issues(
     files: _Exports,
     repo: _ExportsRepo = None,
     prune: _PruneExports = False,
+    bots: BotsOption = None,
     *,
     options: IngestOptions,
 ) -> None:
@@ -225,7 +228,7 @@ def ingest_issues(
     """
     from operators.sources.github.github_documents import issues_source
 
-    ingest_source(issues_source(files, repo, whole=prune), options, prune=prune)
+    ingest_source(issues_source(files, repo, whole=prune, bots=bots), options, prune=prune)
 
 
 @ingest_app.command("memory")

@@ -38,7 +38,7 @@ from operators.sources.github.github_records import (
     sync_item,
     time_at,
 )
-from operators.sources.github.programs import judged, of_programs
+from operators.sources.github.programs import check_bots, judged, of_programs
 from operators.sources.jsonl import (
     FIRST_ITEMS,
     SourceError,
@@ -81,6 +81,7 @@ def reviews_source(
     repo: str | None = None,
     *,
     whole: bool = False,
+    bots: str | None = None,
 ) -> Source:
     """Exported pull requests, the comments on them, review comments and reviews.
 
@@ -95,13 +96,15 @@ def reviews_source(
         whole: the files contain the whole repository: a comment that they lack was deleted.
             Otherwise a thread whose first comment they lack stays as it is in the store; so does
             one that has more comments there, or its pull request's title.
+        bots: which texts of programs are read, one of ``programs.BOTS``. None: as in the last run
+            with the same ``repo``, at first all but those of routine programs.
 
     Raises:
         SourceError: a path is not a readable file; or, while scanning, ``repo`` is given for items
             of several repositories.
     """
     build = partial(review_documents, whole=whole)
-    return _exported(paths, repo, REVIEWS, build, whole)
+    return _exported(paths, repo, REVIEWS, build, whole, bots)
 
 
 def issues_source(
@@ -109,6 +112,7 @@ def issues_source(
     repo: str | None = None,
     *,
     whole: bool = False,
+    bots: str | None = None,
 ) -> Source:
     """Exported issues and their comments; arguments and errors as in :func:`reviews_source`.
 
@@ -123,7 +127,7 @@ def issues_source(
             return [ReadIssue(f"#{number}", why, failed=False)]
         return conversation(ISSUE, name, number, items, whole=whole)
 
-    return _exported(paths, repo, ISSUES, documents, whole)
+    return _exported(paths, repo, ISSUES, documents, whole, bots)
 
 
 def review_documents(
@@ -292,7 +296,9 @@ def _exported(
     corpus: str,
     build: _Build,
     whole: bool,
+    bots: str | None,
 ) -> Source:
+    check_bots(bots)
     files = [given_file(path, _FORM) for path in paths]
     size = sum(file.stat().st_size for file in files) or 1
     progress = 0.0
@@ -316,7 +322,7 @@ def _exported(
                 items = [item for _, item in group]
                 done += len(items)
                 progress = 0.5 + 0.5 * done / of
-                items = list(judged(items, left_out))
+                items = list(judged(items, bots, left_out))
                 yield from build(name if repo is None else repo, number, items)
             yield from of_programs(left_out)
 
@@ -338,6 +344,8 @@ def _exported(
         lambda: progress,
         whole=whole,
         check=check,
+        choices={"bots": bots},
+        choosing=lambda chosen: _exported(paths, repo, corpus, build, whole, chosen["bots"]),
     )
 
 

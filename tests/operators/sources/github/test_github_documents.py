@@ -12,6 +12,7 @@ from typing import Any
 import github_shapes as github
 import pytest
 
+from operators.errors import CrosscorpusError
 from operators.sources.github.github_documents import issues_source, reviews_source
 from operators.sources.github.issue_texts import issue_texts
 from operators.sources.jsonl import SourceError
@@ -186,6 +187,37 @@ def test_what_an_agent_opened_and_answered_is_read_as_a_person_s(export: Export)
     assert other.text.startswith("@some-coding-agent[bot]: ")
     assert thread.text.endswith("@Copilot: The manual says fifteen.")
     assert "@Copilot" in review.text
+
+
+@pytest.mark.parametrize(
+    ("bots", "authors", "left_out"),
+    [
+        (None, {"octocat", "Copilot"}, "acme-dependabot[bot] 1"),
+        ("routine", {"octocat", "Copilot"}, "acme-dependabot[bot] 1"),
+        ("drop", {"octocat"}, "Copilot 1, acme-dependabot[bot] 1"),
+        ("keep", {"octocat", "Copilot", "acme-dependabot[bot]"}, None),
+    ],
+)
+def test_a_choice_says_which_texts_of_programs_are_read_and_the_rest_are_counted(
+    export: Export, bots: str | None, authors: set[str], left_out: str | None
+) -> None:
+    file = export(
+        github.issue(1), github.issue(2, user=AGENT),
+        github.issue(3, user=github.user("acme-dependabot[bot]", "Bot")),
+    )  # fmt: skip
+    found = list(issues_source([file], bots=bots).scan())
+    documents = [one for one in found if isinstance(one, Document)]
+    assert {name for one in documents for name in json.loads(one.metadata)["authors"]} == authors
+    said = [str(one) for one in found if isinstance(one, ReadIssue)]
+    assert said == ([] if left_out is None else [
+        f"texts of programs: {left_out.count('[bot]') + left_out.count('Copilot')} left out "
+        f"({left_out}); `--bots keep` reads them"
+    ])  # fmt: skip
+
+
+def test_another_choice_is_refused_with_the_nearest_word(export: Export) -> None:
+    with pytest.raises(CrosscorpusError, match="'kep', did you mean 'keep'"):
+        issues_source([export(github.issue(1))], bots="kep")
 
 
 def test_what_routine_programs_write_is_left_out(export: Export) -> None:
