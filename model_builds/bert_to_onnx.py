@@ -56,7 +56,7 @@ def convert_bert(
 
     Args:
         config: the model's config.json.
-        weights: its model.safetensors.
+        weights: its model.safetensors, or the model.safetensors.index.json of its shards.
         out: the ONNX file to write.
         arithmetic: ``int8``, ``uint8``, ``signed`` or, for comparison, ``fp32``.
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from model_builds.repository_json import ModelConfig, Size, read_json
 from operators.embedding.protocol import EmbeddingError
@@ -34,6 +34,10 @@ class _Sizes(ModelConfig):
     num_attention_heads: Size
     num_hidden_layers: Annotated[int, Field(ge=0, le=1000)]
     layer_norm_eps: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 1e-12
+
+
+class _Index(BaseModel):
+    weight_map: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ def read_encoder(config: Path, weights: Path) -> Encoder:
 
     Args:
         config: the model's config.json.
-        weights: its model.safetensors.
+        weights: its model.safetensors, or the model.safetensors.index.json of its shards.
 
     Raises:
         EmbeddingError: it is another architecture, or a tensor is missing or has another shape.
@@ -96,16 +100,35 @@ def read_encoder(config: Path, weights: Path) -> Encoder:
     return encoder
 
 
+def read_tensors(weights: Path) -> dict[str, Array]:
+    """The floating-point tensors of a safetensors file, or of the shards of an index, as float32.
+
+    Raises:
+        EmbeddingError: a file cannot be read, or a shard lies outside the index's folder.
+    """
+    files = [weights]
+    if weights.name.endswith(".index.json"):
+        files = [weights.parent / name for name in shards(weights)]
+    return {name: tensor for file in files for name, tensor in _tensors(file).items()}
+
+
+def shards(index: Path) -> list[str]:
+    """The names of the files of weights beside an index, sorted.
+
+    Raises:
+        EmbeddingError: it is no index, or names a file elsewhere.
+    """
+    names = sorted({*read_json(index, _Index).weight_map.values()})
+    if any(Path(name).name != name or "\\" in name or "\0" in name for name in names):
+        raise EmbeddingError(f"{index.name} names a file that is not beside it")
+    return names
+
+
 def _family(settings: ModelConfig) -> str:
     return "bert" if settings.model_type is None else settings.model_type
 
 
-def read_tensors(file: Path) -> dict[str, Array]:
-    """The floating-point tensors of a safetensors file, as float32.
-
-    Raises:
-        EmbeddingError: it cannot be read.
-    """
+def _tensors(file: Path) -> dict[str, Array]:
     from safetensors import SafetensorError, deserialize
 
     read: Any = deserialize  # has no types

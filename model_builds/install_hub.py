@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from model_builds.encoder_weights import Encoder, read_encoder, why_not
+from model_builds.encoder_weights import Encoder, read_encoder, shards, why_not
 from model_builds.hub import PICKLES, Published, fetch, look_up
 from model_builds.install_minilm import Say, locked
 from model_builds.integer_model import (
@@ -83,7 +83,7 @@ _LARGEST_ID = 2**24
 LEAST_WINDOW = 8
 """Minimum word-pieces that a model takes."""
 
-_WEIGHTS = "model.safetensors"
+_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 _GRAPHS = ("onnx/model.onnx", "model.onnx")
 _TWO_GIGABYTES = 2_000_000_000
 """The maximum size of one ONNX file."""
@@ -195,10 +195,10 @@ def _embedder(job: _Job) -> Path:
     described = describe(files)
     if described.kind == "static":
         return _static(job, described, files)
-    weights = described.folder + _WEIGHTS
+    weights = next((n for n in _WEIGHTS if job.published.has(described.folder + n)), None)
     reason = "config.json is missing" if (own := described.config) is None else why_not(own)
-    if job.published.has(weights) and not reason:
-        return _from_weights(job, described, files, weights)
+    if weights and not reason:
+        return _from_weights(job, described, files, described.folder + weights)
     graph = next((name for name in _GRAPHS if job.published.has(name)), None)
     if graph is None:
         raise EmbeddingError(_no_weights(job, reason))
@@ -211,7 +211,7 @@ def _from_weights(
     """The graph in integers, or in fp32 if integers differ too much from the reference."""
     folder = described.folder
     wanted = [weights, _tokenizer_name(job, folder)]
-    fetched = _fetch(job, wanted)
+    fetched = _fetch_weights(job, weights, wanted[1])
     job.say("converting to ONNX, and checking")
     encoder = read_encoder(files[f"{folder}config.json"], fetched[weights])
     tokenizer = fetched[wanted[1]]
@@ -429,6 +429,15 @@ def _fetch(job: _Job, names: list[str]) -> dict[str, Path]:
                 if max(tokenizer.get_vocab().values(), default=0) > _LARGEST_ID:
                     raise EmbeddingError(f"{name} of {job.name} has ids over {_LARGEST_ID}")
                 tokenizer.encode_batch([*TEXTS, "é 7 \u4e2d"])
+    return fetched
+
+
+def _fetch_weights(job: _Job, weights: str, tokenizer: str) -> dict[str, Path]:
+    """A safetensors file or the shards of an index, and the tokenizer."""
+    fetched = _fetch(job, [weights, tokenizer])
+    if weights.endswith(".index.json"):
+        folder = weights.rpartition("model.")[0]
+        fetched |= _fetch(job, [f"{folder}{shard}" for shard in shards(fetched[weights])])
     return fetched
 
 

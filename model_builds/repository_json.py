@@ -11,7 +11,7 @@ from operators.embedding.protocol import EmbeddingError
 from operators.foundation.escape import label_text
 
 LARGEST = 30_000_000
-"""Maximum bytes of a file of settings."""
+"""Maximum bytes of a file of settings; the largest known, an index of shards, has two million."""
 
 Size = Annotated[int, Field(ge=1, le=2**20)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]

@@ -48,8 +48,8 @@ A first round trip:
 
     crosscorpus query "where are the lists fused?"
 
-Exit codes: 0 done; 1 failed, with a line that says why; 2 wrong usage; 3 done, but what failed or
-was found wrong is listed.
+Exit codes: 0 done; 1 failed, with a line that says why; 2
+wrong usage; 3 done, but what failed or was found wrong is listed.
 
 Data lives in your data directory, on an embedded server that starts by itself; `CROSSCORPUS_HOME`
 moves it, `CROSSCORPUS_DSN` names a server of your own instead, `CROSSCORPUS_READ_DSN` a replica of

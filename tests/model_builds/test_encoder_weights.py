@@ -96,6 +96,13 @@ def test_a_text_has_room_for_the_positions_that_the_family_uses(
     assert encoder.positions == POSITIONS - reserved
 
 
+def test_an_index_may_name_no_file_elsewhere(tmp_path: Path) -> None:
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "../outside.safetensors"}}))
+    with pytest.raises(EmbeddingError, match="not beside it"):
+        read_tensors(index)
+
+
 def test_half_precision_and_bfloat16_are_read(tmp_path: Path) -> None:
     values = np.array([[1.5, -2.0, 0.25]], np.float32)
     save_file({"a": values.astype(np.float16)}, tmp_path / "half")

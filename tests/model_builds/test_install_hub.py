@@ -125,6 +125,23 @@ def test_what_is_not_converted_is_taken_as_the_repositorys_graph(
     assert (hub_directory(NAME) / "model.onnx").read_bytes() == files["onnx/model.onnx"]
 
 
+def test_shards_are_fetched_and_put_together(put: Callable[..., Repository]) -> None:
+    files = sentence_transformer("roberta")
+    put(dict(files))
+    install()
+    whole = loaded()
+    tensors = load(files.pop("model.safetensors"))
+    names = [*tensors]
+    where = {name: f"model-{n % 2 + 1}-of-2.safetensors" for n, name in enumerate(names)}
+    for shard in set(where.values()):
+        files[shard] = save({name: tensors[name] for name in names if where[name] == shard})
+    files["model.safetensors.index.json"] = json.dumps({"weight_map": where}).encode()
+    shutil.rmtree(hub_directory(NAME))
+    put(files)
+    install()
+    assert loaded().space == whole.space
+
+
 def test_an_encoder_in_a_folder_of_its_own_is_found(put: Callable[..., Repository]) -> None:
     files = sentence_transformer()
     modules = json.loads(files["modules.json"])

@@ -100,6 +100,17 @@ def test_an_odd_value_is_named_with_its_file(
     assert re.search(said, line), line
 
 
+@pytest.mark.parametrize(
+    "index",
+    [b'{"weight_map": []}', b"{}", b"[]", b'{"weight_map": {"a": 5}}', b'{"weight_map":' * 50_000],
+)
+def test_an_odd_index_of_shards_is_a_line(put: Callable[..., Repository], index: bytes) -> None:
+    files = sentence_transformer() | {"model.safetensors.index.json": index}
+    del files["model.safetensors"]
+    line = ends_in_a_line(files, put)
+    assert "model.safetensors.index.json" in line
+
+
 def safetensors_file(header: Any, data: bytes = b"abcd") -> bytes:
     written = header if isinstance(header, bytes) else json.dumps(header).encode()
     return len(written).to_bytes(8, "little") + written + data
