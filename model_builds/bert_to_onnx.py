@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from model_builds import onnx_file
-from model_builds.encoder_weights import Array, Encoder, read_encoder
+from model_builds.encoder_weights import DISTANCES, Array, Encoder, distance_bias, read_encoder
 
 Arithmetic = Literal["int8", "uint8", "signed", "fp32"]
 
@@ -127,6 +127,8 @@ def encoder_graph(encoder: Encoder, arithmetic: Arithmetic) -> bytes:
     graph.constant("join_heads", np.array([0, 0, hidden], np.int64))
     _mask_bias(graph)
     states = _embeddings(graph, encoder)
+    if DISTANCES in encoder.tensors:
+        _distance_bias(graph, encoder)
     for number in range(encoder.layers):
         states = _layer(graph, encoder, number, states)
     out = graph.add("Identity", [states], "last_hidden_state")
@@ -179,8 +181,25 @@ def _embeddings(graph: _Graph, encoder: Encoder) -> str:
     return _norm(graph, encoder, total, "embeddings.LayerNorm")
 
 
+def _distance_bias(graph: _Graph, encoder: Encoder) -> None:
+    """Add each head's bias for the distance between two tokens to the mask."""
+    graph.constant("distances", distance_bias(encoder))
+    graph.constant("middle", np.array(encoder.positions - 1))
+    graph.constant("start", np.array(0))
+    graph.constant("by_one", np.array(1))
+    graph.constant("column", np.array([1]))
+    graph.add("Squeeze", ["length"], "count")
+    graph.add("Range", ["start", "count", "by_one"], "places")
+    graph.add("Unsqueeze", ["places", "column"], "rows")
+    graph.add("Sub", ["places", "rows"], "away")
+    graph.add("Add", ["away", "middle"], "away_from_first")
+    graph.add("Gather", ["distances", "away_from_first"], "distance_bias", axis=1)
+    graph.add("Add", ["mask_bias", "distance_bias"], "pair_bias")
+
+
 def _layer(graph: _Graph, encoder: Encoder, number: int, states: str) -> str:
     tensors, at = encoder.tensors, f"encoder.layer.{number}"
+    bias = "pair_bias" if DISTANCES in tensors else "mask_bias"
     # The attention's 1/sqrt(d) is folded into the query weights.
     scale = (encoder.hidden // encoder.heads) ** -0.5
     parts = (("query", _SIGNED, scale), ("key", _SIGNED, 1.0), ("value", None, 1.0))
@@ -193,7 +212,7 @@ def _layer(graph: _Graph, encoder: Encoder, number: int, states: str) -> str:
     self_at = f"{at}.attention.self"
     by_head = {part: f"{self_at}.{part}.by_head" for part in ("query", "key", "value")}
     graph.add("MatMul", [by_head["query"], by_head["key"]], f"{self_at}.scores")
-    graph.add("Add", [f"{self_at}.scores", "mask_bias"], f"{self_at}.masked")
+    graph.add("Add", [f"{self_at}.scores", bias], f"{self_at}.masked")
     graph.add("Softmax", [f"{self_at}.masked"], f"{self_at}.shares", axis=-1)
     graph.add("MatMul", [f"{self_at}.shares", by_head["value"]], f"{self_at}.mixed")
     graph.add("Transpose", [f"{self_at}.mixed"], f"{self_at}.rows", perm=[0, 2, 1, 3])

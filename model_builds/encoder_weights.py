@@ -1,7 +1,8 @@
 """The published weights of a BERT-like encoder (safetensors), by the names that BERT gives them.
 
-BERT, RoBERTa and XLM-R compute the same but for the place of the first position and token types.
-What else the files hold (a pooler, a language model's head) is left out.
+BERT, RoBERTa, XLM-R, DistilBERT and MPNet compute the same but for three things: the place of the
+first position, token types, and MPNet's bias by distance (Song et al., 2020, as T5 has it). What
+else the files hold (a pooler, a language model's head) is left out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, Field
+from pydantic import AliasChoices, BaseModel, Field
 
 from model_builds.repository_json import ModelConfig, Size, read_json
 from operators.embedding.protocol import EmbeddingError
@@ -21,18 +22,40 @@ from operators.foundation.escape import label_text
 
 Array = npt.NDArray[Any]
 
-FAMILIES = ("bert", "roberta", "xlm-roberta", "camembert")
-"""The supported values of ``model_type``; all but the first begin positions after the padding."""
+FAMILIES = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet")
+"""The supported values of ``model_type``."""
 
+DISTANCES = "encoder.relative_attention_bias.weight"
+_AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet")
+"""Families whose positions begin after the id that pads."""
+
+_MPNET = {"attn.q.": "self.query.", "attn.k.": "self.key.", "attn.v.": "self.value."}
+_MPNET |= {"attn.o.": "output.dense.", "attention.LayerNorm.": "attention.output.LayerNorm."}
+_DISTILBERT = {
+    "transformer.layer.": "encoder.layer.",
+    "attention.q_lin.": "attention.self.query.",
+    "attention.k_lin.": "attention.self.key.",
+    "attention.v_lin.": "attention.self.value.",
+    "attention.out_lin.": "attention.output.dense.",
+    "sa_layer_norm.": "attention.output.LayerNorm.",
+    "ffn.lin1.": "intermediate.dense.",
+    "ffn.lin2.": "output.dense.",
+    "output_layer_norm.": "output.LayerNorm.",
+}
+_RENAMED = {"mpnet": _MPNET, "distilbert": _DISTILBERT}
 _KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
 class _Sizes(ModelConfig):
-    """The fields of a config.json that a graph needs."""
+    """The fields of a config.json that a graph needs; DistilBERT has names of its own."""
 
-    hidden_size: Size
-    num_attention_heads: Size
-    num_hidden_layers: Annotated[int, Field(ge=0, le=1000)]
+    hidden_size: Size = Field(validation_alias=AliasChoices("hidden_size", "dim"))
+    num_attention_heads: Size = Field(
+        validation_alias=AliasChoices("num_attention_heads", "n_heads")
+    )
+    num_hidden_layers: Annotated[int, Field(ge=0, le=1000)] = Field(
+        validation_alias=AliasChoices("num_hidden_layers", "n_layers")
+    )
     layer_norm_eps: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 1e-12
 
 
@@ -60,8 +83,8 @@ def why_not(settings: ModelConfig) -> str:
     """Why a model of this config.json cannot be converted."""
     if _family(settings) not in FAMILIES:
         return f"model_type is {_family(settings)!r:.80}"
-    wanted: dict[str, object] = {"hidden_act": "gelu", "position_embedding_type": "absolute"}
-    wanted |= {"is_decoder": False, "auto_map": None}
+    wanted: dict[str, object] = {"hidden_act": "gelu", "activation": "gelu"}
+    wanted |= {"position_embedding_type": "absolute", "is_decoder": False, "auto_map": None}
     for key, value in wanted.items():
         if (stated := getattr(settings, key)) not in (value, None):
             return f"{key} is {stated!r:.80}"
@@ -82,9 +105,9 @@ def read_encoder(config: Path, weights: Path) -> Encoder:
     if reason := why_not(stated):
         raise EmbeddingError(f"cannot convert a model whose {reason}")
     family, settings = _family(stated), read_json(config, _Sizes)
-    tensors = _named(read_tensors(weights))
+    tensors = _named(read_tensors(weights), family)
     positions = tensors.get("embeddings.position_embeddings.weight")
-    if family != "bert" and positions is not None and positions.ndim:
+    if family in _AFTER_PADDING and positions is not None and positions.ndim:
         first = 1 + (1 if settings.pad_token_id is None else settings.pad_token_id)
         tensors["embeddings.position_embeddings.weight"] = positions[first:]
     hidden = settings.hidden_size
@@ -96,7 +119,7 @@ def read_encoder(config: Path, weights: Path) -> Encoder:
         epsilon=settings.layer_norm_eps,
         tensors=tensors,
     )
-    _check(encoder)
+    _check(encoder, family)
     return encoder
 
 
@@ -122,6 +145,24 @@ def shards(index: Path) -> list[str]:
     if any(Path(name).name != name or "\\" in name or "\0" in name for name in names):
         raise EmbeddingError(f"{index.name} names a file that is not beside it")
     return names
+
+
+def distance_bias(encoder: Encoder) -> Array:
+    """MPNet's bias by head and distance, (heads, 2n - 1): a key that is n - 1 before comes first.
+
+    Distances share 32 values, 16 a direction: each up to 7 has its own, farther ones share by the
+    logarithm of the distance up to 128 (Raffel et al., T5, 2020).
+    """
+    table = encoder.tensors[DISTANCES]
+    away = np.arange(-(encoder.positions - 1), encoder.positions)  # key's place less the query's
+    half = len(table) // 2
+    own = half // 2
+    size = np.abs(away)
+    far = np.log(np.maximum(size, 1) / own) / np.log(128 / own) * (half - own)
+    shared = np.minimum(own + far.astype(np.int64), half - 1)
+    bucket = np.where(size < own, size, shared) + np.where(away > 0, half, 0)
+    bias: Array = table[bucket].T
+    return bias
 
 
 def _family(settings: ModelConfig) -> str:
@@ -150,12 +191,14 @@ def _tensors(file: Path) -> dict[str, Array]:
     return tensors
 
 
-def _named(tensors: Mapping[str, Array]) -> dict[str, Array]:
+def _named(tensors: Mapping[str, Array], family: str) -> dict[str, Array]:
     """The encoder's tensors by BERT's names."""
     renamed = {}
     for name, tensor in tensors.items():
-        for prefix in ("bert.", "roberta."):
+        for prefix in ("bert.", "roberta.", "distilbert.", "mpnet."):
             name = name.removeprefix(prefix)
+        for old, new in _RENAMED.get(family, {}).items():
+            name = name.replace(old, new)
         # The names of a norm's parameters in TensorFlow's first checkpoints.
         name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
         name = name.replace("LayerNorm.beta", "LayerNorm.bias")
@@ -164,7 +207,7 @@ def _named(tensors: Mapping[str, Array]) -> dict[str, Array]:
     return renamed
 
 
-def _check(encoder: Encoder) -> None:
+def _check(encoder: Encoder, family: str) -> None:
     """Check that exactly the tensors that the graph needs exist, in their shapes."""
     hidden, own = encoder.hidden, encoder.tensors
     if hidden % encoder.heads:
@@ -188,6 +231,8 @@ def _check(encoder: Encoder) -> None:
         shapes[f"{at}output.dense.weight"] = (hidden, None)
     for table in ("word", "position", "token_type"):
         shapes[f"embeddings.{table}_embeddings.weight"] = (None, hidden)
+    if family == "mpnet":
+        shapes[DISTANCES] = (32, encoder.heads)
     for name, shape in shapes.items():
         if name not in own:
             raise EmbeddingError(f"cannot convert: the weights lack {name}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model_builds.encoder_weights import Array, Encoder
+from model_builds.encoder_weights import DISTANCES, Array, Encoder, distance_bias
 
 
 def hidden_states(encoder: Encoder, ids: Sequence[int]) -> Array:
@@ -17,9 +17,13 @@ def hidden_states(encoder: Encoder, ids: Sequence[int]) -> Array:
     states = states + own["embeddings.position_embeddings.weight"][:count]
     states = states + own["embeddings.token_type_embeddings.weight"][[0]]
     states = _norm(encoder, states, "embeddings.LayerNorm")
+    bias: Array = np.zeros((encoder.heads, count, count), np.float32)
+    if DISTANCES in own:
+        places = np.arange(count)
+        bias = distance_bias(encoder)[:, places - places[:, None] + encoder.positions - 1]
     for layer in range(encoder.layers):
         at = f"encoder.layer.{layer}"
-        attended = _linear(encoder, _attended(encoder, states, at), f"{at}.attention.output")
+        attended = _linear(encoder, _attended(encoder, states, at, bias), f"{at}.attention.output")
         normed = _norm(encoder, states + attended, f"{at}.attention.output.LayerNorm")
         wide = _gelu(_linear(encoder, normed, f"{at}.intermediate"))
         narrow = _linear(encoder, wide, f"{at}.output")
@@ -27,7 +31,7 @@ def hidden_states(encoder: Encoder, ids: Sequence[int]) -> Array:
     return states
 
 
-def _attended(encoder: Encoder, states: Array, at: str) -> Array:
+def _attended(encoder: Encoder, states: Array, at: str, bias: Array) -> Array:
     size = encoder.hidden // encoder.heads
     parts = []
     for part in ("query", "key", "value"):
@@ -35,7 +39,7 @@ def _attended(encoder: Encoder, states: Array, at: str) -> Array:
         weight, added = encoder.tensors[f"{name}.weight"], encoder.tensors[f"{name}.bias"]
         parts.append((states @ weight.T + added).reshape(-1, encoder.heads, size).swapaxes(0, 1))
     query, key, value = parts
-    scores = query @ key.swapaxes(1, 2) / np.float32(math.sqrt(size))
+    scores = query @ key.swapaxes(1, 2) / np.float32(math.sqrt(size)) + bias
     shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
     mixed = shares / shares.sum(axis=-1, keepdims=True) @ value
     joined: Array = mixed.swapaxes(0, 1).reshape(-1, encoder.hidden)

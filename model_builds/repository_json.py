@@ -30,6 +30,7 @@ class ModelConfig(BaseModel):
     n_positions: Count | None = None
     pad_token_id: Annotated[int, Field(ge=-1, le=2**31 - 1)] | None = None
     hidden_act: Any = None
+    activation: Any = None
     position_embedding_type: Any = None
     is_decoder: Any = None
     auto_map: Any = None

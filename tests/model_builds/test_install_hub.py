@@ -52,7 +52,7 @@ def loaded(name: str = NAME) -> DirectoryEmbedder:
 # --- what is installed
 
 
-@pytest.mark.parametrize("family", ["bert", "xlm-roberta"])
+@pytest.mark.parametrize("family", ["bert", "mpnet"])
 def test_an_encoder_is_converted_and_gives_the_vectors_of_its_weights(
     put: Callable[..., Repository], family: str, tmp_path: Path
 ) -> None:
