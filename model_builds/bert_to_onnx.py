@@ -131,10 +131,14 @@ def encoder_graph(encoder: Encoder, arithmetic: Arithmetic) -> bytes:
         _distance_bias(graph, encoder)
     for number in range(encoder.layers):
         states = _layer(graph, encoder, number, states)
-    out = graph.add("Identity", [states], "last_hidden_state")
-    names = ("input_ids", "attention_mask")
+    shape: list[int | str] = ["batch", "tokens", hidden]
+    if encoder.has_head:
+        out, shape = _score(graph, encoder, states), ["batch", 1]
+    else:
+        out = graph.add("Identity", [states], "last_hidden_state")
+    names = ["input_ids", "attention_mask", *(["token_type_ids"] if encoder.types else [])]
     inputs = [onnx_file.value_info(n, onnx_file.INT64, ["batch", "tokens"]) for n in names]
-    outputs = [onnx_file.value_info(out, onnx_file.FLOAT, ["batch", "tokens", hidden])]
+    outputs = [onnx_file.value_info(out, onnx_file.FLOAT, shape)]
     return onnx_file.model(
         graph.nodes,
         graph.constants.values(),
@@ -144,6 +148,16 @@ def encoder_graph(encoder: Encoder, arithmetic: Arithmetic) -> bytes:
         opset=_OPSET,
         ir_version=_IR_VERSION,
     )
+
+
+def _score(graph: _Graph, encoder: Encoder, states: str) -> str:
+    """The score of a cross-encoder, (batch, 1), of the first token's state."""
+    graph.constant("first", np.array(0))
+    graph.add("Gather", [states, "first"], "of_pair", axis=1)
+    dense = _linear(graph, encoder.tensors, "of_pair", "head.dense", None)
+    graph.add("Tanh", [dense], "head.activated")
+    score = _linear(graph, encoder.tensors, "head.activated", "head.out", None)
+    return graph.add("Identity", [score], "logits")
 
 
 def _mask_bias(graph: _Graph) -> None:
@@ -173,11 +187,15 @@ def _embeddings(graph: _Graph, encoder: Encoder) -> str:
     # One text a sequence: every token has type 0, so that its vector joins the positions'.
     positions = tensors["embeddings.position_embeddings.weight"]
     types = tensors["embeddings.token_type_embeddings.weight"]
-    graph.constant("positions", positions + types[0])
+    graph.constant("positions", positions if encoder.types else positions + types[0])
     graph.constant("zero", np.array([0], np.int64))
     graph.add("Shape", ["input_ids"], "length", start=1, end=2)
     graph.add("Slice", ["positions", "zero", "length", "zero"], "position_vectors")
     total = graph.add("Add", ["word_vectors", "position_vectors"], "embedded")
+    if encoder.types:
+        graph.constant("types", types)
+        graph.add("Gather", ["types", "token_type_ids"], "type_vectors", axis=0)
+        total = graph.add("Add", [total, "type_vectors"], "embedded_with_types")
     return _norm(graph, encoder, total, "embeddings.LayerNorm")
 
 

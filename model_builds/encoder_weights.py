@@ -2,7 +2,8 @@
 
 BERT, RoBERTa, XLM-R, DistilBERT and MPNet compute the same but for three things: the place of the
 first position, token types, and MPNet's bias by distance (Song et al., 2020, as T5 has it). What
-else the files hold (a pooler, a language model's head) is left out.
+else the files hold (a pooler, a language model's head) is left out, but for the head of a
+cross-encoder: a dense layer with tanh over the first token's state, then one that gives the score.
 """
 
 from __future__ import annotations
@@ -43,6 +44,11 @@ _DISTILBERT = {
     "output_layer_norm.": "output.LayerNorm.",
 }
 _RENAMED = {"mpnet": _MPNET, "distilbert": _DISTILBERT}
+_HEADS = {
+    "bert": {"pooler.dense.": "head.dense.", "classifier.": "head.out."},
+    "roberta": {"classifier.dense.": "head.dense.", "classifier.out_proj.": "head.out."},
+}
+_HEADS |= {"xlm-roberta": _HEADS["roberta"], "camembert": _HEADS["roberta"]}
 _KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
@@ -78,10 +84,20 @@ class Encoder:
         """The maximum tokens of a text, markers included."""
         return len(self.tensors["embeddings.position_embeddings.weight"])
 
+    @property
+    def has_head(self) -> bool:
+        """Whether it is a cross-encoder."""
+        return "head.out.weight" in self.tensors
 
-def why_not(settings: ModelConfig) -> str:
-    """Why a model of this config.json cannot be converted."""
-    if _family(settings) not in FAMILIES:
+    @property
+    def types(self) -> bool:
+        """Whether query and passage have different token types that matter."""
+        return self.has_head and len(self.tensors["embeddings.token_type_embeddings.weight"]) > 1
+
+
+def why_not(settings: ModelConfig, *, head: bool = False) -> str:
+    """Why a model of this config.json, a cross-encoder if ``head``, cannot be converted."""
+    if _family(settings) not in (_HEADS if head else FAMILIES):
         return f"model_type is {_family(settings)!r:.80}"
     wanted: dict[str, object] = {"hidden_act": "gelu", "activation": "gelu"}
     wanted |= {"position_embedding_type": "absolute", "is_decoder": False, "auto_map": None}
@@ -91,21 +107,22 @@ def why_not(settings: ModelConfig) -> str:
     return ""
 
 
-def read_encoder(config: Path, weights: Path) -> Encoder:
+def read_encoder(config: Path, weights: Path, *, head: bool = False) -> Encoder:
     """Read an encoder.
 
     Args:
         config: the model's config.json.
         weights: its model.safetensors, or the model.safetensors.index.json of its shards.
+        head: it is a cross-encoder.
 
     Raises:
         EmbeddingError: it is another architecture, or a tensor is missing or has another shape.
     """
     stated = read_json(config, ModelConfig)
-    if reason := why_not(stated):
+    if reason := why_not(stated, head=head):
         raise EmbeddingError(f"cannot convert a model whose {reason}")
     family, settings = _family(stated), read_json(config, _Sizes)
-    tensors = _named(read_tensors(weights), family)
+    tensors = _named(read_tensors(weights), family, head)
     positions = tensors.get("embeddings.position_embeddings.weight")
     if family in _AFTER_PADDING and positions is not None and positions.ndim:
         first = 1 + (1 if settings.pad_token_id is None else settings.pad_token_id)
@@ -119,7 +136,7 @@ def read_encoder(config: Path, weights: Path) -> Encoder:
         epsilon=settings.layer_norm_eps,
         tensors=tensors,
     )
-    _check(encoder, family)
+    _check(encoder, family, head)
     return encoder
 
 
@@ -191,23 +208,26 @@ def _tensors(file: Path) -> dict[str, Array]:
     return tensors
 
 
-def _named(tensors: Mapping[str, Array], family: str) -> dict[str, Array]:
-    """The encoder's tensors by BERT's names."""
+def _named(tensors: Mapping[str, Array], family: str, head: bool) -> dict[str, Array]:
+    """The encoder's tensors by BERT's names, and those of its head."""
+    parts = ("embeddings.", "encoder.", *(("head.",) if head else ()))
     renamed = {}
     for name, tensor in tensors.items():
         for prefix in ("bert.", "roberta.", "distilbert.", "mpnet."):
             name = name.removeprefix(prefix)
         for old, new in _RENAMED.get(family, {}).items():
             name = name.replace(old, new)
+        for old, new in (_HEADS[family] if head else {}).items():
+            name = new + name.removeprefix(old) if name.startswith(old) else name
         # The names of a norm's parameters in TensorFlow's first checkpoints.
         name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
         name = name.replace("LayerNorm.beta", "LayerNorm.bias")
-        if name.startswith(("embeddings.", "encoder.")) and name != "embeddings.position_ids":
+        if name.startswith(parts) and name != "embeddings.position_ids":
             renamed[name] = tensor
     return renamed
 
 
-def _check(encoder: Encoder, family: str) -> None:
+def _check(encoder: Encoder, family: str, head: bool) -> None:
     """Check that exactly the tensors that the graph needs exist, in their shapes."""
     hidden, own = encoder.hidden, encoder.tensors
     if hidden % encoder.heads:
@@ -233,6 +253,9 @@ def _check(encoder: Encoder, family: str) -> None:
         shapes[f"embeddings.{table}_embeddings.weight"] = (None, hidden)
     if family == "mpnet":
         shapes[DISTANCES] = (32, encoder.heads)
+    if head:
+        shapes |= {"head.dense.weight": (hidden, hidden), "head.dense.bias": (hidden,)}
+        shapes |= {"head.out.weight": (1, hidden), "head.out.bias": (1,)}
     for name, shape in shapes.items():
         if name not in own:
             raise EmbeddingError(f"cannot convert: the weights lack {name}")

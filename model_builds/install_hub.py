@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from model_builds.bert_to_onnx import Arithmetic, encoder_graph
 from model_builds.encoder_weights import Encoder, read_encoder, shards, why_not
 from model_builds.hub import PICKLES, Published, fetch, look_up
 from model_builds.install_minilm import Say, locked
@@ -27,7 +28,7 @@ from model_builds.integer_model import (
     that_fit,
     write_settings,
 )
-from model_builds.reference import hidden_states
+from model_builds.reference import hidden_states, score
 from model_builds.repository_json import ModelConfig
 from model_builds.sentence_transformer import (
     Description,
@@ -268,20 +269,51 @@ def _static(job: _Job, described: Description, files: Mapping[str, Path]) -> Pat
 
 
 def _reranker(job: _Job) -> Path:
-    """The repository's own graph, which gives one score a pair."""
     if job.options.said():
         raise EmbeddingError("a reranker takes no options")
     files = fetch(job.published, settings_files(job.published.files))
     config = read_config(files)
+    weights = next((name for name in _WEIGHTS if job.published.has(name)), None)
     graph = next((name for name in _GRAPHS if job.published.has(name)), None)
+    reason = why_not(config, head=True) if config else "config.json is missing"
+    if weights and not reason:
+        return _reranker_from_weights(job, files, weights)
     if graph is None:
-        raise EmbeddingError(f"cannot take {job.name}: it has no onnx/model.onnx")
+        raise EmbeddingError(_no_weights(job, reason))
     tokenizer = _tokenizer_name(job, "")
     fetched = _fetch(job, [*_graph_files(job, graph), tokenizer])
     built = _folder(job, fetched, graph, tokenizer)
     most = _room_for_pairs(files, positions(config))
-    _check_scores(job, built, most)
+    _scores(job, built, most)
     made = f"{graph} of the repository"
+    return _recorded(job, built, "reranker", made, {**files, **fetched}, max_tokens=most)
+
+
+def _reranker_from_weights(job: _Job, files: Mapping[str, Path], weights: str) -> Path:
+    """The graph in integers that this machine multiplies correctly, or in fp32."""
+    tokenizer = _tokenizer_name(job, "")
+    fetched = _fetch_weights(job, weights, tokenizer)
+    job.say("converting to ONNX, and checking")
+    encoder = read_encoder(files["config.json"], fetched[weights], head=True)
+    most = _room_for_pairs(files, encoder.positions)
+    expected = _reference_scores(encoder, fetched[tokenizer], most)
+    scores: dict[Arithmetic, list[float]] = {}
+    kinds: tuple[Arithmetic, ...] = ("int8", "uint8", "fp32")
+    for arithmetic in kinds[: 2 if _is_large(encoder) else 3]:
+        built = job.work / arithmetic
+        built.mkdir()
+        (built / "model.onnx").write_bytes(encoder_graph(encoder, arithmetic))
+        shutil.copyfile(fetched[tokenizer], built / "tokenizer.json")
+        scores[arithmetic] = _scores(job, built, most)
+        close = float(np.corrcoef(expected, scores[arithmetic])[0, 1])
+        if arithmetic != "int8" and close >= LEAST_COSINE:
+            break
+    else:
+        raise EmbeddingError(f"cannot convert {job.name}: its scores correlate {close:.3f} only")
+    if arithmetic == "uint8" and scores["int8"] == scores["uint8"]:
+        built = job.work / "int8"  # signed products do not overflow here, and are quicker
+    job.say(f"the scores of {len(expected)} pairs correlate {close:.4f} with the reference")
+    made = "converted from safetensors" + (", in integers" if arithmetic == "uint8" else "")
     return _recorded(job, built, "reranker", made, {**files, **fetched}, max_tokens=most)
 
 
@@ -298,13 +330,25 @@ def _room_for_pairs(files: Mapping[str, Path], most: int) -> int:
     return room
 
 
-def _check_scores(job: _Job, directory: Path, most: int) -> None:
-    """Check that pairs of ``TEXTS`` get one number each, not all the same; a long one fits too."""
+def _pairs() -> list[tuple[str, str]]:
+    return [(question, text) for question in TEXTS for text in TEXTS]
+
+
+def _scores(job: _Job, directory: Path, most: int) -> list[float]:
+    """The scores of pairs of ``TEXTS``, each one number, not all the same; a long one fits too."""
     reranker = read_reranker(directory, job.name, most)
-    scores = reranker([(question, text) for question in TEXTS for text in TEXTS])
+    scores = reranker(_pairs())
     reranker([(TEXTS[0], TEXTS[1] * 200)])
     if len({*scores}) == 1:
         raise EmbeddingError(f"{job.name} gives every passage one score")
+    return scores
+
+
+def _reference_scores(encoder: Encoder, tokenizer: Path, most: int) -> list[float]:
+    read, _ = read_tokenizer(tokenizer)
+    read.enable_truncation(most, strategy="only_second")
+    encodings = [read.encode(*pair) for pair in _pairs()]
+    return [score(encoder, each.ids, each.type_ids) for each in encodings]
 
 
 def _settings(

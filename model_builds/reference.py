@@ -10,12 +10,20 @@ import numpy as np
 from model_builds.encoder_weights import DISTANCES, Array, Encoder, distance_bias
 
 
-def hidden_states(encoder: Encoder, ids: Sequence[int]) -> Array:
-    """The last states (n, hidden) of a text of n tokens, each of type 0."""
+def score(encoder: Encoder, ids: Sequence[int], types: Sequence[int]) -> float:
+    """A cross-encoder's score of a pair."""
+    first = hidden_states(encoder, ids, types if encoder.types else ())[0]
+    own = encoder.tensors
+    dense = np.tanh(first @ own["head.dense.weight"].T + own["head.dense.bias"])
+    return float((dense @ own["head.out.weight"].T + own["head.out.bias"])[0])
+
+
+def hidden_states(encoder: Encoder, ids: Sequence[int], types: Sequence[int] = ()) -> Array:
+    """The last states (n, hidden) of a text of n tokens, each of type 0 or of these types."""
     own, count = encoder.tensors, len(ids)
     states = own["embeddings.word_embeddings.weight"][list(ids)]
     states = states + own["embeddings.position_embeddings.weight"][:count]
-    states = states + own["embeddings.token_type_embeddings.weight"][[0]]
+    states = states + own["embeddings.token_type_embeddings.weight"][list(types) or [0]]
     states = _norm(encoder, states, "embeddings.LayerNorm")
     bias: Array = np.zeros((encoder.heads, count, count), np.float32)
     if DISTANCES in own:

@@ -15,13 +15,13 @@ import onnxruntime
 import published_encoders
 import pytest
 from hub_stub import sentence_transformer
-from published_encoders import FAMILIES, IDS, POSITIONS
+from published_encoders import FAMILIES, IDS, PAIR, POSITIONS
 from safetensors.numpy import save_file
 
-from model_builds.bert_to_onnx import Arithmetic, convert_bert
+from model_builds.bert_to_onnx import Arithmetic, convert_bert, encoder_graph
 from model_builds.encoder_weights import read_encoder, read_tensors
 from model_builds.integer_model import Parts, build_in_integers
-from model_builds.reference import hidden_states
+from model_builds.reference import hidden_states, score
 from operators.embedding.onnx import ModelSettings, load_directory
 from operators.embedding.protocol import EmbeddingError
 
@@ -58,6 +58,28 @@ def test_graph_and_reference_compute_what_the_published_library_computes(
     for name, ids in IDS.items():
         for got in (states(graph, ids), states(graph, ids, padding=6), hidden_states(encoder, ids)):
             np.testing.assert_allclose(got[[0, -1]], EXPECTED[family][name], atol=1e-4)
+
+
+@pytest.mark.parametrize("family", EXPECTED["cross_encoders"])
+@pytest.mark.parametrize("arithmetic", ["fp32", INTEGERS])
+def test_a_cross_encoder_gives_the_score_that_the_published_library_gives(
+    tmp_path: Path, family: str, arithmetic: Arithmetic
+) -> None:
+    published_encoders.write(tmp_path, family, head=True)
+    files = tmp_path / "config.json", tmp_path / "model.safetensors"
+    encoder = read_encoder(*files, head=True)
+    (tmp_path / "m.onnx").write_bytes(encoder_graph(encoder, arithmetic))
+    session = onnxruntime.InferenceSession(
+        str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"]
+    )
+    given = {"input_ids": PAIR["ids"], "attention_mask": [1] * 8}
+    given |= {"token_type_ids": PAIR["types"]} if family == "bert" else {}
+    assert {each.name for each in session.get_inputs()} == given.keys()
+    arrays = {name: np.array([value], np.int64) for name, value in given.items()}
+    expected = EXPECTED["cross_encoders"][family]
+    near = pytest.approx(expected, abs=1e-4 if arithmetic == "fp32" else 0.2)
+    assert session.run(None, arrays)[0].item() == near
+    assert score(encoder, PAIR["ids"], PAIR["types"]) == pytest.approx(expected, abs=1e-4)
 
 
 def test_integers_stay_close(family: str, tmp_path: Path) -> None:

@@ -223,9 +223,28 @@ def test_word_vectors_of_sentence_transformers_are_taken(put: Callable[..., Repo
 
 
 def with_pair_graph(labels: int = 1) -> dict[str, bytes]:
-    """A cross-encoder."""
+    """A cross-encoder that is not converted."""
     config = b'{"model_type": "deberta-v2", "max_position_embeddings": 302}'
     return sentence_transformer() | {"config.json": config} | pair_graph(labels)
+
+
+@pytest.mark.parametrize(("family", "least"), [("bert", 0.5), ("roberta", 0.98)])
+def test_a_reranker_is_converted_in_integers_where_these_are_close_to_its_weights(
+    put: Callable[..., Repository], family: str, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Scores of random weights with 24 numbers a state hardly differ: integers are coarse there.
+    monkeypatch.setattr("model_builds.install_hub.LEAST_COSINE", least)
+    weights = save(published_encoders.cross_encoder(family))
+    put(sentence_transformer(family) | {"model.safetensors": weights})
+    said = install(reranker=True)
+    (line,) = (line for line in said if "pairs correlate" in line)
+    assert float(line.split()[6]) >= least
+    reranker = load_reranker(f"hf:{NAME}")
+    assert len({*reranker([("cache", text) for text in TEXTS])}) == 3
+    record = read_record(hub_directory(NAME, reranker=True))
+    assert record.made.removesuffix(", in integers") == "converted from safetensors"
+    assert record.made.endswith("in integers") is (least == 0.5)
+    assert record.max_tokens == (302 if family == "bert" else 300)
 
 
 def test_a_reranker_is_installed_beside_and_asked_by_its_name(
@@ -252,8 +271,11 @@ def test_a_graph_that_gives_two_numbers_a_pair_is_no_reranker(
     put(with_pair_graph(labels=2))
     with pytest.raises(EmbeddingError, match="a reranker gives one number"):
         install(reranker=True)
-    put(sentence_transformer(), commit="1" * 40)
-    with pytest.raises(EmbeddingError, match=r"it has no onnx/model\.onnx"):
+    put(sentence_transformer("mpnet"), commit="1" * 40)
+    with pytest.raises(EmbeddingError, match=r"'mpnet'; and it has no onnx/model\.onnx"):
+        install(reranker=True)
+    put(sentence_transformer(), commit="2" * 40)
+    with pytest.raises(EmbeddingError, match=r"the weights lack head\.dense|lack head\.out"):
         install(reranker=True)
     assert not hub_directory(NAME, reranker=True).exists()
 

@@ -11,6 +11,7 @@ from safetensors.numpy import save_file
 
 HIDDEN, WIDE, LAYERS, PIECES, POSITIONS = 24, 40, 2, 60, 302
 FAMILIES = ("bert", "roberta", "xlm-roberta", "distilbert", "mpnet")
+PAIR = {"ids": [2, 5, 6, 3, 20, 21, 22, 3], "types": [0, 0, 0, 0, 1, 1, 1, 1]}
 IDS = {"short": [5, 6, 7], "long": [3 + (n * 7) % 50 for n in range(290)]}
 Tensors = dict[str, np.ndarray[Any, Any]]
 
@@ -75,8 +76,22 @@ def tensors(family: str) -> Tensors:
     return {name: rng.normal(size=each).astype(np.float32) * 0.4 for name, each in shapes.items()}
 
 
-def write(folder: Path, family: str) -> None:
+def cross_encoder(family: str) -> Tensors:
+    """The tensors of a cross-encoder of bert or roberta, with one score a pair."""
+    rng = np.random.default_rng(8)
+    found = {f"{family}.{name}": tensor for name, tensor in tensors(family).items()}
+    shapes: dict[str, tuple[int, ...]] = {"classifier.weight": (1, HIDDEN), "classifier.bias": (1,)}
+    if family != "bert":
+        found = {name: tensor for name, tensor in found.items() if "pooler" not in name}
+        shapes = {"classifier.dense.weight": (HIDDEN, HIDDEN), "classifier.dense.bias": (HIDDEN,)}
+        shapes |= {"classifier.out_proj.weight": (1, HIDDEN), "classifier.out_proj.bias": (1,)}
+    return found | {n: rng.normal(size=each).astype(np.float32) for n, each in shapes.items()}
+
+
+def write(folder: Path, family: str, *, head: bool = False) -> None:
     """Write config.json and model.safetensors."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(config(family)))
-    save_file(tensors(family), folder / "model.safetensors", metadata={"format": "pt"})
+    labels = {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}} if head else {}
+    (folder / "config.json").write_text(json.dumps(config(family) | labels))
+    held = cross_encoder(family) if head else tensors(family)
+    save_file(held, folder / "model.safetensors", metadata={"format": "pt"})
