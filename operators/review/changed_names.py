@@ -105,13 +105,14 @@ def changed_lines(change: Change) -> list[tuple[str, int, int]]:
 def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
     """The names that a change defines, removes or changes, those with most lines first.
 
-    A bare name of a method has its owner before it: ``Session.close``.
+    A bare name of a method has its owner before it, ``Session.close``, if it is the only one.
 
     Args:
         change: its hunks are read.
         passages: the passages of the old files around the hunks: path, start_line, text, metadata.
     """
     counted: defaultdict[str, float] = defaultdict(float)
+    owned: defaultdict[str, set[str]] = defaultdict(set)
     around: dict[str, list[_Passage]] = {}
     for path, start, text, metadata in passages[
         "path", "start_line", "text", "metadata"
@@ -129,15 +130,11 @@ def changed_names(change: Change, passages: pl.DataFrame) -> list[str]:
         known = {name for one in around.get(path, ()) for name in one.last_names}
         for name in defined & known if known else defined:
             counted[name] += len(lines) * (TEST_WEIGHT if is_secondary(path) else 1)
-    owned = {
-        qualified_parts(name)[-1]: name
-        for passages in around.values()
-        for one in passages
-        for name in one.names
-        if len(qualified_parts(name)) > 1
-    }
+            of_file = {full for one in around.get(path, ()) for full in one.names}
+            owned[name] |= {of for of in of_file if qualified_parts(of)[-1] == name} or {name}
     names = [name for name, _ in sorted(counted.items(), key=lambda of: (-of[1], of[0]))]
-    return [owned.get(name, name) if is_bare(name) else name for name in names]
+    is_clear = {name for name in names if is_bare(name) and len(owned[name]) == 1}
+    return [next(iter(owned[name])) if name in is_clear else name for name in names]
 
 
 def is_bare(name: str) -> bool:

@@ -54,6 +54,19 @@ IN_RELEASE = (
 )
 
 
+def test_a_bare_name_of_two_owners_is_of_none_of_them() -> None:
+    """Also of two files: the function of the one is no method of the other."""
+    text = "class Lock:\n    def close(self):\n        a()\n\n\n"
+    both = f"{text}{text.replace('Lock', 'Pool')}"
+    names = '"Lock", "Lock.close", "Pool", "Pool.close"'
+    hunk = "@@ -3 +3 @@\n-        a()\n+        b()\n"
+    assert changed_names(patch("a.py", hunk), passages("a.py", both, names)) == ["close"]
+    function = "@@ -1 +1 @@\n-def close(): a()\n+def close(): b()\n"
+    alone = passages("b.py", "def close(): a()\n", '"close"')
+    beside = pl.concat([alone, passages("a.py", text, '"Lock", "Lock.close"')])
+    assert changed_names(patch("b.py", function), beside) == ["close"]
+
+
 def test_a_change_inside_a_definition_is_about_that_definition() -> None:
     change = patch("src/lock.py", IN_RELEASE)
     assert changed_names(change, passages(names=DEFINED)) == ["Lock.release"]
