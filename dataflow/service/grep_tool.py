@@ -9,8 +9,8 @@ from dataflow.service.arguments import takes_filters
 from dataflow.service.every_place import every_place
 from dataflow.service.tools import PAGE, Cursor, Name, Service, page_start
 
-_LINES = 10
-"""Lines of one file; a note says how many more there are."""
+_LINES, _OF_ONE_FILE = 10, 40
+"""Lines of a file of several, and of the only one; a number says how many more there are."""
 
 
 @takes_filters("repos", "path")
@@ -26,14 +26,15 @@ def grep(
     told = every_place(service.driver, text, regex=regex, **options)
     keys = ["corpus", "repo", "document_id"]
     files = told.lines.partition_by(keys, maintain_order=True) if told.lines.height else []
+    most = _LINES if len(files) > 1 else _OF_ONE_FILE
     return models.Places(
         total=told.said,
         files=[
             models.File(
                 file="/".join(filter(None, (first["repo"], first["path"] or first["document_id"]))),
                 id=f"{first['corpus']}:{first['chunk_id']}",
-                lines=[f"{one['line'] or ''}: {one['text'].strip()}" for one in rows[:_LINES]],
-                more=len(rows) - _LINES if len(rows) > _LINES else None,
+                lines=[f"{one['line'] or ''}: {one['text'].strip()}" for one in rows[:most]],
+                more=len(rows) - most if len(rows) > most else None,
             )
             for rows in (file.to_dicts() for file in files[start : start + PAGE])
             for first in rows[:1]
