@@ -30,6 +30,9 @@ INSTRUCTIONS = (
 REMEMBERED = 200
 """Snippets of a session that are not sent again: those of the last twenty answers or so."""
 
+SENT = "shown above, or fetch it"
+"""In place of such a snippet: sub-agents share a session, and an agent drops what it read."""
+
 SAME_EVERYWHERE = {*FILTER_TYPES, "cursor", "brief"}
 """Parameters that mean the same in every tool: the first tool that has one describes it."""
 
@@ -149,12 +152,12 @@ def without_sent(answer: Hits, sent: dict[tuple[str, str], None]) -> Hits:
     >>> sent = {}
     >>> hits = Hits(results=[Hit(id="code:1", title="a.py:1-9", snippet="def a(): ...")])
     >>> [without_sent(hits, sent).results[0].snippet for _ in range(2)]
-    ['def a(): ...', 'shown above']
+    ['def a(): ...', 'shown above, or fetch it']
     """
     results = []
     for one in answer.results:
         known = (key := (one.id, one.snippet)) in sent
-        results.append(one.model_copy(update={"snippet": "shown above"}) if known else one)
+        results.append(one.model_copy(update={"snippet": SENT}) if known else one)
         sent.pop(key, None)
         sent[key] = None  # the newest stands last
     for key in list(sent)[:-REMEMBERED]:

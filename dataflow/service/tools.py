@@ -60,7 +60,6 @@ MOST_FURTHER = 10
 SOME_FILES = 5
 """Files of a commit that a brief text of its message names."""
 
-_FILES_OF_COMMIT = re.compile(r"^(Files:)\n(.*)\Z", re.MULTILINE | re.DOTALL)
 _ID = re.compile(r"(\w+):(-?[0-9]{1,19})")  # of a passage: its corpus and its number
 
 Value = Annotated[str, Field(max_length=10_000), AfterValidator(models.without_nul)]
@@ -210,8 +209,10 @@ def _fetched(
         id = ids[0]
         store, row = stored_passage(service, id)
     elif change := change_named(service.driver, service.homes, id):
+        if lines or version:
+            raise CrosscorpusError(f"{change.title} is a diff: it has no lines and no version")
         row = {**change.commit, "path": None, "title": change.title, "text": change.diff}
-        id, lines, version = f"{change.corpus}:{row['chunk_id']}", None, None
+        id = f"{change.corpus}:{row['chunk_id']}"
         row["start_line"] = None
     else:
         try:
@@ -236,7 +237,7 @@ def _fetched(
         row = {**row, "start_line": row["start_line"] and first}
     read = _sources(service, [(id.partition(":")[0], row["repo"])], brief)
     if brief and '"commit"' in (row["metadata"] or ""):
-        text = _FILES_OF_COMMIT.sub(_first_files, text)
+        text = _with_first_files(text)
     answer = text_of(service, id, row, text, start, read, most=most)
     if brief:
         kept = {n: v for n, v in answer.metadata.items() if n == "start_line"}
@@ -441,11 +442,17 @@ def _steps(explained: pl.DataFrame) -> list[models.Step]:
     ]
 
 
-def _first_files(listed: re.Match[str]) -> str:
-    """The list at the end of a commit's message with its first files alone."""
-    names = listed[2].strip("\n").split("\n")
+def _with_first_files(text: str) -> str:
+    """The text of a commit; the list at its end names its first files alone.
+
+    A message may have a paragraph that begins like the list: it stays whole.
+    """
+    message, mark, listed = text.rpartition("\nFiles:\n")
+    names = listed.strip("\n").split("\n")
     more = len(names) - SOME_FILES
-    return listed[0] if more <= 0 else "\n".join([listed[1], *names[:-more], f"and {more} more"])
+    if not mark or more <= 0:
+        return text
+    return "\n".join([f"{message}{mark}{names[0]}", *names[1:-more], f"and {more} more"])
 
 
 def stored_passage(service: Service, id: str) -> tuple[Store, dict[str, Any]]:

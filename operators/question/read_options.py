@@ -35,7 +35,8 @@ def read_asked(
     """The options in ``given``, each in its own type.
 
     Args:
-        given: options by name. Options of another name are unchanged.
+        given: options by name. Options of another name are unchanged; "last month" is relative to
+            the input ``now``, if there is one.
         empty_is_none: an empty list of names means none of them; otherwise it is blank.
 
     Returns:
@@ -46,6 +47,7 @@ def read_asked(
         CrosscorpusError: a value can't be read; names the option and the values it takes.
     """
     options, changes = dict[str, Any](), list[str]()
+    now = given.get("now")
     for name, value in given.items():
         if value is None:
             continue
@@ -53,7 +55,7 @@ def read_asked(
         if empty_is_none and kind == "names" and _is_list(value) and not value:
             options[name] = []
             continue
-        read = _read(name, kind, value)
+        read = _read(name, kind, value, now)
         if read is None:
             changes.append(f"{name} {_shown(value)} was left out: blank")
             continue
@@ -64,13 +66,15 @@ def read_asked(
     return options, sorted(changes)
 
 
-def read_date(text: str, *, last: bool = False) -> datetime | str:
+def read_date(text: str, now: datetime, *, last: bool = False) -> datetime | str:
     """The first moment of the time in ``text``, or its last one; a version stays a text.
+
+    ``now``: what "last month" is relative to.
 
     Raises:
         CrosscorpusError: it is neither a time nor a version.
     """
-    if span := span_of(text, datetime.now(UTC)):
+    if span := span_of(text, now):
         return span[last]
     if re.fullmatch(VERSION, text.strip(), re.IGNORECASE):
         return text.strip()
@@ -114,14 +118,16 @@ def check_texts(name: str, value: object) -> None:
             raise CrosscorpusError(f"{name} has {parts} parts: give at most {MOST_PARTS}")
 
 
-def _read(name: str, kind: Kind | None, value: Any) -> Any:
+def _read(name: str, kind: Kind | None, value: Any, now: Any) -> Any:
     """The value in the option's type; None: it is blank."""
     if kind is None or (name == "trigger" and isinstance(value, Mapping)):
         return value
     if kind == "names" or kind == "texts":
         return _texts(name, kind, value)
+    if kind in ("moment", "date"):
+        return _moment(name, value, now)
     read = {"versions": _versions, "number": _number, "text": _text}
-    return read.get(kind, _moment)(name, value)
+    return read[kind](name, value)
 
 
 def _texts(name: str, kind: Kind, value: Any) -> list[Any] | None:
@@ -174,7 +180,7 @@ def _number(name: str, value: Any) -> int | None:
     return read
 
 
-def _moment(name: str, value: Any) -> datetime | str | None:
+def _moment(name: str, value: Any, now: Any) -> datetime | str | None:
     if _is_blank(value):
         return None
     if isinstance(value, datetime):
@@ -185,7 +191,11 @@ def _moment(name: str, value: Any) -> datetime | str | None:
         raise _unlike(name, "a moment", value)
     try:
         is_date = OPTIONS[name].kind == "date"
-        return read_date(value, last=name == "until") if is_date else read_moment(value)
+        if not is_date:
+            return read_moment(value)
+        today = now if isinstance(now, datetime) else datetime.now(UTC)
+        today = today if today.tzinfo else today.replace(tzinfo=UTC)
+        return read_date(value, today, last=name == "until")
     except CrosscorpusError as error:
         raise CrosscorpusError(f"{name} {error}") from None
 

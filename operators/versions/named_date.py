@@ -116,7 +116,7 @@ _USAGE = re.compile(
     _FLAGS,
 )
 _STATE = re.compile(
-    rf"""^\W*(?:what(?:\s+(?:is|are)|['’]s)\s+(?!chang|happen|(?:\w+\s+){{0,2}}?(?:new|{_RECORDS})\b)
+    rf"""^\W*(?:what(?:\s+(?:is|are)|['’]s)\s+(?!been|chang|happen|(?:\w+\s+){{0,2}}?(?:new|{_RECORDS})\b)
     |(?:what|which)\s+(?!{_RECORDS}\b)\w+\s+(?:is|are)\s+(?!new\b)
     |(?:what|which|who)\s+(?:\w*[^\Ws]\s+)?(?!(?:ha|i|wa|doe|thi)s\b|{_RECORDS}\b)\w*[^\Wsu]s
     \s+(?!(?:was|were|ha[sd]|have|did|got|of|in|on|to|from|about|for|with|we|they|i|you

@@ -344,6 +344,9 @@ def test_last_month_is_that_before_the_time_of_the_run(shared: RetrievalDriver) 
     both = ["commits of last month in the cache", inputs["query"]]
     answer = shared.ask(both, now=inputs["now"])
     assert set(answer.frame["document_id"]) == {"minutes"}  # in other words, but one time
+    for now in (inputs["now"], datetime(2021, 10, 9)):
+        options = shared.question_inputs("cache", since="last month", now=now)
+        assert options["since"] == datetime(2021, 9, 1, tzinfo=UTC)
 
 
 def test_a_time_without_a_passage_is_said_with_what_to_do(shared: RetrievalDriver) -> None:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from word_embedder import WordEmbedder
 
 from dataflow import build_driver, load_config
-from dataflow.service.mcp_server import mcp_server
+from dataflow.service.mcp_server import SENT, mcp_server
 from dataflow.service.stdio import refusal
 from dataflow.service.tools import Service
 from operators.context.token_counts import token_measure
@@ -73,8 +73,8 @@ def test_the_one_agent_of_a_session_gets_a_snippet_once(service: Service) -> Non
         return [[hit["snippet"] for hit in one.structured_content["results"]] for one in found]
 
     once, again, whole = anyio.run(lambda: snippets(one_agent=True))
-    assert "shown above" not in [*once, *whole]
-    assert set(again) == {"shown above"}
+    assert SENT not in [*once, *whole]
+    assert set(again) == {SENT}
     once, again, _ = anyio.run(snippets)
     assert once == again
 

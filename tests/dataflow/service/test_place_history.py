@@ -216,9 +216,24 @@ def test_a_brief_commit_names_its_first_files_and_its_snippet_is_not_its_title(
     assert "gen/f8.py" in tools.fetch(service, last[:10]).text
     brief = tools.fetch(service, last[:10], brief=True).text
     assert brief.endswith("gen/f3.py\ngen/f4.py\nand 4 more")
+    with pytest.raises(CrosscorpusError, match=r"gen/f8\.py is a diff: it has no lines"):
+        tools.fetch(service, f"{last[:10]}:gen/f8.py", lines="1-2")
     found = tools.search(service, "many files generated", corpora=["history"], brief=True)
     snippet = next(one.snippet for one in found.results if "Many files" in one.title)
     assert snippet.startswith("They are generated.")
+    subprocess.run(["git", "reset", "-q", "--hard", "HEAD^"], cwd=tree, check=True)
+    ingest_git(service.store, WordEmbedder(), tree, repo="app")
+
+
+def test_a_message_with_a_list_of_its_own_stays_whole_in_brief(
+    service: Service, tree: Path
+) -> None:
+    message = "Own list\n\nFiles:\na\nb\nc\nd\ne\nf\ng\n\nThe reason."
+    commit(tree, message, {"own.py": "x = 1\n"})
+    ingest_git(service.store, WordEmbedder(), tree, repo="app")
+    last = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=tree, text=True).strip()
+    brief = tools.fetch(service, last[:10], brief=True).text
+    assert brief.rstrip().endswith("The reason.\n\nFiles:\nown.py")
     subprocess.run(["git", "reset", "-q", "--hard", "HEAD^"], cwd=tree, check=True)
     ingest_git(service.store, WordEmbedder(), tree, repo="app")
 

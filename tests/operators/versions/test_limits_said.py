@@ -53,6 +53,7 @@ NOW = datetime(2026, 11, 29, 14, tzinfo=UTC)  # a Sunday
         ("what are the latest changes of last week?", "2026-11-16", "2026-11-22"),
         ("what has changed since yesterday's release?", "2026-11-28", None),
         ("what's new this week in the cache?", "2026-11-23", "2026-11-29"),
+        ("what's been fixed since 2025?", "2025-01-01", None),
         ("what tests were added in 2025?", "2025-01-01", "2025-12-31"),
         ("which files changed most in 2025?", "2025-01-01", "2025-12-31"),
         ("The cache is slow. What changed in the last 2 months?", "2026-09-29", "2026-11-29"),
