@@ -72,7 +72,8 @@ def change_named(
                 for lines in (3, 1_000_000)
             )
             if not diff:
-                raise UnknownName(f"{title}: the commit did not change this file")
+                why = "the commit did not change this file; of a merge only conflicts count"
+                raise UnknownName(f"{title}: {why}")
             return FileChange(commit.corpus, commit.row, title, redacted_diff(diff, whole))
     raise UnknownName(f"{title}: no working tree at hand has this commit; fetch {parts[1]!r} alone")
 
