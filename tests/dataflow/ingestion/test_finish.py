@@ -310,7 +310,7 @@ def test_what_is_left_out_on_purpose_has_its_reason_and_counts_as_no_document(
         return unread_reason(store, [name], None, {})
 
     for _ in range(2):
-        report = ingest_folder(store, embedder, tmp_path, repo="org/app")
+        report = ingest_folder(store, embedder, tmp_path, repo="org/app", secrets="skip")
         assert (len(report.skipped), report.known_failures, report.documents_deleted) == (4, 0, 0)
         assert (why("blob.txt"), why(f"{token}.txt")) == ("binary", None)
         assert "holds a secret (GitLab token in line 1)" in str(why("key.md"))
