@@ -103,11 +103,8 @@ def answers_together(
         shared = {name: getattr(asked, name, None) for name in FILTER_TYPES}
         options = service.driver.question_inputs("", must_exist=True, **shared)
         said = [*said, *options.pop("read_as", ())]
-        for name in (
-            "as_of",
-            "since",
-            "until",
-        ):  # Polars has no error of ours for one outside the years
+        # Polars has no error of ours for a moment outside the years
+        for name in ("as_of", "since", "until"):
             if moment := options.get(name):
                 options[name] = in_utc(moment, name)
         if version := options.pop("versions", None):  # may be a policy, as of a single question
