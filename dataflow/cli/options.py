@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -161,12 +162,19 @@ def _time(text: str, read: Callable[[str], object]) -> str:
     return text
 
 
+_READ: dict[str, Callable[[str], object]] = {
+    "moment": read_moment,
+    "date": lambda text: read_date(text, datetime.now(UTC)),
+}
+"""What checks an option of a kind before the question is asked."""
+
+
 def _of_filter(one: Option) -> inspect.Parameter:
     several = one.kind in ("names", "versions")
     kind: Any = list[str] | None if several else str | None
     says = f"{one.says[0].upper()}{one.says[1:]}{'; repeatable' * several}."
-    reads: Any = {"moment": read_moment, "date": read_date}.get(one.kind)
-    how: Any = {"parser": partial(_time, read=reads), "metavar": "TIME"} if reads else {}
+    read = _READ.get(one.kind)
+    how: Any = {"parser": partial(_time, read=read), "metavar": "TIME"} if read else {}
     option = typer.Option(help=says, rich_help_panel="What is searched", **how)
     of_keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(one.flag, of_keyword, default=None, annotation=Annotated[kind, option])

@@ -30,7 +30,7 @@ from dataflow.service.places import definition_of, place_named
 from dataflow.service.protection.limits import answered, asker
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.context.search_outcomes import NOT_INGESTED
-from operators.context.snippets import snippet
+from operators.context.snippets import brief_snippet, snippet
 from operators.context.token_counts import head, token_bound
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
@@ -140,10 +140,7 @@ def _sources(
 
 def _hit(service: Service, one: Passage, asked: str, brief: bool) -> models.Hit:
     id = f"{one.corpus}:{one.chunk_id}"
-    subject, _, body = one.text.partition("\n")
-    body = body.strip("\n").removeprefix("Files:\n")
-    told = brief and body.strip() and subject.strip() in one.label  # the label says it
-    shown = snippet(body if told else one.text, asked, brief=brief)
+    shown = brief_snippet(one.text, asked, one.label) if brief else snippet(one.text, asked)
     return models.Hit(
         id=id,
         title=one.label,

@@ -13,6 +13,9 @@ LONGEST, MOST_LINES = 300, 5
 BRIEFEST, FEWEST_LINES = 160, 3
 """The same of a brief one."""
 
+SHORTEST_TOLD = 8
+"""Characters of a first line that a label repeats; shorter ones are code."""
+
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`*(\[])")
 
 
@@ -65,6 +68,19 @@ def snippet(text: str, asked: str, *, brief: bool = False) -> Snippet:
         shown = shown[: longest - 1].rpartition(" ")[0].rstrip() or shown[: longest - 1]
         return Snippet(shown + "…", parts[best][0])
     return Snippet(shown + "…" if last < len(parts) else shown, parts[best][0])
+
+
+def brief_snippet(text: str, asked: str, label: str) -> Snippet:
+    """A brief snippet of a passage that is shown under ``label``, without a first line in it.
+
+    >>> commit = "Flush once\\n\\nTwo calls raced.\\n\\nFiles:\\ncache.py"
+    >>> brief_snippet(commit, "why flush once", "[history: 0123abc Flush once (2026-01-01)]").text
+    'Two calls raced.…'
+    """
+    subject, _, body = text.partition("\n")
+    body = body.strip("\n").removeprefix("Files:\n")
+    is_told = bool(body.strip()) and len(subject) >= SHORTEST_TOLD and subject.strip() in label
+    return snippet(body if is_told else text, asked, brief=True)
 
 
 def _parts(text: str, longest: int) -> Iterator[tuple[int, str]]:

@@ -22,7 +22,7 @@ from rich.text import Text
 from dataflow.cli.console.word_wrap import wrap_words
 from operators.context.citations import MOST_ALTERNATES
 from operators.context.prompt import SYSTEM_PROMPT
-from operators.context.snippets import snippet
+from operators.context.snippets import brief_snippet, snippet
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.foundation.escape import UNSEEN_IN_A_LINE
 from operators.ranking.evidence_level import level_of_one
@@ -184,7 +184,8 @@ def show_answer(
             beside = zip(named_beside(result["document_id"], more), more, strict=True)
             said = ", ".join(f"{name} ({one['score']:.2f})" for name, one in beside)
             out.print(Text(f"    also {said}", style="dim"))
-        excerpt = indent(_snippet(result["text"], asked, brief), "    ")
+        label = result["source_label"] if brief else None
+        excerpt = indent(_snippet(result["text"], asked, label), "    ")
         if not out.soft_wrap:
             excerpt = wrap_words(excerpt, out.width)
         out.print(Text(excerpt), soft_wrap=True)
@@ -238,8 +239,10 @@ def _no_match(searched: Mapping[str, Mapping[str, str]]) -> str:
     return line if statuses <= {"ok", "empty"} else f"{line} The notes say what was left out."
 
 
-def _snippet(text: str, query: str, brief: bool) -> str:
-    lines = snippet(text, query, brief=brief).text.split("\n")
+def _snippet(text: str, query: str, label: str | None) -> str:
+    """The snippet of a passage; a brief one under ``label``."""
+    shown = snippet(text, query) if label is None else brief_snippet(text, query, label)
+    lines = shown.text.split("\n")
     return "\n".join(UNSEEN_IN_A_LINE.sub(" ", line) for line in lines)
 
 

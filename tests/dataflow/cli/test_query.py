@@ -98,6 +98,10 @@ def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection:
     assert corpora_of("--corpus", "docs") == {"docs"}
     assert corpora_of("--path", "src/") == {"code"}
     assert corpora_of("--as-of", "2001-01-01") == set()
+    assert corpora_of("--until", "2001") == corpora_of("--since", "2040-02") == set()
+    assert corpora_of("--since", "30 years ago", "--corpus", "docs") == {"docs"}
+    wrong = crosscorpus("query", "cache", "-C", collection, "--since", "some day")
+    assert (wrong.returncode, "'some day' is no date: write" in wrong.stderr) == (2, True)
     assert corpora_of("--regex", "^no such li[n]e") == set()
     assert corpora_of("--regex", r"^def \w+\(") == {"code"}
     assert corpora_of("--symbol", "flush_cache") == {"code"}
