@@ -59,9 +59,11 @@ def change_named(
     if not isinstance(full, str) or not _HASH.fullmatch(full) or not full.startswith(parts[1]):
         return None
     repo = commit.row["repo"]
-    file = place_named(homes, corpora, limits, "/".join(filter(None, (repo, parts[2])))).row
+    place = place_named(homes, corpora, limits, "/".join(filter(None, (repo, parts[2]))))
+    file, collection = place.row, commit.store.collection
+    is_other = place.store.collection != collection or file["repo"] != repo
     # a review of a file has its path too, also of a file that was left out as a secret
-    if file["repo"] != repo or file["path"] is None or file["path"] != file["document_id"]:
+    if is_other or file["path"] is None or file["path"] != file["document_id"]:
         raise UnknownName(f"{label_text(parts[2])!r} is no file of the commit's repository")
     title = f"{full[:10]}:{file['path']}"
     how = ("--format=", full, "--", f":(literal){file['path']}")

@@ -59,6 +59,7 @@ _OPTIONS = (
     "-c", "advice.graftFileDeprecated=false",  # none is read: see GIT_GRAFT_FILE
     "-c", f"diff.orderFile={os.devnull}",
     "-c", "log.mailmap=false",
+    "-c", "log.follow=false",
     "-c", "log.showSignature=false",
     "-c", "log.showRoot=true",
     "-c", "protocol.allow=never",
