@@ -39,6 +39,7 @@ def settings(socket_directory: Path, log_directory: Path, memory_bytes: int) -> 
         "max_wal_senders": "0",
         "wal_compression": "on",
         "max_wal_size": "4GB",
+        "wal_recycle": "off",  # else hundreds of megabytes of the log stay after an ingestion
         # A row with a vector takes kilobytes: a fifth of dead rows is too much, minutes too long.
         "autovacuum_vacuum_scale_factor": "0.05",
         "autovacuum_naptime": "20s",
