@@ -1,5 +1,6 @@
 """The report of an evaluation: one page with the differences and their significance."""
 
+from operators.errors import counted
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.tables import (
     SIGNIFICANT,
@@ -69,9 +70,9 @@ def _comparison(evaluation: Evaluation) -> Html:
 
 def _lead(evaluation: Evaluation, *, compared: bool) -> Html:
     configs = evaluation.configs
-    queries = evaluation.queries.height
+    queries = counted(evaluation.queries.height, "judged query", "judged queries")
     several = f"{len(configs)} configurations" if len(configs) > 1 else configs[0]
-    text = f"{queries} judged queries, {several}"
+    text = f"{queries}, {several}"
     if compared:
         text += f", compared with {configs[0]}"
     parts = [element("p", f"{text}.", class_="lead")]
