@@ -125,7 +125,7 @@ _WHOLE = [(kind, part, re.compile(form, re.ASCII)) for kind, part, form in _SHAP
 
 
 class Secret(NamedTuple):
-    """The place and the kind of a secret in a text."""
+    """The position and the kind of a secret in a text."""
 
     start: int
     end: int

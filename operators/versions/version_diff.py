@@ -1,7 +1,7 @@
 """The changes from one version of a document to another, for display.
 
 Documents are compared by paragraphs, not by the passages that searches return, so that a passage
-with a new border is no change.
+with a new boundary is no change.
 """
 
 import re
