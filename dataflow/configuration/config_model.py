@@ -185,8 +185,8 @@ def _with_copies(entries: Mapping[str, Any], collections: Any) -> dict[str, Any]
         prefix = re.sub("[^a-z0-9]+", "_", str(collection).lower()).strip("_")
         for name, entry in entries.items():
             if isinstance(entry, Mapping) and not entry.get("collection"):
-                held = {"collection": collection, "corpus": name}
-                copies[f"{prefix}_{name}"] = {**entry, **held}
+                origin = {"collection": collection, "corpus": name}
+                copies[f"{prefix}_{name}"] = {**entry, **origin}
     return {**copies, **entries}
 
 
@@ -305,8 +305,8 @@ def _first_fault(error: ValidationError) -> str:
     if fault["type"] == "extra_forbidden":
         if key.lower() in _SECRETS:
             return f"{key!r}{where}: no secret goes into a configuration; set CROSSCORPUS_DSN{more}"
-        place = ("corpora", "*", *parent[2:]) if parent[:1] == ["corpora"] else tuple(parent)
-        return f"unknown key {key!r}{where}{suggest(key, _MODELS[place].model_fields)}{more}"
+        location = ("corpora", "*", *parent[2:]) if parent[:1] == ["corpora"] else tuple(parent)
+        return f"unknown key {key!r}{where}{suggest(key, _MODELS[location].model_fields)}{more}"
     if fault["type"] == "missing":
         hint = (
             ": write `extends: default` to use the shipped ones"

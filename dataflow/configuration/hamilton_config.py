@@ -71,6 +71,6 @@ def _filled(layer: Layer, values: Mapping[str, Any]) -> dict[str, Any]:
     filled = {}
     for name, parameter in sorted(layer.parameters.items()):
         value = values.get(name, parameter.default)
-        of_floats = parameter.annotation in (float, float | None)
-        filled[name] = float(value) if of_floats and type(value) is int else value
+        is_float = parameter.annotation in (float, float | None)
+        filled[name] = float(value) if is_float and type(value) is int else value
     return filled

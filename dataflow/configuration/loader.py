@@ -163,9 +163,9 @@ class _Checked(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for place, key in enumerate(keys):
-            if key in keys[:place]:
-                raise _problem(f"the key {key!r} is given twice", node.value[place][0])
+        for index, key in enumerate(keys):
+            if key in keys[:index]:
+                raise _problem(f"the key {key!r} is given twice", node.value[index][0])
         return super().construct_mapping(node, deep)
 
 

@@ -29,7 +29,7 @@ from dataflow.execution.annotations import spell
 from operators.signals.rule import Rule
 from operators.signals.shipped import RULES
 
-_OF_FILES = "own_nodes_"
+_FILE_PREFIX = "own_nodes_"
 
 
 def own_module(name: str) -> ModuleType:
@@ -46,15 +46,15 @@ def own_module(name: str) -> ModuleType:
         registry.initialize()
     try:
         is_file = name.endswith(".py")
-        module = _of_file(Path(name)) if is_file else importlib.import_module(name)
+        module = _file_module(Path(name)) if is_file else importlib.import_module(name)
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         own = len(frames) > 1 and not frames[-1].filename.startswith("<frozen")
-        place = f" ({frames[-1].filename} line {frames[-1].lineno})" if own else ""
+        location = f" ({frames[-1].filename} line {frames[-1].lineno})" if own else ""
         if isinstance(error, SyntaxError):
-            place = f" ({error.filename} line {error.lineno})"
+            location = f" ({error.filename} line {error.lineno})"
         what = f"{type(error).__name__}: {error}"
-        raise ConfigError(f"modules: {name} does not import: {what}{place}") from error
+        raise ConfigError(f"modules: {name} does not import: {what}{location}") from error
     return module
 
 
@@ -129,7 +129,7 @@ def own_rules(modules: Sequence[ModuleType]) -> dict[str, Rule]:
 def origin(module: ModuleType) -> str:
     """The version of a module: that of its distribution, else a hash of its file."""
     top = module.__name__.partition(".")[0]
-    if not top.startswith(_OF_FILES):
+    if not top.startswith(_FILE_PREFIX):
         for distribution in metadata.packages_distributions().get(top, ()):
             return f"{distribution} {metadata.version(distribution)}"
     file = getattr(module, "__file__", None)
@@ -138,11 +138,11 @@ def origin(module: ModuleType) -> str:
 
 def shown_name(module: str) -> str:
     """The name of a module for its user: its dotted name, or its file name."""
-    return f"{module.rpartition('.')[2]}.py" if module.startswith(_OF_FILES) else module
+    return f"{module.rpartition('.')[2]}.py" if module.startswith(_FILE_PREFIX) else module
 
 
-def _of_file(path: Path) -> ModuleType:
-    name = f"{_OF_FILES}{_digest(path)}.{path.stem}"
+def _file_module(path: Path) -> ModuleType:
+    name = f"{_FILE_PREFIX}{_digest(path)}.{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)

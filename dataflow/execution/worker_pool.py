@@ -32,7 +32,7 @@ class Workers:
         self._threads = ThreadPoolExecutor(size, thread_name_prefix=name)
         self._lock = threading.Lock()
         self._free = size
-        self._held: Counter[str] = Counter()
+        self._running: Counter[str] = Counter()
         self._waiting: dict[str, deque[Task]] = {}
         self._submitted = 0
         self._closed = False
@@ -76,7 +76,7 @@ class Workers:
             ready = [
                 (waiting[0].number, subgraph)
                 for subgraph, waiting in self._waiting.items()
-                if not subgraph or self._held[subgraph] < self._free
+                if not subgraph or self._running[subgraph] < self._free
             ]
             if not ready:
                 return
@@ -92,12 +92,12 @@ class Workers:
                 task.refused()
                 continue
             self._free -= 1
-            self._held[subgraph] += 1
+            self._running[subgraph] += 1
 
     def _work(self, subgraph: str, task: Task) -> None:
         if not task.cancelled:
             task.call()
         with self._lock:
             self._free += 1
-            self._held[subgraph] -= 1
+            self._running[subgraph] -= 1
             self._start()

@@ -32,7 +32,7 @@ def to_dot(
         legend: draw the legend of colours, without stages if their boxes name them.
         orient: TB: top to bottom; LR: left to right, as for stages.
     """
-    orient = orient or ("LR" if shown.of_stages else "TB")
+    orient = orient or ("LR" if shown.by_stage else "TB")
     lines = [
         "digraph dataflow {",
         f'  rankdir={orient}; compound=true; newrank=true; ranksep="0.26"; nodesep="0.14";',
@@ -53,7 +53,7 @@ def to_dot(
     lines += [f"  {_node(b, shown.fill(b))}" for b in shown.boxes.values() if not b.node.subgraph]
     if inputs and shown.inputs:
         lines += _input_table(shown)
-    if legend and not shown.of_stages:
+    if legend and not shown.by_stage:
         lines += _legend(shown)
     inner = {end for start, end in shown.arrows if _home(shown, start) == _home(shown, end)}
     firsts = [_quote(name) for name in shown.boxes if _home(shown, name) and name not in inner]

@@ -46,7 +46,7 @@ class Picture:
     inputs: tuple[tuple[str, str, tuple[str, ...]], ...]  # name, type, readers
     legend: dict[str, str]  # stage -> colour
     identity: frozenset[str] = frozenset()  # as in Description
-    of_stages: bool = False  # one box per stage, named by it
+    by_stage: bool = False  # one box per stage, named by it
 
     def fill(self, box: Box) -> str:
         """The colour of a box: that of its stage."""
@@ -108,7 +108,7 @@ def overview(description: Description) -> Picture:
     }
     shown = picture(Description(grouped, {}, {}))
     boxes = {name: replace(box, notes=_some(members[name])) for name, box in shown.boxes.items()}
-    return replace(shown, boxes=boxes, legend=stage_colours(description), of_stages=True)
+    return replace(shown, boxes=boxes, legend=stage_colours(description), by_stage=True)
 
 
 def _with_the_flow(needs: dict[str, set[str]]) -> dict[str, set[str]]:
@@ -118,9 +118,9 @@ def _with_the_flow(needs: dict[str, set[str]]) -> dict[str, set[str]]:
     {'read': set(), 'check': {'read'}}
     """
     kept: dict[str, set[str]] = {stage: set() for stage in needs}
-    place = {stage: number for number, stage in enumerate(needs)}
+    position = {stage: number for number, stage in enumerate(needs)}
     arrows = [(need, stage) for stage, of in needs.items() for need in sorted(of)]
-    for need, stage in sorted(arrows, key=lambda arrow: place[arrow[0]] > place[arrow[1]]):
+    for need, stage in sorted(arrows, key=lambda arrow: position[arrow[0]] > position[arrow[1]]):
         if stage not in _needed(kept, need):
             kept[stage].add(need)
     return kept
@@ -234,7 +234,7 @@ def stage_colours(description: Description) -> dict[str, str]:
         if node.stage:
             depths.setdefault(node.stage, []).append(depth[name])
     order = sorted(depths, key=lambda stage: (fmean(depths[stage]), stage))
-    return {stage: PALETTE[place % len(PALETTE)] for place, stage in enumerate(order)}
+    return {stage: PALETTE[index % len(PALETTE)] for index, stage in enumerate(order)}
 
 
 def spelled(value: Any, most: int | None = 40) -> str:

@@ -327,7 +327,7 @@ def _windows(ids: list[int], size: int) -> list[list[int]]:
     begins = list(range(0, len(ids), size))
     if (number := len(begins)) > MAX_QUERY_WINDOWS:
         chosen = np.linspace(0, number - 1, MAX_QUERY_WINDOWS).round().astype(int).tolist()
-        begins = [begins[place] for place in chosen]
+        begins = [begins[index] for index in chosen]
         message = "a question of %d word-pieces: %d of its %d windows are embedded"
         _LOG.warning(message, len(ids), MAX_QUERY_WINDOWS, number)
     return [ids[begin : begin + size] for begin in begins]
@@ -335,7 +335,7 @@ def _windows(ids: list[int], size: int) -> list[list[int]]:
 
 def _mean(windows: list[list[int]], vectors: Vectors) -> Vectors:
     """The vector of a query, from those of its windows by their lengths and positions."""
-    weights = [len(window) / place**2 for place, window in enumerate(windows, start=1)]
+    weights = [len(window) / position**2 for position, window in enumerate(windows, start=1)]
     mean: npt.NDArray[np.float64] = np.average(vectors, axis=0, weights=weights)
     return mean.astype(np.float32)
 

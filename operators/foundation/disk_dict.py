@@ -13,7 +13,7 @@ from operators.errors import CrosscorpusError
 
 CACHE_KIB = 128
 
-_ADD = "INSERT OR IGNORE INTO held VALUES (?, ?)"
+_ADD = "INSERT OR IGNORE INTO entries VALUES (?, ?)"
 
 V = TypeVar("V")
 
@@ -27,11 +27,11 @@ class DiskDict(MutableMapping[bytes, V]):
 
     Don't change it during an iteration. A value that it returns is a copy.
 
-    >>> held = DiskDict[int]()
-    >>> held.update({b"b": 2, b"a": 1})
-    >>> list(held.items()), b"c" in held
+    >>> entries = DiskDict[int]()
+    >>> entries.update({b"b": 2, b"a": 1})
+    >>> list(entries.items()), b"c" in entries
     ([(b'a', 1), (b'b', 2)], False)
-    >>> held.close()
+    >>> entries.close()
     """
 
     def __init__(self) -> None:
@@ -39,12 +39,12 @@ class DiskDict(MutableMapping[bytes, V]):
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._do(f"PRAGMA cache_size = -{CACHE_KIB}")
         self._do("PRAGMA journal_mode = OFF")
-        self._do("CREATE TABLE held (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        self._do("CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
         self._do("BEGIN")  # never committed: nothing may outlive this
 
     def __getitem__(self, key: bytes) -> V:
         """The value at ``key``."""
-        row = self._do("SELECT value FROM held WHERE key = ?", (key,)).fetchone()
+        row = self._do("SELECT value FROM entries WHERE key = ?", (key,)).fetchone()
         if row is None:
             raise KeyError(key)
         value: V = pickle.loads(row[0])  # our own bytes: nobody else can open the file
@@ -52,24 +52,24 @@ class DiskDict(MutableMapping[bytes, V]):
 
     def __setitem__(self, key: bytes, value: V) -> None:
         """Store ``value`` at ``key``."""
-        self._do("INSERT OR REPLACE INTO held VALUES (?, ?)", (key, pickle.dumps(value)))
+        self._do("INSERT OR REPLACE INTO entries VALUES (?, ?)", (key, pickle.dumps(value)))
 
     def __delitem__(self, key: bytes) -> None:
         """Delete ``key``."""
-        if self._do("DELETE FROM held WHERE key = ?", (key,)).rowcount == 0:
+        if self._do("DELETE FROM entries WHERE key = ?", (key,)).rowcount == 0:
             raise KeyError(key)
 
     def __iter__(self) -> Iterator[bytes]:
         """The keys, sorted."""
-        return (key for (key,) in self._do("SELECT key FROM held ORDER BY key"))
+        return (key for (key,) in self._do("SELECT key FROM entries ORDER BY key"))
 
     def __len__(self) -> int:
         """The number of keys; counts them."""
-        return int(self._do("SELECT count(*) FROM held").fetchone()[0])
+        return int(self._do("SELECT count(*) FROM entries").fetchone()[0])
 
     def starting(self, prefix: bytes) -> Iterator[tuple[bytes, V]]:
         """The keys that begin with ``prefix``, sorted, with their values."""
-        rows = self._do("SELECT key, value FROM held WHERE key >= ? ORDER BY key", (prefix,))
+        rows = self._do("SELECT key, value FROM entries WHERE key >= ? ORDER BY key", (prefix,))
         for key, value in rows:
             if not key.startswith(prefix):
                 return

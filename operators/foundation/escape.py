@@ -87,7 +87,7 @@ def header_label(label: str) -> str:
             alone.pop()
         else:
             alone.append(match.start())
-    shown = (f"\\{one}" if place in alone else one for place, one in enumerate(inside))
+    shown = (f"\\{one}" if index in alone else one for index, one in enumerate(inside))
     return f"[{''.join(shown)}]"
 
 

@@ -1,4 +1,4 @@
-"""The blocks of a Markdown text, and its code and comments by their places in the text.
+"""The blocks of a Markdown text, and its code and comments by their positions in the text.
 
 markdown-it finds the blocks by CommonMark's rules; the inline parts are read here, because its
 inline rules are not linear in time. What an author hides is a comment: ``<!-- ... -->``, a link

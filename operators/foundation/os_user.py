@@ -64,8 +64,8 @@ def closed_parent(path: Path, account: Account | None) -> Path | None:
             return None
         if not stat.S_ISDIR(status.st_mode):
             return None
-        of_others = stat.S_IXGRP if status.st_gid == account.gid else stat.S_IXOTH
-        entering = stat.S_IXUSR if status.st_uid == account.uid else of_others
+        others = stat.S_IXGRP if status.st_gid == account.gid else stat.S_IXOTH
+        entering = stat.S_IXUSR if status.st_uid == account.uid else others
         if not status.st_mode & entering:
             return directory
     return None

@@ -285,8 +285,8 @@ def stated_release(text: str, version: str | None) -> str | None:
 def _in_place(data: bytes) -> bool:
     """Whether a PDF's cross-reference table is at its stated position; not so if bytes are lost."""
     match = _PDF_XREF.search(data, max(0, data.rfind(b"startxref")))
-    places = [] if match is None else [int(match[1]), int(match[1]) + data.find(b"%PDF-")]
-    return any(re.match(rb"\s*(?:xref|\d+\s+\d+\s+obj)", data[at : at + 60]) for at in places)
+    positions = [] if match is None else [int(match[1]), int(match[1]) + data.find(b"%PDF-")]
+    return any(re.match(rb"\s*(?:xref|\d+\s+\d+\s+obj)", data[at : at + 60]) for at in positions)
 
 
 def _parse_html(source: str) -> _Parsed:

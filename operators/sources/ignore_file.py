@@ -44,8 +44,8 @@ def without_ignored(
         left_out = set[str]()
         for item in source.scan():
             path = item.where if isinstance(item, ReadIssue) else item.key[2]
-            of_a_file = not item.key or item.key[0] != no_files
-            if of_a_file and (ignored(path) or path == NAME):
+            is_file = not item.key or item.key[0] != no_files
+            if is_file and (ignored(path) or path == NAME):
                 left_out.add(path)
             else:
                 yield item
@@ -70,9 +70,9 @@ def _ignored(root: bytes) -> Callable[[str], bool] | None:
     except ValueError as error:
         raise SourceError(f"{NAME}: {error}") from None
 
-    def of_shown(shown: str) -> bool:
+    def is_ignored(shown: str) -> bool:
         path, raw = shown.encode(), unquote_to_bytes(shown)
         shows = raw != path and shown_path(raw) == shown
         return ignored(raw if shows and not os.path.lexists(os.path.join(root, path)) else path)
 
-    return of_shown
+    return is_ignored

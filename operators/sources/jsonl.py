@@ -253,8 +253,8 @@ def _item(where: str, fields: Any, named: set[str]) -> Document | ReadIssue:
 def _says_who(fields: Mapping[str, Any]) -> bool:
     """Whether a document states who may see it."""
     metadata = fields.get("metadata")
-    places = [fields, metadata] if isinstance(metadata, Mapping) else [fields]
-    return _first_of(ALLOWED, *places) is not None
+    mappings = [fields, metadata] if isinstance(metadata, Mapping) else [fields]
+    return _first_of(ALLOWED, *mappings) is not None
 
 
 def _key(fields: Mapping[str, Any]) -> Key:
@@ -312,9 +312,9 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
     )
 
 
-def _first_of(name: str, *places: Mapping[str, Any]) -> Any:
-    """The value of ``name`` in the first of ``places`` that has one."""
-    return next((of[name] for of in places if of.get(name) is not None), None)
+def _first_of(name: str, *mappings: Mapping[str, Any]) -> Any:
+    """The value of ``name`` in the first of ``mappings`` that has one."""
+    return next((of[name] for of in mappings if of.get(name) is not None), None)
 
 
 def _unknown(extras: set[str], named: set[str]) -> str | None:

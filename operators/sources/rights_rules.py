@@ -67,8 +67,8 @@ class Rights:
 
     def rule_of(self, corpus: str, repo: str, path: str | None) -> int | None:
         """The index of the rule that applies to a document; None: no rule matches."""
-        places = reversed(range(len(self.rules)))
-        return next((n for n in places if self.rules[n].matches(corpus, repo, path)), None)
+        indexes = reversed(range(len(self.rules)))
+        return next((n for n in indexes if self.rules[n].matches(corpus, repo, path)), None)
 
 
 def read_rights(text: str) -> Rights:

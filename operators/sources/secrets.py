@@ -121,11 +121,11 @@ def _any_of(marks: Iterable[str]) -> str:
 
 _FORMS = _tokens()
 _MARK = re.compile(_any_of(_FORMS))
-_WHOLE = [(kind, held, re.compile(form, re.ASCII)) for kind, held, form in _SHAPES]
+_WHOLE = [(kind, part, re.compile(form, re.ASCII)) for kind, part, form in _SHAPES]
 
 
 class Secret(NamedTuple):
-    """The place and the kind of a secret in a text."""
+    """The position and the kind of a secret in a text."""
 
     start: int
     end: int
@@ -144,8 +144,8 @@ def secrets_in(text: str) -> list[Secret]:
 
 
 def _plain(text: str) -> Iterator[Secret]:
-    for kind, held, form in _WHOLE:
-        for match in form.finditer(text) if held in text else ():
+    for kind, part, form in _WHOLE:
+        for match in form.finditer(text) if part in text else ():
             if not _is_shown(kind, match[1]):
                 start = match.start(1 if kind == _ADDRESS else 0)
                 yield Secret(start, match.end(), kind, match[1])
@@ -244,9 +244,9 @@ def _judged(item: Document | ReadIssue, *, mode: str) -> Document | ReadIssue:
         return item
     name, first = hits[0]
     line = 1 + item.text.count("\n", 0, first.start)
-    place = f"line {line}" if name == "text" else f"its {name}"
+    location = f"line {line}" if name == "text" else f"its {name}"
     more = f" and {len(hits) - 1} more" if len(hits) > 1 else ""
-    label = f"{first.kind} in {place}{more}"
+    label = f"{first.kind} in {location}{more}"
 
     where = redacted(item.path or item.document_id)
     withdrawn = partial(ReadIssue, where, failed=False, key=item.key, withdrawn=True)

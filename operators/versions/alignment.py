@@ -99,7 +99,7 @@ def holder(passage: str, new: Sequence[Passage]) -> int | None:
 
 
 class _Joined:
-    """A version's passages as one text, so that the borders of passages do not matter."""
+    """A version's passages as one text, so that the boundaries of passages do not matter."""
 
     def __init__(self, passages: Sequence[str]) -> None:
         self.text = " " + " ".join(passages) + " "
@@ -126,10 +126,10 @@ def folded(text: str) -> str:
 
 def _equal(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
     """Equal texts, the n-th occurrence with the n-th, by index among the old."""
-    places: dict[str, deque[int]] = defaultdict(deque)
+    indexes: dict[str, deque[int]] = defaultdict(deque)
     for j, text in enumerate(after):
-        places[text].append(j)
-    return [(i, places[text].popleft()) for i, text in enumerate(before) if places[text]]
+        indexes[text].append(j)
+    return [(i, indexes[text].popleft()) for i, text in enumerate(before) if indexes[text]]
 
 
 def _in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -137,19 +137,19 @@ def _in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     ends: list[int] = []
     chain: list[int] = []
     before: list[int] = []
-    for place, (_, j) in enumerate(pairs):
+    for index, (_, j) in enumerate(pairs):
         at = bisect_right(ends, j)
         before.append(chain[at - 1] if at else -1)
         if at == len(ends):
             ends.append(j)
-            chain.append(place)
+            chain.append(index)
         else:
-            ends[at], chain[at] = j, place
+            ends[at], chain[at] = j, index
     kept = []
-    place = chain[-1] if chain else -1
-    while place >= 0:
-        kept.append(pairs[place])
-        place = before[place]
+    index = chain[-1] if chain else -1
+    while index >= 0:
+        kept.append(pairs[index])
+        index = before[index]
     return kept[::-1]
 
 
@@ -179,8 +179,8 @@ def _one_heading(one: Passage, two: Passage) -> bool:
     return bool(one.heading) and one.heading == two.heading
 
 
-def _part(places: list[int], number: int, parts: int) -> list[int]:
-    return places[len(places) * number // parts : len(places) * (number + 1) // parts]
+def _part(indexes: list[int], number: int, parts: int) -> list[int]:
+    return indexes[len(indexes) * number // parts : len(indexes) * (number + 1) // parts]
 
 
 def _dice(ones: Sequence[str], twos: Sequence[str]) -> NDArray[np.float64]:

@@ -69,8 +69,8 @@ class KnownVersions:
         """
         seen = _is_among("corpus", corpora) & _is_among("repo", repos)
         if allowed is not None:
-            of_each = ((pl.col("corpus") == c) & _may_be_seen(of) for c, of in allowed.items())
-            seen &= pl.any_horizontal(pl.lit(False), *of_each)
+            visible = ((pl.col("corpus") == c) & _may_be_seen(of) for c, of in allowed.items())
+            seen &= pl.any_horizontal(pl.lit(False), *visible)
         return KnownVersions(self._frame.filter(seen))
 
     def requested(self, version: str, question: str) -> tuple[list[str], str]:
@@ -148,25 +148,25 @@ class KnownVersions:
         """The spellings that ``mention`` matches; none: no topic has such a version."""
         version = mention.written
         if mention.before:
-            place = bisect_left(self._spellings, version_key(version), key=version_key)
-            return self._spellings[:place] if is_named and place < len(self._spellings) else []
+            index = bisect_left(self._spellings, version_key(version), key=version_key)
+            return self._spellings[:index] if is_named and index < len(self._spellings) else []
         exact = self._exact(version) if is_named or version.count(".") >= 2 else []
         return exact or (self._series(version) if is_named else [])
 
     def _is_named(self, mention: Mention) -> bool:
         """Whether the words around a number mark it as a version of a topic here."""
-        of_a_topic = self._names_a_topic(mention.product)
+        has_topic = self._names_a_topic(mention.product)
         if mention.marked or "." not in mention.written:
-            return mention.marked or (mention.named and of_a_topic)
+            return mention.marked or (mention.named and has_topic)
         if not mention.product:
             return mention.governor != ""
-        return mention.named or of_a_topic or mention.governor in _WITHIN
+        return mention.named or has_topic or mention.governor in _WITHIN
 
     def _must_be_one(self, mention: Mention) -> bool:
         """Whether a number is a version even if no topic has it: "v9.9", "Spark 9.9", "9.9.9"."""
-        of_a_topic = mention.named and self._names_a_topic(mention.product)
+        has_topic = mention.named and self._names_a_topic(mention.product)
         dots = mention.written.count(".")
-        fewest = 1 if mention.marked or of_a_topic else 2
+        fewest = 1 if mention.marked or has_topic else 2
         return not mention.before and dots >= fewest and len(_numbers(mention.written)) <= 3
 
     def _is_a_platform(self, product: str) -> bool:
@@ -188,8 +188,8 @@ class KnownVersions:
     def _absent(self, version: str, question: str) -> str:
         """The note that there is no ``version``; it names those of topics near to ``question``."""
         known = self._near(question)
-        place = bisect_left(known, version_key(version), key=version_key)
-        begin = max(0, min(place - MOST_SHOWN // 2, len(known) - MOST_SHOWN))
+        index = bisect_left(known, version_key(version), key=version_key)
+        begin = max(0, min(index - MOST_SHOWN // 2, len(known) - MOST_SHOWN))
         there = ", ".join(map(shown, known[begin : begin + MOST_SHOWN]))
         there = "…, " * (begin > 0) + there + ", …" * (begin + MOST_SHOWN < len(known))
         return f"version {shown(version)} is not here" + (f"; there are {there}" if there else "")

@@ -73,7 +73,7 @@ DATED = 0.5
 LONGEST_NAME = 300
 """The longest name of a lineage, in characters."""
 
-_OF_FILE = ("pdf", "name")
+_IN_FILE = ("pdf", "name")
 _UNTRUSTED = (None, "mtime", "unknown")
 
 
@@ -95,7 +95,7 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
     pages = sorted((_page(row) for row in documents.iter_rows(named=True)), key=_total)
     topics: list[tuple[list[Page], Ends]] = []
     for _, of in groupby(sorted(pages, key=lambda p: p.repo), key=lambda p: p.repo):
-        topics += _of_repo(list(of))
+        topics += _repo_lineages(list(of))
     rows = []
     shared = Counter(_name(run) for run, _ in topics)
     taken: Counter[str] = Counter()
@@ -105,10 +105,10 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
             name = f"{name}#{run[-1].names.title or ''}"[:LONGEST_NAME]
             taken[name] += 1
             name += f" ({taken[name]})" if taken[name] > 1 else ""
-        for place, (page, date) in enumerate(zip(run, _released(run), strict=True)):
+        for index, (page, date) in enumerate(zip(run, _released(run), strict=True)):
             last = page is run[-1]
-            beyond = ends.split_from if place == 0 else None, *(ends[1:] if last else (None, None))
-            rows.append((page.key, name, page.names.version, place, last, date, *beyond))
+            beyond = ends.split_from if index == 0 else None, *(ends[1:] if last else (None, None))
+            rows.append((page.key, name, page.names.version, index, last, date, *beyond))
     return pl.DataFrame(rows, schema=LINEAGES, orient="row")
 
 
@@ -133,7 +133,7 @@ def _page(row: dict[str, Any]) -> Page:
     )
 
 
-def _of_repo(pages: list[Page]) -> list[tuple[list[Page], Ends]]:
+def _repo_lineages(pages: list[Page]) -> list[tuple[list[Page], Ends]]:
     """The lineages among the pages of one repo, each from its oldest page on."""
     named, pages = _by_topic(pages)
     pages = _by_their_headings(pages)
@@ -187,8 +187,8 @@ def _by_their_headings(pages: list[Page]) -> list[Page]:
             continue
         of.sort(key=lambda page: (_numbers_by_value(page.names.identifier), page.key))
         titles = section_titles([page.names.title or "" for page in of])
-        for place, (page, title) in enumerate(zip(of, titles, strict=True)):
-            around = (*titles[max(place - 2, 0) : place], "", *titles[place + 1 : place + 3])
+        for index, (page, title) in enumerate(zip(of, titles, strict=True)):
+            around = (*titles[max(index - 2, 0) : index], "", *titles[index + 1 : index + 3])
             names = page.names._replace(title=title or page.names.title)
             retitled[page.key] = replace(page, names=names, around=frozenset(around) - {""})
     return [retitled.get(page.key, page) for page in pages]
@@ -210,9 +210,9 @@ def _runs(pages: list[Page], least: float | None = None) -> list[list[Page]]:
     for of in by_version:
         ends = [run[-1] for run in runs]
         continued = _sections(of, ends) if several else _continued(of, ends, least)
-        for place, page in enumerate(of):
-            if place in continued:
-                runs[continued[place]].append(page)
+        for index, page in enumerate(of):
+            if index in continued:
+                runs[continued[index]].append(page)
             else:
                 runs.append([page])
     return runs
@@ -223,7 +223,7 @@ def _continued(pages: list[Page], ends: list[Page], least: float) -> dict[int, i
     if least == 0.0 and len(pages) == 1 and len(ends) == 1:
         return {0: 0}
     pairs = set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
-    same = _of_one_identifier(pages, ends)
+    same = _same_identifier(pages, ends)
     if least == 0.0:
         same |= {(i, j) for i in range(len(pages)) for j in range(len(ends))}
     scored = []
@@ -244,7 +244,7 @@ def _sections(pages: list[Page], ends: list[Page]) -> dict[int, int]:
     if len(pages) * len(ends) <= FEW_PAIRS:
         pairs = {(i, j) for i in range(len(pages)) for j in range(len(ends))}
     scored = []
-    for i, j in pairs | _of_one_identifier(pages, ends):
+    for i, j in pairs | _same_identifier(pages, ends):
         page, end = pages[i], ends[j]
         same = page.names.identifier == end.names.identifier
         named = same and is_name(page.names.identifier)
@@ -253,11 +253,11 @@ def _sections(pages: list[Page], ends: list[Page]) -> dict[int, int]:
     return _surest(scored)
 
 
-def _of_one_identifier(pages: list[Page], ends: list[Page]) -> set[tuple[int, int]]:
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, end in enumerate(ends):
-        places[end.names.identifier].append(place)
-    return {(i, j) for i, p in enumerate(pages) for j in places.get(p.names.identifier, ())}
+def _same_identifier(pages: list[Page], ends: list[Page]) -> set[tuple[int, int]]:
+    indexes: dict[str, list[int]] = defaultdict(list)
+    for index, end in enumerate(ends):
+        indexes[end.names.identifier].append(index)
+    return {(i, j) for i, p in enumerate(pages) for j in indexes.get(p.names.identifier, ())}
 
 
 def _surest(scored: Iterable[tuple[Any, ...]]) -> dict[int, int]:
@@ -299,10 +299,10 @@ def _released(run: Sequence[Page]) -> list[datetime | None]:
 
     A PDF that was printed today has today's date, whatever its version.
     """
-    of_files = [p.released_at for p in run if p.date_source in _OF_FILE and p.released_at]
-    if all(one <= two for one, two in pairwise(of_files)):
+    file_dates = [p.released_at for p in run if p.date_source in _IN_FILE and p.released_at]
+    if all(one <= two for one, two in pairwise(file_dates)):
         return [p.released_at for p in run]
-    return [None if p.date_source in _OF_FILE else p.released_at for p in run]
+    return [None if p.date_source in _IN_FILE else p.released_at for p in run]
 
 
 def _name(run: list[Page]) -> str:

@@ -135,8 +135,8 @@ _UNLIKE = re.compile(
     r"|to)\s+$",
     re.IGNORECASE,
 )
-_OF_RECORDS = re.compile(rf"\b{_RECORDS}\s+$", _FLAGS)
-_OF_OTHERS = re.compile(rf"\b(?!{_CHANGES.pattern})\w+ed\s+$", _FLAGS)
+_AFTER_RECORDS = re.compile(rf"\b{_RECORDS}\s+$", _FLAGS)
+_AFTER_OTHERS = re.compile(rf"\b(?!{_CHANGES.pattern})\w+ed\s+$", _FLAGS)
 """Before a time that is not of a change: "the bug reported in 2024"."""
 _AND_MORE = re.compile(
     rf"\s*(?:and|or|to|vs\.?|versus|,|-|–)\s+(?:in\s+)?(?:[0-9]+|{MONTH_NAMES}|last|this)\b|\s+of\b",
@@ -185,7 +185,7 @@ def _limits(match: re.Match[str], now: datetime) -> Limits | None:
     word = (re.match(r"\s+([^\W\d][\w-]*)", after) or ("", ""))[1].lower()
     goes_on = not word or word in _AFTER_A_YEAR or _CHANGES.fullmatch(word) or word.endswith("ing")
     joined = (_UNLIKE.search(before) and not early) or _AND_MORE.match(after)
-    other = _OF_OTHERS.search(before) or (when == "of" and not _OF_RECORDS.search(before))
+    other = _AFTER_OTHERS.search(before) or (when == "of" and not _AFTER_RECORDS.search(before))
     if not goes_on or joined or other or re.match(r"\s+[0-9]", after):  # "the code of today"
         return None
     if early and after.startswith(("'s", "’s")):  # "before yesterday's deploy" is after its morning

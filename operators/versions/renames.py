@@ -60,12 +60,12 @@ def joined(runs: Sequence[list[Page]]) -> list[list[Page]]:
     begun = [n for n, run in enumerate(runs) if run[0].order[1] > oldest]
     by_text = likely([runs[n][-1].hashes for n in ended], [runs[n][0].hashes for n in begun])
     pairs = {*_at_one_path(runs), *((ended[i], begun[j]) for i, j in by_text)}
-    held = {n: {p.order for p in run} for n, run in enumerate(runs)}
+    orders = {n: {p.order for p in run} for n, run in enumerate(runs)}
     scored = []
     alone = _alone_at_their_path(runs)
     for one, two in pairs:
         a, b = runs[one][-1], runs[two][0]
-        if one == two or a.order[0] != 1 or b.order[0] != 1 or held[one] & held[two]:
+        if one == two or a.order[0] != 1 or b.order[0] != 1 or orders[one] & orders[two]:
             continue
         rank = _evidence(a, b, alone, versions)
         if rank is not None:
@@ -74,10 +74,10 @@ def joined(runs: Sequence[list[Page]]) -> list[list[Page]]:
     members = {n: [n] for n in range(len(runs))}
     for *_, one, two in sorted(scored):
         left, right = home[one], home[two]
-        if left == right or held[left] & held[right]:
+        if left == right or orders[left] & orders[right]:
             continue
         members[left] += members.pop(right)
-        held[left] |= held.pop(right)
+        orders[left] |= orders.pop(right)
         for n in members[left]:
             home[n] = left
     return [

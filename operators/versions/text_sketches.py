@@ -75,15 +75,15 @@ def likely(ones: Sequence[Hashes], twos: Sequence[Hashes]) -> list[tuple[int, in
     to linear: a hash that more than ``COMMON`` documents have makes no pair.
     """
     holders: dict[int, list[int]] = {}
-    for place, hashes in enumerate(twos):
+    for index, hashes in enumerate(twos):
         for value in hashes[:PROBED].tolist():
-            holders.setdefault(value, []).append(place)
+            holders.setdefault(value, []).append(index)
     pairs: set[tuple[int, int]] = set()
-    for place, hashes in enumerate(ones):
+    for index, hashes in enumerate(ones):
         for value in hashes[:PROBED].tolist():
             of = holders.get(value, ())
             if len(of) <= COMMON:
-                pairs.update((place, other) for other in of)
+                pairs.update((index, other) for other in of)
     return sorted(pairs)
 
 

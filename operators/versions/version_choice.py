@@ -91,10 +91,10 @@ def version_scope(
         return seen[view]
 
     columns = queries[["query_id", "texts", *_TIMES, "version_policy", "versions", *_VIEW]]
-    of_text = map(_meant, intent["versions"], intent["origins"], intent["limits"])
+    meant = map(_meant, intent["versions"], intent["origins"], intent["limits"])
     rows = [
         _decide(row, said if understand else ([], [], None), versions(row), default)
-        for row, said in zip(columns.iter_rows(named=True), of_text, strict=True)
+        for row, said in zip(columns.iter_rows(named=True), meant, strict=True)
     ]
     return pl.DataFrame(rows, schema=VERSION_SCOPE, orient="row")
 
@@ -162,7 +162,7 @@ def _decide(
     texts = tuple(row["texts"] or ())
     named, origins = ([], []) if policy or versions else said[:2]
     given = any(row[name] for name in _TIMES)
-    since, last, of_times = _times(None if given else said[2], known)
+    since, last, time_notes = _times(None if given else said[2], known)
     pinned: list[list[str]] = []
     remarks: list[str] = []
     until: datetime | None = None
@@ -193,5 +193,5 @@ def _decide(
         chosen = "all" if default == "all" and not until else "as_of"
     else:
         chosen = default if default in ("newest", "all") else "newest"
-    remarks = [*of_times, *dict.fromkeys(remarks)]
+    remarks = [*time_notes, *dict.fromkeys(remarks)]
     return row["query_id"], chosen, pinned, until, since, last, basis, remarks

@@ -1,7 +1,7 @@
 """The changes from one version of a document to another, for display.
 
 Documents are compared by paragraphs, not by the passages that searches return, so that a passage
-with a new border is no change.
+with a new boundary is no change.
 """
 
 import re
@@ -36,8 +36,8 @@ def changes(old: Sequence[Passage], new: Sequence[Passage]) -> list[Change]:
         if pair.new is not None and pair.old is not None:
             at = pair.new
         if pair.relation != "same":
-            place = (at, 1) if pair.new is None else (pair.new, 0)
-            placed.append((*place, pair.old or 0, _change(pair, before, after)))
+            key = (at, 1) if pair.new is None else (pair.new, 0)
+            placed.append((*key, pair.old or 0, _change(pair, before, after)))
     return [change for *_, change in sorted(placed, key=lambda item: item[:3])]
 
 

@@ -162,12 +162,12 @@ def _chunks_of(
     elif isinstance(first := known.get(APART_FROM), int):
         apart = [[u for u in units if u.line < first], [u for u in units if u.line >= first]]
     placed = document["corpus"] in PLACED
-    slugs = _of_use(section_slugs(all_headings, path)) if placed else []
+    slugs = _usable(section_slugs(all_headings, path)) if placed else []
     in_pages = placed and document["language"] == "pdf"
     pages = list(accumulate(PAGE_BREAK in line for line in lines)) if in_pages else []
 
     def headed(run: Sequence[_Unit]) -> tuple[str, int | None, str | None]:
-        """The text of a chunk, its section's place and the heading that it is embedded with."""
+        """The text of a chunk, its section's index and the heading that it is embedded with."""
         body = "".join(unit.text for unit in run)
         at = section_of(starts, run[0].line, body)
         return body, at, _symbol_of(run, code) if code else None if at is None else anchors[at]
@@ -178,7 +178,7 @@ def _chunks_of(
 
     for ordinal, run in enumerate(_fitting(apart, excess, max_tokens)):
         body, at, anchor = headed(run)
-        own = {} if at is None or code else _of_section(paths[at], releases[at], kept["metadata"])
+        own = {} if at is None or code else _from_section(paths[at], releases[at], kept["metadata"])
         columns = {**kept, **own}
         if own := _place(run, pages, slugs[at] if slugs and at is not None else ""):
             columns["metadata"] = _with(columns["metadata"], own)
@@ -196,7 +196,7 @@ def _chunks_of(
         }
 
 
-def _of_use(slugs: Sequence[str]) -> list[str]:
+def _usable(slugs: Sequence[str]) -> list[str]:
     """The slugs, but none for a section whose slug is too long: a truncated one does not work."""
     return [slug if len(slug) <= METADATA_VALUE_LIMIT else "" for slug in slugs]
 
@@ -233,7 +233,7 @@ def _place(run: Sequence[_Unit], pages: Sequence[int], slug: str) -> dict[str, o
     return {"page": page, "fragment": f"page={page}"}
 
 
-def _of_section(path: str, release: Release | None, metadata: object) -> dict[str, object]:
+def _from_section(path: str, release: Release | None, metadata: object) -> dict[str, object]:
     """The columns that a chunk has from its section; a release belongs to no topic."""
     known = json.loads(str(metadata or "{}")) | {"heading_path": path}
     if release is None:
@@ -262,12 +262,12 @@ def _defined(run: Sequence[_Unit], code: Breaks) -> dict[str, object]:
     named = {one.name: one for one in reversed(begun)}  # the first of each name
     names = dict.fromkeys(one.name for one in begun)
     lengths = accumulate(len(json.dumps(name, ensure_ascii=False)) + 2 for name in names)
-    held = [name for name, to in zip(names, lengths, strict=True) if to < METADATA_VALUE_LIMIT]
-    if not held:
+    kept = [name for name, to in zip(names, lengths, strict=True) if to < METADATA_VALUE_LIMIT]
+    if not kept:
         return {}
-    kinds = [named[name].kind for name in held]
-    lines = [[named[name].first + 1, named[name].last + 1] for name in held]
-    return {DEFINES: held, KINDS: kinds, LINES: lines}
+    kinds = [named[name].kind for name in kept]
+    lines = [[named[name].first + 1, named[name].last + 1] for name in kept]
+    return {DEFINES: kept, KINDS: kinds, LINES: lines}
 
 
 def _used(run: Sequence[_Unit], body: str, code: Breaks) -> dict[str, object]:

@@ -84,12 +84,12 @@ def used_names(
             name, line = _text(node), node.start_point[0]
             if not node.child_count:
                 name = _last_part(name)
-            of_heads = begun.get((name, line), ())
-            head = next((number for number in of_heads if number not in taken), None)
+            numbers = begun.get((name, line), ())
+            head = next((number for number in numbers if number not in taken), None)
             field = cursor.field_name
             if head is not None:
                 taken.add(head)
-            elif field == "name" and not of_heads and path and path[-1].kind_id in kinds.heads:
+            elif field == "name" and not numbers and path and path[-1].kind_id in kinds.heads:
                 pass  # of a definition on one line
             elif _NAME.fullmatch(name) and (
                 not _WORD.fullmatch(name)

@@ -55,7 +55,7 @@ def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
         body: its text. Headings and front matter are no text of a section.
 
     Returns:
-        A place in ``starts``; the first for a piece before all, if it starts in that; else None.
+        An index into ``starts``; the first for a piece before all, if it starts in that; else None.
 
     >>> section_of([0, 2], 0, "# Guide\\n\\n## Use\\n\\ntext"), section_of([4], 0, "text\\n")
     (1, None)

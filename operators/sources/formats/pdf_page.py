@@ -71,7 +71,7 @@ def _may_be_turned(text_page: Any) -> bool:
 
 
 def _ends_of_lines(text: str) -> Iterator[int]:
-    """The places of the first and the last character of each line."""
+    """The indexes of the first and the last character of each line."""
     yield 0
     for line_break in _LINE_BREAK.finditer(text):
         yield max(line_break.start() - 1, 0)

@@ -58,26 +58,26 @@ def release_sections(
         matched = (n for n, line in enumerate(lines) if line[:1].strip() and _release(line, []))
         sections = [Heading(n, 1, lines[n]) for n in matched]
     begins: dict[int, tuple[bool, Release]] = {}
-    for place, heading in enumerate(sections):
+    for index, heading in enumerate(sections):
         below = lines[heading.line + 1 : heading.line + 1 + _BELOW]
         if release := _release(heading.text, below):
-            begins[place] = release
-    level = min((sections[place].level for place in begins), default=0)
+            begins[index] = release
+    level = min((sections[index].level for index in begins), default=0)
     # below it, a name is that of something else: "Python 3.12" among what a release supports
     begins = {p: of for p, of in begins.items() if not of[0] or sections[p].level == level}
     sure = [of for _, of in begins.values() if of.date or of.version.count(".") > 1]
-    levels = {sections[place].level for place in begins}
+    levels = {sections[index].level for index in begins}
     if not named and len(sure) * 2 <= sum(section.level in levels for section in sections):
         return sections, [None] * len(sections)
-    of_each: list[Release | None] = []
+    releases: list[Release | None] = []
     current: Release | None = None
-    for place, section in enumerate(sections):
-        if place in begins:
-            sections[place], current = section._replace(level=level), begins[place][1]
+    for index, section in enumerate(sections):
+        if index in begins:
+            sections[index], current = section._replace(level=level), begins[index][1]
         elif section.level <= level:
             current = None
-        of_each.append(current)
-    return sections, of_each
+        releases.append(current)
+    return sections, releases
 
 
 def _release(heading: str, below: Sequence[str]) -> tuple[bool, Release] | None:

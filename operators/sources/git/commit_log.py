@@ -147,10 +147,10 @@ def moves(gone: Mapping[bytes, bytes], new: Mapping[bytes, bytes]) -> dict[bytes
     for part in (1, 0):  # of a path's last part and its content
         left, right = defaultdict[bytes, list[bytes]](list), defaultdict[bytes, list[bytes]](list)
         taken = set(moved.values())
-        for paths, place, done in ((gone, left, moved), (new, right, taken)):
+        for paths, side, done in ((gone, left, moved), (new, right, taken)):
             for path, content in paths.items():
                 if path not in done:
-                    place[(path.rpartition(b"/")[2], content)[part]].append(path)
+                    side[(path.rpartition(b"/")[2], content)[part]].append(path)
         pairs = ((olds, right.get(key, [])) for key, olds in left.items())
         moved |= {olds[0]: news[0] for olds, news in pairs if len(olds) == len(news) == 1}
     return moved

@@ -53,8 +53,8 @@ def chunks_by_readers(
         return chunks
     rows: list[Row] = []
     for one, group in groupby(chunks.iter_rows(named=True), itemgetter(*key)):
-        held = list(group)
-        rows += cut_commit(held, *commits[one], rights) if one in commits else held
+        chunk_rows = list(group)
+        rows += cut_commit(chunk_rows, *commits[one], rights) if one in commits else chunk_rows
     return pl.DataFrame(rows, schema=chunks.schema, orient="row")
 
 
@@ -80,14 +80,14 @@ def cut_commit(
     """
     corpus, repo, document_id = (rows[0][key] for key in ("corpus", "repo", "document_id"))
     readers = partial(file_readers, rights, corpus, repo, own)
-    of_line = _readers_of_lines(_lines(rows), known, own, readers, _strictest(rights, own))
+    line_readers = _readers_of_lines(_lines(rows), known, own, readers, _strictest(rights, own))
     changed = [path for row in rows for path in json.loads(row["metadata"]).get(CHANGED_PATHS, ())]
     changed_files = [(path, readers(path)) for path in dict.fromkeys(changed)]
     made: list[Row] = []
     more: list[Row] = []
     for row in rows:
         numbered = enumerate(row["text"].split("\n"), row["start_line"] - 1)
-        by_readers = groupby(numbered, lambda line: of_line.get(line[0], own))
+        by_readers = groupby(numbered, lambda line: line_readers.get(line[0], own))
         cut = [(to, list(lines)) for to, lines in by_readers]
         runs = [(to, run) for to, run in cut if any(text.strip() for _, text in run)]
         for at, (to, run) in enumerate(runs):
@@ -109,8 +109,8 @@ def file_readers(rights: Rights, corpus: str, repo: str, own: Readers, path: str
 
     Without a rule with a path about the file, all who see the commit do.
     """
-    held = "docs" if reads_as_prose(path, {}) else "code"
-    theirs, here = (rights.rule_of(of, repo, path) for of in (held, corpus))
+    file_corpus = "docs" if reads_as_prose(path, {}) else "code"
+    theirs, here = (rights.rule_of(of, repo, path) for of in (file_corpus, corpus))
     by_path = [n for n in (theirs, here) if n is not None and rights.rules[n].path is not None]
     if not by_path:
         return own
@@ -166,8 +166,8 @@ def _readers_of_lines(
     here = strictest
     for number in sorted(n for n in lines if n >= end):
         if lines[number].startswith("@@ "):
-            place = lines[number][3:] + " "
-            path = next((path for path in paths if place.startswith(f"{path} ")), None)
+            header = lines[number][3:] + " "
+            path = next((path for path in paths if header.startswith(f"{path} ")), None)
             here = strictest if path is None else readers(path)
         found[number] = here
     return found

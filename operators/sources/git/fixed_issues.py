@@ -103,7 +103,7 @@ def fixed_issues(
         if REFERENCE.search(commit.message):
             closing.append(commit)
     for commit in reversed(closing):
-        for one in _of_commit(repository, commit, names, texts, most_files, seen, result.skipped):
+        for one in _questions(repository, commit, names, texts, most_files, seen, result.skipped):
             result.found.append(one)
     result.found.reverse()
     if not result.found:
@@ -129,7 +129,7 @@ def _own(issues: IssueTexts, names: Sequence[str]) -> dict[int, str]:
     return own
 
 
-def _of_commit(
+def _questions(
     repository: Repository,
     commit: Commit,
     names: Collection[str],

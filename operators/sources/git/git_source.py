@@ -37,7 +37,7 @@ CORPORA = ("code", HISTORY, "docs")
 
 _SHALLOW = "a shallow clone has no older commits and few dates: git fetch --unshallow brings them"
 
-_OF_A_FILE = 10
+_PER_FILE = 10
 """Commits that a file counts for in the progress."""
 
 
@@ -68,7 +68,7 @@ class _Walk:
             if cuts := cut_commits(repository.root):
                 yield ReadIssue(HISTORY, _SHALLOW, failed=False)
             commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
-            self.done, self.found = 0, commits + _OF_A_FILE * len(tracked)
+            self.done, self.found = 0, commits + _PER_FILE * len(tracked)
             on_file = partial(remember_last_commit, tracked, last, cuts=cuts)
             log = read_commits(repository, on_file, tracked)
             log = with_diffs(repository, log) if self.diffs else log
@@ -76,7 +76,7 @@ class _Walk:
                 self.done += 1
                 yield history_document(repository, commit, cut=commit.commit in cuts)
             for item in read_tree(repository, tracked, last, self.also):
-                self.done += _OF_A_FILE
+                self.done += _PER_FILE
                 yield item
             self.done = self.found
 

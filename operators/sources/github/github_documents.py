@@ -32,13 +32,13 @@ from operators.sources.github.github_records import (
     REVIEW,
     BadItem,
     comment_block,
-    of_pull,
+    is_pull,
     repository_of,
     shown_body,
     sync_item,
     time_at,
 )
-from operators.sources.github.programs import check_bots, judged, of_programs
+from operators.sources.github.programs import check_bots, judged, program_issues
 from operators.sources.jsonl import (
     FIRST_ITEMS,
     SourceError,
@@ -72,7 +72,7 @@ _Build = Callable[[str, int, Sequence[SyncItem]], Iterable[Item]]
 _Data = dict[str, Any]
 _MOMENTS = ("created_at", "changed_at", "closed_at")
 
-_Held = tuple[str, SyncItem]
+_Taken = tuple[str, SyncItem]
 """The repository of an item, and the item."""
 
 
@@ -122,7 +122,7 @@ def issues_source(
     """
 
     def documents(name: str, number: int, items: Sequence[SyncItem]) -> list[Item]:
-        if of_pull(items):
+        if is_pull(items):
             why = f"of a pull request: {_EXPORTS[ISSUES][1]} takes it"
             return [ReadIssue(f"#{number}", why, failed=False)]
         return conversation(ISSUE, name, number, items, whole=whole)
@@ -141,14 +141,14 @@ def review_documents(
         items: its comments and reviews, and itself if known; those of an issue give nothing.
         whole: see :func:`reviews_source`.
     """
-    held = list(items)
-    pull = next((item.data for item in held if item.kind == PULL), {})
-    comments = {item.item_id: item.data for item in held if item.kind == COMMENT}
-    reviews = [item for item in held if item.kind == REVIEW]
+    items = list(items)
+    pull = next((item.data for item in items if item.kind == PULL), {})
+    comments = {item.item_id: item.data for item in items if item.kind == COMMENT}
+    reviews = [item for item in items if item.kind == REVIEW]
     title = f"PR #{number} {(pull.get('title') or '').strip()}".rstrip()
-    of_all = {"pr_number": number, CLOSES: _closed(repo, number, pull)}
-    if of_pull(held):
-        yield from conversation(PULL, repo, number, held, whole=whole)
+    shared = {"pr_number": number, CLOSES: _closed(repo, number, pull)}
+    if is_pull(items):
+        yield from conversation(PULL, repo, number, items, whole=whole)
     for root, ids in sorted(_threads(comments).items()):
         if root not in comments and not whole:
             why = (
@@ -156,11 +156,11 @@ def review_documents(
                 "export, or say that it is whole (--prune)"
             )
             yield ReadIssue(f"PR #{number}", why, failed=False)
-        elif document := _thread(repo, of_all, title, root, [comments[key] for key in ids]):
+        elif document := _thread(repo, shared, title, root, [comments[key] for key in ids]):
             yield replace(document, part=not whole)
     for review in sorted(reviews, key=lambda item: item.item_id):
         if not review.data.get("bot") and shown_body(review.data):
-            yield replace(_review_document(repo, of_all, title, review), part=not whole)
+            yield replace(_review_document(repo, shared, title, review), part=not whole)
 
 
 def _threads(comments: dict[int, _Data]) -> dict[int, list[int]]:
@@ -176,37 +176,37 @@ def _threads(comments: dict[int, _Data]) -> dict[int, list[int]]:
 
 
 def _thread(
-    repo: str, of_all: _Data, title: str, root: int, thread: list[_Data]
+    repo: str, shared: _Data, title: str, root: int, thread: list[_Data]
 ) -> Document | None:
     """None if all of it is left out."""
     posts = [data for data in thread if not data.get("bot")]
     if not posts:
         return None
-    place = thread[0]  # the thread's position, even if a program began it
-    opening = [place["path"] or "", _hunk(place["hunk"])]
+    first = thread[0]  # has the thread's position, even if a program began it
+    opening = [first["path"] or "", _hunk(first["hunk"])]
     blocks = ["\n".join(part for part in opening if part), *map(comment_block, posts)]
-    metadata = {**of_all, "line": place["line"], "outdated": place["outdated"] or None}
+    metadata = {**shared, "line": first["line"], "outdated": first["outdated"] or None}
     return _document(
         posts[0],
         posts,
         {**metadata, "n_comments": len(posts)},
-        document_id=f"pull/{of_all['pr_number']}#discussion_r{root}",
+        document_id=f"pull/{shared['pr_number']}#discussion_r{root}",
         corpus=REVIEWS,
         repo=repo,
         title=title,
         text="\n\n".join(block for block in blocks if block),
-        path=place["path"],
-        uri=place["html_url"],
+        path=first["path"],
+        uri=first["html_url"],
     )
 
 
-def _review_document(repo: str, of_all: _Data, title: str, review: SyncItem) -> Document:
+def _review_document(repo: str, shared: _Data, title: str, review: SyncItem) -> Document:
     data = review.data
     return _document(
         data,
         [data],
-        {**of_all, "n_comments": 1, "review_state": data["state"].lower()},
-        document_id=f"pull/{of_all['pr_number']}#pullrequestreview-{review.item_id}",
+        {**shared, "n_comments": 1, "review_state": data["state"].lower()},
+        document_id=f"pull/{shared['pr_number']}#pullrequestreview-{review.item_id}",
         corpus=REVIEWS,
         repo=repo,
         title=title,
@@ -256,9 +256,9 @@ def conversation(
         whole: see :func:`issues_source`.
     """
     corpus, folder, name, key, words = _FORMS[kind]
-    held = sorted(items, key=lambda item: item.key)
-    data = next((item.data for item in held if item.kind == kind), None)
-    comments = [item.data for item in held if item.kind == ISSUE_COMMENT]
+    items = sorted(items, key=lambda item: item.key)
+    data = next((item.data for item in items if item.kind == kind), None)
+    comments = [item.data for item in items if item.kind == ISSUE_COMMENT]
     if data is None:
         why = f"comments of {words} that is not in the files: give both together"
         return [ReadIssue(f"{name}{number}", why, failed=False)] if comments else []
@@ -306,25 +306,25 @@ def _exported(
     def scan() -> Iterator[Item]:
         nonlocal progress
         progress = before = 0.0
-        with closing(DiskDict[_Held]()) as held:
+        with closing(DiskDict[_Taken]()) as taken:
             for file in files:
                 with readable(file), file.open("rb") as raw:
                     for where, value in file_objects(file, raw):
                         progress = 0.5 * (before + raw.tell()) / size
-                        if refusal := _take(where, value, repo, corpus, held):
+                        if refusal := _take(where, value, repo, corpus, taken):
                             yield refusal
                 before += file.stat().st_size
             if repo is not None:
-                _check_one_repository(held)
-            done, of = 0, len(held)
-            every, left_out = (one for _, one in held.starting(b"")), Counter[str]()
+                _check_one_repository(taken)
+            done, of = 0, len(taken)
+            every, left_out = (one for _, one in taken.starting(b"")), Counter[str]()
             for (name, number), group in groupby(every, key=lambda one: (one[0], one[1].number)):
                 items = [item for _, item in group]
                 done += len(items)
                 progress = 0.5 + 0.5 * done / of
                 items = list(judged(items, bots, left_out))
                 yield from build(name if repo is None else repo, number, items)
-            yield from of_programs(left_out)
+            yield from program_issues(left_out)
 
     def beginnings() -> Iterator[ReadIssue | None]:
         """The errors of the first items of each file; None for a valid item."""
@@ -350,7 +350,7 @@ def _exported(
 
 
 def _take(
-    where: str, value: Any, repo: str | None, corpus: str, held: MutableMapping[bytes, _Held]
+    where: str, value: Any, repo: str | None, corpus: str, taken: MutableMapping[bytes, _Taken]
 ) -> ReadIssue | None:
     """Sort in one item, or return its error as an issue."""
     if isinstance(value, ReadIssue):
@@ -372,9 +372,9 @@ def _take(
         return ReadIssue(where, "it does not say its repository: name one (--repo)")
     # In the order of its bytes: by repository, then by number.
     key = f"{name}\0{item.number:020}\0{item.kind}\0{item.item_id:020}".encode()
-    before = held.get(key)
+    before = taken.get(key)
     if before is None or before[1].updated_at <= item.updated_at:
-        held[key] = (name, item)
+        taken[key] = (name, item)
     return None
 
 

@@ -37,12 +37,12 @@ from operators.sources.github.github_records import (
     READER,
     REVIEW,
     BadItem,
-    of_pull,
+    is_pull,
     repository_of,
     sync_item,
     without_secrets,
 )
-from operators.sources.github.programs import check_bots, judged, of_programs
+from operators.sources.github.programs import check_bots, judged, program_issues
 from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 from operators.sources.secrets import VERSION as RULES
 
@@ -232,14 +232,14 @@ def mirror_source(store: Store, mirror: Mirror) -> Source:
         nonlocal done
         done = 0
         yield from mirror.read_issues
-        items, left_out = sync_state.stored_items(store, mirror.source), Counter[str]()
-        for number, group in groupby(items, key=lambda item: item.number):
-            held = list(judged(group, mirror.bots, left_out))
-            done += len(held)
-            yield from marked(review_documents(mirror.repo, number, held))
-            if not of_pull(held):
-                yield from marked(conversation(ISSUE, mirror.repo, number, held, whole=True))
-        yield from of_programs(left_out)
+        stored, left_out = sync_state.stored_items(store, mirror.source), Counter[str]()
+        for number, group in groupby(stored, key=lambda item: item.number):
+            items = list(judged(group, mirror.bots, left_out))
+            done += len(items)
+            yield from marked(review_documents(mirror.repo, number, items))
+            if not is_pull(items):
+                yield from marked(conversation(ISSUE, mirror.repo, number, items, whole=True))
+        yield from program_issues(left_out)
 
     def marked(items: Iterable[Item]) -> Iterator[Item]:
         for item in items:
@@ -350,15 +350,15 @@ class _Run:
         return clean
 
     def _drop_deleted(self, missing: Sequence[ItemKey], known: dict[ItemKey, int]) -> None:
-        for place, (kind, item_id) in enumerate(missing, start=1):
+        for done, (kind, item_id) in enumerate(missing, start=1):
             number = known[(kind, item_id)]
-            if held := self._still_there(kind, item_id, number):
-                self.save([held], {})
+            if item := self._still_there(kind, item_id, number):
+                self.save([item], {})
             else:
                 if kind == PULL:
                     self.save([], {f"reviews {number}": None}, instead=(REVIEW, number))
                 sync_state.drop_item(self.store, self.mirror.source, (kind, item_id))
-            self._tell("deleted", place, None)
+            self._tell("deleted", done, None)
 
     def _still_there(self, kind: str, item_id: int, number: int) -> SyncItem | None:
         try:
@@ -425,8 +425,8 @@ def _mirror(store: Store, api: GithubApi, number: int, name: str, repo: str | No
     filed = state.get("repo")
     if filed is None:
         filed = repo or name
-        for other, held in sync_state.sync_values(store, "repository").items():
-            if other != source and str(held.get("repo", "")).lower() == filed.lower():
+        for other, stored in sync_state.sync_values(store, "repository").items():
+            if other != source and str(stored.get("repo", "")).lower() == filed.lower():
                 raise CrosscorpusError(
                     f"{filed!r} is taken: another repository of {other.split(' ')[1]} is stored "
                     "under that name; give this one another (--repo), or another collection"

@@ -79,7 +79,7 @@ def repository_of(value: Mapping[str, Any]) -> str | None:
     return None
 
 
-def of_pull(items: Iterable[SyncItem]) -> bool:
+def is_pull(items: Iterable[SyncItem]) -> bool:
     """Whether the items of one number are those of a pull request, by itself or its comments."""
     by_kind = {item.kind: item.data for item in items}
     link = by_kind.get(ISSUE_COMMENT, {}).get("html_url") or ""

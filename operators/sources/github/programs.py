@@ -68,7 +68,7 @@ def judged(
         yield replace(item, data={**data, "bot": dropped})
 
 
-def of_programs(left_out: Counter[str]) -> Iterator[ReadIssue]:
+def program_issues(left_out: Counter[str]) -> Iterator[ReadIssue]:
     """The issue that names the programs whose texts were left out, if there were any."""
     if left_out:
         names = ", ".join(f"{login} {count}" for login, count in left_out.most_common(10))

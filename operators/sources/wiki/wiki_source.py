@@ -47,7 +47,7 @@ MAX_PAGE = 5_000_000
 
 _MARKDOWN = frozenset((".md", ".markdown", ".mkd"))
 _MEDIAWIKI = frozenset((".mediawiki", ".wiki"))
-_OF_EVERY_PAGE = frozenset(("_sidebar", "_footer", "_header"))
+_PAGE_PARTS = frozenset(("_sidebar", "_footer", "_header"))
 
 
 def wiki_source(
@@ -135,7 +135,7 @@ def _item(
     stem, suffix = splitext(basename(shown).lower())
     if suffix not in _MARKDOWN | _MEDIAWIKI:
         raise files.NoDocument(f"no wiki page: {files.ending(shown).lower() or 'no ending'}")
-    if stem in _OF_EVERY_PAGE:
+    if stem in _PAGE_PARTS:
         raise files.NoDocument("part of every page, no page of its own")
     content = files.read_file(root, path, MAX_PAGE)
     decoded = decode_file(content.data, shown)
