@@ -130,13 +130,13 @@ def render(
     """
     from dataflow import load_config
     from dataflow.cli.console.graphs import draw_graph
-    from dataflow.visualization import png as pictures
+    from dataflow.visualization import png
 
     shown = draw_graph(graph, load_config(config), stages=stages)
     name = "dag" if graph == "retrieval" else graph
-    place = out or Path(f"{name}.png")
-    pictures.render(shown, place)
-    typer.echo(f"{place}: {len(shown.boxes)} nodes")
+    path = out or Path(f"{name}.png")
+    png.render(shown, path)
+    typer.echo(f"{path}: {len(shown.boxes)} nodes")
 
 
 @app.command()
