@@ -29,7 +29,7 @@ from dataflow.cli.sync import sync_app
 from dataflow.cli.versions import versions_app
 from operators.errors import CrosscorpusError, UnknownName
 
-_OF_THE_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.EROFS)
+_MACHINE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.EROFS)
 
 app = typer.Typer(
     name="crosscorpus",
@@ -67,7 +67,7 @@ def main() -> None:
         wrong = isinstance(error, (UnknownName, WrongUsage))
         sys.exit(WRONG_USAGE if wrong else FAILED)
     except OSError as error:
-        if error.filename is None and error.errno not in _OF_THE_MACHINE:
+        if error.filename is None and error.errno not in _MACHINE_ERRORS:
             raise
         _say(": ".join(filter(None, (error.filename, error.strerror))))
         sys.exit(FAILED)
@@ -130,13 +130,13 @@ def render(
     """
     from dataflow import load_config
     from dataflow.cli.console.graphs import draw_graph
-    from dataflow.visualization import png as pictures
+    from dataflow.visualization import png
 
     shown = draw_graph(graph, load_config(config), stages=stages)
     name = "dag" if graph == "retrieval" else graph
-    place = out or Path(f"{name}.png")
-    pictures.render(shown, place)
-    typer.echo(f"{place}: {len(shown.boxes)} nodes")
+    path = out or Path(f"{name}.png")
+    png.render(shown, path)
+    typer.echo(f"{path}: {len(shown.boxes)} nodes")
 
 
 @app.command()

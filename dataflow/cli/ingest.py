@@ -310,7 +310,7 @@ def watch_source(path: Path, source: Callable[[], Source], options: IngestOption
     from operators.postgres.store import open_store
 
     embedder = load_embedder(options.model or load_config(options.config).embedding)
-    arguments = {k: v for k, v in options.of_a_run.items() if k not in ("wait", "in_turn")}
+    arguments = {k: v for k, v in options.run_options.items() if k not in ("wait", "in_turn")}
     with open_store(collection=options.collection, create=True) as store:
         stop = threading.Event()
         watch(store, embedder, path, source, on_change=show_change, stop=stop, **arguments)
@@ -335,7 +335,7 @@ def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
             config=options.config,
             model=options.model,
             on_event=on_event,
-            **options.of_a_run,
+            **options.run_options,
             **how,
         )
     print_report(report, options)

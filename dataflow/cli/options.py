@@ -146,7 +146,7 @@ class IngestOptions:
     as_json: AsJson = False
 
     @property
-    def of_a_run(self) -> dict[str, Any]:
+    def run_options(self) -> dict[str, Any]:
         """The options that every run over a source takes."""
         names = ("allow_mass_delete", "secrets", "corpora", "wait", "in_turn")
         return {name: getattr(self, name) for name in names}
@@ -169,15 +169,15 @@ _READ: dict[str, Callable[[str], object]] = {
 """What checks an option of a kind before the question is asked."""
 
 
-def _of_filter(one: Option) -> inspect.Parameter:
+def _filter_parameter(one: Option) -> inspect.Parameter:
     several = one.kind in ("names", "versions")
     kind: Any = list[str] | None if several else str | None
     says = f"{one.says[0].upper()}{one.says[1:]}{'; repeatable' * several}."
     read = _READ.get(one.kind)
     how: Any = {"parser": partial(_time, read=read), "metavar": "TIME"} if read else {}
     option = typer.Option(help=says, rich_help_panel="What is searched", **how)
-    of_keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(one.flag, of_keyword, default=None, annotation=Annotated[kind, option])
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(one.flag, keyword, default=None, annotation=Annotated[kind, option])
 
 
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -197,7 +197,7 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
     parameters = {**own.parameters, **shared}
     del parameters["options"]
     if parameters.pop("filters", None):
-        parameters |= {one.flag: _of_filter(one) for one in FILTERS}
+        parameters |= {one.flag: _filter_parameter(one) for one in FILTERS}
     # Typer reads both.
     run.__signature__ = own.replace(parameters=[*parameters.values()])  # type: ignore[attr-defined]
     run.__annotations__ = {name: each.annotation for name, each in parameters.items()}

@@ -69,14 +69,14 @@ def rights_show(collection: Collection = "default", as_json: AsJson = False) -> 
     from operators.postgres.write.document_classes import rules_of
 
     with open_to_read(collection) as store:
-        held, opened, rules = sets(store), is_open(store), rules_of(store)
+        seen, opened, rules = sets(store), is_open(store), rules_of(store)
     lines = rules.splitlines()
-    for corpus, allowed, documents in held.iter_rows():
+    for corpus, allowed, documents in seen.iter_rows():
         who = ", ".join(allowed) or "nobody" if allowed is not None else "unmarked"
         if allowed is None:
             who += ": everyone" if opened else ": nobody"
         lines.append(f"{corpus:12} {documents:>8,}  {who}")
-    shown = {"rules": rules, "unmarked": "everyone" if opened else "deny", "sets": held.to_dicts()}
+    shown = {"rules": rules, "unmarked": "everyone" if opened else "deny", "sets": seen.to_dicts()}
     print_result(as_json, shown, _say, lines)
 
 

@@ -66,7 +66,7 @@ def sync_github(
             "bots": bots,
             "on_fetched": on_fetched,
             "on_event": on_event,
-            **options.of_a_run,
+            **options.run_options,
         }
         remote = find_repository(api, repository)  # before the collection is made
         run = partial(sync, repository=remote, api=api, **how)

@@ -46,27 +46,27 @@ class LedgerSnapshot:
         """The ledger's entry of a document, which is marked as seen by the scan."""
         scope = key[:2]
         self._read(scope)
-        held = self._entries.get(_name(key))
-        if held is None:
+        numbered = self._entries.get(_name(key))
+        if numbered is None:
             return None
-        number, entry = held
+        number, entry = numbered
         if not self._marks[number]:
             self._marks[number] = 1
-            self._met[scope] += self._of_this_kind(entry)
+            self._met[scope] += self._has_kind(entry)
         return entry
 
     def note(self, key: Key, entry: Entry) -> None:
         """Replace the ledger's entry of a document by ``entry``."""
-        held = self._numbered(entry)
-        self._entries[_name(key)] = held
-        self._marks[held[0]] = 1
+        numbered = self._numbered(entry)
+        self._entries[_name(key)] = numbered
+        self._marks[numbered[0]] = 1
 
     def more_than(self, document: Document) -> ReadIssue | None:
         """Why the stored version stays: it has more than a part of the source gave ``document``."""
-        held = stored_heading(self.store, *document.key) if document.part else None
-        if held is None:
+        heading = stored_heading(self.store, *document.key) if document.part else None
+        if heading is None:
             return None
-        title, metadata = held
+        title, metadata = heading
         before, now = (
             json.loads(each).get("n_comments", 0) for each in (metadata, document.metadata)
         )
@@ -85,7 +85,7 @@ class LedgerSnapshot:
         self._read(scope)
         prefix = _name((*scope, ""))
         for name, (number, entry) in self._entries.starting(prefix):
-            if not self._marks[number] and self._of_this_kind(entry):
+            if not self._marks[number] and self._has_kind(entry):
                 yield name[len(prefix) :].decode()
 
     def before(self, scope: Scope) -> int:
@@ -113,7 +113,7 @@ class LedgerSnapshot:
         self._marks.append(0)
         return len(self._marks) - 1, entry
 
-    def _of_this_kind(self, entry: Entry) -> bool:
+    def _has_kind(self, entry: Entry) -> bool:
         return entry.fingerprint is not None and entry.fingerprint.startswith(self.kind)
 
 

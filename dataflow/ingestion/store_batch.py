@@ -15,7 +15,7 @@ from operators.sources.rights_rules import with_rights
 FAILURES_IN_A_ROW = 25
 """After so many failed documents the cause is not a document but the model, and the run ends."""
 
-_OF_A_DOCUMENT = {"unfit_value", "name_taken", "other", "timed_out"}
+_DOCUMENT_ERRORS = {"unfit_value", "name_taken", "other", "timed_out"}
 """Kinds of database errors that other documents may not have; only the first is permanent."""
 
 
@@ -54,8 +54,8 @@ def _store(run: Run, batch: list[Document]) -> None:
         run.read_rights()
         _store(run, batch)
     except Exception as exc:
-        of_a_document = not isinstance(exc, DatabaseError) or exc.kind in _OF_A_DOCUMENT
-        if isinstance(exc, ModelMismatch | NoScratch) or not of_a_document:
+        is_document_error = not isinstance(exc, DatabaseError) or exc.kind in _DOCUMENT_ERRORS
+        if isinstance(exc, ModelMismatch | NoScratch) or not is_document_error:
             raise
         if len(batch) == 1:
             _report_failure(run, batch[0], exc)

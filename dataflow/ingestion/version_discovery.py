@@ -40,7 +40,7 @@ def find_versions(store: Store, on_compared: Callable[[], None] = lambda: None) 
     counts: dict[str, int] = {}
     done = []
     for changed in version_store.changed_corpora(store, RULES):
-        candidates, counts[changed.corpus] = _of_corpus(store, changed, on_compared)
+        candidates, counts[changed.corpus] = _find_in_corpus(store, changed, on_compared)
         if candidates is not None:
             done.append(changed._replace(candidates=candidates))
     if counts:
@@ -75,7 +75,7 @@ def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
     return pl.DataFrame(findings, schema=FINDINGS, orient="row")
 
 
-def _of_corpus(
+def _find_in_corpus(
     store: Store, of: Changed, on_compared: Callable[[], None]
 ) -> tuple[int | None, int]:
     """The stamp of the corpus's candidates, and how many lineages have changed.
@@ -153,13 +153,13 @@ def _together(
 
     is_in = dict(lineages["document_key", "lineage_id"].iter_rows())
     leaving: dict[str, list[str]] = {}
-    held_before: dict[str, list[str]] = {}
+    members_before: dict[str, list[str]] = {}
     for name, key in before["lineage_id", "document_key"].iter_rows():
-        held_before.setdefault(name, []).append(key)
-    for name, keys in held_before.items():
-        held = sorted({first(is_in[key]) for key in keys if is_in.get(key) in now})
-        group = held[0] if held else name
-        now.update(dict.fromkeys(held, group))
+        members_before.setdefault(name, []).append(key)
+    for name, keys in members_before.items():
+        firsts = sorted({first(is_in[key]) for key in keys if is_in.get(key) in now})
+        group = firsts[0] if firsts else name
+        now.update(dict.fromkeys(firsts, group))
         if gone := [key for key in keys if key not in is_in]:
             now.setdefault(group, group)
             leaving.setdefault(group, []).extend(gone)

@@ -239,12 +239,12 @@ def _wait(
     """Set ``changed`` when the watch begins, and after every change."""
     path = root.path
     try:
-        from watchfiles import watch as changes
+        import watchfiles
 
         link = path / ".git"  # a file in a linked worktree, whose HEAD and its log are elsewhere
         text = link.read_text(errors="replace") if link.is_file() else ""
         own = (path / text.removeprefix("gitdir: ").strip()).resolve()
-        places = {path, own} if text and own.is_dir() else {path}
+        folders = {path, own} if text and own.is_dir() else {path}
 
         def matters(_: object, name: str) -> bool:
             inside = os.path.relpath(name, path).split(os.sep)
@@ -257,8 +257,8 @@ def _wait(
             began = time.monotonic()
             try:
                 now = root.checked()
-                looking = changes(
-                    *places, watch_filter=matters, debounce=TOGETHER_MS, stop_event=stop,
+                looking = watchfiles.watch(
+                    *folders, watch_filter=matters, debounce=TOGETHER_MS, stop_event=stop,
                     yield_on_timeout=True, rust_timeout=500, raise_interrupt=False,
                 )  # fmt: skip
                 begun = False

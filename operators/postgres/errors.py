@@ -219,8 +219,8 @@ def is_transient(error: BaseException) -> bool:
     """
     if isinstance(error, psycopg.errors.InternalError_):
         return "cache lookup failed for type" in str(error)
-    of_pool = isinstance(error, PoolTimeout | PoolClosed | TooManyRequests)
-    if of_pool or not isinstance(error, psycopg.OperationalError):
+    is_pool_error = isinstance(error, PoolTimeout | PoolClosed | TooManyRequests)
+    if is_pool_error or not isinstance(error, psycopg.OperationalError):
         return False
     state = error.sqlstate or "08"
     if state.startswith("08"):

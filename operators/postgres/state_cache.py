@@ -35,9 +35,9 @@ class VersionedCache(Generic[T]):
         ``state`` is a stamp, None while it changes: then nothing is cached. The cache keeps the
         ``most`` (1 or more) latest values, fewer if they are over ``MOST_BYTES``.
         """
-        held = self._answers.get(key)
-        if held is not None and held[0] == state:
-            return held[1]
+        cached = self._answers.get(key)
+        if cached is not None and cached[0] == state:
+            return cached[1]
         answer = look_up()
         if state is not None:
             others = [pair for pair in self._answers.items() if pair[0] != key]

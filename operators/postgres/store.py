@@ -324,10 +324,10 @@ def open_store(
             if clustered and create and not schema_exists(conn, schema):
                 check_nodes(conn)
             bring_up_to_date(conn, collection, schema, search_path, shards)
-            if shards and (held := shards_of(conn, schema)) != shards:
+            if shards and (stored := shards_of(conn, schema)) != shards:
                 raise CrosscorpusError(
-                    f"collection {collection!r} has {held} shards, a number that stays: export it, "
-                    "and import it with another number under another name"
+                    f"collection {collection!r} has {stored} shards, a number that stays: export it"
+                    ", and import it with another number under another name"
                 )
         except psycopg.Error as error:
             if create or not is_node_away(error):
@@ -406,8 +406,8 @@ def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
 
     def work(conn: Connection) -> None:
         row = conn.execute("SELECT model, space, dimensions FROM collection FOR UPDATE").fetchone()
-        held = row or (None, None, None)
-        if held[1] is None:
+        stored = row or (None, None, None)
+        if stored[1] is None:
             add_vectors(conn, "embedding", dimensions)
             if schema_exists(conn, views_schema(store.schema)):
                 make_views(conn, store.schema)
@@ -415,8 +415,8 @@ def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
                 "UPDATE collection SET model = %s, space = %s, dimensions = %s",
                 (model, space, dimensions),
             )
-        elif (held[1], held[2]) != (space, dimensions):
-            raise mismatch(store.collection, held, (model, space, dimensions))
+        elif (stored[1], stored[2]) != (space, dimensions):
+            raise mismatch(store.collection, stored, (model, space, dimensions))
 
     store.run(work)
     store.forget_info()
@@ -446,25 +446,25 @@ def check_space(store: Store, conn: Connection, *, hold: bool = False) -> None:
     """
     if store.space is None:
         return
-    held = " FOR SHARE" if hold else ""
-    row = conn.execute(f"SELECT model, space FROM collection{held}").fetchone()
+    locked = " FOR SHARE" if hold else ""
+    row = conn.execute(f"SELECT model, space FROM collection{locked}").fetchone()
     need_space(store, *row or (None, None))
 
 
-def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -> ModelMismatch:
+def mismatch(collection: str, stored: Sequence[object], given: Sequence[object]) -> ModelMismatch:
     """The error for a collection that gets another model; each is a name, space and dimensions.
 
     The names may be equal, because the name of a model directory does not include its settings.
     """
-    way = f"set embedding: {as_given(str(held[0]))} (when ingesting --model)"
-    if held[0] == given[0]:
+    way = f"set embedding: {as_given(str(stored[0]))} (when ingesting --model)"
+    if stored[0] == given[0]:
         way = (
             "weights, pooling, prefixes or window differ: bring it over"
             f" (crosscorpus models migrate {as_given(str(given[0]))} -C {collection})"
         )
     return ModelMismatch(
-        f"collection {collection!r} holds vectors of model {held[0]!r} ({held[2]} dimensions, "
-        f"space {held[1]}) and was given {given[0]!r} ({given[2]} dimensions, space {given[1]}): "
+        f"collection {collection!r} holds vectors of model {stored[0]!r} ({stored[2]} dimensions, "
+        f"space {stored[1]}) and was given {given[0]!r} ({given[2]} dimensions, space {given[1]}): "
         f"{way}, or use another collection"
     )
 
@@ -499,7 +499,7 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
         conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
 
 
-def _read_info(conn: Connection, held: StoreCache) -> CollectionInfo:
+def _read_info(conn: Connection, cache: StoreCache) -> CollectionInfo:
     # every change of a corpus's chunks updates its row of counts
     states: dict[str, str] = dict(conn.execute("SELECT corpus, xmin::text FROM corpora").fetchall())
     head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
@@ -509,11 +509,11 @@ def _read_info(conn: Connection, held: StoreCache) -> CollectionInfo:
         repos.setdefault(corpus, {})[repo] = chunks
     # counted again only after the versions of a corpus were detected: counting is slow
     detected = conn.execute("SELECT corpus, found_at FROM versioned_corpora ORDER BY 1").fetchall()
-    known, superseded = held.superseded or (None, {})
+    known, superseded = cache.superseded or (None, {})
     settled = {row[0] for row in detected} if known == detected else set()
     superseded = {c: n for c, n in superseded.items() if c in settled}
     superseded |= count_superseded(conn, sorted(repos.keys() - settled))
-    held.superseded = (detected, superseded)
+    cache.superseded = (detected, superseded)
     corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
     at = tuple(detected) if superseded.keys() <= {row[0] for row in detected} else None
     model, space, dimensions = head or (None, None, None)

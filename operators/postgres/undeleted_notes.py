@@ -46,9 +46,9 @@ def read_undeleted(conn: psycopg.Connection[Any]) -> dict[str, list[Undeleted]]:
     return dict(by_corpus)
 
 
-def sentences(name: str, held: Sequence[Undeleted], home: tuple[str, str]) -> list[str]:
+def sentences(name: str, undeleted: Sequence[Undeleted], home: tuple[str, str]) -> list[str]:
     """A sentence for each source of the corpus ``name``; ``home`` is its collection and corpus."""
-    return [label_text(f"{name}: {_sentence(one, *home)}") for one in held]
+    return [label_text(f"{name}: {_sentence(one, *home)}") for one in undeleted]
 
 
 def unnamed(name: str) -> list[str]:

@@ -61,7 +61,7 @@ def status_as_json(state: CollectionState) -> dict[str, Any]:
         "model": {"name": info.model, "space": info.space, "dimensions": info.dimensions},
         "next_model": None if migration is None else asdict(migration),
         "corpora": [
-            {**held, "repos": info.repos.get(held["corpus"], {})} for held in corpora.to_dicts()
+            {**row, "repos": info.repos.get(row["corpus"], {})} for row in corpora.to_dicts()
         ],
         "unread": unread.to_dicts(),
         "sources": [source.model_dump() for source in read],
@@ -78,16 +78,16 @@ def show_status(state: CollectionState) -> None:
     for name in ("corpus", "documents", "chunks", "MB", "vectors", "dates", "last run"):
         number = name in ("documents", "chunks", "MB")
         table.add_column(name, justify="right" if number else "left")
-    for held in corpora.iter_rows(named=True):
+    for row in corpora.iter_rows(named=True):
         table.add_row(
-            escape(held["corpus"]),
-            f"{held['documents']:,}",
-            f"{held['chunks']:,}",
-            f"{held['bytes'] / 1e6:.1f}",
-            "index" if held["vector_index"] else "exact",
-            f"{_day(held['oldest'])}\n{_day(held['newest'])}",
-            f"{_day(held['last_run'], '%Y-%m-%d %H:%M')}\n"
-            + escape(" ".join(filter(None, (held["last_run_source"], held["last_run_state"])))),
+            escape(row["corpus"]),
+            f"{row['documents']:,}",
+            f"{row['chunks']:,}",
+            f"{row['bytes'] / 1e6:.1f}",
+            "index" if row["vector_index"] else "exact",
+            f"{_day(row['oldest'])}\n{_day(row['newest'])}",
+            f"{_day(row['last_run'], '%Y-%m-%d %H:%M')}\n"
+            + escape(" ".join(filter(None, (row["last_run_source"], row["last_run_state"])))),
         )
     print_table(table)
     for corpus, chunks in info.repos.items():
@@ -111,20 +111,20 @@ def show_status(state: CollectionState) -> None:
                 style="yellow",
             )
         )
-    for held in corpora.iter_rows(named=True):
-        counts = [f"{held[state]} {text}" for state, text in _NOT_READ.items() if held[state]]
+    for row in corpora.iter_rows(named=True):
+        counts = [f"{row[state]} {text}" for state, text in _NOT_READ.items() if row[state]]
         if counts:
-            OUT.print(Text(f"{held['corpus']}: {', '.join(counts)}", style="red"))
-        for reason in held["reasons"]:
+            OUT.print(Text(f"{row['corpus']}: {', '.join(counts)}", style="red"))
+        for reason in row["reasons"]:
             OUT.print(Text(f"  {printable(reason)}"))
-        named = unread.filter(corpus=held["corpus"])
+        named = unread.filter(corpus=row["corpus"])
         lines = [
             f"{' '.join(printable(part) for part in (repo, name) if part)}: {printable(why or '')}"
             for _, repo, name, _, why in named.iter_rows()
         ]
         print_first(lines, _UNREAD_SHOWN, "  ")
-        for note in held["notes"]:
-            OUT.print(Text(f"{held['corpus']}: {printable(note)}", style="yellow"))
+        for note in row["notes"]:
+            OUT.print(Text(f"{row['corpus']}: {printable(note)}", style="yellow"))
 
 
 def _day(moment: datetime | None, form: str = "%Y-%m-%d") -> str:

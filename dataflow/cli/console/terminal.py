@@ -168,10 +168,10 @@ def show_answer(
     weak = [note for note in notes if is_weak([note])]
     for note in weak:
         out.print(Text(note, style="bold yellow"))
-    for place, result in enumerate(results.iter_rows(named=True), start=1):
+    for rank, result in enumerate(results.iter_rows(named=True), start=1):
         out.print(
             Text.assemble(
-                (f"{place:2d}  ", "bold cyan"),
+                (f"{rank:2d}  ", "bold cyan"),
                 (result["source_label"], "bold"),
                 (f"  {result['score']:.4f}", "dim"),
             )

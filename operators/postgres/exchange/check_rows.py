@@ -102,12 +102,12 @@ _TESTS: dict[str, Callable[[Any], bool]] = {
 }
 """The check of each column, by name; a name means the same in all tables."""
 
-_OF_DOCUMENT = "documents o ON o.document_key = r.document_key AND o.corpus = r.corpus"
+_DOCUMENT = "documents o ON o.document_key = r.document_key AND o.corpus = r.corpus"
 _OWNED = {
     "superseded_chunks": "chunks o ON o.corpus = r.corpus AND o.chunk_id = r.chunk_id"
     " AND o.document_key = r.document_key",
-    "document_versions": _OF_DOCUMENT,
-    "document_sketches": _OF_DOCUMENT,
+    "document_versions": _DOCUMENT,
+    "document_sketches": _DOCUMENT,
 }
 """The row that each row ``r`` of a table belongs to."""
 

@@ -63,9 +63,9 @@ def export_collection(
             head = conn.cursor(row_factory=dict_row).execute(_HEAD).fetchone() or {}
             parts = conn.execute(_PARTS).fetchall()
             for table in TABLES:
-                of_table = [part for parent, part in parts if parent == table]
+                partitions = [part for parent, part in parts if parent == table]
                 path = _private(made / f"{table}.parquet")
-                rows[table] = _write(conn, table, of_table, path)
+                rows[table] = _write(conn, table, partitions, path)
                 progress(table, rows[table])
         manifest = Manifest(**head, rows=rows)
         text = manifest.model_dump_json(indent=2) + "\n"

@@ -179,18 +179,18 @@ def _copy(conn: Connection, table: str, path: Path, export: Manifest, older: boo
     try:
         check_regular(path)
         rows = pq.read_metadata(path).num_rows
-        held = {field.name: field.type for field in pq.read_schema(path)}
-        fields = [f for f in table_schema(conn, table) if f.name in held or not older]
+        given = {field.name: field.type for field in pq.read_schema(path)}
+        fields = [f for f in table_schema(conn, table) if f.name in given or not older]
         needed = {field.name: field.type for field in fields}
-        for name in held | needed:
-            if name not in held:
+        for name in given | needed:
+            if name not in given:
                 raise ValueError(f"it has no column {name}")
             if name not in needed:
                 if older:
                     continue
                 raise ValueError(f"the collection has no column {name}")
-            if held[name] != needed[name]:
-                raise ValueError(f"{name} is {held[name]} instead of {needed[name]}")
+            if given[name] != needed[name]:
+                raise ValueError(f"{name} is {given[name]} instead of {needed[name]}")
         if rows != (count := export.rows.get(table, 0)):
             raise ValueError(f"{rows} rows instead of {count}")
         copy_rows(conn, table, copied_as(fields), _checked(table, path, fields, export))

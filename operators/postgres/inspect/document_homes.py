@@ -33,9 +33,9 @@ def document_homes(store: Store, judged_ids: pl.Series) -> pl.DataFrame:
         "WITH given AS (SELECT DISTINCT unnest(%s::text[]) AS id),"
         " judged AS (SELECT id, id AS name FROM given UNION"
         r" SELECT id, regexp_replace(id, ':\d+-\d+$', '') FROM given),"
-        " held AS (SELECT corpus, repo, document_id, path FROM documents WHERE state = 'indexed')"
-        " SELECT id, held.* FROM judged JOIN held ON document_id = name UNION"
-        " SELECT id, held.* FROM judged JOIN held ON repo || ':' || document_id = name",
+        " stored AS (SELECT corpus, repo, document_id, path FROM documents WHERE state = 'indexed')"
+        " SELECT id, stored.* FROM judged JOIN stored ON document_id = name UNION"
+        " SELECT id, stored.* FROM judged JOIN stored ON repo || ':' || document_id = name",
         (judged_ids.to_list(),),
     )
     return pl.DataFrame(rows, schema=PLACED, orient="row").sort(list(PLACED))

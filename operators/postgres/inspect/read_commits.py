@@ -25,13 +25,13 @@ def held_repositories(store: Store) -> list[Held]:
     return [repositories[repo] for repo in sorted(repositories)]
 
 
-def has_seen(store: Store, held: Held, commit: str) -> bool:
+def has_seen(store: Store, stored: Held, commit: str) -> bool:
     """Whether a commit is the one that was read last, or is in the history that was read."""
-    if commit == held.revision:
+    if commit == stored.revision:
         return True
     return bool(
         store.rows(
             "SELECT 1 FROM documents WHERE document_id = %s AND repo = %s LIMIT 1",
-            (commit, held.repo),
+            (commit, stored.repo),
         )
     )

@@ -195,13 +195,13 @@ def _counted(
         SELECT corpus, documents, reason FROM (
             SELECT corpus, reason, count(*) AS documents,
                    row_number() OVER (PARTITION BY corpus
-                                      ORDER BY count(*) DESC, reason COLLATE "C") AS place
+                                      ORDER BY count(*) DESC, reason COLLATE "C") AS rank
             FROM (SELECT corpus, left({expression}, %(longest)s) AS reason
                   FROM ({_READ}) AS d WHERE {seen}) AS given
             WHERE reason IS NOT NULL
             GROUP BY corpus, reason
         ) AS counted
-        WHERE place <= %(top)s ORDER BY corpus, place
+        WHERE rank <= %(top)s ORDER BY corpus, rank
         """,
         {**parameters, "longest": LONGEST_REASON, "top": TOP_REASONS},
     )

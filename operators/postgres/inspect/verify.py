@@ -40,16 +40,16 @@ _CORPORA = """
 """
 # The ledger row of a document, beside its chunks in the collection.
 _DOCUMENTS = """
-    WITH held AS (
+    WITH stored AS (
         SELECT document_key, count(*) AS chunks, min(ordinal) AS first, max(ordinal) AS last,
-               count(DISTINCT ordinal) AS places
+               count(DISTINCT ordinal) AS ordinals
         FROM chunks WHERE corpus = %(corpus)s GROUP BY document_key
     )
     SELECT d.document_key, d.repo, d.document_id FROM documents d
-    LEFT JOIN held h USING (document_key)
+    LEFT JOIN stored s USING (document_key)
     WHERE d.corpus = %(corpus)s
-      AND (d.chunks <> coalesce(h.chunks, 0) OR (d.state = 'indexed') <> (d.chunks > 0)
-           OR h.first <> 0 OR h.last <> h.chunks - 1 OR h.places <> h.chunks)
+      AND (d.chunks <> coalesce(s.chunks, 0) OR (d.state = 'indexed') <> (d.chunks > 0)
+           OR s.first <> 0 OR s.last <> s.chunks - 1 OR s.ordinals <> s.chunks)
     ORDER BY d.repo COLLATE "C", d.document_id COLLATE "C"
 """
 _STRANGERS = """

@@ -51,7 +51,7 @@ _TOTALS = """
     WHERE (coalesce(t.chunks, 0), coalesce(t.total_length, 0)) <> (p.chunks, p.total_length)
 """
 _DIFFERENCES = (_NO_POSTING, _NO_CHUNK, _TERMS, _TERMS_OF_CLASSES, _REPOS, _TOTALS)
-_HELD = f"""
+_STORED = f"""
     SELECT {", ".join(f"c.{name}" for name in bm25.ANALYSED)},
            p.length, p.terms, p.counts, sparsevec_send(p.bm25)
     FROM chunks c JOIN postings p ON p.corpus = c.corpus AND p.chunk_id = c.chunk_id
@@ -63,9 +63,9 @@ def text_differences(conn: Connection, corpus: str) -> int:
     """In how many places a corpus's text index differs from its chunks."""
     count = sum(int(fetch(conn, query, corpus)[0][0]) for query in _DIFFERENCES)
     # Each posting must have the terms, counts, length and weights of its chunk's text.
-    with conn.cursor(name="held", binary=True) as cursor:
+    with conn.cursor(name="stored", binary=True) as cursor:
         cursor.itersize = ROWS_AT_ONCE
-        cursor.execute(_HELD, {"corpus": corpus})
+        cursor.execute(_STORED, {"corpus": corpus})
         for *text, length, terms, counts, weights in cursor:
             made = bm25.term_counts(bm25.analysed_text(*text))
             same = (made.length, bm25.index_keys(made), made.counts.tolist())

@@ -91,9 +91,9 @@ def diff_versions(
 
 def version_place(rows: list[dict[str, Any]], version: str) -> int:
     """The index of ``version`` in the rows of a topic; raises ``UnknownName`` if it is absent."""
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if row["version"] is not None and version_key(row["version"]) == version_key(version):
-            return place
+            return index
     known = [row["version"] for row in rows if row["version"]]
     named = known if len(known) <= NAMED else [known[0], "...", *known[1 - NAMED :]]
     raise UnknownName(

@@ -39,7 +39,7 @@ NAMED = 8
 
 
 _VERSIONS = "document_versions v JOIN documents d USING (document_key)"
-_OF_CORPUS = "(%(corpus)s::text IS NULL OR v.corpus = %(corpus)s)"
+_IN_CORPUS = "(%(corpus)s::text IS NULL OR v.corpus = %(corpus)s)"
 _MEMBERS = f"""
     SELECT v.document_key::text, v.corpus, v.lineage_id, v.version, v.position, v.newest,
            v.released_at, CASE WHEN v.released_at IS NOT NULL THEN d.date_source END,
@@ -71,7 +71,7 @@ def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
         "SELECT v.corpus, v.lineage_id, count(*), min(v.version) FILTER (WHERE v.position = 0),"
         " min(v.version) FILTER (WHERE v.newest), min(d.title) FILTER (WHERE v.newest),"
         " min(d.path) FILTER (WHERE v.newest)"
-        f" FROM {_VERSIONS} WHERE {_OF_CORPUS} AND {seen}"
+        f" FROM {_VERSIONS} WHERE {_IN_CORPUS} AND {seen}"
         ' GROUP BY 1, 2 HAVING count(*) > 1 ORDER BY v.corpus, v.lineage_id COLLATE "C"',
         values,
     )
@@ -109,7 +109,7 @@ def _members(conn: Connection, values: Mapping[str, Any], seen: str) -> pl.DataF
     for way in _WAYS:
         with_clause = (
             f"WITH asked AS (SELECT DISTINCT v.corpus, v.lineage_id FROM {_VERSIONS}"
-            f" WHERE ({way}) AND {_OF_CORPUS} AND {seen})"
+            f" WHERE ({way}) AND {_IN_CORPUS} AND {seen})"
         )
         if rows := conn.execute(with_clause + _MEMBERS.format(seen=seen), values).fetchall():
             return pl.DataFrame(rows, schema=MEMBERS, orient="row")
@@ -119,7 +119,7 @@ def _members(conn: Connection, values: Mapping[str, Any], seen: str) -> pl.DataF
 def _unknown(conn: Connection, name: str, values: Mapping[str, Any], seen: str) -> str:
     rows = conn.execute(
         "SELECT DISTINCT unnest(ARRAY[v.lineage_id, d.path, d.title])"
-        f" FROM {_VERSIONS} WHERE v.newest AND {_OF_CORPUS} AND {seen}",
+        f" FROM {_VERSIONS} WHERE v.newest AND {_IN_CORPUS} AND {seen}",
         values,
     ).fetchall()
     names = sorted(str(row[0]) for row in rows if row[0])

@@ -17,11 +17,11 @@ SETTING = "crosscorpus.access"
 _SEEN = f"(SELECT nullif(current_setting('{SETTING}'), '')::bigint[])"
 _CLASS = f"{{}}.access = ANY ({_SEEN}::bigint[])"
 _UNMARKED = f"(SELECT 0 = ANY (nullif(current_setting('{SETTING}'), '')::bigint[]))"
-_OF_DOCUMENT = (
+_BY_DOCUMENT = (
     "SELECT t.* FROM {base}.{table} t WHERE EXISTS (SELECT 1 FROM {base}.documents d"
     f" WHERE d.document_key = t.document_key AND {_CLASS.format('d')})"
 )
-_OF_CLASS = f"SELECT t.* FROM {{base}}.{{table}} t WHERE {_CLASS.format('t')}"
+_BY_CLASS = f"SELECT t.* FROM {{base}}.{{table}} t WHERE {_CLASS.format('t')}"
 
 
 def _counted(table: str, key: str, count: str, kind: str) -> str:
@@ -37,13 +37,13 @@ def _counted(table: str, key: str, count: str, kind: str) -> str:
 
 
 _VIEWS = {
-    "documents": _OF_CLASS
+    "documents": _BY_CLASS
     + " AND t.state IN ('indexed', 'empty')",  # other documents have only a name
-    "chunks": _OF_CLASS,
-    "postings": _OF_CLASS,
-    "document_versions": _OF_DOCUMENT,
-    "document_sketches": _OF_DOCUMENT,
-    "superseded_chunks": _OF_DOCUMENT,
+    "chunks": _BY_CLASS,
+    "postings": _BY_CLASS,
+    "document_versions": _BY_DOCUMENT,
+    "document_sketches": _BY_DOCUMENT,
+    "superseded_chunks": _BY_DOCUMENT,
     "versioned_corpora": "SELECT t.* FROM {base}.{table} t WHERE EXISTS (SELECT 1"
     " FROM {base}.document_versions v JOIN {base}.documents d USING (document_key)"
     f" WHERE v.corpus = t.corpus AND {_CLASS.format('d')})",

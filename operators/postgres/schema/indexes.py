@@ -54,14 +54,14 @@ def make_searchable(store: Store, corpora: Iterable[str] | None = None) -> None:
 
     A corpus whose chunks are not all embedded gets its vector index once they are.
     """
-    held: dict[str, int] = dict(store.rows("SELECT corpus, chunks FROM corpora"))
-    wanted = sorted(held if corpora is None else set(corpora) & set(held))
+    sizes: dict[str, int] = dict(store.rows("SELECT corpus, chunks FROM corpora"))
+    wanted = sorted(sizes if corpora is None else set(corpora) & set(sizes))
     waiting = collection_info(store).unembedded
     ensure_partitions(store, wanted)  # a corpus whose documents all failed has none yet
     for corpus in wanted:
         build_index(store, terms_index(corpus), partition("postings", corpus), "USING gin (terms)")
-        if held[corpus] > EXACT_SCAN_MAX_ROWS and corpus not in waiting:
-            build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
+        if sizes[corpus] > EXACT_SCAN_MAX_ROWS and corpus not in waiting:
+            build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=sizes[corpus])
         vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
     vacuum(store, _COUNTED)
     store.forget_info()

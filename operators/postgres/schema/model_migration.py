@@ -62,11 +62,11 @@ def begin_model_migration(store: Store, model: str, space: str, dimensions: int)
 
     def work(conn: Connection) -> None:
         row = conn.execute("SELECT model, space, next_model, next_space FROM collection FOR UPDATE")
-        held, held_space, coming, coming_space = row.fetchone() or (None,) * 4
-        if held_space is None:
+        current, current_space, coming, coming_space = row.fetchone() or (None,) * 4
+        if current_space is None:
             raise CrosscorpusError(f"{named} has no model yet: ingest into it")
-        if held_space == space:
-            raise CrosscorpusError(f"{named} holds vectors of {held!r} already")
+        if current_space == space:
+            raise CrosscorpusError(f"{named} holds vectors of {current!r} already")
         if coming_space == space:
             return
         if coming_space is not None:

@@ -22,8 +22,8 @@ def words_of(alias: str) -> str:
 
 def index_plain_text(store: Store, corpora: Iterable[str]) -> None:
     """Build the missing index on the words of each of ``corpora`` that the collection has."""
-    held = store.rows("SELECT corpus FROM corpora")
-    for corpus in sorted(set(corpora) & {row[0] for row in held}):
+    rows = store.rows("SELECT corpus FROM corpora")
+    for corpus in sorted(set(corpora) & {row[0] for row in rows}):
         table = partition("chunks", corpus)
         words = words_of(sql.Identifier(table).as_string())
         build_index(store, index_name("chunks", corpus, "words"), table, f"USING gin (({words}))")

@@ -14,12 +14,12 @@ from operators.errors import CrosscorpusError
 from operators.postgres.schema.caller_views import SETTING, let_read, make_views
 
 _SEEN = f"access = ANY (nullif(current_setting('{SETTING}', true), '')::bigint[])"
-_OF_DOCUMENT = (
+_BY_DOCUMENT = (
     "EXISTS (SELECT 1 FROM {base}.documents d WHERE d.document_key = {table}.document_key)"
 )
 POLICIES = {
     **dict.fromkeys(("documents", "chunks", "postings"), _SEEN),
-    **dict.fromkeys(("document_versions", "superseded_chunks", "document_sketches"), _OF_DOCUMENT),
+    **dict.fromkeys(("document_versions", "superseded_chunks", "document_sketches"), _BY_DOCUMENT),
 }
 """The tables with one row a document or passage, and the condition on rows that the role sees."""
 

@@ -36,7 +36,7 @@ _IN_LABEL = r"""d.document_key IN (SELECT o.document_key
         OR strpos(name, nullif(left(CASE WHEN strpos(name, '…') > 0
             THEN split_part(o.topic, ' ', 1) ELSE o.topic END, 20), '')) > 0
         OR name ~ ('(#|pull/|issues/|requests/)' || o.number || '\M'))
-      AND {border}
+      AND {limits}
     ORDER BY (strpos(name, nullif(o.path, '')) > 0 IS TRUE)::int
         + (strpos(name, nullif(left(o.topic, 60), '')) > 0 IS TRUE)::int
         + (strpos(name, left(o.document_id, 7)) > 0)::int
@@ -71,15 +71,15 @@ def locate(
         Columns ``LOCATED``, by corpus, document and ordinal, at most ``MOST`` rows.
     """
     parameters = {**_parameters(names, repos), "ids": list(chunk_ids), "most": MOST}
-    border = store.border if visible is None else visible
-    by_label = _IN_LABEL.replace("{border}", within_border("o", border, parameters))
+    limits = store.border if visible is None else visible
+    by_label = _IN_LABEL.replace("{limits}", within_border("o", limits, parameters))
     named = _BY_END if by_end else by_label if in_label else _BY_NAME
     statement = f"""
         SELECT {_COLUMNS} FROM chunks c
         WHERE (c.chunk_id = ANY(%(ids)s::bigint[]) OR c.document_key IN (
             SELECT d.document_key FROM documents d WHERE {named}))
           AND (%(repos)s::text[] IS NULL OR c.repo = ANY(%(repos)s::text[]))
-          AND {within_border("c", border, parameters)}
+          AND {within_border("c", limits, parameters)}
         ORDER BY c.corpus, c.repo, c.document_id, c.ordinal, c.chunk_id LIMIT %(most)s
     """
     deadline = Deadline.after(None, "looking for the named chunks")

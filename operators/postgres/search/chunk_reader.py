@@ -159,7 +159,7 @@ def chunks_of_hits(
             failed += (unsuccessful(n, "chunks", error, elapsed_ms) for n in names.values())
         else:
             parts.append(rows.with_columns(pl.col("corpus").replace(names)))
-    return _of_one_width([part for part in parts if part.height]), stacked(failed)
+    return _equal_width([part for part in parts if part.height]), stacked(failed)
 
 
 def _ids(hits: Sequence[pl.DataFrame]) -> Iterable[tuple[tuple[Any, ...], pl.Series]]:
@@ -167,7 +167,7 @@ def _ids(hits: Sequence[pl.DataFrame]) -> Iterable[tuple[tuple[Any, ...], pl.Ser
     return ((key, of["chunk_id"]) for key, of in every.group_by("corpus"))
 
 
-def _of_one_width(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _equal_width(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """The ``parts``, sorted by corpus and chunk_id, with embeddings of the longest length."""
     if not parts:
         return empty(READ_CHUNKS)
@@ -209,12 +209,12 @@ def _moment(at: datetime) -> str:
 def _read(conn: Connection, *, parts: Sequence[_Part]) -> list[tuple[Any, ...]]:
     parameters: dict[str, Any] = {}
     statements = []
-    for place, (corpus, ids, visible, versioned) in enumerate(parts):
+    for n, (corpus, ids, visible, versioned) in enumerate(parts):
         # one literal: thousands of parameters would cost more than reading the rows
-        parameters |= {f"held_{place}": corpus, f"ids_{place}": "{" + ",".join(map(str, ids)) + "}"}
+        parameters |= {f"corpus_{n}": corpus, f"ids_{n}": "{" + ",".join(map(str, ids)) + "}"}
         clauses = []
         for number, (scope, (early, late)) in enumerate(visible):
-            own = f"_{place}_{number}"
+            own = f"_{n}_{number}"
             parameters |= {f"corpus{own}": corpus, f"early{own}": early, f"late{own}": late}
             clause = " AND ".join(
                 [
@@ -230,7 +230,7 @@ def _read(conn: Connection, *, parts: Sequence[_Part]) -> list[tuple[Any, ...]]:
         statements.append(
             f"""SELECT {", ".join(columns.values())}, halfvec_send(c.embedding)
             FROM chunks c {OF_VERSIONS if versioned else ""}
-            WHERE c.corpus = %(held_{place})s AND c.chunk_id = ANY(%(ids_{place})s::bigint[])
+            WHERE c.corpus = %(corpus_{n})s AND c.chunk_id = ANY(%(ids_{n})s::bigint[])
               AND ({" OR ".join(clauses)})"""
         )
     with conn.cursor(binary=True) as cursor:

@@ -55,7 +55,7 @@ def absent_everywhere(
 ) -> list[str]:
     """The sentences of :func:`absent_values` about values that none of the collections has."""
     absent = [
-        absent_values(store, {held: visible[name] for held, name in of.items()}, **filters)
+        absent_values(store, {corpus: visible[name] for corpus, name in of.items()}, **filters)
         for store, of in by_store({name: homes[name] for name in visible})
     ]
     lacks = [{sentence.partition(" here")[0] for sentence in one} for one in absent]
@@ -88,7 +88,7 @@ def as_known(
         return {}, []
     rows = list[TupleRow]()
     for store, of in by_store(homes):
-        parts = {held: visible[name] for held, name in of.items()}
+        parts = {corpus: visible[name] for corpus, name in of.items()}
         rows += store.run(partial(_values, visible=parts))[0]
     sentences = list[str]()
 
@@ -103,15 +103,15 @@ def as_known(
         sentences.append(f"{what} {value!r} is taken for {same[0]!r}")
         return same[0]
 
-    for place, name in enumerate(("repos", "language", "state")):
-        known = {row[place] for row in rows if row[place]}
+    for index, name in enumerate(("repos", "language", "state")):
+        known = {row[index] for row in rows if row[index]}
         if name == "repos" and name in filters:
             filters[name] = [spelled("repo", repo, known) for repo in filters[name]]
         elif name in filters:
             filters[name] = spelled(name, filters[name], known)
     repos, language = filters.get("repos") or (), filters.get("language")
-    held = {row[0] for row in rows}
-    missing = [repo for repo in repos if clean_text(repo) not in held][:1]  # the one that is said
+    seen = {row[0] for row in rows}
+    missing = [repo for repo in repos if clean_text(repo) not in seen][:1]  # the one that is said
     used = {row[1] for row in rows if not repos or row[0] in repos}
     if missing or (language and language not in used):
         named = {"repos": missing or repos, "language": language}
@@ -190,14 +190,14 @@ def _paths(conn: Connection, prefix: str, seen: str, parameters: Mapping[str, An
     """``prefix`` if a path begins with it, else the start of a path that contains it, up to it."""
     row = conn.execute(
         f"""
-        SELECT CASE place WHEN 0 THEN %(prefix)s ELSE left(path, place + length(%(short)s) - 1) END
+        SELECT CASE start WHEN 0 THEN %(prefix)s ELSE left(path, start + length(%(short)s) - 1) END
         FROM (
             SELECT d.path, CASE WHEN starts_with(d.path, %(prefix)s) THEN 0
-                ELSE position(lower(%(short)s) IN lower(d.path)) END AS place
+                ELSE position(lower(%(short)s) IN lower(d.path)) END AS start
             FROM documents d WHERE {seen} AND d.repo = ANY(%(within)s::text[])
               AND (starts_with(d.path, %(prefix)s)
                    OR position(lower(%(short)s) IN lower(d.path)) > 0)
-        ) AS near ORDER BY place, path COLLATE "C" LIMIT 1
+        ) AS near ORDER BY start, path COLLATE "C" LIMIT 1
         """,
         {
             **parameters,

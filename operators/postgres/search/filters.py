@@ -78,8 +78,8 @@ def within_border(
     """
     parameters["limited"] = list(visible)
     clauses = [f"{alias}.corpus <> ALL(%(limited)s::text[])"]
-    for place, (corpus, filters) in enumerate(visible.items()):
-        own = f"_border_{place}"
+    for index, (corpus, filters) in enumerate(visible.items()):
+        own = f"_border_{index}"
         parameters[f"corpus{own}"] = corpus
         seen = condition(_filter(filters), alias, parameters, suffix=own)
         clauses.append(f"{alias}.corpus = %(corpus{own})s AND {seen}")
@@ -117,9 +117,9 @@ def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, suffix: 
     for name, text in scope.texts:
         clause, values = CLAUSES[name](text)
         parameters |= {f"{name}_{one}{suffix}": value for one, value in values.items()}
-        places = {one: f"%({name}_{one}{suffix})s" for one in values}
-        places |= {"row": alias, "corpus": f"%(corpus{suffix})s"}
-        clauses.append(clause.format_map(places))
+        placeholders = {one: f"%({name}_{one}{suffix})s" for one in values}
+        placeholders |= {"row": alias, "corpus": f"%(corpus{suffix})s"}
+        clauses.append(clause.format_map(placeholders))
     return " AND ".join(clauses) or "true"
 
 

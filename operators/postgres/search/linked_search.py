@@ -42,13 +42,13 @@ def linked_search(
         link_sources: ``LINK_SOURCES``, the hits of all corpora that may link to files.
         hits: what searches of ``request`` found, with the columns query_id and chunk_id. Their
             files are left out.
-        homes: by corpus, where it is held.
+        homes: by corpus, its store, and its name there.
         files: the most files of a query, 0 for none; of each its nearest passage.
 
     Raises:
         SearchTimeout: ``request.timeout_s`` has passed.
     """
-    store, held_as = request.home
+    store, corpus_there = request.home
     deadline = Deadline.after(
         request.timeout_s, f"the search of linked files of {request.corpus!r}"
     )
@@ -56,33 +56,33 @@ def linked_search(
         return empty(LINKED_LISTS)
     link_sources = link_sources.filter(pl.col("corpus") != request.corpus)
     links = _read_links(link_sources, homes, deadline)
-    of_queries: dict[int, dict[tuple[str, ...], tuple[float, str, Sequence[str]]]] = {}
+    voters: dict[int, dict[tuple[str, ...], tuple[float, str, Sequence[str]]]] = {}
     # a document's best chunk comes first
     for query, corpus, chunk, vote in link_sources.iter_rows():
         if (corpus, chunk) in links:
             document, repo, paths = links[corpus, chunk]
-            of_query = of_queries.setdefault(query, {})
-            of_query.setdefault((corpus, repo, document), (vote, repo, paths))
-    if not of_queries or held_as not in collection_info(store).repos:
+            documents = voters.setdefault(query, {})
+            documents.setdefault((corpus, repo, document), (vote, repo, paths))
+    if not voters or corpus_there not in collection_info(store).repos:
         return empty(LINKED_LISTS)
     found: dict[int, set[int]] = defaultdict(set)
     for frame in hits:
         for query, chunk in frame["query_id", "chunk_id"].iter_rows():
             found[query].add(chunk)
-    scopes = search_filters(store, deadline, held_as, request.queries)
+    scopes = search_filters(store, deadline, corpus_there, request.queries)
     votes = {
-        query: votes_for_files(of_query.values())
-        for query, of_query in of_queries.items()
+        query: votes_for_files(documents.values())
+        for query, documents in voters.items()
         if query in scopes
     }
     items = [(query, scopes[query], list(of)) for query, of in votes.items()]
-    held: dict[int, dict[File, list[int]]] = defaultdict(dict)
-    read = partial(_held, held_as=held_as)
+    visible: dict[int, dict[File, list[int]]] = defaultdict(dict)
+    read = partial(_visible_files, corpus=corpus_there)
     for query, repo, path, chunks in run_slices(store, deadline, items, read):
-        held[query][repo, path] = chunks
-    wanted = {q: most_voted(votes[q], found[q], of, most=files) for q, of in held.items()}
+        visible[query][repo, path] = chunks
+    wanted = {q: most_voted(votes[q], found[q], of, most=files) for q, of in visible.items()}
     means, lengths = _mean_texts(query_embeddings)
-    lists = search_files(store, held_as, means, scopes, wanted, deadline=deadline)
+    lists = search_files(store, corpus_there, means, scopes, wanted, deadline=deadline)
     near = lists["query_id", "chunk_id", "distance"].iter_rows()
     rows = [(query, chunk, 1 - (1 - away) * lengths[query]) for query, chunk, away in near]
     return pl.DataFrame(rows, schema=LINKED_LISTS, orient="row")
@@ -112,7 +112,7 @@ def _read_links(hits: pl.DataFrame, homes: Mapping[str, Home], deadline: Deadlin
     for store, corpora in by_store({corpus: homes[corpus] for corpus in ids}):
         chunks = sorted({chunk for corpus in corpora.values() for chunk in ids[corpus]})
         read = run(store, deadline, partial(_links, corpora=list(corpora), ids=chunks))
-        links |= {(corpora[held_as], chunk): of for (held_as, chunk), of in read.items()}
+        links |= {(corpora[corpus], chunk): of for (corpus, chunk), of in read.items()}
     return links
 
 
@@ -129,12 +129,12 @@ def _links(conn: Connection, *, corpora: Sequence[str], ids: Sequence[int]) -> _
     }
 
 
-def _held(
-    conn: Connection, item: tuple[int, SearchFilter, Sequence[File]], *, held_as: str
+def _visible_files(
+    conn: Connection, item: tuple[int, SearchFilter, Sequence[File]], *, corpus: str
 ) -> list[tuple[int, str, str, list[int]]]:
     """A query, and those of the files that it may see, each with its chunks."""
     query, scope, files = item
-    parameters: dict[str, Any] = {"corpus": held_as}
+    parameters: dict[str, Any] = {"corpus": corpus}
     rows = conn.execute(
         f"""SELECT c.repo, c.path, array_agg(c.chunk_id) FROM chunks c
         WHERE {seen(scope, "c", parameters)} AND {in_files("c", files, parameters)}

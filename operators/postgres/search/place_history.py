@@ -29,12 +29,12 @@ COMMITS = pl.Schema(
 
 _REVERTS = re.compile(r"\bThis reverts commit ([0-9a-f]{7,40})\b")
 # of any passage of the commit: where files have other readers than its message, theirs name them
-_OF_PATH = f"""c.document_key IN (
+_BY_PATH = f"""c.document_key IN (
     SELECT o.document_key FROM chunks o, jsonb_array_elements_text(CASE
         WHEN jsonb_typeof(o.metadata::jsonb -> '{CHANGED_PATHS}') = 'array'
         THEN o.metadata::jsonb -> '{CHANGED_PATHS}' END) AS p(path)
     WHERE strpos(o.metadata, %(quoted)s) > 0
-      AND (p.path = %(path)s OR starts_with(p.path, %(path)s || '/')) AND {{border}})"""
+      AND (p.path = %(path)s OR starts_with(p.path, %(path)s || '/')) AND {{limits}})"""
 _IS_ONE = "c.document_id = ANY(%(commits)s::text[])"
 
 
@@ -59,14 +59,14 @@ def commits_of(
     """
     parameters: dict[str, Any] = {"path": path, "repo": repo, "most": most}
     parameters |= {"quoted": json.dumps(path, ensure_ascii=False)[:-1], "commits": commits}
-    of_path = _OF_PATH.replace("{border}", within_border("o", visible, parameters))
+    by_path = _BY_PATH.replace("{limits}", within_border("o", visible, parameters))
     rows = store.rows(
         f"""
         SELECT c.corpus, c.chunk_id, c.document_id, c.title, c.metadata, c.created_at, c.text
         FROM chunks c
         WHERE c.ordinal = 0 AND c.metadata LIKE '%%"commit": %%'
           AND (%(repo)s::text IS NULL OR c.repo = %(repo)s)
-          AND {of_path if commits is None else _IS_ONE}
+          AND {by_path if commits is None else _IS_ONE}
           AND c.corpus = ANY(%(limited)s::text[]) AND {within_border("c", visible, parameters)}
         ORDER BY c.created_at DESC NULLS LAST,
             array_position(%(commits)s::text[], c.document_id), c.chunk_id LIMIT %(most)s

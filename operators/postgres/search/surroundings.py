@@ -29,22 +29,22 @@ def surroundings(homes: Mapping[str, Home], hits: pl.DataFrame, *, grown: int) -
         deadline = Deadline.after(None, f"reading around chunks of corpus {corpus!r}")
         ids = sorted(set(of["chunk_id"]))
         wide = set(of.filter(pl.col("rank") < grown)["chunk_id"])
-        read = partial(_read, held_as=home.corpus, ids=ids, wide=wide)
+        read = partial(_read, corpus=home.corpus, ids=ids, wide=wide)
         rows = run(home.store, deadline, read)
         parts += [(corpus, *row) for row in rows]
     return pl.DataFrame(sorted(parts), schema=SURROUNDINGS, orient="row")
 
 
 def _read(
-    conn: Connection, *, held_as: str, ids: Sequence[int], wide: Collection[int]
+    conn: Connection, *, corpus: str, ids: Sequence[int], wide: Collection[int]
 ) -> list[tuple[Any, ...]]:
     # Two statements: chunks that are spread over a cluster's nodes can only be joined on their ids.
-    places = conn.execute(
+    rows = conn.execute(
         "SELECT chunk_id, document_key, ordinal FROM chunks"
         " WHERE corpus = %s AND chunk_id = ANY(%s::bigint[])",
-        (held_as, list(ids)),
+        (corpus, list(ids)),
     ).fetchall()
-    reach = [(key, at, REACH if chunk_id in wide else 0) for chunk_id, key, at in places]
+    reach = [(key, at, REACH if chunk_id in wide else 0) for chunk_id, key, at in rows]
     wanted = {
         (key, near) for key, at, most in reach for near in range(max(at - most, 0), at + most + 1)
     }
@@ -56,5 +56,5 @@ def _read(
         f" THEN metadata::jsonb ->> '{SIGNATURES}' END"
         " FROM chunks WHERE corpus = %s AND document_key = ANY(%s::uuid[])"
         " AND document_key::text || ' ' || ordinal = ANY(%s::text[])",
-        (held_as, keys, [f"{key} {near}" for key, near in sorted(wanted)]),
+        (corpus, keys, [f"{key} {near}" for key, near in sorted(wanted)]),
     ).fetchall()

@@ -45,7 +45,7 @@ def timed_search(
 
     Args:
         channel: ``vector`` or ``text``.
-        search: called as ``search(store, held_as, queries, *vectors, timeout_s=, **options)``.
+        search: called as ``search(store, corpus, queries, *vectors, timeout_s=, **options)``.
         request: its input.
         vectors: the queries' embeddings, for a search that takes them.
 

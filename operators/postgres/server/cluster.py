@@ -234,12 +234,12 @@ class Cluster:
         for old in self.logs.glob("*.log"):
             if old.stat().st_size > LARGEST_LOG:
                 old.unlink()
-        held = file_locks.hold(self.directory / "held", shared=True)
+        lock = file_locks.hold(self.directory / "held", shared=True)
         try:
             command = ("pg_ctl", "-D", self.data, "-l", first_words, "-W", "start")
-            run(installation, *command, account=self.account, keep_open=(held,))
+            run(installation, *command, account=self.account, keep_open=(lock,))
         finally:
-            os.close(held)
+            os.close(lock)
         # pg_ctl itself polls only ten times a second.
         while self.answer() != Ping.OK:
             if not file_locks.is_held(self.directory / "held"):

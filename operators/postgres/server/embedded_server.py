@@ -122,7 +122,7 @@ class Server(contextlib.AbstractContextManager["Server"]):
 def _alone(cluster: Cluster, timeout_s: float) -> Iterator[int]:
     """Hold the lock for starting and stopping the server."""
     try:
-        held = file_locks.hold(cluster.directory / "lock", timeout_s=timeout_s)
+        lock = file_locks.hold(cluster.directory / "lock", timeout_s=timeout_s)
     except TimeoutError:
         raise ServerError(
             f"another process has been starting or stopping the server in {cluster.directory} "
@@ -134,9 +134,9 @@ def _alone(cluster: Cluster, timeout_s: float) -> Iterator[int]:
             "of your own"
         ) from None
     try:
-        yield held
+        yield lock
     finally:
-        os.close(held)
+        os.close(lock)
 
 
 def _address(dsn: str) -> tuple[object, object]:

@@ -36,10 +36,10 @@ def make_socket_directory(directory: Path, account: Account | None) -> Path:
         return chosen
     if _is_private(chosen, account.uid if account else os.geteuid()) and _fits(chosen):
         return chosen
-    place = Path(tempfile.gettempdir())
-    if not _fits(place / "crosscorpus-12345678") or closed_parent(place, account) is not None:
-        place = Path("/tmp")
-    made = Path(tempfile.mkdtemp(prefix="crosscorpus-", dir=place))
+    parent = Path(tempfile.gettempdir())
+    if not _fits(parent / "crosscorpus-12345678") or closed_parent(parent, account) is not None:
+        parent = Path("/tmp")
+    made = Path(tempfile.mkdtemp(prefix="crosscorpus-", dir=parent))
     give(made, account)
     (directory / RECORD).write_text(str(made))
     return made

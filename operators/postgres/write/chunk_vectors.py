@@ -70,8 +70,8 @@ def _embed_some(conn: Connection, store: Store, embed: Embed, limit: int) -> Som
         locked = ""
     waiting = f"{_READ} c WHERE corpus = %s AND {WAITS} {_IN_ORDER} LIMIT %s {locked}"
     order = "corpus = ANY(%s), chunks, corpus"
-    held = conn.execute(f"SELECT corpus FROM corpora ORDER BY {order}", (list(LAST),)).fetchall()
-    for (corpus,) in held:
+    corpora = conn.execute(f"SELECT corpus FROM corpora ORDER BY {order}", (list(LAST),)).fetchall()
+    for (corpus,) in corpora:
         if rows := conn.execute(waiting, (corpus, limit)).fetchall():
             return _embed_rows(conn, store, embed, rows)
     return None

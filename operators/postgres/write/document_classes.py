@@ -163,18 +163,18 @@ def move_documents(
         f" AND {SHARES_READERS}",
         values,
     )
-    of_chunks = f"chunks c JOIN {of} ON c.document_key = n.key AND {SHARES_READERS}"
+    chunks = f"chunks c JOIN {of} ON c.document_key = n.key AND {SHARES_READERS}"
     same = "p.corpus = %(corpus)s AND c.corpus = p.corpus AND c.chunk_id = p.chunk_id"
     delta = Deltas()
     with conn.cursor(name="moved", binary=True) as cursor:
         cursor.execute(
             "SELECT p.repo, p.length, p.terms, p.access, n.access"
-            f" FROM postings p, {of_chunks} WHERE {same}",
+            f" FROM postings p, {chunks} WHERE {same}",
             values,
         )
         for repo, length, terms, before, now in cursor:
             for access, sign in ((before, -1), (now, 1)):
                 if access != UNMARKED:
                     delta.classes.setdefault(access, Deltas()).count(repo, length, terms, sign)
-    conn.execute(f"UPDATE postings p SET access = n.access FROM {of_chunks} WHERE {same}", values)
+    conn.execute(f"UPDATE postings p SET access = n.access FROM {chunks} WHERE {same}", values)
     apply_deltas(conn, {corpus: delta})

@@ -131,16 +131,16 @@ def write_documents(
     if classes:
         keep_classes(store, classes)
     ensure_partitions(store, corpora)
-    held = Counter(chunk_keys)
+    chunk_counts = Counter(chunk_keys)
     ledger = [
-        (key, held[key], "indexed" if held[key] else "empty", *row)
+        (key, chunk_counts[key], "indexed" if chunk_counts[key] else "empty", *row)
         for key, row in zip(keys, documents.select(list(_LEDGER)[3:]).rows(), strict=True)
     ]
     named = documents.select("corpus", "path", "document_id", "version").rows()
     names = [(key, None, *row) for key, row in zip(keys, named, strict=True)]
     plain = texts.select(list(_CHUNK)[2:]).rows()
     rows = [(*both, *row) for *both, row in zip(chunk_keys, vectors, plain, strict=True)]
-    places = dict(zip(texts["chunk_id"].to_list(), chunk_keys, strict=True))
+    written = dict(zip(texts["chunk_id"].to_list(), chunk_keys, strict=True))
 
     def work(conn: Connection) -> int:
         if rules is not None:
@@ -155,7 +155,7 @@ def write_documents(
         new = write_ledger(conn, _LEDGER, ledger)
         keep_names(conn, names)
         deltas = {corpus: Deltas() for corpus in corpora}
-        delete_chunks(conn, keys, deltas, places)
+        delete_chunks(conn, keys, deltas, written)
         copy_rows(conn, "chunks", _CHUNK, rows)
         write_postings(conn, texts, counts, deltas)
         apply_deltas(conn, deltas)

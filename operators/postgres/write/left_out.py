@@ -47,17 +47,17 @@ def record_left_out(
 
 
 def record_undeleted(
-    store: Store, reader: str, held: Mapping[Scope, tuple[int, int, str] | None]
+    store: Store, reader: str, left: Mapping[Scope, tuple[int, int, str] | None]
 ) -> None:
     """Record what a run of ``reader`` left in each scope, and delete the earlier record.
 
     Args:
-        held: the number of documents that it did not see, of all that it could have seen, and why
+        left: the number of documents that it did not see, of all that it could have seen, and why
             they stay (:data:`operators.postgres.undeleted_notes.REASONS`); None: nothing is left.
     """
-    owners = {scope: owner_key(reader, *scope) for scope in held}
+    owners = {scope: owner_key(reader, *scope) for scope in left}
     rows = []
-    for (corpus, repo), counts in sorted(held.items()):
+    for (corpus, repo), counts in sorted(left.items()):
         if counts is not None:
             documents, of, why = counts
             record = {"corpus": corpus, "repo": repo, "documents": documents, "of": of}

@@ -80,11 +80,11 @@ def take_ownership(
     def work(conn: Connection) -> list[str]:
         filled = partial(_has_documents, conn, reader)
         for corpus, repo in scopes:
-            held = conn.execute(
+            row = conn.execute(
                 "SELECT value FROM sync_state WHERE source = %s AND name = %s FOR UPDATE",
                 (owner_key(reader, corpus, repo), _NAME),
             ).fetchone()
-            before: list[str] = json.loads(held[0]) if held else list(addresses)
+            before: list[str] = json.loads(row[0]) if row else list(addresses)
             same = relocated or not set(before).isdisjoint(addresses)
             if not same and filled(corpus, repo):
                 raise CrosscorpusError(

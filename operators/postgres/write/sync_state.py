@@ -31,8 +31,8 @@ _IF_NEWER = """
     ON CONFLICT (source, kind, item_id) DO UPDATE
     SET number = excluded.number, updated_at = excluded.updated_at,
         content_hash = excluded.content_hash, data = excluded.data
-    WHERE held.updated_at <= excluded.updated_at
-      AND (held.updated_at, held.content_hash) <> (excluded.updated_at, excluded.content_hash)
+    WHERE stored.updated_at <= excluded.updated_at
+      AND (stored.updated_at, stored.content_hash) <> (excluded.updated_at, excluded.content_hash)
 """
 
 
@@ -97,7 +97,7 @@ def save_items(
                 " WHERE source = %s AND kind = %s AND number = %s AND NOT item_id = ANY(%s)",
                 (source, *instead, ids),
             )
-        insert_rows(conn, "sync_items AS held", _ITEM, rows, _IF_NEWER)
+        insert_rows(conn, "sync_items AS stored", _ITEM, rows, _IF_NEWER)
         conn.execute(
             "DELETE FROM sync_state WHERE source = %s AND name = ANY(%s)", (source, forgotten)
         )
@@ -158,8 +158,8 @@ def latest_changes(store: Store, source: str, kinds: Sequence[str]) -> dict[int,
 def write_state(conn: Connection, rows: Sequence[tuple[str, str, str]]) -> None:
     """Insert or update ``rows`` (source, name, value) of ``sync_state``."""
     columns = dict.fromkeys(("source", "name", "value"), "text")
-    replaced = "DO UPDATE SET value = excluded.value WHERE held.value <> excluded.value"
-    insert_rows(conn, "sync_state AS held", columns, rows, f"ON CONFLICT (source, name) {replaced}")
+    update = "DO UPDATE SET value = excluded.value WHERE stored.value <> excluded.value"
+    insert_rows(conn, "sync_state AS stored", columns, rows, f"ON CONFLICT (source, name) {update}")
 
 
 def _json(value: Mapping[str, Any]) -> str:

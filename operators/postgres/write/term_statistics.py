@@ -19,7 +19,7 @@ SUPERSEDED = {
     **{"chunk_id": "int8", "document_key": "uuid", "corpus": "text", "relation": "text"},
     **{"by_chunk": "int8", "superseded_at": "timestamptz", "last_version": "text"},
 }
-_OF_CLASS = {"corpus": "text", "access": "int8"}
+_KEY_TYPES = {"corpus": "text", "access": "int8"}
 
 
 @dataclass
@@ -58,7 +58,7 @@ def delete_chunks(
     A chunk loses its place among the versions, unless it is in ``written`` (chunk_id: document). If
     its document is no longer in the ledger, it no longer supersedes older chunks.
     """
-    _keep_places(conn, keys, list(deltas), written or {})
+    _keep_superseded(conn, keys, list(deltas), written or {})
     rows = conn.execute(
         """
         WITH gone AS (
@@ -81,7 +81,7 @@ def delete_chunks(
         deltas[corpus].count(repo, length, terms, -1, access)
 
 
-def _keep_places(
+def _keep_superseded(
     conn: Connection, keys: list[UUID], corpora: list[str], written: Mapping[int, UUID]
 ) -> None:
     """Keep old versions superseded until the end of the run, which detects versions again.
@@ -103,8 +103,8 @@ def _keep_places(
         " WHERE document_key = ANY(%s) AND chunk_id <> ALL(%s::bigint[])",
         (keys, list(written)),
     )
-    places = {key: place for key, *place in last}
-    kept = [(chunk, key, *places[key]) for chunk, key in written.items() if key in places]
+    rows = {key: row for key, *row in last}
+    kept = [(chunk, key, *rows[key]) for chunk, key in written.items() if key in rows]
     insert_rows(conn, "superseded_chunks", SUPERSEDED, kept)
 
 
@@ -133,7 +133,7 @@ def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:
 def _add(conn: Connection, corpus: str, delta: Deltas, access: int | None = None) -> None:
     """Add to the counts of a corpus, or of one of its classes."""
     key = {"corpus": corpus} if access is None else {"corpus": corpus, "access": access}
-    kinds = {name: _OF_CLASS[name] for name in key}
+    kinds = {name: _KEY_TYPES[name] for name in key}
     columns, prefix = ", ".join(key), "" if access is None else "access_"
     of, changed = tuple(key.values()), delta.terms()
     added = f"ON CONFLICT ({columns}, term_id) DO UPDATE SET df = {prefix}terms.df + excluded.df"

@@ -276,14 +276,14 @@ def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stor
         " WHERE d.document_key = %s ORDER BY c.ordinal, c.chunk_id",
         (corpus, key),
     )
-    held = [row[2:] for row in rows if row[2] is not None]
-    texts = [Passage(anchor, text) for _, anchor, text in held]
+    chunks = [row[2:] for row in rows if row[2] is not None]
+    texts = [Passage(anchor, text) for _, anchor, text in chunks]
     if texts:
         matter = find_front_matter(texts[0].text)
         body = texts[0].text[matter.end :] if matter else texts[0].text
         texts[0] = texts[0]._replace(text=body if body.strip() else "---")
     indexed_at, created_at = rows[0][:2] if rows else (None, None)
-    return indexed_at, Stored([row[0] for row in held], texts, created_at)
+    return indexed_at, Stored([row[0] for row in chunks], texts, created_at)
 
 
 def write_lineages(
@@ -310,13 +310,13 @@ def write_lineages(
     def work(conn: Connection) -> bool:
         lock(conn, f"versions/{corpus}")
         # Locked until the end: meanwhile no writer can replace the chunks of these documents.
-        held = conn.execute(
+        unchanged = conn.execute(
             "SELECT d.document_key FROM unnest(%s::uuid[], %s::timestamptz[]) AS k(key, indexed_at)"
             " JOIN documents d ON d.document_key = k.key AND d.indexed_at = k.indexed_at"
             " WHERE d.state = 'indexed' ORDER BY d.document_key FOR SHARE OF d",
             (keys, list(indexed_at)),
         ).fetchall()
-        if len(held) < len(keys):
+        if len(unchanged) < len(keys):
             return False
         # invalidates caches of the corpus's versions
         conn.execute("UPDATE versioned_corpora SET found_at = now() WHERE corpus = %s", (corpus,))
@@ -324,7 +324,7 @@ def write_lineages(
             gone = f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])"
             conn.execute(gone, ([*keys, *leaving],))
         placed_now = zip(versions.select(list(_PLACES)[:-2]).iter_rows(), indexed_at, strict=True)
-        rows = [(*place, at, corpus) for place, at in placed_now]
+        rows = [(*version, at, corpus) for version, at in placed_now]
         insert_rows(conn, "document_versions", _PLACES, rows, "")
         chunks = [(*chunk[:2], corpus, *chunk[2:]) for chunk in superseded]
         insert_rows(conn, "superseded_chunks", SUPERSEDED, chunks, "")
