@@ -22,7 +22,7 @@ class Task:
 
 
 class Workers:
-    """``size`` threads; a sub-graph never holds more than it leaves free.
+    """``size`` threads; a sub-graph gets one only while it holds no more than it leaves free.
 
     With eight, one hung corpus holds four and a second one two. Further tasks of a sub-graph wait,
     and later tasks of others overtake them; among the tasks that may start, the oldest is first.

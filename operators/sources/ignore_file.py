@@ -59,7 +59,7 @@ def without_ignored(
 
 
 def _ignored(root: bytes) -> Callable[[str], bool] | None:
-    """Whether the file in ``root`` matches a path, as :func:`shown_path` shows it."""
+    """What says whether the file in ``root`` matches a shown path; None: there is no file."""
     try:
         data = read_file(root, NAME.encode(), _LARGEST).data.removeprefix(codecs.BOM_UTF8)
         ignored = ignore_patterns(decode_file(data).text.encode() if b"\0" in data else data)

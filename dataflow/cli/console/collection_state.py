@@ -69,7 +69,7 @@ def status_as_json(state: CollectionState) -> dict[str, Any]:
 
 
 def show_status(state: CollectionState) -> None:
-    """Print one row for each corpus; then the repositories, and which documents failed and why."""
+    """Print the corpora, repositories and sources, which documents failed and why, and notes."""
     store, info, corpora, unread, migration, read = state
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)

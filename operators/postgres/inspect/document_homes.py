@@ -1,4 +1,4 @@
-"""The ledger's documents by id: places and titles of judged ones, and their number."""
+"""Documents of the ledger by id: where judged ones are, their titles, and how many."""
 
 import polars as pl
 

@@ -120,7 +120,7 @@ class Server(contextlib.AbstractContextManager["Server"]):
 
 @contextlib.contextmanager
 def _alone(cluster: Cluster, timeout_s: float) -> Iterator[int]:
-    """Hold the lock for starting and stopping the server."""
+    """Hold the lock for starting and stopping the server; yields its descriptor."""
     try:
         lock = file_locks.hold(cluster.directory / "lock", timeout_s=timeout_s)
     except TimeoutError:

@@ -145,7 +145,8 @@ def move_documents(
 ) -> None:
     """Change the classes of documents of a corpus, with their passages and the counts.
 
-    ``places``: a document's key -> its class, and the number of the rule that sets it.
+    ``places``: a document's key -> its class, and what sets it: the number of a rule, ``source``,
+    or None.
     """
     lock_writers(conn, [corpus], alone=True)
     keys, numbers = list(places), [f"{access}" for access, _ in places.values()]
