@@ -48,7 +48,7 @@ collect: $(TEST)
 test-fast: $(TEST)  ## in a minute and a half: every test that needs neither a server nor a process
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m 'not heavy'
 
-test-kills: $(TEST)  ## an hour: a run is killed at every point that it has, not only at the first of each kind
+test-kills: $(TEST)  ## minutes: a run is killed at every point that it has, not only at the first of each kind
 	CROSSCORPUS_TEST_EXAMPLES=25 $(BIN)/python -m pytest -n 4 -k 'killed or dies or fresh_full_build' tests/dataflow/ingestion
 
 test-citus: $(TEST)  ## the Postgres part of the tests on a real Citus cluster, if its sources are here

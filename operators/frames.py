@@ -26,6 +26,9 @@ SOURCE = pl.Struct(
 DEFINES = "defines"
 """In the metadata of a chunk of code: the qualified names whose definitions begin in it."""
 
+FILES = "Files:"
+"""The line of a commit's text above the list of its files."""
+
 CHANGED_PATHS = "changed_paths"
 """In the metadata of a commit: the files that it changed, as they are called today; absent where
 they are many."""

@@ -36,6 +36,7 @@ from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import waterfall
 from operators.foundation.escape import safe_url
+from operators.frames import FILES
 from operators.options import NAME, PATH
 from operators.postgres.inspect.status import repos_seen, sources
 from operators.postgres.inspect.status import status as read_status
@@ -173,19 +174,18 @@ def fetch(
     brief: Brief = False,
 ) -> models.Fetched:
     """The exact text of passages, lines, commits or definitions: several at once by further."""
-    others, texts, left = list(further or ()), list[models.Text](), PAGE_TOKENS
+    others, left, start = list(further or ()), PAGE_TOKENS, page_start(cursor)
     most = left // (1 + len(others))
-    start = page_start(cursor)
     first = _fetched(service, id, lines=lines, version=version, start=start, most=most, brief=brief)
-    left -= token_bound(first.text)
+    texts = [first]
     for index, one in enumerate(others):
+        left -= token_bound(texts[-1].text)
         most = left // (len(others) - index)  # what one leaves is for those after it
         try:
             texts.append(_fetched(service, one, most=most, brief=brief))
         except CrosscorpusError as error:
             texts.append(models.Text(id=one, title="", text="", notes=[str(error)]))
-        left -= token_bound(texts[-1].text)
-    return models.Fetched(**dict(first), further=texts)
+    return models.Fetched(**dict(first), further=texts[1:])
 
 
 def _fetched(
@@ -444,7 +444,7 @@ def _with_first_files(text: str) -> str:
 
     A message may have a paragraph that begins like the list: it stays whole.
     """
-    message, mark, listed = text.rpartition("\nFiles:\n")
+    message, mark, listed = text.rpartition(f"\n{FILES}\n")
     names = listed.strip("\n").split("\n")
     more = len(names) - SOME_FILES
     if not mark or more <= 0:

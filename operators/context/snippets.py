@@ -6,6 +6,7 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from operators.foundation.tokenizer import vocabulary
+from operators.frames import FILES
 
 LONGEST, MOST_LINES = 300, 5
 """Characters and parts of a snippet; a part is a line, or a sentence of a long one."""
@@ -78,7 +79,7 @@ def brief_snippet(text: str, asked: str, label: str) -> Snippet:
     'Two calls raced.…'
     """
     subject, _, body = text.partition("\n")
-    body = body.strip("\n").removeprefix("Files:\n")
+    body = body.strip("\n").removeprefix(f"{FILES}\n")
     is_told = bool(body.strip()) and len(subject) >= SHORTEST_TOLD and subject.strip() in label
     return snippet(body if is_told else text, asked, brief=True)
 

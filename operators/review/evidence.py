@@ -17,6 +17,7 @@ from operators.arrays.rows import replaced, take
 from operators.context.snippets import snippet
 from operators.context.whole_passages import with_lines
 from operators.foundation.cancellation import checked
+from operators.frames import FILES
 from operators.ranking.definitions import definition_of, qualified_parts, use_of
 from operators.review.changed_names import is_bare
 from operators.review.review_questions import SECTIONS
@@ -55,9 +56,6 @@ TURNS = (
     *(("around", "page"), ("remark",), ("commit",)),
 )
 """The order in which sections take turns; two of one turn alternate."""
-
-FILES = "Files:"
-"""The line of a commit's document above its list of files."""
 
 WHY = {
     "around": "around lines that change",

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from operators.foundation.sanitize import clean_text, shown_path
-from operators.frames import CHANGED_PATHS
+from operators.frames import CHANGED_PATHS, FILES
 from operators.sources.git.git_process import git_stream, split
 from operators.sources.git.mailmap import Present, present_names, with_present_names
 from operators.sources.git.repository import Repository, TrackedFile
@@ -201,7 +201,7 @@ def history_document(repository: Repository, commit: Commit, *, cut: bool = Fals
     if commit.files > MAX_FILES:
         listed.append(f"and {commit.files - MAX_FILES} more")
     message = commit.message.strip("\n")
-    text = f"{message}\n\nFiles:\n" + "\n".join(listed) + "\n" if listed else message + "\n"
+    text = f"{message}\n\n{FILES}\n" + "\n".join(listed) + "\n" if listed else message + "\n"
     subject = commit.subject or "(no message)"
     committed = commit.committed_at and commit.committed_at.isoformat()
     return Document(

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from operators.foundation.principals import ALLOWED, EVERYONE
-from operators.frames import CHANGED_PATHS
+from operators.frames import CHANGED_PATHS, FILES
 from operators.sources.also import reads_as_prose
 from operators.sources.chunking.chunker import chunk_id
 from operators.sources.git.commit_log import MAX_FILES
@@ -154,8 +154,8 @@ def _readers_of_lines(
     end = known.get(APART_FROM, last + 1)  # of the list
     files = int(known["files"])
     begin = end - min(files, MAX_FILES) - (files > MAX_FILES)
-    if lines.get(begin - 1) != "Files:":  # better a line of the message too much
-        begin = 1 + next((n for n in sorted(lines) if lines[n] == "Files:"), end - 1)
+    if lines.get(begin - 1) != FILES:  # better a line of the message too much
+        begin = 1 + next((n for n in sorted(lines) if lines[n] == FILES), end - 1)
     listed = {n: lines[n] for n in range(begin, end) if n in lines}
     found: dict[int, Readers] = {number: readers(path) for number, path in listed.items()}
     if files > MAX_FILES:
