@@ -18,14 +18,13 @@ from benchmarks.ingestion import write_source
 from dataflow.ingestion.loop import ingest
 from operators.embedding.onnx import DirectoryEmbedder
 from operators.foundation.data_dir import data_home
-from operators.postgres.exchange.export_collection import export_collection
 from operators.postgres.schema import indexes
 from operators.postgres.store import collections, drop_collection, open_store
 from operators.sources.jsonl import documents_source
 
 ROOT = Path(__file__).parents[1]
 SET = "tiny"
-# {set}, {clones}, {export} and {pdf} are made by the fixture.
+# {set}, {clones} and {pdf} are made by the fixture.
 TINY = {
     "bm25_cpu": "--chunks 50 --queries 2 --caps 20",
     "choices": "{set} --undone-by rrf",
@@ -43,7 +42,6 @@ TINY = {
     "scale": "50 --queries 1 --real 24 --changes 1",
     "scheduler": "--runs 1 --questions 2",
     "semble": "--clones {clones} --collection bench-semble",
-    "shards": "{export} --shards 0 --copies 2 --workers 1 --wait 0 --questions 2",
     "swe": "--clones {clones} --collection bench-swe",
     "versions": "{set}",
 }
@@ -77,12 +75,10 @@ def inputs(
     documents = folder / "data" / SET / "documents.jsonl.gz"
     with open_store(server_dsn, SET, create=True) as store:
         ingest(store, minilm, documents_source(documents))
-        export_collection(store, folder / "export")
     write_peers(folder / "data", folder / "clones")
     made = {
         "set": SET,
         "clones": folder / "clones",
-        "export": folder / "export",
     }
     made["pdf"] = next(pdf.rglob("*.pdf"))
     environment = {

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as pq
 import pytest
 from ingesting import ingest_documents
 
@@ -21,9 +20,7 @@ from dataflow.evaluation.answers import for_evaluation
 from dataflow.evaluation.graph import evaluate
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
-from operators.postgres.exchange.export_collection import export_collection
-from operators.postgres.exchange.import_collection import import_collection
-from operators.postgres.store import Store, collections, drop_collection, open_store
+from operators.postgres.store import Store, drop_collection, open_store
 
 pytest.importorskip("ray", reason="it needs the extra ray: make test-ray")
 import ray
@@ -31,38 +28,6 @@ from ray.cluster_utils import Cluster
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = ("default", "rrf", "text_only")
-SMALL = ("--at-once", 8)
-FRAGILE = '''
-"""minilm, whose second batch of texts kills the process; only the first process does so."""
-import os
-import signal
-from pathlib import Path
-from operators.embedding.registry import load_embedder
-
-HERE = Path(__file__).parent
-
-class Fragile:
-    def __init__(self):
-        self.minilm, self.calls = load_embedder("minilm"), 0
-
-    model = "python:fragile:Fragile"
-
-    def __getattr__(self, name):
-        return getattr(self.minilm, name)
-
-    def embed_documents(self, texts):
-        self.calls += 1
-        with (HERE / "processes").open("a") as file:
-            print(os.getpid(), file=file, flush=True)
-        if self.calls == 2:
-            try:
-                (HERE / "killed").touch(exist_ok=False)
-            except FileExistsError:
-                pass
-            else:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return self.minilm.embed_documents(texts)
-'''
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -96,7 +61,7 @@ def store(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             "text": path.read_text("utf-8"),
             "corpus": "docs" if path.suffix == ".md" else "code",
         }
-        for pattern in ("docs/exchange.md", "operators/ranking/*.py")
+        for pattern in ("docs/backup.md", "operators/ranking/*.py")
         for path in sorted(ROOT.glob(pattern))
         for name in [path.relative_to(ROOT)]
     ]
@@ -105,15 +70,7 @@ def store(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with open_store(server_dsn, "ray", create=True) as opened:
         ingest_documents(opened, load_embedder("minilm"), documents)
         yield opened
-    for name in {"ray", "ray-embedded"} & {*collections(server_dsn)}:
-        drop_collection(server_dsn, name)
-
-
-@pytest.fixture(scope="module")
-def export(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("exported") / "ray"
-    export_collection(store, folder)
-    return folder
+    drop_collection(server_dsn, "ray")
 
 
 def run(example: str, *arguments: object, dsn: str, folder: Path) -> None:
@@ -131,33 +88,6 @@ def run(example: str, *arguments: object, dsn: str, folder: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-
-
-def test_two_actors_make_the_vectors_that_one_process_makes_and_an_import_takes_them(
-    store: Store, export: Path, tmp_path: Path
-) -> None:
-    run("ray_embed.py", export, tmp_path / "out", *SMALL, dsn=store.dsn, folder=tmp_path)
-    before, after = (pq.read_table(one / "chunks.parquet") for one in (export, tmp_path / "out"))
-    assert before.num_rows > 60
-    assert after.select(before.column_names).equals(before)
-    import_collection(tmp_path / "out", store.dsn, name="ray-embedded")
-    vectors = "SELECT chunk_id, embedding::text FROM chunks ORDER BY chunk_id"
-    with open_store(store.dsn, "ray-embedded") as imported:
-        assert imported.rows(vectors) == store.rows(vectors)
-
-
-def test_an_actor_that_is_killed_costs_its_batch_which_is_made_again(
-    store: Store, export: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "fragile.py").write_text(FRAGILE)
-    model = ("--model", "python:fragile:Fragile")
-    run("ray_embed.py", export, tmp_path / "out", *SMALL, *model, dsn=store.dsn, folder=tmp_path)
-    processes = (tmp_path / "processes").read_text().split()
-    before, after = (pq.read_table(one / "chunks.parquet") for one in (export, tmp_path / "out"))
-    assert (tmp_path / "killed").exists()
-    assert len({*processes}) == 3  # two actors, and the one that took a dead one's place
-    assert len(processes) == -(-before.num_rows // 8) + 1
-    assert after.select(before.column_names).equals(before)
 
 
 @pytest.fixture(scope="module")

@@ -72,41 +72,42 @@ def collections_drop(name: _Name, yes: _Yes = False) -> None:
     typer.echo(f"{name} is dropped")
 
 
+_File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of a backup.")]
+
+
 @collections_app.command("export")
-def collections_export(
-    name: _Name,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or an empty folder.")],
-) -> None:
-    """Write a collection as Parquet files: one state of it, also while an ingestion runs.
+def collections_export(name: _Name, file: _File) -> None:
+    """Write a collection into a new file: one state of it, also while an ingestion runs.
 
-    Example: crosscorpus collections export team backup/team
+    Example: crosscorpus collections export team team.dump
     """
-    from operators.postgres.exchange.export_collection import export_collection
-    from operators.postgres.store import open_store
+    from operators.postgres.backup import dump_collection
+    from operators.postgres.connection import resolve_dsn
+    from operators.postgres.store import collections
 
-    with open_store(collection=name) as store:
-        export_collection(store, folder, _print_progress)
-    typer.echo(f"{name} is exported to {folder}")
+    dsn = resolve_dsn()
+    check_known("collection", name, collections(dsn))
+    dump_collection(dsn, name, file, _print_progress)
+    typer.echo(f"{name} is exported to {file}")
 
 
 @collections_app.command("import")
-def collections_import(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of an export.")],
-    name: Annotated[str | None, typer.Option("--as", help="Another name for it.")] = None,
-    shards: _Shards = None,
-) -> None:
-    """Make a collection from an export. It answers as that one did, and its ingestions go on.
+def collections_import(file: _File) -> None:
+    """Make the collection of a file again, whole or not at all; its ingestions go on.
 
-    Example: crosscorpus collections import backup/team --as team-2024
+    The server runs what the file says: import no file of somebody else.
+
+    Example: crosscorpus collections import team.dump
     """
-    from operators.postgres.exchange.import_collection import import_collection
+    from operators.postgres.backup import restore_collection
+    from operators.postgres.connection import resolve_dsn
 
-    made = import_collection(folder, name=name, shards=shards, progress=_print_progress)
-    typer.echo(f"{made} is imported")
+    restore_collection(resolve_dsn(), file, _print_progress)
+    typer.echo(f"{file} is imported")
 
 
-def _print_progress(table: str, rows: int) -> None:
-    typer.secho(f"  {table}: {rows:,} row{'s' * (rows != 1)}", dim=True, err=True)
+def _print_progress(table: str) -> None:
+    typer.secho(f"  {table}", dim=True, err=True)
 
 
 def drop(

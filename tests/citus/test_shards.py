@@ -6,7 +6,6 @@ import json
 import os
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -18,10 +17,7 @@ from word_embedder import WordEmbedder
 from dataflow import build_driver
 from operators.errors import CrosscorpusError
 from operators.frames import QUERY_EMBEDDINGS
-from operators.postgres.exchange.export_collection import export_collection
-from operators.postgres.exchange.import_collection import import_collection
 from operators.postgres.inspect.verify import verify
-from operators.postgres.schema.tables import shards_of
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Store, drop_collection, open_store
 
@@ -99,18 +95,6 @@ def test_an_index_of_shards_finds_no_less(stores: Any) -> None:
         assert exact.height == 50 * len(QUESTIONS)
         recalls.append(both.height / exact.height)
     assert recalls[1] >= min(recalls[0], 0.99)
-
-
-def test_an_export_is_imported_into_shards(stores: Any, dsn: str, tmp_path: Path) -> None:
-    export_collection(stores[0], tmp_path / "export")
-    import_collection(tmp_path / "export", dsn, name="again", shards=3)
-    try:
-        with open_store(dsn, "again") as again:
-            assert again.run(lambda conn: shards_of(conn, again.schema)) == 3
-            pairs = zip(answers(stores[0]), answers(again), strict=True)
-            assert all(one.equals(two) for one, two in pairs)
-    finally:
-        drop_collection(dsn, "again")
 
 
 def test_a_number_of_shards_stays(stores: Any, dsn: str) -> None:

@@ -90,53 +90,51 @@ def test_ctrl_c_ends_the_question_whether_to_delete() -> None:
 def test_an_imported_collection_answers_as_the_exported_one_and_its_ingestion_goes_on(
     crosscorpus: Any, collection: str, repository: Path, tmp_path: Path
 ) -> None:
-    folder = str(tmp_path / "backup" / "team")
-    done = crosscorpus("collections", "export", collection, folder)
-    assert (done.returncode, done.stdout) == (0, f"{collection} is exported to {folder}\n")
-    assert "  documents: 4 rows\n" in done.stderr
-    refused = crosscorpus("collections", "export", collection, folder)
-    assert (refused.returncode, "name a new or empty folder" in refused.stderr) == (1, True)
-    refused = crosscorpus("collections", "import", folder)
-    assert (refused.returncode, "'cli' exists" in refused.stderr) == (1, True)
-    done = crosscorpus("collections", "import", folder, "--as", "carried")
-    assert (done.returncode, done.stdout) == (0, "carried is imported\n"), done.stderr
-
-    def ask(name: str) -> list[dict[str, Any]]:
-        told = crosscorpus("query", "how often is the cache flushed?", "-C", name, "--json").stdout
-        results: list[dict[str, Any]] = json.loads(told)["results"]
+    def ask() -> list[dict[str, Any]]:
+        told = crosscorpus("query", "how often is the cache flushed?", "-C", collection, "--json")
+        results: list[dict[str, Any]] = json.loads(told.stdout)["results"]
         return results
 
-    assert ask("carried") == ask(collection) != []
+    before, file = ask(), str(tmp_path / "backup" / "team.dump")
+    done = crosscorpus("collections", "export", collection, file)
+    assert (done.returncode, done.stdout) == (0, f"{collection} is exported to {file}\n")
+    assert "  documents\n" in done.stderr
+    refused = crosscorpus("collections", "import", file)
+    assert (refused.returncode, "already exists" in refused.stderr) == (1, True)
+    assert crosscorpus("collections", "drop", collection, "--yes").returncode == 0
+    done = crosscorpus("collections", "import", file)
+    assert (done.returncode, done.stdout) == (0, f"{file} is imported\n"), done.stderr
+    assert ask() == before != []
     again = crosscorpus(
-        "ingest", "git", str(repository), "--repo", "org/app", "-C", "carried", "--json"
+        "ingest", "git", str(repository), "--repo", "org/app", "-C", collection, "--json"
     )
     counts = json.loads(again.stdout)
     assert counts["documents_unchanged"] == 4
     assert counts["documents_new"] == counts["documents_changed"] == counts["embedded"] == 0
-    assert crosscorpus("collections", "drop", "carried", "--yes").returncode == 0
 
 
-def test_no_command_loads_the_model_or_calls_the_address_that_an_import_names(
-    crosscorpus: Any, collection: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_command_loads_the_model_or_calls_the_address_that_a_collection_names(
+    crosscorpus: Any,
+    collection: str,
+    server_dsn: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "named_by_an_export.py").write_text(
+    (tmp_path / "named_by_it.py").write_text(
         f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert crosscorpus("collections", "export", collection, str(tmp_path / "team")).returncode == 0
-    head = tmp_path / "team" / "collection.json"
+    rename = f"UPDATE {schema_of(collection)}.collection SET model = %s"
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0.2)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-        for number, model in enumerate(("python:named_by_an_export:load", f"openai:m@{address}")):
-            head.write_text(json.dumps(json.loads(head.read_text()) | {"model": model}))
-            name = f"named-{number}"
-            crosscorpus("collections", "import", str(tmp_path / "team"), "--as", name)
+        for model in ("python:named_by_it:load", f"openai:m@{address}", "minilm"):
+            with psycopg.connect(server_dsn, autocommit=True) as conn:
+                conn.execute(rename.encode(), (model,))
             for command in (["status"], ["query", "cache"], ["embed"], ["verify"], ["doctor"]):
-                crosscorpus(*command, "-C", name)
-            told = json.loads(crosscorpus("status", "-C", name, "--json").stdout)
+                crosscorpus(*command, "-C", collection)
+            told = json.loads(crosscorpus("status", "-C", collection, "--json").stdout)
             assert told["model"]["name"] == model
-            assert crosscorpus("collections", "drop", name, "--yes").returncode == 0
         with pytest.raises(TimeoutError):
             listener.accept()
     assert not (tmp_path / "ran").exists()

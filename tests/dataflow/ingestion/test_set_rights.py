@@ -20,8 +20,7 @@ from dataflow.ingestion.run import Progress
 from dataflow.ingestion.set_rights import set_rights
 from operators.embedding.protocol import EmbeddingError
 from operators.errors import CrosscorpusError, SearchError, UnknownName
-from operators.postgres.exchange.export_collection import export_collection
-from operators.postgres.exchange.import_collection import import_collection
+from operators.postgres.backup import dump_collection, restore_collection
 from operators.postgres.inspect.verify import verify
 from operators.postgres.inspect.who_sees import reasons
 from operators.postgres.schema.caller_views import drop_views
@@ -212,21 +211,19 @@ def test_verify_finds_and_mends_a_passage_that_others_see_than_its_document(
     assert paths(driver, "ann") == {"open/a.md", "secret/b.md"}
 
 
-def test_an_export_takes_the_rights_along(
+def test_a_backup_takes_the_rights_along(
     store: Store, driver: RetrievalDriver, tmp_path: Path
 ) -> None:
     set_rights(store, FOR_ANN)
-    export_collection(store, tmp_path / "out")
-    name = import_collection(tmp_path / "out", store.dsn, name="rights-imported")
-    try:
-        with (
-            open_store(store.dsn, name) as other,
-            build_driver("default", store=other, embedder=WordEmbedder()) as imported,
-        ):
-            assert paths(imported, "bob") == {"open/a.md"}
-            assert paths(imported, "ann") == {"open/a.md", "secret/b.md"}
-    finally:
-        drop_collection(store.dsn, name)
+    dump_collection(store.dsn, store.collection, tmp_path / "backup")
+    drop_collection(store.dsn, store.collection)
+    restore_collection(store.dsn, tmp_path / "backup")
+    with (
+        open_store(store.dsn, store.collection) as again,
+        build_driver("default", store=again, embedder=WordEmbedder()) as restored,
+    ):
+        assert paths(restored, "bob") == {"open/a.md"}
+        assert paths(restored, "ann") == {"open/a.md", "secret/b.md"}
 
 
 def test_where_rights_cannot_be_told_the_answer_is_an_error(

@@ -1,1 +1,0 @@
-"""A collection as a folder of Parquet files, for another server, a backup or another program."""
