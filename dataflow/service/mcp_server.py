@@ -114,7 +114,7 @@ def served(
     """``tool`` with the parameters that a caller sets; our errors become tool errors.
 
     A field without a value is left out of its answers: an agent pays by token. ``sent`` has the
-    snippets of the session so far, by the passage's id; without it nothing is remembered.
+    snippets of the session so far, by the passage's title; without it nothing is remembered.
     """
 
     @wraps(tool)
@@ -126,8 +126,9 @@ def served(
         if sent is not None and isinstance(answer, Hits) and arguments.get("brief", True):
             answer = without_sent(answer, sent)
         told = answer.model_dump(mode="json", exclude_defaults=True)
-        text = TextContent(type="text", text=json.dumps(told, ensure_ascii=False))
-        return CallToolResult(content=[text], structured_content=told)
+        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        content = TextContent(type="text", text=text)
+        return CallToolResult(content=[content], structured_content=told)
 
     whole = signature(tool)
     parameters = [one for one in whole.parameters.values() if one.name != "service"]
@@ -150,13 +151,13 @@ def without_sent(answer: Hits, sent: dict[tuple[str, str], None]) -> Hits:
 
     >>> from dataflow.service.models import Hit
     >>> sent = {}
-    >>> hits = Hits(results=[Hit(id="code:1", title="a.py:1-9", snippet="def a(): ...")])
+    >>> hits = Hits(results=[Hit(title="a.py:1-9", snippet="def a(): ...")])
     >>> [without_sent(hits, sent).results[0].snippet for _ in range(2)]
     ['def a(): ...', 'shown above, or fetch it']
     """
     results = []
     for one in answer.results:
-        known = (key := (one.id, one.snippet)) in sent
+        known = (key := (one.title, one.snippet)) in sent
         results.append(one.model_copy(update={"snippet": SENT}) if known else one)
         sent.pop(key, None)
         sent[key] = None  # the newest stands last

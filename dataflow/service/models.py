@@ -50,13 +50,13 @@ def without_nul(text: str) -> str:
 class Hit(BaseModel):
     """A passage in the results of a search."""
 
-    id: str = Field(description="the id to pass to fetch")
+    id: str = Field("", description="the id to pass to fetch; in brief answers its title is one")
     title: str = Field(description="the label to cite")
     url: str | None = Field(None, description="its address; not in brief answers")
     snippet: str = Field(description="the lines that match the query best")
     line: int | None = Field(None, description="line of its file at which the snippet begins")
     also: list[str] = Field(
-        [], description="lines of more passages of its file, best first: fetch them by this id"
+        [], description="lines of more passages of its file, best first: fetch them by its title"
     )
 
 

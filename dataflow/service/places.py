@@ -172,7 +172,7 @@ def _found(homes: Mapping[str, Home], corpora: Mapping[str, Any], name: str) -> 
     if label or address:
         shown = shown_as(name, rows)
         if len(shown.rows):
-            return _Found(*shown, whole=len(shown.rows) > 1)
+            return _section(*shown)
     for text in [*names, path]:
         if len(found := _called(rows, text)):
             has_lines = text != path and read_place(text)[1] is not None
@@ -198,6 +198,14 @@ def _found(homes: Mapping[str, Home], corpora: Mapping[str, Any], name: str) -> 
         near = _located(homes, corpora, [name], in_label=True)
         return _Found(near.filter(pl.col("document_id").str.starts_with(name)))
     return _Found(rows.clear())
+
+
+def _section(rows: pl.DataFrame, first: int | None, last: int | None) -> _Found:
+    """Passages of one label; of several without lines of their own, the lines of all."""
+    if len(rows) > 1 and first is None:
+        ends = rows.select(pl.col("start_line").min(), pl.col("end_line").max())
+        first, last = ends.row(0)
+    return _Found(rows, first, last, whole=len(rows) > 1)
 
 
 def _in_repo(rows: pl.DataFrame, before: list[str]) -> pl.DataFrame:

@@ -140,7 +140,7 @@ def _sources(
 
 
 def _hit(service: Service, one: Passage, asked: str, brief: bool) -> models.Hit:
-    id = f"{one.corpus}:{one.chunk_id}"
+    id = "" if brief else f"{one.corpus}:{one.chunk_id}"
     shown = brief_snippet(one.text, asked, one.label) if brief else snippet(one.text, asked)
     return models.Hit(
         id=id,
@@ -521,6 +521,7 @@ def _lines(passages: pl.DataFrame, wanted: str | None) -> str:
     for one in passages.iter_rows(named=True):
         texts = one["text"].removesuffix("\n").split("\n")
         if one["start_line"] and len(texts) == one["end_line"] - one["start_line"] + 1:
+            texts[0] = known.get(one["start_line"], "") + texts[0]  # a line may go on in the next
             known |= dict(enumerate(texts, one["start_line"]))
     if wanted is None and not known:
         return "\n\n".join(passages["text"])

@@ -20,6 +20,16 @@ from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.store import drop_collection, open_store
 
 
+def guide(repo: str) -> str:
+    """A section whose paragraphs are a line each, longer than a passage."""
+    rules = [
+        f"Rule {n} of {repo}: " + ", ".join(f"case{n} {case}" for case in range(60))
+        for n in range(9)
+    ]
+    end = " ".join(f"end{n}" for n in range(90))
+    return "\n\n".join(("# Guide", "## Rules", *rules, "## End", f"{end}\n"))
+
+
 @pytest.fixture(scope="module")
 def two(
     service: Service, server_dsn: str, tmp_path_factory: pytest.TempPathFactory
@@ -30,6 +40,7 @@ def two(
         for repo in ("app", "web"):
             tree = root / repo
             (tree / "src").mkdir(parents=True)
+            (tree / "guide.md").write_text(guide(repo))
             (tree / "src/main.py").write_text(f"START = '{repo}'\nEND = 1\n")
             (tree / f"src/{repo}.py").write_text(
                 "\n".join(f"{repo}_{n} = {n}" for n in range(1, 400))
@@ -54,6 +65,18 @@ def two(
         with build_driver(service.driver.config, store=store, embedder=WordEmbedder()) as driver:
             yield Service(driver, store)
     drop_collection(server_dsn, name)
+
+
+def test_a_label_that_several_passages_have_gives_their_section_and_no_more(two: Service) -> None:
+    asked = {"corpora": ["docs"], "repos": ["org/app"], "top_k": 3}
+    hits = tools.search(two, "rules of app", **asked).results
+    label = {hit.title.partition(", line")[0] + "]" for hit in hits}
+    assert len(hits) == 3
+    assert len(label) == 1
+    section = tools.fetch(two, *label).text
+    assert [n for n in range(9) if f"Rule {n} of app" in section] == [*range(9)]
+    assert "end89" not in section
+    assert tools.fetch(two, "org/app/guide.md").text == guide("app").rstrip("\n")  # of long lines
 
 
 def spans(text: Text, line: str) -> bool:

@@ -58,6 +58,14 @@ def test_a_file_has_one_place_and_names_passages_that_fetch_takes(
     assert others == {"with_its_file"}
 
 
+def test_a_brief_result_is_fetched_by_its_label(service: Service) -> None:
+    whole, brief = (tools.search(service, ASK, brief=b).results for b in (False, True))
+    assert [one.title for one in brief] == [one.title for one in whole]
+    assert {one.id for one in brief} == {""}
+    for one in whole:
+        assert tools.fetch(service, one.id).text.strip() in tools.fetch(service, one.title).text
+
+
 def test_a_name_of_code_is_fetched_as_its_definition(service: Service, code: str) -> None:
     assert tools.fetch(service, "step_7").text == code.splitlines()[6]
     with pytest.raises(UnknownName, match="no passage 'step_99'"):
