@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.errors import CrosscorpusError, UnknownName, first_of, suggest
 from operators.frames import UTC
 from operators.postgres.search.filters import within_border
 from operators.postgres.store import Connection, Store
@@ -99,9 +99,8 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
         raise UnknownName(store.run(partial(_unknown, name=name, values=values, seen=seen)))
     if len(lineages) > 1:
         names = lineages["lineage_id"].to_list()
-        shown = ", ".join(repr(one) for one in names[:NAMED])
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        raise CrosscorpusError(f"{name!r} is in {len(names)} topics, name one: {shown}{more}")
+        shown = first_of([*map(repr, names)], NAMED)
+        raise CrosscorpusError(f"{name!r} is in {len(names)} topics, name one: {shown}")
     return members
 
 

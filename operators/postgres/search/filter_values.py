@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from psycopg.rows import TupleRow
 
-from operators.errors import CrosscorpusError, UnknownName
+from operators.errors import CrosscorpusError, UnknownName, first_of
 from operators.foundation.sanitize import clean_text
 from operators.frames import NOTES
 from operators.postgres.errors import DatabaseError
@@ -212,9 +212,8 @@ def _sentence(what: str, value: str | None, known: Collection[str | None]) -> st
     if not value or clean_text(value) in known:
         return None
     names = _nearest(value, sorted(filter(None, known)))
-    shown = ", ".join(map(repr, names[:NAMED]))
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    there = f"; there {'is' if len(names) == 1 else 'are'} {shown}{more}" if names else ""
+    shown = first_of([*map(repr, names)], NAMED)
+    there = f"; there {'is' if len(names) == 1 else 'are'} {shown}" if names else ""
     return f"no document {what} {value!r} here{there}"
 
 
