@@ -1,7 +1,7 @@
 """Errors for a person: one line that says what is wrong and what to do."""
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 
 class CrosscorpusError(Exception):
@@ -44,6 +44,16 @@ def counted(number: int, one: str, many: str = "") -> str:
     ('1 chunk', '0 chunks', '2 queries')
     """
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """The first ``most`` of ``names``, and how many more there are.
+
+    >>> first_of(["a", "b", "c"], 3), first_of(["a", "b", "c"], 1)
+    ('a, b, c', 'a and 2 more')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def check_known(what: str, name: str, known: Collection[str]) -> None:

@@ -279,7 +279,7 @@ _OF_DOCUMENT = {
     "doc_date": UTC,
     "date_source": pl.String(),
     "version": pl.String(),
-    "lineage_id": pl.String(),
+    "lineage_id": pl.String(),  # of a file or a page itself, until its versions are detected
     "metadata": pl.String(),  # a JSON object
 }
 

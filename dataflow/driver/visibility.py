@@ -18,10 +18,10 @@ def visible_filters(config: Config) -> dict[str, dict[str, Any]]:
 
 def visible_homes(homes: Mapping[str, Home], config: Config) -> dict[str, Home]:
     """``homes``, each with a view of its collection restricted by the filters of ``config``."""
-    filters, limits = visible_filters(config), dict[str, dict[str, Any]]()
+    filters, seen = visible_filters(config), dict[str, dict[str, Any]]()
     for name, (store, corpus) in homes.items():
-        limits.setdefault(store.collection, {}).setdefault(corpus, filters[name])
+        seen.setdefault(store.collection, {}).setdefault(corpus, filters[name])
     return {
-        name: Home(store.limited({**limits[store.collection], corpus: filters[name]}), corpus)
+        name: Home(store.showing({**seen[store.collection], corpus: filters[name]}), corpus)
         for name, (store, corpus) in homes.items()
     }

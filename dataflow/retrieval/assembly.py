@@ -162,7 +162,7 @@ def incomplete_corpora(
     seen = visible_parts(corpora)
     stale = {
         name: undeleted_notes.unnamed(name)
-        if seen[name] or homes[name].store.border.get(of)
+        if seen[name] or homes[name].store.visible.get(of)
         else undeleted_notes.sentences(name, info.undeleted[of], (homes[name].store.collection, of))
         for name, (info, of) in at.items()
         if of in info.undeleted
@@ -170,7 +170,7 @@ def incomplete_corpora(
     lacking = search_outcomes.incomplete(lacks, queries, COUNTED)
     stores = [home.store for home in homes.values()]
     plain = len({store.collection for store in stores}) == 1 and not any(seen.values())
-    known = at.values() if plain and stores[0].access is None and not stores[0].border else ()
+    known = at.values() if plain and stores[0].access is None and not stores[0].visible else ()
     searched = {home.corpus for home in homes.values()}
     other = {n: c for info, _ in known for n, c in info.corpora.items() if n not in searched}
     unsearched = search_outcomes.not_searched(other, queries)

@@ -52,14 +52,14 @@ def change_named(
     """
     if not (parts := _CHANGE.fullmatch(name.strip())):
         return None
-    corpora, limits = driver.graph.config["corpora"], visible_filters(driver.config)
-    commit = place_named(homes, corpora, limits, parts[1])
+    corpora, visible = driver.graph.config["corpora"], visible_filters(driver.config)
+    commit = place_named(homes, corpora, visible, parts[1])
     known = json.loads(commit.row["metadata"] or "{}")
     full = known.get("commit")
     if not isinstance(full, str) or not _HASH.fullmatch(full) or not full.startswith(parts[1]):
         return None
     repo = commit.row["repo"]
-    place = place_named(homes, corpora, limits, "/".join(filter(None, (repo, parts[2]))))
+    place = place_named(homes, corpora, visible, "/".join(filter(None, (repo, parts[2]))))
     file, collection = place.row, commit.store.collection
     is_other = place.store.collection != collection or file["repo"] != repo
     # a review of a file has its path too, also of a file that was left out as a secret

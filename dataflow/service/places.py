@@ -17,7 +17,7 @@ import polars as pl
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from operators.context.shown_labels import shown_as
 from operators.context.templates import short_label
-from operators.errors import CrosscorpusError, UnknownName
+from operators.errors import CrosscorpusError, UnknownName, first_of
 from operators.explain.explain_targets import labelled
 from operators.foundation.escape import shown_characters
 from operators.foundation.sanitize import clean_text
@@ -105,7 +105,7 @@ def place_named(
         ]
         raise CrosscorpusError(
             f"{shown!r} is in {len(listed)} documents, name one or give its id: "
-            f"{', '.join(listed[:NAMED])}{_more(len(listed))}"
+            f"{first_of(listed, NAMED)}"
         )
     line = 1 if first is None else first
     at_line = rows.filter((pl.col("start_line") <= line) & (pl.col("end_line") >= line))
@@ -142,7 +142,7 @@ def definition_of(driver: RetrievalDriver, name: str) -> tuple[dict[str, Any], s
                 same.setdefault(f"{_file(one)}:{lines}", (one, lines))
     found = fits[max(fits, default=0)]
     if len(found) > 1:
-        listed = f"{', '.join(sorted(found)[:NAMED])}{_more(len(found))}"
+        listed = first_of(sorted(found), NAMED)
         raise CrosscorpusError(f"{name!r} is defined in {len(found)} places: {listed}")
     return next(iter(found.values()), None)
 
@@ -249,10 +249,6 @@ def _itself(rows: pl.DataFrame) -> pl.DataFrame:
     """Of files only these: other documents about a file, such as its reviews, are ignored."""
     itself = rows.filter(pl.col("path") == pl.col("document_id"))
     return rows if itself.is_empty() else itself
-
-
-def _more(many: int) -> str:
-    return f" and {many - NAMED} more" if many > NAMED else ""
 
 
 def _file(row: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from operators.errors import first_of
 from operators.foundation.escape import markdown_text
 from operators.frames import CITATIONS, frame_of
 
@@ -41,10 +42,7 @@ def citation(label: str, url: str | None, alternates: Sequence[dict[str, Any]]) 
     others.pop(own, None)
     if not others:
         return own
-    named = list(others)[:MOST_ALTERNATES]
-    more = len(others) - len(named)
-    rest = f" and {more} more" if more else ""
-    return f"{own} (also found in {', '.join(named)}{rest})"
+    return f"{own} (also found in {first_of(list(others), MOST_ALTERNATES)})"
 
 
 def link(label: str, url: str | None) -> str:

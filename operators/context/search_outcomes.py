@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from operators.errors import SearchError
+from operators.errors import SearchError, first_of
 from operators.foundation.escape import label_text
 from operators.foundation.stop_word_names import only_stop_words
 from operators.frames import NOTES, OUTCOMES, empty, stacked
@@ -117,10 +117,9 @@ def not_searched(chunks: Mapping[str, int], queries: pl.DataFrame) -> pl.DataFra
 
     ``chunks``: how many each has.
     """
-    some = sorted(chunks)[:_NAMED]
-    names = ", ".join(f"{name} ({chunks[name]:,} chunks)" for name in some)
-    names += f" and {len(chunks) - _NAMED} more" if len(chunks) > _NAMED else ""
-    add = "; ".join(f'{name}: {{label: "{{title}}", link: "{{uri}}"}}' for name in some)
+    every = sorted(chunks)
+    names = first_of([f"{name} ({chunks[name]:,} chunks)" for name in every], _NAMED)
+    add = "; ".join(f'{name}: {{label: "{{title}}", link: "{{uri}}"}}' for name in every[:_NAMED])
     note = f"not searched: {names}; in a configuration that extends yours, corpora has {add}"
     everywhere = queries.filter(pl.col("corpora").is_null())["query_id"] if chunks else ()
     return pl.DataFrame([(query, note) for query in everywhere], schema=NOTES, orient="row")

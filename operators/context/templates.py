@@ -31,6 +31,7 @@ from operators.errors import CrosscorpusError
 from operators.foundation.escape import label_text, safe_url
 from operators.foundation.short_cache import cached_if_short
 from operators.frames import READ_CHUNKS, UTC
+from operators.versions.named_version import bare_version
 
 LONGEST = 200  # characters of one field in a label; a title can have thousands
 SHORT = 72  # characters of a {short_title}
@@ -252,7 +253,7 @@ def _columns(
 
 
 def _bare_version(version: str) -> str | None:
-    bare = re.sub(r"\A[vV](?=[0-9])", "", version.strip())
+    bare = bare_version(version.strip())
     return bare if _VERSION.fullmatch(bare) else None
 
 

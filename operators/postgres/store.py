@@ -132,22 +132,22 @@ class Store(AbstractContextManager["Store"]):
     space: str | None = None  # the vector space of its user; None: any
     clustered: bool = False  # the tables are in a Citus cluster
     replica: bool = False  # the server replicates a primary, and can lag behind it
-    border: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see ``limited``
+    visible: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # see ``showing``
     access: tuple[int, ...] | None = None  # the classes that its caller sees; None: all
     state: str | None = None  # of all counts and versions at the caller's query
     cache: StoreCache = field(default_factory=StoreCache, repr=False)
 
-    def limited(self, border: Mapping[str, Mapping[str, Any]]) -> Store:
+    def showing(self, visible: Mapping[str, Mapping[str, Any]]) -> Store:
         """A view of this store for a caller who may see only a part of some corpora.
 
         Every function that shows the ledger or looks up a document by name applies it: nothing
         outside is returned, counted or named. A search uses the filters of its queries instead.
 
         Args:
-            border: a corpus's name -> its filters, as
-                :func:`operators.postgres.search.filters.within_border` takes them.
+            visible: a corpus's name -> its filters, as
+                :func:`operators.postgres.search.filters.is_visible` takes them.
         """
-        return replace(self, border=border)
+        return replace(self, visible=visible)
 
     def seen_by(self, access: Sequence[int], state: str | None = None) -> Store:
         """A view of this store for a caller who may see only the documents of these classes.

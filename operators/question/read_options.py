@@ -126,8 +126,9 @@ def _read(name: str, kind: Kind | None, value: Any, now: Any) -> Any:
         return _texts(name, kind, value)
     if kind in ("moment", "date"):
         return _moment(name, value, now)
-    read = {"versions": _versions, "number": _number, "text": _text}
-    return read[kind](name, value)
+    if kind == "number":
+        return _number(name, value)
+    return _text(name, value, several=kind == "versions")
 
 
 def _texts(name: str, kind: Kind, value: Any) -> list[Any] | None:
@@ -149,21 +150,13 @@ def _texts(name: str, kind: Kind, value: Any) -> list[Any] | None:
     return [one for one in items if not _is_blank(one)] or None
 
 
-def _versions(name: str, value: Any) -> str | list[str] | None:
-    """One version as a text, several as a list."""
+def _text(name: str, value: Any, *, several: bool = False) -> str | list[str] | None:
+    """One text as a text; several, where they are allowed, as a list."""
     items = list(value) if _is_list(value) else [value]
     filled = [one for one in items if not _is_blank(one)]
-    if not all(isinstance(one, str) for one in filled):
-        raise _unlike(name, "a text or a list of texts", value)
+    if not all(isinstance(one, str) for one in filled) or (filled[1:] and not several):
+        raise _unlike(name, "a text or a list of texts" if several else "a text", value)
     return filled[0] if len(filled) == 1 else filled or None
-
-
-def _text(name: str, value: Any) -> str | None:
-    items = list(value) if _is_list(value) else [value]
-    filled = [one for one in items if not _is_blank(one)]
-    if not all(isinstance(one, str) for one in filled) or len(filled) > 1:
-        raise _unlike(name, "a text", value)
-    return filled[0] if filled else None
 
 
 def _number(name: str, value: Any) -> int | None:

@@ -9,7 +9,8 @@ import polars as pl
 
 from operators.question.intent import MOST_NAMES
 from operators.ranking.definitions import defines, flat_name
-from operators.signals.files import File, rows_by_file
+from operators.ranking.linked_files import File
+from operators.signals.files import rows_by_file
 from operators.signals.rule import Questions, Values, gain
 
 MOST_DEFINING = 3

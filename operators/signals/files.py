@@ -5,8 +5,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-File: TypeAlias = tuple[str, str]
-"""A repository and a path."""
+from operators.ranking.linked_files import File
 
 Corpus: TypeAlias = tuple[int, str]
 """A question and a corpus."""

@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 
 from operators.frames import CHANGED_PATHS, CLOSES
-from operators.ranking.linked_files import changed_paths
-from operators.signals.files import File
+from operators.ranking.linked_files import File, changed_paths
 from operators.signals.rule import Questions, Told, factor, gain
 
 MOST_LINKED = 30

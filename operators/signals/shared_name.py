@@ -10,7 +10,8 @@ import polars as pl
 
 from operators.foundation.short_cache import cached_if_short
 from operators.foundation.tokenizer import name_parts, stem
-from operators.signals.files import File, rows_by_file
+from operators.ranking.linked_files import File
+from operators.signals.files import rows_by_file
 from operators.signals.rule import Questions, Values, gain
 
 COVER = 0.43

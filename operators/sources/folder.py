@@ -43,7 +43,6 @@ from operators.sources.protocol import (
     Source,
     metadata_json,
 )
-from operators.versions.named_version import lineage_of
 
 READER = "folder/4"
 _PDF_END, _PDF_TAIL = b"%%EOF", 2048  # last bytes, in which a complete PDF has its end mark
@@ -231,7 +230,7 @@ def _document(
         doc_date=dated.value,
         date_source=dated.source if dated.value else None,
         version=version,
-        lineage_id=lineage_of(shown, title),
+        lineage_id=shown,
         metadata=metadata_json(parsed.metadata, date_trust=dated.trust),
         source_hash=hashed,
         note=note or parsed.note,

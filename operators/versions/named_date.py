@@ -12,17 +12,18 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from operators.foundation.date_span import RELATIVE, span_of
-from operators.foundation.date_text import MONTH_NAMES, DateRefused, parse_date
+from operators.foundation.date_text import EARLIEST, MONTH_NAMES
 from operators.versions.asking import LONGEST, VERSION, questions_in, words
 
+_FLAGS = re.IGNORECASE | re.VERBOSE
+_DAY = r"(?:[0-9]{1,2}(?:st|nd|rd|th)?,?\s+)?"
+_WRITTEN = rf"""(?:19|20)[0-9]{{2}}-[0-9]{{2}}(?:-[0-9]{{2}})?
+    |(?:{_DAY}(?:{MONTH_NAMES})\.?\s+{_DAY})?(?:19|20)[0-9]{{2}}"""
 _DATE = re.compile(
     rf"""\b(?P<when>before|prior\s+to|until|till|up\s+to|as\s+of|as\s+at|in|during|by|at)\s+
     (?:the\s+)?(?:(?P<edge>start|beginning|end)\s+of\s+)?(?:the\s+year\s+)?
-    (?P<date>(?:19|20)[0-9]{{2}}-(?P<m>[0-9]{{2}})(?P<d>-[0-9]{{2}})?
-    |(?:(?P<d1>[0-9]{{1,2}}(?:st|nd|rd|th)?\s+)?(?P<month>{MONTH_NAMES})\.?\s+
-    (?P<d2>[0-9]{{1,2}}(?:st|nd|rd|th)?,?\s+)?)?(?:19|20)[0-9]{{2}})
-    (?![\w%]|[-./:]\w)""",
-    re.IGNORECASE | re.VERBOSE,
+    (?P<date>{_WRITTEN})(?![\w%]|[-./:]\w)""",
+    _FLAGS,
 )
 _AFTER_A_YEAR = words(
     """and or but nor so if because as than then when while where who what which how why that this
@@ -42,27 +43,17 @@ def named_dates(sentence: str) -> Iterator[tuple[re.Match[str], datetime]]:
 
 def _until(match: re.Match[str]) -> datetime | None:
     """The first moment after the date in ``match``; None: it is no date."""
-    when, by_day = match["when"].lower(), match["d"] or match["d1"] or match["d2"]
-    by_month = match["month"] or match["m"]
-    if not by_month and not match["edge"]:
+    when, edge = match["when"].lower(), (match["edge"] or "").lower()
+    if match["date"].isdigit() and not edge:
         follows = re.match(r"\s+([^\W\d_]\S*)", match.string[match.end() :])
         word = follows[1].rstrip(",;:?!)").lower() if follows else ""
         if when in ("at", "by") or (word and word not in _AFTER_A_YEAR):
             return None
-    try:
-        begin = parse_date(match["date"])
-    except DateRefused:
+    span = span_of(match["date"], EARLIEST)  # no date of these depends on today
+    if span is None:
         return None
-    early = when.startswith(("before", "by", "until", "till", "prior"))
-    if match["edge"]:
-        early = match["edge"].lower() != "end"
-    if early:
-        return begin
-    if by_day:
-        return begin + timedelta(days=1)
-    if by_month:
-        return (begin + timedelta(days=31)).replace(day=1)
-    return begin.replace(year=begin.year + 1)
+    early = edge != "end" if edge else when.startswith(("before", "by", "until", "till", "prior"))
+    return span[0] if early else span[1] + timedelta(microseconds=1)
 
 
 class Limits(NamedTuple):
@@ -74,10 +65,6 @@ class Limits(NamedTuple):
     version: str | None = None  # whose release is the first of the times
 
 
-_FLAGS = re.IGNORECASE | re.VERBOSE
-_DAY = r"(?:[0-9]{1,2}(?:st|nd|rd|th)?,?\s+)?"
-_WRITTEN = rf"""(?:19|20)[0-9]{{2}}-[0-9]{{2}}(?:-[0-9]{{2}})?
-    |(?:{_DAY}(?:{MONTH_NAMES})\.?\s+{_DAY})?(?:19|20)[0-9]{{2}}"""
 _LIMIT = re.compile(
     rf"""(?<![\w./#-])(?:
     (?:between|from)\s+(?P<first>{_WRITTEN}|(?:{MONTH_NAMES})\.?)

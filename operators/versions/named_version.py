@@ -1,12 +1,10 @@
-"""The version in a path or a file name, and the rest of the name.
+"""The version in a path or a file name.
 
 Projects put a version into the path (``docs/v1.2/``, ``version-1.10/``) or the file name
-(``Spark_Release_3.5.3_Apache_Spark.pdf``). The rest of a path names the topic: the lineage of all
-its versions.
+(``Spark_Release_3.5.3_Apache_Spark.pdf``).
 """
 
 import re
-import unicodedata
 
 from operators.foundation.filename_dates import filename_date
 
@@ -37,9 +35,7 @@ _NUMBERED_PART = re.compile(
     r")[-_ ]\Z",
     re.IGNORECASE,
 )
-_MOVING = frozenset({"latest", "stable"})
 _EXTENSION = re.compile(r"\.(?!(?:rc|beta|alpha|dev|x)[0-9]*\Z)[A-Za-z][A-Za-z0-9]{0,9}\Z")
-_SAME_FORMAT = {".markdown": ".md", ".asciidoc": ".adoc", ".asc": ".adoc", ".htm": ".html"}
 
 
 def named_version(path: str | None) -> str | None:
@@ -57,32 +53,6 @@ def named_version(path: str | None) -> str | None:
         if span := _version_in(folder):
             return bare_version(folder[slice(*span)])
     return None
-
-
-def lineage_of(path: str | None, title: str | None = None) -> str | None:
-    """The name that all versions of one document share: its path without the version.
-
-    Letter case, ``_`` and spaces do not count. ``latest`` and ``stable`` count as versions here.
-    A file that is named by its version alone goes by its folder, else by its title without the
-    version. None where there is neither a path nor a title.
-
-    >>> lineage_of("docs/v1.2/Guide.md") == lineage_of("docs/latest/guide.md")
-    True
-    >>> lineage_of("assert_nodejs_18.20.8.md")
-    'assert-nodejs.md'
-    """
-    parts = [p for p in (path or "").replace("\\", "/").split("/") if p not in ("", ".")]
-    if not parts:
-        return _topic(title) or None if title else None
-    *folders, name = parts
-    topics = (_topic(folder) for folder in folders if folder.lower() not in _MOVING)
-    kept = [topic for topic in topics if topic]
-    stem, extension = _split_extension(name)
-    plain = _topic(stem)
-    if not plain and not kept and title:
-        plain = _topic(title)
-    extension = extension.lower()
-    return "/".join([*kept, plain + _SAME_FORMAT.get(extension, extension)])
 
 
 def bare_version(version: str) -> str:
@@ -104,15 +74,6 @@ def _version_in(text: str) -> tuple[int, int] | None:
                 continue
             return match.span("v")
     return None
-
-
-def _topic(text: str) -> str:
-    """A part of a name without its version; letter case, ``_`` and spaces do not count."""
-    if span := _version_in(text):
-        before = re.sub(r"(?i)(?<![a-z0-9])(?:v|version|ver)[-_. ]*\Z", "", text[: span[0]])
-        text = re.sub(r"\(\s*\)|\[\s*\]", " ", f"{before} {text[span[1] :]}")
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return re.sub(r"[\s_-]+", "-", folded).strip("-., ")
 
 
 def _split_extension(name: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ import polars as pl
 
 from operators.postgres.store import Store
 
-PLACED = pl.Schema(
+DOCUMENT_HOMES = pl.Schema(
     {
         "doc_id": pl.String(),  # as the judgements name it
         "corpus": pl.String(),
@@ -25,7 +25,7 @@ def count_documents(store: Store) -> dict[str, int]:
 
 
 def document_homes(store: Store, judged_ids: pl.Series) -> pl.DataFrame:
-    """The judged documents that the store has (columns ``PLACED``, in their order).
+    """The judged documents that the store has (columns ``DOCUMENT_HOMES``, in their order).
 
     An id is a document's, ``REPOSITORY:ID``, or either followed by ``:FIRST-LAST`` (lines).
     """
@@ -38,7 +38,7 @@ def document_homes(store: Store, judged_ids: pl.Series) -> pl.DataFrame:
         " SELECT id, stored.* FROM judged JOIN stored ON repo || ':' || document_id = name",
         (judged_ids.to_list(),),
     )
-    return pl.DataFrame(rows, schema=PLACED, orient="row").sort(list(PLACED))
+    return pl.DataFrame(rows, schema=DOCUMENT_HOMES, orient="row").sort(list(DOCUMENT_HOMES))
 
 
 def document_titles(store: Store, document_ids: pl.Series) -> dict[str, str]:

@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 from operators.postgres.connection import has_extension
 from operators.postgres.schema.indexes import vector_index
 from operators.postgres.schema.partitions import partition
-from operators.postgres.search.filters import within_border
+from operators.postgres.search.filters import is_visible
 from operators.postgres.store import Connection, Store, collection_info
 
 TOP_REASONS = 3
@@ -73,10 +73,10 @@ def status(store: Store) -> pl.DataFrame:
     """One row a corpus, by name: the contents of ledger and indexes (columns: ``STATUS``)."""
     missing = missing_vectors(store)
     parameters: dict[str, Any] = {}
-    seen = within_border("d", store.border, parameters)
+    seen = is_visible("d", store.visible, parameters)
     rows = store.run(lambda conn: _read_status(conn, seen, parameters))
     for row in rows:
-        row["chunks"] = row["chunks_seen"] if store.border.get(row["corpus"]) else row["chunks"]
+        row["chunks"] = row["chunks_seen"] if store.visible.get(row["corpus"]) else row["chunks"]
         row["unembedded"], row["unembeddable"] = missing.get(row["corpus"], (0, 0))
     return pl.DataFrame([{name: row[name] for name in STATUS} for row in rows], schema=STATUS)
 
@@ -92,7 +92,7 @@ def sources(store: Store) -> pl.DataFrame:
         ' revision, folder, command FROM runs ORDER BY source COLLATE "C", run_id DESC',
     )
     frame = pl.DataFrame(rows, schema=SOURCES, orient="row")
-    if not any(store.border.values()):
+    if not any(store.visible.values()):
         return frame
     repos, kept = repos_seen(store), []
     for row in frame.iter_rows(named=True):
@@ -117,7 +117,7 @@ def names_repo(source: str, repo: str) -> bool:
 def repos_seen(store: Store) -> dict[str, set[str]]:
     """The repositories of the visible documents, by corpus."""
     parameters: dict[str, Any] = {}
-    seen = within_border("d", store.border, parameters)
+    seen = is_visible("d", store.visible, parameters)
     repos: defaultdict[str, set[str]] = defaultdict(set)
     for corpus, repo in store.rows(
         f"SELECT DISTINCT corpus, repo FROM documents d WHERE {seen}", parameters
@@ -133,7 +133,7 @@ def missing_vectors(store: Store) -> dict[str, tuple[int, int]]:
     parameters: dict[str, Any] = {}
     counted = store.rows(
         "SELECT corpus, count(*) - count(embedding_error), count(embedding_error) FROM chunks c"
-        f" WHERE embedding IS NULL AND {within_border('c', store.border, parameters)}"
+        f" WHERE embedding IS NULL AND {is_visible('c', store.visible, parameters)}"
         " GROUP BY corpus",
         parameters,
     )

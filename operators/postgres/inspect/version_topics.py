@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.errors import CrosscorpusError, UnknownName, first_of, suggest
 from operators.frames import UTC
-from operators.postgres.search.filters import within_border
+from operators.postgres.search.filters import is_visible
 from operators.postgres.store import Connection, Store
 
 TOPICS = pl.Schema(
@@ -66,7 +66,7 @@ def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
     A section with one version that its file's next version lacks is not listed.
     """
     values: dict[str, Any] = {"corpus": corpus}
-    seen = within_border("d", store.border, values)
+    seen = is_visible("d", store.visible, values)
     rows = store.rows(
         "SELECT v.corpus, v.lineage_id, count(*), min(v.version) FILTER (WHERE v.position = 0),"
         " min(v.version) FILTER (WHERE v.newest), min(d.title) FILTER (WHERE v.newest),"
@@ -92,16 +92,15 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
     """
     name = name.strip()
     values: dict[str, Any] = {"name": name, "corpus": corpus}
-    seen = within_border("d", store.border, values)
+    seen = is_visible("d", store.visible, values)
     members = store.run(partial(_members, values=values, seen=seen))
     lineages = members.select("corpus", "lineage_id").unique(maintain_order=True)
     if lineages.is_empty():
         raise UnknownName(store.run(partial(_unknown, name=name, values=values, seen=seen)))
     if len(lineages) > 1:
         names = lineages["lineage_id"].to_list()
-        shown = ", ".join(repr(one) for one in names[:NAMED])
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        raise CrosscorpusError(f"{name!r} is in {len(names)} topics, name one: {shown}{more}")
+        shown = first_of([*map(repr, names)], NAMED)
+        raise CrosscorpusError(f"{name!r} is in {len(names)} topics, name one: {shown}")
     return members
 
 

@@ -9,7 +9,7 @@ from operators.foundation.sanitize import clean_text
 from operators.frames import CHUNKS
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.code_links import link_findings
-from operators.postgres.search.filters import within_border
+from operators.postgres.search.filters import is_visible
 from operators.postgres.store import Store
 from operators.postgres.undeleted_notes import LEFT_OUT
 
@@ -36,7 +36,7 @@ _IN_LABEL = r"""d.document_key IN (SELECT o.document_key
         OR strpos(name, nullif(left(CASE WHEN strpos(name, '…') > 0
             THEN split_part(o.topic, ' ', 1) ELSE o.topic END, 20), '')) > 0
         OR name ~ ('(#|pull/|issues/|requests/)' || o.number || '\M'))
-      AND {limits}
+      AND {visible}
     ORDER BY (strpos(name, nullif(o.path, '')) > 0 IS TRUE)::int
         + (strpos(name, nullif(left(o.topic, 60), '')) > 0 IS TRUE)::int
         + (strpos(name, left(o.document_id, 7)) > 0)::int
@@ -71,15 +71,15 @@ def locate(
         Columns ``LOCATED``, by corpus, document and ordinal, at most ``MOST`` rows.
     """
     parameters = {**_parameters(names, repos), "ids": list(chunk_ids), "most": MOST}
-    limits = store.border if visible is None else visible
-    by_label = _IN_LABEL.replace("{limits}", within_border("o", limits, parameters))
+    visible = store.visible if visible is None else visible
+    by_label = _IN_LABEL.replace("{visible}", is_visible("o", visible, parameters))
     named = _BY_END if by_end else by_label if in_label else _BY_NAME
     statement = f"""
         SELECT {_COLUMNS} FROM chunks c
         WHERE (c.chunk_id = ANY(%(ids)s::bigint[]) OR c.document_key IN (
             SELECT d.document_key FROM documents d WHERE {named}))
           AND (%(repos)s::text[] IS NULL OR c.repo = ANY(%(repos)s::text[]))
-          AND {within_border("c", limits, parameters)}
+          AND {is_visible("c", visible, parameters)}
         ORDER BY c.corpus, c.repo, c.document_id, c.ordinal, c.chunk_id LIMIT %(most)s
     """
     deadline = Deadline.after(None, "looking for the named chunks")
@@ -103,7 +103,7 @@ def unread_reason(
         WHERE d.chunks = 0 AND (d.document_id = name
             OR right(d.document_id, length(name) + 1) = '/' || name)
           AND (%(repos)s::text[] IS NULL OR d.repo = ANY(%(repos)s::text[]))
-          AND {within_border("d", visible, parameters)}
+          AND {is_visible("d", visible, parameters)}
         ORDER BY length(d.document_id), d.document_key LIMIT 1
         """,
         parameters,

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 from psycopg.rows import TupleRow
 
-from operators.errors import CrosscorpusError, UnknownName
+from operators.errors import CrosscorpusError, UnknownName, first_of
 from operators.foundation.sanitize import clean_text
 from operators.frames import NOTES
 from operators.postgres.errors import DatabaseError
-from operators.postgres.search.filters import within_border
+from operators.postgres.search.filters import is_visible
 from operators.postgres.store import Connection, Home, Store, by_store
 
 NAMED = 8
@@ -178,7 +178,7 @@ def _values(
     """The repos, languages and states of the visible documents ``d``, and the clause for these."""
     parameters: dict[str, Any] = {"corpora": list(visible)}
     seen = "d.chunks > 0 AND d.corpus = ANY(%(corpora)s::text[]) AND "
-    seen += within_border("d", visible, parameters)
+    seen += is_visible("d", visible, parameters)
     rows = conn.execute(
         f"SELECT DISTINCT d.repo, d.language, d.item_state FROM documents d WHERE {seen}",
         parameters,
@@ -212,9 +212,8 @@ def _sentence(what: str, value: str | None, known: Collection[str | None]) -> st
     if not value or clean_text(value) in known:
         return None
     names = _nearest(value, sorted(filter(None, known)))
-    shown = ", ".join(map(repr, names[:NAMED]))
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    there = f"; there {'is' if len(names) == 1 else 'are'} {shown}{more}" if names else ""
+    shown = first_of([*map(repr, names)], NAMED)
+    there = f"; there {'is' if len(names) == 1 else 'are'} {shown}" if names else ""
     return f"no document {what} {value!r} here{there}"
 
 

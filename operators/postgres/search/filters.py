@@ -68,7 +68,7 @@ class Filter:
     only_versions: bool = False  # as_of chooses between versions; documents without any stay
 
 
-def within_border(
+def is_visible(
     alias: str, visible: Mapping[str, Mapping[str, Any]], parameters: dict[str, Any]
 ) -> str:
     """The clause that excludes rows of ``alias`` (chunks or documents) that ``visible`` hides.
@@ -76,10 +76,10 @@ def within_border(
     ``visible``: each corpus's filters, as :func:`operators.ranking.query_filters.visible_parts`
     gives them; an unlisted corpus has none. The values are added to ``parameters``.
     """
-    parameters["limited"] = list(visible)
-    clauses = [f"{alias}.corpus <> ALL(%(limited)s::text[])"]
+    parameters["filtered"] = list(visible)
+    clauses = [f"{alias}.corpus <> ALL(%(filtered)s::text[])"]
     for index, (corpus, filters) in enumerate(visible.items()):
-        own = f"_border_{index}"
+        own = f"_visible_{index}"
         parameters[f"corpus{own}"] = corpus
         seen = condition(_filter(filters), alias, parameters, suffix=own)
         clauses.append(f"{alias}.corpus = %(corpus{own})s AND {seen}")

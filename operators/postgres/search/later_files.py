@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from operators.frames import NOTES
-from operators.postgres.search.filters import within_border
+from operators.postgres.search.filters import is_visible
 from operators.postgres.store import Home, Store, by_store
 
 NAMED = 3
@@ -64,4 +64,4 @@ def _later(
         **{"as_of": query["as_of"], "corpora": list(visible), "repos": query["repos"]},
         **{"path": query["path_prefix"], "named": NAMED},
     }
-    return store.rows(_LATER.format(seen=within_border("d", visible, parameters)), parameters)
+    return store.rows(_LATER.format(seen=is_visible("d", visible, parameters)), parameters)

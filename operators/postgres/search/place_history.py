@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from operators.frames import CHANGED_PATHS
-from operators.postgres.search.filters import within_border
+from operators.postgres.search.filters import is_visible
 from operators.postgres.store import Store
 
 COMMITS = pl.Schema(
@@ -34,7 +34,7 @@ _BY_PATH = f"""c.document_key IN (
         WHEN jsonb_typeof(o.metadata::jsonb -> '{CHANGED_PATHS}') = 'array'
         THEN o.metadata::jsonb -> '{CHANGED_PATHS}' END) AS p(path)
     WHERE strpos(o.metadata, %(quoted)s) > 0
-      AND (p.path = %(path)s OR starts_with(p.path, %(path)s || '/')) AND {{limits}})"""
+      AND (p.path = %(path)s OR starts_with(p.path, %(path)s || '/')) AND {{visible}})"""
 _IS_ONE = "c.document_id = ANY(%(commits)s::text[])"
 
 
@@ -59,7 +59,7 @@ def commits_of(
     """
     parameters: dict[str, Any] = {"path": path, "repo": repo, "most": most}
     parameters |= {"quoted": json.dumps(path, ensure_ascii=False)[:-1], "commits": commits}
-    by_path = _BY_PATH.replace("{limits}", within_border("o", visible, parameters))
+    by_path = _BY_PATH.replace("{visible}", is_visible("o", visible, parameters))
     rows = store.rows(
         f"""
         SELECT c.corpus, c.chunk_id, c.document_id, c.title, c.metadata, c.created_at, c.text
@@ -67,7 +67,7 @@ def commits_of(
         WHERE c.ordinal = 0 AND c.metadata LIKE '%%"commit": %%'
           AND (%(repo)s::text IS NULL OR c.repo = %(repo)s)
           AND {by_path if commits is None else _IS_ONE}
-          AND c.corpus = ANY(%(limited)s::text[]) AND {within_border("c", visible, parameters)}
+          AND c.corpus = ANY(%(filtered)s::text[]) AND {is_visible("c", visible, parameters)}
         ORDER BY c.created_at DESC NULLS LAST,
             array_position(%(commits)s::text[], c.document_id), c.chunk_id LIMIT %(most)s
         """,

@@ -22,7 +22,7 @@ from operators.versions.lineage import LINEAGE_DOCUMENTS, LINEAGES
 from operators.versions.moved_sections import Ends
 from operators.versions.normalized_names import versionless_path
 
-PLACED = pl.Schema({**LINEAGES, "compared": pl.Boolean()})
+PLACED_VERSIONS = pl.Schema({**LINEAGES, "compared": pl.Boolean()})
 """``compared``: neither the document nor the one it moved to has changed since its passages were
 compared."""
 
@@ -247,7 +247,7 @@ def keep_sketches(store: Store, sketches: Sequence[tuple[str, datetime, bytes]])
 
 
 def placed(store: Store, corpus: str) -> pl.DataFrame:
-    """The stored versions of a corpus: columns ``PLACED``, by lineage and position."""
+    """The stored versions of a corpus: columns ``PLACED_VERSIONS``, by lineage and position."""
     rows = store.rows(
         "SELECT v.document_key::text, v.lineage_id, v.version, v.position, v.newest,"
         " v.released_at, v.split_from::text, v.ended_in::text, v.moved_to::text,"
@@ -265,7 +265,7 @@ def placed(store: Store, corpus: str) -> pl.DataFrame:
     )
     whole = ~pl.col("document_key").is_in([key for (key,) in lost])
     compared = pl.col("compared") & (pl.col("moved_to").is_null() | whole)
-    return pl.DataFrame(rows, schema=PLACED, orient="row").with_columns(compared=compared)
+    return pl.DataFrame(rows, schema=PLACED_VERSIONS, orient="row").with_columns(compared=compared)
 
 
 def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stored]:

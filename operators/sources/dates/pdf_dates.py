@@ -12,16 +12,16 @@ from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
-from operators.foundation.date_text import DateRefused, offset, parse_date, plausible
+from operators.foundation.date_text import DateRefused, parse_date
 
 _PDFIUM = threading.Lock()  # held around every call in this process: it is not thread-safe
 
 _DATE = re.compile(
-    r"(?P<y>[0-9]{4})(?:(?P<m>[0-9]{2})(?:(?P<d>[0-9]{2})"
-    r"(?:(?P<H>[0-9]{2})(?:(?P<M>[0-9]{2})(?P<S>[0-9]{2})?)?)?)?)?"
+    r"(?P<digits>[0-9]{4}(?:[0-9]{2}){0,5})"
     r"(?:[Zz](?:00'?(?:00'?)?)?'?|(?P<sign>[+-])(?P<zh>[0-9]{1,2})(?:[':]?(?P<zm>[0-9]{2}))?'?'?)?",
     re.ASCII,
 )
+_FIRST = "00000101000000"  # what a date without month, day or time means
 # Writers that took C's tm_year for two digits wrote 100 for the year 2000.
 _YEAR_2000 = re.compile(r"19(1[0-9]{2})(?=[0-9]{10}(?![0-9]))", re.ASCII)
 
@@ -44,17 +44,11 @@ def parse_pdf_date(raw: str) -> datetime:
         raise DateRefused("empty")
     text = _YEAR_2000.sub(lambda m: str(1900 + int(m[1])), text, count=1)
     match = _DATE.fullmatch(text)
-    if match is None or not (marked or match["d"]):
+    if match is None or not (marked or len(match["digits"]) >= 8):
         return parse_date(text)
-    part = match.groupdict()
-    hour, minute, second = (int(part[k] or 0) for k in "HMS")
-    try:
-        date = datetime(int(part["y"]), int(part["m"] or 1), int(part["d"] or 1))
-        moment = date.replace(hour=hour, minute=minute, second=second)
-    except ValueError as exc:
-        raise DateRefused(f"no such date: {exc}") from None
-    zone = f"{part['sign']}{part['zh']}{part['zm'] or '00'}" if part["sign"] else None
-    return plausible(moment.replace(tzinfo=offset(zone)))
+    digits = match["digits"]
+    zone = f"{match['sign']}{match['zh']}{match['zm'] or '00'}" if match["sign"] else ""
+    return parse_date(digits + _FIRST[len(digits) :] + zone)
 
 
 def read_pdf_info(path: str | Path) -> tuple[str | None, str | None]:

@@ -39,7 +39,6 @@ from operators.sources.git.repository import Repository, TrackedFile
 from operators.sources.git.stored_content import Attributes, attributes, is_stored
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Document, Item, Key, ReadIssue, metadata_json
-from operators.versions.named_version import lineage_of
 
 MAX_FILE = 1_000_000
 """Bytes; a larger tracked file is data or generated, and is left out."""
@@ -240,6 +239,6 @@ def _document(
         doc_date=dated.value,
         date_source=dated.source if dated.value else None,
         version=version,
-        lineage_id=lineage_of(path, title),
+        lineage_id=path,
         metadata=metadata_json(commit, date_trust=dated.trust),
     )

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import replace
 
-from operators.errors import check_known
+from operators.errors import check_known, first_of
 from operators.postgres.write.sync_state import SyncItem
 from operators.sources.protocol import ReadIssue
 
@@ -71,7 +71,6 @@ def judged(
 def program_issues(left_out: Counter[str]) -> Iterator[ReadIssue]:
     """The issue that names the programs whose texts were left out, if there were any."""
     if left_out:
-        names = ", ".join(f"{login} {count}" for login, count in left_out.most_common(10))
-        rest = f" and {len(left_out) - 10} more" if len(left_out) > 10 else ""
-        why = f"{left_out.total()} left out ({names}{rest}); `--bots keep` reads them"
+        names = first_of([f"{login} {count}" for login, count in left_out.most_common()], 10)
+        why = f"{left_out.total()} left out ({names}); `--bots keep` reads them"
         yield ReadIssue("texts of programs", why, failed=False)

@@ -30,7 +30,6 @@ from operators.sources.protocol import (
     metadata_json,
 )
 from operators.sources.wiki.wikitext import redirect_target, wikitext_text
-from operators.versions.named_version import lineage_of
 
 READER = "wiki_dump/2"
 CORPUS = "wiki"
@@ -217,7 +216,7 @@ def _document(source: str, fields: dict[str, str], repo: str, hashed: str) -> Do
         created_at=moment,
         doc_date=moment,
         date_source="explicit" if moment else None,
-        lineage_id=lineage_of(title),
+        lineage_id=title,
         metadata=metadata_json(known, categories=reduced.categories or None, last_modified=changed),
         source_hash=hashed,
     )

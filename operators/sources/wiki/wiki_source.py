@@ -38,7 +38,6 @@ from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, Item, Key, LazyDocument, Source, metadata_json
 from operators.sources.wiki.mediawiki_dump import dump_source
 from operators.sources.wiki.wikitext import redirect_target, wikitext_text
-from operators.versions.named_version import lineage_of
 
 READER = "wiki/2"
 CORPUS = "wiki"
@@ -191,7 +190,7 @@ def _document(
         doc_date=dated.value,
         date_source=dated.source if dated.value else None,
         version=version,
-        lineage_id=lineage_of(shown, title),
+        lineage_id=shown,
         metadata=metadata_json(
             namespace=namespace,
             categories=categories or None,

@@ -97,7 +97,7 @@ def whole_driver():
     """The driver of the default configuration, without a server."""
     config = load_config("default")
     bound = {
-        "store": SimpleNamespace(collection="none", space=None, access=None, border={}),
+        "store": SimpleNamespace(collection="none", space=None, access=None, visible={}),
         "embedder": None,
     }
     with RetrievalDriver(config, build_graph(config), bound) as made:

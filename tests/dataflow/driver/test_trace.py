@@ -76,7 +76,7 @@ def build() -> Iterator[Callable[..., RetrievalDriver]]:
         key = config.model_dump_json()
         if key not in built:
             bound = {
-                "store": SimpleNamespace(collection="none", space=None, access=None, border={}),
+                "store": SimpleNamespace(collection="none", space=None, access=None, visible={}),
                 "embedder": embedder,
             }
             built[key] = RetrievalDriver(config, build_graph(config), bound)

@@ -173,7 +173,7 @@ def test_a_caller_who_sees_a_part_learns_no_name_and_no_number(
     handbook.mkdir()
     ingest_folder(store, embedder, handbook)
     store.forget_info()
-    seen = store.limited({"docs": {"repos": ["org/app"]}})
+    seen = store.showing({"docs": {"repos": ["org/app"]}})
     with build_driver("default", store=seen, embedder=embedder) as driver:
         answer = driver.execute(["notes"], inputs={"query": "puffin"})
     notes = [note for note in answer["notes"]["note"] if " gone" in note]

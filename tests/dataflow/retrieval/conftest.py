@@ -67,7 +67,7 @@ def driver_of() -> Iterator[Callable[..., RetrievalDriver]]:
             config = config.with_changes({"corpora": others, "variants": variants or {}})
             embedder = SimpleNamespace(model="none", count_tokens=lambda t: [len(x) for x in t])
             bound = {
-                "store": SimpleNamespace(collection="none", space=None, access=None, border={}),
+                "store": SimpleNamespace(collection="none", space=None, access=None, visible={}),
                 "embedder": embedder,
             }
             built[key] = RetrievalDriver(config, build_graph(config), bound)

@@ -16,7 +16,6 @@ from benchmarks.judged import data_folder
 from benchmarks.lineage import candidates, judge, truth
 from operators.sources.dates.stated_version import document_version
 from operators.versions.lineage import LINEAGE_DOCUMENTS, lineages
-from operators.versions.named_version import lineage_of
 from operators.versions.normalized_names import normalize_names
 from operators.versions.version_key import version_key
 
@@ -299,44 +298,9 @@ def test_a_number_that_is_no_version_is_left_alone(path: str | None) -> None:
     assert document_version(path) is None
 
 
-@pytest.mark.parametrize(
-    "paths",
-    [
-        (
-            "docs/v1.2/Guide.md",
-            "docs/1.3.0/guide.md",
-            "docs/latest/guide.markdown",
-            "docs/guide.md",
-        ),
-        ("assert_nodejs_18.20.8.md", "assert_nodejs_22.14.0.md", "assert-nodejs.md"),
-        ("Spark_Release_2.4.7_Apache_Spark.pdf", "Spark Release 3.5.5 Apache Spark.pdf"),
-        ("guide_v1.md", "guide-v2.0-rc.1.md"),
-    ],
-)
-def test_the_versions_of_one_document_share_a_lineage(paths: tuple[str, ...]) -> None:
-    assert len({lineage_of(path) for path in paths}) == 1
-
-
-def test_different_documents_have_different_lineages() -> None:
-    paths = [
-        "docs/v1/a.md", "docs/v1/b.md", "other/v1/a.md", "docs/v1/a.adoc", "2019-05-01-notes.md",
-        "2019-05-08-notes.md", "chapter-1.2.md", "chapter-1.3.md",
-    ]  # fmt: skip
-    assert len({lineage_of(path) for path in paths}) == len(paths)
-
-
-def test_the_title_stands_in_where_the_path_says_nothing_else() -> None:
-    assert lineage_of("v1.2.pdf", "The Guide, version 1.2") == "the-guide.pdf"
-    assert lineage_of("1.3.pdf", "The Guide, version 1.3") == "the-guide.pdf"
-    assert lineage_of(None, "The Guide 1.3") == lineage_of(None, "The Guide (v1.4)") == "the-guide"
-    assert lineage_of(None, None) is None
-    assert lineage_of("", "") is None
-
-
-@given(st.text(max_size=40), st.none() | st.text(max_size=20))
-def test_any_path_has_a_version_or_none_and_a_lineage(path: str, title: str | None) -> None:
+@given(st.text(max_size=40))
+def test_any_path_has_a_version_or_none(path: str) -> None:
     document_version(path)
-    lineage_of(path, title)
 
 
 def test_versions_sort_from_oldest_to_newest() -> None:

@@ -42,7 +42,7 @@ def test_a_source_of_a_repository_with_a_space_in_its_name_is_told_within_filter
     filling.write(store, [{"corpus": "docs", "repo": one, "document_id": "d"} for one in repos])
     for named in ("folder/1 My docs", "folder/1 hidden", "github/1 hidden org/app"):
         begin_run(store, named, ["docs"])
-    limited = store.limited({"docs": {"repos": ["My docs", "org/app"]}})
+    limited = store.showing({"docs": {"repos": ["My docs", "org/app"]}})
     assert sources(limited)["source"].to_list() == ["folder/1 My docs", "github/1 org/app"]
 
 
