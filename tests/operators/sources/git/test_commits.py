@@ -199,26 +199,6 @@ def test_the_log_is_read_the_same_whatever_the_configuration_says(repo: Any) -> 
     assert repo.scan() == plain
 
 
-def test_a_log_that_is_left_early_leaves_no_process(repo: Any) -> None:
-    for number in range(30):
-        repo.commit(f"c{number}", EPOCH + number, **{"a.py": str(number)})
-    items = git_source(repo.path).scan()
-    next(items)
-    items.close()  # type: ignore[attr-defined]
-
-
-def test_a_subject_of_a_megabyte_makes_a_short_title(repo: Any, tmp_path: Path) -> None:
-    message = tmp_path / "message"
-    message.write_text("fix the cache\n" * 75_000)
-    repo.commit("first", **{"a.py": "1"})
-    repo.git("commit", "-q", "--allow-empty", "-F", str(message))
-    got = next(iter(repo.documents("history").values()))
-    assert len(got.text) > 1_000_000
-    assert got.title == "fix the cache " * 21 + "fix…"
-    chunks = chunk_documents(document_frame([got]), lambda texts: [len(t) // 4 for t in texts])
-    assert chunks.select("title", "anchor").estimated_size() < 400 * len(chunks)
-
-
 def merge(repo: Any, message: str, *subjects: str) -> list[str]:
     """The titles of the history after a branch with these commits was merged with ``message``."""
     repo.commit("base", EPOCH, **{"a.py": "1"})
