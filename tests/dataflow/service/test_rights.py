@@ -326,11 +326,11 @@ def many(pages: Store) -> Store:
     return pages
 
 
-@pytest.fixture
-def served(many: Store) -> Iterator[Service]:
+@pytest.fixture(scope="module")
+def served(pages: Store) -> Iterator[Service]:
     """A service that stays open, over another store than the one that ingests: as a process."""
     with (
-        open_store(many.dsn, many.collection, max_size=8) as store,
+        open_store(pages.dsn, pages.collection, max_size=8) as store,
         build_driver("default", store=store, embedder=WordEmbedder()) as driver,
     ):
         yield Service(driver, store, "http://localhost/p")
