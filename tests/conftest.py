@@ -106,9 +106,10 @@ def crosscorpus_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def embedded_server() -> Iterator[Server]:
+def embedded_server(lay_database: Callable[[Path], None]) -> Iterator[Server]:
     """One server for the whole run, on a Unix socket and on TCP."""
     home = open_temporary_directory()
+    lay_database(home / "postgres")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         on_tcp = {"listen_addresses": "127.0.0.1", "port": str(free.getsockname()[1])}
