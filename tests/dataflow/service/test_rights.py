@@ -303,7 +303,7 @@ def pages(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
     The last is long, and its versions differ in many places.
     """
-    long = "\n\n".join(f"## Part {n}\n\n" + f"It keeps {n} of these. " * 5 for n in range(300))
+    long = "\n\n".join(f"## Part {n}\n\n" + f"It keeps {n} of these. " * 5 for n in range(200))
     said = [f"The cache of {n} is flushed." for n in range(100)]
     said[98:] = long, long.replace("keeps", "holds")
     pages = [

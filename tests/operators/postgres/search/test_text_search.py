@@ -132,7 +132,7 @@ def test_a_batch_gives_what_each_query_gives_alone(held: Held, filling: Any) -> 
             "texts": [zipf_text(random_, 8) for _ in range(random_.randint(1, 3))],
             "repos": random_.choice([None, ["even"], ["odd", "even"]]),
         }
-        for _ in range(40)
+        for _ in range(20)
     ]
     queries = filling.queries(rows)
     for search in (

@@ -102,7 +102,7 @@ def test_a_git_folder_that_git_tidies_up_meanwhile_is_read(repo: Any) -> None:
     tidying = threading.Thread(target=tidy)
     tidying.start()
     try:
-        for _ in range(60):
+        for _ in range(25):
             open_repository(repo.path)
     finally:
         done.set()
