@@ -54,17 +54,20 @@ HEAVY_FOLDERS = {"model_builds", "formats", "chunking", "git", "server"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files beside this one: a long file at the end would leave a core idle.
+    """Begin with the files beside this one, and end with those that have no heavy test.
 
-    What needs a server or a process is marked as heavy, by its fixtures, by what its file imports
-    or by its folder.
+    A long file at the end would leave a core idle. What needs a server or a process is marked as
+    heavy, by its fixtures, by what its file imports or by its folder.
     """
-    items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+    heavy = set[Path]()
     for item in items:
         fixtures = HEAVY_FIXTURES & {*getattr(item, "fixturenames", ())}
         names = HEAVY_NAMES & {*vars(getattr(item, "module", object))}
         if fixtures or names or item.path.parent.name in HEAVY_FOLDERS:
             item.add_marker("heavy")
+            heavy.add(item.path)
+    beside = Path(__file__).parent
+    items.sort(key=lambda item: (item.path.parent != beside, item.path not in heavy))
 
 
 def pytest_collection_finish() -> None:
@@ -103,9 +106,10 @@ def crosscorpus_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def embedded_server() -> Iterator[Server]:
+def embedded_server(lay_database: Callable[[Path], None]) -> Iterator[Server]:
     """One server for the whole run, on a Unix socket and on TCP."""
     home = open_temporary_directory()
+    lay_database(home / "postgres")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         on_tcp = {"listen_addresses": "127.0.0.1", "port": str(free.getsockname()[1])}

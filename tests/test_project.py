@@ -134,22 +134,6 @@ def test_no_imports_run_in_a_circle() -> None:
         visit(module, ())
 
 
-@pytest.mark.parametrize("room", ["execution", "visualization"])
-def test_what_is_generic_names_no_node_and_no_corpus_of_ours(room: str) -> None:
-    from dataflow.configuration.catalog import retrieval_catalog
-
-    catalog = retrieval_catalog()
-    ours = catalog.top.nodes | catalog.corpus.nodes | load_config("default").corpora.keys()
-    for path in sorted((ROOT / "dataflow" / room).glob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        said = {
-            node.value
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        }
-        assert not said & ours, f"{path.name} names {sorted(said & ours)}"
-
-
 @pytest.mark.parametrize("module", [m for m, p in modules().items() if ">>> " in p.read_text()])
 def test_the_examples_in_docstrings_give_what_they_say(module: str) -> None:
     assert doctest.testmod(import_module(module)).failed == 0

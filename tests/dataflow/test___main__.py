@@ -80,7 +80,7 @@ def ingesting(tmp_path: Path) -> subprocess.Popen[str]:
     return running
 
 
-def test_a_second_ctrl_c_changes_nothing(crosscorpus_home: Path, tmp_path: Path) -> None:
+def test_a_second_ctrl_c_changes_nothing(database_home: Path, tmp_path: Path) -> None:
     running = ingesting(tmp_path)
     for pause in (0, 0.02, 0.1, 0.3):
         time.sleep(pause)
@@ -92,10 +92,10 @@ def test_a_second_ctrl_c_changes_nothing(crosscorpus_home: Path, tmp_path: Path)
 
 
 def test_a_command_that_is_terminated_releases_the_embedded_server(
-    crosscorpus_home: Path, tmp_path: Path
+    database_home: Path, tmp_path: Path
 ) -> None:
     running = ingesting(tmp_path)
-    running_server = crosscorpus_home / "postgres" / "cluster" / "postmaster.pid"
+    running_server = database_home / "postgres" / "cluster" / "postmaster.pid"
     assert running_server.exists()
     running.terminate()
     _, said = running.communicate(timeout=60)

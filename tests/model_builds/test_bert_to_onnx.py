@@ -17,7 +17,6 @@ from safetensors.numpy import save_file
 from model_builds.bert_to_onnx import Arithmetic, convert_bert
 from model_builds.encoder_weights import read_encoder
 from model_builds.reference import hidden_states
-from operators.embedding.protocol import EmbeddingError
 
 CONFIG = {
     "model_type": "bert",
@@ -127,29 +126,6 @@ def test_what_a_gpu_runs_multiplies_signed_integers_only_and_gives_the_same_bits
     products = [node for node in graph.node if node.op_type == "MatMulInteger"]
     assert len(products) == 10
     assert {kinds[name] for node in products for name in node.input} == {onnx.TensorProto.INT8}
-
-
-def test_a_text_has_the_same_bits_in_any_batch(
-    model: tuple[Path, Path, Tensors], tmp_path: Path
-) -> None:
-    convert_bert(model[0], model[1], tmp_path / "m.onnx")
-    texts = [[1, 2, 3, 4], [9, 8, 7, 6], [49, 0, 49, 0]]
-    together = run(tmp_path / "m.onnx", texts, [[1] * 4] * 3)
-    alone = [run(tmp_path / "m.onnx", [text], [[1] * 4])[0] for text in texts]
-    assert [each.tobytes() for each in together] == [each.tobytes() for each in alone]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"model_type": "t5"}, {"hidden_act": "relu"}, {"position_embedding_type": "relative_key"}],
-)
-def test_another_architecture_is_refused_by_name(
-    model: tuple[Path, Path, Tensors], tmp_path: Path, change: dict[str, str]
-) -> None:
-    model[0].write_text(json.dumps(CONFIG | change))
-    with pytest.raises(EmbeddingError, match=next(iter(change.values()))):
-        convert_bert(model[0], model[1], tmp_path / "m.onnx")
-    assert not (tmp_path / "m.onnx").exists()
 
 
 def test_the_conversion_needs_no_onnx_package(

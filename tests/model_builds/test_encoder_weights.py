@@ -15,7 +15,7 @@ import onnxruntime
 import published_encoders
 import pytest
 from hub_stub import sentence_transformer
-from published_encoders import FAMILIES, IDS, PAIR, POSITIONS
+from published_encoders import FAMILIES, IDS, PAIR
 from safetensors.numpy import save_file
 
 from model_builds.bert_to_onnx import Arithmetic, convert_bert, encoder_graph
@@ -108,14 +108,6 @@ def test_files_for_a_gpu_make_the_same_vector_space(
         made.append(load_directory(folder))
     assert made[0].space == made[1].space
     assert made[0].settings.batch_tokens < made[1].settings.batch_tokens
-
-
-def test_a_text_has_room_for_the_positions_that_the_family_uses(
-    family: str, tmp_path: Path
-) -> None:
-    encoder = read_encoder(tmp_path / "config.json", tmp_path / "model.safetensors")
-    reserved = 0 if family in ("bert", "distilbert") else 2
-    assert encoder.positions == POSITIONS - reserved
 
 
 def test_an_index_may_name_no_file_elsewhere(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -13,7 +12,7 @@ import numpy as np
 import onnx
 import published_encoders
 import pytest
-from command import run_here, run_in_own_process
+from command import run_here
 from hub_stub import (
     NAME,
     Hub,
@@ -484,17 +483,9 @@ def test_a_damaged_model_is_seen_and_repaired(put: Callable[..., Repository]) ->
 # --- the command
 
 
-def test_the_command_installs_and_lists_a_model(
-    put: Callable[..., Repository], hub: Hub, tmp_path: Path
-) -> None:
+def test_the_command_installs_and_lists_a_model(put: Callable[..., Repository]) -> None:
     put(sentence_transformer())
-    environment = {
-        "HF_ENDPOINT": hub.address,
-        "HF_HOME": str(tmp_path / "hf"),
-        "CROSSCORPUS_HOME": os.environ["CROSSCORPUS_HOME"],
-    }
-    arguments = ("models", "install", f"hf:{NAME}", "--query-prefix", "ask: ")
-    done = run_in_own_process(arguments, environment)
+    done = run_here(("models", "install", f"hf:{NAME}", "--query-prefix", "ask: "), {})
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(hub_directory(NAME))
     assert "before a question: 'ask: '" in done.stderr

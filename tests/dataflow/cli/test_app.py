@@ -94,16 +94,6 @@ def test_diff_names_the_variants_that_differ(crosscorpus: Any) -> None:
     assert "rrf" in other.stdout
 
 
-def test_the_picture_of_another_graph_goes_to_a_file_of_its_own(
-    crosscorpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("pygraphviz", reason="drawing needs the extra render")
-    monkeypatch.chdir(tmp_path)
-    for options in ([], ["--graph", "ingestion"]):
-        assert crosscorpus("render", *options).returncode == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["dag.png", "ingestion.png"]
-
-
 def test_the_command_says_its_version(crosscorpus: Any) -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))
     done = crosscorpus("--version")

@@ -140,19 +140,6 @@ def test_no_command_loads_the_model_or_calls_the_address_that_a_collection_names
     assert not (tmp_path / "ran").exists()
 
 
-def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collection: str) -> None:
-    done = crosscorpus("status", "-C", collection, "--json")
-    told = json.loads(done.stdout)
-    assert {row["corpus"]: row["documents"] for row in told["corpora"]} == {
-        "code": 1,
-        "docs": 2,
-        "history": 1,
-    }
-    done = crosscorpus("doctor", "-C", collection, "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert all(finding["ok"] for finding in json.loads(done.stdout))
-
-
 def test_passages_that_wait_for_their_vectors_are_no_fault(
     crosscorpus: Any, one_document: Any
 ) -> None:

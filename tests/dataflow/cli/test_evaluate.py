@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from dataflow import load_config
-from operators.evaluation.weight_fitting import halves
 
 DOCUMENTS = {
     "code": {
@@ -173,18 +172,3 @@ def test_what_was_learned_is_an_experiment_that_gains_on_queries_it_did_not_see(
     ]
     assert favour[1] > favour[0]
     assert "queries it did not see" in out.read_text()
-
-
-def test_a_fit_that_loses_on_the_unseen_half_is_told_with_exit_code_3(
-    crosscorpus: Any, learned: Path, tmp_path: Path
-) -> None:
-    base, qrels = tmp_path / "base.yaml", tmp_path / "qrels.tsv"
-    _, unseen = halves(TOPICS, seed=0)
-    # the half that is learned from likes the threads, the unseen half the pages
-    wanted = [(t, "page" if n in unseen else "thread") for n, t in enumerate(TOPICS)]
-    qrels.write_text("".join(f"{t}\t0\t{kind}-{t}\t1\n" for t, kind in wanted))
-    base.write_text("extends: default\n")
-    arguments = [*judged(learned)[:-1], str(qrels), "--config", str(base)]
-    done = crosscorpus("learn", *arguments, "--out", str(tmp_path / "team.yaml"))
-    assert done.returncode == 3
-    assert f"do not use {tmp_path / 'team.yaml'}: on the unseen half nDCG@10 is " in done.stderr

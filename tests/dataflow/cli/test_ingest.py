@@ -66,16 +66,6 @@ def test_a_repository_s_address_is_to_be_cloned_first(crosscorpus: Any, address:
     assert "s3cret" not in done.stderr
 
 
-def test_a_folder_that_is_called_like_an_address_is_read_as_a_folder(
-    crosscorpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "git@host:app").mkdir()
-    done = crosscorpus("ingest", "git", "git@host:app")
-    assert done.returncode == 1
-    assert "clone" not in done.stderr
-
-
 def test_a_corpus_that_no_question_reaches_is_told(crosscorpus: Any, ingest: Any) -> None:
     told = "no question finds it until the configuration has an entry for it"
     done = ingest("mistyped", {"doc_id": "a", "corpus": "dosc", "text": "mistyped"})
@@ -117,12 +107,6 @@ def test_exports_and_findings_are_read_from_files(crosscorpus: Any, tmp_path: Pa
     done = run("ingest", "memory", str(findings), "--repo", "org/b")
     assert done.returncode == 3
     assert "findings.jsonl: line 2: file_path is missing" in done.stdout
-
-
-def test_a_corpus_whose_table_could_not_be_told_from_another_is_refused(ingest: Any) -> None:
-    done = ingest("no-a__b", {"doc_id": "a", "corpus": "a__b", "text": "hidden"})
-    assert done.returncode == 3
-    assert "no corpus 'a__b' can be made in this collection" in done.stdout
 
 
 def test_names_that_are_not_utf8_lose_nothing(crosscorpus: Any, tmp_path: Path) -> None:

@@ -66,18 +66,6 @@ def test_verify_is_silent_finds_and_repairs(
     assert crosscorpus("verify", "-C", collection).returncode == 0
 
 
-def test_a_corpus_whose_documents_all_failed_can_be_verified_and_filled(
-    crosscorpus: Any, ingest: Any, server_dsn: str
-) -> None:
-    name, good = "cli-upkeep-failed", {"doc_id": "b", "corpus": "docs", "text": "flush the cache"}
-    assert ingest(name, good, {"doc_id": "a", "corpus": "wiki", "text": 7}).returncode == 3
-    crosscorpus("verify", "--repair", "-C", name)
-    assert crosscorpus("verify", "-C", name).returncode == 0
-    assert ingest(name, good, good | {"doc_id": "a", "corpus": "wiki"}).returncode == 0
-    assert crosscorpus("verify", "-C", name).returncode == 0
-    drop_collection(server_dsn, name)
-
-
 @pytest.mark.skipif(
     importlib.util.find_spec("wordllama") is None, reason="the extra static is not installed"
 )

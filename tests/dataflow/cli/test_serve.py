@@ -18,7 +18,6 @@ from typing import Any
 
 import anyio
 import httpx2
-import pytest
 from mcp.client import Client
 
 ASK = {"query": "when is the cache flushed?", "top_k": 3}
@@ -196,16 +195,6 @@ def test_a_running_server_answers_the_command_in_the_same_words(
     assert Path(page).read_text().startswith("<!doctype html>")
     assert "running server" not in crosscorpus("query", "x", "--timings", "-C", collection).stdout
     assert "no server of cli runs here" in crosscorpus("serve", "--stop", "-C", "cli").stderr
-
-
-@pytest.mark.parametrize("command", [("query", "x"), ("serve", "--stop")])
-def test_a_collections_name_that_is_no_utf8_is_one_line(
-    crosscorpus: Any, command: tuple[str, ...]
-) -> None:
-    done = crosscorpus(*command, "-C", "caf\udcff")  # as a shell in another encoding sends it
-    assert done.returncode == 1
-    assert done.stderr.startswith("crosscorpus: ")
-    assert done.stderr.count("\n") == 1
 
 
 def test_what_changed_is_read_before_the_answer_and_no_module_of_a_commit_runs(

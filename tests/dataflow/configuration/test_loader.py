@@ -76,17 +76,6 @@ def test_a_path_to_no_file_is_named_with_the_nearest_shipped_name(given):
         load_config(given)
 
 
-def test_a_mistyped_file_is_named_with_the_nearest_file_of_its_folder(tmp_path):
-    (tmp_path / "mine.yaml").write_text("extends: default")
-    with pytest.raises(UnknownName, match=r"did you mean '.*mine\.yaml'\?$"):
-        load_config(str(tmp_path / "mien.yaml"))
-
-
-def test_a_path_that_is_near_to_no_file_lists_no_shipped_names():
-    with pytest.raises(UnknownName, match=r"or a shipped name$"):
-        load_config("zebra.yaml")
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -263,24 +263,6 @@ def test_a_frame_that_does_not_fit_names_function_column_and_what_was_expected(
         driver.execute(["results"], {"query": QUERY})
 
 
-def test_the_error_of_a_decorated_node_names_the_line_that_its_user_wrote(
-    filled: Store, tmp_path: Path
-) -> None:
-    text = '''
-    from hamilton.function_modifiers import parameterize, value
-
-    @parameterize(limit={"file": value("a.txt")})
-    def limit_of(file: str) -> int:
-        """A number from a file."""
-        return int(file)
-    '''
-    with (
-        driver_of(filled, write(tmp_path, text)) as driver,
-        pytest.raises(GraphError, match=r"limit_of raises ValueError: .*mine\.py line 8\)"),
-    ):
-        driver.execute(["limit"], {"query": QUERY})
-
-
 def test_a_list_that_a_node_of_ones_own_filters_has_ranks_without_gaps(
     filled: Store, tmp_path: Path
 ) -> None:
@@ -316,31 +298,6 @@ def test_a_variant_may_be_called_off_and_a_search_of_ones_own_may_fail(
         out = driver.execute(["results", "notes"], {"query": QUERY})
         assert out["results"].height
         assert any("my index is gone" in note for note in out["notes"]["note"])
-
-
-def test_a_fusion_that_tells_no_factors_is_explained_as_one_step(
-    filled: Store, tmp_path: Path
-) -> None:
-    text = '''
-    from operators.ranking.fusion import comb_sum
-
-    def fused__mine(aged_hits: pl.DataFrame) -> pl.DataFrame:
-        """Twice the sum."""
-        fused = comb_sum(aged_hits).drop("part", "other_parts")
-        return fused.with_columns(score=pl.col("score") * 2)
-    '''
-    with driver_of(filled, write(tmp_path, text, variants={"fused": "mine"})) as driver:
-        wanted = ["results", "context_window", "citations", "notes", "provenance", "queries"]
-        wanted += ["outcomes", "dispositions", "explain", "unmet_filters"]
-        out = driver.execute(wanted, {"query": QUERY})
-    first = out["results"]["chunk_id"][0]
-    steps = waterfall(out["explain"].filter(chunk_id=first))
-    assert (steps[0].factor, steps[0].formula) == ("fusion", "Twice the sum.")
-    pytest.importorskip("jinja2", reason="the page needs the extra evaluate")
-    from operators.report.explanation import explanation_page
-
-    assert "Twice the sum." in explanation_page(out)
-    assert steps[-1].after == out["results"]["score"][0]
 
 
 def test_only_what_the_configuration_names_is_imported(tmp_path: Path) -> None:

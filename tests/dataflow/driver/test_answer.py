@@ -55,13 +55,6 @@ def test_a_language_weighs_for_one_run_and_in_a_configuration_and_both_are_told(
         driver.ask(QUERY, languages={"python": -1.0})
 
 
-def test_a_question_may_be_put_in_several_ways_and_filtered(driver: Any) -> None:
-    answer = driver.ask([QUERY, "cache generations"], only_corpora=("wiki",))
-    assert {one.corpus for one in answer} == {"wiki"}
-    with pytest.raises(UnknownName, match="unknown input 'topk'"):
-        driver.ask(QUERY, topk=3)
-
-
 def test_what_a_caller_says_has_one_meaning_whichever_name_it_has(driver: Any) -> None:
     said = {"corpora": ("wiki",), "path": "src/", "version": "2.0", "language": None, "top_k": 3}
     inputs = driver.question_inputs(QUERY, repos=("org/app",), **said)

@@ -205,15 +205,6 @@ def test_a_closed_driver_says_so(build):
         driver.execute(["results"], inputs=ASK)
 
 
-def test_nothing_that_was_asked_reaches_a_log_even_when_a_node_fails(build, caplog):
-    caplog.set_level(logging.DEBUG)
-    driver = build({"wiki": ValueError("broken")}, on_corpus_error="raise")
-    with pytest.raises(ValueError, match="broken"):
-        driver.execute(["results"], inputs={"query": "the secret plan"})
-    assert "secret plan" not in caplog.text
-    assert "hamilton" not in caplog.text.lower()
-
-
 def test_hamilton_adapters_see_the_nodes_and_still_log_nothing(small, recorder, caplog):
     from hamilton import lifecycle
 
@@ -255,16 +246,6 @@ def test_hits_that_are_asked_for_are_searched_though_a_later_stage_is_given(driv
     unasked = driver.execute(["results", "outcomes"], ASK, given)
     assert unasked["results"].equals(out["results"])
     assert set(unasked["outcomes"]["status"]) == {"overridden"}
-
-
-def test_a_batch_of_bare_texts_gives_what_single_questions_give(driver):
-    texts = ["why is the cache flushed twice?", "install the package"]
-    frame = pl.DataFrame({"query_id": [7, 9], "text": texts})
-    batch = driver.execute(["results"], overrides={"queries": frame})["results"]
-    for query_id, text in zip([7, 9], texts, strict=True):
-        single = driver.execute(["results"], inputs={"query": text})["results"]
-        ours = batch.filter(query_id=query_id).drop("query_id")
-        assert ours.equals(single.drop("query_id"))
 
 
 def test_threads_that_share_a_driver_get_their_own_answers(driver):

@@ -248,12 +248,3 @@ def test_what_if_keeps_the_model_and_says_so(driver):
     trace = driver.trace(["results"], QUESTION)
     with pytest.raises(CrosscorpusError, match="for 'static' build another driver"):
         driver.what_if(trace, {"embedding": "static"})
-
-
-def test_what_the_candidates_cut_off_says_how_far_away_it_is(driver):
-    trace = driver.trace(["dispositions"], {**QUESTION, "explain_chunks": ["guide.md"]})
-    (seen,) = trace["dispositions"].filter(corpus="docs")["disposition"].to_list()
-    assert seen == "below_floor"
-    none = {"corpora": {"docs": {"parameters": {"search_depth": 0}}}}
-    told = driver.what_if(trace, none)["dispositions"].filter(corpus="docs").row(0, named=True)
-    assert told["disposition"] == "below_search_depth"

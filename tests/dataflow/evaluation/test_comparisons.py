@@ -1,26 +1,6 @@
 """From runs to what can be believed about them."""
 
-import polars as pl
 from evaluating import asked
-
-from operators.evaluation.measures import scores
-from operators.evaluation.ranked_documents import in_judged_corpora
-
-
-def test_scores_are_those_of_the_runs(found):
-    counted = in_judged_corpora(found.runs, found.queries)
-    assert found.scores.equals(scores(counted, found.qrels, list(found.configs)))
-    assert found.scores.height == 3 * 4 * 18
-
-
-def test_the_same_configuration_twice_differs_in_nothing(found):
-    same = found.comparison.filter(pl.col("config") == "again")
-    assert (
-        same["difference"].to_list() == same["low"].to_list() == same["high"].to_list() == [0] * 4
-    )
-    assert same["p"].to_list() == [1.0] * 4
-    assert same["ties"].to_list() == [18] * 4
-    assert "again" not in found.changed["config"].to_list()
 
 
 def test_the_documents_of_changed_queries_have_their_titles(found):

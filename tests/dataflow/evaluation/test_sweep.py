@@ -58,24 +58,6 @@ def test_the_combination_that_is_the_configuration_differs_in_nothing(judged):
     assert UNCHANGED not in found.table["point"].to_list()
 
 
-def test_stages_and_single_corpora_can_be_varied(judged):
-    found = swept(
-        judged, {"merged": ["convex", "text_only", "vector_only"], "fused": ["comb_sum", "rrf"]}
-    )
-    assert found.table["point"].n_unique() == 6
-    one = swept(
-        judged,
-        {"code.vector_weight": [0.1, 0.9]},
-        config=load_config("rrf_steep").with_changes({"variants": {"merged": "weighted_rrf"}}),
-    )
-    assert one.settings == ("code.vector_weight",)
-
-
-def test_a_configuration_that_needs_no_vectors_can_be_the_base(judged):
-    found = swept(judged, {"merged": ["text_only", "convex"]}, config=load_config("text_only"))
-    assert found.table["difference"][0] == 0.0
-
-
 @pytest.mark.parametrize(
     ("settings", "error", "said"),
     [

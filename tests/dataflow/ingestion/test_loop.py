@@ -483,17 +483,6 @@ def test_the_same_name_on_another_forge_is_another_repository(
         ingest_git(store, embedder, tmp_path / "gitlab.example.org")
 
 
-def test_a_collection_from_before_sources_were_kept_takes_the_first_that_comes(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    old, new = (pages(tmp_path / name / "docs", "index", "faq") for name in "ab")
-    ingest_folder(store, embedder, old)
-    store.execute("DELETE FROM sync_state")
-    assert ingest_folder(store, embedder, new).documents_new == 0
-    with pytest.raises(CrosscorpusError, match="is taken"):
-        ingest_folder(store, embedder, old)
-
-
 @pytest.mark.parametrize("run", [ingest_folder, ingest_wiki])
 def test_a_web_address_holds_until_another_is_given(
     store: Store, embedder: Any, folder: Path, run: Any

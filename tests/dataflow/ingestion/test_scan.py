@@ -344,15 +344,6 @@ def test_hostile_markup_is_kept_word_for_word(held: Held, hostile: Path, name: s
     assert held.texts[name] == (hostile / name).read_text()
 
 
-def test_no_heading_is_made_from_a_fence_that_never_closes(  # H35
-    held: Held, hostile: Path, hostile_store: Store
-) -> None:
-    assert held.texts["fence.md"] == (hostile / "fence.md").read_text()
-    with hostile_store.transaction() as conn:
-        query = "SELECT DISTINCT anchor FROM chunks WHERE document_id = 'fence.md'"
-        assert conn.execute(query).fetchall() == [("Real",)]
-
-
 def test_scripts_and_comments_of_a_page_are_no_text(held: Held) -> None:  # H40
     assert held.texts["page.html"] == "seen\n"
 

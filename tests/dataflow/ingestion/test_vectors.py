@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -64,32 +63,6 @@ def test_what_was_read_is_found_by_words_before_it_has_a_vector_and_the_answer_s
     answer = driver.execute(["results", "notes"], inputs={"query": "zanzibar quotient"})
     assert answer["results"]["document_id"][0] == "d009"
     assert not [note for note in answer["notes"]["note"] if "no vector" in note]
-
-
-def test_a_worker_counts_every_chunk_that_is_left_and_says_how_long_they_take(
-    store: Store, new_embedder: Any, write_lines: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("operators.postgres.store.COUNTED", 3)
-    monkeypatch.setattr("dataflow.ingestion.vectors.CHUNKS_AT_ONCE", 8)
-    monkeypatch.setattr("dataflow.ingestion.vectors.MOST_AT_ONCE", 8)
-
-    class Slow(type(new_embedder())):  # type: ignore[misc]
-        def embed_documents(self, texts: Any) -> Any:
-            time.sleep(0.6)
-            return super().embed_documents(texts)
-
-    lines = [document(n, title="", text=f"zanzibar {n}") for n in range(32)]
-    report = read_by_words(store, Slow(), write_lines(*lines))
-    assert report.unembedded == report.chunks == 32
-    told = list[tuple[int, float | None]]()
-    done = embed_missing(
-        store, Slow(), on_event=lambda event: told.append((event.left, event.eta_s))
-    )
-    assert [left for left, _ in told] == [24, 16, 8, 0]
-    assert told[0][1] is None  # the pace of half a second tells little
-    assert [0.5 < (eta_s or 0) / (left / 8 * 0.6) < 3 for left, eta_s in told[1:-1]] == [True, True]
-    assert told[-1][1] == 0
-    assert (done.left, done.eta_s) == (0, None)
 
 
 def test_many_waiting_chunks_of_one_corpus_hide_none_of_another(

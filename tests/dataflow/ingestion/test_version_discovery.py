@@ -107,20 +107,6 @@ def test_a_date_in_front_matter_is_no_revision(
     assert {row[1] for row in _superseded(store)} == {"same"}
 
 
-def test_documents_that_a_release_without_stored_names_wrote_are_named_once(
-    store: Store, small: Any, write_lines: Write
-) -> None:
-    plain = {k: v for k, v in NEW.items() if k not in ("version", "created_at")}
-    plain |= {"doc_id": "latest", "path": "manual/latest/cache.md"}
-    ingest_documents(store, small, write_lines(OLD, NEW, plain))
-    before = known_versions(store)
-    for table in ("document_sketches", "document_versions", "versioned_corpora"):
-        store.execute(f"DELETE FROM {table}")
-    assert find_versions(store) == {"docs": 1}
-    assert known_versions(store).equals(before)
-    assert find_versions(store) == {}
-
-
 def test_a_document_whose_path_is_that_of_versions_joins_them_later(
     store: Store, small: Any, write_lines: Write
 ) -> None:
@@ -190,17 +176,6 @@ def test_code_in_folders_v1_and_v2_is_no_topic_with_versions(
     ]
     ingest_documents(store, small, write_lines(*files))
     assert known_versions(store).is_empty()
-
-
-def test_verify_finds_versions_of_an_earlier_ledger_and_makes_them_good(
-    store: Store, small: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, small, write_lines(OLD, NEW))
-    assert step.verify_versions(store).is_empty()
-    store.execute("UPDATE documents SET indexed_at = now()")
-    assert step.verify_versions(store)["kind"].to_list() == ["stale_versions"]
-    assert step.verify_versions(store, repair=True)["repaired"].all()
-    assert step.verify_versions(store).is_empty()
 
 
 def test_verify_finds_rows_of_chunks_that_are_gone(

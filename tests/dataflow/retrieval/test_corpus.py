@@ -29,17 +29,6 @@ def test_a_frame_without_the_columns_of_its_stage_is_refused_by_the_stage_s_name
         assert f"override {name!r} lacks columns: {', '.join(schema)};" in str(error.value)
 
 
-def test_the_answers_of_each_corpus_stay_available(
-    run: Any, driver_of: Drivers, world: Any
-) -> None:
-    out = run(driver_of(), ["unified", "review.vector_search", "vector_hits"], world, 0)
-    ranks = out["unified"]["corpus", "rank"].sort("corpus", "rank").rows()
-    places = {"code": 3, "review": 2, "wiki": 2}
-    assert ranks == [(corpus, n) for corpus, rows in places.items() for n in range(rows)]
-    assert out["review.vector_search"].lists["chunk_id"].to_list() == [11]
-    assert out["vector_hits"].filter(corpus="review")["chunk_id"].to_list() == [11]
-
-
 @pytest.mark.parametrize(
     ("depth", "fraction", "found"), [(50, 0.0, 4), (2, 1.0, 5), (4, 0.5, 4.25)]
 )
@@ -55,16 +44,6 @@ def test_what_one_text_of_a_question_lacks_counts_as_the_run_says(
     one = {"corpus": "wiki", "chunk_id": 1}
     assert out["text_hits"].filter(**one)["score"].item() == found
     assert out["vector_hits"].filter(**one)["distance"].item() == 1 - found / 8
-
-
-def test_one_channel_alone_leaves_the_other_search_out(driver_of: Drivers, world: Any) -> None:
-    overrides = world.overrides(0)
-    for corpus in ("code", "review", "wiki"):
-        del overrides[f"{corpus}.text_search"]  # without a store it could only fail
-    driver = driver_of({"merged": "vector_only"})
-    out = driver.execute(["results", "outcomes"], {"query": "q", "now": NOW}, overrides=overrides)
-    assert set(out["outcomes"]["channel"]) == {"vector"}
-    assert out["results"].height
 
 
 @pytest.mark.parametrize(

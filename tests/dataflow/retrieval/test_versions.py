@@ -15,7 +15,7 @@ from word_embedder import WordEmbedder
 
 from dataflow import RetrievalDriver, build_driver, load_config
 from operators.context.passage_versions import NEWEST, OLDER
-from operators.errors import CrosscorpusError, UnknownName
+from operators.errors import CrosscorpusError
 from operators.postgres.search import known_versions as stored
 from operators.postgres.store import drop_collection, open_store
 
@@ -239,12 +239,6 @@ def test_a_batch_gives_each_question_its_version(driver: RetrievalDriver) -> Non
         assert mine["chunk_id"].to_list() == alone["chunk_id"].to_list()
 
 
-def test_a_policy_that_does_not_exist_is_refused(driver: RetrievalDriver) -> None:
-    frame = pl.DataFrame({"query_id": [0], "text": ["x"], "version_policy": ["newst"]})
-    with pytest.raises(UnknownName, match="newest"):
-        driver.execute(["results"], overrides={"queries": frame})
-
-
 def found(shared: RetrievalDriver, query: str, **inputs: Any) -> set[str]:
     out = shared.execute(["results"], inputs={"query": query, "repos": [""], **inputs})
     return set(out["results"]["document_id"])
@@ -325,16 +319,6 @@ def test_a_question_about_changes_is_answered_from_the_time_that_it_names(
     assert note in said(shared, f"{COMMITS} since September 2021")
 
 
-def test_a_release_in_a_question_is_its_date(shared: RetrievalDriver) -> None:
-    assert found(shared, f"{COMMITS} since v2.0?") == {"2.0/cache"}
-    assert f'read "since v2.0" as from 2022-01-01{CHOOSE}' in said(shared, f"{COMMITS} since v2.0?")
-    note = (
-        '"since v7.7.7" in the question hides nothing: the date of that release is not known here'
-    )
-    assert note in said(shared, f"{COMMITS} since v7.7.7?")
-    assert "minutes" in found(shared, f"{COMMITS} since v7.7.7?")
-
-
 def test_last_month_is_that_before_the_time_of_the_run(shared: RetrievalDriver) -> None:
     inputs = {"query": f"{COMMITS} last month", "now": datetime(2021, 10, 9, tzinfo=UTC)}
     out = shared.execute(["results", "notes"], inputs=inputs)
@@ -365,11 +349,6 @@ def test_a_date_of_the_caller_beats_the_words(shared: RetrievalDriver, given: st
     assert not [
         one for one in said(shared, question, **{given: moment}) if one.startswith('read "')
     ]
-
-
-def test_words_in_quotation_marks_limit_nothing(shared: RetrievalDriver) -> None:
-    assert "minutes" in found(shared, f'{COMMITS} "in 1999"')
-    assert "minutes" in found(shared, f"{COMMITS} in 1999", understand_versions=False)
 
 
 def test_each_question_of_a_batch_has_its_own_time(shared: RetrievalDriver) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import socket
 import subprocess
 import sys
@@ -225,48 +224,3 @@ def test_without_its_extra_a_server_says_what_installs_it() -> None:
     assert "a server needs uvicorn" in done.stderr
     assert "[serve]" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-TRIED = """
-import json, os, sys
-from dataflow.service import running
-
-def said(lacking=(), **asked):
-    os.environ.update(asked)
-    sys.modules.update(dict.fromkeys(lacking))
-    try:
-        with running._exporting():
-            return ""
-    except running.CrosscorpusError as error:
-        return str(error)
-    finally:
-        for name in asked:
-            del os.environ[name]
-
-ways = [dict([way]) for way in json.loads(sys.argv[1])]
-wrong = [said(**way) for way in ways]
-sdk = ["opentelemetry.sdk.trace"]
-quiet = said(sdk, OTEL_TRACES_EXPORTER="none")
-print(json.dumps([*wrong, said(sdk), quiet]))
-"""
-
-
-def test_a_way_for_spans_that_it_has_not_is_an_error_and_without_its_extra_it_says_what_installs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ways = [
-        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
-        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
-        ("OTEL_TRACES_EXPORTER", "zipkin"),
-    ]
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-    command = [sys.executable, "-c", TRIED, json.dumps(ways)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    *wrong, lacking, quiet = json.loads(done.stdout)
-    for (variable, value), said in zip(ways, wrong, strict=True):
-        assert variable in said
-        assert value in said
-    assert "spans need opentelemetry.sdk.trace" in lacking
-    assert "[otel]" in lacking
-    assert quiet == ""

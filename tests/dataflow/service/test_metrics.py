@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from operators.postgres.errors import DatabaseError
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import begin_run
-from operators.sources.git.unread_changes import changed_since
 
 SECRET = "zanzibar"
 
@@ -146,26 +143,6 @@ def test_a_command_that_fails_is_told_and_the_answer_says_what_was_not_read(
         assert sources_of(homes, [("code", "org/app")])[0].since == "changed files: 1"
     service.store.execute("UPDATE runs SET command = NULL")
     file.write_text(before)
-
-
-def test_a_change_that_the_run_has_read_is_not_told(tmp_path: Path) -> None:
-    def git(*command: str) -> str:
-        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-        done = ["git", *identity, *command]
-        return subprocess.run(done, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-
-    git("init", "-q")
-    for name in ("a b.txt", "gone.txt"):
-        (tmp_path / name).write_text("before")
-    git("add", ".")
-    git("commit", "-qm", "First")
-    head = git("rev-parse", "HEAD").strip()
-    (tmp_path / "a b.txt").write_text("after")
-    (tmp_path / "gone.txt").unlink()
-    now = datetime.now(UTC)
-    told = [changed_since(str(tmp_path), head, now + timedelta(seconds=n)) for n in (-3_600, 3_600)]
-    assert told == ["changed files: 2", None]
-    assert changed_since(str(tmp_path / "nowhere"), head, now) is None
 
 
 @pytest.mark.parametrize("arguments", [["drop", "--yes"], ["collections", "list"], [], ["-c", "x"]])

@@ -134,20 +134,6 @@ def test_who_has_rights_gets_no_former_lines(service: Service, tree: Path) -> No
         tools.fetch(service.seen_by(["bob"]), name)  # an issue has that title
 
 
-def test_a_credential_in_a_former_line_is_redacted(service: Service, tree: Path) -> None:
-    token = "ghp_" + "k3J9xQ2mZ7vB4nT8wR1cY6pL5sD0fGhA2uE4"
-    commit(tree, "Token", {"locks.py": f"TOKEN = '{token}'\n{LOCKS}"})
-    commit(tree, "No token", {"locks.py": LOCKS.replace("2", "4")})
-    ingest_git(service.store, WordEmbedder(), tree, repo="app")
-    last = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=tree, text=True).strip()
-    change = tools.fetch(service, f"{last[:10]}:locks.py").text
-    assert "+    return 4" in change
-    assert "-TOKEN" in change
-    assert token not in change
-    subprocess.run(["git", "reset", "-q", "--hard", "HEAD~2"], cwd=tree, check=True)
-    ingest_git(service.store, WordEmbedder(), tree, repo="app")
-
-
 def test_several_places_come_in_one_answer_and_one_that_is_missing_says_so(
     service: Service,
 ) -> None:
@@ -225,19 +211,6 @@ def test_a_brief_commit_names_its_first_files_and_its_snippet_is_not_its_title(
     ingest_git(service.store, WordEmbedder(), tree, repo="app")
 
 
-def test_a_message_with_a_list_of_its_own_stays_whole_in_brief(
-    service: Service, tree: Path
-) -> None:
-    message = "Own list\n\nFiles:\na\nb\nc\nd\ne\nf\ng\n\nThe reason."
-    commit(tree, message, {"own.py": "x = 1\n"})
-    ingest_git(service.store, WordEmbedder(), tree, repo="app")
-    last = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=tree, text=True).strip()
-    brief = tools.fetch(service, last[:10], brief=True).text
-    assert brief.rstrip().endswith("The reason.\n\nFiles:\nown.py")
-    subprocess.run(["git", "reset", "-q", "--hard", "HEAD^"], cwd=tree, check=True)
-    ingest_git(service.store, WordEmbedder(), tree, repo="app")
-
-
 def test_a_definition_of_the_whole_name_goes_first(service: Service) -> None:
     with pytest.raises(CrosscorpusError) as error:
         tools.fetch(service, "Lock.release")
@@ -271,16 +244,6 @@ def test_a_tree_that_has_other_files_by_now_does_not_decide(service: Service, tr
         assert sorted(subjects(service, "app/locks.py")) == ["First", "Vault"]
     finally:
         kept.rename(tree)
-
-
-def test_a_corpus_that_the_configuration_lacks_has_no_commits(service: Service) -> None:
-    config = service.driver.config
-    corpora = {name: of for name, of in config.corpora.items() if name != "history"}
-    less = config.model_copy(update={"corpora": corpora})
-    with build_driver(less, store=service.store, embedder=WordEmbedder()) as driver:
-        without = Service(driver, service.store, "http://127.0.0.1:1/p")
-        for place in ("a", "app/locks.py", "app/locks.py:1-2"):
-            assert subjects(without, place) == [], place
 
 
 def test_lines_are_those_that_were_read(service: Service, tree: Path) -> None:

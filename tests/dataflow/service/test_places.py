@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
-import httpx2
 import pytest
 from ingesting import ingest_documents, ingest_git
 from word_embedder import WordEmbedder
@@ -143,10 +141,3 @@ def test_an_unknown_path_or_line_is_an_error_that_says_what_there_is(two: Servic
 
 def test_a_document_whose_name_ends_like_a_line_is_itself(two: Service) -> None:
     assert tools.fetch(two, "talk:12").text.strip() == "A page called so."
-
-
-def test_http_takes_a_path_with_a_line_too(client: httpx2.Client, app: Path) -> None:
-    found = client.post("/api/fetch", json={"id": f"{app}/src/a.py:7"}).json()
-    assert "def step_7(cache)" in found["text"]
-    missing = client.post("/api/fetch", json={"id": "src/b.py:7"})
-    assert missing.status_code == 404

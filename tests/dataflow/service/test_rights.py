@@ -303,7 +303,7 @@ def pages(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
     The last is long, and its versions differ in many places.
     """
-    long = "\n\n".join(f"## Part {n}\n\n" + f"It keeps {n} of these. " * 5 for n in range(300))
+    long = "\n\n".join(f"## Part {n}\n\n" + f"It keeps {n} of these. " * 5 for n in range(200))
     said = [f"The cache of {n} is flushed." for n in range(100)]
     said[98:] = long, long.replace("keeps", "holds")
     pages = [
@@ -326,11 +326,11 @@ def many(pages: Store) -> Store:
     return pages
 
 
-@pytest.fixture
-def served(many: Store) -> Iterator[Service]:
+@pytest.fixture(scope="module")
+def served(pages: Store) -> Iterator[Service]:
     """A service that stays open, over another store than the one that ingests: as a process."""
     with (
-        open_store(many.dsn, many.collection, max_size=8) as store,
+        open_store(pages.dsn, pages.collection, max_size=8) as store,
         build_driver("default", store=store, embedder=WordEmbedder()) as driver,
     ):
         yield Service(driver, store, "http://localhost/p")

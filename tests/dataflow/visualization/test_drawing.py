@@ -34,18 +34,6 @@ def test_a_folded_cluster_has_the_title_of_its_group(described):
     assert "<b>north, south x 2</b>" in to_dot(fold(picture(described({"north": {}, "south": {}}))))
 
 
-def test_the_tables_may_be_left_out_and_the_orientation_changed(described):
-    dot = to_dot(
-        picture(described()),
-        inputs=False,
-        legend=False,
-        orient="LR",
-    )
-    assert '"_inputs"' not in dot
-    assert '"_legend"' not in dot
-    assert "rankdir=LR" in dot
-
-
 def test_hostile_values_stay_text(weather):
     hostile = {"north": {}, "south": {"window": '<b onclick="x">&"'}}
     shown = fold(picture(describe(weather(hostile), structure={"stations"})))

@@ -1,27 +1,15 @@
 """What is described and drawn of a graph of strangers, folded, and what changed between two."""
 
-import json
-from dataclasses import replace
-
 import pytest
 
-from dataflow.visualization.dot import to_dot
 from dataflow.visualization.folding import fold
-from dataflow.visualization.graph_diff import Change, compare, to_text
+from dataflow.visualization.graph_diff import Change, compare
 from dataflow.visualization.picture import (
     IMPLIED,
     PALETTE,
-    drawn_edges,
     overview,
     picture,
 )
-
-
-def test_an_arrow_that_a_longer_path_implies_is_marked_so_and_counted(described):
-    arrows, _ = drawn_edges(described())
-    assert arrows["north.mean", "forecast"] == arrows["forecast", "bulletin"] == ""
-    assert arrows["days", "bulletin"] == IMPLIED
-    assert "1 pale arrows: a longer way leads there too" in to_dot(picture(described()))
 
 
 def test_a_picture_has_the_variants_the_inputs_and_their_readers(described):
@@ -43,19 +31,6 @@ def test_alike_sub_graphs_are_one_cluster_with_all_of_them_in_its_title(describe
 def test_one_with_a_variant_or_a_number_of_its_own_has_a_cluster_of_its_own(described, own):
     shown = fold(picture(described({"north": {}, "south": own})))
     assert list(shown.titles.values()) == ["buoy", "north", "south"]
-
-
-def test_the_number_that_differs_stands_in_the_boxes(described):
-    shown = fold(picture(described({"north": {}, "south": {"window": 3}})))
-    assert shown.boxes["south.reading"].notes == ("window 3",)
-    assert shown.boxes["north.reading"].notes == ("window 7",)
-    assert shown.boxes["south.mean"].notes == ("plain",)
-
-
-def test_a_style_makes_a_difference(described):
-    plain = picture(described({"north": {}, "south": {}}))
-    box = replace(plain.boxes["south.mean"], style={"color": "red"})
-    assert "south" in fold(replace(plain, boxes={**plain.boxes, "south.mean": box})).titles
 
 
 TRIMMED = {"mean_kind": "trimmed"}
@@ -81,15 +56,6 @@ def test_a_new_sub_graph_adds_its_nodes_and_a_removed_one_takes_them_away(descri
     assert "west.mean" in compare(less, described()).added
     assert "west.mean" in compare(described(), less).removed
     assert ("west.warm", "west.mean") in compare(less, described()).edges_added
-
-
-def test_text_says_once_what_is_the_same_in_every_sub_graph(described):
-    plain = {"north": {}, "south": {}}
-    found = compare(described(plain), described({name: {"window": 3} for name in plain}))
-    assert "  ~ north.reading.window: 7 -> 3\n" in to_text(found)  # the buoy keeps its own
-    for one in (found.parameters, found.subgraphs):
-        assert json.loads(json.dumps(found.to_json()))
-        assert one
 
 
 def test_an_overview_has_a_box_for_each_stage_with_its_nodes_and_their_order(described):

@@ -263,22 +263,6 @@ def test_hostile_titles_and_names_make_one_label(
 
 
 @pytest.mark.parametrize(
-    ("metadata", "label", "url"),
-    [
-        ('{"line": 12, "severity": "warning"}', "src/a.py:12 (warning)", "https://h/a.py#L12"),
-        ("{}", "src/a.py", "https://h/a.py"),
-    ],
-)
-def test_a_finding_says_its_line_and_its_severity(
-    make_chunks: Make, metadata: str, label: str, url: str
-) -> None:
-    memory = load_config("default").corpora["memory"]
-    row = {"path": "src/a.py", "uri": "https://h/a.py", "metadata": metadata}
-    labels, urls = describe(make_chunks(row), "memory", memory.label, memory.link)
-    assert (labels.item(), urls.item()) == (f"[finding: {label}]", url)
-
-
-@pytest.mark.parametrize(
     ("template", "repo", "label"),
     [
         (CODE, "o/app", "o/app/src/a.py:1-2"),

@@ -7,7 +7,6 @@ from threading import Thread
 from time import sleep
 
 import polars as pl
-import pytest
 
 from operators.foundation.cancellation import Cancelled, Switch, waiting
 from operators.review.changed_names import (
@@ -136,17 +135,6 @@ def test_hunks_without_a_changed_line_are_limited_too() -> None:
     hunks = "".join(f"@@ -{n} +{n} @@\n a\n" for n in range(1, 2 * MOST_LINES))
     hunks += "@@ -9999 +9999 @@\n-a\n+b\n"
     assert sum(1 for _ in code_hunks(patch("a.py", hunks))) == MOST_LINES
-
-
-def test_the_names_of_a_caller_who_has_left_are_not_looked_up() -> None:
-    change, held = patch("src/lock.py", IN_RELEASE), passages(names=DEFINED)
-    switch = Switch()
-    switch.throw()
-    for work in (lambda: changed_names(change, held), lambda: used_names(change, [])):
-        context = copy_context()
-        context.run(waiting.set, switch)
-        with pytest.raises(Cancelled):
-            context.run(work)
 
 
 def test_a_caller_who_leaves_ends_a_long_search_for_enclosing_definitions() -> None:

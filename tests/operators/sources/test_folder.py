@@ -135,17 +135,6 @@ def test_hidden_folders_and_other_files_are_left_out_with_a_reason(tmp_path: Pat
     }
 
 
-def test_the_scan_says_how_far_it_is(tmp_path: Path) -> None:
-    for name in "abcd":
-        write(tmp_path, f"{name}.md", "x")
-    source = folder_source(tmp_path)
-    scan = source.scan()
-    next(scan)
-    assert source.fraction() == 0.25
-    list(scan)
-    assert source.fraction() == 1.0
-
-
 def test_word_documents_and_notebooks_are_read_and_a_damaged_one_is_reported(
     tmp_path: Path,
 ) -> None:

@@ -175,28 +175,6 @@ def test_progress_is_json_lines_for_a_program_and_only_a_wait_is_told_without_a_
     assert wait == {"stage": "wait", "seconds": 61, "reason": "rate limit"}
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_a_terminal_gets_lines_between_words_and_links_whole(terminal: bool) -> None:
-    link = "https://example.org/" + "a" * 60
-    text = "    a limiter protects an application from overload, and must not be an outage"
-    hit = {"source_label": "[docs: a.md]", "source_url": link, "score": 0.6, "text": text}
-    answer = {
-        "results": pl.DataFrame([{**hit, "rank": 0, "metadata": None, "alternate_sources": None}]),
-        "citations": pl.DataFrame({"citation": [f"[docs: a.md]({link})"]}),
-        "context_window": pl.DataFrame({"text": ["c"]}),
-        "evidence_level": pl.DataFrame({"evidence": ["strong"]}),
-        "notes": pl.DataFrame({"note": [text.strip()]}),
-        "provenance": {"searched": {}, "timings": {}},
-    }
-    out = Console(file=StringIO(), width=40, soft_wrap=not terminal, highlight=False)
-    show_answer(answer, "outage", seconds=0.1, out=out)
-    lines = out.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    assert [line for line in lines if link in line] == [f"    {link}", f"[docs: a.md]({link})"]
-    longest = max(len(line) for line in lines if link not in line)
-    assert (longest <= 40) is terminal
-    assert lines[-2:] == ["strong evidence", "0.10 s"]
-
-
 def wide_table() -> Table:
     numbers = (Column(name, justify="right") for name in ("documents", "chunks"))
     table = Table("corpus", *numbers, "last run")

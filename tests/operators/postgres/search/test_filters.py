@@ -155,7 +155,10 @@ QUERY = st.fixed_dictionaries(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings.default.max_examples // 2,  # each asks of up to six filters at once
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(batch=st.lists(QUERY, min_size=1, max_size=6), exact=st.booleans())
 def test_every_search_and_read_sees_exactly_what_the_filters_allow(
     held: Held,

@@ -83,7 +83,7 @@ def test_a_score_is_told_over_that_of_a_chunk_full_of_all_words(held: Held, fill
 def test_scores_are_those_of_bm25(held: Held, filling: Any) -> None:
     store, texts = held
     random_ = random.Random(1)
-    asked = [zipf_text(random_, 12) for _ in range(40)]
+    asked = [zipf_text(random_, 12) for _ in range(20)]
     queries = filling.queries([{"texts": [text]} for text in asked])
     found = check(bm25_search(store, "code", queries, k=50), TEXT_LISTS, "text_lists")
     for number, query in enumerate(asked):
@@ -132,7 +132,7 @@ def test_a_batch_gives_what_each_query_gives_alone(held: Held, filling: Any) -> 
             "texts": [zipf_text(random_, 8) for _ in range(random_.randint(1, 3))],
             "repos": random_.choice([None, ["even"], ["odd", "even"]]),
         }
-        for _ in range(40)
+        for _ in range(20)
     ]
     queries = filling.queries(rows)
     for search in (

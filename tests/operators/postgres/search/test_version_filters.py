@@ -157,7 +157,10 @@ def scoped(batch: list[dict[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCOPED_QUERIES)
 
 
-@settings(suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=settings.default.max_examples // 2,  # each asks the server some thirty times
+    suppress_health_check=list(HealthCheck),
+)
 @given(
     batch=st.lists(QUERY, min_size=1, max_size=5),
     exact=st.booleans(),

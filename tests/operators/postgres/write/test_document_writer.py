@@ -73,7 +73,7 @@ def test_counts_are_exact_after_any_adding_replacing_and_deleting(
     random_ = random.Random(5)
     held: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     numbers = iter(range(10_000))
-    for _ in range(25):
+    for _ in range(15):
         corpus, repo = random_.choice(["code", "wiki"]), random_.choice(["a", "b"])
         batch = {}
         for document in random_.sample("pqrstuv", random_.randint(1, 4)):

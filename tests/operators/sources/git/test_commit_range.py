@@ -185,15 +185,6 @@ def test_a_base_that_a_shallow_clone_lacks_is_to_be_fetched(repo: Any, tmp_path:
         assert "run git fetch --unshallow first" in refusal(tmp_path / "clone", named)
 
 
-def test_a_folder_that_is_no_working_tree_is_refused(repo: Any, tmp_path: Path) -> None:
-    repo.commit("first", **{"a.py": "1\n", "sub/b.py": "1\n"})
-    working_tree.git(tmp_path, "clone", "-q", "--bare", str(repo.path), "bare")
-    assert "is a bare repository; give" in refusal(tmp_path / "bare", "main~1..main")
-    assert "not a git working tree; give" in refusal(tmp_path, "main~1..main")
-    assert "is not a folder; give" in refusal(tmp_path / "nothing", "main~1..main")
-    assert "give that folder" in refusal(repo.path / "sub", "main~1..main")
-
-
 def test_a_long_patch_is_cut_between_two_files_with_a_note(
     repo: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -241,7 +241,7 @@ def files_that_became_others(repo: Any) -> None:
 
 def deep_path(repo: Any) -> None:
     blob = store(repo, "blob", b"1")
-    path = "a/" * 10_000 + "a.py"
+    path = "a/" * 3_000 + "a.py"  # longer than a system takes
     repo.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
     commit(repo)
 
@@ -391,14 +391,3 @@ def test_a_tree_that_holds_itself_a_billion_times_ends(
     commit(repo, of=inner)
     with pytest.raises(GitError, match="Out of memory"):
         repo.scan()
-
-
-def test_a_file_counts_more_than_a_commit_in_the_progress(repo: Any) -> None:
-    for n in range(10):
-        repo.commit(f"commit {n}", **{"a.py": f"x = {n}\n", "picture.png": b"\0"})
-    source = git_source(repo.path)
-    fractions = [(source.fraction(), item) for item in source.scan()]
-    commits = [share for share, item in fractions if getattr(item, "corpus", "") == "history"]
-    assert len(commits) == 10
-    assert max(commits) < 0.5
-    assert source.fraction() == 1.0

@@ -207,24 +207,6 @@ def test_what_was_deleted_is_found_by_asking_for_everything(filled: Any, sync: A
     assert not confirmed & set(filled.paths())
 
 
-def test_what_an_earlier_release_held_of_pull_requests_is_completed_once(
-    filled: Any, sync: Any, store: Store
-) -> None:
-    sync()
-    with store.transaction() as conn:  # as it held them: no words, and no word of what is kept
-        conn.execute(
-            "UPDATE sync_items SET content_hash = '', data = (data::jsonb - 'body' - 'labels'"
-            " - 'comments' - 'state_reason' - 'closed_at')::text WHERE kind = 'pull'"
-        )
-        conn.execute(
-            "UPDATE sync_state SET value = (value::jsonb - 'kept')::text WHERE name = 'sweep'"
-        )
-    assert sync() == ALL
-    filled.forget()
-    assert sync() == ALL
-    assert all(query["since"] for _, query, _ in filled.requests[1:])
-
-
 def test_a_new_login_is_found_with_what_was_deleted(filled: Any, sync: Any) -> None:
     sync()
     filled.put("comments", github.comment(102, pull=4, user=github.user("octocat-2")))
