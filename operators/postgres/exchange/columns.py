@@ -27,9 +27,9 @@ LEFT_BEHIND = {"runs": ("folder",)}
 """Columns whose values an import drops: a working tree is on the exporting machine, and git
 commands would run in it."""
 
-LEFT_OUT = ["next_embedding", "embedding_error", "command"]
-"""Columns that are not exported: vectors of an unfinished model migration; embedding errors,
-because an import retries; commands, because an import must not bring foreign ones."""
+LEFT_OUT = ["embedding_error", "command"]
+"""Columns that are not exported: embedding errors, because an import retries; commands, because an
+import must not bring foreign ones."""
 
 _ARROW = {
     "boolean": pa.bool_(),

@@ -14,7 +14,6 @@ from operators.errors import CrosscorpusError
 from operators.postgres.exchange.columns import TABLES
 from operators.postgres.exchange.export_collection import export_collection
 from operators.postgres.exchange.manifest import MANIFEST, read_manifest
-from operators.postgres.schema.model_migration import begin_model_migration
 from operators.postgres.store import Store
 
 
@@ -122,13 +121,3 @@ def test_an_export_is_one_state_of_a_collection_that_is_written_meanwhile(
     manifest = export_collection(full, tmp_path / "team", write)
     assert manifest.rows == {table: len(rows) for table, rows in before.items()}
     assert len(tables(full)["chunks"]) == len(before["chunks"]) + 3
-
-
-def test_what_an_unfinished_model_migration_has_added_stays_out(
-    full: Store, tmp_path: Path
-) -> None:
-    begin_model_migration(full, "next", "next-space", 4)
-    assert export_collection(full, tmp_path / "team").model == "test"
-    names = pq.read_schema(tmp_path / "team" / "chunks.parquet").names
-    assert "next_embedding" not in names
-    assert "embedding" in names
