@@ -191,10 +191,11 @@ class Soak:
         self.run("ingest", "git", str(self.tree.folder), *options, "--allow-mass-delete")
 
     def set_rules(self, collection: str) -> None:
-        """Set the rights of the moment."""
+        """Set the rights of the moment; commits that they cut otherwise get their vectors."""
         file = self.folder / "rights.yaml"
         file.write_text(yaml.safe_dump({"unmarked": "deny", "rules": RULES[self.rules]}))
         self.run("rights", "set", str(file), "-C", collection)
+        self.run("embed", "-C", collection, "--config", str(self.config))
 
     def next_rules(self) -> None:
         """Other rights."""
