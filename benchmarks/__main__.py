@@ -41,7 +41,7 @@ ON_CLONES = {
 """Benchmarks on clones of repositories: embedding these takes an hour or more."""
 JUDGED = {"semble", "tokens", "swe", "quality", "end_to_end", "versions", "version_cost", "neardup"}
 HELPERS = {"aacr_remarks", "clones", "judged", "peers_worker", "scale_source", "section_history"}
-HELPERS |= {"soak_callers", "soak_models", "soak_samples", "soak_source"}
+HELPERS |= {"soak_callers", "soak_samples", "soak_source"}
 """Modules of this package that are no benchmarks."""
 
 

@@ -3,11 +3,11 @@
     python -m benchmarks.soak --minutes 120 [--callers 64] [--kill-every 180] [--out FOLDER]
 
 A git working tree changes, and `watch` reads it. Callers ask over HTTP and MCP with tokens of three
-users. Meanwhile documents are dropped, rights change, and the collection migrates from one model to
-the other and back. The serving process, the watch and the Postgres server are killed (``kill -9``)
-at random. At quiet moments answers are compared with those of a collection made anew of the same
-tree: ids and order. All is a command in a process of its own, on an embedded Postgres in FOLDER;
-where ``CROSSCORPUS_DSN`` is set, on that server, which is not killed.
+users. Meanwhile documents are dropped and rights change. The serving process, the watch and the
+Postgres server are killed (``kill -9``) at random. At quiet moments answers are compared with those
+of a collection made anew of the same tree: ids and order. All is a command in a process of its own,
+on an embedded Postgres in FOLDER; where ``CROSSCORPUS_DSN`` is set, on that server, which is not
+killed.
 
 FOLDER gets ``samples.csv``, ``soak.svg``, ``soak.png`` and what the commands said. The exit code is
 1 where something grew without bound, an answer was wrong, a command failed by itself, or `verify`
@@ -39,7 +39,6 @@ import yaml
 
 from benchmarks.served import free_port, postmaster
 from benchmarks.soak_callers import Callers, answer, percentiles
-from benchmarks.soak_models import NAMES
 from benchmarks.soak_samples import (
     BOUNDED,
     draw,
@@ -56,6 +55,7 @@ from operators.postgres.store import schema_of
 
 ROOT = Path(__file__).parents[1]
 COLLECTION, REBUILT = "soak", "soak-anew"
+MODEL = "python:benchmarks.ingestion:Hashes"
 USERS = {"ann": ["hr"], "bob": [], "eve": []}
 ALL = {"allow": "everyone", "repo": REPO}
 PAY = {"allow": ["hr"], "path": SECRET.split("/")[0] + "/"}
@@ -131,14 +131,13 @@ class Soak:
     compared: int = 0
     bloat: list[float] = field(default_factory=list)
     rules: int = 0
-    model: int = 0
     over: threading.Event = field(default_factory=threading.Event)
     quiet: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:  # noqa: D105
         self.config = self.folder / "soak.yaml"
         self.tokens_file = self.folder / "tokens.yaml"
-        self.set_model()
+        self.config.write_text(f"extends: default\nembedding: {MODEL}\n")
         served = ["serve", "-C", COLLECTION, "--config", str(self.config)]
         served += ["--port", str(self.port), "--tokens", str(self.tokens_file)]
         watched = ["watch", str(self.tree.folder), "--repo", REPO, "-C", COLLECTION]
@@ -151,12 +150,6 @@ class Soak:
     def second(self) -> float:
         """Since the beginning."""
         return time.monotonic() - self.began
-
-    def set_model(self) -> None:
-        """Write the configuration; the server reads it again."""
-        new = self.config.with_suffix(".new")
-        new.write_text(f"extends: default\nembedding: {NAMES[self.model]}\n")
-        new.rename(self.config)
 
     @contextmanager
     def event(self, what: str) -> Iterator[None]:
@@ -198,10 +191,11 @@ class Soak:
         self.run("ingest", "git", str(self.tree.folder), *options, "--allow-mass-delete")
 
     def set_rules(self, collection: str) -> None:
-        """Set the rights of the moment."""
+        """Set the rights of the moment; commits that they cut otherwise get their vectors."""
         file = self.folder / "rights.yaml"
         file.write_text(yaml.safe_dump({"unmarked": "deny", "rules": RULES[self.rules]}))
         self.run("rights", "set", str(file), "-C", collection)
+        self.run("embed", "-C", collection, "--config", str(self.config))
 
     def next_rules(self) -> None:
         """Other rights."""
@@ -214,14 +208,6 @@ class Soak:
         words = ["drop", "--document", name, "--yes", "-C", COLLECTION]
         # the tree has lost it, or the watch has not read it yet
         self.run(*words, fine=(0, 3), allowed=f"no document '{name}'")
-
-    def migrate(self) -> None:
-        """Bring the collection to the other model; watch and server follow."""
-        self.model = 1 - self.model
-        self.run("models", "migrate", NAMES[self.model], "-C", COLLECTION)
-        self.set_model()
-        self.watch.kill(signal.SIGTERM)
-        self.watch.start()
 
     def compare(self, questions: int) -> None:
         """Compare answers with those of a collection rebuilt from the same tree."""
@@ -338,7 +324,7 @@ def work(soak: Soak, options: argparse.Namespace) -> Callers:
     for thread in threads[options.callers :]:
         thread.start()
     turn, checked = 0, time.monotonic()
-    turns = [("rights", soak.next_rules), ("drop", soak.drop), ("migrate", soak.migrate)]
+    turns = [("rights", soak.next_rules), ("drop", soak.drop)]
     try:
         while soak.second < soak.minutes * 60:
             name, act = turns[turn % len(turns)]
@@ -415,7 +401,7 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=400, help="that change, in the source")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between a caller's")
     parser.add_argument("--change-every", type=float, default=5)
-    parser.add_argument("--act-every", type=float, default=15, help="drop, rights, migration")
+    parser.add_argument("--act-every", type=float, default=15, help="drop, rights")
     parser.add_argument("--check-every", type=float, default=300, help="comparison")
     parser.add_argument("--questions", type=int, default=10, help="of a comparison")
     parser.add_argument("--sample", type=float, default=5)

@@ -66,7 +66,7 @@ class Callers:
 
     def judge(self, user: str, question: str, path: str | None, told: dict[str, Any]) -> str:
         """The outcome of an answer; a wrong one is kept."""
-        failed = [note for note in told["notes"] if "ingested" not in note]
+        failed = [note for note in told.get("notes", []) if "ingested" not in note]
         titles = " ".join(hit["title"] for hit in told["results"])
         # a commit names the paths of its files to all who may see the commit
         if user != "ann" and (SECRET in titles or SECRET_WORD in str(told)):

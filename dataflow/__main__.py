@@ -11,7 +11,7 @@ from types import FrameType
 from typing import NoReturn
 
 INTERRUPTED, TERMINATED = 130, 143
-_RESUMABLE = (["ingest"], ["sync"], ["models", "migrate"])
+_RESUMABLE = (["ingest"], ["sync"])
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _end(terminated: bool) -> NoReturn:
-    resumable = any(sys.argv[1 : 1 + len(names)] == names for names in _RESUMABLE)
+    resumable = sys.argv[1:2] in _RESUMABLE
     hint = "; what was stored stays, and the same command goes on" if resumable else ""
     print(f"crosscorpus: {'terminated' if terminated else 'interrupted'}{hint}", file=sys.stderr)
     sys.exit(TERMINATED if terminated else INTERRUPTED)

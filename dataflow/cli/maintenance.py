@@ -51,13 +51,12 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
     from dataflow.service.freshness import read_of
     from operators.postgres.inspect.status import sources, unread
     from operators.postgres.inspect.status import status as read_status
-    from operators.postgres.schema.model_migration import pending_model_migration
     from operators.postgres.store import collection_info
 
     with open_to_read(collection) as store:
-        info, migration = collection_info(store), pending_model_migration(store)
         read = [read_of(row) for row in sources(store).iter_rows(named=True)]
-        state = CollectionState(store, info, read_status(store), unread(store), migration, read)
+        info = collection_info(store)
+        state = CollectionState(store, info, read_status(store), unread(store), read)
     print_result(as_json, status_as_json(state), show_status, state)
 
 
@@ -203,44 +202,3 @@ def models_status(as_json: AsJson = False) -> None:
 
     models = [minilm_status(minilm_directory()), *hub_statuses()]
     print_result(as_json, [*map(asdict, models)], show_models, models)
-
-
-@models_app.command("migrate")
-def models_migrate(
-    model: Annotated[
-        str | None,
-        typer.Argument(help="minilm, static, hf:ORG/NAME, onnx:DIR or openai:MODEL@URL."),
-    ] = None,
-    abandon: Annotated[
-        bool, typer.Option("--abandon", help="Abandon the migration that is under way.")
-    ] = False,
-    collection: Collection = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Change a collection's embedding model while it stays in use.
-
-    It makes new vectors beside the old ones; when all are there, one transaction puts them in use.
-    Run it again after an interruption: it goes on. A process that has the collection open then
-    searches by words only, and says so, until it is started with the new model.
-
-    Example: crosscorpus models migrate static -C team
-    """
-    import_hamilton()
-    from dataflow.cli.console.collection_state import draw_migration, show_migration
-    from dataflow.cli.console.terminal import event_display, print_result
-    from dataflow.ingestion.model_migration import migrate_model
-    from operators.embedding.registry import load_embedder
-    from operators.postgres.schema.model_migration import abandon_model_migration
-    from operators.postgres.store import open_store
-
-    with open_store(collection=collection) as store:
-        if abandon:
-            abandoned = abandon_model_migration(store)
-            typer.echo("given up" if abandoned else "no migration is under way")
-            return
-        if model is None:
-            raise typer.BadParameter("name the new model, such as static")
-        embedder = load_embedder(model)
-        with event_display(as_json, draw_migration) as on_event:
-            report = migrate_model(store, embedder, on_event=on_event)
-    print_result(as_json, asdict(report), show_migration, report, model)

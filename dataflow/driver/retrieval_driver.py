@@ -79,8 +79,9 @@ def build_driver(
         adapters: Hamilton lifecycle adapters, for instance a tracer; they see every node's inputs.
 
     Returns:
-        A driver; close it or use it in a ``with`` block. If the collection gets another model while
-        it is open, vector searches fail with that message and keyword searches continue.
+        A driver; close it or use it in a ``with`` block. If the collection is dropped and made
+        again with another model while it is open, vector searches fail with that message and
+        keyword searches continue.
 
     Raises:
         CrosscorpusError: the server, the collection or the model is missing, or the collection was

@@ -134,7 +134,7 @@ class Run:
         graph: dict[str, Any],
     ) -> None:
         """Record the run; ``graph`` is for :func:`build_ingestion_graph`."""
-        self.store = store.embedding_in(embedder.space)  # the model may change meanwhile
+        self.store = store.embedding_in(embedder.space)  # it may be made again meanwhile
         self.embedder, self.source, self.on_event = embedder, source, on_event
         self.fingerprint = fingerprint(source, embedder.space)
         self.read_rights()

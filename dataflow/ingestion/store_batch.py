@@ -28,7 +28,7 @@ def store_waiting(run: Run) -> None:
 
     Raises:
         GaveUp: ``FAILURES_IN_A_ROW`` consecutive documents failed.
-        ModelMismatch: the collection's model has changed.
+        ModelMismatch: the collection was made again with another model.
         DatabaseError: the server accepts no document at all.
         NoScratch: the folder for temporary files is full.
     """

@@ -65,8 +65,8 @@ def embed_missing(
 ) -> Embedded:
     """Embed every chunk without a vector, in the order of the queue; return the report.
 
-    For a chunk that the model cannot embed the error is stored, and it is retried when its text or
-    the model changes. Workers skip chunks that another one has locked.
+    For a chunk that the model cannot embed the error is stored, and it is retried when its text
+    changes. Workers skip chunks that another one has locked.
 
     Args:
         embedder: the collection's model.

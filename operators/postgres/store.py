@@ -169,8 +169,8 @@ class Store(AbstractContextManager["Store"]):
     def embedding_in(self, space: str) -> Store:
         """A view of this store for vectors of ``space``.
 
-        A search or a write through it raises ``ModelMismatch`` as soon as the collection holds
-        vectors of another space, even if that changes while the view is open.
+        A search or a write through it raises ``ModelMismatch`` if the collection holds vectors of
+        another space, even if it was dropped and made again while the view is open.
         """
         return replace(self, space=space)
 
@@ -408,7 +408,7 @@ def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
         row = conn.execute("SELECT model, space, dimensions FROM collection FOR UPDATE").fetchone()
         stored = row or (None, None, None)
         if stored[1] is None:
-            add_vectors(conn, "embedding", dimensions)
+            _add_vectors(conn, dimensions)
             if schema_exists(conn, views_schema(store.schema)):
                 make_views(conn, store.schema)
             conn.execute(
@@ -439,64 +439,54 @@ def collection_info(store: Store) -> CollectionInfo:
     return info
 
 
-def check_space(store: Store, conn: Connection, *, hold: bool = False) -> None:
+def check_space(store: Store, conn: Connection) -> None:
     """Raise ``ModelMismatch`` if ``store``'s space is no longer the collection's.
 
-    ``hold`` locks the collection's space until the transaction of ``conn`` ends.
+    The answer holds until the transaction of ``conn`` ends: a collection has one space from its
+    first document to its end, and dropping it waits for those who have read one of its tables.
     """
-    if store.space is None:
-        return
-    locked = " FOR SHARE" if hold else ""
-    row = conn.execute(f"SELECT model, space FROM collection{locked}").fetchone()
-    need_space(store, *row or (None, None))
+    if store.space is not None:
+        row = conn.execute("SELECT model, space FROM collection").fetchone()
+        need_space(store, *row or (None, None))
 
 
 def mismatch(collection: str, stored: Sequence[object], given: Sequence[object]) -> ModelMismatch:
-    """The error for a collection that gets another model; each is a name, space and dimensions.
+    """The error for a collection that is given another model: each a name, space and dimensions.
 
     The names may be equal, because the name of a model directory does not include its settings.
     """
     way = f"set embedding: {as_given(str(stored[0]))} (when ingesting --model)"
     if stored[0] == given[0]:
-        way = (
-            "weights, pooling, prefixes or window differ: bring it over"
-            f" (crosscorpus models migrate {as_given(str(given[0]))} -C {collection})"
-        )
+        way = "weights, pooling, prefixes or window differ: take those it was made with"
     return ModelMismatch(
         f"collection {collection!r} holds vectors of model {stored[0]!r} ({stored[2]} dimensions, "
         f"space {stored[1]}) and was given {given[0]!r} ({given[2]} dimensions, space {given[1]}): "
-        f"{way}, or use another collection"
+        f"{way}, or ingest its sources into another collection (ingest ... -C NAME)"
     )
 
 
 def need_space(store: Store, model: str | None, space: str | None) -> None:
-    """Raise ``ModelMismatch`` if the collection, now of ``model``, has left ``store``'s space."""
+    """Raise ``ModelMismatch`` if the collection, now of ``model``, is not of ``store``'s space."""
     if store.space is not None and space not in {None, store.space}:
         store.forget_info()
         raise ModelMismatch(
-            f"collection {store.collection!r} has changed to model {model!r} (space {space}; it was"
-            f" opened for {store.space}): open it again with embedding: {as_given(str(model))}"
+            f"collection {store.collection!r} holds vectors of model {model!r} (space {space}) and"
+            f" was opened for space {store.space}: open it with embedding: {as_given(str(model))}"
         )
 
 
-def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
-    """Add a column of vectors to the chunks."""
-    name = sql.Identifier(column)
-    conn.execute(
-        sql.SQL("ALTER TABLE chunks ADD COLUMN {} halfvec({})").format(
-            name, sql.Literal(int(dimensions))
-        )
-    )
+def _add_vectors(conn: Connection, dimensions: int) -> None:
+    """Add the column of vectors to the chunks."""
+    column = sql.SQL("ALTER TABLE chunks ADD COLUMN embedding halfvec({})")
+    conn.execute(column.format(sql.Literal(int(dimensions))))
     # the queue of chunks without a vector: the first ones of all documents, of new ones first
     conn.execute(
-        sql.SQL(
-            "CREATE INDEX ON chunks (ordinal, created_at DESC NULLS LAST, chunk_id)"
-            " WHERE {} IS NULL"
-        ).format(name)
+        "CREATE INDEX ON chunks (ordinal, created_at DESC NULLS LAST, chunk_id)"
+        " WHERE embedding IS NULL"
     )
     # an exact scan reads it faster inside the row; Citus does not support the statement
     if dimensions <= LONGEST_INLINE_DIMENSIONS and not has_extension(conn, "citus"):
-        conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
+        conn.execute("ALTER TABLE chunks ALTER COLUMN embedding SET STORAGE PLAIN")
 
 
 def _read_info(conn: Connection, cache: StoreCache) -> CollectionInfo:

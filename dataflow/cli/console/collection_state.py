@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,17 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from dataflow.cli.console.terminal import OUT, print_first, print_table
-from dataflow.configuration.loader import find, read_yaml, shipped
 from operators.postgres.errors import target
 from operators.sources.protocol import printable
 
 if TYPE_CHECKING:
     from dataflow.cli.doctor import Finding
-    from dataflow.ingestion.model_migration import ModelMigrationReport
     from dataflow.ingestion.vectors import Embedded
     from dataflow.service.models import Read
     from operators.embedding.minilm import ModelStatus
-    from operators.postgres.schema.model_migration import ModelMigration
     from operators.postgres.store import CollectionInfo, Store
 
 _FINDINGS_SHOWN = 20
@@ -48,18 +43,16 @@ class CollectionState(NamedTuple):
     info: CollectionInfo
     corpora: pl.DataFrame
     unread: pl.DataFrame
-    migration: ModelMigration | None
     read: Sequence[Read]
 
 
 def status_as_json(state: CollectionState) -> dict[str, Any]:
     """What a collection holds, as plain data."""
-    store, info, corpora, unread, migration, read = state
+    store, info, corpora, unread, read = state
     return {
         "collection": store.collection,
         "server": {"at": target(store.dsn), "replica": store.replica},
         "model": {"name": info.model, "space": info.space, "dimensions": info.dimensions},
-        "next_model": None if migration is None else asdict(migration),
         "corpora": [
             {**row, "repos": info.repos.get(row["corpus"], {})} for row in corpora.to_dicts()
         ],
@@ -70,7 +63,7 @@ def status_as_json(state: CollectionState) -> dict[str, Any]:
 
 def show_status(state: CollectionState) -> None:
     """Print the corpora, repositories and sources, which documents failed and why, and notes."""
-    store, info, corpora, unread, migration, read = state
+    store, info, corpora, unread, read = state
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     where = f"at {target(store.dsn)}{', a replica' if store.replica else ''}"
@@ -102,15 +95,6 @@ def show_status(state: CollectionState) -> None:
         since = f"; since then {source.since}" if source.since else ""
         line = f"{source.source}: {source.state}, {source.read_at:%Y-%m-%d %H:%M}{at}{since}"
         OUT.print(Text(printable(line), style="yellow" if since else ""))
-    if migration is not None:
-        done = migration.chunks - migration.missing
-        OUT.print(
-            Text(
-                f"migrates to {migration.model} (space {migration.space}): {done:,} of "
-                f"{migration.chunks:,} chunks have its vector",
-                style="yellow",
-            )
-        )
     for row in corpora.iter_rows(named=True):
         counts = [f"{row[state]} {text}" for state, text in _NOT_READ.items() if row[state]]
         if counts:
@@ -163,13 +147,6 @@ def show_models(models: Sequence[ModelStatus]) -> None:
         OUT.print(Text(f"{model.name}: {model.state}{size}{why}  {model.path}"))
 
 
-def draw_migration(update: Callable[..., None], event: ModelMigrationReport) -> None:
-    """Show how far a model migration is, for `terminal.event_display`."""
-    details = f"{event.chunks:,} of {event.total:,} chunks, {event.embedded:,} embedded"
-    far = {"completed": event.chunks, "total": event.total, "eta_s": event.eta_s}
-    update(description=event.stage, details=details, **far)
-
-
 def draw_embedding(update: Callable[..., None], event: Embedded) -> None:
     """Show how far a worker is, for `terminal.event_display`."""
     rate = event.chunks / event.seconds if event.seconds else 0.0
@@ -187,25 +164,3 @@ def show_embedded(done: Embedded) -> None:
     )
     reasons = [Text(f"{printable(name)}: {printable(why)}") for name, why in done.failed]
     print_first(reasons, _UNREAD_SHOWN, "  ")
-
-
-def show_migration(report: ModelMigrationReport, model: str) -> None:
-    """Print what a model migration did, and how commands name ``model`` now."""
-    OUT.print(
-        f"[bold]{escape(report.model)}[/] is in use now: {report.chunks:,} chunks, "
-        f"{report.embedded:,} of them embedded now, {report.seconds:.1f} s"
-    )
-    if report.cut:
-        OUT.print(
-            f"[yellow]{report.cut:,} chunks are longer than its window[/]: ingest their sources "
-            "again, so that they are cut again"
-        )
-    if model != read_yaml(find("default"))["embedding"]:
-        experiment = {"extends": "default", "embedding": model}
-        named = next(
-            (name for name, path in shipped().items() if read_yaml(path) == experiment), None
-        )
-        OUT.print(f"from now on: query ... --config {named or 'FILE.yaml'}")
-        OUT.print(Text(f"             ingest ... --model {shlex.quote(model)}"))
-        if named is None:
-            OUT.print(Text(f"FILE.yaml has two lines: extends: default, and embedding: {model}"))

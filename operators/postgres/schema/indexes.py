@@ -61,7 +61,7 @@ def make_searchable(store: Store, corpora: Iterable[str] | None = None) -> None:
     for corpus in wanted:
         build_index(store, terms_index(corpus), partition("postings", corpus), "USING gin (terms)")
         if sizes[corpus] > EXACT_SCAN_MAX_ROWS and corpus not in waiting:
-            build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=sizes[corpus])
+            build_vector_index(store, corpus, rows=sizes[corpus])
         vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
     vacuum(store, _COUNTED)
     store.forget_info()
@@ -96,13 +96,14 @@ def terms_index(corpus: str) -> str:
     return index_name("postings", corpus, "terms")
 
 
-def build_vector_index(store: Store, corpus: str, name: str, column: str, *, rows: int) -> None:
-    """Build the index ``name`` on the vectors in ``column`` of a corpus's chunks, if missing."""
+def build_vector_index(store: Store, corpus: str, *, rows: int) -> None:
+    """Build the index on the vectors of a corpus's chunks, if missing."""
     definition = (
-        f"USING hnsw ({column} halfvec_cosine_ops)"
+        "USING hnsw (embedding halfvec_cosine_ops)"
         f" WITH (m = {HNSW_M}, ef_construction = {HNSW_EF_CONSTRUCTION})"
     )
-    build_index(store, name, partition("chunks", corpus), definition, rows=rows)
+    table = partition("chunks", corpus)
+    build_index(store, vector_index(corpus), table, definition, rows=rows)
 
 
 def build_index(store: Store, name: str, table: str, definition: str, *, rows: int = 0) -> None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 from psycopg.rows import TupleRow
 
-from operators.errors import CrosscorpusError
 from operators.postgres.row_writer import LARGEST_HALF, copy_rows
 from operators.postgres.schema.partitions import lock
 from operators.postgres.schema.tables import shards_of
@@ -82,9 +81,9 @@ def _embed_rows(conn: Connection, store: Store, embed: Embed, rows: list[TupleRo
     vectors, failed = embed(chunks)
     fit = (np.abs(vectors) <= LARGEST_HALF).all(axis=1)
     failed = {int(row): _UNFIT for row in np.flatnonzero(~fit)} | failed
-    check_space(store, conn, hold=True)
+    check_space(store, conn)
     made = [row for row in range(len(chunks)) if row not in failed]
-    _set_vectors(conn, "embedding", chunks[made], vectors[made])
+    _set_vectors(conn, chunks[made], vectors[made])
     for row, reason in failed.items():
         conn.execute(
             "UPDATE chunks SET embedding_error = %s WHERE corpus = %s AND chunk_id = %s",
@@ -99,45 +98,8 @@ def try_again(store: Store) -> None:
     store.execute("UPDATE chunks SET embedding_error = NULL WHERE embedding_error IS NOT NULL")
 
 
-def unfilled(store: Store, limit: int, after: tuple[str, int] | None = None) -> pl.DataFrame:
-    """Chunks without a vector of the model that the collection migrates to: ``UNFILLED``.
-
-    Sorted by corpus and chunk_id, beginning after the (corpus, chunk_id) ``after``.
-    """
-    corpus, chunk_id = after or ("", -(2**63))
-    rows = store.rows(
-        f"{_READ} WHERE next_embedding IS NULL AND (corpus, chunk_id) > (%s, %s)"
-        " ORDER BY corpus, chunk_id LIMIT %s",
-        (corpus, chunk_id, limit),
-    )
-    return pl.DataFrame(rows, schema=UNFILLED, orient="row")
-
-
-def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.float32]) -> int:
-    """Store the new model's ``vectors`` of ``chunks`` (columns ``UNFILLED``); return how many.
-
-    A chunk that was rewritten since it was read is skipped: its text may have changed.
-
-    Raises:
-        CrosscorpusError: the migration to ``space`` has ended meanwhile, or a vector is not finite.
-    """
-    if not (np.abs(vectors) <= LARGEST_HALF).all():
-        raise CrosscorpusError("the new model gave a vector that is not finite")
-
-    def work(conn: Connection) -> int:
-        head = conn.execute("SELECT next_space FROM collection FOR SHARE").fetchone()
-        if head is None or head[0] != space:
-            raise CrosscorpusError(
-                f"the model migration of {store.collection!r} was ended meanwhile"
-            )
-        return _set_vectors(conn, "next_embedding", chunks, vectors)
-
-    return store.run(work)
-
-
-def _set_vectors(
-    conn: Connection, column: str, chunks: pl.DataFrame, vectors: NDArray[np.float32]
-) -> int:
+def _set_vectors(conn: Connection, chunks: pl.DataFrame, vectors: NDArray[np.float32]) -> None:
+    """Store the ``vectors`` of ``chunks``, except chunks that were rewritten since."""
     columns = {"corpus": "text", "chunk_id": "int8", "row_version": "int8"}
     named: list[tuple[Any, ...]] = chunks.select(list(columns)).rows()
     rows = [(*row, HalfVector(one).to_binary()) for row, one in zip(named, vectors, strict=True)]
@@ -146,8 +108,8 @@ def _set_vectors(
         " vector halfvec) ON COMMIT DROP"
     )
     copy_rows(conn, "filled", {**columns, "vector": "bytea"}, rows)
-    return conn.execute(
-        f"UPDATE chunks c SET {column} = f.vector FROM filled f"
+    conn.execute(
+        "UPDATE chunks c SET embedding = f.vector FROM filled f"
         " WHERE c.corpus = f.corpus AND c.chunk_id = f.chunk_id"
         " AND c.xmin::text::bigint = f.row_version"
-    ).rowcount
+    )

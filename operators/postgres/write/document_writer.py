@@ -148,7 +148,7 @@ def write_documents(
             if rules_of(conn) != rules:
                 raise RulesChanged("the rights of the collection have changed meanwhile")
         lock_writers(conn, corpora)
-        check_space(store, conn, hold=True)
+        check_space(store, conn)
         totals = {"corpus": "text", "chunks": "int8", "total_length": "int8"}
         insert_rows(conn, "corpora", totals, [(corpus, 0, 0) for corpus in corpora])
         # The ledger first: its row locks serialise two writers of one document.

@@ -26,12 +26,7 @@ SPARE = 10_000
 """Vectors that the cache may always hold beyond twice those in use."""
 
 _SIZES = """
-    SELECT (SELECT count(*) FROM embedding_cache), (SELECT coalesce(sum(chunks), 0) FROM corpora),
-        (SELECT count(space) + count(next_space) FROM collection)
-"""
-_FORGET_SPACES = """
-    DELETE FROM embedding_cache WHERE NOT EXISTS (
-        SELECT 1 FROM collection c WHERE embedding_cache.space IN (c.space, c.next_space))
+    SELECT (SELECT count(*) FROM embedding_cache), (SELECT coalesce(sum(chunks), 0) FROM corpora)
 """
 
 
@@ -61,13 +56,9 @@ def cache_embeddings(
 
 
 def limit_cache(store: Store) -> None:
-    """Delete the unused vectors if they outnumber those in use.
-
-    Vectors of models that the collection no longer has are deleted first.
-    """
-    cached, chunks, spaces = store.row(_SIZES) or (0, 0, 0)
-    if cached > 2 * chunks * spaces + SPARE:
-        store.execute(_FORGET_SPACES)
+    """Delete the unused vectors if they outnumber those in use."""
+    cached, chunks = store.row(_SIZES) or (0, 0)
+    if cached > 2 * chunks + SPARE:
         forget_unused_vectors(store)
         vacuum(store, ["embedding_cache"])
 

@@ -1,4 +1,4 @@
-"""status, verify and models migrate as a user runs them."""
+"""status, verify and models as a user runs them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from operators.embedding.registry import load_embedder
-from operators.postgres.schema.model_migration import begin_model_migration
 from operators.postgres.store import drop_collection, open_store, schema_of
 
 NAME = "cli-upkeep"
@@ -43,7 +41,6 @@ def test_status_tells_reasons_run_dates_and_model(crosscorpus: Any, collection: 
     assert wiki["newest"].startswith("2024-05-01")
     assert wiki["last_run_state"] == "failed"
     assert told["model"]["name"] == "minilm"
-    assert told["next_model"] is None
     [unread] = told["unread"]
     assert (unread["corpus"], unread["document_id"], unread["state"]) == ("wiki", "c", "failed")
     assert unread["reason"].startswith("text is a number")
@@ -64,32 +61,6 @@ def test_verify_is_silent_finds_and_repairs(
     assert repaired.returncode == 3
     assert "repaired  text_index" in repaired.stdout
     assert crosscorpus("verify", "-C", collection).returncode == 0
-
-
-@pytest.mark.skipif(
-    importlib.util.find_spec("wordllama") is None, reason="the extra static is not installed"
-)
-def test_models_migrate_changes_the_model_and_says_what_it_did(
-    crosscorpus: Any, collection: str, server_dsn: str
-) -> None:
-    with open_store(server_dsn, collection) as store:
-        static = load_embedder("static")
-        begin_model_migration(store, static.model, static.space, static.dimensions)
-    assert "0 of 2 chunks have its vector" in crosscorpus("status", "-C", collection).stdout
-    done = crosscorpus("models", "migrate", "static", "-C", collection)
-    assert done.returncode == 0, done.stderr
-    assert "static is in use now: 2 chunks, 2 of them embedded now" in done.stdout
-    assert "query ... --config static_model" in done.stdout
-    assert "ingest ... --model static" in done.stdout
-    assert crosscorpus("query", "cache", "-C", collection).returncode == 1
-    told = crosscorpus("query", "cache", "-C", collection, "--config", "static_model")
-    assert told.returncode == 0, told.stderr
-    assert crosscorpus("verify", "-C", collection).returncode == 0
-    again = crosscorpus("models", "migrate", "static", "-C", collection)
-    assert again.returncode == 1
-    assert "already" in again.stderr
-    assert "no migration" in crosscorpus("models", "migrate", "--abandon", "-C", collection).stdout
-    assert crosscorpus("models", "migrate", "-C", collection).returncode == 2
 
 
 def test_a_collection_whose_vectors_are_lost_says_so(

@@ -138,10 +138,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def contents() -> Callable[[Store], dict[str, Any]]:
-    """All that a collection holds, clocks apart, and the indexes it has.
-
-    Without what is on its way in with another model, which no search reads.
-    """
+    """All that a collection holds, clocks apart, and the indexes it has."""
 
     def read(store: Store) -> dict[str, Any]:
         held: dict[str, Any] = {}
@@ -152,7 +149,7 @@ def contents() -> Callable[[Store], dict[str, Any]]:
                     for row in conn.execute(
                         "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass"
                         " AND attnum > 0 AND NOT attisdropped"
-                        " AND attname <> ALL ('{indexed_at,next_embedding}')"
+                        " AND attname <> 'indexed_at'"
                         " ORDER BY attname",
                         (table,),
                     )
@@ -166,7 +163,6 @@ def contents() -> Callable[[Store], dict[str, Any]]:
                 held[table] = sorted(conn.execute(query).fetchall(), key=repr)
             rows = conn.execute(
                 "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
-                " AND NOT starts_with(indexname, 'next_')"
             )
             # a second index on the same columns has a number, whatever became of the first
             held["indexes"] = sorted(re.sub(r"(?<=_idx)\d+$", "", row[0]) for row in rows)

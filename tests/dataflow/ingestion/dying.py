@@ -97,20 +97,15 @@ def _caller() -> str:
     return "?"
 
 
-def run(dsn: str, collection: str, work: str, source: str) -> None:
-    """Bring a collection to ``source``, or to another model."""
-    from dataflow.ingestion import model_migration, vectors
+def run(dsn: str, collection: str, source: str) -> None:
+    """Bring a collection to ``source``."""
+    from dataflow.ingestion import vectors
     from dataflow.ingestion.loop import ingest
-    from operators.postgres.schema import indexes
     from operators.postgres.store import open_store
     from operators.sources.jsonl import documents_source
 
     vectors.CHUNKS_AT_ONCE = vectors.MOST_AT_ONCE = 4
     with open_store(dsn, collection, create=True, max_size=2) as store:
-        if work == "migrate":
-            model_migration.CHUNKS_AT_ONCE, indexes.EXACT_SCAN_MAX_ROWS = 8, 20
-            model_migration.migrate_model(store, WordEmbedder("words-2"))
-            return
         ingest(
             store,
             WordEmbedder(),
@@ -128,7 +123,6 @@ def serve() -> None:
     """
     from dataflow.ingestion.graph_builder import build_ingestion_graph
 
-    importlib.import_module("dataflow.ingestion.model_migration")
     build_ingestion_graph()
     for line in sys.stdin:
         order = json.loads(line)

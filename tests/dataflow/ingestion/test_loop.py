@@ -35,7 +35,6 @@ from ledger_rows import ledger
 
 from dataflow.ingestion import graph as ingestion_graph
 from dataflow.ingestion.loop import ingest
-from dataflow.ingestion.model_migration import migrate_model
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import (
@@ -117,7 +116,7 @@ def everything(dsn: str) -> str:
     return repr((indexes, rows, held))
 
 
-@pytest.mark.parametrize("work", ["create", "update", "migrate"])
+@pytest.mark.parametrize("work", ["create", "update"])
 def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
     work: str,
     dying: Callable[..., dict[str, Any]],
@@ -136,16 +135,8 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
     source = second if work == "update" else first
 
     def finish(store: Store) -> None:
-        if work == "migrate":
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("dataflow.ingestion.model_migration.CHUNKS_AT_ONCE", 8)
-                patch.setattr("operators.postgres.schema.indexes.EXACT_SCAN_MAX_ROWS", 20)
-                migrate_model(store, new_embedder("words-2"))
-        else:
-            report = ingest_documents(
-                store, new_embedder(), source, prune=True, allow_mass_delete=True
-            )
-            assert report.ok, report.failed
+        report = ingest_documents(store, new_embedder(), source, prune=True, allow_mass_delete=True)
+        assert report.ok, report.failed
 
     base = copies(None, "kill_base")
     if work == "create":
@@ -155,7 +146,7 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
         with open_store(base, NAME, create=True) as store:
             ingest_documents(store, new_embedder(), first, prune=True)
             before = read_documents(store)
-    order = {"collection": NAME, "work": work, "source": str(source)}
+    order = {"collection": NAME, "source": str(source)}
     whole = copies("kill_base", "kill_whole")
     met = dying(dsn=whole, point=0, **order)["met"]
     assert len(met) > 10
@@ -178,8 +169,7 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
                 held = between.get(one)
                 whole = held in (before.get(one), after.get(one))
                 assert whole or (held and with_vectors(held, after[one])), (name, one)
-            if work != "migrate" or collection_info(store).space != "words-2":
-                finish(store)
+            finish(store)
             assert contents(store) == wanted, name
     assert len(ended) > 4
 
@@ -246,7 +236,7 @@ def test_a_collection_always_equals_a_fresh_full_build(
             shutil.rmtree(self.folder, ignore_errors=True)
             self.clock = 1_600_000_000
             self.write("page0.md", text)
-            self.store, self.model, self.chunker = new_store(), new_embedder("words-1"), 0
+            self.store, self.model, self.chunker = new_store(), new_embedder(), 0
             self.use_chunker(0)
             self.ingest()
 
@@ -303,19 +293,6 @@ def test_a_collection_always_equals_a_fresh_full_build(
             self.model.fails_on = "\0never"
             self.check_whole()
 
-        @rule(wider=st.booleans(), at=st.integers(1, 20), after=st.booleans())
-        def change_model(self, wider: bool, at: int, after: bool) -> None:
-            """To one of another window and perhaps another dimension; killed once on the way."""
-            model = new_embedder(f"words-{int(self.model.space.split('-')[1]) + 1}")
-            model.dimensions, model.max_tokens = (48, 55) if wider else (32, 40)
-            with crashing(at, after):
-                migrate_model(self.store, model)
-            self.check_whole()
-            if collection_info(self.store).space != model.space:
-                migrate_model(self.store, model)
-            self.model = model
-            self.check_whole()
-
         @rule()
         def change_chunker(self) -> None:
             self.chunker = (self.chunker + 1) % 3
@@ -352,7 +329,6 @@ def test_a_collection_always_equals_a_fresh_full_build(
             drop_collection(store.dsn, store.collection)
             store.close()
 
-    monkeypatch.setattr("dataflow.ingestion.model_migration.CHUNKS_AT_ONCE", 3)
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Collection,
         settings=settings(

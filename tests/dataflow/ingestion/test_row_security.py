@@ -57,7 +57,7 @@ def test_callers_are_answered_and_the_role_itself_sees_no_document(
         assert list(driver.ask("cache flushed")) == []
         for table in (*POLICIES, "releases"):
             assert reader.rows(f"SELECT count(*) FROM {table}") == [(0,)], table
-        store.run(lambda conn: make_views(conn, store.schema))  # as another model does
+        store.run(lambda conn: make_views(conn, store.schema))  # as a migration does
         assert len(labels(driver, "ann", "bob")) == 2
 
 

@@ -147,12 +147,10 @@ def test_vectors_that_were_made_before_a_kill_are_not_made_again(
     server_dsn: str,
 ) -> None:
     file = write_lines(*lines(range(12)))
-    met = dying(
-        dsn=server_dsn, collection=new_store().collection, work="ingest", source=str(file), point=0
-    )["met"]
+    met = dying(dsn=server_dsn, collection=new_store().collection, source=str(file), point=0)["met"]
     at = [n for n, name in enumerate(met, 1) if "after" in name and "cache_emb" in name][1]
     store = new_store()
-    dying(dsn=server_dsn, collection=store.collection, work="ingest", source=str(file), point=at)
+    dying(dsn=server_dsn, collection=store.collection, source=str(file), point=at)
     made = store.rows("SELECT count(*) FROM embedding_cache")[0][0]
     waiting = sum(collection_info(store).unembedded.values())
     report = ingest_documents(store, embedder, file)

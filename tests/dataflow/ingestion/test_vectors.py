@@ -19,7 +19,6 @@ from operators.postgres.inspect.status import status
 from operators.postgres.inspect.verify import verify
 from operators.postgres.server.embedded_server import start
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
-from operators.postgres.write.embedding_cache import limit_cache
 
 WORKER = """
 import sys, time
@@ -225,19 +224,3 @@ def test_the_cache_of_a_source_that_changes_stays_within_bounds(
         cached = store.row("SELECT count(*) FROM embedding_cache") or (0,)
         chunks = store.row("SELECT count(*) FROM chunks") or (0,)
         assert 0 < chunks[0] <= cached[0] <= 2 * chunks[0]
-
-
-def test_the_cache_forgets_the_models_of_before(
-    store: Store, embedder: Any, write_lines: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ingest_documents(store, embedder, write_lines(*[document(n) for n in range(4)]))
-    store.execute(
-        "INSERT INTO embedding_cache SELECT 'before', text_hash || n, embedding"
-        " FROM embedding_cache, generate_series(1, 9) AS n"
-    )
-    limit_cache(store)
-    assert (store.row("SELECT count(*) FROM embedding_cache WHERE space = 'before'") or (0,))[0]
-    monkeypatch.setattr("operators.postgres.write.embedding_cache.SPARE", 0)
-    limit_cache(store)
-    spaces = store.rows("SELECT DISTINCT space FROM embedding_cache")
-    assert spaces == [(embedder.space,)]

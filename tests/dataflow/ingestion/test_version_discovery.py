@@ -358,7 +358,7 @@ def test_no_topic_is_half_built_wherever_a_run_is_killed_and_the_next_run_ends_i
     with open_store(copies(None, "kill_base"), NAME, create=True) as store:
         ingest_documents(store, new_embedder(), first, prune=True)
         assert len(topics(placed(store))) == len(names)
-    order = {"collection": NAME, "work": "update", "source": str(second)}
+    order = {"collection": NAME, "source": str(second)}
     whole = copies("kill_base", "kill_whole")
     met = dying(dsn=whole, point=0, **order)["met"]
     points = versions_points(met)
@@ -420,7 +420,7 @@ def test_a_run_over_old_versions_lets_none_of_them_answer_wherever_it_is_killed(
     with open_store(copies(None, "kill_base"), NAME, create=True) as store:
         ingest_documents(store, new_embedder(), first)
         assert answering(store) == ["11.1/cache", "11.1/queue"]
-    order = {"collection": NAME, "work": "update", "source": str(second)}
+    order = {"collection": NAME, "source": str(second)}
     met = dying(dsn=copies("kill_base", "kill_whole"), point=0, **order)["met"]
     written = met.index("after the commit of document_writer.py:write_documents") + 1
     for point, dsn in deaths(order, range(written, versions_points(met)[0] + 1, STEP)):

@@ -15,7 +15,7 @@ from psycopg import sql
 from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import status
 from operators.postgres.schema import indexes, migrate
-from operators.postgres.schema.indexes import build_vector_index, make_searchable, pending_corpora
+from operators.postgres.schema.indexes import build_index, make_searchable, pending_corpora
 from operators.postgres.schema.migrate import (
     MigrationError,
     apply_migrations,
@@ -184,7 +184,7 @@ def test_a_corpus_that_several_make_at_once_is_made_once(store: Store) -> None:
 def test_an_index_that_the_server_refuses_is_an_error_of_one_line(store: Store) -> None:
     ensure_partitions(store, ["code"])
     with pytest.raises(DatabaseError, match="no_such_column") as refused:
-        build_vector_index(store, "code", "an_index", "no_such_column", rows=1)
+        build_index(store, "an_index", "chunks_code", "(no_such_column)")
     assert "\n" not in str(refused.value)
 
 
