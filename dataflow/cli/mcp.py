@@ -7,6 +7,7 @@ import sysconfig
 from collections.abc import Mapping
 from importlib.resources import files
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -40,6 +41,7 @@ CLIENTS = {
     "zed": Client("~/.config/zed/settings.json", "context_servers", "url", False),
     "codex": Client("~/.codex/config.toml", "mcp_servers", "url", False),
 }
+_BEGIN, _END = b"<!-- crosscorpus -->\n", b"<!-- /crosscorpus -->\n"  # of our part of AGENTS.md
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9._-]*)(:[0-9]+)?"
 _DSNS = ("CROSSCORPUS_DSN", "CROSSCORPUS_READ_DSN")
 
@@ -179,11 +181,32 @@ def _served_collection(collection: str, config: str) -> str:
 
 
 @mcp_app.command()
-def skill() -> None:
+def skill(
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write it there: for Claude Code, and a part of AGENTS.md."
+        ),
+    ] = None,
+) -> None:
     """Print what an agent must know to ask well: a skill, or a part of its instructions.
 
-    Claude Code reads .claude/skills/crosscorpus/SKILL.md, other clients AGENTS.md.
+    Claude Code reads .claude/skills/crosscorpus/SKILL.md, other clients AGENTS.md. --into writes
+    both for a project; a second time it brings its own part up to date and leaves the rest.
 
-    Example: crosscorpus mcp skill >> AGENTS.md
+    Example: crosscorpus mcp skill --into ~/src/app
     """
-    typer.echo((files(__package__) / "skill.md").read_text("utf-8"), nl=False)
+    text = (files(__package__) / "skill.md").read_bytes()
+    if into is None:
+        typer.echo(text.decode(), nl=False)
+        return
+    if not into.is_dir():
+        raise CrosscorpusError(f"{into} is no folder: name that of the project")
+    own, shared = into / ".claude/skills/crosscorpus/SKILL.md", into / "AGENTS.md"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_bytes(text)
+    part = _BEGIN + text.split(b"---\n", 2)[2] + _END
+    before, found, after = (shared.read_bytes() if shared.exists() else b"").partition(_BEGIN)
+    rest = after.partition(_END)[2] if found else b""
+    shared.write_bytes(before + (b"" if found or not before else b"\n") + part + rest)
+    typer.echo(f"wrote {own} and a part of {shared}")

@@ -143,3 +143,24 @@ def test_the_skill_names_tools_and_commands_that_there_are(crosscorpus: Any) -> 
         told = crosscorpus(command, "--help").stdout
         assert [one for one in rest if one.startswith("--") and one not in told] == []
     assert text.startswith("---\nname: crosscorpus\ndescription: ")
+
+
+def test_the_skill_is_written_into_a_project_and_brought_up_to_date_without_loss(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    shared = tmp_path / "AGENTS.md"
+    for before in (None, b"# Ours\n\xff no UTF-8\n"):
+        if before is not None:
+            shared.write_bytes(before)
+        assert crosscorpus("mcp", "skill", "--into", str(tmp_path)).returncode == 0
+        once = shared.read_bytes()
+        assert once.startswith(before or b"<!-- crosscorpus -->\n")
+        assert b"`get_context`" in once
+        assert b"name: crosscorpus" not in once
+        shared.write_bytes(once.replace(b"`get_context`", b"`old`") + b"More of ours.\n")
+        assert crosscorpus("mcp", "skill", "--into", str(tmp_path)).returncode == 0
+        assert shared.read_bytes() == once + b"More of ours.\n"
+    skill = (tmp_path / ".claude/skills/crosscorpus/SKILL.md").read_text("utf-8")
+    assert skill == crosscorpus("mcp", "skill").stdout
+    refused = crosscorpus("mcp", "skill", "--into", str(shared))
+    assert (refused.returncode, "is no folder" in refused.stderr) == (1, True)
