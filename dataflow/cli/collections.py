@@ -75,6 +75,20 @@ def collections_drop(name: _Name, yes: _Yes = False) -> None:
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of a backup.")]
 
 
+@collections_app.command("rename")
+def collections_rename(
+    name: _Name, new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")]
+) -> None:
+    """Give a collection another name: one that was made beside it takes its place.
+
+    Example: crosscorpus collections rename team2 team
+    """
+    from operators.postgres.store import rename_collection
+
+    rename_collection(None, name, new)
+    typer.echo(f"{name} is {new} now")
+
+
 @collections_app.command("export")
 def collections_export(name: _Name, file: _File) -> None:
     """Write a collection into a new file: one state of it, also while an ingestion runs.

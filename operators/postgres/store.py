@@ -40,7 +40,7 @@ from operators.postgres.connection import (
 from operators.postgres.errors import explained, is_node_away, target
 from operators.postgres.schema.caller_views import SETTING, drop_views, make_views, views_schema
 from operators.postgres.schema.migrate import schema_exists
-from operators.postgres.schema.tables import bring_up_to_date, shards_of
+from operators.postgres.schema.tables import bring_up_to_date, name_collection, shards_of
 from operators.postgres.state_cache import VersionedCache
 from operators.postgres.superseded_counts import count_superseded
 from operators.postgres.undeleted_notes import Undeleted, read_undeleted
@@ -363,6 +363,28 @@ def drop_collection(dsn: str | None, name: str) -> None:
 
     with explained(dsn):
         retrying(attempt)
+
+
+def rename_collection(dsn: str | None, name: str, new: str) -> None:
+    """Call the collection ``name`` ``new``; whoever has it open as ``name`` finds none any more.
+
+    Raises:
+        UnknownName: there is no such collection.
+        CrosscorpusError: there is one of the new name, or that is no name of a collection.
+    """
+    dsn, old, schema = dsn or resolve_dsn(), schema_of(name), schema_of(new)
+    with explained(dsn), connect(dsn) as conn:
+        known = _collections(conn)
+        if name not in known:
+            raise UnknownName(f"no collection {name!r}{suggest(name, known)}")
+        if schema_exists(conn, schema):
+            raise CrosscorpusError(f"there is a collection {new!r} already")
+        rename = sql.SQL("ALTER SCHEMA {} RENAME TO {}")
+        conn.execute(rename.format(sql.Identifier(old), sql.Identifier(schema)))
+        if schema_exists(conn, views_schema(old)):
+            views = map(sql.Identifier, (views_schema(old), views_schema(schema)))
+            conn.execute(rename.format(*views))
+        name_collection(conn, schema, new)
 
 
 def schema_of(collection: str) -> str:

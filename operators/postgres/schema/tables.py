@@ -42,15 +42,22 @@ def bring_up_to_date(
         with conn.transaction():
             if shards and not shards_of(conn, schema):
                 _distribute(conn, schema, shards)
-            comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
-            conn.execute(comment.format(sql.Identifier(schema), sql.Literal(collection)))
             name = sql.SQL("INSERT INTO {} (name) VALUES (%s) ON CONFLICT DO NOTHING")
             conn.execute(name.format(table), (collection,))
+            name_collection(conn, schema, collection)
     except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction) as error:
         raise CrosscorpusError(
             f"collection {collection!r} must be made or brought up to date by a role that may "
             "create tables: open it once with such a role, and if this is a replica, on its primary"
         ) from error
+
+
+def name_collection(conn: psycopg.Connection[TupleRow], schema: str, name: str) -> None:
+    """Record ``name`` as that of the collection in ``schema``: its comment lists it."""
+    comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
+    conn.execute(comment.format(sql.Identifier(schema), sql.Literal(name)))
+    update = sql.SQL("UPDATE {} SET name = %s")
+    conn.execute(update.format(sql.Identifier(schema, "collection")), (name,))
 
 
 def shards_of(conn: psycopg.Connection[TupleRow], schema: str) -> int:

@@ -16,6 +16,7 @@ from vector_indexes import build_vector_indexes
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.cancellation import Cancelled, Switch, waiting
+from operators.postgres.schema.caller_views import make_views
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.server_cursor import ROWS_AT_ONCE, over_rows
 from operators.postgres.store import (
@@ -26,9 +27,11 @@ from operators.postgres.store import (
     collections,
     drop_collection,
     open_store,
+    rename_collection,
     schema_of,
     set_model,
 )
+from operators.postgres.write.document_writer import write_documents
 
 Make = Callable[..., Store]
 
@@ -97,6 +100,28 @@ def test_a_collection_that_was_dropped_in_use_is_said_to_be_gone(server_dsn: str
         opened.forget_info()
         with pytest.raises(CrosscorpusError, match=r"the collection is gone .*dropped meanwhile"):
             collection_info(opened)
+
+
+def test_a_renamed_collection_keeps_all_that_it_holds_and_its_callers_rights(
+    server_dsn: str, make_store: Make, filling: Any
+) -> None:
+    with make_store() as store:
+        chunks = filling.chunks([{"text": "flush the cache"}])
+        write_documents(store, filling.documents(chunks), chunks)
+        store.run(lambda conn: make_views(conn, store.schema))
+        with pytest.raises(CrosscorpusError, match="already"):
+            rename_collection(server_dsn, store.collection, store.collection)
+        with pytest.raises(UnknownName, match="did you mean"):
+            rename_collection(server_dsn, store.collection + "x", "renamed")
+        rename_collection(server_dsn, store.collection, "renamed")
+        assert store.collection not in collections(server_dsn)
+    with open_store(server_dsn, "renamed") as again:
+        assert again.row("SELECT name FROM collection") == ("renamed",)
+        assert again.rows("SELECT text FROM chunks") == [("flush the cache",)]
+        again.execute("UPDATE chunks SET access = 7")
+        with again.seen_by([0]).transaction() as conn:
+            assert conn.execute("SELECT text FROM chunks").fetchall() == []
+    rename_collection(server_dsn, "renamed", store.collection)  # its fixture drops it
 
 
 def test_a_drop_that_meets_a_question_begins_again(server_dsn: str) -> None:
