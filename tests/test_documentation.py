@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sys
+import zipfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,6 +90,10 @@ def project(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     (home / "q.jsonl").write_text("\n".join(map(json.dumps, asked)))
     ticket = "number,opened,title,text\n1,2026-01-05,Login loops,It reloads for ever.\n"
     (home / "tickets.csv").write_text(ticket)
+    (home / "export.json").write_text('{"key": "OPS-1", "fields": {"summary": "Logins loop"}}')
+    with zipfile.ZipFile(home / "slack-export.zip", "w") as archive:
+        said = [{"type": "message", "text": "flushed twice", "ts": "1767607200.1", "user": "U1"}]
+        archive.writestr("general/2026-01-05.json", json.dumps(said))
     (home / "q.tsv").write_text("".join(f"{n} 0 docs/cache.md 1\n" for n in range(1, 9)))
     for page in PAGES:
         for _, code in FENCED.findall(page.read_text("utf-8")):

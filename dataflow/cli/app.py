@@ -19,6 +19,7 @@ from dataflow.cli.ingest import ingest_app, watch
 from dataflow.cli.judge import judge_app
 from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, embed, models_app, status, verify
+from dataflow.cli.maps import map_app
 from dataflow.cli.mcp import mcp_app
 from dataflow.cli.options import FAILED, WRONG_USAGE, AsJson, Config, WrongUsage
 from dataflow.cli.query import Query, query
@@ -189,4 +190,5 @@ app.add_typer(collections_app, name="collections")
 app.add_typer(judge_app, name="judge")
 app.add_typer(sync_app, name="sync")
 app.add_typer(config_app, name="config")
+app.add_typer(map_app, name="map")
 app.add_typer(mcp_app, name="mcp")

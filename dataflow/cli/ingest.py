@@ -46,6 +46,9 @@ _ExportsRepo = Annotated[
     str | None,
     typer.Option(callback=filled, help="Repository name; else what the items' addresses say."),
 ]
+_Map = Annotated[
+    str, typer.Option("--map", callback=filled, help="A map of ours, or a file: docs/records.md.")
+]
 _PruneExports = Annotated[
     bool,
     typer.Option(
@@ -231,6 +234,39 @@ def ingest_issues(
     ingest_source(issues_source(files, repo, whole=prune, bots=bots), options, prune=prune)
 
 
+@ingest_app.command("records")
+@takes_options
+def ingest_records(
+    path: Annotated[
+        Path, typer.Argument(help="JSON, CSV, mail, or a folder or ZIP of such; - reads JSON.")
+    ],
+    map_: _Map,
+    repo: Annotated[
+        str, typer.Option(help="Repository or project of documents whose map names none.")
+    ] = "",
+    base_url: Annotated[str, typer.Option(help="Address of the service, for links.")] = "",
+    prune: _PruneExports = False,
+    *,
+    options: IngestOptions,
+) -> None:
+    """Read what a service gave by a map: Jira, GitLab, Slack, Confluence, mail (`map list`).
+
+    Example: a command's output is read from standard input.
+
+    ```
+    glab api --paginate projects/org%2Fapp/issues | crosscorpus ingest records - --map gitlab
+    ```
+    """
+    from dataflow.configuration.loader import shipped_maps
+    from operators.sources.records.record_map import read_map
+    from operators.sources.records.record_source import records_source, standard_input
+
+    read = read_map(map_, shipped_maps())
+    with standard_input(path) as file:
+        source = records_source(file, read, repo=repo, base_url=base_url, whole=prune)
+        ingest_source(source, options, prune=prune)
+
+
 @ingest_app.command("memory")
 @takes_options
 def ingest_memory(
@@ -260,16 +296,29 @@ def ingest_from(
     arguments: Annotated[
         list[str] | None, typer.Argument(help="Argument of the reader: VALUE or KEY=VALUE.")
     ] = None,
+    map_: Annotated[
+        str | None, typer.Option("--map", help="Makes documents of its records: `map list`.")
+    ] = None,
+    reader_arguments: Annotated[
+        Path | None,
+        typer.Option(
+            "--options", help="YAML: init and load arguments; ${NAME} of the environment."
+        ),
+    ] = None,
     *,
     options: IngestOptions,
 ) -> None:
-    """Read with a reader of your own (docs/extend.md).
+    """Read with a reader of your own (docs/extend.md), of LlamaIndex or of dlt (docs/records.md).
 
     Example: crosscorpus ingest from python:tickets:Tickets export.csv project=ops -C team
     """
-    from operators.sources.reader import named_reader
+    from dataflow.configuration.loader import shipped_maps
+    from operators.sources.reader import named_reader, reader_options
+    from operators.sources.records.record_map import read_map
 
-    ingest_source(named_reader(reader, arguments or []), options)
+    read = None if map_ is None else read_map(map_, shipped_maps())
+    given = {} if reader_arguments is None else reader_options(reader_arguments)
+    ingest_source(named_reader(reader, arguments or [], read, given), options)
 
 
 @takes_options

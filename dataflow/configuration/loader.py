@@ -34,6 +34,12 @@ def shipped() -> dict[str, Path]:
     return {path.stem: path for path in sorted(files)}
 
 
+def shipped_maps() -> dict[str, Path]:
+    """Every shipped map of records (``ingest records --map``) by name."""
+    folder = shipped()["default"].parent / "sources"
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
 def read_chain(source: str | Path | Mapping[str, Any]) -> list[Source]:
     """Read ``source`` and all files that it extends, the most general first.
 

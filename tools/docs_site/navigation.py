@@ -13,7 +13,7 @@ SECTIONS = {
     "Concepts": ("concepts", "graph", "architecture"),
     "Guides": (
         *("ingest", "ask", "experiment", "evaluate", "benchmark", "extend", "own_pipeline"),
-        *("serve", "review", "rights", "scale", "backup", "frameworks", "models"),
+        *("records", "serve", "review", "rights", "scale", "backup", "frameworks", "models"),
         *("contributing", "security"),
     ),
     "Explanations": ("versions", "fusion", "near_duplicates", "measured", "quality"),

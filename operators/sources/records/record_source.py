@@ -1,0 +1,189 @@
+"""A source of documents that a map makes of records."""
+
+import re
+import shutil
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any
+
+from operators.sources.jsonl import SourceError, documents_of, parse_moment, refuse_other_kind
+from operators.sources.protocol import Item, ReadIssue, Source
+from operators.sources.records.record_files import FILE, name_table, opened, records_of
+from operators.sources.records.record_map import DocumentMap, RecordMap, records_in, value
+from operators.sources.records.text_forms import markdown
+
+READER = "records/1"
+_LINK = re.compile(r"\[([^][\n]*)\]\([^()\s]*\)")
+
+FOLDER = "_folder"
+"""The field of a record with the first folder of its file, or what the map's names call that."""
+
+_TEXTS = ("title", "path", "url", "state", "version")
+
+
+def records_source(
+    path: Path | str,
+    read: RecordMap,
+    *,
+    repo: str = "",
+    base_url: str = "",
+    whole: bool = False,
+) -> Source:
+    """The documents that ``read`` makes of the records at ``path``.
+
+    Args:
+        path: JSON in any layout, CSV, mail, or a folder or a ZIP of such files.
+        repo: the repository of documents whose map names none.
+        base_url: ``base_url`` in every record, for the map's addresses.
+        whole: what an earlier reading had and this lacks was deleted.
+
+    Raises:
+        SourceError: ``path`` does not exist.
+    """
+    place = Path(path).expanduser()
+    if not place.exists():
+        raise SourceError(f"{place} does not exist")
+
+    def scan() -> Iterator[Item]:
+        with opened(place) as folder:
+            names = name_table(folder, read.names)
+            given = {"repo": repo, "base_url": base_url.rstrip("/")}
+            yield from documents_of(mapped(records_of(folder), read, given, names))
+
+    def check() -> None:
+        refuse_other_kind(scan(), f"records as the map says: {read.about}")
+
+    return Source(READER, scan, None, lambda: 0.0, whole=whole, check=check)
+
+
+@contextmanager
+def standard_input(path: Path) -> Iterator[Path]:
+    """``path``; of ``-`` a file with what standard input gives: a run may read it twice."""
+    if str(path) != "-":
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "standard-input.json")
+        with file.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        yield file
+
+
+def mapped(
+    records: Iterable[tuple[str, Any]],
+    read: RecordMap,
+    given: Mapping[str, str],
+    names: Mapping[str, str],
+) -> Iterator[tuple[str, Any]]:
+    """The rows of ``ingest documents`` that ``read`` makes of records, or an issue of each.
+
+    Threads come last, because any record may still belong to one.
+
+    Args:
+        records: the place of each, and a JSON value or an issue.
+        given: ``repo`` and ``base_url``, fields of every record that lacks them.
+        names: what an id in a text stands for, and a folder's name after ``#``.
+    """
+    threads = defaultdict[tuple[int, str], list[dict[str, Any]]](list)
+    for where, page in records:
+        if isinstance(page, ReadIssue):
+            yield where, page
+            continue
+        for record in records_in(read, page):
+            folder = "#" + str(record.get(FILE, "")).partition("/")[0]
+            record = {**given, FOLDER: names.get(folder, folder[1:]), **record}
+            for number, kind in enumerate(read.documents):
+                try:
+                    fits = kind.when is None or value(kind.when, record)
+                    thread = fits and kind.thread and value(kind.thread, record)
+                except ValueError as error:
+                    yield where, ReadIssue(where, str(error)[:300])
+                    continue
+                if thread:
+                    threads[number, str(thread)].append(record)
+                elif fits and kind.thread is None:
+                    yield where, _made(where, kind, [record], names)
+    for (number, thread), members in threads.items():
+        yield thread, _made(thread, read.documents[number], members, names)
+
+
+def _made(
+    where: str, kind: DocumentMap, members: list[dict[str, Any]], names: Mapping[str, str]
+) -> dict[str, Any] | ReadIssue:
+    """The document of these records, or why there is none."""
+    try:
+        return _row(kind, members, names)
+    except Exception as error:  # a record may have any shape: it concerns this document only
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        return ReadIssue(where, reason[:300])
+
+
+def _row(
+    kind: DocumentMap, members: list[dict[str, Any]], names: Mapping[str, str]
+) -> dict[str, Any]:
+    """The document of a record, or of the records of a thread, as ``ingest documents`` takes it."""
+    members = sorted(members, key=lambda one: _date(value(kind.created_at, one)) or "")
+    first, texts, authors = members[0], [], []
+    for member in members:
+        author = _named(value(kind.author, member), names)
+        head = author if kind.thread is not None else None
+        texts.append((head, value(kind.text, member)))
+        authors.append(author)
+    for one in value(kind.parts, first) or ():
+        author = _named(value(kind.part.author, one), names)
+        date = _date(value(kind.part.created_at, one)) or ""
+        texts.append((", ".join(filter(None, (author, date[:10]))), value(kind.part.text, one)))
+        authors.append(author)
+    row = {name: _text(value(getattr(kind, name), first)) for name in _TEXTS}
+    if kind.form == "slack" and row["title"]:  # begins with the first message
+        title = markdown([(None, row["title"])], kind.form, names).split("\n")[0]
+        row["title"] = _LINK.sub(r"\1", title)
+    metadata = {name: value(expression, first) for name, expression in kind.metadata.items()}
+    metadata["authors"] = list(dict.fromkeys(filter(None, authors))) or None
+    return row | {
+        "doc_id": _text(value(kind.key, first)),
+        "corpus": kind.corpus,
+        "repo": _text(value(kind.repo or "repo", first)),
+        "text": markdown([one for one in texts if one[1]], kind.form, names),
+        "created_at": _date(value(kind.created_at, first)),
+        "metadata": metadata,
+        "allowed": value(kind.allowed, first),
+    }
+
+
+def _named(author: Any, names: Mapping[str, str]) -> str | None:
+    return names.get(str(author), str(author)) if author else None
+
+
+def _text(found: Any) -> str | None:
+    return None if found is None or found == "" else str(found)
+
+
+def _date(found: Any) -> str | None:
+    """A date in any form that services write, as ISO 8601: seconds since 1970 too.
+
+    >>> _date("1767607200.000100"), _date(1767607200000), _date("Mon, 5 Jan 2026 10:00:00 +0000")
+    ('2026-01-05T10:00:00+00:00', '2026-01-05T10:00:00+00:00', '2026-01-05T10:00:00+00:00')
+
+    Raises:
+        ValueError: it is none.
+    """
+    if found is None or found == "":
+        return None
+    text = str(found).strip()
+    try:
+        seconds = float(text)
+        seconds = seconds / 1000 if seconds > 1e11 else seconds
+        return datetime.fromtimestamp(int(seconds), UTC).isoformat() if seconds > 1e8 else text
+    except (OverflowError, ValueError):
+        pass
+    try:
+        return parse_moment(text).isoformat()
+    except ValueError:
+        return parsedate_to_datetime(text).astimezone(UTC).isoformat()

@@ -1,0 +1,373 @@
+"""Records of services as documents, by the maps that come along and by one's own."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dataflow.configuration.loader import shipped_maps
+from operators.errors import CrosscorpusError, UnknownName
+from operators.sources.formats.pandoc import program
+from operators.sources.jsonl import SourceError
+from operators.sources.protocol import Document, ReadIssue
+from operators.sources.reader import named_reader, reader_options, reader_source
+from operators.sources.records.record_map import RecordMap, read_map
+from operators.sources.records.record_source import mapped, records_source
+
+ADF = {
+    "type": "doc",
+    "content": [
+        {"type": "heading", "attrs": {"level": 2}, "content": [{"type": "text", "text": "Steps"}]},
+        {
+            "type": "paragraph",
+            "content": [
+                {"type": "text", "text": "Set "},
+                {"type": "text", "text": "proxy", "marks": [{"type": "code"}]},
+                {"type": "hardBreak"},
+                {"type": "mention", "attrs": {"text": "@Bo"}},
+                {
+                    "type": "text",
+                    "text": "docs",
+                    "marks": [{"type": "link", "attrs": {"href": "https://x.example"}}],
+                },
+            ],
+        },
+        {
+            "type": "bulletList",
+            "content": [
+                {
+                    "type": "listItem",
+                    "content": [{"type": "paragraph", "content": [{"type": "text", "text": t}]}],
+                }
+                for t in ("one", "two")
+            ],
+        },
+        {
+            "type": "codeBlock",
+            "attrs": {"language": "py"},
+            "content": [{"type": "text", "text": "a = 1"}],
+        },
+        {"type": "newNode", "content": [{"type": "text", "text": "kept"}]},
+    ],
+}
+COMMENT = {
+    "author": {"displayName": "Bo"},
+    "created": "2026-01-06T09:00:00.000+0000",
+    "body": "Why?",
+}
+ISSUE = {
+    "key": "OPS-41",
+    "fields": {
+        "summary": "Logins loop",
+        "creator": {"displayName": "Ada"},
+        "created": "2026-01-05T10:00:00.000+0100",
+        "status": {"name": "Done"},
+        "project": {"key": "OPS"},
+        "description": ADF,
+        "comment": {"comments": [COMMENT]},
+    },
+}
+NOTE = {
+    "id": 5,
+    "noteable_type": "MergeRequest",
+    "noteable_iid": 88,
+    "body": "Why not all?",
+    "system": False,
+}
+NOTE |= {"author": {"name": "Ada"}, "created_at": "2026-01-08T11:00:00Z"}
+NOTE |= {"position": {"new_path": "app/proxy.py", "new_line": 14}}
+MERGE_REQUEST = {
+    "iid": 88,
+    "title": "Trust the balancer",
+    "description": "Closes OPS-41",
+    "author": {"name": "Bo"},
+    "web_url": "https://gitlab.example/g/app/-/merge_requests/88",
+    "created_at": "2026-01-08T10:00:00.000Z",
+    "source_branch": "proxy",
+    "merge_commit_sha": "0123abc",
+}
+
+
+def documents(path: Path, name: str, **how: Any) -> list[Any]:
+    return list(records_source(path, read_map(name, shipped_maps()), **how).scan())
+
+
+def written(folder: Path, *values: Any, name: str = "export.json") -> Path:
+    """A file with each of the values after the other, as ``--paginate`` writes them."""
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(json.dumps(one) for one in values), "utf-8")
+    return file
+
+
+def test_an_issue_of_jira_has_its_text_comments_state_and_address(tmp_path: Path) -> None:
+    file = written(
+        tmp_path, {"issues": [ISSUE]}, {"issues": [{"key": "OPS-42", "fields": {"summary": "B"}}]}
+    )
+    issue, bare = documents(file, "jira", base_url="https://jira.example/")
+    assert (issue.corpus, issue.document_id, issue.title) == (
+        "ticket",
+        "OPS-41",
+        "OPS-41 Logins loop",
+    )
+    assert (issue.state, issue.uri) == ("Done", "https://jira.example/browse/OPS-41")
+    assert issue.created_at.isoformat() == "2026-01-05T09:00:00+00:00"
+    assert json.loads(issue.metadata) == {
+        "authors": ["Ada", "Bo"],
+        "item": "OPS-41",
+        "project": "OPS",
+    }
+    assert issue.text == (
+        "## Steps\n\nSet `proxy`\n@Bo[docs](https://x.example)\n\n- one\n- two\n\n```py\na = 1\n```"
+        "\n\nkept\n\n**Bo, 2026-01-06**\n\nWhy?"
+    )
+    assert (bare.title, bare.text) == ("OPS-42 B", "")
+
+
+@pytest.mark.skipif(program() is None, reason="the extra office is not installed")
+def test_the_markup_of_an_own_jira_becomes_markdown(tmp_path: Path) -> None:
+    fields = ISSUE["fields"] | {"description": "h2. Steps\n\n{code}\na = 1\n{code}\n\n*now*"}
+    (issue,) = documents(written(tmp_path, {"issues": [ISSUE | {"fields": fields}]}), "jira_server")
+    assert "## Steps" in issue.text
+    assert "**now**" in issue.text
+    assert "**Bo, 2026-01-06**" in issue.text
+
+
+def test_merge_requests_discussions_and_issues_of_gitlab_are_told_apart(tmp_path: Path) -> None:
+    system = {"id": "s", "notes": [NOTE | {"system": True}]}
+    issue = {
+        "iid": 7,
+        "issue_type": "issue",
+        "title": "Loop",
+        "description": "d",
+        "state": "opened",
+    }
+    file = written(tmp_path, [MERGE_REQUEST, issue], [{"id": "d1", "notes": [NOTE]}, system])
+    request, ticket, talk = documents(
+        file, "gitlab", repo="g/app", base_url="https://gitlab.example/g/app"
+    )
+    assert (request.corpus, request.title) == ("review", "MR !88 Trust the balancer")
+    assert json.loads(request.metadata)["commit"] == "0123abc"
+    assert (ticket.corpus, ticket.document_id, ticket.state) == ("issue", "issues/7", "opened")
+    assert (talk.corpus, talk.repo, talk.path) == ("review", "g/app", "app/proxy.py")
+    assert talk.uri == "https://gitlab.example/g/app/-/merge_requests/88#note_5"
+    assert json.loads(talk.metadata)["pr_number"] == json.loads(request.metadata)["pr_number"] == 88
+
+
+def slack(folder: Path) -> Path:
+    written(
+        folder,
+        [{"id": "U1", "real_name": "Ada L", "profile": {"display_name": "ada"}}],
+        name="users.json",
+    )
+    written(folder, [{"id": "C9", "name": "general"}], name="channels.json")
+    first = {
+        "type": "message",
+        "user": "U1",
+        "ts": "1767607200.000100",
+        "text": "Loop, <@U1>: <https://x.example|see> &amp; tell",
+    }
+    reply = {
+        "type": "message",
+        "user": "U2",
+        "ts": "1767693600.000200",
+        "text": "Fixed.",
+        "thread_ts": first["ts"],
+    }
+    joined = {
+        "type": "message",
+        "subtype": "channel_join",
+        "user": "U2",
+        "ts": "1767693601.0",
+        "text": "joined",
+    }
+    written(folder, [joined, reply], name="general/2026-01-06.json")  # before its thread's first
+    written(folder, [first], name="general/2026-01-07.json")
+    return folder
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_thread_of_slack_is_one_document_with_names_and_a_permalink(
+    tmp_path: Path, zipped: bool
+) -> None:
+    path = slack(tmp_path / "export")
+    if zipped:
+        with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+            for file in path.rglob("*.json"):
+                archive.write(file, file.relative_to(path))
+        path = tmp_path / "export.zip"
+    (thread,) = documents(path, "slack", base_url="https://t.slack.com")
+    assert thread.title == "#general: Loop, @ada: see & tell"
+    assert thread.uri == "https://t.slack.com/archives/C9/p1767607200000100"
+    assert (
+        thread.text == "**ada**\n\nLoop, @ada: [see](https://x.example) & tell\n\n**U2**\n\nFixed."
+    )
+
+
+def test_mails_are_threads_without_what_they_quote(tmp_path: Path) -> None:
+    head = (
+        "From: Bo <bo@x>\nSubject: {}\nMessage-ID: <{}@x>\nDate: Mon, 5 Jan 2026 1{}:00:00 +0000\n"
+    )
+    one = head.format("Proxy", "a", 0) + "\nWho sets it?\n-- \nBo\n"
+    two = (
+        head.format("Re: Proxy", "b", 1)
+        + "References: <a@x>\n\nOn Mon, 5 Jan Bo wrote:\n\n> Who sets it?\n\nWe do.\n"
+    )
+    file = tmp_path / "list.mbox"
+    file.write_text("".join(f"From bo@x Mon Jan  5 10:00:00 2026\n{mail}\n" for mail in (two, one)))
+    (thread,) = documents(file, "mail")
+    assert (thread.title, thread.document_id) == ("Proxy", "<a@x>")
+    assert thread.text == "**Bo**\n\nWho sets it?\n\n**Bo**\n\nWe do."
+    for number, mail in enumerate((one, two)):
+        (tmp_path / "box").mkdir(exist_ok=True)
+        (tmp_path / "box" / f"{number}.eml").write_text(mail)
+    assert [one.text for one in documents(tmp_path / "box", "mail")] == [thread.text]
+
+
+def test_a_page_of_confluence_keeps_its_code(tmp_path: Path) -> None:
+    html = "<h2>Head</h2><p>Only the balancer.</p>"
+    html += "<ac:macro><ac:body><![CDATA[if a < b:\n  c]]></ac:body></ac:macro>"
+    page = {"id": "7", "title": "Proxy", "space": {"key": "ENG"}, "ancestors": [{"title": "Ops"}]}
+    page |= {"body": {"storage": {"value": html}}, "version": {"when": "2026-02-01T10:00:00.000Z"}}
+    page |= {"_links": {"webui": "/spaces/ENG/pages/7"}}
+    (read,) = documents(
+        written(tmp_path, {"results": [page]}), "confluence", base_url="https://w.example/wiki"
+    )
+    assert (read.repo, read.path) == ("ENG", "Ops/Proxy")
+    assert read.uri == "https://w.example/wiki/spaces/ENG/pages/7"
+    assert read.text == "## Head\n\nOnly the balancer.\n\n    if a < b:\n      c"
+
+
+def test_a_table_as_csv_is_records_whatever_parts_its_fields(tmp_path: Path) -> None:
+    for mark in ",;\t":
+        file = tmp_path / "issues.csv"
+        file.write_text(
+            f'\ufeffIssue key{mark}Summary{mark}Description\nOPS-1{mark}A{mark}"two\nlines"\n',
+            "utf-8",
+        )
+        (issue,) = documents(file, "jira_csv")
+        assert (issue.title, issue.text) == ("OPS-1 A", "two\nlines")
+
+
+MAP = """
+about: notes
+documents:
+  - {corpus: wiki, key: id, title: title, text: text, created_at: at, allowed: who, parts: more,
+     part: {text: t}}
+"""
+
+
+def own_map(folder: Path, text: str = MAP) -> RecordMap:
+    (folder / "own.yaml").write_text(text)
+    return read_map(str(folder / "own.yaml"), {})
+
+
+def test_what_is_no_record_of_the_map_is_an_issue_and_the_rest_is_read(tmp_path: Path) -> None:
+    good: dict[str, Any] = {"id": "bad", "title": "A", "text": "t"}
+    bad: list[dict[str, Any]] = [
+        {"title": "no id"},
+        good | {"text": {"a": 1}},
+        good | {"at": "yesterday"},
+        good | {"at": 1e300},
+        good | {"who": 7},
+        good | {"more": 3},
+        good | {"more": [3]},
+    ]
+    file = written(tmp_path, *bad, good | {"id": "a"}, [[]], good | {"id": "b", "at": "2026"})
+    items = list(records_source(file, own_map(tmp_path)).scan())
+    assert [type(one) for one in items[: len(bad)]] == [ReadIssue] * len(bad)
+    assert [one.document_id for one in items if isinstance(one, Document)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("about: [", "no YAML"),
+        ("about: a", "documents: Field required"),
+        (MAP.replace("title:", "titel:"), "titel: .*did you mean 'title'"),
+        (MAP.replace("text: text", "text: 'a ||'"), "no JMESPath"),
+    ],
+)
+def test_a_map_that_is_none_says_where(tmp_path: Path, text: str, error: str) -> None:
+    with pytest.raises(CrosscorpusError, match=error):
+        own_map(tmp_path, text)
+
+
+def test_an_unknown_map_and_a_missing_file_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="did you mean 'slack'"):
+        read_map("slakc", shipped_maps())
+    with pytest.raises(SourceError, match="does not exist"):
+        records_source(tmp_path / "nowhere", own_map(tmp_path))
+    source = records_source(written(tmp_path, {"x": 1}, {"y": 2}), own_map(tmp_path))
+    with pytest.raises(SourceError, match="records as the map says: notes"):
+        source.check()
+
+
+def test_no_shipped_map_is_longer_than_25_lines() -> None:
+    for name, path in shipped_maps().items():
+        assert len(path.read_text("utf-8").splitlines()) <= 35, name
+        assert read_map(name, shipped_maps()).about
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(
+    ("key", "fields", "issues", "notes", "id", "iid", "type", "text", "ts", "thread", "parts")
+)
+
+
+@given(st.dictionaries(KEYS, JSON), st.sampled_from(sorted({*shipped_maps()} - {"jira_server"})))
+def test_no_record_stops_a_map(record: Mapping[str, Any], name: str) -> None:
+    read = read_map(name, shipped_maps())
+    for _, row in mapped([("here", record)], read, {"repo": "", "base_url": ""}, {}):
+        assert isinstance(row, dict | ReadIssue)
+
+
+class Loader:
+    """A reader as those of LlamaIndex."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+
+    def load_data(self, query: str) -> list[Any]:
+        """One document, which has what was asked."""
+        made = type("Made", (), {})()
+        made.id_, made.text, made.metadata = "d1", f"about {query}", {"title": self.token}
+        return [made]
+
+
+def test_a_reader_of_llamaindex_and_any_iterable_are_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "options.yaml"
+    file.write_text("init: {token: '${OWN_TOKEN}'}\nload: {query: proxies}\n")
+    with pytest.raises(SourceError, match="the environment has no OWN_TOKEN"):
+        reader_options(file)
+    monkeypatch.setenv("OWN_TOKEN", "hidden")
+    read = read_map("llamaindex", shipped_maps())
+    source = named_reader(f"python:{__name__}:Loader", [], read, reader_options(file))
+    (document,) = source.scan()
+    assert (document.corpus, document.title, document.text) == ("wiki", "hidden", "about proxies")
+    (record,) = reader_source(
+        iter([{"id": "a", "title": "A", "text": "t"}]), own_map(tmp_path)
+    ).scan()
+    assert record.document_id == "a"
+    for wrong in (7, object()):
+        with pytest.raises(SourceError, match="is no reader"):
+            reader_source(wrong)
+    file.write_text("token: secret-word\n")
+    with pytest.raises(SourceError) as error:
+        reader_options(file)
+    assert "secret-word" not in str(error.value)
