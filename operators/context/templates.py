@@ -9,8 +9,8 @@
   double brackets is left out if one of its fields has no value. ``||`` separates alternatives: the
   first with all values is taken. Outside of brackets, a field without a value is left out with the
   text before it.
-- Labels: the first field identifies the passage. If it has no value, the label is the title, the
-  path or the document_id.
+- Labels: the first field, or one of the alternatives of a first part in brackets, identifies the
+  passage. If none has a value, the label is the title, the path or the document_id.
 - Links: a link needs all of its fields up to a ``#``, because half a path is another page. An
   address that has a fragment keeps it. A key of the metadata is one segment of a path (its ``/``
   becomes ``%2F``) unless its name ends with ``path``. A path that a segment ``..`` leaves, or a
@@ -150,11 +150,12 @@ def _labels(chunks: pl.DataFrame, read: Read, parts: tuple[Part, ...]) -> list[s
         for name, values in _columns(chunks, read, names, for_label=True).items()
     }
     bodies = _filled(parts, columns, chunks.height)
-    known = columns[names[0]] if names else bodies
+    first = next((part for part in parts if _names((part,))), None)
+    known = zip(*(columns[name] for name in _names((first,))), strict=True) if first else bodies
     titles = chunks[list(FALLBACK)].iter_rows()
     return [
-        (first and body) or short_label(next(filter(None, title), ""))
-        for first, body, title in zip(known, bodies, titles, strict=True)
+        (body if any(identifying) else "") or short_label(next(filter(None, title), ""))
+        for identifying, body, title in zip(known, bodies, titles, strict=True)
     ]
 
 
