@@ -104,11 +104,12 @@ INTENT = pl.Schema(
         "places": pl.List(
             pl.Struct(
                 {
-                    "path": _NAMES,  # from the outermost folder; empty: a commit or a number
+                    "path": _NAMES,  # from the outermost folder; empty: a commit, a number or a key
                     "line": pl.Int64,
                     "commit": pl.String,
                     "number": pl.Int64,
                     "last": pl.Int64,
+                    "key": pl.String,
                 }
             )
         ),

@@ -163,7 +163,7 @@ def understood(asked: Mapping[str, Any]) -> list[str]:
     """
     lines = [f":{one['line']}" if one["line"] else "" for one in asked["places"]]
     places = [
-        "/".join(one["path"]) + line or one["commit"] or f"#{one['number']}"
+        "/".join(one["path"]) + line or one["commit"] or one["key"] or f"#{one['number']}"
         for one, line in zip(asked["places"], lines, strict=True)
     ]
     lists = {

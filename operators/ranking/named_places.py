@@ -1,8 +1,9 @@
 """Places that a text names: a file and its lines, a commit, an issue.
 
 Tools print these, answers show them, and people paste them: ``path/file.py:120``, the frame of a
-traceback, an address with ``#L120``, a label, the first digits of a commit's id, ``#42``. A path
-may be from another machine, with leading folders that no collection has: the last parts decide.
+traceback, an address with ``#L120``, a label, the first digits of a commit's id, ``#42``,
+``OPS-41``. A path may be from another machine, with leading folders that no collection has: the
+last parts decide.
 
 :func:`named_places` finds the places in a query; :func:`read_place` and :func:`spellings` read a
 text that is one place.
@@ -56,26 +57,27 @@ _NUMBER = re.compile(
     r"(?:(?<![\w&/#])#|\b(?:PR|pull request|pull|MR|merge request|issue|bug)s? ?[#!]?)(\d{1,7})\b",
     re.I,
 )
+_KEY = re.compile(r"(?<![\w.-])[A-Z]{2}[A-Z0-9]{0,8}-[1-9]\d{0,6}(?![\w-])")
 
 
 class Place(NamedTuple):
-    """A file (``path``, perhaps with lines from 1), or a document by the start of its id."""
+    """A file (``path``, perhaps with lines from 1), or a document by its id or the start of it."""
 
     path: tuple[str, ...] = ()
     line: int | None = None
     commit: str = ""
     number: int | None = None
     last: int | None = None
+    key: str = ""  # of a tracker's issue, OPS-41
 
 
 def named_places(text: str) -> list[Place]:
     """The places that ``text`` names, each once, in its order.
 
-    >>> named_places("fails in /home/ann/app/io.py:120:5 since 2dfeccf, see #42")
-    ... # doctest: +NORMALIZE_WHITESPACE
-    [Place(path=('home', 'ann', 'app', 'io.py'), line=120, commit='', number=None, last=None),
-     Place(path=(), line=None, commit='2dfeccf', number=None, last=None),
-     Place(path=(), line=None, commit='', number=42, last=None)]
+    >>> found = named_places("fails in /home/ann/app/io.py:120:5 since 2dfeccf, see #42, OPS-41")
+    >>> found == [Place(("home", "ann", "app", "io.py"), 120), Place(commit="2dfeccf"),
+    ...           Place(number=42), Place(key="OPS-41")]
+    True
     """
     text = composed(text[-LONGEST_TEXT:])
     fewest = 1 if len(text) <= LONGEST_OF_BARE else 2
@@ -94,6 +96,7 @@ def named_places(text: str) -> list[Place]:
             places.append((match.start(), Place(names, line, last=last)))
     places += [(match.start(), Place(commit=match[0])) for match in _HASH.finditer(text)]
     places += [(match.start(), Place(number=int(match[1]))) for match in _NUMBER.finditer(text)]
+    places += [(match.start(), Place(key=match[0])) for match in _KEY.finditer(text)]
     return list(dict.fromkeys(place for _, place in sorted(places)))[-MOST_PLACES:]
 
 
@@ -206,8 +209,10 @@ def at_place(place: Place, path: str | None, document_id: str, title: str | None
     """
     if place.commit:
         return int(document_id.startswith(place.commit))
+    if place.key:
+        return int(document_id == place.key)
     if place.number is not None:
-        item = re.compile(rf"(?:pull|issues)/{place.number}(?!\d)")
+        item = re.compile(rf"(?:pull|issues|merge_requests)/{place.number}(?!\d)")
         mention = re.compile(rf"#{place.number}(?!\d)")
         return int(bool(item.match(document_id) or mention.search(title or "")))
     shared = 0

@@ -68,10 +68,13 @@ def _clause(place: Place, n: int, parameters: dict[str, Any]) -> str:
     elif place.commit:
         text, name = place.commit[: tokenizer.SHORT_HASH], place.commit
         stands = f"starts_with(c.document_id, {parameter})"
+    elif place.key:
+        text = name = place.key
+        stands = f"c.document_id = {parameter}"
     else:
         text = name = str(place.number)
         stands = (
-            f"(c.document_id ~ ('^(pull|issues)/' || {parameter} || '\\M')"
+            f"(c.document_id ~ ('^(pull|issues|merge_requests)/' || {parameter} || '\\M')"
             f" OR c.title ~ ('#' || {parameter} || '\\M'))"
         )
     parameters[f"name_{n}"] = clean_text(name)

@@ -112,3 +112,14 @@ def test_a_path_with_folders_needs_more_than_its_last_name() -> None:
     assert at_place(place, "src/_pytest/pathlib.py", "x", None) == 0
     assert at_place(place, "python3/pathlib.py", "x", None) == 2
     assert at_place(place, "pathlib.py", "x", None) == 1, "the file is in no folder"
+
+
+@pytest.mark.parametrize("text", ["a.py#L10-20", "v1-2", "A-1", "OPS-0", "xOPS-41", "OPS-41-b"])
+def test_what_is_no_issues_key_names_none(text: str) -> None:
+    assert [place.key for place in named_places(text) if place.key] == []
+
+
+def test_an_issues_key_is_that_issue_and_no_other() -> None:
+    (place,) = named_places("what was decided in OPS-4?")
+    assert at_place(place, None, "OPS-4", "OPS-4 Logins loop") == 1
+    assert at_place(place, None, "OPS-41", "OPS-41 see OPS-4") == 0
