@@ -46,4 +46,6 @@ def every_place(
     cut = any(part.height > MOST for part in parts)
     files = lines.select("corpus", "repo", "document_id").n_unique() if parts else 0
     how_many = f"{counted(lines.height, 'place')} in {counted(files, 'file')}"
-    return EveryPlace(lines, f"{how_many} and more: narrow it" if cut else f"{how_many}, all")
+    said = f"{how_many} and more: narrow it" if cut else f"{how_many}, all"
+    bar = r"; \| is the character |, alternatives are a|b" if regex and r"\|" in text else ""
+    return EveryPlace(lines, said + bar * lines.is_empty())

@@ -32,7 +32,6 @@ def grep(
         files=[
             models.File(
                 file="/".join(filter(None, (first["repo"], first["path"] or first["document_id"]))),
-                id=f"{first['corpus']}:{first['chunk_id']}",
                 lines=[f"{one['line'] or ''}: {one['text'].strip()}" for one in rows[:most]],
                 more=len(rows) - most if len(rows) > most else None,
             )

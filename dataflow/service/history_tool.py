@@ -6,7 +6,10 @@ from pydantic import Field
 
 from dataflow.service import models
 from dataflow.service.place_history import place_history
-from dataflow.service.tools import PAGE, Cursor, PathText, Service, page_start
+from dataflow.service.tools import Cursor, PathText, Service, page_start
+
+PAGE = 10
+"""Commits of one answer: what changed a file is mostly asked of its last changes."""
 
 
 def history(
@@ -23,7 +26,6 @@ def history(
         place=told.place,
         commits=[
             models.Change(
-                id=f"{one['corpus']}:{one['chunk_id']}",
                 commit=one["commit"][:10],
                 date=one["created_at"] and f"{one['created_at']:%Y-%m-%d}",
                 author=one["author"],

@@ -158,8 +158,7 @@ class Neighbours(BaseModel):
 class Change(BaseModel):
     """A commit."""
 
-    id: str = Field(description="the id to pass to fetch")
-    commit: str
+    commit: str = Field(description="its first digits, which fetch takes")
     date: str | None
     author: str | None
     subject: str
@@ -178,8 +177,7 @@ class History(BaseModel):
 class File(BaseModel):
     """The places in one file, or in one document without a file."""
 
-    file: str
-    id: str = Field(description="the id to pass to fetch")
+    file: str = Field(description="its path, or the document's id: fetch takes both")
     lines: list[str] = Field(description="each with its number in the file")
     more: int | None = Field(None, description="further lines")
 

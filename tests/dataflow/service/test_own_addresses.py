@@ -58,6 +58,9 @@ ROWS = [
         | {"text": f"# Limits\n\nThe fee limit is {n}00.\n\n## {n} night\n\nFee at night is {n}."}
         for n in (1, 2)
     ),
+    {"doc_id": "OPS-4", "corpus": "ticket", "title": "OPS-4 The fee", "text": "A fee is wrong."},
+    {"doc_id": "g/17.1", "corpus": "chat", "title": "#g: a fee?", "text": "Which fee, [Bo]?"},
+    {"doc_id": "<a@x>", "corpus": "mail", "title": "Re: <fee> [list]", "text": "The fee by mail."},
     {"doc_id": "m", "corpus": "memory", "path": "fees.py", "text": "The fee is a magic number."}
     | {"metadata": {"line": 3, "severity": "low"}, "title": "Magic fee"},
 ]  # fmt: skip
