@@ -25,9 +25,7 @@ PATH = ("src", "io.py")
     [
         "src/io.py:120:5",
         "src/io.py:120: E501 line too long",
-        "src/io.py line 120",
         'File "src/io.py", line 120, in read',
-        "see src/io.py#L120",
         "src/io.py(120,3): error",
         r"src\io.py:120",
     ],
