@@ -208,17 +208,6 @@ def test_what_a_list_lacks_counts_a_share_of_its_last_as_far_as_it_was_cut(
     assert found[3] == pytest.approx((share * last_vector, last_text))
 
 
-@given(lists, lists, st.floats(0, 1))
-def test_a_share_for_what_a_list_lacks_puts_no_hit_of_a_list_behind_what_it_lacks(
-    vector: list[Row], text: list[Row], share: float
-) -> None:
-    found = scaled(vector, text, missing_score_fraction=share)
-    for (_,), rows in found.group_by("query_id"):
-        listed = rows.drop_nulls("vector_rank")["vector_value"].to_list()
-        lacking = rows.filter(pl.col("vector_rank").is_null())["vector_value"].to_list()
-        assert all(value <= min(listed) + 1e-12 for value in lacking if listed)
-
-
 def test_a_chunk_without_a_vector_is_taken_to_be_as_near_as_its_words_are_good() -> None:
     found = scaled([(0, 1, 0.2)], [(0, 1, 8.0), (0, 2, 8.0), (0, 3, 6.0)])
     waiting = pl.DataFrame({"corpus": "code", "chunk_id": [2, 3]})
@@ -307,16 +296,6 @@ MERGES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "vector_only": merge.vector_only,
     "text_only": merge.text_only,
 }
-
-
-def test_a_constant_that_divides_by_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="rrf_k must be above 0"):
-        merge.rrf(empty(NORMALIZED), rrf_k=0)
-
-
-def test_a_weight_outside_of_0_to_1_is_refused() -> None:
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        merge.convex(empty(NORMALIZED), NO_WORDS, {"code": 1.1})
 
 
 # Several corpora in one frame
