@@ -19,8 +19,6 @@ from ingesting import (
     ingest_folder,
     ingest_git,
     ingest_issues,
-    ingest_memory,
-    ingest_reviews,
     ingest_wiki,
 )
 from ledger_rows import states
@@ -152,8 +150,7 @@ def whole(run: Callable[..., Any], listed: bool = False) -> Callable[..., Any]:
 
 @pytest.fixture(
     params=[
-        "git", "folder", "wiki folder", "wiki clone", "wiki dump", "documents", "reviews", "issues",
-        "memory",
+        "git", "folder", "wiki dump", "documents", "issues",
     ]
 )  # fmt: skip
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
@@ -166,8 +163,6 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
     case = {
         "git": lambda: folder(mount, ingest_git, "docs", ".md", True),
         "folder": lambda: folder(mount, ingest_folder, "docs", ".md", False),
-        "wiki folder": lambda: folder(mount, ingest_wiki, "wiki", ".wiki", False),
-        "wiki clone": lambda: folder(mount, ingest_wiki, "wiki", ".md", True),
         "wiki dump": lambda: file(
             export, ingest_wiki, "wiki",
             lambda numbers: DUMP.format(pages="".join(PAGE.format(n=n) for n in numbers)),
@@ -175,15 +170,8 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
         "documents": lambda: file(
             export, whole(ingest_documents), "docs", json_lines("doc_id", "text", corpus="docs")
         ),
-        "reviews": lambda: file(
-            export, whole(ingest_reviews, True), "review",
-            array(lambda n: shapes.comment(100 + n, pull=n + 1)),
-        ),
         "issues": lambda: file(
             export, whole(ingest_issues, True), "issue", array(lambda n: shapes.issue(n + 1))
-        ),
-        "memory": lambda: file(
-            export, whole(ingest_memory), "memory", json_lines("file_path", "finding", repo="a/b")
         ),
     }[request.param]()  # fmt: skip
     case.put(TEN)
@@ -254,7 +242,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield state
 
 
-@pytest.mark.parametrize(("left", "held"), [(0, 10), (6, 10), (7, 7)])
+@pytest.mark.parametrize(("left", "held"), [(0, 10), (7, 7)])
 def test_a_forge_that_lists_little_any_more_deletes_little(
     left: int, held: int, store: Store, embedder: Any, served: Any
 ) -> None:

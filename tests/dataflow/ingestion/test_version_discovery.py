@@ -12,8 +12,7 @@ from typing import Any
 import polars as pl
 import psycopg
 import pytest
-from ingesting import ingest_documents, ingest_folder, ingest_git
-from pdf_maker import make_pdf
+from ingesting import ingest_documents, ingest_git
 
 from dataflow.ingestion import version_discovery as step
 from dataflow.ingestion.version_discovery import find_versions, verify_versions
@@ -88,23 +87,6 @@ def test_a_run_says_what_became_of_each_old_passage(
     assert {row[0] for row in rows} == {"1.9"}
     assert {row[3] for row in rows} == {"2021-01-01"}
     assert {row[4] for row in rows if row[1] == "gone"} == {"1.9"}
-
-
-def test_a_section_that_only_an_old_version_has_is_no_revision_of_its_neighbour(
-    store: Store, new_embedder: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, new_embedder(), write_lines(OLD, NEW))  # a page fits the window
-    assert [row[1] for row in _superseded(store)] == ["same", "revised", "gone"]
-
-
-def test_a_date_in_front_matter_is_no_revision(
-    store: Store, new_embedder: Any, write_lines: Write
-) -> None:
-    old, new = (_page(version, INTRO) for version in ("1.9", "1.10"))
-    old["text"] = f"---\ndate: 2020-01-01\n---\n\n{old['text']}"
-    new["text"] = f"---\ndate: 2021-01-01\n---\n\n{new['text']}"
-    ingest_documents(store, new_embedder(), write_lines(old, new))
-    assert {row[1] for row in _superseded(store)} == {"same"}
 
 
 def test_a_document_whose_path_is_that_of_versions_joins_them_later(
@@ -236,19 +218,6 @@ def test_a_version_that_was_committed_after_its_date_replaces_from_its_commit_on
     ingest_git(store, small, tmp_path)
     assert _seen(store, "2024-01-15", "2024-02-15", "2024-03-15") == [
         [("1", "v1")], [("1", "v1")], [("2", "v2")],
-    ]  # fmt: skip
-
-
-def test_versions_whose_files_are_dated_against_their_order_replace_from_those_dates_on(
-    store: Store, small: Any, tmp_path: Path
-) -> None:
-    for version, date in (("1.0", "20230101"), ("2.0", "20230601"), ("3.0", "20230301")):
-        file = tmp_path / f"v{version}" / "guide.pdf"
-        file.parent.mkdir()
-        file.write_bytes(make_pdf([f"{INTRO} A word: {version[0]}"], info={"ModDate": f"D:{date}"}))
-    ingest_folder(store, small, tmp_path)
-    assert _seen(store, "2022-12-01", "2023-02-01", "2023-04-01", "2023-07-01") == [
-        [], [("1.0", "1")], [("3.0", "3")], [("3.0", "3")],
     ]  # fmt: skip
 
 
