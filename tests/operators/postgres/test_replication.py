@@ -122,19 +122,3 @@ def test_a_writer_that_was_left_at_a_standby_goes_to_the_new_primary(
         store.execute("DELETE FROM chunks")
     drop_collection(replicated.primary, "moved")
     replicated.catch_up()
-
-
-def test_an_address_of_several_hosts_leads_to_the_one_of_the_wanted_kind(
-    replica: Store, replicated: Any
-) -> None:
-    # https://github.com/psycopg/psycopg/issues/674
-    servers = [conninfo_to_dict(dsn) for dsn in (replicated.replica, replicated.primary)]
-    several = {
-        of: ",".join(["/nowhere" if of == "host" else "1", *(str(each[of]) for each in servers)])
-        for of in ("host", "port")
-    }
-    for kind, leads_to_replica in (("read-write", False), ("prefer-standby", True)):
-        dsn = make_conninfo(replicated.primary, target_session_attrs=kind, **several)
-        with open_store(dsn, "late") as store:
-            assert store.replica is leads_to_replica
-            assert store.row("SELECT count(*) FROM chunks") == (0,)
