@@ -58,7 +58,7 @@ def test_what_has_no_meaning_here_is_an_error(driver: RetrievalDriver) -> None:
             CrosscorpusRetriever(driver, filters=filters)
 
 
-@pytest.mark.parametrize("mode", [ResponseMode.COMPACT, ResponseMode.TREE_SUMMARIZE])
+@pytest.mark.parametrize("mode", [ResponseMode.COMPACT])
 def test_a_query_engine_answers_from_the_nodes(driver: RetrievalDriver, mode: ResponseMode) -> None:
     engine = RetrieverQueryEngine.from_args(
         CrosscorpusRetriever(driver, 5),
