@@ -24,6 +24,7 @@ from operators.postgres.backup import dump_collection, restore_collection
 from operators.postgres.inspect.verify import verify
 from operators.postgres.inspect.who_sees import reasons
 from operators.postgres.schema.caller_views import drop_views
+from operators.postgres.search.callers import seen_by
 from operators.postgres.store import Store, drop_collection, open_store
 from operators.postgres.write import document_classes
 from operators.sources.git.git_source import git_source
@@ -317,9 +318,8 @@ RULES = (
 
 def texts_of_commits(store: Store, *principals: str) -> set[str]:
     """What a caller sees of the history, a line each."""
-    with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
-        seen = driver.seen_by(principals).store
-        rows = seen.rows("SELECT text FROM chunks WHERE corpus = 'history'")
+    seen = seen_by(store, [*principals])
+    rows = seen.rows("SELECT text FROM chunks WHERE corpus = 'history'")
     return {line for (text,) in rows for line in text.split("\n")} - {""}
 
 
