@@ -264,16 +264,10 @@ def test_a_loop_is_walked_once(held: Held) -> None:  # H02
     assert not any(name.startswith("loop/") for name in held.states)
 
 
-def test_a_name_that_is_no_utf_8_has_a_printable_id(held: Held) -> None:  # H04
+def test_odd_names_are_ids_that_print_in_one_line(held: Held) -> None:  # H04, H05, H07
     assert held.texts["caf%E9.md"] == "# Bytes\n"
-
-
-def test_a_newline_in_a_name_is_indexed(held: Held) -> None:  # H05
     assert held.texts["a\nb.md"] == "# Newline\n"
     assert all("\n" not in str(f) for f in (*held.report.failed, *held.report.skipped))
-
-
-def test_composed_and_decomposed_names_are_two_documents(held: Held) -> None:  # H07
     assert (held.texts["\u00e9.md"], held.texts["e\u0301.md"]) == ("# Composed\n", "# Decomposed\n")
 
 

@@ -77,10 +77,9 @@ def test_a_replica_that_its_primary_does_not_reach_is_late(replica: Store, repli
         replicated.follow(where)
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(7500.0, "up to 2 h 5 min behind")])
-def test_the_time_that_is_missing_is_told_with_what_to_do(seconds: float, said: str) -> None:
-    late: Any = SimpleNamespace(replica=True, row=lambda _: (seconds,))
-    assert said in str(lateness(late))
+def test_the_time_that_is_missing_is_told_with_what_to_do() -> None:
+    late: Any = SimpleNamespace(replica=True, row=lambda _: (7500.0,))
+    assert "up to 2 h 5 min behind" in str(lateness(late))
     assert "unset CROSSCORPUS_READ_DSN" in str(lateness(late))
 
 

@@ -82,9 +82,7 @@ def test_an_address_in_a_query_is_read_as_fetch_reads_it(
 @pytest.mark.parametrize(
     "text",
     [
-        "a/" * 20_000,
         "a:1" * 20_000,
-        "#L" * 20_000,
         "[a: " + "](" * 40_000,
         "file:" + "%41" * 40_000,
         "a:1-" * 20_000,

@@ -134,25 +134,6 @@ def test_three_sigma_puts_the_mean_in_the_middle() -> None:
     assert found.sort("chunk_id")["text_value"].to_list() == pytest.approx(expected)
 
 
-@given(lists, lists, st.sampled_from([*NORMS, "common_scale"]))
-def test_a_query_is_scaled_alike_alone_and_in_company(
-    vector: list[Row], text: list[Row], name: str
-) -> None:
-    def normalized(query: int | None = None) -> pl.DataFrame:
-        of = [[row for row in rows if query in (None, row[0])] for rows in (vector, text)]
-        if name == "common_scale":
-            found = scaled(*of, missing_score_fraction=0.5)
-        else:
-            found = by_list(sides_of(*of), vector_norm=name, text_norm=name)
-        return found.sort("query_id", "chunk_id")
-
-    alone = pl.concat([normalized(query) for query in range(4)])
-    if name == "three_sigma":  # a sum of many may differ in its last bit
-        assert_frame_equal(normalized(), alone)
-    else:
-        assert normalized().equals(alone)
-
-
 def test_an_unknown_normalisation_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(UnknownName, match="did you mean 'min_max'"):
         by_list(sides_of([], []), vector_norm="minmax")
