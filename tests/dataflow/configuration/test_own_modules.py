@@ -140,7 +140,6 @@ def fused__mine(aged_hits: pl.DataFrame) -> pl.DataFrame:
     {}
 '''
 
-
 HEAD = "def fused__mine(aged_hits: pl.DataFrame"
 
 

@@ -63,11 +63,9 @@ def test_a_mass_delete_is_refused_until_it_is_allowed(
 
 TEN = frozenset(range(10))
 
-
 DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/"><siteinfo>
 <sitename>App</sitename><dbname>app</dbname><base>https://wiki.example.org/wiki/Main</base>
 </siteinfo>{pages}</mediawiki>"""
-
 
 PAGE = """<page><title>Page {n}</title><ns>0</ns><id>{n}</id><revision><id>{n}</id>
 <timestamp>2021-01-02T03:04:05Z</timestamp><model>wikitext</model>

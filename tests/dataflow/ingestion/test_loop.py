@@ -62,11 +62,7 @@ def test_another_model_is_refused_and_names_both(
 
 
 NAME = "killed"
-
-
 SCHEMA = schema_of(NAME)
-
-
 Read = Callable[[Store], dict[str, Any]]
 
 
@@ -175,7 +171,6 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
 
 
 NAMES = st.sampled_from([f"{folder}page{n}.md" for n in range(4) for folder in ("", "part/")])
-
 
 TEXTS = st.builds(
     lambda word, count, heading: (

@@ -30,8 +30,6 @@ from operators.sources.formats import pdf
 from operators.sources.protocol import LONGEST_TITLE
 
 Write = Callable[..., Path]
-
-
 Read = Callable[[Store], dict[str, Any]]
 
 
@@ -120,18 +118,12 @@ def test_an_interrupted_run_stored_whole_documents_and_the_next_ones_go_on(
 
 
 SECRET = "root:x:0:0"
-
-
 MTIME = datetime(2020, 2, 2, tzinfo=UTC)
-
-
 BRACKETS = "[" * 64_000
-
 
 LAUGHS = "a0: &a0 {k0: 1}\n" + "".join(
     f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n - 1}'] * 9)}]\n  k{n}: 1\n" for n in range(1, 10)
 )
-
 
 CODE = "(" * 30_000 + ")" * 30_000
 

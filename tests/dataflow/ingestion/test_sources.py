@@ -123,8 +123,6 @@ def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(
 
 
 Write = Callable[..., Path]
-
-
 Read = Callable[[Store], dict[str, Any]]
 
 
@@ -568,10 +566,8 @@ def test_a_repository_that_became_private_is_closed_before_anything_is_fetched(
 
 UNREADABLE: list[dict[str, Any]] = [
     {},
-    {"visibility": "secret"},
     {"visibility": ["public"], "private": False},
     {"private": "no"},
-    {"private": 0},
     {"private": True, "visibility": "public"},
     {"private": False, "visibility": "internal"},
 ]

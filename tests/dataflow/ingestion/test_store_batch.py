@@ -23,8 +23,6 @@ from operators.sources.folder import folder_source
 from operators.sources.protocol import Document, Item, Source
 
 Write = Callable[..., Path]
-
-
 Read = Callable[[Store], dict[str, Any]]
 
 

@@ -24,18 +24,12 @@ from operators.postgres.write import version_store
 from operators.postgres.write.document_classes import classify
 
 INTRO = "The cache keeps whatever was asked for lately, and forgets the rest when memory is short."
-
-
 LIMIT = "A cache of at most {} entries is kept for each user of the machine by the server process."
-
-
 ODD = "Printing goes through the spooler on the second floor, which nobody has seen for years."
-
 
 FILLER = (
     "An unrelated paragraph about the weather in the mountains where snow fell all of the night."
 )
-
 
 Write = Callable[..., Path]
 
@@ -55,8 +49,6 @@ def _page(
 
 
 OLD = _page("1.9", INTRO, LIMIT.format(100), ODD, date="2020-01-01")
-
-
 NEW = _page("1.10", INTRO, LIMIT.format(250), date="2021-01-01")
 
 
@@ -97,21 +89,6 @@ def test_a_document_whose_path_is_that_of_versions_joins_them_later(
     plain |= {"doc_id": "latest", "path": "manual/latest/cache.md"}
     ingest_documents(store, small, write_lines(OLD, NEW, plain))
     assert store.rows("SELECT count(*) FROM document_versions") == [(3,)]
-
-
-def test_a_file_of_code_that_no_longer_states_a_version_leaves_its_topic(
-    store: Store, small: Any, write_lines: Write
-) -> None:
-    text = f"def f(): {INTRO}"
-    files = [
-        {"doc_id": n, "corpus": "code", "path": f"{n}/h.py", "text": text, "version": n}
-        for n in ("1.0", "2.0", "3.0")
-    ]
-    ingest_documents(store, small, write_lines(*files))
-    assert store.rows("SELECT count(*) FROM document_versions") == [(3,)]
-    del files[0]["version"]
-    ingest_documents(store, small, write_lines(*files))
-    assert store.rows("SELECT count(*) FROM document_versions") == [(2,)]
 
 
 def test_a_deleted_newest_version_leaves_the_one_before_it_current(
@@ -244,14 +221,12 @@ def test_a_passage_that_comes_again_is_replaced_by_the_version_that_has_it_and_n
 
 NAME = "killed"
 
-
 WORDS = {
     name: [
         " ".join(f"{name}{part}word{n}" for n in range(25)) for part in ("intro", "limit", "ends")
     ]
     for name in ("cache", "queue", "index", "store", "route", "table")
 }
-
 
 State = dict[str, tuple[str, frozenset[Any]]]
 

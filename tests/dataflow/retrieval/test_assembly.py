@@ -12,8 +12,6 @@ import pytest
 from operators.errors import SearchError
 
 Drivers = Callable[..., Any]
-
-
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 

@@ -24,7 +24,6 @@ OLD = """class Lock:
         notify(self)
 """
 
-
 FILE = "diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
 
 

@@ -62,7 +62,6 @@ FLOODS = {
     "page.html": "<div>" + "<p class=a><b>x</b></p>" * 900,
 }
 
-
 SENTENCE = "The cache is written to the disk at the end of each run, and not before. "
 HONEST = {
     "a.py": WRITTEN * 9,

@@ -18,7 +18,6 @@ DAMAGE = {
     "unfinished": "DO $$ BEGIN EXECUTE 'DROP INDEX postings_code__terms'; END $$",
 }
 
-
 FAILED = "UPDATE documents SET state = 'failed', chunks = 0 WHERE document_id = 'd1'"
 
 OF_TEXT = {

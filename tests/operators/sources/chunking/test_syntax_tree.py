@@ -67,8 +67,6 @@ def test_broken_code_is_cut_by_lines_and_the_code_around_it_by_syntax() -> None:
 
 
 PIECES = sorted({line for text in SAMPLES.values() for line in text.split("\n")})
-
-
 code = st.lists(st.sampled_from(PIECES) | st.text("(){}[]<>\"'`\\/*#:;=, aB1\t\r\0é€", max_size=20))
 
 

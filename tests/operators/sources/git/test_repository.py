@@ -220,15 +220,6 @@ def test_a_git_that_says_nothing_is_ended_and_one_that_goes_on_is_not(
     assert time.monotonic() - started < 10
 
 
-def test_callers_git_environment_does_not_lead_elsewhere(
-    repo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repo.commit("first", **{"a.py": "1"})
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other"))
-    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
-    assert set(repo.documents("code")) == {"a.py"}
-
-
 @pytest.mark.parametrize(
     ("url", "name", "forge"),
     [
