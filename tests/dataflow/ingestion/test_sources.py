@@ -512,15 +512,14 @@ def test_without_being_asked_a_sync_says_nothing_of_rights(
     assert seen_of(store) == 7
 
 
-@pytest.mark.parametrize("hidden", [{"private": True}, {"visibility": "internal"}])
 def test_a_visibility_that_changed_holds_for_documents_that_did_not(
-    store: Store, embedder: Any, server: Any, api: GithubApi, hidden: Any
+    store: Store, embedder: Any, server: Any, api: GithubApi
 ) -> None:
     set_rights(store, OPENED)  # a source goes before
     server.seen = {"private": False, "visibility": "public"}
     sync_github(store, embedder, "org/app", api=api, rights=True)
     assert seen_of(store) == 7
-    server.seen = hidden
+    server.seen = {"visibility": "internal"}
     assert sync_github(store, embedder, "org/app", api=api).ok  # it is kept that it was asked for
     assert (seen_of(store), seen_of(store, "github:org/app")) == (0, 7)
     assert sync_github(store, embedder, "org/app", api=api).documents_unchanged == 7
