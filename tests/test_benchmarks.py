@@ -46,7 +46,6 @@ TINY = {
     "versions": "{set}",
 }
 
-
 COMPARED = {"review", "semble", "swe"}
 """Benchmarks whose tables are compared by tests of their own."""
 

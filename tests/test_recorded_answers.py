@@ -39,7 +39,7 @@ SETS = {"secp": 80, "pytest": 72, "short": 48}
 """The questions of each set; of its documents the first ``DOCUMENTS`` are ingested."""
 
 DOCUMENTS = 100
-CONFIGS = ("default", "rrf", "jaccard_dedup", "newest_dedup", "by_list", "plain_text_search")
+CONFIGS = ("default", "rrf", "newest_dedup", "plain_text_search")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 

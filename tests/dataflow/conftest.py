@@ -356,8 +356,6 @@ def make_queries() -> Callable[..., pl.DataFrame]:
 
 
 _WORDS = [f"word{n}" for n in range(12)]
-
-
 _NEAR = st.lists(st.sampled_from(_WORDS), min_size=8, max_size=14).map(" ".join)
 
 

@@ -46,23 +46,6 @@ def test_who_interrupts_a_command_reads_what_became_of_it(
     assert (waiting.returncode, told) == (code, f"crosscorpus: {ended}{said}\n")
 
 
-def test_an_interruption_while_the_command_is_loaded_is_a_line_too() -> None:
-    loading = """
-import sys
-class Interrupted:
-    def find_spec(self, name, *_):
-        if name == "dataflow.cli.app":
-            raise ImportError("failed") from KeyboardInterrupt()
-sys.meta_path.insert(0, Interrupted())
-from dataflow.__main__ import main
-main()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", loading], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (130, "crosscorpus: interrupted\n")
-
-
 def ingesting(tmp_path: Path) -> subprocess.Popen[str]:
     """A command in the middle of an ingestion that takes long."""
     one = {"corpus": "docs", "text": "a page of words " * 20}

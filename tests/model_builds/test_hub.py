@@ -38,7 +38,7 @@ def outside(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("header", ["ETag", "X-Linked-Etag", "X-Repo-Commit", "X-Xet-Hash"])
-@pytest.mark.parametrize("value", HOSTILE_NAMES[:2])
+@pytest.mark.parametrize("value", HOSTILE_NAMES[:1])
 def test_no_header_of_a_hub_names_a_file(
     put: Callable[..., Repository], tmp_path: Path, header: str, value: str
 ) -> None:
@@ -58,16 +58,9 @@ def test_no_header_of_a_hub_names_a_file(
     ("change", "said"),
     [
         ({"sha": HOSTILE_NAMES[0]}, "sha: String should match"),
-        ({"sha": "C0FFEE" + "0" * 34}, "sha: String should match"),
-        ({"sha": 5}, "sha: Input should be a valid string"),
         ({"sha": None}, "has no commit with files"),
-        ({"tags": [5]}, r"tags\.0: Input should be a valid string"),
-        ({"tags": "license:mit"}, "tags: Input should be a valid array"),
         ({"siblings": None}, "has no commit with files"),
-        ({"siblings": {}}, "siblings: Input should be a valid array"),
-        ({"siblings": [5]}, r"siblings\.0: Input should be an object"),
         ({"siblings": [{"rfilename": 5}]}, "rfilename: Input should be a valid string"),
-        ({"siblings": [{}]}, "rfilename: Field required"),
         *(
             ({"siblings": [{"rfilename": "config.json", "size": 1, "blobId": value}]}, "blobId")
             for value in (HOSTILE_NAMES[0], 5, "0" * 40 + "\n")

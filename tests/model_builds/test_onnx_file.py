@@ -11,8 +11,6 @@ from model_builds import onnx_file
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=200)
 NUMBERS = st.integers(-(2**63), 2**63 - 1)
 VALUES = st.one_of(NUMBERS, st.floats(width=32, allow_nan=False), st.lists(NUMBERS, min_size=1))
-
-
 ARGUMENTS = {"op_type", "inputs", "outputs", "name", "doc_string", "domain", "overload"}
 
 

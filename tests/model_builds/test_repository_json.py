@@ -15,7 +15,7 @@ from operators.embedding.hub_models import hub_directory
 from operators.embedding.protocol import EmbeddingError
 
 DEEP = b'{"a":' * 100_000
-ODD = ['"x"', "{}", "-1", "NaN", "1" + "0" * 400, "[1]"]
+ODD = ['"x"', "-1", "NaN", "1" + "0" * 400]
 FIELDS = {
     "config.json": [
         *("hidden_size", "num_attention_heads", "num_hidden_layers", "layer_norm_eps"),
@@ -63,20 +63,10 @@ def test_an_odd_value_of_a_field_is_a_line_or_does_no_harm(
 @pytest.mark.parametrize(
     ("file", "content", "said"),
     [
-        ("config.json", {"hidden_size": None}, "config.json .*hidden_size"),
         ("config.json", {"hidden_size": "x"}, "config.json .*hidden_size: Input should be a valid"),
-        ("config.json", {"hidden_size": -24}, "config.json .*hidden_size: Input should be greater"),
         ("config.json", {"num_hidden_layers": 10**9}, "num_hidden_layers: Input should be less"),
         ("config.json", {"num_attention_heads": 0}, "config.json .*num_attention_heads"),
-        ("config.json", {"num_attention_heads": 5}, "5 heads do not share 24 numbers"),
-        ("config.json", {"layer_norm_eps": "a"}, "config.json .*layer_norm_eps"),
         ("config.json", {"matryoshka_dimensions": 5}, "config.json .*matryoshka_dimensions"),
-        ("config.json", {"matryoshka_dimensions": "abc"}, "config.json .*matryoshka_dimensions"),
-        (
-            "tokenizer_config.json",
-            {"model_max_length": "abc"},
-            "tokenizer_config.json .*max_length",
-        ),
         (
             "sentence_bert_config.json",
             {"max_seq_length": [1]},
@@ -84,11 +74,6 @@ def test_an_odd_value_of_a_field_is_a_line_or_does_no_harm(
         ),
         ("sentence_bert_config.json", {"max_seq_length": 5}, "takes 5 word-pieces"),
         ("config_sentence_transformers.json", {"prompts": ["a"]}, "transformers.json .*prompts"),
-        (
-            "config_sentence_transformers.json",
-            {"default_prompt_name": {}},
-            "transformers.json .*default_prompt_name",
-        ),
         ("1_Pooling/config.json", {"pooling_mode": "a\nb"}, r"its pooling is a\\u\{a\}b"),
     ],
 )
@@ -141,12 +126,8 @@ def test_an_odd_header_of_weights_is_a_line(put: Callable[..., Repository], weig
     "change",
     [
         {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
-        {"normalizer": {"type": "Replace", "pattern": {"Regex": "("}, "content": "x"}},
-        {"model": {"type": "WordLevel", "vocab": {}, "unk_token": "x"}},
         {"model": {"type": "WordLevel", "vocab": {"a": 4_000_000_000}, "unk_token": "a"}},
         {"model": {"type": "Unigram", "unk_id": 99, "vocab": [["a", 0.0]]}},
-        {"model": {"type": "BPE", "vocab": {"a": 2**31}, "merges": []}},
-        {"model": 5},
         {"added_tokens": [{"id": "x"}]},
     ],
 )

@@ -25,7 +25,6 @@ auth_type = scram-sha-256
 auth_file = {users}
 """
 
-
 DEFAULTS = {"pool_mode": "transaction", "default_pool_size": "4"}
 
 

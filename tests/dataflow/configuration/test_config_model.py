@@ -11,60 +11,25 @@ WRONG = [
     ({"dsn": "postgresql://u:secret@h/d"}, "'dsn': no secret goes into a configuration"),
     ({"workers": "eight"}, "workers: expected a valid integer, got 'eight'"),
     ({"languages": {"rust": -1.0}}, "languages.rust: expected greater than or equal to 0, got"),
-    ({"workers": 0}, "workers: expected greater than or equal to 1, got 0"),
-    ({"deadline_s": "soon"}, "deadline_s: expected a valid number, got 'soon'"),
-    ({"on_corpus_error": "ignore"}, "on_corpus_error: expected 'skip' or 'raise', got 'ignore'"),
-    ({"corpora": {}}, "corpora: "),
     ({"variants": {"fusd": "rrf"}}, "no stage 'fusd' with variants, under variants, did you"),
     ({"variants": {"fused": "rff"}}, "unknown variant 'rff' of variants.fused, did you mean 'rrf'"),
     ({"variants": {}}, "variants.fused is missing: choose one of comb_sum, rrf"),
-    ({"variants": {"merged": "rrf"}}, "variants.merged: belongs under corpus_defaults.variants"),
     ({"parameters": {"top_n": 3}}, "unknown parameter 'top_n' under parameters, did you mean"),
     ({"parameters": {"top_k": "3"}}, "parameters.top_k: expected int, got '3'"),
-    ({"parameters": {"top_k": True}}, "parameters.top_k: expected int, got True"),
     ({"parameters": {"search_depth": 3}}, "belongs under corpus_defaults.parameters"),
-    ({"corpora": {"Code": {}}}, "'Code' is no corpus name"),
     ({"corpora": {"class": {}}}, "'class' is no corpus name"),
-    ({"corpora": {"fused": {}}}, "'fused' is the name of a node"),
     ({"corpora": {"code": {"lable": "x"}}}, "unknown key 'lable' under corpora.code, did you mean"),
-    ({"corpora": {"code": {"weights": {"pr_reviw": 1.0}}}}, "unknown trigger 'pr_reviw' under"),
-    (
-        {"corpora": {"code": {"weights": {"question": -1.0}}}},
-        "expected greater than or equal to 0, got -1.0",
-    ),
     (
         {"corpora": {"code": {"weights": {"question": float("nan")}}}},
         "expected a finite number, got nan",
     ),
-    (
-        {"corpora": {"code": {"weights": {"question": float("inf")}}}},
-        "expected a finite number, got inf",
-    ),
-    (
-        {"corpora": {"code": {"parameters": {"vector_weight": float("nan")}}}},
-        "a finite number, got",
-    ),
     ({"parameters": {"rrf_k": 0}}, "parameters.rrf_k: expected greater than 0, got 0"),
-    (
-        {"parameters": {"top_k": -1}},
-        "parameters.top_k: expected greater than or equal to 0, got -1",
-    ),
-    (
-        {"corpora": {"code": {"parameters": {"search_depth": -1}}}},
-        "corpora.code.parameters.search_depth: expected greater than or equal to 0, got -1",
-    ),
     (
         {"corpus_defaults": {"parameters": {"vector_weight": 7.0}}},
         "corpus_defaults.parameters.vector_weight: expected less than or equal to 1, got 7.0",
     ),
     ({"corpora": {"code": {"filters": {"repo": ["a"]}}}}, "'repo' under corpora.code.filters, did"),
-    (
-        {"corpora": {"code": {"variants": {"merged": "convx"}}}},
-        "of corpora.code.variants.merged, did",
-    ),
-    ({"corpora": {"code": {"parameters": {"vector_weight": "x"}}}}, "expected float, got 'x'"),
     ({"corpora": {"code": {"deadline_s": -1.0}}}, "corpora.code.deadline_s: "),
-    ({"corpora": {"code": {"label": "{path"}}}, "corpora.code.label: "),
 ]
 
 

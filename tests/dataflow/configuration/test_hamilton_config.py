@@ -55,16 +55,6 @@ def test_a_parameter_outside_the_corpora_does_not_reach_into_them(small):
     assert built["corpora"]["wiki"]["inputs"]["rrf_k"] == 60
 
 
-def test_the_order_of_corpora_in_a_file_changes_nothing(small, content):
-    backwards = dict(reversed(content["corpora"].items()))
-    one, other = (
-        hamilton_config(small()),
-        hamilton_config(small(corpora=backwards)),
-    )
-    assert list(one["corpora"]) == list(other["corpora"])
-    assert one == other
-
-
 def test_another_corpus_is_one_entry_in_the_configuration():
     config = load_config({"extends": "default", "corpora": {"slack": {"label": "{title}"}}})
     described = describe_config(config)

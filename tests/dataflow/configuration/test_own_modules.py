@@ -15,7 +15,6 @@ from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.cli.console.graphs import draw_graph
-from dataflow.configuration.catalog import retrieval_catalog
 from dataflow.configuration.loader import ConfigError
 from dataflow.driver.config_graphs import diff_configs
 from dataflow.driver.retrieval_driver import RetrievalDriver
@@ -27,11 +26,6 @@ from operators.explain.waterfall import waterfall
 from operators.postgres.store import Store
 
 QUERY = "why is the cache flushed twice?"
-COPY = {  # stage -> the shipped variant whose body the foreign one borrows
-    "fused": "comb_sum",  # of all corpora
-    "packed": "characters",  # of the context
-    "text_search": "bm25",  # of each corpus
-}
 
 
 @pytest.fixture(scope="module")
@@ -70,69 +64,38 @@ def driver_of(store: Store, config: Any, **options: Any) -> RetrievalDriver:
     return build_driver(config, store=store, embedder=model(), **options)
 
 
-@pytest.mark.parametrize("stage", sorted(COPY))
-def test_a_foreign_variant_of_a_stage_is_one_of_ours(
-    filled: Store, tmp_path: Path, stage: str
-) -> None:
-    catalog = retrieval_catalog()
-    inside = stage in catalog.corpus.variants
-    ours = f"{stage}__{COPY[stage]}"
-    room = "corpus" if inside else "assembly" if stage == "packed" else "fusion"
-    text = (Path(__file__).parents[3] / f"dataflow/retrieval/{room}.py").read_text()
-    body = text[text.index(f"def {ours}(") :].split("\n\n\n")[0]
-    imports = text[: text.index("\n@")].partition('"""\n')[2]
-    before = text[: text.index(f"def {ours}(")].rpartition("\n\n\n")[2]
-    decorators = [
-        line for line in before.splitlines() if line.startswith("@") and "config" not in line
-    ]
-    body = body.replace(ours, f"{stage}__mine").replace("(\n", "(\n    my_own: float = 1.5,\n", 1)
-    if "my_own" not in body:
-        body = body.replace("(", "(my_own: float = 1.5, ", 1)
-    # an argument with a default stands at the end
-    head, _, rest = body.partition(") ->")
-    head = head.replace("    my_own: float = 1.5,\n", "").replace("my_own: float = 1.5, ", "")
-    body = f"{head.rstrip().rstrip(',')}, my_own: float = 1.5) ->{rest}"
-    key = "corpus_modules" if inside else "modules"
-    chosen = {"variants": {stage: "mine"}}
-    settings: dict[str, Any] = {"modules": [], key: ["./mine.py"]}
-    settings |= {"corpus_defaults": chosen} if inside else chosen
-    file = write(tmp_path, "\n".join([imports, *decorators, body]), **settings)
+def test_a_foreign_variant_of_a_stage_is_one_of_ours(filled: Store, tmp_path: Path) -> None:
+    text = '''
+    from hamilton.function_modifiers import tag
 
-    config = load_config(file)
+    from operators.ranking.fusion import comb_sum
+
+    @tag(stage="fusion", frame="FUSED")
+    def fused__mine(aged_hits: pl.DataFrame, my_own: float = 1.5) -> pl.DataFrame:
+        """The sum, times a number."""
+        fused = comb_sum(aged_hits)
+        return fused.with_columns(score=pl.col("score") * my_own)
+    '''
+    file = write(tmp_path, text, variants={"fused": "mine"})
+    config, ask = load_config(file), {"query": QUERY}
     with driver_of(filled, "default") as shipped, driver_of(filled, config) as driver:
-        wanted = ["results", "explain", "provenance"]
-        out = driver.execute(wanted, inputs={"query": QUERY})
-        base = shipped.execute(["results"], inputs={"query": QUERY})["results"]
+        out = driver.execute(["results", "explain", "provenance"], inputs=ask)
+        base = shipped.execute(["results"], inputs=ask)["results"]
         assert set(out["results"]["chunk_id"]) == set(base["chunk_id"])
         assert out["explain"].height
         told = out["provenance"]
-        variants = told["variants"]["corpora"]["code"] if inside else told["variants"]
-        assert variants[f"{stage}_variant" if inside else stage] == "mine"
-        parameters = told["parameters"]["corpora"]["code"] if inside else told["parameters"]
-        assert parameters["my_own"] == 1.5
-        assert list(told["modules"]) == ["mine.py"]
-
-        name = "code.my_own" if inside else "my_own"
-        out = driver.execute(["provenance"], inputs={"query": QUERY, name: 2.5})
-        run = out["provenance"]["parameters"]
-        assert (run["corpora"]["code"] if inside else run)["my_own"] == 2.5
-        trace = shipped.trace(["results", "context_window"], inputs={"query": QUERY})
-        changed = shipped.what_if(trace, config)
-        node = f"code.{stage}" if inside else stage
-        assert node in changed.computed
-        assert changed["results"].equals(driver.execute(["results"], {"query": QUERY})["results"])
+        assert (told["variants"]["fused"], list(told["modules"])) == ("mine", ["mine.py"])
+        assert told["parameters"]["my_own"] == 1.5
+        run = driver.execute(["provenance"], inputs={**ask, "my_own": 2.5})["provenance"]
+        assert run["parameters"]["my_own"] == 2.5
+        changed = shipped.what_if(shipped.trace(["results", "context_window"], inputs=ask), config)
+        assert "fused" in changed.computed
+        assert changed["results"].equals(out["results"])
     different = diff_configs(load_config("default"), config).to_json()
-    assert f"mine.{stage}__mine" in json.dumps(different)
-    drawn = to_dot(draw_graph("retrieval", config))
-    assert drawn.count("mine.py") == 1
+    assert "mine.fused__mine" in json.dumps(different)
+    assert to_dot(draw_graph("retrieval", config)).count("mine.py") == 1
     with pytest.raises(CrosscorpusError, match="did you mean 'mine'"):
-        load_config(
-            yaml.safe_load(file.read_text().replace("mine\n", "mien\n")) | absolute(file, key)
-        )
-
-
-def absolute(file: Path, key: str) -> dict[str, Any]:
-    return {key: [str(file.with_suffix(".py"))]}
+        load_config(write(tmp_path, text, variants={"fused": "mien"}))
 
 
 def test_a_new_node_is_read_by_others_and_a_plain_node_gives_way_only_when_it_is_chosen(
@@ -177,7 +140,6 @@ def fused__mine(aged_hits: pl.DataFrame) -> pl.DataFrame:
     {}
 '''
 
-
 HEAD = "def fused__mine(aged_hits: pl.DataFrame"
 
 
@@ -185,7 +147,6 @@ HEAD = "def fused__mine(aged_hits: pl.DataFrame"
     ("text", "said"),
     [
         ("1 / 0", r"mine\.py does not import: ZeroDivisionError: .* line 2\)"),
-        ("def f(:", r"does not import: SyntaxError: .* line 2\)"),
         ("def results(a: int) -> int: return a", "mine.py: results: .* call yours results__NAME"),
         (
             "def fused__mine(a) -> int: return a",
@@ -195,8 +156,6 @@ HEAD = "def fused__mine(aged_hits: pl.DataFrame"
             "def fused__rrf(a: int) -> int: return a",
             "fused__rrf: is a variant of ours: choose another",
         ),
-        (f"{HEAD}): return 1", "give what it returns a type: -> pl.DataFrame"),
-        (f"{HEAD}) -> pl.Series: return 1", "returns Series, and 'fused' is a DataFrame"),
         (
             f"{HEAD}, rrf_k: float = 3.0) -> pl.DataFrame: return aged_hits",
             "'rrf_k' has the default 3.0 in fused__mine and 60.0",
@@ -215,7 +174,6 @@ def test_a_module_that_does_not_fit_is_one_line_that_names_the_function(
     ("node", "argument", "says"),
     [
         ("fused", "aged_hitz: pl.DataFrame", "'aged_hitz', .*, did you mean 'aged_hits'?"),
-        ("fused", "boost: float", "'boost', .*; an argument with a default is a parameter"),
         ("merged", "normalised: pl.DataFrame", "'normalised', .*, did you mean 'normalized'?"),
     ],
 )
@@ -234,18 +192,12 @@ def test_an_input_that_nothing_computes_is_one_line_that_names_file_function_and
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("return [1]", "fused__mine: expected a polars DataFrame, got list"),
         ("return aged_hits", r"fused__mine: its frame lacks the column 'score' \(Float64\)"),
-        ("return aged_hits.with_columns(score=pl.lit(1))", "'score' is Int32, expected Float64"),
         (
             "aged_hits.drop_in_place('recency'); return aged_hits",
             "fused__mine changes its input 'aged_hits'",
         ),
         ("raise OSError('mine')", r"fused__mine raises OSError: mine \(.*mine\.py line \d+\)"),
-        (
-            "return aged_hits.select('recncy')",
-            r"""Error: .*"recncy", did you mean 'recency'\? \(.*mine\.py line 5\)""",
-        ),
         (
             "return aged_hits.with_columns(score=pl.lit(float('nan')))",
             r"'score' is NaN in \d+ of \d+ rows",

@@ -1,7 +1,6 @@
 """Corpora of several collections in one question, each with its own model."""
 
 import json
-import time
 
 import polars as pl
 import pytest
@@ -15,7 +14,7 @@ from operators.errors import CrosscorpusError, UnknownName
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.evaluation.weight_fitting import scores
 from operators.postgres.search import chunk_reader
-from operators.postgres.store import INFO_SECONDS, drop_collection, open_store
+from operators.postgres.store import drop_collection, open_store
 
 ASK = {"query": "why is the cache flushed twice after a merge?"}
 MODEL = """
@@ -163,26 +162,6 @@ def test_what_another_collection_holds_is_asked_without_a_second_model(server_ds
         out = driver.execute(["other_embeddings", "results"], ASK)
     assert out["other_embeddings"] == {}
     assert "code" in set(out["results"]["corpus"])
-
-
-def test_a_collection_that_can_t_be_read_takes_no_other_along(
-    open_driver, words, server_dsn, tmp_path
-):
-    line = {"doc_id": "p", "corpus": "wiki", "text": "the cache is flushed for a third reason"}
-    (tmp_path / "d.jsonl").write_text(json.dumps(line))
-    with open_driver(), open_store(server_dsn, "gone-tests", create=True) as store:
-        ingest_documents(store, words(), tmp_path / "d.jsonl")
-    entry = {"collection": "gone-tests", "corpus": "wiki"}
-    config = load_config("default").with_changes({"corpora": {"gone": entry}})
-    with build_driver(config, "driver-tests", dsn=server_dsn, embedder=words()) as driver:
-        assert "gone" in set(driver.execute(["results"], ASK)["results"]["corpus"])
-        drop_collection(server_dsn, "gone-tests")
-        time.sleep(INFO_SECONDS)
-        out = driver.execute(["results", "outcomes", "notes"], ASK)
-    assert {"code", "wiki"} <= set(out["results"]["corpus"])
-    failed = out["outcomes"].filter(pl.col("status") == "failed")
-    assert set(failed["corpus"]) == {"gone"}
-    assert any("gone" in note for note in out["notes"]["note"])
 
 
 def test_chunks_that_cannot_be_read_cost_their_collection_only(open_driver, other, monkeypatch):

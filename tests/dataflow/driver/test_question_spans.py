@@ -97,9 +97,7 @@ def test_no_text_is_in_a_span_unless_it_is_asked_for(
     monkeypatch.undo()
 
 
-@pytest.mark.parametrize(
-    ("asked", "shown"), [("true", True), ("SPAN_ONLY", True), ("event_only", False), ("", False)]
-)
+@pytest.mark.parametrize(("asked", "shown"), [("SPAN_ONLY", True), ("event_only", False)])
 def test_the_conventions_variable_asks_for_the_questions_text(
     driver: Any,
     spans: InMemorySpanExporter,

@@ -202,9 +202,7 @@ def test_a_trace_gives_what_execute_gives(build: Any, world: Any, make_queries: 
 @pytest.mark.parametrize(
     ("change", "searched"),
     [
-        ("no_recency", 0),
         ({"corpus_defaults": {"parameters": {"vector_weight": 0.1}}}, 0),
-        ({"corpora": {"wiki": {"parameters": {"search_depth": 1}}}}, 2),
         ({"corpora": {"wiki": {"filters": {"language": "python"}}}}, 2),
         ("plain_text_search", 3),
     ],

@@ -9,12 +9,9 @@ from dataflow import load_config
 from dataflow.evaluation.evaluation_files import (
     named_configs,
     write_evaluation,
-    write_sweep,
 )
 from dataflow.evaluation.graph import evaluate
-from dataflow.evaluation.sweep import sweep
 from operators.errors import CrosscorpusError
-from operators.evaluation.judgements import read_qrels, read_queries
 
 
 def test_configurations_are_called_by_their_names_or_files(tmp_path):
@@ -58,18 +55,3 @@ def test_an_evaluation_is_runs_tables_and_a_page(judged, tmp_path):
         assert len(list(csv.reader(file))) == 1 + 2 * 18
     assert json.loads(files[3].read_text())["configs"] == ["default", "rrf"]
     assert files[4].read_text().startswith("<!doctype html>")
-
-
-def test_a_directory_that_cannot_be_made_is_an_error(judged, tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    found = sweep(
-        judged.store,
-        load_config("default"),
-        {"vector_weight": [0.2]},
-        read_queries(judged.queries),
-        read_qrels(judged.qrels),
-        embedder=judged.embedder,
-    )
-    with pytest.raises(CrosscorpusError, match="can't write to"):
-        write_sweep(found, blocked / "swept")

@@ -26,16 +26,6 @@ def test_a_run_has_every_corpus_and_only_the_judged_ones_count_unless_all_do(jud
     )
 
 
-def test_a_query_that_judges_a_corpus_that_is_switched_off_has_no_answer_and_score_0(judged):
-    evaluation = asked(judged, {"default": DEFAULT, "no_review": load_config("no_review")})
-    assert documents(evaluation, "old-cache") != []
-    value = evaluation.scores.filter(
-        pl.col("config") == "no_review", pl.col("query_id") == "old-cache"
-    )
-    assert value["value"].to_list() == [0.0] * 4
-    assert any("no_review answers nothing to 6 queries" in note for note in evaluation.notes)
-
-
 def test_a_reranker_of_the_caller_orders_the_head_of_each_list_once(judged):
     pairs = []
 

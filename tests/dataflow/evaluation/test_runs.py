@@ -46,16 +46,6 @@ def test_a_run_has_as_many_documents_of_each_corpus_as_were_asked_for(judged):
     assert shallow["len"].max() <= 5
 
 
-def test_more_depth_only_adds_below(judged):
-    few = DEFAULT.with_changes({"corpus_defaults": {"parameters": {"search_depth": 2}}})
-    head = asked(judged, {"few": few}, depth=0)
-    deep = asked(judged, {"few": few}, depth=20)
-    for query in head.queries["query_id"]:
-        short, long = documents(head, query, "few"), documents(deep, query, "few")
-        assert long[: len(short)] == short
-        assert len(set(long)) == len(long)
-
-
 def test_a_copy_follows_its_survivor(found):
     listed = documents(found, "all-cache")
     assert listed.index("pr/0-copy") == listed.index("pr/0") + 1 or (

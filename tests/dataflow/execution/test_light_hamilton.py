@@ -49,16 +49,6 @@ print("hamilton.driver" in sys.modules, {"pandas", "opentelemetry"} & packages)"
     assert _said(script) == "True set()"
 
 
-def test_a_hamilton_that_does_more_with_pandas_gets_it() -> None:
-    script = """light_hamilton.ForwardRef = None  # it can't be called: no name of Pandas is given
-light_hamilton.import_hamilton()
-assert not [name for name in sys.modules if "pandas" in name or "hamilton." in name[:9]]
-from dataflow import build_driver
-import hamilton.base, pandas
-print(hamilton.base.pd is pandas, "pandas" in hamilton.registry.DF_TYPE_AND_COLUMN_TYPES)"""
-    assert _said(script) == "True True"
-
-
 def test_an_own_node_of_a_pandas_frame_answers_a_question_of_the_command(
     crosscorpus: Any, tmp_path: Path
 ) -> None:

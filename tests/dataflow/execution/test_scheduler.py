@@ -187,27 +187,6 @@ def test_a_node_without_the_tag_gets_no_fallback():
         graph(bad, fallback=lambda node, error, seconds: 1).execute(["bad"], inputs={"seed": 1})
 
 
-def test_a_fallback_may_refuse():
-    @tag(io="test", fail_open="yes")
-    def bad(seed: int) -> int:
-        raise KeyError("lost")
-
-    def refuse(node, error, seconds):
-        raise error
-
-    with pytest.raises(KeyError):
-        graph(bad, fallback=refuse).execute(["bad"], inputs={"seed": 1})
-
-
-def test_every_node_leaves_its_milliseconds_in_timings():
-    timings = {}
-    built = graph(tag(io="test")(_copy(hung)), after)
-    built.graph_executor.execute(built.graph, ["after"], {}, {"seed": 1, "timings": timings}, "run")
-    assert set(timings) == {"hung", "after"}
-    assert timings["hung"] >= 390
-    assert 0 <= timings["after"] < 100
-
-
 def test_node_events_tell_when_each_node_began_and_ended_and_its_error():
     @tag(io="test", fail_open="yes")
     def broken(seed: int) -> int:
@@ -240,26 +219,6 @@ def test_a_node_may_execute_the_same_graph_with_one_worker():
 
     built = graph(leaf, outer, scheduler=held)
     assert built.execute(["outer", "leaf"], inputs={"seed": 1}) == {"outer": 20, "leaf": 2}
-
-
-def test_two_schedulers_may_call_each_other_with_one_worker_each():
-    first, second = Scheduler(workers=1), Scheduler(workers=1)
-
-    @tag(io="test")
-    def leaf(seed: int) -> int:
-        return seed + 1
-
-    @tag(io="test")
-    def back(seed: int) -> int:
-        return one.execute(["leaf"], inputs={"seed": seed})["leaf"]
-
-    @tag(io="test")
-    def there(seed: int) -> int:
-        return two.execute(["back"], inputs={"seed": seed})["back"]
-
-    one = graph(leaf, there, scheduler=first)
-    two = graph(back, scheduler=second)
-    assert one.execute(["there"], inputs={"seed": 1}) == {"there": 2}
 
 
 def test_a_long_chain_behind_a_search_does_not_recurse():
@@ -297,13 +256,6 @@ def test_an_overridden_output_and_an_input_come_back_as_given():
     built = graph(_copy(hung), after)
     out = built.execute(["hung", "seed"], inputs={"seed": 1}, overrides={"hung": 2})
     assert out == {"hung": 2, "seed": 1}
-
-
-def test_a_closed_scheduler_refuses_and_says_why():
-    built = graph(tag(io="test")(_copy(hung)), after)
-    built.graph_executor.close()
-    with pytest.raises(CrosscorpusError, match="closed"):
-        built.execute(["after"], inputs={"seed": 1})
 
 
 def test_closing_during_a_call_ends_it_instead_of_leaving_it_waiting():

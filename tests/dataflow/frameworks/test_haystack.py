@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ pytest.importorskip("haystack", reason="it needs the extra haystack: make test-f
 from haystack import Document, Pipeline
 from haystack.components.builders import ChatPromptBuilder
 from haystack.components.generators.chat import MockChatGenerator
-from haystack.components.retrievers import MultiQueryTextRetriever
 from haystack.dataclasses import ChatMessage
 from haystack.utils import Secret
 
@@ -102,17 +99,6 @@ def test_a_pipeline_answers_from_the_documents_also_after_its_way_to_yaml(
         one.close()
 
 
-def test_a_pipeline_of_yaml_is_read_in_a_program_that_has_not_imported_the_component(
-    home: Path,
-) -> None:
-    (home / "rag.yaml").write_text(rag("frameworks").dumps())
-    program = "from haystack import Pipeline\n"
-    program += f"p = Pipeline.load(open('rag.yaml'), allowed_modules={OURS['allowed_modules']})\n"
-    program += "print(p.get_component('retriever').collection)\n"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "frameworks\n", done.stderr
-
-
 def test_yaml_has_the_name_of_a_secret_and_no_token(
     home: Path, driver: RetrievalDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,17 +125,6 @@ def test_yaml_has_the_name_of_a_secret_and_no_token(
     with_token = CrosscorpusRetriever(dsn=Secret.from_token(driver.store.dsn))
     with pytest.raises(ValueError, match="token"):
         with_token.to_dict()
-
-
-def test_a_component_that_asks_in_several_ways_takes_it(retriever: CrosscorpusRetriever) -> None:
-    several = MultiQueryTextRetriever(retriever=retriever)
-    queries = [QUESTION, "when are entries lost?", "how long does an entry live?"]
-    pipeline = Pipeline()
-    pipeline.add_component("several", several)
-    found = pipeline.run({"queries": queries, "retriever_kwargs": {"top_k": 2}})
-    documents = found["several"]["documents"]
-    assert len({one.id for one in documents}) == len(documents) >= 3
-    assert Pipeline.loads(pipeline.dumps(), **OURS).dumps() == pipeline.dumps()
 
 
 def test_a_caller_gets_what_he_may_see(home: Path, driver: RetrievalDriver) -> None:

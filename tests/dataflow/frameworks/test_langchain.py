@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from operators.errors import UnknownName
 
 pytest.importorskip("langchain_tests", reason="it needs the extra langchain: make test-frameworks")
 from langchain_core.language_models import FakeListChatModel
@@ -59,14 +58,6 @@ def test_filters_of_the_retriever_and_of_one_question(driver: RetrievalDriver) -
     assert {one.metadata["repo"] for one in found} == {"org/old"}
     found = retriever.invoke(QUESTION, corpus=["code"])
     assert [one.metadata["path"] for one in found] == ["src/cache.py"]
-
-
-@pytest.mark.parametrize("wrong", [{"repoo": "org/app"}, {"principals": ["root"]}])
-def test_an_unknown_filter_is_an_error(driver: RetrievalDriver, wrong: dict[str, Any]) -> None:
-    with pytest.raises(UnknownName):
-        CrosscorpusRetriever(driver=driver).invoke(QUESTION, **wrong)
-    with pytest.raises(UnknownName):
-        CrosscorpusRetriever(driver=driver, filters=wrong).invoke(QUESTION)
 
 
 def test_a_chain_that_others_wrote_answers_from_the_documents(driver: RetrievalDriver) -> None:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ingested import git
-from ingesting import ingest_folder, ingest_git, ingest_wiki
+from ingesting import ingest_folder, ingest_git
 
 from dataflow.driver.retrieval_driver import build_driver
-from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.removal import drop_documents
 from operators.postgres.store import Store
-from operators.sources.folder import folder_source
 
 
 def files(root: Path, **texts: str) -> None:
@@ -74,13 +71,6 @@ def test_a_tree_without_an_index_does_not_know_what_is_gone(
     (tree / ".git" / "index").unlink()
     assert not ingest_git(store, embedder, tree).ok
     assert paths(store) == before
-
-
-def test_the_pages_of_a_cloned_wiki_are_renamed(store: Store, embedder: Any, tree: Path) -> None:
-    ingest_wiki(store, embedder, tree)
-    git(tree, "mv", "docs", "handbook")
-    assert ingest_wiki(store, embedder, tree).ok
-    assert paths(store, "wiki") == {f"handbook/p{n}.md" for n in range(3)}
 
 
 @pytest.fixture
@@ -145,24 +135,6 @@ def test_every_answer_says_that_a_mount_was_empty_until_it_is_back_or_dropped(
         else:
             drop_documents(store, corpus="docs", repo="handbook")
         assert said() == []
-
-
-def test_every_answer_says_that_a_source_was_read_in_part(
-    store: Store, embedder: Any, handbook: Path, said: Callable[..., list[str]]
-) -> None:
-    source = folder_source(handbook)
-    ingest(store, embedder, source)
-
-    def cut() -> Any:
-        yield next(source.scan())
-        raise OSError("Input/output error")
-
-    assert not ingest(store, embedder, replace(source, scan=cut)).ok
-    (note,) = said()
-    assert note.startswith("docs: 4 of 5 documents of handbook may be gone: their source was read")
-    assert note.endswith("run its ingestion again")
-    ingest(store, embedder, source)
-    assert said() == []
 
 
 def test_a_caller_who_sees_a_part_learns_no_name_and_no_number(

@@ -62,11 +62,7 @@ def test_another_model_is_refused_and_names_both(
 
 
 NAME = "killed"
-
-
 SCHEMA = schema_of(NAME)
-
-
 Read = Callable[[Store], dict[str, Any]]
 
 
@@ -175,7 +171,6 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
 
 
 NAMES = st.sampled_from([f"{folder}page{n}.md" for n in range(4) for folder in ("", "part/")])
-
 
 TEXTS = st.builds(
     lambda word, count, heading: (
@@ -369,10 +364,9 @@ def stored(store: Store, corpus: str, repo: str) -> set[str]:
     ("ingest", "make", "corpus"),
     [
         (ingest_folder, pages, "docs"),
-        (ingest_wiki, pages, "wiki"),
         (ingest_git, repository, "docs"),
     ],
-    ids=["folder", "wiki", "git"],
+    ids=["folder", "git"],
 )
 def test_another_source_of_the_same_name_is_refused_and_nothing_is_lost(
     store: Store, embedder: Any, tmp_path: Path, ingest: Ingest, make: Ingest, corpus: str
@@ -459,12 +453,11 @@ def test_the_same_name_on_another_forge_is_another_repository(
         ingest_git(store, embedder, tmp_path / "gitlab.example.org")
 
 
-@pytest.mark.parametrize("run", [ingest_folder, ingest_wiki])
 def test_a_web_address_holds_until_another_is_given(
-    store: Store, embedder: Any, folder: Path, run: Any
+    store: Store, embedder: Any, folder: Path
 ) -> None:
     def links(**options: Any) -> tuple[int, set[str | None]]:
-        report = run(store, embedder, folder, **options)
+        report = ingest_folder(store, embedder, folder, **options)
         assert report.ok
         found = store.rows("SELECT DISTINCT left(uri, 9) FROM documents")
         return report.documents_changed, {row[0] for row in found}
@@ -562,18 +555,6 @@ def test_documents_that_turn_out_to_be_generated_go_however_many_they_are(
     assert [issue.where for issue in report.skipped] == ["a.md", "b.md"]
 
 
-def test_a_document_from_before_secrets_were_looked_for_is_judged_by_the_next_run(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    root = pages(tmp_path / "app/docs", "index", "deploy")
-    (root / "deploy.md").write_text("The key is glpat-" + "a1B2c3D4e5F6g7H8i9J0")
-    ingest_folder(store, embedder, root, secrets="allow")
-    store.execute("UPDATE documents SET fingerprint = replace(fingerprint, 'secrets allowed ', '')")
-    store.execute("DELETE FROM sync_state WHERE name = 'secrets'")
-    ingest_folder(store, embedder, root)
-    assert texts(store)["deploy.md"] == "The key is [secret: GitLab token]"
-
-
 def test_a_second_run_of_one_source_says_who_reads_it_and_waits_if_told_to(
     store: Store, new_embedder: Any, tmp_path: Path
 ) -> None:
@@ -605,14 +586,3 @@ def test_a_second_run_of_one_source_says_who_reads_it_and_waits_if_told_to(
         assert first.result().documents_new == 2
     assert (second.documents_new, second.documents_unchanged) == (0, 2)
     assert f"process {os.getpid()} on" in waits[0]
-
-
-def test_a_tree_that_is_here_under_another_name_is_said_to_be_there_twice(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    root = repository(tmp_path / "app", "index")
-    assert ingest_git(store, embedder, root, repo="org/app").notes == []
-    (note,) = ingest_git(store, embedder, root, repo="org/other").notes
-    assert "is here as 'org/app' too" in str(note)
-    store.execute("DELETE FROM documents WHERE repo = 'org/app'")
-    assert ingest_git(store, embedder, root, repo="org/other").notes == []

@@ -21,7 +21,7 @@ def documents(tmp_path: Path) -> Path:
     rows: list[dict[str, Any]] = [
         {"doc_id": f"d{n}", "corpus": "docs", "repo": "org/app", "path": f"docs/{n}.md"}
         | {"title": f"Page {n}", "text": f"what the page {n} says of caches " * 40}
-        for n in range(60)
+        for n in range(12)
     ]
     rows[7] |= {"title": SECRET, "text": f"password: {SECRET} " * 9, "path": f"docs/{SECRET}.md"}
     rows[8] |= {"repo": "org/other", "corpus": "code"}
@@ -40,18 +40,18 @@ def test_filters_narrow_each_other_and_a_dry_run_deletes_nothing(
 ) -> None:
     ingest_documents(store, embedder, documents(tmp_path))
     for given, expected in (
-        ({"repo": "org/app"}, 59),
+        ({"repo": "org/app"}, 11),
         ({"corpus": "code"}, 1),
         ({"repo": "org/app", "document": "d3"}, 1),
     ):
         chosen = drop_documents(store, **given, dry_run=True)
         assert chosen.height == expected
-    assert count(store) == 60
+    assert count(store) == 12
     drop_documents(store, corpus="code")
-    assert count(store) == 59
+    assert count(store) == 11
     assert verify(store).rows() == []
     report = ingest_documents(store, embedder, documents(tmp_path))
-    assert (report.documents_new, report.documents_unchanged) == (1, 59)
+    assert (report.documents_new, report.documents_unchanged) == (1, 11)
 
 
 def test_what_nothing_has_is_named_with_the_nearest(
@@ -60,14 +60,14 @@ def test_what_nothing_has_is_named_with_the_nearest(
     ingest_documents(store, embedder, documents(tmp_path))
     for given, said in (
         ({"repo": "org/ap"}, r"no repo 'org/ap', did you mean 'org/app'\?"),
-        ({"document": "docs/33.m"}, r"no document 'docs/33.m', did you mean 'docs/33.md'\?"),
+        ({"document": "docs/11.m"}, r"no document 'docs/11.m', did you mean 'docs/11.md'\?"),
         ({"corpus": "code", "repo": "org/app"}, "no document is of corpus 'code' and repo"),
     ):
         with pytest.raises(UnknownName, match=said):
             drop_documents(store, **given)
     with pytest.raises(CrosscorpusError, match="say what to drop"):
         drop_documents(store)
-    assert count(store) == 60
+    assert count(store) == 12
 
 
 def test_an_emptied_corpus_leaves_nothing_of_texts_topics_or_earlier_vectors(

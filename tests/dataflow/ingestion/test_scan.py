@@ -30,8 +30,6 @@ from operators.sources.formats import pdf
 from operators.sources.protocol import LONGEST_TITLE
 
 Write = Callable[..., Path]
-
-
 Read = Callable[[Store], dict[str, Any]]
 
 
@@ -120,18 +118,12 @@ def test_an_interrupted_run_stored_whole_documents_and_the_next_ones_go_on(
 
 
 SECRET = "root:x:0:0"
-
-
 MTIME = datetime(2020, 2, 2, tzinfo=UTC)
-
-
 BRACKETS = "[" * 64_000
-
 
 LAUGHS = "a0: &a0 {k0: 1}\n" + "".join(
     f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n - 1}'] * 9)}]\n  k{n}: 1\n" for n in range(1, 10)
 )
-
 
 CODE = "(" * 30_000 + ")" * 30_000
 
@@ -264,16 +256,10 @@ def test_a_loop_is_walked_once(held: Held) -> None:  # H02
     assert not any(name.startswith("loop/") for name in held.states)
 
 
-def test_a_name_that_is_no_utf_8_has_a_printable_id(held: Held) -> None:  # H04
+def test_odd_names_are_ids_that_print_in_one_line(held: Held) -> None:  # H04, H05, H07
     assert held.texts["caf%E9.md"] == "# Bytes\n"
-
-
-def test_a_newline_in_a_name_is_indexed(held: Held) -> None:  # H05
     assert held.texts["a\nb.md"] == "# Newline\n"
     assert all("\n" not in str(f) for f in (*held.report.failed, *held.report.skipped))
-
-
-def test_composed_and_decomposed_names_are_two_documents(held: Held) -> None:  # H07
     assert (held.texts["\u00e9.md"], held.texts["e\u0301.md"]) == ("# Composed\n", "# Decomposed\n")
 
 

@@ -24,6 +24,7 @@ from operators.postgres.backup import dump_collection, restore_collection
 from operators.postgres.inspect.verify import verify
 from operators.postgres.inspect.who_sees import reasons
 from operators.postgres.schema.caller_views import drop_views
+from operators.postgres.search.callers import seen_by
 from operators.postgres.store import Store, drop_collection, open_store
 from operators.postgres.write import document_classes
 from operators.sources.git.git_source import git_source
@@ -162,7 +163,7 @@ def test_what_a_source_says_is_never_lost(
     assert paths(driver, "group-0000") == {"open/a.md", "secret/b.md"}
 
 
-@pytest.mark.parametrize("said", [["ann", None], {"ann": True}, 5, "", [" "], ["x" * 201], True])
+@pytest.mark.parametrize("said", [["ann", None], {"ann": True}, "", ["x" * 201]])
 def test_what_a_source_says_and_nobody_can_read_lets_nobody_in(
     store: Store, driver: RetrievalDriver, write_lines: Any, said: Any
 ) -> None:
@@ -245,10 +246,10 @@ def test_what_a_caller_sees_is_no_way_to_ask_as_another(
         driver.execute(["results"], inputs={"query": "cache", "principals": ""})
 
 
-@pytest.mark.parametrize("name", ["", 5, ["a", 5], "x" * 201, None])
-def test_a_caller_who_has_no_name_is_an_error(driver: RetrievalDriver, name: Any) -> None:
-    with pytest.raises(CrosscorpusError, match="principals"):
-        driver.ask("cache", principals=name)
+def test_a_caller_who_has_no_name_is_an_error(driver: RetrievalDriver) -> None:
+    for name in ("", 5, ["a", 5], "x" * 201, None):
+        with pytest.raises(CrosscorpusError, match="principals"):
+            driver.ask("cache", principals=name)
 
 
 class Refusing(WordEmbedder):
@@ -317,9 +318,8 @@ RULES = (
 
 def texts_of_commits(store: Store, *principals: str) -> set[str]:
     """What a caller sees of the history, a line each."""
-    with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
-        seen = driver.seen_by(principals).store
-        rows = seen.rows("SELECT text FROM chunks WHERE corpus = 'history'")
+    seen = seen_by(store, [*principals])
+    rows = seen.rows("SELECT text FROM chunks WHERE corpus = 'history'")
     return {line for (text,) in rows for line in text.split("\n")} - {""}
 
 

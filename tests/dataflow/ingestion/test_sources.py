@@ -123,8 +123,6 @@ def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(
 
 
 Write = Callable[..., Path]
-
-
 Read = Callable[[Store], dict[str, Any]]
 
 
@@ -190,25 +188,6 @@ def test_only_the_named_corpora_are_taken_and_the_others_stay(
         ingest_git(store, embedder, tree, corpora=["cod"])
 
 
-def test_edits_renames_and_deletions_follow(
-    new_store: Callable[[], Store], embedder: Any, tree: Path, contents: Read
-) -> None:
-    store = new_store()
-    ingest_git(store, embedder, tree)
-    commit(
-        tree, "Second",
-        {"src/m0.py": "def g():\n    return 0\n", "src/m1.py": None, "new.py": "x = 1\n"},
-    )  # fmt: skip
-    report = ingest_git(store, embedder, tree)
-    assert report.ok
-    assert (report.documents_new, report.documents_changed, report.documents_deleted) == (2, 1, 1)
-    fresh = new_store()
-    ingest_git(fresh, embedder, tree)
-    here, there = contents(store), contents(fresh)
-    assert set(here.pop("embedding_cache")) >= set(there.pop("embedding_cache"))
-    assert here == there
-
-
 def test_what_is_excluded_goes_however_much_it_is_and_what_else_is_gone_is_asked_about(
     store: Store, embedder: Any, tree: Path
 ) -> None:
@@ -234,22 +213,6 @@ def test_what_another_reader_brought_into_the_same_repo_stays(
     assert set(texts(store)) == {"d001", "d002", "README.md"}
     ingest_documents(store, embedder, file, prune=True)
     assert set(texts(store)) == {"d001", "d002", "README.md"}
-
-
-def test_a_guessed_encoding_is_on_record_and_a_file_without_a_certain_one_leaves_the_store(
-    store: Store, embedder: Any, tree: Path
-) -> None:
-    text = "# Проверяет подпись входящего платежа\n"
-    (tree / "src" / "m2.py").write_bytes(text.encode("koi8-r"))
-    assert ingest_git(store, embedder, tree).ok
-    assert texts(store, "code")["src/m2.py"] == text
-    notes = status(store).filter(corpus="code")["notes"][0].to_list()
-    assert notes == ["1 x read as koi8-r by a guess: declare its encoding if that is wrong"]
-    (tree / "src" / "m2.py").write_bytes(text.encode("koi8-r") + text.encode())
-    report = ingest_git(store, embedder, tree)
-    assert report.ok
-    assert [(issue.where, issue.state) for issue in report.skipped] == [("src/m2.py", "left_out")]
-    assert "src/m2.py" not in texts(store, "code")
 
 
 @pytest.fixture
@@ -549,15 +512,14 @@ def test_without_being_asked_a_sync_says_nothing_of_rights(
     assert seen_of(store) == 7
 
 
-@pytest.mark.parametrize("hidden", [{"private": True}, {"visibility": "internal"}])
 def test_a_visibility_that_changed_holds_for_documents_that_did_not(
-    store: Store, embedder: Any, server: Any, api: GithubApi, hidden: Any
+    store: Store, embedder: Any, server: Any, api: GithubApi
 ) -> None:
     set_rights(store, OPENED)  # a source goes before
     server.seen = {"private": False, "visibility": "public"}
     sync_github(store, embedder, "org/app", api=api, rights=True)
     assert seen_of(store) == 7
-    server.seen = hidden
+    server.seen = {"visibility": "internal"}
     assert sync_github(store, embedder, "org/app", api=api).ok  # it is kept that it was asked for
     assert (seen_of(store), seen_of(store, "github:org/app")) == (0, 7)
     assert sync_github(store, embedder, "org/app", api=api).documents_unchanged == 7
@@ -603,10 +565,8 @@ def test_a_repository_that_became_private_is_closed_before_anything_is_fetched(
 
 UNREADABLE: list[dict[str, Any]] = [
     {},
-    {"visibility": "secret"},
     {"visibility": ["public"], "private": False},
     {"private": "no"},
-    {"private": 0},
     {"private": True, "visibility": "public"},
     {"private": False, "visibility": "internal"},
 ]

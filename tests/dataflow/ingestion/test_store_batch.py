@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sqlite3
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,15 +18,11 @@ from ledger_rows import states
 from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.store_batch import FAILURES_IN_A_ROW
 from operators.embedding.protocol import EmbeddingError
-from operators.foundation.disk_dict import NoScratch
-from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collection_info
 from operators.sources.folder import folder_source
 from operators.sources.protocol import Document, Item, Source
 
 Write = Callable[..., Path]
-
-
 Read = Callable[[Store], dict[str, Any]]
 
 
@@ -156,28 +151,6 @@ def test_vectors_that_were_made_before_a_kill_are_not_made_again(
     report = ingest_documents(store, embedder, file)
     assert (made, report.chunks) == (8, 0)  # of two calls, and of one the chunks have theirs
     assert report.embedded == waiting - 4
-
-
-def test_a_full_folder_for_temporary_files_ends_the_run_and_makes_no_document_fail(
-    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = write_lines(*({"doc_id": f"d{n}", "corpus": "docs", "text": "a"} for n in range(300)))
-    real = sqlite3.connect
-
-    def small(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection = real(*arguments, **options)
-        connection.execute("PRAGMA max_page_count = 7")
-        return connection
-
-    with monkeypatch.context() as patch:
-        patch.setattr(sqlite3, "connect", small)
-        with pytest.raises(NoScratch, match="make room in the folder for temporary files"):
-            ingest_documents(store, embedder, file, batch_documents=10)
-    kept = store.rows("SELECT state, count(*) FROM documents GROUP BY 1")
-    assert [state for state, _ in kept] == ["indexed"]
-    report = ingest_documents(store, embedder, file)
-    assert (report.ok, report.documents_unchanged) == (True, kept[0][1])
-    assert verify(store).is_empty()
 
 
 def test_a_document_whose_id_no_database_can_hold_stays_in_the_run_that_stored_it(

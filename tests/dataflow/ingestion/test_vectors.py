@@ -18,7 +18,7 @@ from operators.embedding.protocol import EmbeddingError
 from operators.postgres.inspect.status import status
 from operators.postgres.inspect.verify import verify
 from operators.postgres.server.embedded_server import start
-from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
+from operators.postgres.store import Store, collection_info, open_store
 
 WORKER = """
 import sys, time
@@ -62,25 +62,6 @@ def test_what_was_read_is_found_by_words_before_it_has_a_vector_and_the_answer_s
     answer = driver.execute(["results", "notes"], inputs={"query": "zanzibar quotient"})
     assert answer["results"]["document_id"][0] == "d009"
     assert not [note for note in answer["notes"]["note"] if "no vector" in note]
-
-
-def test_many_waiting_chunks_of_one_corpus_hide_none_of_another(
-    store: Store, embedder: Any, write_lines: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("operators.postgres.store.COUNTED", 3)
-    lines = [
-        document(n, corpus=of, title="", text="zanzibar")
-        for of in ("code", "docs")
-        for n in range(5)
-    ]
-    read_by_words(store, embedder, write_lines(*lines))
-    assert collection_info(store).unembedded == {"code": 4, "docs": 4}
-    monkeypatch.setattr("dataflow.retrieval.assembly.COUNTED", 3)
-    driver = build_driver("default", store=store, embedder=embedder)
-    for corpus in ("code", "docs"):
-        inputs = {"query": "zanzibar", "only_corpora": [corpus]}
-        notes = driver.execute(["notes"], inputs=inputs)["notes"]["note"].to_list()
-        assert "over 3 of 5 chunks have no vector yet: keyword search only" in notes
 
 
 def test_an_answer_from_a_source_that_is_read_in_part_says_so(
@@ -144,15 +125,6 @@ def test_a_model_that_is_away_leaves_every_chunk_to_the_next_run(
         embed_missing(store, embedder)
     embedder.fails_on = "\0never"
     assert embed_missing(store, embedder).chunks == report.chunks
-
-
-def test_a_worker_with_another_model_is_refused_by_name(
-    store: Store, embedder: Any, new_embedder: Any, write_lines: Any
-) -> None:
-    read_by_words(store, embedder, write_lines(document(1)))
-    with pytest.raises(ModelMismatch, match="words"):
-        embed_missing(store, new_embedder("words-2"))
-    assert embed_missing(store, embedder).chunks == 3
 
 
 def test_workers_that_die_leave_no_chunk_without_a_vector_and_none_is_made_twice_without_a_death(

@@ -12,8 +12,7 @@ from typing import Any
 import polars as pl
 import psycopg
 import pytest
-from ingesting import ingest_documents, ingest_folder, ingest_git
-from pdf_maker import make_pdf
+from ingesting import ingest_documents, ingest_git
 
 from dataflow.ingestion import version_discovery as step
 from dataflow.ingestion.version_discovery import find_versions, verify_versions
@@ -25,18 +24,12 @@ from operators.postgres.write import version_store
 from operators.postgres.write.document_classes import classify
 
 INTRO = "The cache keeps whatever was asked for lately, and forgets the rest when memory is short."
-
-
 LIMIT = "A cache of at most {} entries is kept for each user of the machine by the server process."
-
-
 ODD = "Printing goes through the spooler on the second floor, which nobody has seen for years."
-
 
 FILLER = (
     "An unrelated paragraph about the weather in the mountains where snow fell all of the night."
 )
-
 
 Write = Callable[..., Path]
 
@@ -56,8 +49,6 @@ def _page(
 
 
 OLD = _page("1.9", INTRO, LIMIT.format(100), ODD, date="2020-01-01")
-
-
 NEW = _page("1.10", INTRO, LIMIT.format(250), date="2021-01-01")
 
 
@@ -90,23 +81,6 @@ def test_a_run_says_what_became_of_each_old_passage(
     assert {row[4] for row in rows if row[1] == "gone"} == {"1.9"}
 
 
-def test_a_section_that_only_an_old_version_has_is_no_revision_of_its_neighbour(
-    store: Store, new_embedder: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, new_embedder(), write_lines(OLD, NEW))  # a page fits the window
-    assert [row[1] for row in _superseded(store)] == ["same", "revised", "gone"]
-
-
-def test_a_date_in_front_matter_is_no_revision(
-    store: Store, new_embedder: Any, write_lines: Write
-) -> None:
-    old, new = (_page(version, INTRO) for version in ("1.9", "1.10"))
-    old["text"] = f"---\ndate: 2020-01-01\n---\n\n{old['text']}"
-    new["text"] = f"---\ndate: 2021-01-01\n---\n\n{new['text']}"
-    ingest_documents(store, new_embedder(), write_lines(old, new))
-    assert {row[1] for row in _superseded(store)} == {"same"}
-
-
 def test_a_document_whose_path_is_that_of_versions_joins_them_later(
     store: Store, small: Any, write_lines: Write
 ) -> None:
@@ -115,21 +89,6 @@ def test_a_document_whose_path_is_that_of_versions_joins_them_later(
     plain |= {"doc_id": "latest", "path": "manual/latest/cache.md"}
     ingest_documents(store, small, write_lines(OLD, NEW, plain))
     assert store.rows("SELECT count(*) FROM document_versions") == [(3,)]
-
-
-def test_a_file_of_code_that_no_longer_states_a_version_leaves_its_topic(
-    store: Store, small: Any, write_lines: Write
-) -> None:
-    text = f"def f(): {INTRO}"
-    files = [
-        {"doc_id": n, "corpus": "code", "path": f"{n}/h.py", "text": text, "version": n}
-        for n in ("1.0", "2.0", "3.0")
-    ]
-    ingest_documents(store, small, write_lines(*files))
-    assert store.rows("SELECT count(*) FROM document_versions") == [(3,)]
-    del files[0]["version"]
-    ingest_documents(store, small, write_lines(*files))
-    assert store.rows("SELECT count(*) FROM document_versions") == [(2,)]
 
 
 def test_a_deleted_newest_version_leaves_the_one_before_it_current(
@@ -239,19 +198,6 @@ def test_a_version_that_was_committed_after_its_date_replaces_from_its_commit_on
     ]  # fmt: skip
 
 
-def test_versions_whose_files_are_dated_against_their_order_replace_from_those_dates_on(
-    store: Store, small: Any, tmp_path: Path
-) -> None:
-    for version, date in (("1.0", "20230101"), ("2.0", "20230601"), ("3.0", "20230301")):
-        file = tmp_path / f"v{version}" / "guide.pdf"
-        file.parent.mkdir()
-        file.write_bytes(make_pdf([f"{INTRO} A word: {version[0]}"], info={"ModDate": f"D:{date}"}))
-    ingest_folder(store, small, tmp_path)
-    assert _seen(store, "2022-12-01", "2023-02-01", "2023-04-01", "2023-07-01") == [
-        [], [("1.0", "1")], [("3.0", "3")], [("3.0", "3")],
-    ]  # fmt: skip
-
-
 def test_a_passage_that_comes_again_is_replaced_by_the_version_that_has_it_and_not_before(
     store: Store, small: Any, write_lines: Write
 ) -> None:
@@ -275,14 +221,12 @@ def test_a_passage_that_comes_again_is_replaced_by_the_version_that_has_it_and_n
 
 NAME = "killed"
 
-
 WORDS = {
     name: [
         " ".join(f"{name}{part}word{n}" for n in range(25)) for part in ("intro", "limit", "ends")
     ]
     for name in ("cache", "queue", "index", "store", "route", "table")
 }
-
 
 State = dict[str, tuple[str, frozenset[Any]]]
 

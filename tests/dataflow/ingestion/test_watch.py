@@ -177,9 +177,6 @@ def test_names_that_are_not_utf8_are_read_and_end_nothing(
     one.has(**{"a.md": "alpha says 4"})
     Path(os.fsdecode(raw + b"/\xff.md")).unlink()
     one.has(**{"%FF.md": None, "caf%E9/b.md": "below such a name"})
-    time.sleep(1)
-    (handbook / "a.md").write_text("alpha says the last")
-    one.has(**{"a.md": "alpha says the last"})
     one.end()
     assert errors(one) == []
     assert verify(store).is_empty()
@@ -196,7 +193,7 @@ def test_a_folder_that_a_link_replaces_is_not_read_until_it_is_back(
     place.rename(tmp_path / "elsewhere")
     place.symlink_to(tmp_path / "outside")
     one.until(lambda: errors(one))
-    time.sleep(3)
+    time.sleep(1)
     assert texts(store) == {"a.md": "alpha says this"}
     place.unlink()
     (tmp_path / "elsewhere").rename(place)

@@ -17,8 +17,6 @@ from dataflow.driver.retrieval_driver import build_graph
 from operators import frames
 
 Drivers = Callable[..., Any]
-
-
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 

@@ -14,8 +14,6 @@ from operators.frames import QUERY_EMBEDDINGS, TEXT_LISTS, empty
 from operators.postgres.search.timed_search import Searched
 
 Drivers = Callable[..., Any]
-
-
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 

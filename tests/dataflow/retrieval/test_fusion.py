@@ -11,8 +11,6 @@ import pytest
 from operators.errors import CrosscorpusError
 
 Drivers = Callable[..., Any]
-
-
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 

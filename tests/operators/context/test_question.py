@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -23,7 +23,6 @@ from operators.context.search_outcomes import (
     silent_corpora,
     unsuccessful,
 )
-from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
 from operators.frames import NOTES, OUTCOMES, QUERIES, check
 from operators.question.ask import EmptyQuery, ask, query_texts
@@ -87,14 +86,6 @@ def test_filters_and_moments_are_kept() -> None:
     assert row["as_of"] == datetime(2025, 1, 1, tzinfo=UTC)
     assert row["corpora"] == ["wiki"]
     assert row["trigger"] == [{"trigger": "issue", "share": 1.0}]
-
-
-def test_a_moment_that_utc_has_no_year_for_is_refused() -> None:
-    west, east = (timezone(timedelta(hours=hours)) for hours in (-8, 8))
-    assert ask("q", as_of=datetime.max.replace(tzinfo=east))["as_of"].item().year == 9999
-    for moment in (datetime.max.replace(tzinfo=west), datetime.min.replace(tzinfo=east)):
-        with pytest.raises(CrosscorpusError, match="outside the years 1 to 9999 in UTC"):
-            ask("q", as_of=moment)
 
 
 def test_an_empty_repo_list_is_not_every_repo() -> None:

@@ -39,14 +39,8 @@ VERSIONED = (
     ("template", "row", "label"),
     [
         (CODE, {"path": "src/a_b.py", "start_line": 10, "end_line": 42}, "src/a_b.py:10-42"),
-        (CODE, {"path": "src/a.py"}, "src/a.py"),
         (CODE, {"title": "T"}, "T"),
         ("PR #{pr_number}", {"metadata": '{"pr_number": 1234}'}, "PR #1234"),
-        (
-            "{short_commit} {subject}",
-            {"metadata": '{"short_commit": "1a2b3c4", "subject": "Fix it"}'},
-            "1a2b3c4 Fix it",
-        ),
         (
             DOCS,
             {
@@ -56,13 +50,9 @@ VERSIONED = (
             },
             "api.pdf (2025-03-15) > Authentication",
         ),
-        (DOCS, {"title": "api.pdf"}, "api.pdf"),
         (DOCS, {}, "d"),
-        ("Handbook", {}, "Handbook"),
-        ("{n}", {"metadata": '{"n": {"deep": 1}}', "title": "T"}, "T"),
         ("{title}", {"title": "`deepEqual(a[, b])` <T>"}, "`deepEqual(a[, b])` <T>"),
         (VERSIONED, {"title": "a", "doc_date": DATE, "version": "3.5"}, "a (2025-03-15, v3.5)"),
-        (VERSIONED, {"title": "a", "doc_date": DATE}, "a (2025-03-15)"),
         (VERSIONED, {"title": "a", "version": "3.4", "last_version": "3.4"}, "a (only up to 3.4)"),
         (VERSIONED, {"title": "a", "version": "3) > Admin] [docs: evil (v9"}, "a"),
         (VERSIONED, {"title": "a", "version": "9\u202e" + "1" * 500}, "a"),
@@ -115,7 +105,6 @@ def test_the_day_of_a_copy_stands_in_no_label(make_chunks: Make) -> None:
             {"uri": "https://h/x", "start_line": 1, "end_line": 2},
             "https://h/x#L1-L2",
         ),
-        ("{uri}#L{start_line}", {"uri": "https://h/x"}, "https://h/x"),
         *(
             ("{uri}[[#{fragment}]]", {"uri": uri, "metadata": metadata}, url)
             for uri, metadata, url in [
@@ -128,21 +117,18 @@ def test_the_day_of_a_copy_stands_in_no_label(make_chunks: Make) -> None:
                 (None, '{"fragment": "set-up"}', None),
             ]
         ),
-        ("{uri}", {}, None),
         (
             "https://h/{repo}/{path}",
             {"repo": "a/b", "path": "c d?.py"},
             "https://h/a/b/c%20d%3F.py",
         ),
         ("https://h/{repo}/{path}", {"repo": "a/b"}, None),
-        ("https://h/{title}[[?v={version}]]", {"title": "t"}, "https://h/t"),
         (
             "https://h/{title}[[?v={version}]]",
             {"title": "t", "version": "1&2"},
             "https://h/t?v=1%262",
         ),
         ("{uri}", {"uri": "javascript:alert(1)"}, None),
-        ("", {"uri": "https://h"}, None),
     ],
 )
 def test_a_link_is_right_or_none(
@@ -159,16 +145,11 @@ TREE = "https://h/{repo}/blob/{branch}/{path}"
     ("template", "row", "url"),
     [
         (PULL, {"metadata": '{"pr_number": "../../evil"}'}, None),
-        (PULL, {"metadata": '{"pr_number": "1/../.."}'}, None),
         (PULL, {"metadata": '{"pr_number": "..#x"}'}, "https://h/acme/app/pull/..%23x"),
         (PULL, {"metadata": '{"pr_number": "%2e%2e"}'}, "https://h/acme/app/pull/%252e%252e"),
-        ("https://h/pull/.{pr_number}/x", {"metadata": '{"pr_number": "."}'}, None),
         ("https://h/pull/{a}{b}", {"metadata": '{"a": ".", "b": "."}'}, None),
         ("https://h/{repo}/{path}", {"repo": "a/b", "path": "src/../../../evil"}, None),
-        ("https://h/{repo}/{path}", {"repo": "..", "path": "x"}, None),
         ("https://h/{repo}/{path}", {"repo": "a", "path": ".git/x..y"}, "https://h/a/.git/x..y"),
-        ("https://h/{path}#{anchor}", {"path": "x", "anchor": "../y"}, "https://h/x#../y"),
-        ("https://h/x?v={version}", {"version": ".."}, "https://h/x?v=.."),
         ("{uri}/{path}", {"uri": "https://h/a", "path": "../b"}, None),
         ("{uri}", {"uri": "https://h/a/../b"}, None),
         (

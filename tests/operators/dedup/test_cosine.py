@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,14 +53,6 @@ def test_the_same_duplicates_go_as_by_comparing_all_pairs(
         np.zeros(len(rows)), number, units, np.array(documents), threshold=0.9501
     )
     assert representative.tolist() == plainly(rows, documents, 0.9501)
-
-
-@pytest.mark.parametrize("threshold", [0, 1.01, math.nan])
-def test_a_threshold_that_makes_no_sense_is_refused(threshold: float) -> None:
-    with pytest.raises(ValueError, match="cosine threshold"):
-        cosine_representatives(
-            np.zeros(0), np.zeros(0), np.zeros((0, 2)), np.zeros(0), threshold=threshold
-        )
 
 
 @given(

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.neardup import MUST_NOT, TEXT_RULES, joined, pairs_file, read_pairs
 from operators.arrays.segments import Floats
 from operators.dedup import within
 from operators.dedup.cosine import unit_vectors
@@ -165,32 +164,3 @@ def test_many_near_duplicates_cost_no_comparison_of_all_pairs() -> None:
         np.arange(1000) // 400, np.arange(1000), index, jaccard_threshold=0.9, cosine_threshold=0.95
     )
     assert set(found.tolist()) == {0, 400, 800}
-
-
-@pytest.fixture(scope="module")
-def judged_pairs() -> pl.DataFrame:
-    if not pairs_file().exists():
-        pytest.skip("the judged set neardup is not on this machine")
-    found = read_pairs()
-    # Every cosine is taken as high enough, so that no model can do worse.
-    return found.with_columns(joined(found, TEXT_RULES["guarded"]))
-
-
-def test_judged_versions_with_equal_text_are_joined(judged_pairs: pl.DataFrame) -> None:
-    equal = judged_pairs.filter(pl.col("relation") == "same_page_other_version, equal")
-    assert len(equal) > 100
-    assert equal["joined"].mean() >= 0.95  # type: ignore[operator]
-
-
-@pytest.mark.parametrize("relation", MUST_NOT)
-def test_judged_pairs_that_only_look_alike_are_not_joined(
-    judged_pairs: pl.DataFrame, relation: str
-) -> None:
-    some = judged_pairs.filter(pl.col("relation").str.starts_with(relation))
-    assert len(some) > 0
-    assert not some["joined"].any()
-
-
-def test_few_judged_versions_with_a_changed_word_are_joined(judged_pairs: pl.DataFrame) -> None:
-    revised = judged_pairs.filter(pl.col("relation") == "same_page_other_version")
-    assert revised["joined"].mean() < 0.2  # type: ignore[operator]

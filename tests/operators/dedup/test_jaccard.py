@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,9 +83,3 @@ def test_a_batch_gives_what_its_queries_give_alone(
         alone += [first + row for row in representatives_of(texts, threshold)]
         first += len(texts)
     assert together == alone
-
-
-@pytest.mark.parametrize("threshold", [0, -1, 1.1, float("nan")])
-def test_a_threshold_that_makes_no_sense_is_refused(threshold: float) -> None:
-    with pytest.raises(ValueError, match="Jaccard threshold"):
-        representatives_of(["a"], threshold)

@@ -163,17 +163,6 @@ def test_a_package_without_its_files_is_an_error(tmp_path: Path) -> None:
         read_static(tmp_path)
 
 
-def test_loading_it_leaves_the_process_logging_alone() -> None:
-    program = """
-import logging, sys
-from operators.embedding.registry import load_embedder
-load_embedder("static").embed_queries(["x"])
-assert not logging.getLogger().handlers
-assert "wordllama" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 class Pieces(WordPieces):
     def __init__(self) -> None:
         self._tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))

@@ -41,16 +41,6 @@ def test_swapping_the_systems_changes_no_p_and_turns_the_interval(values):
     np.testing.assert_allclose(ends(values)[0], -ends(-values)[1], atol=1e-12)
 
 
-@given(st.integers(0, 30), st.integers(1, 3))
-@settings(deadline=None)
-def test_identical_systems_have_p_one_and_no_difference(rows, columns):
-    nothing = np.zeros((rows, columns))
-    assert (randomisation_p(nothing) == 1).all()
-    low, high = bootstrap_means(nothing, resamples=50)
-    assert (np.isnan(low) if rows == 0 else low == 0).all()
-    assert (np.isnan(high) if rows == 0 else high == 0).all()
-
-
 def test_the_same_values_give_the_same_numbers_in_slices_of_any_size(monkeypatch):
     values = np.random.default_rng(9).normal(0, 1, (30, 2))
     first = bootstrap_means(values, resamples=500)

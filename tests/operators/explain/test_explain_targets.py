@@ -47,10 +47,7 @@ def known() -> pl.DataFrame:
         ("[code: src/a.py:10-20]", [100002]),
         ("src/a.py", [100001, 100002]),
         ("src/a.py:11-12", [100002]),
-        ("src/a.py:9-10", [100001, 100002]),
-        ("[Home] page:7", [100003]),
         ("[wiki: \\[Home\\] page]", [100003]),
-        ("[Home] page", [100003]),
         ("123456", [100003]),
         ("a.py:11-12", [100002]),
     ],
@@ -124,12 +121,6 @@ def test_an_unknown_name_gets_few_near_names_and_where_to_look_for_what_was_left
         ({}, {}, None),
         ({"corpus": "chat"}, {}, "the configuration has no corpus 'chat'"),
         ({}, {"corpora": ["wiki"]}, "the question asks wiki only, and this is in code"),
-        ({}, {"path_prefix": "doc"}, "the question is limited to paths that begin with 'doc'"),
-        (
-            {"language": "go"},
-            {"language": "c"},
-            "the question is limited to the language 'c', and this has 'go'",
-        ),
         (
             {"corpus": "wiki", "state": "closed"},
             {},

@@ -18,7 +18,6 @@ from operators.foundation.sanitize import clean_text
 from operators.foundation.tokenizer import (
     MAX_NAME_LENGTH,
     MAX_TOKEN_LENGTH,
-    STOP_WORDS,
     TERM_ID_LIMIT,
     is_name,
     term_id,
@@ -48,11 +47,6 @@ def test_an_identifier_gives_its_parts_and_the_whole() -> None:
 
 def test_words_of_prose_are_stemmed_and_stop_words_left_out() -> None:
     assert tokens("The caches were flushed") == ["cach", "flush"]
-
-
-@pytest.mark.parametrize("stop_word", sorted(STOP_WORDS))
-def test_a_stop_word_alone_gives_no_term(stop_word: str) -> None:
-    assert tokens(stop_word.upper()) == []
 
 
 def test_a_hash_and_a_uuid_are_their_first_digits_and_the_whole() -> None:

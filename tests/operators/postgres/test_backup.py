@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -78,16 +77,6 @@ def test_a_collection_that_exists_stays_and_the_error_says_to_drop_it(
     with pytest.raises(CrosscorpusError, match=r"already exists: drop that collection first"):
         restore_collection(full.dsn, tmp_path / "team.dump")
     assert rows(full.dsn, full.schema) == before
-
-
-def test_of_two_restorations_at_once_one_is_refused_and_one_is_whole(
-    full: Store, tmp_path: Path, other: str
-) -> None:
-    dump_collection(full.dsn, full.collection, tmp_path / "team.dump")
-    with ThreadPoolExecutor(2) as threads:
-        done = [threads.submit(restore_collection, other, tmp_path / "team.dump") for _ in "ab"]
-        assert len([one for one in done if one.exception()]) == 1
-    assert rows(other, full.schema) == rows(full.dsn, full.schema)
 
 
 def test_a_damaged_file_leaves_nothing_and_is_named(

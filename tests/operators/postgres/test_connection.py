@@ -10,7 +10,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from command import run_here
 from pgbouncer import pooled
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -29,7 +28,6 @@ from operators.postgres.connection import (
 )
 from operators.postgres.errors import DatabaseError, explained
 from operators.postgres.server.embedded_server import Server, in_use, start
-from operators.postgres.server.programs import ServerError
 from operators.postgres.store import drop_collection, open_store
 
 
@@ -84,30 +82,6 @@ def test_an_ordinary_role_gets_the_command_for_the_administrator(
         assert ensure_vector(conn).schema == "elsewhere"
 
 
-def test_an_extension_too_old_gets_the_command_too(server_dsn: str, database: str) -> None:
-    with connect(make_conninfo(server_dsn, dbname=database)) as conn:
-        ensure_vector(conn)
-        conn.execute("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
-        with pytest.raises(DatabaseError, match="run in it: ALTER EXTENSION vector UPDATE"):
-            ensure_vector(conn)
-
-
-def test_a_database_without_a_schema_gets_a_command_that_is_enough(
-    server_dsn: str, database: str, role: str
-) -> None:
-    admin = make_conninfo(server_dsn, dbname=database)
-    administer(admin, "DROP SCHEMA public")
-    administer(admin, f"GRANT CREATE ON DATABASE {database} TO {role}")
-    dsn = make_conninfo(server_dsn, dbname=database, user=role)
-    with pytest.raises(DatabaseError, match="no schema public for it: have an administr") as caught:
-        open_store(dsn, "of-team", create=True)
-    _, _, commands = str(caught.value).partition("run in it: ")
-    assert "\n" not in str(caught.value)
-    administer(admin, commands)
-    with open_store(dsn, "of-team", create=True) as store:
-        assert store.row("SELECT count(*) FROM chunks") == (0,)
-
-
 # -- settings of the server, the role and the shell ----------------------------------------------
 
 ODD = {
@@ -160,20 +134,6 @@ def test_no_setting_of_a_database_or_a_role_changes_what_is_read(
         )
 
 
-def test_a_database_without_an_encoding_holds_text(server_dsn: str) -> None:
-    administer(
-        server_dsn,
-        "CREATE DATABASE {} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'"
-        " LOCALE_PROVIDER 'libc'",
-        "of_ascii",
-    )
-    try:
-        with connect(make_conninfo(server_dsn, dbname="of_ascii")) as conn:
-            assert values_of(conn) == EXPECTED
-    finally:
-        administer(server_dsn, "DROP DATABASE {} WITH (FORCE)", "of_ascii")
-
-
 SHELL = {
     "PGOPTIONS": "-c datestyle=SQL,DMY -c intervalstyle=iso_8601 -c extra_float_digits=0",
     "PGCLIENTENCODING": "LATIN1",
@@ -181,24 +141,17 @@ SHELL = {
 }
 
 
-def test_no_setting_of_the_shell_ends_a_command(tcp_server_dsn: str, tmp_path: Path) -> None:
+def test_no_setting_of_the_shell_changes_what_is_read(
+    tcp_server_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = conninfo_to_dict(tcp_server_dsn)
     names = ("host", "port", "user", "password", "dbname")
     dsn = make_conninfo("", **{name: known[name] for name in names})
-    environment = {"CROSSCORPUS_DSN": dsn, **SHELL}
-    (tmp_path / "page.md").write_text("# Die Kasse\n\nDie Kasse 日本 wird zweimal geleert.\n")
-    collection = ("-C", "of-shell")
-    try:
-        for command in (
-            ("ingest", "folder", str(tmp_path), *collection, "--model", "static"),
-            ("query", "Kasse", *collection, "--config", "static_model"),
-            ("status", *collection),
-            ("verify", *collection),
-        ):
-            done = run_here(command, environment)
-            assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
-    finally:
-        drop_collection(tcp_server_dsn, "of-shell")
+    for name, value in SHELL.items():
+        monkeypatch.setenv(name, value)
+    with open_store(dsn, "of-shell", create=True) as store:
+        assert store.run(values_of) == EXPECTED
+        drop_collection(store.dsn, store.collection)
 
 
 def test_a_pooler_keeps_the_settings_of_each_client(
@@ -287,20 +240,6 @@ def test_a_pool_outlives_its_killed_server_with_nothing_lost(own_server: Server)
 
         assert retrying(count) == (400,)
         assert time.monotonic() - began < 10
-
-
-def test_a_pool_outlives_a_killed_backend(own_server: Server) -> None:
-    with open_pool(own_server.dsn) as pool:
-
-        def backend() -> int:
-            with pool.connection() as conn:
-                conn.execute("SELECT pg_sleep(0.05)")
-                return conn.info.backend_pid
-
-        for _ in range(3):
-            killed = retrying(backend)
-            os.kill(killed, signal.SIGKILL)
-            assert retrying(backend) != killed
 
 
 def test_a_single_connection_also_starts_the_killed_server_again(own_server: Server) -> None:
@@ -408,15 +347,6 @@ def test_roots_default_home_is_open_to_the_servers_account(
     closed.chmod(0o711)
     monkeypatch.setenv("XDG_DATA_HOME", str(closed / "now-open"))
     assert data_home() == closed / "now-open" / "crosscorpus"
-
-
-def test_a_server_that_cannot_run_says_what_to_do_from_here_too(
-    crosscorpus_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (crosscorpus_home / "a-file").write_text("")
-    monkeypatch.setenv("CROSSCORPUS_HOME", str(crosscorpus_home / "a-file"))
-    with pytest.raises(ServerError, match="set CROSSCORPUS_HOME to a directory of your own"):
-        resolve_dsn()
 
 
 @pytest.fixture

@@ -77,10 +77,9 @@ def test_a_replica_that_its_primary_does_not_reach_is_late(replica: Store, repli
         replicated.follow(where)
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(7500.0, "up to 2 h 5 min behind")])
-def test_the_time_that_is_missing_is_told_with_what_to_do(seconds: float, said: str) -> None:
-    late: Any = SimpleNamespace(replica=True, row=lambda _: (seconds,))
-    assert said in str(lateness(late))
+def test_the_time_that_is_missing_is_told_with_what_to_do() -> None:
+    late: Any = SimpleNamespace(replica=True, row=lambda _: (7500.0,))
+    assert "up to 2 h 5 min behind" in str(lateness(late))
     assert "unset CROSSCORPUS_READ_DSN" in str(lateness(late))
 
 
@@ -122,19 +121,3 @@ def test_a_writer_that_was_left_at_a_standby_goes_to_the_new_primary(
         store.execute("DELETE FROM chunks")
     drop_collection(replicated.primary, "moved")
     replicated.catch_up()
-
-
-def test_an_address_of_several_hosts_leads_to_the_one_of_the_wanted_kind(
-    replica: Store, replicated: Any
-) -> None:
-    # https://github.com/psycopg/psycopg/issues/674
-    servers = [conninfo_to_dict(dsn) for dsn in (replicated.replica, replicated.primary)]
-    several = {
-        of: ",".join(["/nowhere" if of == "host" else "1", *(str(each[of]) for each in servers)])
-        for of in ("host", "port")
-    }
-    for kind, leads_to_replica in (("read-write", False), ("prefer-standby", True)):
-        dsn = make_conninfo(replicated.primary, target_session_attrs=kind, **several)
-        with open_store(dsn, "late") as store:
-            assert store.replica is leads_to_replica
-            assert store.row("SELECT count(*) FROM chunks") == (0,)

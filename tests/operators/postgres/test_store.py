@@ -152,7 +152,6 @@ def test_a_drop_that_meets_a_question_begins_again(server_dsn: str) -> None:
     ("held", "given", "way"),
     [
         ("static", "minilm", r"set embedding: static \(when ingesting --model\)"),
-        ("onnx:bge", "minilm", r"set embedding: onnx:DIR \(the directory of 'bge'\)"),
         (
             "onnx:bge",
             "onnx:bge",

@@ -136,18 +136,3 @@ def test_words_that_find_as_good_a_match_count_in_full_and_never_less_than_befor
     assert match_weights(prior, scale, margin=0).equals(prior)
     elsewhere = scale.with_columns(space=pl.lit("another model"))
     assert match_weights(prior, elsewhere, margin=margin).equals(prior)
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2), st.floats(0.01, 1))
-def test_a_query_has_the_same_bits_in_a_batch_and_by_itself(
-    found: list[tuple[float, float]], margin: float
-) -> None:
-    matches = [
-        {"query_id": number, "corpus": "code", "similarity": near, "coverage": share}
-        for number, (near, share) in enumerate(found)
-    ]
-    scale = pl.DataFrame(matches, schema=SCORE_SCALE)
-    weights = [{"query_id": number, "lexical_weight": 0.0} for number in range(len(found))]
-    prior = pl.DataFrame(weights, schema=LEXICAL_WEIGHT)
-    each = [match_weights(prior[n], scale[n], margin=margin) for n in range(len(found))]
-    assert match_weights(prior, scale, margin=margin).equals(pl.concat(each))

@@ -13,14 +13,8 @@ from hypothesis import strategies as st
 from operators.ranking.recency import ages, step
 
 Make = Callable[..., pl.DataFrame]
-
-
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
-
-
 DAY = timedelta(days=1)
-
-
 TICK = timedelta(microseconds=1)
 
 
@@ -79,6 +73,3 @@ def test_a_clock_that_is_wrong_by_centuries_gives_finite_factors(
     age = ages(hits, make_queries(), clock)
     factor = step(age)
     assert ((factor >= 1) & (factor <= 1.15)).all()
-
-
-Make = Callable[..., pl.DataFrame]

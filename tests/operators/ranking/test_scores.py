@@ -134,25 +134,6 @@ def test_three_sigma_puts_the_mean_in_the_middle() -> None:
     assert found.sort("chunk_id")["text_value"].to_list() == pytest.approx(expected)
 
 
-@given(lists, lists, st.sampled_from([*NORMS, "common_scale"]))
-def test_a_query_is_scaled_alike_alone_and_in_company(
-    vector: list[Row], text: list[Row], name: str
-) -> None:
-    def normalized(query: int | None = None) -> pl.DataFrame:
-        of = [[row for row in rows if query in (None, row[0])] for rows in (vector, text)]
-        if name == "common_scale":
-            found = scaled(*of, missing_score_fraction=0.5)
-        else:
-            found = by_list(sides_of(*of), vector_norm=name, text_norm=name)
-        return found.sort("query_id", "chunk_id")
-
-    alone = pl.concat([normalized(query) for query in range(4)])
-    if name == "three_sigma":  # a sum of many may differ in its last bit
-        assert_frame_equal(normalized(), alone)
-    else:
-        assert normalized().equals(alone)
-
-
 def test_an_unknown_normalisation_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(UnknownName, match="did you mean 'min_max'"):
         by_list(sides_of([], []), vector_norm="minmax")
@@ -206,17 +187,6 @@ def test_what_a_list_lacks_counts_a_share_of_its_last_as_far_as_it_was_cut(
     assert found[1] == pytest.approx((1.0, 1.0))
     assert found[2] == pytest.approx((last_vector, share * last_text))
     assert found[3] == pytest.approx((share * last_vector, last_text))
-
-
-@given(lists, lists, st.floats(0, 1))
-def test_a_share_for_what_a_list_lacks_puts_no_hit_of_a_list_behind_what_it_lacks(
-    vector: list[Row], text: list[Row], share: float
-) -> None:
-    found = scaled(vector, text, missing_score_fraction=share)
-    for (_,), rows in found.group_by("query_id"):
-        listed = rows.drop_nulls("vector_rank")["vector_value"].to_list()
-        lacking = rows.filter(pl.col("vector_rank").is_null())["vector_value"].to_list()
-        assert all(value <= min(listed) + 1e-12 for value in lacking if listed)
 
 
 def test_a_chunk_without_a_vector_is_taken_to_be_as_near_as_its_words_are_good() -> None:
@@ -307,16 +277,6 @@ MERGES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "vector_only": merge.vector_only,
     "text_only": merge.text_only,
 }
-
-
-def test_a_constant_that_divides_by_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="rrf_k must be above 0"):
-        merge.rrf(empty(NORMALIZED), rrf_k=0)
-
-
-def test_a_weight_outside_of_0_to_1_is_refused() -> None:
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        merge.convex(empty(NORMALIZED), NO_WORDS, {"code": 1.1})
 
 
 # Several corpora in one frame

@@ -36,12 +36,3 @@ def test_a_score_is_a_bar_with_a_part_for_each_factor(explained: Answer) -> None
     assert [li[2].text for li in bars] == ["0.750", "0.250"]
     assert [li.text for li in page.find_class("key")[0]] == ["place", "weighted"]
     assert "left: 66.67%; width: 33.33%" in bars[0][1][1].get("style")
-
-
-def test_an_answer_without_a_passage_is_a_page_without_bars(explained: Answer) -> None:
-    answer = explained("word")
-    for name in ("results", "explain", "dispositions"):
-        answer[name] = answer[name].clear()
-    page = html.document_fromstring(explanation_page(answer))
-    assert not page.find_class("bars")
-    assert "0 results" in page.text_content()

@@ -18,7 +18,7 @@ from operators.evaluation.evaluation_frames import Evaluation
 from operators.foundation.escape import visible
 from operators.report.evaluation import report_page
 from operators.report.explanation import explanation_page
-from operators.report.page import Html, Section, element, join, page
+from operators.report.page import Html, element, join, page
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"]))
 
@@ -32,15 +32,6 @@ def test_any_text_is_shown_as_it_is_and_becomes_no_element(text: str) -> None:
 
 def test_markup_stays_markup_and_text_beside_it_is_escaped() -> None:
     assert join(["<b>", Html("<b>x</b>")], ", ") == "&lt;b&gt;, <b>x</b>"
-
-
-def test_every_section_is_in_the_contents_under_an_anchor_of_its_own() -> None:
-    parts = [Section("Same", Html("1")), Section("Same", Html("2")), Section("!", Html("3"))]
-    parsed = html.document_fromstring(page("Title", parts))
-    targets = [link.get("href", "").lstrip("#") for link in parsed.iter("a")]
-    assert len(set(targets)) == 3
-    assert [parsed.get_element_by_id(t).findtext("h2") for t in targets] == ["Same", "Same", "!"]
-    assert parsed.findtext(".//h1") == parsed.findtext(".//title") == "Title"
 
 
 def test_a_page_may_load_nothing() -> None:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from contextvars import copy_context
-from threading import Thread
-from time import sleep
-
 import polars as pl
 
-from operators.foundation.cancellation import Cancelled, Switch, waiting
 from operators.review.changed_names import (
     MOST_LINES,
     changed_lines,
@@ -28,7 +23,6 @@ OLD = """class Lock:
         self.held = False
         notify(self)
 """
-
 
 FILE = "diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
 
@@ -135,26 +129,3 @@ def test_hunks_without_a_changed_line_are_limited_too() -> None:
     hunks = "".join(f"@@ -{n} +{n} @@\n a\n" for n in range(1, 2 * MOST_LINES))
     hunks += "@@ -9999 +9999 @@\n-a\n+b\n"
     assert sum(1 for _ in code_hunks(patch("a.py", hunks))) == MOST_LINES
-
-
-def test_a_caller_who_leaves_ends_a_long_search_for_enclosing_definitions() -> None:
-    text = "".join(f"def name_{n}():\n    pass\n" for n in range(2_000))
-    names = ", ".join(f'"name_{n}"' for n in range(2_000))
-    hunks = "".join(f"@@ -{n} +{n} @@\n-    pass\n+    go()\n" for n in range(2, 2_000, 2))
-    change, switch = patch("src/lock.py", hunks), Switch()
-    context = copy_context()
-    context.run(waiting.set, switch)
-    ended: list[type[BaseException]] = []
-
-    def work() -> None:
-        try:
-            context.run(changed_names, change, passages(text=text, names=names))
-        except Cancelled as error:
-            ended.append(type(error))
-
-    thread = Thread(target=work)
-    thread.start()
-    sleep(0.2)
-    switch.throw()
-    thread.join(5)
-    assert ended == [Cancelled]

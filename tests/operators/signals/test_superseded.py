@@ -12,8 +12,6 @@ from operators.frames import FUSED
 from tests.support.ordering import asked, ordered, scope_of
 
 GONE = datetime(2022, 1, 1, tzinfo=UTC)
-
-
 EARLY, LATE = datetime(2021, 1, 1, tzinfo=UTC), datetime(2023, 1, 1, tzinfo=UTC)
 
 

@@ -49,13 +49,10 @@ def test_a_mark_says_the_encoding_without_a_guess(encoding: str) -> None:
     ("name", "text", "encoding"),
     [
         ("a.py", f"# -*- coding: koi8-r -*-\n{RUSSIAN}", "koi8-r"),
-        ("a.py", f"#!/usr/bin/python\n# vim: set fileencoding=cp1251 :\n{RUSSIAN}", "cp1251"),
-        ("a.el", ";; -*- mode: lisp; coding: euc-jp -*-\n;; 税\n", "euc_jp"),
         ("a.xml", '<?xml version="1.0" encoding="GB2312"?>\n<a>备份</a>\n', "gbk"),
         ("a.css", '@charset "Shift_JIS";\n/* 税 */\n', "cp932"),
         ("a.html", '<html><meta charset="big5"><p>請先備份</p>', "big5"),
         ("a.php", "<meta http-equiv=Content-Type content='text/html; charset=x-sjis'>税", "cp932"),
-        ("a.htm", "<?xml version='1.0' encoding='cp1252'?>é", "cp1252"),
     ],
 )
 def test_an_encoding_that_a_file_declares_itself_is_obeyed(
@@ -69,11 +66,8 @@ def test_an_encoding_that_a_file_declares_itself_is_obeyed(
     ("data", "why"),
     [
         (RUSSIAN.encode() + RUSSIAN.encode("cp1251"), "no other encoding is certain"),
-        (GERMAN.encode() + GERMAN.encode("cp1252") * 3, "no other encoding is certain"),
-        (CHINESE.encode("gbk")[:-40] + b"\xff\xff\x80", "no other encoding is certain"),
         (random.Random(1).randbytes(4000).replace(b"\0", b""), "no other encoding is certain"),
         ("// 税\nint a;\n".encode("cp932"), "convert it or declare its encoding"),
-        (b"\x81", "no other encoding is certain"),
         (b"a\0b", "binary"),
         (b"\xff\xfea", "its byte-order mark says utf-16-le, but it has other bytes"),
         (b"# coding: gbk\n# \x80\xff\n", "the declared encoding is gb18030, but it has other"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,6 @@ from operators.sources.folder import folder_source, stated_release
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, LazyDocument, ReadIssue
 
-DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[4] / "shared/data"))
-RAW = DATA / "versionrag" / "raw"
 PAGE = "Foo Release 3.5.4\nfixes\n{}\n"
 
 
@@ -191,20 +189,6 @@ def test_a_page_that_does_not_begin_with_the_release_is_not_dated_by_it() -> Non
     news = "Foo 3.5.4 released (Dec 20, 2024)"
     assert stated_release("x" * 2000 + PAGE.format(news), "3.5.4") is None
     assert stated_release(PAGE.format(news), None) is None
-
-
-def test_real_release_pages_are_dated_by_their_release_and_not_by_their_print() -> None:
-    if not RAW.is_dir():
-        pytest.skip("the raw files of versionrag are not on this machine")
-    found = {
-        item.version: (item.doc_date.date(), item.date_source)
-        for item in read_all(folder_source(RAW))
-        if isinstance(item, Document) and item.path and item.path.endswith(".pdf") and item.doc_date
-    }
-    assert found["3.4.4"] == (date(2024, 10, 27), "release")
-    assert found["3.5.4"] == (date(2024, 12, 20), "release")
-    assert found["3.5.5"] == (date(2025, 2, 27), "release")
-    assert {found[v][1] for v in ("2.4.7", "3.3.4", "3.5.3")} == {"pdf"}
 
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is Linux's")

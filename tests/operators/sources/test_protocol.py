@@ -74,9 +74,8 @@ def test_what_a_parser_raises_is_an_issue_of_its_document_until_the_content_chan
     )
 
 
-@pytest.mark.parametrize("letter", ["\u6f22"])
-def test_metadata_leaves_out_nulls_and_texts_and_sorts_its_keys(letter: str) -> None:
-    longest = letter * (METADATA_VALUE_LIMIT - 2)
+def test_metadata_leaves_out_nulls_and_texts_and_sorts_its_keys() -> None:
+    longest = "\u6f22" * (METADATA_VALUE_LIMIT - 2)
     made = metadata_json({"z": 1, "a": None, "hunk": longest + "x", "kept": longest})
     assert list(json.loads(made).items()) == [("kept", longest), ("z", 1)]
 

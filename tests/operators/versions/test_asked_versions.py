@@ -64,19 +64,14 @@ def understood(question: str, **topics: list[str]) -> tuple[list[list[str]], lis
     ("question", "pinned"),
     [
         ("What does assert.ok do in v16.20.2?", [["16.20.2"]]),
-        ("What does assert.ok do in version 18?", [["18.20.8"]]),
         ("What is new in Bootstrap 5.3?", [["5.3.3", "5.3.4", "5.3.5"]]),
         ("What changed between 5.3.3 and 5.3.4?", [["5.3.3"], ["5.3.4"]]),
         ("Does it work with Python 3.5?", []),
         ("What is 3.3 in it?", []),
-        ("Is a ratio of 5.3 good?", []),
         ("What does getblock 18 return?", []),
         ("What changed in Node 18?", [["18.20.8"]]),
-        ("What does the assertion say in the client 3.5?", [["3.5.3"]]),
         ("How do I upgrade from 3.3 to 3.5?", [["3.3.4"], ["3.5.3"]]),
         ("Does it work with Python 3.5.3?", []),
-        ("Does it run on Python version 3.5?", []),
-        ("Why is the confidence 3.5?", []),
         ("What does it return if Spark is 18?", []),
     ],
 )
@@ -219,13 +214,11 @@ def decided(row: dict[str, Any], default: str = "newest", understand: bool = Tru
     ("row", "default", "expected"),
     [
         ({}, "newest", ("newest", [], "config")),
-        ({}, "pinned", ("newest", [], "config")),
         ({"texts": [NAMES]}, "newest", ("pinned", [["1.0"]], "question")),
         ({"texts": [NAMES], "version_policy": "all"}, "newest", ("all", [], "input")),
         ({"texts": [NAMES], "version_policy": "newest"}, "all", ("newest", [], "input")),
         ({"texts": [NAMES], "versions": ["2.0"]}, "all", ("pinned", [["2.0"]], "input")),
         ({"versions": ["9"]}, "newest", ("newest", [], "input")),
-        ({"as_of": MOMENT}, "all", ("all", [], "input")),
         ({"texts": [NAMES], "as_of": MOMENT}, "newest", ("pinned", [["1.0"]], "question")),
     ],
 )
@@ -287,9 +280,7 @@ def test_scoped_queries_keep_everything_else() -> None:
     ("row", "default", "expected"),
     [
         ({}, "newest", ("all", [], "question")),
-        ({"as_of": MOMENT}, "newest", ("all", [], "question")),
         ({"version_policy": "newest"}, "newest", ("newest", [], "input")),
-        ({"versions": ["1.0"]}, "newest", ("pinned", [["1.0"]], "input")),
         ({"texts": [f"{ORIGIN} {NAMES}"]}, "newest", ("pinned", [["1.0"]], "question")),
         ({"texts": ["Which Python version dropped it?"]}, "newest", ("newest", [], "config")),
     ],

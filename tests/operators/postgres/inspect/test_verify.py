@@ -18,7 +18,6 @@ DAMAGE = {
     "unfinished": "DO $$ BEGIN EXECUTE 'DROP INDEX postings_code__terms'; END $$",
 }
 
-
 FAILED = "UPDATE documents SET state = 'failed', chunks = 0 WHERE document_id = 'd1'"
 
 OF_TEXT = {
@@ -26,9 +25,7 @@ OF_TEXT = {
     "wrong_posting": "UPDATE postings SET language = 'cobol' WHERE chunk_id = 10",
     "stray_posting": "UPDATE postings SET chunk_id = 99 WHERE chunk_id = 10",
     "terms": "UPDATE postings SET terms = trim_array(terms, 1), counts = trim_array(counts, 1)",
-    "counts": "UPDATE postings SET counts[1] = counts[1] + 1 WHERE chunk_id = 11",
     "df": "UPDATE terms SET df = df + 1 WHERE term_id = (SELECT min(term_id) FROM terms)",
-    "no_terms": "DELETE FROM terms",
     "totals": "UPDATE corpora SET chunks = chunks + 3, total_length = total_length + 7",
     "repos": "UPDATE repos SET chunks = 40",
 }

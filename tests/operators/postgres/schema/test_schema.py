@@ -15,7 +15,7 @@ from psycopg import sql
 from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import status
 from operators.postgres.schema import indexes, migrate
-from operators.postgres.schema.indexes import build_index, make_searchable, pending_corpora
+from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.schema.migrate import (
     MigrationError,
     apply_migrations,
@@ -126,17 +126,6 @@ def test_who_waited_for_its_turn_sees_what_the_others_made(
             assert waiting.result() == []
 
 
-def test_a_turn_is_waited_for_only_so_long(
-    conn: psycopg.Connection, server_dsn: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(migrate, "WAIT_S", 0.1)
-    lock = "SELECT pg_advisory_xact_lock(hashtextextended('migrate ' || %s, 0))"
-    with psycopg.connect(server_dsn) as other:
-        other.execute(lock, (SCHEMA,))
-        with pytest.raises(MigrationError, match="still migrating"):
-            apply_migrations(conn, SCHEMA, PATH)
-
-
 INDEXES = ["hnsw", "terms"]
 
 
@@ -166,26 +155,11 @@ def test_a_corpus_never_has_the_name_of_another_ones_index(store: Store, what: s
         ensure_partitions(store, [name])
 
 
-def test_corpora_that_are_there_already_are_left_as_they_are(store: Store) -> None:
-    ensure_partitions(store, ["docs", "docs_v2"])
-    name = partition("chunks", "docs__v2")
-    # as an earlier version made it
-    store.execute(f"CREATE TABLE {name} PARTITION OF chunks FOR VALUES IN ('docs__v2')".encode())
-    ensure_partitions(store, ["docs", "docs_v2", "docs__v2"])
-
-
 def test_a_corpus_that_several_make_at_once_is_made_once(store: Store) -> None:
     with ThreadPoolExecutor(2) as threads:
         for _ in threads.map(lambda _: ensure_partitions(store, ["docs"]), range(6)):
             pass
     assert partitions(store) == {"chunks_docs", "postings_docs"}
-
-
-def test_an_index_that_the_server_refuses_is_an_error_of_one_line(store: Store) -> None:
-    ensure_partitions(store, ["code"])
-    with pytest.raises(DatabaseError, match="no_such_column") as refused:
-        build_index(store, "an_index", "chunks_code", "(no_such_column)")
-    assert "\n" not in str(refused.value)
 
 
 def test_two_that_build_the_same_indexes_at_once_both_end_well(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -12,22 +12,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import psycopg
 import pytest
-from pgvector import HalfVector, SparseVector
-from psycopg.conninfo import make_conninfo
 from vector_indexes import build_vector_indexes
 
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, check
-from operators.postgres.errors import DatabaseError
 from operators.postgres.schema import indexes
 from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search.batches import (
     SLICE,
     Deadline,
     SearchTimeout,
-    fetch,
     run,
     run_slices,
 )
@@ -241,19 +236,6 @@ def test_an_unknown_corpus_or_no_query_gives_no_rows(store: Store, filling: Any)
     assert nothing.schema == VECTOR_LISTS
 
 
-def test_a_connection_that_was_lost_is_made_anew(store: Store, filling: Any) -> None:
-    filling.write(store, [{"chunk_id": 1}])
-    with store.pool.connection() as conn:
-        conn.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE pid <> pg_backend_pid() AND query LIKE '%%' || %s || '%%'",
-            (store.schema,),
-        )
-    one = filling.embeddings([[1.0] * 8])
-    for _ in range(3):
-        assert len(search_vectors(store, "code", filling.queries([{}]), one, k=5)) == 1
-
-
 @pytest.fixture
 def narrow(server_dsn: str, store: Store) -> Iterator[Store]:
     """The collection over one connection."""
@@ -315,32 +297,3 @@ def test_searches_that_hang_in_many_slices_leave_connections_to_others(
             let_go.set()
         assert [one.result() for one in hung] == [list(items)] * 4
         assert run_slices(own, never, items, hang) == list(items)
-
-
-def arrived(conn: Connection, kind: str, values: Sequence[HalfVector | SparseVector]) -> list[str]:
-    statement = f"SELECT %(value)s::{kind}::text"
-    return [fetch(conn, statement, {"value": value})[0][0] for value in values]
-
-
-def test_a_prepared_search_outlives_a_new_creation_of_pgvector(
-    server_dsn: str, database: str
-) -> None:
-    dsn = make_conninfo(server_dsn, dbname=database)
-    with open_store(dsn, create=True, max_size=1) as one, psycopg.connect(dsn) as admin:
-
-        def search() -> list[str]:
-            return run(
-                one,
-                Deadline.after(None, "the search"),
-                lambda conn: arrived(conn, "halfvec", [HalfVector([1.0, 2.0])]),
-            )
-
-        for _ in range(7):  # psycopg prepares a statement that comes so often
-            assert search() == ["[1,2]"]
-        admin.execute("DROP EXTENSION vector CASCADE; CREATE EXTENSION vector")
-        admin.commit()
-        assert search() == ["[1,2]"]
-        admin.execute("DROP EXTENSION vector CASCADE")
-        admin.commit()
-        with pytest.raises(DatabaseError, match="CREATE EXTENSION vector"):
-            search()

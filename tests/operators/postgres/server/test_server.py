@@ -92,12 +92,6 @@ def test_a_missing_package_is_named_with_how_to_install_it(
         binaries.installed()
 
 
-def test_a_package_without_programs_names_the_way_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binaries, "PACKAGE", "psycopg")
-    with pytest.raises(CrosscorpusError, match=r"psycopg has no Postgres .*: set CROSSCORPUS_DSN"):
-        binaries.installed()
-
-
 @as_root
 def test_a_wheel_in_a_closed_place_is_copied_beside_the_database(
     machine: Any, directory: Path, tmp_path: Path
@@ -138,16 +132,10 @@ def test_the_server_inherits_no_token_of_its_caller(
     assert inherited["TZ"] == "UTC"
 
 
-def test_a_program_that_is_not_there_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(ServerError, match=r"cannot run Postgres's initdb .*: set CROSSCORPUS_DSN"):
-        run(tmp_path, "initdb", account=None)
-
-
 @pytest.mark.parametrize(
     ("output", "expected"),
     [
         ("10:00 LOG: starting\n10:01 FATAL: no room\n10:02 LOG: shut down\n", "no room"),
-        ("initdb: error: no place\ninitdb: hint: another\n", "no place"),
         ("PANIC: no log\n10:01 FATAL:  the database system is starting up\n", "no log"),
         (
             "FATAL: log: No space left on device\n",

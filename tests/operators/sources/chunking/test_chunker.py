@@ -160,12 +160,6 @@ def test_the_language_of_a_document_counts_before_its_path() -> None:
     assert chunk_documents(rows, count_words)["anchor"].to_list() == ["f"]
 
 
-@pytest.mark.parametrize("text", ["(" * 30_000 + ")" * 30_000, "(\n" * 30_000 + ")\n" * 30_000])
-def test_code_nested_without_end_is_chunked_and_kept(text: str) -> None:
-    chunks = chunk_documents(documents(text, path="a.py"), count_words, 254)
-    assert "".join(chunks["text"]) == text
-
-
 @given(st.lists(st.sampled_from(FUNCTIONS.splitlines(True)) | st.text(max_size=20)).map("".join))
 def test_code_in_any_state_is_kept_whole_and_inside_the_window(text: str) -> None:
     chunks = chunk_documents(documents(text, path="a.py", title="a.py"), count_words, 64)

@@ -1,16 +1,12 @@
 """Where code is cut: real parsers, samples of each language, real sources."""
 
 import ast
-import gzip
-import json
-import os
 import re
 import resource
 import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 from code_samples import SAMPLES, check, marked, parsed, spans
@@ -21,7 +17,6 @@ from operators.ranking.definitions import is_listable
 from operators.sources.chunking import grammars
 from operators.sources.chunking.code_breaks import (
     MAX_PARSED,
-    MOST_LINES,
     Breaks,
     Unparsed,
     breaks,
@@ -31,9 +26,6 @@ from operators.sources.chunking.grammars import GRAMMARS, grammar_name, loaded
 from operators.sources.formats.languages import code_language
 
 ROOT = Path(__file__).parents[4]
-
-
-DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", ROOT.parent / "shared" / "data"))
 
 
 @pytest.mark.parametrize("language", SAMPLES)
@@ -75,8 +67,6 @@ def test_broken_code_is_cut_by_lines_and_the_code_around_it_by_syntax() -> None:
 
 
 PIECES = sorted({line for text in SAMPLES.values() for line in text.split("\n")})
-
-
 code = st.lists(st.sampled_from(PIECES) | st.text("(){}[]<>\"'`\\/*#:;=, aB1\t\r\0é€", max_size=20))
 
 
@@ -84,16 +74,6 @@ def real_python() -> Iterator[str]:
     for folder in ("operators", "dataflow", "tests", "benchmarks"):
         for file in sorted((ROOT / folder).rglob("*.py")):
             yield file.read_text(encoding="utf-8")
-
-
-def real_documents(name: str, ending: str) -> Iterator[str]:
-    file = DATA / name / "documents.jsonl.gz"
-    if not file.exists():
-        pytest.skip(f"the judged set {name} is not on this machine")
-    with gzip.open(file, "rt", encoding="utf-8") as stream:
-        for document in map(json.loads, stream):
-            if document["corpus"] == "code" and (document["path"] or ending).endswith(ending):
-                yield document["text"]
 
 
 def defined(tree: ast.Module) -> Iterator[tuple[str, int, int]]:
@@ -110,15 +90,10 @@ def defined(tree: ast.Module) -> Iterator[tuple[str, int, int]]:
             pending.append((child, name))
 
 
-@pytest.mark.parametrize("where", ["this project", "pytest"])
-def test_definitions_in_real_python_are_those_that_python_finds(where: str) -> None:
-    texts = real_python() if where == "this project" else real_documents(where, ".py")
+def test_definitions_in_real_python_are_those_that_python_finds() -> None:
     number = 0
-    for text in islice(texts, 0, 400, 9):
-        try:
-            expected = sorted(defined(ast.parse(text)))
-        except (SyntaxError, ValueError):
-            continue
+    for text in islice(real_python(), 0, 400, 9):
+        expected = sorted(defined(ast.parse(text)))
         found = parsed(text, "python")
         check(text, found)
         lines = text.split("\n")
@@ -199,12 +174,6 @@ USES = [
         "lock g count foo_t",
         "f l x",
     ),
-    (
-        "php",
-        "<?php\nfunction f($index) {\n  return foo($index)->bar() . Baz::q();\n}",
-        "foo bar Baz q",
-        "f index",
-    ),
     ("bash", "flush() { echo hi; }\nflush_all a # old_one\n", "flush_all echo", "hi old_one"),
     (
         "typescript",
@@ -212,26 +181,6 @@ USES = [
         "a B C D g h_i",
         "A f h",
     ),
-    (
-        "typescript",
-        "export const fmtDate = (d: D, e?: E) => run(d);\nfunction go(x: X) {\n  y.#priv();\n}",
-        "D E X run priv",
-        "fmtDate d e go x",
-    ),
-    (
-        "haskell",
-        "fooBar :: Int\nfooBar 0 (x:xs) = 1\nfooBar n = a `op` go n",
-        "Int op go",
-        "fooBar xs",
-    ),
-    (
-        "objc",
-        "@implementation A\n- (int)doIt:(int)x with:(int)y {\n  [x draw:y on:[B shared]];\n}\n@end",
-        "draw on B shared",
-        "doIt with x y",
-    ),
-    ("perl", "sub f {\n  Foo::helper($x);\n  Other::Mod->build;\n}\n", "helper Mod build", "f Foo"),
-    ("scala", "object M {\n  def f(xs: X) =\n    xs map go_on\n}\n", "X map go_on", "f xs M"),
     ("sql", "SELECT a.id FROM orders a JOIN s.users b ON uid = 1;\n", "orders users", "a b uid"),
     (
         "c",
@@ -239,8 +188,6 @@ USES = [
         "pick LIMIT_A f",
         "MAX a b no",
     ),
-    ("cpp", "int A::make(int x)\n{\n  return x > limit;\n}\n", "A", "make x limit"),
-    ("python", "a = b[:size], b[0:end], x>y\n", "", "size end y"),
 ]
 
 
@@ -271,25 +218,6 @@ def test_a_definition_has_its_grammars_word_for_its_kind(
     language: str, text: str, kinds: list[str]
 ) -> None:
     assert [one.kind for one in parsed(text, language).definitions] == kinds
-
-
-def test_signatures_in_real_python_end_where_the_body_begins() -> None:
-    number = 0
-    for text in islice(real_python(), 0, 300, 9):
-        lines = text.split("\n")
-        begin = {
-            min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1
-            for node in ast.walk(ast.parse(text))
-            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        }
-        for one in parsed(text, "python").definitions:
-            signature = "".join(signatures_above([one], [f"{line}\n" for line in lines], one.last))
-            assert one.begins in begin
-            if one.last > one.body[0] and one.body[0] - one.begins <= MOST_LINES:
-                assert signature.startswith(lines[one.begins])
-                ast.parse(dedent(signature) + "\n        pass")
-                number += 1
-    assert number > 100
 
 
 @pytest.mark.parametrize(
@@ -323,21 +251,6 @@ def test_the_signatures_above_a_line_end_before_the_body(
     assert signatures_above(found, text.splitlines(keepends=True), line) == above
 
 
-def test_definitions_in_real_c_end_with_their_closing_brace() -> None:
-    number = 0
-    for text in real_documents("secp", ".c"):
-        found = parsed(text, "c")
-        check(text, found)
-        lines = text.split("\n")
-        for definition in found.definitions:
-            short = definition.name.rpartition(".")[2]
-            assert any(short in line for line in lines[definition.first : definition.last + 1])
-            if lines[definition.last].startswith("}"):
-                number += 1
-                assert found.depths[definition.last + 1] <= found.depths[definition.first]
-    assert number > 100
-
-
 LANGUAGES = [name for name in GRAMMARS if name not in ("tsx", "ocaml_interface")]
 
 
@@ -350,11 +263,9 @@ def peak_memory() -> int:
     "text",
     [
         "(" * 30_000 + ")" * 30_000,
-        "(\n" * 30_000 + ")\n" * 30_000,
-        "if x:\n" + "".join(" " * n + "if x:\n" for n in range(1, 400)),
         "a <\n" * 5_000,
     ],
-    ids=["parentheses", "on lines of their own", "indented", "compared"],
+    ids=["parentheses", "compared"],
 )
 @pytest.mark.parametrize("language", ["python", "java", "bash", "haskell"])
 def test_deep_nesting_is_quick(text: str, language: str) -> None:
@@ -431,11 +342,6 @@ def test_every_grammar_loads_and_knows_the_nodes_that_define(name: str) -> None:
         assert language.id_for_node_kind(node_type, True) is not None, node_type
 
 
-def test_a_language_without_a_grammar_has_none() -> None:
-    assert grammar_name("cobol", "a.cob", "") is None
-    assert grammar_name(None, None, "") is None
-
-
 @pytest.mark.parametrize(
     "path",
     ["a.tsx", "a.sh", "a.hpp", "a.tf", "a.mm", "a.mli", "a.yml"],
@@ -484,16 +390,11 @@ def test_clauses_apart_from_each_other_are_definitions_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("language", "text", "name", "lines"),
     [
-        ("elixir", "def a <> b do\n  1\nend\n", "<>", (0, 2)),
         ("elixir", "defguard even(a)\n         when a == 2\n", "even", (0, 1)),
         ("haskell", "x <+> y =\n  x\n", "<+>", (0, 1)),
         ("hcl", 'module "m" {\n  a = 1\n}\n', "module.m", (0, 2)),
         ("julia", "h(x::T) where {T} = begin\n 1\nend\n", "h", (0, 2)),
-        ("kotlin", "fun String?.orEmpty(): A {\n}\n", "String.orEmpty", (0, 1)),
-        ("kotlin", "typealias T = Map<\n  A, B>\n", "T", (0, 1)),
-        ("lua", "local f = function() end\n", "f", (0, 0)),
         ("ocaml", "let (+) a b =\n  a\n", "+", (0, 1)),
-        ("swift", "extension Array.Index {\n}\n", "Array.Index", (0, 1)),
         ("toml", '[tool."x y"]\na = 1\n', "tool.x y", (0, 1)),
         ("yaml", '"/a/{b}":\n  c: 1\n', "/a/{b}", (0, 1)),
         ("zig", "const U = union(enum) {\n  a: u8,\n};\n", "U", (0, 2)),

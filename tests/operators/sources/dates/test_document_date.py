@@ -101,11 +101,6 @@ def test_a_nested_date_and_microsofts_order_are_read(tmp_path: Path) -> None:
     assert dated(tmp_path, "a.md", "---\nms.date: 06/04/2022\n---\n") == moment(2022, 6, 4)
 
 
-def test_a_block_that_is_damaged_elsewhere_keeps_its_date() -> None:
-    got = document_date("a.md", text="---\ntitle: a: b\ndate: 2020-01-01\n---\n", now=NOW)
-    assert got.value == moment(2020)
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -181,15 +176,8 @@ def test_a_pdf_is_dated_by_its_modification_before_its_creation() -> None:
     assert document_date("a.pdf", pdf_info=("", None), now=NOW).source == "unknown"
 
 
-def test_a_pin_in_the_future_gives_way_to_the_modification() -> None:
-    text = "Date: 2099-01-01 00:00\nModified: 2019-03-28 09:00\n\ntext"
-    got = document_date("a.md", text=text, now=NOW)
-    assert got.value == datetime(2019, 3, 28, 9, tzinfo=UTC)
-
-
-@pytest.mark.parametrize("placeholder", [moment(1980)])
-def test_an_archivers_placeholder_is_no_file_time(tmp_path: Path, placeholder: datetime) -> None:
-    file = write(tmp_path, "a.txt", "text", mtime=placeholder)
+def test_an_archivers_placeholder_is_no_file_time(tmp_path: Path) -> None:
+    file = write(tmp_path, "a.txt", "text", mtime=moment(1980))
     assert extract_doc_date(file) == 0.0
 
 

@@ -168,9 +168,7 @@ def test_asciidoc_slugs() -> None:
 @pytest.mark.parametrize(
     ("text", "path", "expected"),
     [
-        ("# A\n# A\n# A\n", "a.md", ["a", "a-1", "a-2"]),
         ("# A\n# A-1\n# A\n", "a.md", ["a", "a-1", "a-2"]),
-        ("# !\n# ?\n", "a.md", ["", "-1"]),
         ("== A ==\n== a ==\n== A_2 ==\n", "a.wiki", ["A", "a_2", "A_2_2"]),
     ],
 )
@@ -195,12 +193,9 @@ def test_no_two_sections_share_a_slug(names: list[str]) -> None:
     ("line", "number", "date"),
     [
         ("v1.0, 2025-03-15", "1.0", "2025-03-15"),
-        ("v1.0, 2025-03-15: the remark", "1.0", "2025-03-15"),
         ("Version 2.1.0-rc.1, March 15, 2025", "2.1.0-rc.1", "March 15, 2025"),
-        ("v1.0", "1.0", None),
         ("v1.0: a remark", "1.0", None),
         ("March 15, 2025", None, "March 15, 2025"),
-        ("v1.0, {docdate}", "1.0", "{docdate}"),
     ],
 )
 def test_the_revision_line_gives_number_and_date(
@@ -335,11 +330,8 @@ def found(text: str, path: str = "CHANGELOG.md") -> list[tuple[str, str] | None]
     [
         ("[1.2.0] - 2024-03-01", "1.2.0", "2024-03-01"),
         ("0.28.0 (28th November, 2024)", "0.28.0", "2024-11-28"),
-        ("Release 2.1 (2024-03-01)", "2.1", "2024-03-01"),
         ("[v11.0.0](https://a.b/c...d) (2024-01-01)", "11.0.0", "2024-01-01"),
-        ("pytest 8.1.0rc1 (2024-03-03)", "8.1.0rc1", "2024-03-03"),
         ("2024-03-01, Version 20.11.1 'Iron' (LTS), @x", "20.11.1", "2024-03-01"),
-        ("Version 8.1.0\n\nReleased 2021-05-11", "8.1.0", "2021-05-11"),
         ("v6.0\n\n(codename x)\n\n*Release date: 11 May 2021*", "6.0", "2021-05-11"),
         ("1.0.0 - Yanked", "1.0.0", ""),
     ],

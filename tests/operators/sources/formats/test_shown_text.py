@@ -20,15 +20,10 @@ PICTURE = f"data:image/png;base64,{DATA}"
     ("kind", "text", "shown"),
     [
         ("markdown", f"![mast]({PICTURE}) up", "![mast]() up"),
-        ("markdown", f"![][i]\n\n[i]: <{PICTURE}>\n", "![][i]\n\n[i]: <>\n"),
         ("markdown", f'<img src="{PICTURE}" alt="mast">', '<img src="" alt="mast">'),
-        ("markdown", f'<img src="{PICTURE}\n{DATA}" alt="m">', '<img src="\n" alt="m">'),
-        ("markdown", '<img src="data:image/svg+xml;utf8,<svg d=(1)>">', '<img src="">'),
         ("markdown", f"![a](data:image/png;name=a.png;base64,{DATA})", "![a]()"),
         ("rst", f".. image:: {PICTURE}\n   :alt: mast", ".. image:: \n   :alt: mast"),
         ("asciidoc", f"image::{PICTURE}[mast]", "image::[mast]"),
-        ("org", f"[[{PICTURE}]]", "[[]]"),
-        ("css", f"a {{ b: url({PICTURE}) }}", "a { b: url(data:image/png;base64,) }"),
         ("markdown", f"```css\n{PICTURE}\n```\n", "```css\ndata:image/png;base64,\n```\n"),
     ],
 )
@@ -54,14 +49,9 @@ def test_a_short_address_in_code_and_an_example_stay(kind: str, text: str) -> No
     [
         ("markdown", "", "<!-- a\n\nb -->\n\nc", "\n\n\n\nc"),
         ("markdown", "", "a <!-- b\nc --> d", "a \n d"),
-        ("markdown", "", "- a\n  <!-- b -->\n> <!-- c -->", "- a\n  \n> "),
-        ("markdown", "", "<div>\n<!-- a\n\n## b -->\n</div>", "<div>\n\n\n\n</div>"),
         ("markdown", "", "a\n\n<!-- b\n\n# c\n", "a\n\n\n\n\n"),
-        ("markdown", "", "<!--> a", " a"),
         ("markdown", "", "[//]: # (a)\n\n[comment]: <> (b\nc)\n[_]: # 'd'\n", "\n\n\n\n\n"),
-        ("markdown", "", "---\ntitle: a\n---\n<!-- b -->\nc", "---\ntitle: a\n---\n\nc"),
         ("markdown", "a.mdx", "{/* a\nb */}\n\n# c {/* d */}", "\n\n\n# c "),
-        ("markdown", "a.mdx", "import A from 'a'\nexport const b = {\n\n}\n\nc", "\n\n\n\n\nc"),
         ("rst", "", ".. a\n   b\n\n   c\n\nd", "\n\n\n\n\nd"),
         ("rst", "", "..\n   a\n\n.. note::\n\n   b\n   .. c\n", "\n\n\n.. note::\n\n   b\n\n"),
         (
@@ -71,7 +61,6 @@ def test_a_short_address_in_code_and_an_example_stay(kind: str, text: str) -> No
             "\n\n\n\n\n\n* e",
         ),
         ("asciidoc", "", "// a\n////\nb\n////\nc", "\n\n\n\nc"),
-        ("wikitext", "", "a <!-- b\nc --> d", "a \n d"),
     ],
 )
 def test_comments_are_no_text_and_lines_keep_their_places(
@@ -84,17 +73,13 @@ def test_comments_are_no_text_and_lines_keep_their_places(
     ("kind", "path", "text"),
     [
         ("markdown", "", "`<!-- a -->` and ``<!-- ` -->``"),
-        ("markdown", "", "````\n```\n<!-- a -->\n```\n````\n"),
         ("markdown", "", "a:\n\n    <!-- b -->\n\n- c\n\n  ~~~\n  <!-- d -->\n  ~~~\n"),
         ("markdown", "", "\\<!-- a --> and <!-- never closed\n\nb"),
-        ("markdown", "", "[a]: https://x.org 'b'\n[c]: # more\n\n    [//]: # (code)\n"),
-        ("markdown", "a.mdx", "import the data first\n\n```\nimport A from 'a'\n```\n"),
         (
             "rst",
             "",
             "a::\n\n   .. b\n\n.. code:: rst\n\n   .. c\n\n.. _d: e\n.. [1] f\n.. |g| image:: h\n",
         ),
-        ("org", "", "#+begin_src sh\n# a\n#+end_src\n#+title: b\n#c"),
         ("asciidoc", "", "----\n// a\n----\nhttp://b\n"),
         ("wikitext", "", "<nowiki><!-- a --></nowiki>"),
         ("html", "", "<!-- in code -->"),
@@ -114,7 +99,7 @@ def test_any_text_keeps_its_lines(text: str, kind: str, path: str) -> None:
     assert shown.count("\n") == text.count("\n")
 
 
-@pytest.mark.parametrize("kind", ["markdown", "wikitext", "rst", "org", "asciidoc", "text"])
+@pytest.mark.parametrize("kind", ["markdown", "rst", "org"])
 @pytest.mark.parametrize(
     "hostile",
     [

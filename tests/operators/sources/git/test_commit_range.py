@@ -111,28 +111,6 @@ def test_a_submodule_is_told_as_such_whatever_the_configuration_says(
     assert kinds(repo.path, "HEAD~1..HEAD") == {"lib": ("lib", "submodule")}
 
 
-def test_no_program_of_the_repository_runs(
-    repo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trap = tmp_path / "trap"
-    script = tmp_path / "trap.sh"
-    script.write_text(f"#!/bin/sh\ntouch {trap}\ncat\n")
-    script.chmod(0o755)
-    repo.commit("first", **{"a.py": "1\n", ".gitattributes": "*.py diff=evil filter=evil\n"})
-    repo.commit("second", **{"a.py": "2\n"})
-    for key in (
-        "diff.external", "diff.evil.command", "diff.evil.textconv", "core.pager", "pager.diff-tree",
-        "pager.diff", "core.fsmonitor", "filter.evil.clean", "filter.evil.smudge",
-        "alias.diff-tree", "interactive.diffFilter", "gpg.program",
-    ):  # fmt: skip
-        repo.git("config", key, str(script))
-    monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(script))
-    monkeypatch.setenv("GIT_PAGER", str(script))
-    (file,) = change(repo.path, "HEAD~1..HEAD").files
-    assert file.hunks[0].added == ((1, "2"),)
-    assert not trap.exists()
-
-
 @pytest.mark.parametrize("name", ["-x", "--output=trap"])
 def test_a_name_that_looks_like_an_option_is_a_name(repo: Any, name: str) -> None:
     first = repo.commit("first", **{"a.py": "1\n"})
@@ -167,14 +145,6 @@ def test_a_range_without_a_commit_or_a_change_is_refused(repo: Any) -> None:
     for named in ("main..main", "main..main~1", "main...main~1", "main.."):
         assert f"'{named}' is empty" in refusal(repo.path, named)
     assert "changes no file" in refusal(repo.path, "main~2..main")
-
-
-def test_histories_without_a_common_commit_are_compared_with_two_dots(repo: Any) -> None:
-    repo.commit("first", **{"a.py": "1\n"})
-    repo.git("checkout", "-q", "--orphan", "other")
-    repo.commit("other", **{"a.py": "2\n"})
-    assert "give the range with two dots" in refusal(repo.path, "main...other")
-    assert set(kinds(repo.path, "main..other")) == {"a.py"}
 
 
 def test_a_base_that_a_shallow_clone_lacks_is_to_be_fetched(repo: Any, tmp_path: Path) -> None:

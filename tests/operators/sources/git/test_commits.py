@@ -7,7 +7,6 @@ import json
 import subprocess
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,16 +38,6 @@ def test_a_merge_does_not_date_the_files_it_brings_in(repo: Any) -> None:
     assert repo.documents("code")["b.py"].created_at == moment(EPOCH + 160)
     merge = next(d for d in repo.documents("history").values() if d.title == "Merge side")
     assert json.loads(merge.metadata)["merge"] is True
-
-
-def test_the_last_commit_is_the_one_whose_content_the_merge_kept(repo: Any) -> None:
-    repo.commit("base", EPOCH, **{"a.py": "0"})
-    repo.git("checkout", "-q", "-b", "side")
-    repo.commit("later, dropped", EPOCH + 500, **{"a.py": "side"})
-    repo.git("checkout", "-q", "main")
-    repo.commit("earlier, kept", EPOCH + 100, **{"a.py": "main"})
-    repo.git("merge", "-q", "-s", "ours", "-m", "Merge", "side", when=EPOCH + 600)
-    assert repo.documents("code")["a.py"].created_at == moment(EPOCH + 160)
 
 
 def test_a_conflict_is_dated_by_the_merge_that_settled_it(repo: Any) -> None:
@@ -148,27 +137,6 @@ def test_a_move_that_did_not_last_changes_no_name(repo: Any) -> None:
     assert paths_today(repo, first) == ["a.py"]
 
 
-def test_the_first_commits_of_a_shallow_clone_take_no_names(repo: Any, tmp_path: Path) -> None:
-    repo.commit("Begin", **{"a.py": "a"})
-    repo.git("checkout", "-q", "-b", "side")
-    repo.commit("side", EPOCH + 100, **{"s.py": "s"})
-    repo.commit("side again", EPOCH + 200, **{"s.py": "s2"})
-    repo.git("checkout", "-q", "main")
-    edited = repo.commit("main", EPOCH + 150, **{"a.py": "a2"})
-    again = repo.commit("main again", EPOCH + 170, **{"a.py": "a3"})
-    repo.git("merge", "-q", "--no-ff", "-m", "Merge side", "side", when=EPOCH + 300)
-    repo.git("mv", "a.py", "b.py")
-    repo.commit("Move", EPOCH + 400)
-    repo.git("clone", "-q", "--depth", "4", f"file://{repo.path}", str(tmp_path / "shallow"))
-    found = {
-        item.document_id: json.loads(item.metadata).get("changed_paths")
-        for item in git_source(tmp_path / "shallow").scan()
-        if isinstance(item, Document) and item.corpus == "history"
-    }
-    assert found[again] == ["b.py"]
-    assert found.get(edited) in (None, ["b.py"])  # without its parents it names no files
-
-
 NAMES = st.sampled_from([b"a.py", b"x/a.py", b"y/a.py", b"b.py", b"x/b.py"])
 FILES = st.dictionaries(NAMES, st.sampled_from([b"1", b"2", b"3"]), max_size=5)
 
@@ -216,17 +184,15 @@ def merge(repo: Any, message: str, *subjects: str) -> list[str]:
         "Merge branch 'fix/a b' of host.example:ann/app into main",
         "Merge remote-tracking branch 'origin/side'\n\nConflicts:\n\ta.py\n\n# Conflicts:\n#\ta.py",
         "Merge pull request #12 from ann/side",
-        "Merged in ann/side (pull request #12)",
         "Merge branch 'side' into 'main'\n\nSee merge request ann/app!12",
-        "Merge branch 'side'\n\nSigned-off-by: Ann <a@example.org>",
     ],
 )
 def test_a_merge_without_a_text_of_its_own_is_no_document(repo: Any, message: str) -> None:
     assert merge(repo, message, "fix") == ["fix", "base"]
 
 
-@pytest.mark.parametrize("message", ["Merge branch 'side' (keeps ours)"])
-def test_a_merge_that_says_more_than_git_does_is_a_document(repo: Any, message: str) -> None:
+def test_a_merge_that_says_more_than_git_does_is_a_document(repo: Any) -> None:
+    message = "Merge branch 'side' (keeps ours)"
     assert merge(repo, message, "fix") == ["fix", "base", message]
 
 

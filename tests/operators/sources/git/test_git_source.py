@@ -168,14 +168,6 @@ def test_a_pattern_that_excludes_nothing_of_the_tree_is_refused(repo: Any, patte
         git_source(repo.path, exclude=[pattern])
 
 
-@pytest.mark.parametrize("pattern", ["**/*a*a*a/**/*a*a*a/**/*b"])
-def test_no_pattern_to_exclude_takes_long_for_a_long_path(repo: Any, pattern: str) -> None:
-    repo.commit("one", **{"/".join(["a" * 200] * 18) + "/x.py": "1"})
-    started = time.monotonic()
-    assert len(repo.scan(exclude=[pattern])) == 3
-    assert time.monotonic() - started < 10
-
-
 def store(repo: Any, kind: str, data: bytes) -> str:
     command = ["git", "hash-object", "-t", kind, "-w", "--stdin", "--literally"]
     done = subprocess.run(command, cwd=repo.path, input=data, capture_output=True, check=True)
@@ -326,7 +318,7 @@ def test_a_hostile_tree_gives_its_own_files_and_no_failure(
         b"\nencoding UTF-7\n\n+AAA-x\n", b"", b"\ngpgsig -----BEGIN\n x\0y\n\n\n\n  indented\n",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("who", [PERSON, b"", b"A\0B <a@b> 1 +0000"])
+@pytest.mark.parametrize("who", [PERSON, b"A\0B <a@b> 1 +0000"])
 def test_no_commit_breaks_the_log(repo: Any, rest: bytes, who: bytes) -> None:
     honest = repo.commit("honest", **{"a.py": "1"})
     commit(repo, b"\nparent " + honest.encode() + rest, who=who)
@@ -351,14 +343,11 @@ def test_a_damaged_git_folder_is_one_line(repo: Any, file: str, content: bytes) 
     assert "\n" not in str(said.value)
 
 
-@pytest.mark.parametrize("missing", ["tree:0", "blob:none"])
-def test_a_partial_clone_says_how_to_complete_it_and_is_complete_then(
-    repo: Any, missing: str
-) -> None:
+def test_a_partial_clone_says_how_to_complete_it_and_is_complete_then(repo: Any) -> None:
     repo.commit("x", **{"a.py": "1"})
     repo.commit("y", **{"a.py": "2"})
     repo.git("config", "uploadpack.allowFilter", "true")
-    repo.git("clone", "-q", f"--filter={missing}", f"file://{repo.path}", "../partial")
+    repo.git("clone", "-q", "--filter=tree:0", f"file://{repo.path}", "../partial")
     partial = repo.path.with_name("partial")
 
     def read() -> list[Any]:

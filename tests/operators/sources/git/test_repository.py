@@ -220,26 +220,14 @@ def test_a_git_that_says_nothing_is_ended_and_one_that_goes_on_is_not(
     assert time.monotonic() - started < 10
 
 
-def test_callers_git_environment_does_not_lead_elsewhere(
-    repo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repo.commit("first", **{"a.py": "1"})
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other"))
-    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
-    assert set(repo.documents("code")) == {"a.py"}
-
-
 @pytest.mark.parametrize(
     ("url", "name", "forge"),
     [
         ("https://user:token@github.com/o/r", "o/r", "https://github.com/o/r"),
         ("ssh://git@github.com:22/o/r.git", "o/r", "https://github.com/o/r"),
-        ("git@github.example.com:o/r", "o/r", "https://github.example.com/o/r"),
         ("git@gitlab.com:g/s/r.git", "g/s/r", "https://gitlab.com/g/s/r/-"),
-        ("https://codeberg.org/o/r.git", "o/r", None),
         ("https://notgithub.com/o/r.git", "o/r", None),
         ("../elsewhere", None, None),
-        ("https://[bad/x", None, None),
         ("https://github.com/o/\udcff.git", "o/\udcff", "https://github.com/o/%FF"),
     ],
 )
@@ -273,12 +261,6 @@ def test_somebody_elses_repository_says_how_to_trust_it(
     os.chown(repo.path, 12345, 12345)
     os.chown(repo.path / ".git", 12345, 12345)
     with pytest.raises(GitError, match=r"git config --global --add safe.directory '.*app'"):
-        open_repository(repo.path)
-
-
-def test_a_missing_git_is_said(repo: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(GitError, match="git is not installed"):
         open_repository(repo.path)
 
 
@@ -406,13 +388,9 @@ def test_odd_file_names_keep_distinct_ids(repo: Any) -> None:
     ("url", "forge"),
     [
         ("git@github.com-work:acme/app.git", "https://github.com/acme/app"),
-        ("git@gitlab.com-work:acme/app.git", "https://gitlab.com/acme/app/-"),
         ("ssh://git@ssh.github.com:443/acme/app.git", "https://github.com/acme/app"),
-        ("git@github.example.com:acme/app", "https://github.example.com/acme/app"),
         ("github-work:acme/app.git", None),
-        ("github:acme/app.git", None),
         ("gh:acme/app", "https://github.com/acme/app"),
-        ("https://github.com/acme/app", "https://github.com/acme/app"),
     ],
 )
 def test_a_link_leads_to_the_forge_and_not_to_an_alias_of_its_host(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 import working_tree
 
-from operators.sources.git import tracked_files
 from operators.sources.git.repository import open_repository
 from operators.sources.git.unread_changes import changed_since
 
@@ -55,17 +52,6 @@ def test_what_git_does_not_compare_is_no_change(repo: Any) -> None:
     assert changes(repo) is None
 
 
-def test_a_conflict_is_a_change(repo: Any) -> None:
-    repo.commit("first", **{"a.py": "1\n"})
-    repo.git("checkout", "-qb", "side")
-    repo.commit("side", **{"a.py": "2\n"})
-    repo.git("checkout", "-q", "main")
-    repo.commit("main", **{"a.py": "3\n"})
-    with pytest.raises(Exception, match="merge"):
-        repo.git("merge", "-q", "side")
-    assert changes(repo) == "changed files: 1"
-
-
 def test_other_line_ends_are_no_change_and_what_else_git_converts_is_not_compared(
     repo: Any,
 ) -> None:
@@ -101,18 +87,6 @@ def test_a_file_behind_a_configured_filter_keeps_its_link_and_counts_as_unchange
     assert changes(repo) == "changed files: 1"
 
 
-def test_a_pipe_of_attributes_delays_a_scan_by_little_and_changes_nothing_of_it(
-    repo: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repo.commit("first", **{"a.py": "1"})
-    plain = repo.scan()
-    monkeypatch.setattr(tracked_files, "LONGEST_SEARCH_S", 0.3)
-    os.mkfifo(repo.path / "pipe")
-    repo.git("config", "core.attributesFile", str(repo.path / "pipe"))
-    repo.git("config", "core.excludesFile", str(repo.path / "pipe"))
-    assert repo.scan() == plain
-
-
 def test_patterns_that_many_clones_share_by_a_link_are_read(repo: Any, tmp_path: Path) -> None:
     head = repo.commit("first", **{"a.py": "1"})
     (tmp_path / "shared").write_text("*.log\n")
@@ -123,9 +97,3 @@ def test_patterns_that_many_clones_share_by_a_link_are_read(repo: Any, tmp_path:
         place.symlink_to(tmp_path / "shared")
     assert open_repository(repo.path).head == head
     working_tree.git(repo.path, "status")
-
-
-def test_a_large_tree_is_looked_at_within_the_limit(repo: Any) -> None:
-    repo.commit("first", **{f"d{n % 50}/f{n}.py": "1" for n in range(3_000)})
-    repo.write("d1/f1.py", "2")
-    assert changes(repo) == "changed files: 1"

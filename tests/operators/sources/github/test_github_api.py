@@ -55,15 +55,6 @@ def test_a_request_says_who_asks_and_for_which_version(
     assert headers["User-Agent"] == "crosscorpus"
 
 
-def test_the_address_comes_from_the_environment(
-    server: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GITHUB_API_URL", server.url + "/")
-    with open_github() as api:
-        assert api.get("/repos/org/app").body["id"] == server.number
-        assert api.requests == 1
-
-
 def test_an_unchanged_answer_is_not_sent_again(server: Any, connect: Connect) -> None:
     first = connect().get("repos/org/app")
     again = connect().get("repos/org/app", etag=first.etag)
@@ -255,16 +246,6 @@ def test_the_token_goes_to_no_other_server(server: Any, connect: Connect) -> Non
     server.faults = [(302, {"Location": "/repos/org/app"}, b"")] * 9
     with pytest.raises(GithubError, match="sends on and on"):
         connect().get("repos/org/app")
-
-
-@pytest.mark.parametrize("location", ["https://[::1"])
-def test_a_redirect_to_no_address_is_a_refusal(
-    server: Any, connect: Connect, location: str
-) -> None:
-    server.faults = [(302, {"Location": location}, b"")]
-    with pytest.raises(GithubError):
-        connect(token=TOKEN).get("repos/org/app")
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

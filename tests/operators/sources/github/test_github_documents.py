@@ -12,7 +12,6 @@ from typing import Any
 import github_shapes as github
 import pytest
 
-from operators.errors import CrosscorpusError
 from operators.sources.github.github_documents import issues_source, reviews_source
 from operators.sources.github.issue_texts import issue_texts
 from operators.sources.jsonl import SourceError
@@ -173,22 +172,6 @@ def test_a_review_is_its_verdict_and_its_words(export: Export) -> None:
 AGENT = github.user("Copilot", "Bot")
 
 
-def test_what_an_agent_opened_and_answered_is_read_as_a_person_s(export: Export) -> None:
-    comments = (
-        github.comment(1),
-        github.comment(2, reply_to=1, user=AGENT, body="The manual says fifteen."),
-    )
-    file = export(
-        github.issue(1, pull=True, user=AGENT), github.review(4, user=AGENT),
-        github.issue(9, pull=True, user=github.user("some-coding-agent[bot]", "Bot")), *comments,
-    )  # fmt: skip
-    pull, thread, review, other = read(file)
-    assert pull.text.startswith("@Copilot: Trouble 1.")
-    assert other.text.startswith("@some-coding-agent[bot]: ")
-    assert thread.text.endswith("@Copilot: The manual says fifteen.")
-    assert "@Copilot" in review.text
-
-
 @pytest.mark.parametrize(
     ("bots", "authors", "left_out"),
     [
@@ -213,11 +196,6 @@ def test_a_choice_says_which_texts_of_programs_are_read_and_the_rest_are_counted
         f"texts of programs: {left_out.count('[bot]') + left_out.count('Copilot')} left out "
         f"({left_out}); `--bots keep` reads them"
     ])  # fmt: skip
-
-
-def test_another_choice_is_refused_with_the_nearest_word(export: Export) -> None:
-    with pytest.raises(CrosscorpusError, match="'kep', did you mean 'keep'"):
-        issues_source([export(github.issue(1))], bots="kep")
 
 
 def test_what_routine_programs_write_is_left_out(export: Export) -> None:

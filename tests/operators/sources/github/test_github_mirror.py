@@ -207,12 +207,6 @@ def test_what_was_deleted_is_found_by_asking_for_everything(filled: Any, sync: A
     assert not confirmed & set(filled.paths())
 
 
-def test_a_new_login_is_found_with_what_was_deleted(filled: Any, sync: Any) -> None:
-    sync()
-    filled.put("comments", github.comment(102, pull=4, user=github.user("octocat-2")))
-    assert sync(full=True)["pull/4#discussion_r102"] == "@octocat-2: Remark 102."
-
-
 def test_an_item_that_a_listing_left_out_by_mistake_stays(filled: Any, sync: Any) -> None:
     sync()
     hidden = filled.comments.pop(100)
@@ -257,14 +251,6 @@ def test_a_review_that_is_edited_or_new_is_fetched_with_its_pull_request(
     assert [path for path in filled.paths() if "reviews" in path] == [
         "/repos/org/app/pulls/1/reviews"
     ]
-
-
-def test_reviews_over_several_pages_are_all_of_a_pull_requests(filled: Any, sync: Any) -> None:
-    filled.put("reviews", *(github.review(n) for n in range(1000, 1230)))
-    sync()
-    del filled.reviews[1100]
-    found = [key for key in sync(full=True) if "pull/1#pullrequestreview" in key]
-    assert len(found) == 230
 
 
 def test_a_pull_request_whose_reviews_fail_does_not_stop_the_others(filled: Any, sync: Any) -> None:
@@ -322,12 +308,6 @@ def test_what_is_no_repository_is_not_asked_for(
     with pytest.raises(CrosscorpusError, match="is not a repository: write OWNER/NAME"):
         refresh(store, api, name)
     assert server.requests == []
-
-
-def test_a_server_that_is_no_github_is_told(server: Any, store: Store, api: GithubApi) -> None:
-    server.failing["/repos/org/app"] = (200, {}, {"hello": "world"})
-    with pytest.raises(GithubError, match="does not answer as GitHub's API does"):
-        refresh(store, api, "org/app")
 
 
 def test_two_repositories_are_not_stored_under_one_name(
