@@ -28,6 +28,7 @@ SECONDS = 10.0
 """Without a word from git, after which a tree counts as not at hand."""
 
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_CANDIDATE = re.compile(r"\d[-._]?(?:rc|alpha|beta|pre|dev|a|b)[-._]?\d*$", re.IGNORECASE)
 _CHANGE = re.compile(r"([0-9a-f]{7,40})[: ](?!//)(\S.*)")
 
 
@@ -78,6 +79,26 @@ def change_named(
                 raise UnknownName(f"{title}: {why}")
             return FileChange(commit.corpus, commit.row, title, redacted_diff(diff, whole))
     raise UnknownName(f"{title}: no working tree at hand has this commit; fetch {parts[1]!r} alone")
+
+
+def first_release(homes: Mapping[str, Home], row: Mapping[str, Any]) -> str | None:
+    """The oldest tag that has the commit of a passage of history, no candidate if there is one.
+
+    ``none yet`` where the repository has tags and none of them has it. None: the passage is of no
+    commit, or no working tree at hand has tags.
+    """
+    full = json.loads(row["metadata"] or "{}").get("commit") if row["path"] is None else None
+    if not isinstance(full, str) or not _HASH.fullmatch(full):
+        return None
+    how = ("for-each-ref", "--sort=creatordate", "--format=%(refname:strip=2)", "refs/tags")
+    for folder, _ in trees_of(homes, row["repo"]):
+        with suppress(GitError, OSError):
+            tags = git_output(folder, *how, f"--contains={full}", silence=SECONDS).split()
+            final = [tag for tag in tags if not _CANDIDATE.search(tag)]
+            if tags:
+                return label_text((final or tags)[0])
+            return "none yet" if git_output(folder, *how, "--count=1", silence=SECONDS) else None
+    return None
 
 
 def redacted_diff(diff: str, whole: str) -> str:

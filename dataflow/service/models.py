@@ -91,7 +91,9 @@ class Text(BaseModel):
     title: str
     text: str
     url: str | None = Field(default=None, description="its address; not in brief answers")
-    metadata: dict[str, str] = Field(default={}, description="start_line alone in brief answers")
+    metadata: dict[str, str] = Field(
+        default={}, description="start_line; of a commit release, the first tag that has it"
+    )
     notes: list[str] = []
     sources: list[Read] = []
     next_cursor: str | None = None

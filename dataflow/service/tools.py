@@ -23,7 +23,7 @@ from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.driver.visibility import visible_filters, visible_homes
 from dataflow.service import models
 from dataflow.service.arguments import MOST_NAMES, model_of, read_given, takes_filters
-from dataflow.service.file_changes import change_named
+from dataflow.service.file_changes import change_named, first_release
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
 from dataflow.service.places import definition_of, place_named
@@ -236,8 +236,10 @@ def _fetched(
     if brief and '"commit"' in (row["metadata"] or ""):
         text = _with_first_files(text)
     answer = text_of(service, id, row, text, start, read, most=most)
+    if released := first_release(service.homes, row):
+        answer.metadata["release"] = released
     if brief:
-        kept = {n: v for n, v in answer.metadata.items() if n == "start_line"}
+        kept = {n: v for n, v in answer.metadata.items() if n in ("release", "start_line")}
         return answer.model_copy(update={"url": None, "metadata": kept})
     return answer.model_copy(update={"notes": notes})
 

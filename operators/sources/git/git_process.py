@@ -33,7 +33,9 @@ COMMANDS = {
     "diff-tree": _NO_PROGRAM,
     "diff-index": ("--cached", "--ignore-submodules=all", "--no-ext-diff", "--no-textconv"),
     "blame": ("--no-textconv", "--ignore-revs-file="),
-    **dict.fromkeys(("cat-file", "check-attr", "config", "ls-files", "ls-tree"), ()),
+    **dict.fromkeys(
+        ("cat-file", "check-attr", "config", "for-each-ref", "ls-files", "ls-tree"), ()
+    ),
     **dict.fromkeys(("merge-base", "remote", "rev-list", "rev-parse", "worktree"), ()),
 }
 """The commands that may run, each with the options that keep programs of the repository away.

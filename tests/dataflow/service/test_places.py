@@ -44,7 +44,10 @@ def two(
                 "\n".join(f"{repo}_{n} = {n}" for n in range(1, 400))
             )
             identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-            for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "Start"]):
+            more = [["tag", "v1.0-rc.1"], ["tag", "v1.0"]] if repo == "app" else []
+            more += [[*identity, "commit", "-q", "--allow-empty", "-m", "After"]]
+            commit = [*identity, "commit", "-qm", "Start"]
+            for command in (["init", "-q"], ["add", "."], commit, *more):
                 subprocess.run(["git", *command], cwd=tree, check=True)
             ingest_git(store, WordEmbedder(), tree, repo=f"org/{repo}")
         rows = [
@@ -75,6 +78,18 @@ def test_a_label_that_several_passages_have_gives_their_section_and_no_more(two:
     assert [n for n in range(9) if f"Rule {n} of app" in section] == [*range(9)]
     assert "end89" not in section
     assert tools.fetch(two, "org/app/guide.md").text == guide("app").rstrip("\n")  # of long lines
+
+
+def test_a_commit_says_in_which_release_it_came_first(two: Service) -> None:
+    def released(repo: str, words: str) -> list[str | None]:
+        hits = tools.search(two, words, corpora=["history"], repos=[repo]).results
+        texts = [tools.fetch(two, hit.title, brief=True) for hit in hits if words in hit.title]
+        return [one.metadata.get("release") for one in texts]
+
+    assert released("org/app", "Start") == ["v1.0"]
+    assert released("org/app", "After") == ["none yet"]
+    assert released("org/web", "Start") == [None]
+    assert "release" not in tools.fetch(two, "org/app/guide.md").metadata
 
 
 def spans(text: Text, line: str) -> bool:
