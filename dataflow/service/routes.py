@@ -17,6 +17,7 @@ from dataflow.service.batches import serve_batches
 from dataflow.service.page import neighbours, serve_page
 from dataflow.service.protection.gate import LOCAL, WELL_KNOWN, Gate
 from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
+from dataflow.service.protection.sessions import Sessions, serve_sessions
 from dataflow.service.protection.tokens import Callers
 from dataflow.service.tools import Service, Use, put, with_service
 from dataflow.service.toolset import TOOLS
@@ -41,7 +42,9 @@ def http_app(
     app = FastAPI(  # without FastAPI's pages of documentation, which load scripts from elsewhere
         title="crosscorpus", version=version, docs_url=None, redoc_url=None, **options
     )
-    app.add_middleware(Gate, hosts=hosts, here=here, tokens=tokens)
+    sessions = Sessions()
+    app.add_middleware(Gate, hosts=hosts, here=here, tokens=tokens, sessions=sessions)
+    serve_sessions(app, tokens, sessions)
     problems: dict[int | str, dict[str, Any]] = {
         status: {"model": models.Problem}
         for status in (400, 401, 403, 404, 408, 413, 422, 429, 503, 504)

@@ -14,11 +14,13 @@ import anyio.to_thread
 from opentelemetry import propagate, trace
 from opentelemetry.context import attach, detach, get_current
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dataflow.service.protection.group_claims import UnreadGroups
 from dataflow.service.protection.limits import Asker, Turns, asker
+from dataflow.service.protection.sessions import COOKIE, Sessions
 from dataflow.service.protection.tokens import Callers
 
 LONGEST_BODY = 1_000_000
@@ -28,8 +30,10 @@ MOST_DISCARDED, DISCARD_S = 20_000_000, 2.0
 LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
 """Names of this machine: a page with such a name and another port is of another server."""
 
-OPEN = frozenset({"/healthz", "/readyz"})
-"""Paths that need no token: the health of the server."""
+OPEN = frozenset({"/healthz", "/readyz", "/", "/static/page.css", "/static/page.js"})
+"""Paths that need no token: the health of the server, and the page, which holds no data."""
+SESSION = "/session"
+"""The path that tells who asks: with a token, with a session, or nobody yet."""
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 METRICS = "metrics"
 """The principal that may read the server's metrics, which cover all callers."""
@@ -49,14 +53,16 @@ class Gate:
         here: names of this machine.
         turns: those that :func:`dataflow.service.protection.limits.answered` takes.
         tokens: identify callers; None: a caller is anonymous, and sees what everyone may.
+        sessions: of people who have signed in on the page.
         seconds: timeout for a body.
     """
 
     def __init__(
         self, app: ASGIApp, hosts: Collection[str] = (), turns: Turns | None = None,
         seconds: float = BODY_S, here: Collection[str] = LOCAL, tokens: Callers | None = None,
+        sessions: Sessions | None = None,
     ) -> None:  # fmt: skip
-        self.tokens = tokens
+        self.tokens, self.sessions = tokens, sessions or Sessions()
         self.app, self.turns, self.seconds = app, turns or Turns(), seconds
         self.hosts, self.here = frozenset(hosts), frozenset(here)
 
@@ -117,10 +123,20 @@ class Gate:
             return None
         kind, _, token = headers.get("authorization", "").partition(" ")
         bearer = token.strip() if kind.lower() == "bearer" else ""
-        if not bearer:
-            return None
+        if not kind:
+            bearer = self.sessions.token(cookie_parser(headers.get("cookie", "")).get(COOKIE))
         # on a thread, because it reads a file, or fetches a provider's keys
-        return await anyio.to_thread.run_sync(self.tokens.caller, bearer)
+        known = await anyio.to_thread.run_sync(self.tokens.caller, bearer) if bearer else None
+        if known is None and not kind and _shows_page(scope, headers):
+            return ()
+        return known
+
+
+def _shows_page(scope: Scope, headers: Headers) -> bool:
+    """Whether a request without a token only gets the page, where one signs in."""
+    path = scope.get("path", "")
+    is_page = scope["method"] == "GET" and "text/html" in headers.get("accept", "")
+    return path == SESSION or (is_page and path.startswith("/p/"))
 
 
 def is_owner(scope: Scope) -> bool:

@@ -37,6 +37,7 @@ async function api(name, body) {
   }
   const said = await answer.json();
   if (answer.ok) return said;
+  if (answer.status === 401) await known();
   throw new Error(said.detail);
 }
 
@@ -251,7 +252,31 @@ $("ask").addEventListener("submit", (event) => {
 });
 window.addEventListener("popstate", follow);
 
+// --- who asks ---
+
+/** Whether a question can be asked; where a token is needed and none is known, the form for it. */
+async function known() {
+  const who = await (await fetch("/session")).json();
+  const out = make("button", { type: "button", onclick: () => session("DELETE").then(() => location.reload()) }, "Sign out");
+  $("caller").replaceChildren(`Signed in as ${who.caller} `, out);
+  $("caller").hidden = !(who.needed && who.caller);
+  $("sign-in").hidden = !who.needed || who.caller !== null;
+  $("ask").hidden = !$("sign-in").hidden;
+  return $("sign-in").hidden;
+}
+
+const session = (method, body) => fetch("/session", { method, headers: { "content-type": "application/json" }, body });
+
+$("sign-in").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const answer = await session("POST", JSON.stringify({ token: $("token").value }));
+  $("token").value = "";
+  if (!answer.ok) return say((await answer.json()).detail, true);
+  location.reload();
+});
+
 async function start() {
+  if (!(await known())) return $("token").focus();
   try {
     const held = await api("status", {});
     $("collection").textContent = held.collection;

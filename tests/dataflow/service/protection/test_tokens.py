@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -15,9 +16,13 @@ import anyio
 import httpx2
 import pytest
 from ingesting import ingest_documents
+from starlette.responses import Response
 from word_embedder import WordEmbedder
 
 from dataflow import build_driver
+from dataflow.service.protection import sessions
+from dataflow.service.protection.gate import Gate
+from dataflow.service.protection.sessions import COOKIE, Sessions
 from dataflow.service.protection.tokens import Tokens, new_token, token_line
 from dataflow.service.routes import http_app
 from dataflow.service.tools import AUDIT, Service
@@ -107,7 +112,7 @@ def test_callers_who_ask_at_once_see_each_his_own(service: Service, tokens: Any)
 def test_without_a_token_of_the_file_nothing_is_told(
     service: Service, tokens: Any, headers: dict[str, str]
 ) -> None:
-    paths = ["/api/search", "/api/status", "/api/batch", "/p/docs:1", "/"]
+    paths = ["/api/search", "/api/status", "/api/batch", "/p/docs:1", "/openapi.json"]
     for path in paths if headers == {} else paths[:1]:
         (reply,) = asked(service, tokens[0], [headers], path)
         assert reply.status_code == 401
@@ -215,3 +220,77 @@ def test_a_file_that_is_replaced_by_one_of_the_same_size_and_time_is_read(tokens
     os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
     other.rename(known.path)
     assert known.caller(held["ann"]) == ("eve",)
+
+
+def test_a_person_signs_in_once_and_sees_what_he_may_until_he_signs_out(
+    service: Service, tokens: Any
+) -> None:
+    known, held = tokens
+    browser = {"accept": "text/html"}
+
+    async def run() -> None:
+        app = http_app(lambda: nullcontext(service), "1", tokens=known)
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as page:
+
+            async def titles() -> list[str]:
+                found = await page.post("/api/search", json={"query": "cache flushed"})
+                seen = found.json().get("results", [])
+                return [one["title"] for one in seen] or [str(found.status_code)]
+
+            for path in ("/", "/p/docs:1", "/static/page.js"):
+                assert (await page.get(path, headers=browser)).status_code == 200
+            assert (await page.get("/session")).json() == {"caller": None, "needed": True}
+            assert await titles() == ["401"]
+            for token in ("", "cc_wrong", held["late"]):
+                refused = await page.post("/session", json={"token": token})
+                assert (refused.status_code, refused.headers.get("set-cookie")) == (401, None)
+            done = await page.post("/session", json={"token": f" {held['ann']} "})
+            cookie = done.headers["set-cookie"]
+            assert {"HttpOnly", "SameSite=strict"} <= {*cookie.split("; ")}
+            assert held["ann"] not in cookie
+            assert (await page.get("/session")).json() == {"caller": "ann", "needed": True}
+            assert await titles() == ["[docs: ann]"]
+            evil = {"origin": "https://evil.example"}
+            sent = await page.post("/api/search", json={"query": "cache"}, headers=evil)
+            assert sent.status_code == 403
+            both = await page.get("/session", headers=bearer(held["bob"]))
+            assert both.json()["caller"] == "bob"  # who says it in the request himself counts
+            wrong = await page.get("/openapi.json", headers=bearer("cc_wrong"))
+            assert wrong.status_code == 401
+            secure = await page.post(
+                "/session", json={"token": held["bob"]}, headers={"x-forwarded-proto": "https"}
+            )
+            assert "Secure" in secure.headers["set-cookie"]
+            assert (await page.delete("/session")).status_code == 204
+            assert await titles() == ["401"]
+
+    anyio.run(run)
+
+
+def test_a_session_ends_with_its_token_and_its_time(
+    service: Service, tokens: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, held = tokens
+    all_of_it = Sessions()
+    name = all_of_it.begin(held["ann"])
+    cookie = {"cookie": f"{COOKIE}={name}"}
+
+    def who() -> int:
+        async def run() -> int:
+            gate = Gate(Response("told"), {"localhost"}, tokens=known, sessions=all_of_it)
+            transport = httpx2.ASGITransport(app=gate)
+            async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as one:
+                return (await one.get("/openapi.json", headers=cookie)).status_code
+
+        return anyio.run(run)
+
+    assert who() == 200
+    known.path.write_text("[]")
+    assert who() == 401
+    monkeypatch.setattr(sessions, "MOST", 2)
+    names = [all_of_it.begin(str(n)) for n in range(3)]
+    assert [all_of_it.token(one) for one in names] == ["", "1", "2"]
+    later = time.monotonic() + sessions.HOURS * 3600 + 1
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert all_of_it.token(names[2]) == ""
