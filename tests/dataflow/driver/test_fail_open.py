@@ -84,7 +84,7 @@ def test_without_the_chunks_of_the_only_collection_there_is_no_answer(
         raise OSError("disk on fire")
 
     monkeypatch.setattr(chunk_reader, "fetch_chunks", breaks)
-    with pytest.raises(SearchError, match=r"no answer: code chunks, .*wiki chunks: disk on fire"):
+    with pytest.raises(SearchError, match=r"no answer: chat chunks, .*wiki chunks: disk on fire"):
         driver.execute(EVERYTHING, inputs=ASK)
     raising = load_config().with_changes({"on_corpus_error": "raise"})
     with open_driver(raising) as strict, pytest.raises(OSError, match="disk on fire"):

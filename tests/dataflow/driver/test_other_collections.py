@@ -196,13 +196,13 @@ def test_a_corpus_that_the_configuration_does_not_search_is_named_with_what_to_a
 ):
     lines = [
         {"doc_id": "a", "corpus": "docs", "text": "the cache is flushed twice"},
-        {"doc_id": "b", "corpus": "chat", "text": "who flushed the cache?"},
+        {"doc_id": "b", "corpus": "forum", "text": "who flushed the cache?"},
     ]
     file = tmp_path / "documents.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    add = {"corpora": {"chat": {"label": "{title}", "link": "{uri}"}}}
-    add_so = 'chat: {label: "{title}", link: "{uri}"}'
-    note = "not searched: chat (1 chunks); in a configuration that extends yours, corpora has "
+    add = {"corpora": {"forum": {"label": "{title}", "link": "{uri}"}}}
+    add_so = 'forum: {label: "{title}", link: "{uri}"}'
+    note = "not searched: forum (1 chunks); in a configuration that extends yours, corpora has "
     note += add_so
     with open_store(server_dsn, "silent", create=True) as store:
         ingest_documents(store, words(), file)
@@ -213,7 +213,7 @@ def test_a_corpus_that_the_configuration_does_not_search_is_named_with_what_to_a
         with build_driver(load_config("default").with_changes(add), **how) as driver:
             answer = driver.ask(ASK["query"])
             assert note not in answer.notes
-            assert {"docs", "chat"} == {one.corpus for one in answer}
+            assert {"docs", "forum"} == {one.corpus for one in answer}
 
 
 def test_who_sees_a_part_of_a_corpus_learns_of_no_corpus_that_is_not_searched(

@@ -125,7 +125,7 @@ def test_the_commits_of_a_file_lines_or_a_name_are_listed(service: Service) -> N
         assert (told.place, told.notes) == (read, [])
         (change,) = told.commits
         assert (change.author, change.subject) == ("Ada", "Steps")
-        assert tools.fetch(service, change.id).text.startswith("Steps")
+        assert tools.fetch(service, change.commit).text.startswith("Steps")
     nothing = history(service, "src/zebra.py")
     assert nothing.commits == []
     assert "no commit" in nothing.notes[0]
