@@ -16,9 +16,22 @@ from operators.postgres.inspect.samples import has_vectors, sample_text
 from operators.postgres.inspect.status import status
 from operators.postgres.replication import lateness
 from operators.postgres.schema.indexes import pending_corpora
+from operators.postgres.schema.migrate import planned_changes
 from operators.postgres.server.binaries import PACKAGE
 from operators.postgres.server.embedded_server import server_for
-from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
+from operators.postgres.store import (
+    ModelMismatch,
+    Store,
+    collection_info,
+    open_store,
+    schema_of,
+)
+
+
+_PLANNED = (
+    "the next command that opens the collection changes its tables: {} To be able to go back,"
+    " `collections export` first"
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +71,11 @@ def examine(config: Config, collection: str) -> Iterator[Finding]:
         yield Finding("server", False, str(error))
         return
     try:
+        with connect(dsn, autocommit=True) as conn:
+            planned = planned_changes(conn, schema_of(collection))
+        if planned:
+            yield Finding("upgrade", True, _PLANNED.format(" ".join(planned)))
+            return
         with open_store(dsn, collection) as store:
             if store.replica:
                 yield Finding("replica", not (late := lateness(store)), late or "not behind")

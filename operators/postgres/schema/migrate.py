@@ -93,6 +93,17 @@ def pending_migrations(conn: psycopg.Connection[TupleRow], schema: str) -> list[
     return [path.name for path in sorted(MIGRATIONS.glob("[0-9]*.sql")) if path.name not in known]
 
 
+def planned_changes(conn: psycopg.Connection[TupleRow], schema: str) -> list[str]:
+    """What the pending migrations of ``schema`` will do, a line each; empty if it does not exist.
+
+    Raises:
+        MigrationError: as :func:`pending_migrations`.
+    """
+    names = pending_migrations(conn, schema) if schema_exists(conn, schema) else []
+    firsts = ((name, (MIGRATIONS / name).read_text("utf-8").split("\n", 1)[0]) for name in names)
+    return [f"{name.removesuffix('.sql')}: {first.removeprefix('-- ')}" for name, first in firsts]
+
+
 def predates(name: str) -> bool:
     """Whether ``name`` is a migration of a version from before the oldest file."""
     return name < min(path.name for path in MIGRATIONS.glob("[0-9]*.sql"))

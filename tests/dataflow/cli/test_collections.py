@@ -231,3 +231,19 @@ def test_a_topic_or_a_version_that_there_is_not_is_told_with_those_there_are(
     done = run("versions", *arguments)
     assert done.returncode != 0
     assert said in done.stderr
+
+
+def test_doctor_says_what_an_upgrade_will_change_before_it_is_done(
+    crosscorpus: Any, collection: str, server_dsn: str
+) -> None:
+    applied = f"SELECT count(*) FROM {schema_of(collection)}.migrations"
+    with psycopg.connect(server_dsn, autocommit=True) as conn:
+        (before,) = conn.execute(applied.encode()).fetchone() or (0,)
+        conn.execute(f"DELETE FROM {schema_of(collection)}.migrations WHERE name >= '03'".encode())
+        for _ in "twice":
+            done = crosscorpus("doctor", "-C", collection)
+            assert done.returncode == 0
+            assert "0300_no_model_migration: A collection keeps the model" in done.stdout
+        assert crosscorpus("status", "-C", collection).returncode == 0
+        assert conn.execute(applied.encode()).fetchone() == (before,)
+    assert "upgrade" not in crosscorpus("doctor", "-C", collection).stdout
