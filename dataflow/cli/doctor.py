@@ -27,7 +27,6 @@ from operators.postgres.store import (
     schema_of,
 )
 
-
 _PLANNED = (
     "the next command that opens the collection changes its tables: {} To be able to go back,"
     " `collections export` first"
