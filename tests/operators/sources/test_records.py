@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from operators.sources.protocol import Document, ReadIssue
 from operators.sources.reader import named_reader, reader_options, reader_source
 from operators.sources.records.record_map import RecordMap, read_map
 from operators.sources.records.record_source import mapped, records_source
+from operators.sources.records.text_forms import markdown
 
 ADF = {
     "type": "doc",
@@ -209,6 +211,18 @@ def test_a_thread_of_slack_is_one_document_with_names_and_a_permalink(
     assert (
         thread.text == "**ada**\n\nLoop, @ada: [see](https://x.example) & tell\n\n**U2**\n\nFixed."
     )
+
+
+def test_no_text_of_a_service_takes_time_that_explodes() -> None:
+    node: dict[str, Any] = {"type": "text", "text": "deep"}
+    for _ in range(60):
+        node = {"type": "bulletList", "content": [node]}
+    heading = {"type": "heading", "attrs": {"level": 10**9}, "content": [node]}
+    began = time.monotonic()
+    assert markdown([(None, heading)], "adf", {}).startswith("###### deep")
+    assert markdown([(None, "<![CDATA[" * 100_000)], "html", {})
+    assert markdown([(None, "-- \n" * 500_000 + "a" * 2_000)], "mail", {})
+    assert time.monotonic() - began < 20
 
 
 def test_mails_are_threads_without_what_they_quote(tmp_path: Path) -> None:
