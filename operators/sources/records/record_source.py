@@ -18,7 +18,9 @@ from operators.sources.records.record_files import FILE, name_table, opened, rec
 from operators.sources.records.record_map import DocumentMap, RecordMap, records_in, value
 from operators.sources.records.text_forms import markdown
 
-READER = "records/1"
+VERSION = 1
+"""Of the reader, in its mark: another one reads all records again."""
+
 _LINK = re.compile(r"\[([^][\n]*)\]\([^()\s]*\)")
 
 FOLDER = "_folder"
@@ -34,6 +36,7 @@ def records_source(
     repo: str = "",
     base_url: str = "",
     whole: bool = False,
+    name: str = "own",
 ) -> Source:
     """The documents that ``read`` makes of the records at ``path``.
 
@@ -42,10 +45,18 @@ def records_source(
         repo: the repository of documents whose map names none.
         base_url: ``base_url`` in every record, for the map's addresses.
         whole: what an earlier reading had and this lacks was deleted.
+        name: the map's name or file. It is part of the source's mark, so that no map deletes
+            what another one brought.
 
     Raises:
-        SourceError: ``path`` does not exist.
+        SourceError: ``path`` does not exist; or ``whole`` without ``repo``, for a map whose
+            documents do not all name theirs: another export by this map has the same.
     """
+    if whole and not repo and any(kind.repo is None for kind in read.documents):
+        raise SourceError(
+            "--prune deletes what earlier records of this map and repository had: name these "
+            "with --repo (a project, a workspace), in every run"
+        )
     place = Path(path).expanduser()
     if not place.exists():
         raise SourceError(f"{place} does not exist")
@@ -59,7 +70,8 @@ def records_source(
     def check() -> None:
         refuse_other_kind(scan(), f"records as the map says: {read.about}")
 
-    return Source(READER, scan, None, lambda: 0.0, whole=whole, check=check)
+    mark = re.sub(r"[^a-z0-9]+", "_", Path(name).stem.lower())
+    return Source(f"records_{mark}/{VERSION}", scan, None, lambda: 0.0, whole=whole, check=check)
 
 
 @contextmanager
