@@ -12,6 +12,8 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
+from operators.foundation.principals import EVERYONE, principals
+from operators.foundation.sanitize import clean_text
 from operators.sources.jsonl import SourceError, documents_of, parse_moment, refuse_other_kind
 from operators.sources.protocol import Item, ReadIssue, Source
 from operators.sources.records.record_files import FILE, name_table, opened, records_of
@@ -115,7 +117,7 @@ def mapped(
                     fits = kind.when is None or value(kind.when, record)
                     thread = fits and kind.thread and value(kind.thread, record)
                 except ValueError as error:
-                    yield where, ReadIssue(where, str(error)[:300])
+                    yield where, _failed(where, kind, [record], error)
                     continue
                 if thread:
                     threads[number, str(thread)].append(record)
@@ -132,8 +134,33 @@ def _made(
     try:
         return _row(kind, members, names)
     except Exception as error:  # a record may have any shape: it concerns this document only
-        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        return ReadIssue(where, reason[:300])
+        return _failed(where, kind, members, error)
+
+
+def _failed(
+    where: str, kind: DocumentMap, members: list[dict[str, Any]], error: Exception
+) -> ReadIssue:
+    """Why there is no document of these records.
+
+    The issue has the document's key where they say one. If they say who may see it, or should and
+    that fails, its last version is withdrawn: others may have lost the right to see it.
+    """
+    reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    key, withdrawn = None, False
+    for member in members:
+        try:
+            name, repo = value(kind.key, member), value(kind.repo or "repo", member)
+        except ValueError:
+            continue
+        if name not in (None, ""):
+            key = (kind.corpus, clean_text(_text(repo) or ""), clean_text(str(name)))
+            break
+    if key is not None and kind.allowed is not None:
+        try:
+            withdrawn = _allowed(kind.allowed, members) is not None
+        except ValueError:
+            withdrawn = True
+    return ReadIssue(where, reason[:300], key=key, withdrawn=withdrawn)
 
 
 def _row(
@@ -165,8 +192,22 @@ def _row(
         "text": markdown([one for one in texts if one[1]], kind.form, names),
         "created_at": _date(value(kind.created_at, first)),
         "metadata": metadata,
-        "allowed": value(kind.allowed, first),
+        "allowed": _allowed(kind.allowed, members),
     }
+
+
+def _allowed(expression: str | None, members: Iterable[dict[str, Any]]) -> list[str] | None:
+    """Who may see each of ``members``; None: all of them are without rights.
+
+    Raises:
+        ValueError: one states it in another form.
+    """
+    stated = [value(expression, member) for member in members]
+    sets = [{*principals(one)} for one in stated if one is not None]
+    limits = [one for one in sets if EVERYONE not in one]
+    if not limits:
+        return [EVERYONE] if sets else None
+    return sorted(set.intersection(*limits))
 
 
 def _named(author: Any, names: Mapping[str, str]) -> str | None:

@@ -300,6 +300,47 @@ def test_what_is_no_record_of_the_map_is_an_issue_and_the_rest_is_read(tmp_path:
     assert [one.document_id for one in items if isinstance(one, Document)] == ["a", "b"]
 
 
+def test_a_record_that_fails_is_seen_by_nobody_who_may_have_lost_the_right(tmp_path: Path) -> None:
+    good: dict[str, Any] = {"id": "a", "title": "A", "text": "t"}
+    bad = [good | {"at": "yesterday"}, good | {"id": "b", "at": "yesterday", "who": ["ops"]}]
+    bad += [good | {"id": "c", "who": 7}]
+    items = list(records_source(written(tmp_path, *bad), own_map(tmp_path)).scan())
+    assert [one.key[2] for one in items] == ["a", "b", "c"]
+    assert [one.withdrawn for one in items] == [False, True, True]
+
+
+def test_a_thread_is_for_those_who_may_see_all_of_it(tmp_path: Path) -> None:
+    read = own_map(tmp_path, MAP.replace("key: id", "key: id, thread: id"))
+    for number, (rights, seen) in enumerate(
+        [
+            ([None, None], None),
+            ([None, ["ops"]], ["ops"]),
+            ([["everyone"], ["ops", "ann"], ["ann"]], ["ann"]),
+            ([["ops"], ["ann"]], []),
+        ]
+    ):
+        members = [{"id": "a", "title": "A", "text": "t", "who": who} for who in rights]
+        file = written(tmp_path, *members, name=f"{number}.json")
+        (thread,) = records_source(file, read).scan()
+        assert json.loads(thread.metadata).get("allowed") == seen
+
+
+def test_what_a_service_shows_to_some_is_not_shown_to_all(tmp_path: Path) -> None:
+    fields = ISSUE["fields"] | {"security": {"name": "board"}}
+    hidden = [COMMENT | {"visibility": {"value": "Staff"}}, COMMENT | {"jsdPublic": False}]
+    fields |= {"comment": {"comments": hidden}}
+    (issue,) = documents(written(tmp_path, {"issues": [ISSUE | {"fields": fields}]}), "jira")
+    assert "Why?" not in issue.text
+    assert json.loads(issue.metadata)["allowed"] == ["board"]
+    ticket = {"iid": 7, "issue_type": "issue", "title": "L", "description": "d"}
+    notes = {"id": "d", "notes": [NOTE | {"internal": True}, NOTE | {"body": "open"}]}
+    file = written(tmp_path, ticket | {"confidential": True}, ticket | {"iid": 8}, notes)
+    secret, plain, talk = documents(file, "gitlab")
+    assert json.loads(secret.metadata)["allowed"] == ["confidential"]
+    assert "allowed" not in json.loads(plain.metadata)
+    assert "Why not" not in talk.text
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
