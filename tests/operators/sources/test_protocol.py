@@ -138,7 +138,7 @@ def test_a_source_is_whole_only_where_it_says_what_it_fills_alone() -> None:
 
 
 def test_what_is_no_reader_or_breaks_is_one_line() -> None:
-    with pytest.raises(SourceError, match=r"int is no reader: it lacks scan\(\)"):
+    with pytest.raises(SourceError, match=r"int is no reader: it has no scan\(\)"):
         reader_source(7)
     scan = reader_source(Pages(ROW, broken="the file ends")).scan()
     assert isinstance(next(scan), Document)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import traceback
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -388,6 +389,43 @@ def test_no_record_stops_a_map(record: Mapping[str, Any], name: str) -> None:
     read = read_map(name, shipped_maps())
     for _, row in mapped([("here", record)], read, {"repo": "", "base_url": ""}, {}):
         assert isinstance(row, dict | ReadIssue)
+
+
+class Refused:
+    """A reader whose errors repeat the token."""
+
+    def __init__(self, token: str, at: str) -> None:
+        self.token = token
+        if at == "init":
+            raise ValueError(f"bad {token}")
+
+    def scan(self) -> Any:
+        """Nothing."""
+        raise ConnectionError(f"refused https://x.example/?key={self.token}")
+
+
+@pytest.mark.parametrize("at", ["init", "scan"])
+@pytest.mark.parametrize("way", ["argument", "options"])
+def test_no_error_of_a_reader_repeats_its_arguments(at: str, way: str) -> None:
+    name, token = f"python:{__name__}:Refused", "k3y-of-ours"
+    arguments = [f"token={token}", f"at={at}"] if way == "argument" else [f"at={at}"]
+    options = {"init": {"token": token}} if way == "options" else None
+    with pytest.raises(SourceError, match="…") as error:
+        list(named_reader(name, arguments, None, options).scan())
+    assert token not in "".join(traceback.format_exception(error.value))
+
+
+def test_a_variable_of_the_environment_is_no_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "options.yaml"
+    file.write_text(
+        "init: {token: '${OWN_TOKEN}', plain: 'a$OWN_TOKEN', n: 1, l: ['${OWN_TOKEN}']}"
+    )
+    for token in ("""a'b"c: {]\\""", "0123", "yes", "x\nload: {a: b}", "${OTHER}"):
+        monkeypatch.setenv("OWN_TOKEN", token)
+        found = {"token": token, "plain": "a$OWN_TOKEN", "n": 1, "l": [token]}
+        assert reader_options(file) == {"init": found}
 
 
 class Loader:
