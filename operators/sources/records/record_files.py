@@ -1,8 +1,11 @@
 """The records in a file, a folder or a ZIP: JSON in any layout, CSV, and mail."""
 
 import csv
+import hashlib
 import io
 import mailbox
+import os
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -21,6 +24,8 @@ from operators.sources.records.record_map import Names, value
 
 FILE = "_file"
 """The field of a record with its file's name, below the folder that was given."""
+
+_HEADER = re.compile(rb"(?:[!-9;-~]{1,100}:|\r?\n|\Z)")  # begins a mail after its line ``From``
 
 
 @contextmanager
@@ -43,15 +48,14 @@ def records_of(path: Path) -> Iterator[tuple[str, Any]]:
         SourceError: nothing at ``path`` can be read.
     """
     if path.is_dir() and (path / "cur").is_dir():
-        yield from _mails(str(path), mailbox.Maildir(str(path), create=False))
+        for file in _files(path / "cur") + _files(path / "new"):
+            yield _mail_at(file.relative_to(path).as_posix(), file.read_bytes())
         return
-    files = (
-        sorted(one for one in path.rglob("*") if one.is_file() and not one.is_symlink())
-        if path.is_dir()
-        else [path]
-    )
+    files = _files(path) if path.is_dir() else [path]
     if not files or not files[0].exists():
         raise SourceError(f"{path} does not exist, or is an empty folder")
+    if not files[0].is_file():
+        raise SourceError(f"{path} is no file: - reads standard input")
     for file in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         with file.open("rb") as raw:
@@ -61,14 +65,31 @@ def records_of(path: Path) -> Iterator[tuple[str, Any]]:
                 yield where, record
 
 
+def _files(folder: Path) -> list[Path]:
+    """The files below ``folder`` in order, without links and pipes.
+
+    Raises:
+        OSError: a folder cannot be read: its files are not gone.
+    """
+
+    def stop(error: OSError) -> None:
+        raise error
+
+    found = []
+    for root, _, names in os.walk(folder, onerror=stop):
+        found += [Path(root, name) for name in names]
+    return sorted(one for one in found if one.is_file() and not one.is_symlink())
+
+
 def _in_file(file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
     ending = file.suffix.lower()
     if ending == ".csv":
         yield from _csv(file, raw)
     elif ending == ".eml":
-        yield file.name, _mail(BytesParser(policy=policy.default).parse(raw))
+        yield _mail_at(file.name, raw.read())
     elif ending == ".mbox" or raw.peek(5)[:5] == b"From ":  # type: ignore[attr-defined]
-        yield from _mails(file.name, mailbox.mbox(str(file), create=False))
+        for number, mail in enumerate(_of_mbox(file), start=1):
+            yield _mail_at(f"{file.name}: mail {number}", mail)
     elif ending in ("", ".json", ".jsonl", ".ndjson", ".gz"):
         yield from file_objects(file, raw)
 
@@ -88,29 +109,68 @@ def _csv(file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
         text.detach()
 
 
-def _mails(name: str, box: "mailbox.Mailbox[Any]") -> Iterator[tuple[str, Any]]:
-    for number, key in enumerate(box.keys(), start=1):
-        where = f"{name}: mail {number}"
-        try:
-            yield where, _mail(BytesParser(policy=policy.default).parsebytes(box.get_bytes(key)))
-        except Exception as error:  # the standard library's parser fails in many ways
-            yield where, ReadIssue(where, f"not a mail: {type(error).__name__}: {error}"[:300])
+def _of_mbox(file: Path) -> Iterator[bytes]:
+    """The mails of a file; a line of a text that begins with ``From`` begins no mail."""
+    box = mailbox.mbox(str(file), create=False)
+    mail = b""
+    try:
+        for key in box.iterkeys():
+            part = box.get_bytes(key, from_=True)
+            head, _, rest = part.partition(b"\n")
+            if mail and not _HEADER.match(rest):
+                mail += head + b"\n" + rest
+                continue
+            if mail:
+                yield mail
+            mail = rest
+    finally:
+        box.close()
+    if mail:
+        yield mail
 
 
-def _mail(mail: EmailMessage) -> dict[str, Any]:
-    """A mail as a record: its headers in lower case, ``thread``, ``text`` and ``files``."""
-    headers = {name.lower(): str(content) for name, content in mail.items()}
+def _mail_at(where: str, content: bytes) -> tuple[str, Any]:
+    try:
+        return where, _mail(content)
+    except Exception as error:  # the parser of the standard library fails in many ways
+        return where, ReadIssue(where, f"not a mail: {type(error).__name__}: {error}"[:300])
+
+
+def _mail(content: bytes) -> dict[str, Any]:
+    """A mail as a record: its headers in lower case, ``thread``, ``text`` and ``files``.
+
+    A mail without ``message-id`` gets one from its content, if it has a header at all.
+    """
+    mail = BytesParser(policy=policy.default).parsebytes(content)
+    headers = {name.lower(): _header(mail, name, raw) for name, raw in mail.raw_items()}
+    if headers and not headers.get("message-id"):
+        headers["message-id"] = f"<{hashlib.sha256(content).hexdigest()[:32]}@none>"
     above = (headers.get("references") or headers.get("in-reply-to") or "").split()
     plain, rich = (mail.get_body((kind,)) for kind in ("plain", "html"))
+    text = "" if plain is None else _content(plain)  # a part without headers is no true value
+    if not text.strip() and rich is not None:
+        text = html_text(_content(rich)).text
     return headers | {
         "thread": (above or [headers.get("message-id", "")])[0],
-        "text": plain.get_content()
-        if plain
-        else html_text(rich.get_content()).text
-        if rich
-        else "",
+        "text": text,
         "files": [one.get_filename() for one in mail.iter_attachments() if one.get_filename()],
     }
+
+
+def _header(mail: EmailMessage, name: str, raw: str) -> str:
+    """A header's value; if the parser fails at it, as it is written."""
+    try:
+        return str(mail.policy.header_fetch_parse(name, raw))
+    except Exception:  # such as an IndexError at ``<[a]@x>``
+        return " ".join(raw.split())
+
+
+def _content(part: Any) -> str:
+    """The text of a part; in an unknown encoding as UTF-8."""
+    try:
+        return str(part.get_content())
+    except (LookupError, UnicodeError, ValueError):
+        return (part.get_payload(decode=True) or b"").decode("utf-8", "replace")
 
 
 def name_table(folder: Path, tables: Iterable[Names]) -> dict[str, str]:

@@ -239,4 +239,5 @@ def _date(found: Any) -> str | None:
     try:
         return parse_moment(text).isoformat()
     except ValueError:
-        return parsedate_to_datetime(text).astimezone(UTC).isoformat()
+        moment = parsedate_to_datetime(text)  # of -0000 without a zone
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).isoformat()

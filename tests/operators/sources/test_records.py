@@ -246,6 +246,62 @@ def test_mails_are_threads_without_what_they_quote(tmp_path: Path) -> None:
     assert [one.text for one in documents(tmp_path / "box", "mail")] == [thread.text]
 
 
+HEAD = b"From: Bo <bo@x>\nSubject: Proxy\nDate: Mon, 5 Jan 2026 10:00:00 +0000\n"
+
+
+@pytest.mark.parametrize(
+    ("mail", "text"),
+    [
+        (b"Message-ID: <[a]@x>\n\nhi\n", "hi"),
+        (b'To: <@@@>, "\nContent-Type: ;;;\nMessage-ID: <a@x>\n\nhi\n', "hi"),
+        (b"Content-Type: text/plain; charset=of-ours\n\nhi \xc3\xa9\n", "hi é"),
+        (b"Content-Type: text/html\n\n<p>hi <b>all</b></p>\n", "hi all"),
+        (b'Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nhi\n--b--\n', "hi"),
+        (
+            b'Content-Type: multipart/alternative; boundary="b"\n\n--b\n\n\n'
+            b"--b\nContent-Type: text/html\n\n<p>hi</p>\n--b--\n",
+            "hi",
+        ),
+        (b"\nhi\n", "hi"),  # without message-id
+    ],
+)
+def test_a_mail_of_odd_form_keeps_its_text(tmp_path: Path, mail: bytes, text: str) -> None:
+    (tmp_path / "one.eml").write_bytes(HEAD + mail)
+    (read,) = documents(tmp_path / "one.eml", "mail")
+    assert read.text == f"**Bo**\n\n{text}"
+
+
+def test_a_date_of_a_mail_without_a_zone_is_utc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        (tmp_path / "one.eml").write_bytes(HEAD.replace(b"+0000", b"-0000") + b"\nhi\n")
+        (read,) = documents(tmp_path / "one.eml", "mail")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert read.created_at.isoformat() == "2026-01-05T10:00:00+00:00"
+
+
+def test_a_line_of_a_mail_that_begins_with_from_begins_no_mail(tmp_path: Path) -> None:
+    mails = [HEAD + b"Message-ID: <%d@x>\n\none\nFrom here on\nit goes\n\n" % n for n in (1, 2)]
+    file = tmp_path / "list.mbox"
+    file.write_bytes(b"".join(b"From bo@x Mon Jan  5 10:00:00 2026\n" + mail for mail in mails))
+    read = documents(file, "mail")
+    assert [one.text for one in read] == ["**Bo**\n\none\nFrom here on\nit goes"] * 2
+
+
+def test_a_maildir_is_read_without_links(tmp_path: Path) -> None:
+    for name in ("cur", "new", "tmp"):
+        (tmp_path / "box" / name).mkdir(parents=True)
+    (tmp_path / "box" / "cur" / "1.host:2,S").write_bytes(HEAD + b"\nhi\n")
+    (tmp_path / "outside").write_bytes(HEAD + b"\nsecret\n")
+    (tmp_path / "box" / "new" / "2.host").symlink_to(tmp_path / "outside")
+    assert [one.text for one in documents(tmp_path / "box", "mail")] == ["**Bo**\n\nhi"]
+
+
 def test_a_page_of_confluence_keeps_its_code(tmp_path: Path) -> None:
     html = "<h2>Head</h2><p>Only the balancer.</p>"
     html += "<ac:macro><ac:body><![CDATA[if a < b:\n  c]]></ac:body></ac:macro>"
