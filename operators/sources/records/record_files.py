@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from operators.sources.formats.html import html_text
-from operators.sources.formats.json_stream import file_objects, read_json
+from operators.sources.formats.json_stream import DAMAGED, file_objects, read_json
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import ReadIssue
 from operators.sources.records.record_map import Names, value
@@ -27,18 +27,38 @@ FILE = "_file"
 
 _HEADER = re.compile(rb"(?:[!-9;-~]{1,100}:|\r?\n|\Z)")  # begins a mail after its line ``From``
 
+MOST_UNFOLDED = 5 << 30
+"""Maximum bytes of what a ZIP has, as it says."""
+
 
 @contextmanager
 def opened(path: Path) -> Iterator[Path]:
-    """``path``, or the folder of what a ZIP has: an export of Slack is one."""
+    """``path``, or the folder of what a ZIP has: an export of Slack is one.
+
+    Raises:
+        SourceError: the ZIP is damaged, has a password, or is too large.
+    """
     if path.is_file() and zipfile.is_zipfile(path):
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path) as archive:
-            if (size := sum(one.file_size for one in archive.infolist())) > 5 << 30:
-                raise SourceError(f"{path} unfolds to {size:,} bytes: unfold it yourself")
-            archive.extractall(folder)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                _unfold(path, folder)
+            except (OSError, RuntimeError, ValueError, zipfile.BadZipFile, *DAMAGED) as error:
+                raise SourceError(f"{path} cannot be unfolded: {error}") from None
             yield Path(folder)
     else:
         yield path
+
+
+def _unfold(path: Path, folder: str) -> None:
+    """Write the records of a ZIP into ``folder``; a member is never more than it says."""
+    with zipfile.ZipFile(path) as archive:
+        members = [
+            one for one in archive.infolist() if _kind(Path(one.filename)) and not one.is_dir()
+        ]
+        if (size := sum(one.file_size for one in members)) > MOST_UNFOLDED:
+            raise SourceError(f"{path} unfolds to {size:,} bytes: unfold it yourself")
+        for one in members:
+            archive.extract(one, folder)
 
 
 def records_of(path: Path) -> Iterator[tuple[str, Any]]:
@@ -57,9 +77,12 @@ def records_of(path: Path) -> Iterator[tuple[str, Any]]:
     if not files[0].is_file():
         raise SourceError(f"{path} is no file: - reads standard input")
     for file in files:
+        kind = _kind(file) or ("json" if file == path else None)
+        if kind is None:
+            continue
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         with file.open("rb") as raw:
-            for where, record in _in_file(file, raw):
+            for where, record in _in_file(kind, file, raw):
                 if isinstance(record, dict):
                     record = {**record, FILE: name}
                 yield where, record
@@ -81,30 +104,41 @@ def _files(folder: Path) -> list[Path]:
     return sorted(one for one in found if one.is_file() and not one.is_symlink())
 
 
-def _in_file(file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
+def _kind(file: Path) -> str | None:
+    """How a file of this name is read; None: not at all."""
     ending = file.suffix.lower()
-    if ending == ".csv":
+    if ending in (".csv", ".eml", ".mbox"):
+        return ending[1:]
+    return "json" if ending in ("", ".json", ".jsonl", ".ndjson", ".gz") else None
+
+
+def _in_file(kind: str, file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
+    if kind == "csv":
         yield from _csv(file, raw)
-    elif ending == ".eml":
+    elif kind == "eml":
         yield _mail_at(file.name, raw.read())
-    elif ending == ".mbox" or raw.peek(5)[:5] == b"From ":  # type: ignore[attr-defined]
+    elif kind == "mbox" or raw.peek(5)[:5] == b"From ":  # type: ignore[attr-defined]
         for number, mail in enumerate(_of_mbox(file), start=1):
             yield _mail_at(f"{file.name}: mail {number}", mail)
-    elif ending in ("", ".json", ".jsonl", ".ndjson", ".gz"):
+    else:
         yield from file_objects(file, raw)
 
 
 def _csv(file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
-    text = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
+    two = raw.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")  # type: ignore[attr-defined]
+    encoding = "utf-16" if two else "utf-8-sig"  # Excel's "Unicode text"
+    text = io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
     csv.field_size_limit(1 << 24)
     head = text.readline()
     text.seek(0)
     delimiter = max(",;\t", key=head.count)
-    try:
-        for number, row in enumerate(csv.DictReader(text, delimiter=delimiter), start=1):
+    number = 0
+    try:  # strict: a quote that never ends is an error, not a field with all other rows
+        for number, row in enumerate(csv.DictReader(text, delimiter=delimiter, strict=True), 1):
             yield f"{file.name}: row {number}", {k: v for k, v in row.items() if k and v}
     except csv.Error as error:
-        yield file.name, ReadIssue(file.name, f"not CSV: {error}")
+        where = f"{file.name}: row {number + 1}"
+        yield where, ReadIssue(where, f"not CSV from here on: {error}")
     finally:
         text.detach()
 
@@ -174,12 +208,20 @@ def _content(part: Any) -> str:
 
 
 def name_table(folder: Path, tables: Iterable[Names]) -> dict[str, str]:
-    """What the files of an export say that each id stands for; nothing where they are not there."""
+    """What the files of an export say that each id stands for; nothing where they are not there.
+
+    Raises:
+        SourceError: one has another form.
+    """
     names: dict[str, str] = {}
     for table in tables:
         at = folder / table.file
-        if folder.is_dir() and at.is_file():
+        if not (folder.is_dir() and at.is_file() and at.resolve().parent == folder.resolve()):
+            continue
+        try:
             for one in read_json(at.read_text("utf-8")):
                 key, called = value(table.id, one), value(table.name, one)
                 names |= {str(key): str(called)} if key and called else {}
+        except (TypeError, ValueError) as error:
+            raise SourceError(f"{table.file} is no list of names: {error}") from None
     return names

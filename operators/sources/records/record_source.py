@@ -105,11 +105,18 @@ def mapped(
         names: what an id in a text stands for, and a folder's name after ``#``.
     """
     threads = defaultdict[tuple[int, str], list[dict[str, Any]]](list)
+    fitting = total = 0
     for where, page in records:
         if isinstance(page, ReadIssue):
             yield where, page
             continue
-        for record in records_in(read, page):
+        try:
+            found = list(records_in(read, page))
+        except ValueError as error:
+            yield where, ReadIssue(where, str(error)[:300])
+            continue
+        total += len(found)
+        for record in found:
             folder = "#" + str(record.get(FILE, "")).partition("/")[0]
             record = {**given, FOLDER: names.get(folder, folder[1:]), **record}
             for number, kind in enumerate(read.documents):
@@ -119,10 +126,14 @@ def mapped(
                 except ValueError as error:
                     yield where, _failed(where, kind, [record], error)
                     continue
+                fitting += bool(fits)
                 if thread:
                     threads[number, str(thread)].append(record)
                 elif fits and kind.thread is None:
                     yield where, _made(where, kind, [record], names)
+    if total and not fitting:  # another service's, of another encoding, or of no interest
+        why = f"none of {total} is one of the map's"
+        yield "the records", ReadIssue("the records", why, failed=False)
     for (number, thread), members in threads.items():
         yield thread, _made(thread, read.documents[number], members, names)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 import traceback
 import zipfile
@@ -20,6 +21,7 @@ from operators.sources.formats.pandoc import program
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, ReadIssue
 from operators.sources.reader import named_reader, reader_options, reader_source
+from operators.sources.records import record_files
 from operators.sources.records.record_map import RecordMap, read_map
 from operators.sources.records.record_source import mapped, records_source
 from operators.sources.records.text_forms import markdown
@@ -327,6 +329,82 @@ def test_a_table_as_csv_is_records_whatever_parts_its_fields(tmp_path: Path) -> 
         assert (issue.title, issue.text) == ("OPS-1 A", "two\nlines")
 
 
+def test_a_quote_that_never_ends_takes_no_other_row_and_a_table_may_be_utf_16(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "issues.csv"
+    rows = "Issue key,Summary,Description\nOPS-1,A,a\x00\nOPS-2,B,"
+    file.write_text(rows + '"open\nOPS-3,C,c\n')
+    first, issue = documents(file, "jira_csv")
+    assert (first.document_id, first.text) == ("OPS-1", "a\ufffd")
+    assert (issue.key, issue.failed) == (None, True)
+    assert "row 2: not CSV from here on" in str(issue)
+    file.write_text(rows + "b\n", "utf-16")
+    assert [one.document_id for one in documents(file, "jira_csv")] == ["OPS-1", "OPS-2"]
+
+
+def _zip(file: Path, **members: str) -> Path:
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return file
+
+
+def test_a_zip_that_cannot_be_unfolded_is_an_error_of_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = _zip(tmp_path / "export.zip", **{"a/b.json": "[]" * 100, "big.bin": "0" * 9_999})
+    whole = file.read_bytes()
+    password = bytearray(whole)
+    for mark, flags in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        password[whole.index(mark) + flags] |= 1
+    damaged = whole.replace(b"[][]", b"[}[]", 1)
+    both = _zip(tmp_path / "both.zip", **{"a.json/b.json": "[]", "a.json": "[]"}).read_bytes()
+    for content, said in ((password, "password"), (damaged, "CRC"), (both, "irectory")):
+        file.write_bytes(content)
+        with pytest.raises(SourceError, match=f"cannot be unfolded: .*{said}"):
+            documents(file, "slack")
+    monkeypatch.setattr(record_files, "MOST_UNFOLDED", 1_000)
+    file.write_bytes(whole)
+    assert documents(file, "slack") == []  # what is no record is not unfolded
+    with pytest.raises(SourceError, match="1,001 bytes"):
+        documents(_zip(file, **{"a.json": " " * 1_001}), "slack")
+
+
+def test_no_member_of_a_zip_leaves_its_folder(tmp_path: Path) -> None:
+    issue = json.dumps({"key": "A-1", "fields": {"summary": "s"}})
+    file = _zip(tmp_path / "export.zip", **{"../../evil.json": issue, "/etc/abs.json": issue})
+    assert len(documents(file, "jira")) == 2
+    assert [one.name for one in tmp_path.iterdir()] == ["export.zip"]
+    assert not Path("/etc/abs.json").exists()
+
+
+def test_names_of_another_form_are_an_error_and_links_are_not_read(tmp_path: Path) -> None:
+    folder = slack(tmp_path / "export")
+    users = folder / "users.json"
+    for text in ("{broken", "5", '[{"id": 1, "real_name": "a"'):
+        users.write_text(text)
+        with pytest.raises(SourceError, match=r"users.json is no list of names"):
+            documents(folder, "slack")
+    users.rename(tmp_path / "outside.json").write_text('[{"id": "U2", "real_name": "Eve"}]')
+    users.symlink_to(tmp_path / "outside.json")
+    (folder / "general" / "2026-01-08.json").symlink_to(tmp_path / "outside.json")
+    os.mkfifo(folder / "general" / "2026-01-09.json")
+    (thread,) = documents(folder, "slack")
+    assert "**U2**" in thread.text
+    with pytest.raises(SourceError, match="is no file"):
+        documents(folder / "general" / "2026-01-09.json", "slack")
+
+
+def test_records_of_another_service_are_named_and_a_given_file_may_have_any_name(
+    tmp_path: Path,
+) -> None:
+    (issue,) = documents(written(tmp_path, ISSUE, ISSUE), "zendesk")
+    assert str(issue) == "the records: none of 2 is one of the map's"
+    (read,) = documents(written(tmp_path, ISSUE, name="export.txt"), "jira")
+    assert read.document_id == "OPS-41"
+
+
 MAP = """
 about: notes
 documents:
@@ -355,6 +433,9 @@ def test_what_is_no_record_of_the_map_is_an_issue_and_the_rest_is_read(tmp_path:
     items = list(records_source(file, own_map(tmp_path)).scan())
     assert [type(one) for one in items[: len(bad)]] == [ReadIssue] * len(bad)
     assert [one.document_id for one in items if isinstance(one, Document)] == ["a", "b"]
+    pages = own_map(tmp_path, MAP.replace("documents:", "records: split(id, '')\ndocuments:", 1))
+    (issue,) = records_source(written(tmp_path, good), pages).scan()
+    assert "empty separator" in str(issue)
 
 
 def test_a_record_that_fails_is_seen_by_nobody_who_may_have_lost_the_right(tmp_path: Path) -> None:
@@ -405,6 +486,9 @@ def test_what_a_service_shows_to_some_is_not_shown_to_all(tmp_path: Path) -> Non
         ("about: a", "documents: Field required"),
         (MAP.replace("title:", "titel:"), "titel: .*did you mean 'title'"),
         (MAP.replace("text: text", "text: 'a ||'"), "no JMESPath"),
+        (MAP.replace("text: text", f"text: '{'(' * 3000}'"), "no JMESPath: maximum recursion"),
+        ("a: " + "[" * 3000, "no YAML: maximum recursion"),
+        ("about: !!python/object/apply:os.system ['true']", "no YAML: could not determine"),
     ],
 )
 def test_a_map_that_is_none_says_where(tmp_path: Path, text: str, error: str) -> None:
@@ -415,6 +499,8 @@ def test_a_map_that_is_none_says_where(tmp_path: Path, text: str, error: str) ->
 def test_an_unknown_map_and_a_missing_file_are_errors(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="did you mean 'slack'"):
         read_map("slakc", shipped_maps())
+    with pytest.raises(UnknownName, match="no map '~nobody/x'"):
+        read_map("~nobody/x", {})
     with pytest.raises(SourceError, match="does not exist"):
         records_source(tmp_path / "nowhere", own_map(tmp_path))
     source = records_source(written(tmp_path, {"x": 1}, {"y": 2}), own_map(tmp_path))
