@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -263,7 +263,7 @@ def ingest_records(
 
     read = read_map(map_, shipped_maps())
     with standard_input(path) as file:
-        source = records_source(file, read, repo=repo, base_url=base_url, whole=prune)
+        source = records_source(file, read, repo=repo, base_url=base_url, whole=prune, name=map_)
         ingest_source(source, options, prune=prune)
 
 
@@ -318,7 +318,8 @@ def ingest_from(
 
     read = None if map_ is None else read_map(map_, shipped_maps())
     given = {} if reader_arguments is None else reader_options(reader_arguments)
-    ingest_source(named_reader(reader, arguments or [], read, given), options)
+    source = named_reader(reader, arguments or [], read, given)
+    ingest_source(source, options, hidden=arguments or ())
 
 
 @takes_options
@@ -365,8 +366,13 @@ def watch_source(path: Path, source: Callable[[], Source], options: IngestOption
         watch(store, embedder, path, source, on_change=show_change, stop=stop, **arguments)
 
 
-def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
+def ingest_source(
+    source: Source, options: IngestOptions, *, hidden: Sequence[str] = (), **how: Any
+) -> None:
     """Ingest ``source`` as `dataflow.ingestion.sources` does; print the report.
+
+    Args:
+        hidden: arguments whose values may be passwords, so that the record of runs has ``…``.
 
     Raises:
         typer.Exit: 3, where a document failed.
@@ -374,8 +380,13 @@ def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
     import_hamilton()
     from dataflow.cli.console import terminal
     from dataflow.ingestion.sources import ingest_into
+    from operators.sources.secrets import redacted
 
-    arguments = [one for one in sys.argv[1:] if one not in ("--allow-mass-delete", "--relocated")]
+    arguments = [
+        _without_value(one) if one in hidden else redacted(one)
+        for one in sys.argv[1:]
+        if one not in ("--allow-mass-delete", "--relocated")
+    ]
     source = replace(source, command=[os.getcwd(), *arguments])
     with terminal.event_display(options.as_json, terminal.draw_ingestion) as on_event:
         report = ingest_into(
@@ -388,6 +399,11 @@ def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
             **how,
         )
     print_report(report, options)
+
+
+def _without_value(argument: str) -> str:
+    name, equals, _ = argument.partition("=")
+    return f"{name}=…" if equals else "…"
 
 
 def print_report(report: IngestReport, options: IngestOptions) -> None:

@@ -21,10 +21,17 @@ from operators.sources.jsonl import SourceError, documents_of, is_corpus_name
 from operators.sources.protocol import Item, Source
 from operators.sources.records.record_map import RecordMap
 from operators.sources.records.record_source import mapped
+from operators.sources.secrets import redacted
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_SHORTEST_SECRET = 4  # characters; a shorter value is no password, and occurs by chance
 
 
 def reader_source(
-    reader: Any, read: RecordMap | None = None, load: Mapping[str, Any] | None = None
+    reader: Any,
+    read: RecordMap | None = None,
+    load: Mapping[str, Any] | None = None,
+    secret: Iterable[Any] = (),
 ) -> Source:
     """The source of a reader.
 
@@ -36,6 +43,7 @@ def reader_source(
             ``load_data``, or any iterable, such as a resource of dlt.
         read: makes documents of what it gives, where these are records of a service.
         load: arguments of ``load_data``.
+        secret: values that no error may show.
 
     Raises:
         SourceError: it is none of these, or its ``name`` or ``scopes`` have another form.
@@ -53,16 +61,37 @@ def reader_source(
             raise SourceError(f"{kind}.scopes are pairs (corpus, repo), not {scopes!r}") from None
 
     def scan() -> Iterator[Item]:
-        rows = ((f"document {n}", _record(one)) for n, one in enumerate(given(), start=1))
         try:
+            rows = ((f"document {n}", _record(one)) for n, one in enumerate(given(), start=1))
             yield from documents_of(rows if read is None else mapped(rows, read, {}, {}))
         except CrosscorpusError:
             raise
         except Exception as error:  # any error of the reader
-            raise SourceError(f"{name}: {type(error).__name__}: {error}") from error
+            shown = SourceError(f"{name}: {_told(error, secret)}")
+            raise shown from (None if secret else error)
 
     mark = f"own_{name}/{getattr(reader, 'version', 1)}"
     return Source(mark, scan, scopes, lambda: 0.0, whole=scopes is not None)
+
+
+def _told(error: Exception, secret: Iterable[Any]) -> str:
+    """The kind and the text of an error, with ``…`` for each of the texts in ``secret``."""
+    text = str(error)
+    for value in sorted(map(str, _leaves(secret)), key=len, reverse=True):
+        if len(value) >= _SHORTEST_SECRET:
+            text = text.replace(value, "…")
+    return f"{type(error).__name__}: {redacted(text)}"
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The values in lists and mappings, or ``value``."""
+    if isinstance(value, Mapping):
+        value = value.values()
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        yield value
+        return
+    for one in value:
+        yield from _leaves(one)
 
 
 def _records(reader: Any, load: Mapping[str, Any]) -> Callable[[], Iterable[Any]]:
@@ -114,7 +143,14 @@ def named_reader(
         signature.bind(*plain, **keyed)
     except TypeError as error:
         raise SourceError(f"{name} takes {signature}: {error}") from None
-    return reader_source(make(*plain, **keyed), read, (options or {}).get("load"))
+    secret = [*plain, *keyed.values(), options or {}]
+    try:
+        made = make(*plain, **keyed)
+    except CrosscorpusError:
+        raise
+    except Exception as error:  # any error of the reader
+        raise SourceError(f"{name}: {_told(error, secret)}") from None
+    return reader_source(made, read, (options or {}).get("load"), secret)
 
 
 def reader_options(path: Path) -> dict[str, dict[str, Any]]:
@@ -125,13 +161,25 @@ def reader_options(path: Path) -> dict[str, dict[str, Any]]:
             variable that is not set. The error repeats no value.
     """
     try:
-        text = os.path.expandvars(path.read_text("utf-8"))
-        found = yaml.safe_load(text) or {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        found = yaml.safe_load(path.read_text("utf-8")) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise SourceError(f"{path}: {type(error).__name__}: it is no YAML to read") from None
-    if missing := re.search(r"\$\{(\w+)\}", text):
-        raise SourceError(f"{path}: the environment has no {missing[1]}")
+    try:  # after YAML is read: a password with its signs stays what it is
+        found = _expanded(found)
+    except KeyError as missing:
+        raise SourceError(f"{path}: the environment has no {missing.args[0]}") from None
     parts = found.values() if isinstance(found, dict) else [None]
     if not all(isinstance(part, dict) for part in parts) or {*found} - {"init", "load"}:
         raise SourceError(f"{path}: expected arguments under init (the class) and load (load_data)")
     return dict(found)
+
+
+def _expanded(value: Any) -> Any:
+    """``value`` with ``${NAME}`` in its texts replaced; raises KeyError where NAME is not set."""
+    if isinstance(value, str):
+        return _VARIABLE.sub(lambda name: os.environ[name[1]], value)
+    if isinstance(value, list):
+        return [_expanded(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _expanded(one) for key, one in value.items()}
+    return value

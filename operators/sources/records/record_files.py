@@ -1,8 +1,11 @@
 """The records in a file, a folder or a ZIP: JSON in any layout, CSV, and mail."""
 
 import csv
+import hashlib
 import io
 import mailbox
+import os
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -14,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from operators.sources.formats.html import html_text
-from operators.sources.formats.json_stream import file_objects, read_json
+from operators.sources.formats.json_stream import DAMAGED, file_objects, read_json
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import ReadIssue
 from operators.sources.records.record_map import Names, value
@@ -22,18 +25,40 @@ from operators.sources.records.record_map import Names, value
 FILE = "_file"
 """The field of a record with its file's name, below the folder that was given."""
 
+_HEADER = re.compile(rb"(?:[!-9;-~]{1,100}:|\r?\n|\Z)")  # begins a mail after its line ``From``
+
+MOST_UNFOLDED = 5 << 30
+"""Maximum bytes of what a ZIP has, as it says."""
+
 
 @contextmanager
 def opened(path: Path) -> Iterator[Path]:
-    """``path``, or the folder of what a ZIP has: an export of Slack is one."""
+    """``path``, or the folder of what a ZIP has: an export of Slack is one.
+
+    Raises:
+        SourceError: the ZIP is damaged, has a password, or is too large.
+    """
     if path.is_file() and zipfile.is_zipfile(path):
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path) as archive:
-            if (size := sum(one.file_size for one in archive.infolist())) > 5 << 30:
-                raise SourceError(f"{path} unfolds to {size:,} bytes: unfold it yourself")
-            archive.extractall(folder)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                _unfold(path, folder)
+            except (OSError, RuntimeError, ValueError, zipfile.BadZipFile, *DAMAGED) as error:
+                raise SourceError(f"{path} cannot be unfolded: {error}") from None
             yield Path(folder)
     else:
         yield path
+
+
+def _unfold(path: Path, folder: str) -> None:
+    """Write the records of a ZIP into ``folder``; a member is never more than it says."""
+    with zipfile.ZipFile(path) as archive:
+        members = [
+            one for one in archive.infolist() if _kind(Path(one.filename)) and not one.is_dir()
+        ]
+        if (size := sum(one.file_size for one in members)) > MOST_UNFOLDED:
+            raise SourceError(f"{path} unfolds to {size:,} bytes: unfold it yourself")
+        for one in members:
+            archive.extract(one, folder)
 
 
 def records_of(path: Path) -> Iterator[tuple[str, Any]]:
@@ -43,83 +68,160 @@ def records_of(path: Path) -> Iterator[tuple[str, Any]]:
         SourceError: nothing at ``path`` can be read.
     """
     if path.is_dir() and (path / "cur").is_dir():
-        yield from _mails(str(path), mailbox.Maildir(str(path), create=False))
+        for file in _files(path / "cur") + _files(path / "new"):
+            yield _mail_at(file.relative_to(path).as_posix(), file.read_bytes())
         return
-    files = (
-        sorted(one for one in path.rglob("*") if one.is_file() and not one.is_symlink())
-        if path.is_dir()
-        else [path]
-    )
+    files = _files(path) if path.is_dir() else [path]
     if not files or not files[0].exists():
         raise SourceError(f"{path} does not exist, or is an empty folder")
+    if not files[0].is_file():
+        raise SourceError(f"{path} is no file: - reads standard input")
     for file in files:
+        kind = _kind(file) or ("json" if file == path else None)
+        if kind is None:
+            continue
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         with file.open("rb") as raw:
-            for where, record in _in_file(file, raw):
+            for where, record in _in_file(kind, file, raw):
                 if isinstance(record, dict):
                     record = {**record, FILE: name}
                 yield where, record
 
 
-def _in_file(file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
+def _files(folder: Path) -> list[Path]:
+    """The files below ``folder`` in order, without links and pipes.
+
+    Raises:
+        OSError: a folder cannot be read: its files are not gone.
+    """
+
+    def stop(error: OSError) -> None:
+        raise error
+
+    found = []
+    for root, _, names in os.walk(folder, onerror=stop):
+        found += [Path(root, name) for name in names]
+    return sorted(one for one in found if one.is_file() and not one.is_symlink())
+
+
+def _kind(file: Path) -> str | None:
+    """How a file of this name is read; None: not at all."""
     ending = file.suffix.lower()
-    if ending == ".csv":
+    if ending in (".csv", ".eml", ".mbox"):
+        return ending[1:]
+    return "json" if ending in ("", ".json", ".jsonl", ".ndjson", ".gz") else None
+
+
+def _in_file(kind: str, file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
+    if kind == "csv":
         yield from _csv(file, raw)
-    elif ending == ".eml":
-        yield file.name, _mail(BytesParser(policy=policy.default).parse(raw))
-    elif ending == ".mbox" or raw.peek(5)[:5] == b"From ":  # type: ignore[attr-defined]
-        yield from _mails(file.name, mailbox.mbox(str(file), create=False))
-    elif ending in ("", ".json", ".jsonl", ".ndjson", ".gz"):
+    elif kind == "eml":
+        yield _mail_at(file.name, raw.read())
+    elif kind == "mbox" or raw.peek(5)[:5] == b"From ":  # type: ignore[attr-defined]
+        for number, mail in enumerate(_of_mbox(file), start=1):
+            yield _mail_at(f"{file.name}: mail {number}", mail)
+    else:
         yield from file_objects(file, raw)
 
 
 def _csv(file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
-    text = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
+    two = raw.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")  # type: ignore[attr-defined]
+    encoding = "utf-16" if two else "utf-8-sig"  # Excel's "Unicode text"
+    text = io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
     csv.field_size_limit(1 << 24)
     head = text.readline()
     text.seek(0)
     delimiter = max(",;\t", key=head.count)
-    try:
-        for number, row in enumerate(csv.DictReader(text, delimiter=delimiter), start=1):
+    number = 0
+    try:  # strict: a quote that never ends is an error, not a field with all other rows
+        for number, row in enumerate(csv.DictReader(text, delimiter=delimiter, strict=True), 1):
             yield f"{file.name}: row {number}", {k: v for k, v in row.items() if k and v}
     except csv.Error as error:
-        yield file.name, ReadIssue(file.name, f"not CSV: {error}")
+        where = f"{file.name}: row {number + 1}"
+        yield where, ReadIssue(where, f"not CSV from here on: {error}")
     finally:
         text.detach()
 
 
-def _mails(name: str, box: "mailbox.Mailbox[Any]") -> Iterator[tuple[str, Any]]:
-    for number, key in enumerate(box.keys(), start=1):
-        where = f"{name}: mail {number}"
-        try:
-            yield where, _mail(BytesParser(policy=policy.default).parsebytes(box.get_bytes(key)))
-        except Exception as error:  # the standard library's parser fails in many ways
-            yield where, ReadIssue(where, f"not a mail: {type(error).__name__}: {error}"[:300])
+def _of_mbox(file: Path) -> Iterator[bytes]:
+    """The mails of a file; a line of a text that begins with ``From`` begins no mail."""
+    box = mailbox.mbox(str(file), create=False)
+    mail = b""
+    try:
+        for key in box.iterkeys():
+            part = box.get_bytes(key, from_=True)
+            head, _, rest = part.partition(b"\n")
+            if mail and not _HEADER.match(rest):
+                mail += head + b"\n" + rest
+                continue
+            if mail:
+                yield mail
+            mail = rest
+    finally:
+        box.close()
+    if mail:
+        yield mail
 
 
-def _mail(mail: EmailMessage) -> dict[str, Any]:
-    """A mail as a record: its headers in lower case, ``thread``, ``text`` and ``files``."""
-    headers = {name.lower(): str(content) for name, content in mail.items()}
+def _mail_at(where: str, content: bytes) -> tuple[str, Any]:
+    try:
+        return where, _mail(content)
+    except Exception as error:  # the parser of the standard library fails in many ways
+        return where, ReadIssue(where, f"not a mail: {type(error).__name__}: {error}"[:300])
+
+
+def _mail(content: bytes) -> dict[str, Any]:
+    """A mail as a record: its headers in lower case, ``thread``, ``text`` and ``files``.
+
+    A mail without ``message-id`` gets one from its content, if it has a header at all.
+    """
+    mail = BytesParser(policy=policy.default).parsebytes(content)
+    headers = {name.lower(): _header(mail, name, raw) for name, raw in mail.raw_items()}
+    if headers and not headers.get("message-id"):
+        headers["message-id"] = f"<{hashlib.sha256(content).hexdigest()[:32]}@none>"
     above = (headers.get("references") or headers.get("in-reply-to") or "").split()
     plain, rich = (mail.get_body((kind,)) for kind in ("plain", "html"))
+    text = "" if plain is None else _content(plain)  # a part without headers is no true value
+    if not text.strip() and rich is not None:
+        text = html_text(_content(rich)).text
     return headers | {
         "thread": (above or [headers.get("message-id", "")])[0],
-        "text": plain.get_content()
-        if plain
-        else html_text(rich.get_content()).text
-        if rich
-        else "",
+        "text": text,
         "files": [one.get_filename() for one in mail.iter_attachments() if one.get_filename()],
     }
 
 
+def _header(mail: EmailMessage, name: str, raw: str) -> str:
+    """A header's value; if the parser fails at it, as it is written."""
+    try:
+        return str(mail.policy.header_fetch_parse(name, raw))
+    except Exception:  # such as an IndexError at ``<[a]@x>``
+        return " ".join(raw.split())
+
+
+def _content(part: Any) -> str:
+    """The text of a part; in an unknown encoding as UTF-8."""
+    try:
+        return str(part.get_content())
+    except (LookupError, UnicodeError, ValueError):
+        return (part.get_payload(decode=True) or b"").decode("utf-8", "replace")
+
+
 def name_table(folder: Path, tables: Iterable[Names]) -> dict[str, str]:
-    """What the files of an export say that each id stands for; nothing where they are not there."""
+    """What the files of an export say that each id stands for; nothing where they are not there.
+
+    Raises:
+        SourceError: one has another form.
+    """
     names: dict[str, str] = {}
     for table in tables:
         at = folder / table.file
-        if folder.is_dir() and at.is_file():
+        if not (folder.is_dir() and at.is_file() and at.resolve().parent == folder.resolve()):
+            continue
+        try:
             for one in read_json(at.read_text("utf-8")):
                 key, called = value(table.id, one), value(table.name, one)
                 names |= {str(key): str(called)} if key and called else {}
+        except (TypeError, ValueError) as error:
+            raise SourceError(f"{table.file} is no list of names: {error}") from None
     return names

@@ -1,9 +1,11 @@
 """The map of a service's records: in JMESPath, which of a record's fields is what of a document.
 
 A map is data, so that a service of one's own needs no Python. `JMESPath <https://jmespath.org>`_ is
-the query language of JSON that the command lines of AWS and Azure have; it has no side effects.
+the query language of JSON that the command lines of AWS and Azure have; it has no side effects. It
+has no limit of time and memory either: ``[@, @][]``, forty times after one another, is a bomb.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -35,8 +37,10 @@ _OPTIONS = jmespath.Options(custom_functions=_Functions())
 def _compiles(expression: str) -> str:
     try:
         jmespath.compile(expression)
-    except JMESPathError as error:
-        raise ValueError(f"{expression!r} is no JMESPath: {str(error).splitlines()[0]}") from None
+    except (JMESPathError, RecursionError) as error:
+        raise ValueError(
+            f"{expression[:200]!r} is no JMESPath: {str(error).splitlines()[0]}"
+        ) from None
     return expression
 
 
@@ -103,12 +107,12 @@ def read_map(name: str, shipped: Mapping[str, Path]) -> RecordMap:
         UnknownName: there is none.
         CrosscorpusError: it is not a map; says where and why.
     """
-    path = shipped.get(name, Path(name).expanduser())
+    path = shipped.get(name, Path(os.path.expanduser(name)))  # which never raises
     if not path.is_file():
         raise UnknownName(f"no map {name!r}: give a file or one of ours{suggest(name, shipped)}")
     try:
         return RecordMap.model_validate(yaml.safe_load(path.read_text("utf-8")))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise CrosscorpusError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
     except ValidationError as error:
         errors = error.errors()  # a key that is misspelt explains the one that is missing
@@ -129,7 +133,7 @@ def value(expression: str | None, record: Any) -> Any:
         return None
     try:
         return jmespath.compile(expression).search(record, _OPTIONS)
-    except JMESPathError as error:
+    except (JMESPathError, ArithmeticError, RecursionError, TypeError) as error:
         raise ValueError(f"{expression}: {str(error).splitlines()[0]}") from None
 
 

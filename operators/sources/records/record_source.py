@@ -12,13 +12,17 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
+from operators.foundation.principals import EVERYONE, principals
+from operators.foundation.sanitize import clean_text
 from operators.sources.jsonl import SourceError, documents_of, parse_moment, refuse_other_kind
 from operators.sources.protocol import Item, ReadIssue, Source
 from operators.sources.records.record_files import FILE, name_table, opened, records_of
 from operators.sources.records.record_map import DocumentMap, RecordMap, records_in, value
 from operators.sources.records.text_forms import markdown
 
-READER = "records/1"
+VERSION = 1
+"""Of the reader, in its mark: another one reads all records again."""
+
 _LINK = re.compile(r"\[([^][\n]*)\]\([^()\s]*\)")
 
 FOLDER = "_folder"
@@ -34,6 +38,7 @@ def records_source(
     repo: str = "",
     base_url: str = "",
     whole: bool = False,
+    name: str = "own",
 ) -> Source:
     """The documents that ``read`` makes of the records at ``path``.
 
@@ -42,10 +47,18 @@ def records_source(
         repo: the repository of documents whose map names none.
         base_url: ``base_url`` in every record, for the map's addresses.
         whole: what an earlier reading had and this lacks was deleted.
+        name: the map's name or file. It is part of the source's mark, so that no map deletes
+            what another one brought.
 
     Raises:
-        SourceError: ``path`` does not exist.
+        SourceError: ``path`` does not exist; or ``whole`` without ``repo``, for a map whose
+            documents do not all name theirs: another export by this map has the same.
     """
+    if whole and not repo and any(kind.repo is None for kind in read.documents):
+        raise SourceError(
+            "--prune deletes what earlier records of this map and repository had: name these "
+            "with --repo (a project, a workspace), in every run"
+        )
     place = Path(path).expanduser()
     if not place.exists():
         raise SourceError(f"{place} does not exist")
@@ -59,7 +72,8 @@ def records_source(
     def check() -> None:
         refuse_other_kind(scan(), f"records as the map says: {read.about}")
 
-    return Source(READER, scan, None, lambda: 0.0, whole=whole, check=check)
+    mark = re.sub(r"[^a-z0-9]+", "_", Path(name).stem.lower())
+    return Source(f"records_{mark}/{VERSION}", scan, None, lambda: 0.0, whole=whole, check=check)
 
 
 @contextmanager
@@ -91,11 +105,18 @@ def mapped(
         names: what an id in a text stands for, and a folder's name after ``#``.
     """
     threads = defaultdict[tuple[int, str], list[dict[str, Any]]](list)
+    fitting = total = 0
     for where, page in records:
         if isinstance(page, ReadIssue):
             yield where, page
             continue
-        for record in records_in(read, page):
+        try:
+            found = list(records_in(read, page))
+        except ValueError as error:
+            yield where, ReadIssue(where, str(error)[:300])
+            continue
+        total += len(found)
+        for record in found:
             folder = "#" + str(record.get(FILE, "")).partition("/")[0]
             record = {**given, FOLDER: names.get(folder, folder[1:]), **record}
             for number, kind in enumerate(read.documents):
@@ -103,12 +124,16 @@ def mapped(
                     fits = kind.when is None or value(kind.when, record)
                     thread = fits and kind.thread and value(kind.thread, record)
                 except ValueError as error:
-                    yield where, ReadIssue(where, str(error)[:300])
+                    yield where, _failed(where, kind, [record], error)
                     continue
+                fitting += bool(fits)
                 if thread:
                     threads[number, str(thread)].append(record)
                 elif fits and kind.thread is None:
                     yield where, _made(where, kind, [record], names)
+    if total and not fitting:  # another service's, of another encoding, or of no interest
+        why = f"none of {total} is one of the map's"
+        yield "the records", ReadIssue("the records", why, failed=False)
     for (number, thread), members in threads.items():
         yield thread, _made(thread, read.documents[number], members, names)
 
@@ -120,8 +145,33 @@ def _made(
     try:
         return _row(kind, members, names)
     except Exception as error:  # a record may have any shape: it concerns this document only
-        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        return ReadIssue(where, reason[:300])
+        return _failed(where, kind, members, error)
+
+
+def _failed(
+    where: str, kind: DocumentMap, members: list[dict[str, Any]], error: Exception
+) -> ReadIssue:
+    """Why there is no document of these records.
+
+    The issue has the document's key where they say one. If they say who may see it, or should and
+    that fails, its last version is withdrawn: others may have lost the right to see it.
+    """
+    reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    key, withdrawn = None, False
+    for member in members:
+        try:
+            name, repo = value(kind.key, member), value(kind.repo or "repo", member)
+        except ValueError:
+            continue
+        if name not in (None, ""):
+            key = (kind.corpus, clean_text(_text(repo) or ""), clean_text(str(name)))
+            break
+    if key is not None and kind.allowed is not None:
+        try:
+            withdrawn = _allowed(kind.allowed, members) is not None
+        except ValueError:
+            withdrawn = True
+    return ReadIssue(where, reason[:300], key=key, withdrawn=withdrawn)
 
 
 def _row(
@@ -153,8 +203,22 @@ def _row(
         "text": markdown([one for one in texts if one[1]], kind.form, names),
         "created_at": _date(value(kind.created_at, first)),
         "metadata": metadata,
-        "allowed": value(kind.allowed, first),
+        "allowed": _allowed(kind.allowed, members),
     }
+
+
+def _allowed(expression: str | None, members: Iterable[dict[str, Any]]) -> list[str] | None:
+    """Who may see each of ``members``; None: all of them are without rights.
+
+    Raises:
+        ValueError: one states it in another form.
+    """
+    stated = [value(expression, member) for member in members]
+    sets = [{*principals(one)} for one in stated if one is not None]
+    limits = [one for one in sets if EVERYONE not in one]
+    if not limits:
+        return [EVERYONE] if sets else None
+    return sorted(set.intersection(*limits))
 
 
 def _named(author: Any, names: Mapping[str, str]) -> str | None:
@@ -186,4 +250,5 @@ def _date(found: Any) -> str | None:
     try:
         return parse_moment(text).isoformat()
     except ValueError:
-        return parsedate_to_datetime(text).astimezone(UTC).isoformat()
+        moment = parsedate_to_datetime(text)  # of -0000 without a zone
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).isoformat()

@@ -16,7 +16,8 @@ _SLACK = re.compile(r"<([@#!]?)([^<>|\n]+)(?:\|([^<>\n]*))?>")
 _QUOTED = re.compile(r"(?m)^(?:>.*\n?)+")
 _INTRODUCED = re.compile(r"(?m)^(?:On|Am|Le|El) .{5,200}:[ \t]*\n+(?=>)")
 _SIGNATURE = re.compile(r"(?m)^-- \n[\s\S]{0,1000}\Z")
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_SIGNATURE_IN = 1_004  # characters at the end of a mail
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 _MARKS = {"strong": "**", "em": "*", "code": "`", "strike": "~~"}
 
 
@@ -49,7 +50,9 @@ def _one(text: Any, form: str, names: Mapping[str, str]) -> str:
     if form == "slack":
         return html.unescape(_SLACK.sub(lambda found: _slack(found, names), text))
     if form == "mail":  # what is quoted is in the mail that it answers
-        return _SIGNATURE.sub("", _QUOTED.sub("", _INTRODUCED.sub("", text)))
+        written = _QUOTED.sub("", _INTRODUCED.sub("", text))
+        start = max(0, written.rfind("\n", 0, max(0, len(written) - _SIGNATURE_IN)))
+        return written[:start] + _SIGNATURE.sub("", written[start:])
     return text
 
 
@@ -64,7 +67,13 @@ def _slack(found: re.Match[str], names: Mapping[str, str]) -> str:
 def _adf(node: Mapping[str, Any], indent: str = "") -> str:
     """A node of Atlassian's document format as Markdown; of one that is unknown, its content."""
     kind, attributes = node.get("type"), node.get("attrs") or {}
-    inner = "".join(_adf(one, indent) for one in node.get("content") or ())
+    content = node.get("content") or ()
+    # Each node is read once: reading a list's items twice doubles the time at each level.
+    if kind in ("bulletList", "orderedList"):
+        return "".join(_adf(one, indent + "  " * bool(indent)) for one in content) + "\n"
+    if kind == "tableRow":
+        cells = (_adf(one).strip().replace("\n", " ") for one in content)
+        return f"| {' | '.join(cells)} |\n"
     if kind == "text":
         text = str(node.get("text", ""))
         for mark in node.get("marks") or ():
@@ -72,18 +81,14 @@ def _adf(node: Mapping[str, Any], indent: str = "") -> str:
             href = (mark.get("attrs") or {}).get("href")
             text = f"[{text}]({href})" if href else f"{sign}{text}{sign}"
         return text
+    inner = "".join(_adf(one, indent) for one in content)
     if kind == "heading":
-        return f"{'#' * int(attributes.get('level', 1))} {inner}\n\n"
+        level = min(max(int(attributes.get("level", 1)), 1), 6)
+        return f"{'#' * level} {inner}\n\n"
     if kind == "codeBlock":
         return f"```{attributes.get('language') or ''}\n{inner}\n```\n\n"
     if kind == "listItem":
         return f"{indent}- {inner.strip()}\n"
-    if kind in ("bulletList", "orderedList"):
-        parts = (_adf(one, indent + "  " * bool(indent)) for one in node.get("content") or ())
-        return "".join(parts) + "\n"
-    if kind == "tableRow":
-        cells = (_adf(one).strip().replace("\n", " ") for one in node.get("content") or ())
-        return f"| {' | '.join(cells)} |\n"
     if kind == "paragraph":
         return f"{inner}\n\n"
     return inner or str(

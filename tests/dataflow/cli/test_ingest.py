@@ -12,7 +12,7 @@ import github_shapes
 import pytest
 from ingested import git
 
-from operators.postgres.store import collections
+from operators.postgres.store import collections, open_store
 
 
 @pytest.mark.parametrize(
@@ -199,3 +199,22 @@ def test_untracked_files_of_a_working_tree_are_counted_with_the_way_to_take_them
     assert "1 (such as new.py)" in said
     git(tmp_path, "add", ".")
     assert left_out() == []
+
+
+def test_no_argument_of_a_reader_is_stored(
+    crosscorpus: Any, tmp_path: Path, server_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_desk.py").write_text(
+        "class Desk:\n"
+        "    def __init__(self, url, token):\n"
+        "        pass\n"
+        "    def scan(self):\n"
+        "        return [{'doc_id': 'a', 'corpus': 'docs', 'text': 'about'}]\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    given = ["python:own_desk:Desk", "https://desk", "token=k3y-of-ours", "-C", "desk"]
+    done = crosscorpus("ingest", "from", *given)
+    assert done.returncode == 0, done.stderr
+    with open_store(server_dsn, "desk") as store:
+        ((command,),) = store.rows("SELECT command FROM runs")
+    assert command[1:] == ["ingest", "from", "python:own_desk:Desk", "…", "token=…", "-C", "desk"]

@@ -23,6 +23,7 @@ from ingesting import (
 )
 from ledger_rows import states
 
+from dataflow.configuration.loader import shipped_maps
 from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.sources import sync_github
 from operators.errors import CrosscorpusError
@@ -30,7 +31,10 @@ from operators.postgres.inspect.status import status
 from operators.postgres.search.chunk_lookup import unread_reason
 from operators.postgres.store import Store, collection_info
 from operators.sources.github.github_api import open_github
+from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Source
+from operators.sources.records.record_map import read_map
+from operators.sources.records.record_source import records_source
 
 Write = Callable[..., Path]
 
@@ -44,6 +48,29 @@ def test_only_prune_deletes_what_a_file_lacks(
     assert len(texts(store)) == 5
     assert ingest_documents(store, embedder, fewer, prune=True).documents_deleted == 1
     assert set(texts(store)) == set(states(store)) == {"d000", "d001", "d002", "d003"}
+
+
+def test_records_of_one_map_and_repository_delete_none_of_another(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    def read(name: str, repo: str, first: int, last: int) -> int:
+        issues = [
+            {"key": f"A-{n}", "fields": {"summary": f"about {n}"}} for n in range(first, last)
+        ]
+        file = tmp_path / "export.json"
+        file.write_text(json.dumps({"issues": issues}), "utf-8")
+        read_by = read_map("jira", shipped_maps())
+        source = records_source(file, read_by, repo=repo, whole=True, name=name)
+        return ingest(store, embedder, source).documents_deleted
+
+    with pytest.raises(SourceError, match="name these with --repo"):
+        read("jira", "", 0, 1)
+    assert read("./maps/Desk.yaml", "dev", 20, 22) == 0  # another map, the same repository
+    assert read("jira", "ops", 0, 2) == 0
+    assert read("jira", "dev", 0, 10) == 0
+    assert read("jira", "dev", 1, 10) == 1
+    held = [len(states(store, "ticket", repo)) for repo in ("ops", "dev")]
+    assert held == [2, 2 + 9]
 
 
 def test_a_mass_delete_is_refused_until_it_is_allowed(

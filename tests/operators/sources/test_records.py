@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import time
+import traceback
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,8 +21,10 @@ from operators.sources.formats.pandoc import program
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, ReadIssue
 from operators.sources.reader import named_reader, reader_options, reader_source
+from operators.sources.records import record_files
 from operators.sources.records.record_map import RecordMap, read_map
 from operators.sources.records.record_source import mapped, records_source
+from operators.sources.records.text_forms import markdown
 
 ADF = {
     "type": "doc",
@@ -211,6 +216,18 @@ def test_a_thread_of_slack_is_one_document_with_names_and_a_permalink(
     )
 
 
+def test_no_text_of_a_service_takes_time_that_explodes() -> None:
+    node: dict[str, Any] = {"type": "text", "text": "deep"}
+    for _ in range(60):
+        node = {"type": "bulletList", "content": [node]}
+    heading = {"type": "heading", "attrs": {"level": 10**9}, "content": [node]}
+    began = time.monotonic()
+    assert markdown([(None, heading)], "adf", {}).startswith("###### deep")
+    assert markdown([(None, "<![CDATA[" * 100_000)], "html", {})
+    assert markdown([(None, "-- \n" * 500_000 + "a" * 2_000)], "mail", {})
+    assert time.monotonic() - began < 20
+
+
 def test_mails_are_threads_without_what_they_quote(tmp_path: Path) -> None:
     head = (
         "From: Bo <bo@x>\nSubject: {}\nMessage-ID: <{}@x>\nDate: Mon, 5 Jan 2026 1{}:00:00 +0000\n"
@@ -229,6 +246,62 @@ def test_mails_are_threads_without_what_they_quote(tmp_path: Path) -> None:
         (tmp_path / "box").mkdir(exist_ok=True)
         (tmp_path / "box" / f"{number}.eml").write_text(mail)
     assert [one.text for one in documents(tmp_path / "box", "mail")] == [thread.text]
+
+
+HEAD = b"From: Bo <bo@x>\nSubject: Proxy\nDate: Mon, 5 Jan 2026 10:00:00 +0000\n"
+
+
+@pytest.mark.parametrize(
+    ("mail", "text"),
+    [
+        (b"Message-ID: <[a]@x>\n\nhi\n", "hi"),
+        (b'To: <@@@>, "\nContent-Type: ;;;\nMessage-ID: <a@x>\n\nhi\n', "hi"),
+        (b"Content-Type: text/plain; charset=of-ours\n\nhi \xc3\xa9\n", "hi é"),
+        (b"Content-Type: text/html\n\n<p>hi <b>all</b></p>\n", "hi all"),
+        (b'Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nhi\n--b--\n', "hi"),
+        (
+            b'Content-Type: multipart/alternative; boundary="b"\n\n--b\n\n\n'
+            b"--b\nContent-Type: text/html\n\n<p>hi</p>\n--b--\n",
+            "hi",
+        ),
+        (b"\nhi\n", "hi"),  # without message-id
+    ],
+)
+def test_a_mail_of_odd_form_keeps_its_text(tmp_path: Path, mail: bytes, text: str) -> None:
+    (tmp_path / "one.eml").write_bytes(HEAD + mail)
+    (read,) = documents(tmp_path / "one.eml", "mail")
+    assert read.text == f"**Bo**\n\n{text}"
+
+
+def test_a_date_of_a_mail_without_a_zone_is_utc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        (tmp_path / "one.eml").write_bytes(HEAD.replace(b"+0000", b"-0000") + b"\nhi\n")
+        (read,) = documents(tmp_path / "one.eml", "mail")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert read.created_at.isoformat() == "2026-01-05T10:00:00+00:00"
+
+
+def test_a_line_of_a_mail_that_begins_with_from_begins_no_mail(tmp_path: Path) -> None:
+    mails = [HEAD + b"Message-ID: <%d@x>\n\none\nFrom here on\nit goes\n\n" % n for n in (1, 2)]
+    file = tmp_path / "list.mbox"
+    file.write_bytes(b"".join(b"From bo@x Mon Jan  5 10:00:00 2026\n" + mail for mail in mails))
+    read = documents(file, "mail")
+    assert [one.text for one in read] == ["**Bo**\n\none\nFrom here on\nit goes"] * 2
+
+
+def test_a_maildir_is_read_without_links(tmp_path: Path) -> None:
+    for name in ("cur", "new", "tmp"):
+        (tmp_path / "box" / name).mkdir(parents=True)
+    (tmp_path / "box" / "cur" / "1.host:2,S").write_bytes(HEAD + b"\nhi\n")
+    (tmp_path / "outside").write_bytes(HEAD + b"\nsecret\n")
+    (tmp_path / "box" / "new" / "2.host").symlink_to(tmp_path / "outside")
+    assert [one.text for one in documents(tmp_path / "box", "mail")] == ["**Bo**\n\nhi"]
 
 
 def test_a_page_of_confluence_keeps_its_code(tmp_path: Path) -> None:
@@ -254,6 +327,82 @@ def test_a_table_as_csv_is_records_whatever_parts_its_fields(tmp_path: Path) -> 
         )
         (issue,) = documents(file, "jira_csv")
         assert (issue.title, issue.text) == ("OPS-1 A", "two\nlines")
+
+
+def test_a_quote_that_never_ends_takes_no_other_row_and_a_table_may_be_utf_16(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "issues.csv"
+    rows = "Issue key,Summary,Description\nOPS-1,A,a\x00\nOPS-2,B,"
+    file.write_text(rows + '"open\nOPS-3,C,c\n')
+    first, issue = documents(file, "jira_csv")
+    assert (first.document_id, first.text) == ("OPS-1", "a\ufffd")
+    assert (issue.key, issue.failed) == (None, True)
+    assert "row 2: not CSV from here on" in str(issue)
+    file.write_text(rows + "b\n", "utf-16")
+    assert [one.document_id for one in documents(file, "jira_csv")] == ["OPS-1", "OPS-2"]
+
+
+def _zip(file: Path, **members: str) -> Path:
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return file
+
+
+def test_a_zip_that_cannot_be_unfolded_is_an_error_of_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = _zip(tmp_path / "export.zip", **{"a/b.json": "[]" * 100, "big.bin": "0" * 9_999})
+    whole = file.read_bytes()
+    password = bytearray(whole)
+    for mark, flags in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        password[whole.index(mark) + flags] |= 1
+    damaged = whole.replace(b"[][]", b"[}[]", 1)
+    both = _zip(tmp_path / "both.zip", **{"a.json/b.json": "[]", "a.json": "[]"}).read_bytes()
+    for content, said in ((password, "password"), (damaged, "CRC"), (both, "irectory")):
+        file.write_bytes(content)
+        with pytest.raises(SourceError, match=f"cannot be unfolded: .*{said}"):
+            documents(file, "slack")
+    monkeypatch.setattr(record_files, "MOST_UNFOLDED", 1_000)
+    file.write_bytes(whole)
+    assert documents(file, "slack") == []  # what is no record is not unfolded
+    with pytest.raises(SourceError, match="1,001 bytes"):
+        documents(_zip(file, **{"a.json": " " * 1_001}), "slack")
+
+
+def test_no_member_of_a_zip_leaves_its_folder(tmp_path: Path) -> None:
+    issue = json.dumps({"key": "A-1", "fields": {"summary": "s"}})
+    file = _zip(tmp_path / "export.zip", **{"../../evil.json": issue, "/etc/abs.json": issue})
+    assert len(documents(file, "jira")) == 2
+    assert [one.name for one in tmp_path.iterdir()] == ["export.zip"]
+    assert not Path("/etc/abs.json").exists()
+
+
+def test_names_of_another_form_are_an_error_and_links_are_not_read(tmp_path: Path) -> None:
+    folder = slack(tmp_path / "export")
+    users = folder / "users.json"
+    for text in ("{broken", "5", '[{"id": 1, "real_name": "a"'):
+        users.write_text(text)
+        with pytest.raises(SourceError, match=r"users.json is no list of names"):
+            documents(folder, "slack")
+    users.rename(tmp_path / "outside.json").write_text('[{"id": "U2", "real_name": "Eve"}]')
+    users.symlink_to(tmp_path / "outside.json")
+    (folder / "general" / "2026-01-08.json").symlink_to(tmp_path / "outside.json")
+    os.mkfifo(folder / "general" / "2026-01-09.json")
+    (thread,) = documents(folder, "slack")
+    assert "**U2**" in thread.text
+    with pytest.raises(SourceError, match="is no file"):
+        documents(folder / "general" / "2026-01-09.json", "slack")
+
+
+def test_records_of_another_service_are_named_and_a_given_file_may_have_any_name(
+    tmp_path: Path,
+) -> None:
+    (issue,) = documents(written(tmp_path, ISSUE, ISSUE), "zendesk")
+    assert str(issue) == "the records: none of 2 is one of the map's"
+    (read,) = documents(written(tmp_path, ISSUE, name="export.txt"), "jira")
+    assert read.document_id == "OPS-41"
 
 
 MAP = """
@@ -284,6 +433,50 @@ def test_what_is_no_record_of_the_map_is_an_issue_and_the_rest_is_read(tmp_path:
     items = list(records_source(file, own_map(tmp_path)).scan())
     assert [type(one) for one in items[: len(bad)]] == [ReadIssue] * len(bad)
     assert [one.document_id for one in items if isinstance(one, Document)] == ["a", "b"]
+    pages = own_map(tmp_path, MAP.replace("documents:", "records: split(id, '')\ndocuments:", 1))
+    (issue,) = records_source(written(tmp_path, good), pages).scan()
+    assert "empty separator" in str(issue)
+
+
+def test_a_record_that_fails_is_seen_by_nobody_who_may_have_lost_the_right(tmp_path: Path) -> None:
+    good: dict[str, Any] = {"id": "a", "title": "A", "text": "t"}
+    bad = [good | {"at": "yesterday"}, good | {"id": "b", "at": "yesterday", "who": ["ops"]}]
+    bad += [good | {"id": "c", "who": 7}]
+    items = list(records_source(written(tmp_path, *bad), own_map(tmp_path)).scan())
+    assert [one.key[2] for one in items] == ["a", "b", "c"]
+    assert [one.withdrawn for one in items] == [False, True, True]
+
+
+def test_a_thread_is_for_those_who_may_see_all_of_it(tmp_path: Path) -> None:
+    read = own_map(tmp_path, MAP.replace("key: id", "key: id, thread: id"))
+    for number, (rights, seen) in enumerate(
+        [
+            ([None, None], None),
+            ([None, ["ops"]], ["ops"]),
+            ([["everyone"], ["ops", "ann"], ["ann"]], ["ann"]),
+            ([["ops"], ["ann"]], []),
+        ]
+    ):
+        members = [{"id": "a", "title": "A", "text": "t", "who": who} for who in rights]
+        file = written(tmp_path, *members, name=f"{number}.json")
+        (thread,) = records_source(file, read).scan()
+        assert json.loads(thread.metadata).get("allowed") == seen
+
+
+def test_what_a_service_shows_to_some_is_not_shown_to_all(tmp_path: Path) -> None:
+    fields = ISSUE["fields"] | {"security": {"name": "board"}}
+    hidden = [COMMENT | {"visibility": {"value": "Staff"}}, COMMENT | {"jsdPublic": False}]
+    fields |= {"comment": {"comments": hidden}}
+    (issue,) = documents(written(tmp_path, {"issues": [ISSUE | {"fields": fields}]}), "jira")
+    assert "Why?" not in issue.text
+    assert json.loads(issue.metadata)["allowed"] == ["board"]
+    ticket = {"iid": 7, "issue_type": "issue", "title": "L", "description": "d"}
+    notes = {"id": "d", "notes": [NOTE | {"internal": True}, NOTE | {"body": "open"}]}
+    file = written(tmp_path, ticket | {"confidential": True}, ticket | {"iid": 8}, notes)
+    secret, plain, talk = documents(file, "gitlab")
+    assert json.loads(secret.metadata)["allowed"] == ["confidential"]
+    assert "allowed" not in json.loads(plain.metadata)
+    assert "Why not" not in talk.text
 
 
 @pytest.mark.parametrize(
@@ -293,6 +486,9 @@ def test_what_is_no_record_of_the_map_is_an_issue_and_the_rest_is_read(tmp_path:
         ("about: a", "documents: Field required"),
         (MAP.replace("title:", "titel:"), "titel: .*did you mean 'title'"),
         (MAP.replace("text: text", "text: 'a ||'"), "no JMESPath"),
+        (MAP.replace("text: text", f"text: '{'(' * 3000}'"), "no JMESPath: maximum recursion"),
+        ("a: " + "[" * 3000, "no YAML: maximum recursion"),
+        ("about: !!python/object/apply:os.system ['true']", "no YAML: could not determine"),
     ],
 )
 def test_a_map_that_is_none_says_where(tmp_path: Path, text: str, error: str) -> None:
@@ -303,6 +499,8 @@ def test_a_map_that_is_none_says_where(tmp_path: Path, text: str, error: str) ->
 def test_an_unknown_map_and_a_missing_file_are_errors(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="did you mean 'slack'"):
         read_map("slakc", shipped_maps())
+    with pytest.raises(UnknownName, match="no map '~nobody/x'"):
+        read_map("~nobody/x", {})
     with pytest.raises(SourceError, match="does not exist"):
         records_source(tmp_path / "nowhere", own_map(tmp_path))
     source = records_source(written(tmp_path, {"x": 1}, {"y": 2}), own_map(tmp_path))
@@ -333,6 +531,43 @@ def test_no_record_stops_a_map(record: Mapping[str, Any], name: str) -> None:
     read = read_map(name, shipped_maps())
     for _, row in mapped([("here", record)], read, {"repo": "", "base_url": ""}, {}):
         assert isinstance(row, dict | ReadIssue)
+
+
+class Refused:
+    """A reader whose errors repeat the token."""
+
+    def __init__(self, token: str, at: str) -> None:
+        self.token = token
+        if at == "init":
+            raise ValueError(f"bad {token}")
+
+    def scan(self) -> Any:
+        """Nothing."""
+        raise ConnectionError(f"refused https://x.example/?key={self.token}")
+
+
+@pytest.mark.parametrize("at", ["init", "scan"])
+@pytest.mark.parametrize("way", ["argument", "options"])
+def test_no_error_of_a_reader_repeats_its_arguments(at: str, way: str) -> None:
+    name, token = f"python:{__name__}:Refused", "k3y-of-ours"
+    arguments = [f"token={token}", f"at={at}"] if way == "argument" else [f"at={at}"]
+    options = {"init": {"token": token}} if way == "options" else None
+    with pytest.raises(SourceError, match="…") as error:
+        list(named_reader(name, arguments, None, options).scan())
+    assert token not in "".join(traceback.format_exception(error.value))
+
+
+def test_a_variable_of_the_environment_is_no_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "options.yaml"
+    file.write_text(
+        "init: {token: '${OWN_TOKEN}', plain: 'a$OWN_TOKEN', n: 1, l: ['${OWN_TOKEN}']}"
+    )
+    for token in ("""a'b"c: {]\\""", "0123", "yes", "x\nload: {a: b}", "${OTHER}"):
+        monkeypatch.setenv("OWN_TOKEN", token)
+        found = {"token": token, "plain": "a$OWN_TOKEN", "n": 1, "l": [token]}
+        assert reader_options(file) == {"init": found}
 
 
 class Loader:
