@@ -16,7 +16,17 @@ _SLACK = re.compile(r"<([@#!]?)([^<>|\n]+)(?:\|([^<>\n]*))?>")
 _QUOTED = re.compile(r"(?m)^(?:>.*\n?)+")
 _INTRODUCED = re.compile(r"(?m)^(?:On|Am|Le|El) .{5,200}:[ \t]*\n+(?=>)")
 _SIGNATURE = re.compile(r"(?m)^-- \n[\s\S]{0,1000}\Z")
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_CDATA = re.compile(r"(<ac:plain-text-link-body>\s*)?<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_STORAGE = (  # elements of Confluence's storage format that HTML does not know
+    (r"<ac:parameter\b[^>]*/>", ""),
+    (r'<ac:parameter\b(?![^>]*"(?:title|key)")[^>]*>.*?</ac:parameter>', ""),
+    (r"<ac:parameter\b[^>]*>(.*?)</ac:parameter>", r" \1 "),  # a title, an issue of Jira
+    (r"<ac:(task-id|task-uuid|task-status|adf-attribute|adf-fallback)\b.*?</ac:\1>", ""),
+    (r"<(/?)ac:task-body>", r"<\1li>"),
+    (r'<ri:page\b[^>]*?ri:content-title="([^"]*)"[^>]*/>\s*(?=</ac:link>)', r"\1"),
+    (r'<time\b[^>]*?datetime="([^"]*)"[^>]*/>', r"\1"),
+)
+_STORAGE_PATTERNS = [(re.compile(found, re.DOTALL), put) for found, put in _STORAGE]
 _MARKS = {"strong": "**", "em": "*", "code": "`", "strike": "~~"}
 
 
@@ -44,13 +54,30 @@ def _one(text: Any, form: str, names: Mapping[str, str]) -> str:
         return _adf(text)
     if not isinstance(text, str):
         raise ValueError(f"a text is {type(text).__name__}, not a string")
-    if form == "html":  # Confluence writes code as CDATA, which HTML does not know
-        return html_text(_CDATA.sub(lambda code: f"<pre>{html.escape(code[1])}</pre>", text)).text
+    if form == "html":
+        return html_text(_storage(text)).text
     if form == "slack":
         return html.unescape(_SLACK.sub(lambda found: _slack(found, names), text))
     if form == "mail":  # what is quoted is in the mail that it answers
         return _SIGNATURE.sub("", _QUOTED.sub("", _INTRODUCED.sub("", text)))
     return text
+
+
+def _storage(text: str) -> str:
+    """Confluence's storage format as HTML; other HTML is unchanged.
+
+    Of a macro's parameters the title and the key of an issue stay: the others are settings.
+    """
+    text = _CDATA.sub(_characters, text)
+    for pattern, put in _STORAGE_PATTERNS:
+        text = pattern.sub(put, text)
+    return text
+
+
+def _characters(found: re.Match[str]) -> str:
+    """CDATA as HTML: the text of a link stays in its line, code gets lines of its own."""
+    link, text = found.groups()
+    return html.escape(text) if link else f"<pre>{html.escape(text)}</pre>"
 
 
 def _slack(found: re.Match[str], names: Mapping[str, str]) -> str:

@@ -20,6 +20,7 @@ from operators.sources.protocol import Document, ReadIssue
 from operators.sources.reader import named_reader, reader_options, reader_source
 from operators.sources.records.record_map import RecordMap, read_map
 from operators.sources.records.record_source import mapped, records_source
+from operators.sources.records.text_forms import markdown
 
 ADF = {
     "type": "doc",
@@ -243,6 +244,56 @@ def test_a_page_of_confluence_keeps_its_code(tmp_path: Path) -> None:
     assert (read.repo, read.path) == ("ENG", "Ops/Proxy")
     assert read.uri == "https://w.example/wiki/spaces/ENG/pages/7"
     assert read.text == "## Head\n\nOnly the balancer.\n\n    if a < b:\n      c"
+
+
+@pytest.mark.parametrize(
+    ("storage", "text"),
+    [
+        (
+            '<p>See <ac:structured-macro ac:name="jira"><ac:parameter ac:name="serverId">a-b'
+            '</ac:parameter><ac:parameter ac:name="key">OPS-41</ac:parameter>'
+            "</ac:structured-macro>.</p>",
+            "See OPS-41 .",
+        ),
+        (
+            '<ac:structured-macro ac:name="code"><ac:parameter ac:name="language">py'
+            '</ac:parameter><ac:parameter ac:name="title">a.py</ac:parameter>'
+            "<ac:plain-text-body><![CDATA[a = 1]]></ac:plain-text-body></ac:structured-macro>",
+            "a.py\n    a = 1",
+        ),
+        (
+            '<p>By <ac:link><ri:page ri:content-title="On call" /><ac:plain-text-link-body>'
+            "<![CDATA[who is < on]]></ac:plain-text-link-body></ac:link>, "
+            '<ac:link><ri:page ri:space-key="E" ri:content-title="Login &amp; all" /></ac:link>'
+            ' since <time datetime="2026-01-05" />.</p>',
+            "By who is < on, Login & all since 2026-01-05.",
+        ),
+        (
+            "<ac:task-list><ac:task><ac:task-id>1</ac:task-id><ac:task-status>incomplete"
+            "</ac:task-status><ac:task-body>Tell all</ac:task-body></ac:task></ac:task-list>",
+            "- Tell all",
+        ),
+        (
+            '<ac:adf-extension><ac:adf-node type="panel"><ac:adf-attribute key="panel-type">note'
+            "</ac:adf-attribute><ac:adf-content><p>Once</p></ac:adf-content></ac:adf-node>"
+            "<ac:adf-fallback><p>Once</p></ac:adf-fallback></ac:adf-extension>",
+            "Once",
+        ),
+        ("<p>On <time datetime='x'>5 May</time></p>", "On 5 May"),
+    ],
+)
+def test_of_a_macro_the_text_stays_and_its_settings_do_not(storage: str, text: str) -> None:
+    assert " ".join(markdown([(None, storage)], "html", {}).split()) == " ".join(text.split())
+
+
+def test_a_page_of_the_second_interface_of_confluence_is_read(tmp_path: Path) -> None:
+    page = {"id": "7", "title": "Proxy", "spaceId": "65538", "parentId": "1", "authorId": "5b"}
+    page |= {"version": {"number": 2, "createdAt": "2026-02-01T10:00:00.000Z"}}
+    page |= {"body": {"storage": {"representation": "storage", "value": "<p>Text</p>"}}}
+    page |= {"_links": {"webui": "/spaces/ENG/pages/7"}}
+    (read,) = documents(written(tmp_path, {"results": [page]}), "confluence")
+    assert (read.repo, read.path, read.text) == ("65538", "Proxy", "Text")
+    assert read.created_at.isoformat() == "2026-02-01T10:00:00+00:00"
 
 
 def test_a_table_as_csv_is_records_whatever_parts_its_fields(tmp_path: Path) -> None:
