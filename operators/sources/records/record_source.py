@@ -127,7 +127,10 @@ def _made(
 def _row(
     kind: DocumentMap, members: list[dict[str, Any]], names: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The document of a record, or of the records of a thread, as ``ingest documents`` takes it."""
+    """The document of a record, or of the records of a thread, as ``ingest documents`` takes it.
+
+    Its title is the text of one without a text: an issue that has only a summary is found too.
+    """
     members = sorted(members, key=lambda one: _date(value(kind.created_at, one)) or "")
     first, texts, authors = members[0], [], []
     for member in members:
@@ -150,7 +153,7 @@ def _row(
         "doc_id": _text(value(kind.key, first)),
         "corpus": kind.corpus,
         "repo": _text(value(kind.repo or "repo", first)),
-        "text": markdown([one for one in texts if one[1]], kind.form, names),
+        "text": markdown([one for one in texts if one[1]], kind.form, names) or row["title"],
         "created_at": _date(value(kind.created_at, first)),
         "metadata": metadata,
         "allowed": value(kind.allowed, first),

@@ -7,6 +7,7 @@ output, and drops the text of a node that it does not know.
 import html
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from operators.sources.formats.html import html_text
@@ -88,10 +89,10 @@ def _slack(found: re.Match[str], names: Mapping[str, str]) -> str:
     return f"[{label}]({target})" if label else target
 
 
-def _adf(node: Mapping[str, Any], indent: str = "") -> str:
+def _adf(node: Mapping[str, Any]) -> str:
     """A node of Atlassian's document format as Markdown; of one that is unknown, its content."""
     kind, attributes = node.get("type"), node.get("attrs") or {}
-    inner = "".join(_adf(one, indent) for one in node.get("content") or ())
+    inner = "".join(_adf(one) for one in node.get("content") or ())
     if kind == "text":
         text = str(node.get("text", ""))
         for mark in node.get("marks") or ():
@@ -103,16 +104,31 @@ def _adf(node: Mapping[str, Any], indent: str = "") -> str:
         return f"{'#' * int(attributes.get('level', 1))} {inner}\n\n"
     if kind == "codeBlock":
         return f"```{attributes.get('language') or ''}\n{inner}\n```\n\n"
-    if kind == "listItem":
-        return f"{indent}- {inner.strip()}\n"
-    if kind in ("bulletList", "orderedList"):
-        parts = (_adf(one, indent + "  " * bool(indent)) for one in node.get("content") or ())
-        return "".join(parts) + "\n"
+    if kind in ("listItem", "taskItem", "decisionItem"):
+        return f"- {_indented(inner)}\n"
+    if kind in ("bulletList", "orderedList", "taskList", "decisionList"):
+        return f"{inner}\n"
     if kind == "tableRow":
         cells = (_adf(one).strip().replace("\n", " ") for one in node.get("content") or ())
         return f"| {' | '.join(cells)} |\n"
+    if kind == "table":
+        return f"{inner}\n"
     if kind == "paragraph":
         return f"{inner}\n\n"
-    return inner or str(
-        attributes.get("text") or attributes.get("url") or "\n" * (kind == "hardBreak")
-    )
+    if kind in ("expand", "nestedExpand"):
+        return f"{attributes.get('title') or ''}\n\n{inner}"
+    if kind == "date":
+        milliseconds = int(attributes.get("timestamp") or 0)
+        return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d}"
+    return inner or _shown(attributes) or "\n" * (kind == "hardBreak")
+
+
+def _indented(item: str) -> str:
+    """The text of a list's item: its further lines, such as a list in it, are indented."""
+    return re.sub(r"\n+", "\n  ", item.strip())
+
+
+def _shown(attributes: Mapping[str, Any]) -> str:
+    """What a reader sees of a node without content: a mention, a status, an emoji, a link."""
+    names = ("text", "url", "alt", "shortName")
+    return next((str(attributes[name]) for name in names if attributes.get(name)), "")

@@ -129,7 +129,48 @@ def test_an_issue_of_jira_has_its_text_comments_state_and_address(tmp_path: Path
         "## Steps\n\nSet `proxy`\n@Bo[docs](https://x.example)\n\n- one\n- two\n\n```py\na = 1\n```"
         "\n\nkept\n\n**Bo, 2026-01-06**\n\nWhy?"
     )
-    assert (bare.title, bare.text) == ("OPS-42 B", "")
+    assert bare.text == bare.title == "OPS-42 B"  # without a text it is found by its title
+
+
+def node(kind: str, *content: Any, **attributes: Any) -> dict[str, Any]:
+    """A node of Atlassian's document format; a string is its text."""
+    inner = [{"type": "text", "text": one} if isinstance(one, str) else one for one in content]
+    return {"type": kind, "attrs": attributes, "content": inner}
+
+
+@pytest.mark.parametrize(
+    ("adf", "text"),
+    [
+        (node("taskList", node("taskItem", "one"), node("taskItem", "two")), "- one\n- two"),
+        (
+            node(
+                "bulletList",
+                node(
+                    "listItem",
+                    node("paragraph", "out"),
+                    node("orderedList", node("listItem", node("paragraph", "in"))),
+                ),
+            ),
+            "- out\n  - in",
+        ),
+        (node("expand", node("paragraph", "inside"), title="Full log"), "Full log\n\ninside"),
+        (node("date", timestamp="1767571200000"), "2026-01-05"),
+        (node("emoji", shortName=":warning:"), ":warning:"),
+        (node("mediaSingle", node("media", id="x", alt="loop.png")), "loop.png"),
+        (node("table", node("tableRow", node("tableCell", node("paragraph", "a")))), "| a |"),
+    ],
+)
+def test_a_node_of_atlassians_format_reads_as_markdown(adf: dict[str, Any], text: str) -> None:
+    document = node("doc", adf, node("paragraph", "end"))
+    assert markdown([(None, document)], "adf", {}).startswith(text)
+
+
+def test_a_comment_of_jira_that_only_a_role_may_see_is_left_out(tmp_path: Path) -> None:
+    hidden = COMMENT | {"body": "secret", "visibility": {"type": "role", "value": "Admins"}}
+    fields = ISSUE["fields"] | {"comment": {"comments": [hidden, COMMENT]}}
+    (issue,) = documents(written(tmp_path, {"issues": [ISSUE | {"fields": fields}]}), "jira")
+    assert "Why?" in issue.text
+    assert "secret" not in issue.text
 
 
 @pytest.mark.skipif(program() is None, reason="the extra office is not installed")
