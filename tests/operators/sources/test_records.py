@@ -203,6 +203,27 @@ def test_merge_requests_discussions_and_issues_of_gitlab_are_told_apart(tmp_path
     assert json.loads(talk.metadata)["pr_number"] == json.loads(request.metadata)["pr_number"] == 88
 
 
+def test_comments_on_issues_of_gitlab_are_read_and_what_is_confidential_is_not(
+    tmp_path: Path,
+) -> None:
+    issue = {"iid": 7, "issue_type": "issue", "title": "Loop", "references": {"full": "g/app#7"}}
+    note = NOTE | {"noteable_type": "Issue", "noteable_iid": 7, "position": None}
+    file = written(
+        tmp_path,
+        [issue, issue | {"iid": 8, "confidential": True}],
+        [
+            {"id": "d2", "notes": [note, note | {"body": "secret", "internal": True}]},
+            {"id": "d3", "notes": [NOTE | {"body": "secret", "internal": True}]},
+        ],
+    )
+    ticket, comment = documents(file, "gitlab", base_url="https://gitlab.example/g/app")
+    assert (ticket.repo, ticket.document_id) == ("g/app", "issues/7")
+    assert (comment.corpus, comment.document_id) == ("issue", "issues/7/d2")
+    assert comment.text == "**Ada, 2026-01-08**\n\nWhy not all?"
+    assert comment.uri == "https://gitlab.example/g/app/-/issues/7#note_5"
+    assert json.loads(comment.metadata)["issue_number"] == 7
+
+
 def slack(folder: Path) -> Path:
     written(
         folder,
@@ -402,9 +423,9 @@ def test_an_unknown_map_and_a_missing_file_are_errors(tmp_path: Path) -> None:
         source.check()
 
 
-def test_no_shipped_map_is_longer_than_25_lines() -> None:
+def test_no_shipped_map_is_longer_than_50_lines() -> None:
     for name, path in shipped_maps().items():
-        assert len(path.read_text("utf-8").splitlines()) <= 35, name
+        assert len(path.read_text("utf-8").splitlines()) <= 50, name
         assert read_map(name, shipped_maps()).about
 
 
