@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from operators.sources.jsonl import SourceError, documents_of, parse_moment, refuse_other_kind
@@ -23,6 +24,8 @@ _LINK = re.compile(r"\[([^][\n]*)\]\([^()\s]*\)")
 
 FOLDER = "_folder"
 """The field of a record with the first folder of its file, or what the map's names call that."""
+
+_TITLE = 120  # characters of a first message that are the title of its thread
 
 _TEXTS = ("title", "path", "url", "state", "version")
 
@@ -146,7 +149,7 @@ def _row(
     row = {name: _text(value(getattr(kind, name), first)) for name in _TEXTS}
     if kind.form == "slack" and row["title"]:  # begins with the first message
         title = markdown([(None, row["title"])], kind.form, names).split("\n")[0]
-        row["title"] = _LINK.sub(r"\1", title)
+        row["title"] = shorten(_LINK.sub(r"\1", title), _TITLE, placeholder=" ...")
     metadata = {name: value(expression, first) for name, expression in kind.metadata.items()}
     metadata["authors"] = list(dict.fromkeys(filter(None, authors))) or None
     return row | {

@@ -85,7 +85,7 @@ def _slack(found: re.Match[str], names: Mapping[str, str]) -> str:
     kind, target, label = found.groups()
     if kind:
         mark = "#" if kind == "#" else "@"
-        return mark + (names.get(target) or label or target.partition("^")[0])
+        return mark + (names.get(target) or (label or target.partition("^")[0]).lstrip("@#"))
     return f"[{label}]({target})" if label else target
 
 

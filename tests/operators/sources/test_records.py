@@ -274,6 +274,40 @@ def test_a_thread_of_slack_is_one_document_with_names_and_a_permalink(
     )
 
 
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"text": "", "attachments": [{"fallback": "Deploy failed"}]}, "Deploy failed"),
+        ({"text": "", "blocks": [{"type": "section", "text": {"text": "Disk full"}}]}, "Disk full"),
+        ({"text": "", "files": [{"name": "a.pdf", "title": "The plan"}]}, "The plan"),
+        ({"text": "Log:", "subtype": "file_share", "files": [{"title": "a.txt"}]}, "Log:"),
+        ({"text": "waves", "subtype": "me_message"}, "waves"),
+        ({"text": "<!subteam^S1|@oncall> <!here>"}, "@oncall @here"),
+        ({"text": ""}, None),
+        ({"text": "This message was deleted.", "subtype": "tombstone"}, None),
+    ],
+)
+def test_a_message_of_slack_is_read_with_what_it_shows(
+    tmp_path: Path, message: dict[str, Any], text: str | None
+) -> None:
+    message = {"type": "message", "ts": "1767607200.000100", "user": "U1"} | message
+    written(tmp_path / "export", [message], name="general/2026-01-05.json")
+    threads = documents(tmp_path / "export", "slack")
+    assert [one.text for one in threads] == ([f"**U1**\n\n{text}"] if text else [])
+
+
+def test_direct_messages_of_slack_are_left_out_and_a_private_channel_has_a_link(
+    tmp_path: Path,
+) -> None:
+    message = {"type": "message", "ts": "1767607200.000100", "user": "U1", "text": "word " * 50}
+    for folder in ("D024BE91L", "mpdm-ada--bo-1", "deploys"):
+        written(tmp_path / "export", [message], name=f"{folder}/2026-01-05.json")
+    written(tmp_path / "export", [{"id": "G7", "name": "deploys"}], name="groups.json")
+    (thread,) = documents(tmp_path / "export", "slack", base_url="https://t.slack.com")
+    assert thread.uri == "https://t.slack.com/archives/G7/p1767607200000100"
+    assert thread.title == f"#deploys: {'word ' * 21}..."
+
+
 def test_mails_are_threads_without_what_they_quote(tmp_path: Path) -> None:
     head = (
         "From: Bo <bo@x>\nSubject: {}\nMessage-ID: <{}@x>\nDate: Mon, 5 Jan 2026 1{}:00:00 +0000\n"
