@@ -3,6 +3,7 @@
 import csv
 import io
 import mailbox
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
+from email.utils import parseaddr, parsedate_to_datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +20,8 @@ from operators.sources.formats.json_stream import file_objects, read_json
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import ReadIssue
 from operators.sources.records.record_map import Names, value
+
+_ESCAPED = re.compile(rb"(?m)^>(?=>*From )")
 
 FILE = "_file"
 """The field of a record with its file's name, below the folder that was given."""
@@ -66,7 +70,7 @@ def _in_file(file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
     if ending == ".csv":
         yield from _csv(file, raw)
     elif ending == ".eml":
-        yield file.name, _mail(BytesParser(policy=policy.default).parse(raw))
+        yield file.name, _parsed(file.name, raw.read())
     elif ending == ".mbox" or raw.peek(5)[:5] == b"From ":  # type: ignore[attr-defined]
         yield from _mails(file.name, mailbox.mbox(str(file), create=False))
     elif ending in ("", ".json", ".jsonl", ".ndjson", ".gz"):
@@ -91,26 +95,47 @@ def _csv(file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
 def _mails(name: str, box: "mailbox.Mailbox[Any]") -> Iterator[tuple[str, Any]]:
     for number, key in enumerate(box.keys(), start=1):
         where = f"{name}: mail {number}"
-        try:
-            yield where, _mail(BytesParser(policy=policy.default).parsebytes(box.get_bytes(key)))
-        except Exception as error:  # the standard library's parser fails in many ways
-            yield where, ReadIssue(where, f"not a mail: {type(error).__name__}: {error}"[:300])
+        written = box.get_bytes(key)
+        if isinstance(box, mailbox.mbox):  # a line that begins with "From " is written with a >
+            written = _ESCAPED.sub(b"", written)
+        yield where, _parsed(where, written)
+
+
+def _parsed(where: str, written: bytes) -> dict[str, Any] | ReadIssue:
+    """The record of a mail, or why there is none."""
+    try:
+        return _mail(BytesParser(policy=policy.default).parsebytes(written))
+    except Exception as error:  # the standard library's parser fails in many ways
+        return ReadIssue(where, f"not a mail: {type(error).__name__}: {error}"[:300])
 
 
 def _mail(mail: EmailMessage) -> dict[str, Any]:
-    """A mail as a record: its headers in lower case, ``thread``, ``text`` and ``files``."""
+    """A mail as a record: its headers in lower case, ``author``, ``thread``, ``text``, ``files``.
+
+    A date that is none is left out: the mail comes last in its thread.
+    """
     headers = {name.lower(): str(content) for name, content in mail.items()}
     above = (headers.get("references") or headers.get("in-reply-to") or "").split()
     plain, rich = (mail.get_body((kind,)) for kind in ("plain", "html"))
+    name, address = parseaddr(headers.get("from", ""))
+    try:
+        parsedate_to_datetime(headers.get("date", ""))
+    except ValueError:
+        headers.pop("date", None)
     return headers | {
+        "author": name or address,
         "thread": (above or [headers.get("message-id", "")])[0],
-        "text": plain.get_content()
-        if plain
-        else html_text(rich.get_content()).text
-        if rich
-        else "",
+        "text": _content(plain) if plain else html_text(_content(rich)).text if rich else "",
         "files": [one.get_filename() for one in mail.iter_attachments() if one.get_filename()],
     }
+
+
+def _content(part: Any) -> str:
+    """The text of a part of a mail; UTF-8 in place of an encoding that nobody knows."""
+    try:
+        return str(part.get_content())
+    except LookupError:
+        return bytes(part.get_payload(decode=True)).decode("utf-8", "replace")
 
 
 def name_table(folder: Path, tables: Iterable[Names]) -> dict[str, str]:

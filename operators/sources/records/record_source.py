@@ -134,7 +134,7 @@ def _row(
 
     Its title is the text of one without a text: an issue that has only a summary is found too.
     """
-    members = sorted(members, key=lambda one: _date(value(kind.created_at, one)) or "")
+    members = sorted(members, key=lambda one: _date(value(kind.created_at, one)) or "undated")
     first, texts, authors = members[0], [], []
     for member in members:
         author = _named(value(kind.author, member), names)

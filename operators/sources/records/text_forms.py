@@ -15,7 +15,14 @@ from operators.sources.formats.pandoc import converted, why_missing
 
 _SLACK = re.compile(r"<([@#!]?)([^<>|\n]+)(?:\|([^<>\n]*))?>")
 _QUOTED = re.compile(r"(?m)^(?:>.*\n?)+")
-_INTRODUCED = re.compile(r"(?m)^(?:On|Am|Le|El) .{5,200}:[ \t]*\n+(?=>)")
+_INTRODUCED = re.compile(
+    r"(?m)^(?:On|Am|Le|El) .{5,200}"
+    r"(?:\n.{0,80}\b(?:wrote|schrieb|écrit|escribió) ?)?:[ \t]*\n+(?=>)"
+)
+_BELOW = re.compile(  # Outlook repeats the whole mail under such a line
+    r"(?m)^-+ ?(?:Original Message|Ursprüngliche Nachricht|Message d'origine|Mensaje original) ?-+"
+    r"[\s\S]*\Z"
+)
 _SIGNATURE = re.compile(r"(?m)^-- \n[\s\S]{0,1000}\Z")
 _CDATA = re.compile(r"(<ac:plain-text-link-body>\s*)?<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _STORAGE = (  # elements of Confluence's storage format that HTML does not know
@@ -60,7 +67,7 @@ def _one(text: Any, form: str, names: Mapping[str, str]) -> str:
     if form == "slack":
         return html.unescape(_SLACK.sub(lambda found: _slack(found, names), text))
     if form == "mail":  # what is quoted is in the mail that it answers
-        return _SIGNATURE.sub("", _QUOTED.sub("", _INTRODUCED.sub("", text)))
+        return _SIGNATURE.sub("", _QUOTED.sub("", _INTRODUCED.sub("", _BELOW.sub("", text))))
     return text
 
 

@@ -328,6 +328,37 @@ def test_mails_are_threads_without_what_they_quote(tmp_path: Path) -> None:
     assert [one.text for one in documents(tmp_path / "box", "mail")] == [thread.text]
 
 
+MAIL = (
+    "From: {}\nSubject: S\nMessage-ID: <{}>\nDate: {}\nContent-Type: text/plain; charset={}\n\n{}\n"
+)
+DAY = "Mon, 5 Jan 2026 10:00:00 +0000"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("Yes.\n\nOn Mon, 5 Jan 2026 at 10:00, Ada Love <ada@x.example>\nwrote:\n\n> Who?", "Yes."),
+        ("Yes.\n\n-----Original Message-----\nFrom: Ada\nSent: Monday\n\nWho?", "Yes."),
+        (">From now on the balancer only.", "From now on the balancer only."),
+    ],
+)
+def test_a_mail_is_read_without_what_it_answers(tmp_path: Path, body: str, text: str) -> None:
+    file = tmp_path / "list.mbox"
+    file.write_text(f"From x {DAY}\n{MAIL.format('bo@x', 'a', DAY, 'utf-8', body)}")
+    (thread,) = documents(file, "mail")
+    assert thread.text == f"**bo@x**\n\n{text}"
+
+
+def test_a_mail_with_a_damaged_header_is_read(tmp_path: Path) -> None:
+    answer = MAIL.format('"Chen, Bo" <bo@x>', "b", "soon", "x-none", "Grüße")
+    answer = answer.replace("Subject: S", "Subject: Re: S\nReferences: <a>")
+    (tmp_path / "1.eml").write_text(answer, "utf-8")
+    (tmp_path / "2.eml").write_text(MAIL.format("", "a", DAY, "utf-8", "Who?"))
+    (thread,) = documents(tmp_path, "mail")
+    assert (thread.title, thread.text) == ("S", "Who?\n\n**Chen, Bo**\n\nGrüße")
+    assert thread.created_at.isoformat() == "2026-01-05T10:00:00+00:00"
+
+
 def test_a_page_of_confluence_keeps_its_code(tmp_path: Path) -> None:
     html = "<h2>Head</h2><p>Only the balancer.</p>"
     html += "<ac:macro><ac:body><![CDATA[if a < b:\n  c]]></ac:body></ac:macro>"
