@@ -59,13 +59,14 @@ def records_of(path: Path) -> Iterator[tuple[str, Any]]:
     for file in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         with file.open("rb") as raw:
-            for where, record in _in_file(file, raw):
+            for where, record in _in_file(file, raw, given=file == path):
                 if isinstance(record, dict):
                     record = {**record, FILE: name}
                 yield where, record
 
 
-def _in_file(file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
+def _in_file(file: Path, raw: BinaryIO, *, given: bool) -> Iterator[tuple[str, Any]]:
+    """What is in a file; one of another ending is JSON if it was ``given``, else it is skipped."""
     ending = file.suffix.lower()
     if ending == ".csv":
         yield from _csv(file, raw)
@@ -73,7 +74,7 @@ def _in_file(file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
         yield file.name, _parsed(file.name, raw.read())
     elif ending == ".mbox" or raw.peek(5)[:5] == b"From ":  # type: ignore[attr-defined]
         yield from _mails(file.name, mailbox.mbox(str(file), create=False))
-    elif ending in ("", ".json", ".jsonl", ".ndjson", ".gz"):
+    elif given or ending in ("", ".json", ".jsonl", ".ndjson", ".gz"):
         yield from file_objects(file, raw)
 
 

@@ -19,7 +19,8 @@ from operators.sources.records.record_files import FILE, name_table, opened, rec
 from operators.sources.records.record_map import DocumentMap, RecordMap, records_in, value
 from operators.sources.records.text_forms import markdown
 
-READER = "records/1"
+VERSION = 1
+_NO_NAME = re.compile(r"\W")
 _LINK = re.compile(r"\[([^][\n]*)\]\([^()\s]*\)")
 
 FOLDER = "_folder"
@@ -47,22 +48,32 @@ def records_source(
         whole: what an earlier reading had and this lacks was deleted.
 
     Raises:
-        SourceError: ``path`` does not exist.
+        SourceError: ``path`` does not exist, or ``base_url`` is no address.
     """
     place = Path(path).expanduser()
     if not place.exists():
         raise SourceError(f"{place} does not exist")
+    if base_url and "://" not in base_url:
+        raise SourceError(f"{base_url!r} is no address: give --base-url https://{base_url}")
 
     def scan() -> Iterator[Item]:
         with opened(place) as folder:
             names = name_table(folder, read.names)
             given = {"repo": repo, "base_url": base_url.rstrip("/")}
-            yield from documents_of(mapped(records_of(folder), read, given, names))
+            empty = True
+            for item in documents_of(mapped(records_of(folder), read, given, names)):
+                empty = False
+                yield item
+            if empty and next(records_of(folder), None) is not None:
+                why = f"no record fits the map {read.name}: {read.about}"
+                yield ReadIssue(str(path), why, failed=False)
 
     def check() -> None:
         refuse_other_kind(scan(), f"records as the map says: {read.about}")
 
-    return Source(READER, scan, None, lambda: 0.0, whole=whole, check=check)
+    # A map is a kind of source of its own: whole records of one service delete none of another's.
+    reader = f"records_{_NO_NAME.sub('_', read.name)}/{VERSION}"
+    return Source(reader, scan, None, lambda: 0.0, whole=whole, check=check)
 
 
 @contextmanager

@@ -292,7 +292,7 @@ def test_a_message_of_slack_is_read_with_what_it_shows(
 ) -> None:
     message = {"type": "message", "ts": "1767607200.000100", "user": "U1"} | message
     written(tmp_path / "export", [message], name="general/2026-01-05.json")
-    threads = documents(tmp_path / "export", "slack")
+    threads = [one for one in documents(tmp_path / "export", "slack") if isinstance(one, Document)]
     assert [one.text for one in threads] == ([f"**U1**\n\n{text}"] if text else [])
 
 
@@ -462,6 +462,35 @@ def test_what_is_no_record_of_the_map_is_an_issue_and_the_rest_is_read(tmp_path:
     items = list(records_source(file, own_map(tmp_path)).scan())
     assert [type(one) for one in items[: len(bad)]] == [ReadIssue] * len(bad)
     assert [one.document_id for one in items if isinstance(one, Document)] == ["a", "b"]
+
+
+def test_records_that_fit_no_document_are_named_with_what_the_map_reads(tmp_path: Path) -> None:
+    (issue,) = documents(written(tmp_path, {"issues": []}, {"x": 1}), "slack")
+    assert not issue.failed
+    assert "no record fits the map slack: An export of Slack" in issue.reason
+    assert documents(written(tmp_path, [], name="empty.json"), "slack") == []
+
+
+def test_a_given_file_of_another_ending_is_read_as_json(tmp_path: Path) -> None:
+    good = {"id": "a", "title": "A", "text": "t"}
+    file = written(tmp_path, good, name="export.txt")
+    assert [one.document_id for one in records_source(file, own_map(tmp_path)).scan()] == ["a"]
+
+
+def test_each_map_is_a_kind_of_source_so_that_pruning_one_service_keeps_another(
+    tmp_path: Path,
+) -> None:
+    file = written(tmp_path, {})
+    readers = {
+        records_source(file, read_map(name, shipped_maps())).reader for name in ("jira", "zendesk")
+    }
+    assert readers == {"records_jira/1", "records_zendesk/1"}
+    assert records_source(file, own_map(tmp_path)).reader == "records_own/1"
+
+
+def test_an_address_without_its_protocol_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"give --base-url https://jira\.example"):
+        documents(written(tmp_path, {}), "jira", base_url="jira.example")
 
 
 @pytest.mark.parametrize(
