@@ -263,7 +263,7 @@ def ingest_records(
 
     read = read_map(map_, shipped_maps())
     with standard_input(path) as file:
-        source = records_source(file, read, repo=repo, base_url=base_url, whole=prune, name=map_)
+        source = records_source(file, read, repo=repo, base_url=base_url, whole=prune)
         ingest_source(source, options, prune=prune)
 
 

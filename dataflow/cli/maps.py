@@ -54,7 +54,7 @@ def map_check(
     """
     from dataflow.cli.console.terminal import print_result
     from dataflow.configuration.loader import shipped_maps
-    from operators.sources.protocol import Document, printable
+    from operators.sources.protocol import Document, ReadIssue, printable
     from operators.sources.records.record_map import read_map
     from operators.sources.records.record_source import records_source
 
@@ -67,7 +67,8 @@ def map_check(
             lines += [f"{field:12} {printable(str(fields[field]))}" for field in fields]
             lines += [f"{'text':12} {printable(one.text[:_TEXT])}", ""]
         else:
-            shown.append({"failed": str(one)})
-            lines += [f"{'failed':12} {one}", ""]
+            how = "left out" if isinstance(one, ReadIssue) and not one.failed else "failed"
+            shown.append({how: str(one)})
+            lines += [f"{how:12} {one}", ""]
     plain = json.loads(json.dumps(shown, default=str))
     print_result(as_json, plain, typer.echo, "\n".join(lines) or "no document")

@@ -79,9 +79,16 @@ def _run(program: str, dsn: str, progress: Progress, *options: str) -> None:
                 progress(at_work[1])
     if process.returncode:
         why = reason("".join(said))
-        advice = ": drop that collection first (crosscorpus collections drop NAME)"
-        more = advice if why.endswith("already exists") else ""
-        raise CrosscorpusError(f"{program} {options[-1]}: {why}{more}")
+        raise CrosscorpusError(f"{program} {options[-1]}: {why}{_advice(why)}")
+
+
+def _advice(why: str) -> str:
+    """What to do about an error of a program, if it is a known one."""
+    if why.endswith("already exists"):
+        return ": drop or rename that collection first (crosscorpus collections drop | rename)"
+    if "does not appear to be a valid" in why:
+        return ": give a file that `crosscorpus collections export` wrote"
+    return ""
 
 
 def _path(program: str, dsn: str) -> str:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
+from email.utils import parseaddr, parsedate_to_datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,6 +26,7 @@ from operators.sources.records.record_map import Names, value
 FILE = "_file"
 """The field of a record with its file's name, below the folder that was given."""
 
+_ESCAPED = re.compile(rb"(?m)^>(?=>*From )")  # how a mailbox writes such a line
 _HEADER = re.compile(rb"(?:[!-9;-~]{1,100}:|\r?\n|\Z)")  # begins a mail after its line ``From``
 
 MOST_UNFOLDED = 5 << 30
@@ -155,12 +157,12 @@ def _of_mbox(file: Path) -> Iterator[bytes]:
                 mail += head + b"\n" + rest
                 continue
             if mail:
-                yield mail
+                yield _ESCAPED.sub(b"", mail)
             mail = rest
     finally:
         box.close()
     if mail:
-        yield mail
+        yield _ESCAPED.sub(b"", mail)
 
 
 def _mail_at(where: str, content: bytes) -> tuple[str, Any]:
@@ -184,7 +186,13 @@ def _mail(content: bytes) -> dict[str, Any]:
     text = "" if plain is None else _content(plain)  # a part without headers is no true value
     if not text.strip() and rich is not None:
         text = html_text(_content(rich)).text
+    name, address = parseaddr(headers.get("from", ""))
+    try:
+        parsedate_to_datetime(headers.get("date", ""))
+    except ValueError:
+        headers.pop("date", None)  # it comes last in its thread
     return headers | {
+        "author": name or address,
         "thread": (above or [headers.get("message-id", "")])[0],
         "text": text,
         "files": [one.get_filename() for one in mail.iter_attachments() if one.get_filename()],

@@ -94,6 +94,7 @@ class Names(_Model):
 class RecordMap(_Model):
     """A file of ``configs/sources``."""
 
+    name: str = ""  # that of its file, unless given: what --prune deletes was read by this map
     about: str  # what it reads, and how one gets it
     records: Expression | None = None  # the list in what was read; without it, that is a record
     names: list[Names] = []
@@ -111,7 +112,7 @@ def read_map(name: str, shipped: Mapping[str, Path]) -> RecordMap:
     if not path.is_file():
         raise UnknownName(f"no map {name!r}: give a file or one of ours{suggest(name, shipped)}")
     try:
-        return RecordMap.model_validate(yaml.safe_load(path.read_text("utf-8")))
+        read = RecordMap.model_validate(yaml.safe_load(path.read_text("utf-8")))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise CrosscorpusError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
     except ValidationError as error:
@@ -121,6 +122,7 @@ def read_map(name: str, shipped: Mapping[str, Path]) -> RecordMap:
         known = DocumentMap.model_fields if "documents" in first["loc"] else RecordMap.model_fields
         meant = suggest(str(first["loc"][-1]), known) if first["type"] == "extra_forbidden" else ""
         raise CrosscorpusError(f"{path}: {where}: {first['msg']}{meant}") from None
+    return read if read.name else read.model_copy(update={"name": path.stem})
 
 
 def value(expression: str | None, record: Any) -> Any:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from operators.foundation.principals import EVERYONE, principals
@@ -28,6 +29,8 @@ _LINK = re.compile(r"\[([^][\n]*)\]\([^()\s]*\)")
 FOLDER = "_folder"
 """The field of a record with the first folder of its file, or what the map's names call that."""
 
+_TITLE = 120  # characters of a first message that are the title of its thread
+
 _TEXTS = ("title", "path", "url", "state", "version")
 
 
@@ -38,7 +41,6 @@ def records_source(
     repo: str = "",
     base_url: str = "",
     whole: bool = False,
-    name: str = "own",
 ) -> Source:
     """The documents that ``read`` makes of the records at ``path``.
 
@@ -47,12 +49,11 @@ def records_source(
         repo: the repository of documents whose map names none.
         base_url: ``base_url`` in every record, for the map's addresses.
         whole: what an earlier reading had and this lacks was deleted.
-        name: the map's name or file. It is part of the source's mark, so that no map deletes
-            what another one brought.
 
     Raises:
-        SourceError: ``path`` does not exist; or ``whole`` without ``repo``, for a map whose
-            documents do not all name theirs: another export by this map has the same.
+        SourceError: ``path`` does not exist, ``base_url`` is no address, or ``whole`` without
+            ``repo``, for a map whose documents do not all name theirs: another export by this map
+            has the same.
     """
     if whole and not repo and any(kind.repo is None for kind in read.documents):
         raise SourceError(
@@ -62,6 +63,8 @@ def records_source(
     place = Path(path).expanduser()
     if not place.exists():
         raise SourceError(f"{place} does not exist")
+    if base_url and "://" not in base_url:
+        raise SourceError(f"{base_url!r} is no address: give --base-url https://{base_url}")
 
     def scan() -> Iterator[Item]:
         with opened(place) as folder:
@@ -72,7 +75,8 @@ def records_source(
     def check() -> None:
         refuse_other_kind(scan(), f"records as the map says: {read.about}")
 
-    mark = re.sub(r"[^a-z0-9]+", "_", Path(name).stem.lower())
+    # A map is a kind of source of its own: whole records of one service delete none of another's.
+    mark = re.sub(r"[^a-z0-9]+", "_", read.name.lower()) or "own"
     return Source(f"records_{mark}/{VERSION}", scan, None, lambda: 0.0, whole=whole, check=check)
 
 
@@ -132,7 +136,7 @@ def mapped(
                 elif fits and kind.thread is None:
                     yield where, _made(where, kind, [record], names)
     if total and not fitting:  # another service's, of another encoding, or of no interest
-        why = f"none of {total} is one of the map's"
+        why = f"no record of {total} fits the map {read.name}: {read.about}"
         yield "the records", ReadIssue("the records", why, failed=False)
     for (number, thread), members in threads.items():
         yield thread, _made(thread, read.documents[number], members, names)
@@ -177,8 +181,11 @@ def _failed(
 def _row(
     kind: DocumentMap, members: list[dict[str, Any]], names: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The document of a record, or of the records of a thread, as ``ingest documents`` takes it."""
-    members = sorted(members, key=lambda one: _date(value(kind.created_at, one)) or "")
+    """The document of a record, or of the records of a thread, as ``ingest documents`` takes it.
+
+    Its title is the text of one without a text: an issue that has only a summary is found too.
+    """
+    members = sorted(members, key=lambda one: _date(value(kind.created_at, one)) or "undated")
     first, texts, authors = members[0], [], []
     for member in members:
         author = _named(value(kind.author, member), names)
@@ -193,14 +200,14 @@ def _row(
     row = {name: _text(value(getattr(kind, name), first)) for name in _TEXTS}
     if kind.form == "slack" and row["title"]:  # begins with the first message
         title = markdown([(None, row["title"])], kind.form, names).split("\n")[0]
-        row["title"] = _LINK.sub(r"\1", title)
+        row["title"] = shorten(_LINK.sub(r"\1", title), _TITLE, placeholder=" ...")
     metadata = {name: value(expression, first) for name, expression in kind.metadata.items()}
     metadata["authors"] = list(dict.fromkeys(filter(None, authors))) or None
     return row | {
         "doc_id": _text(value(kind.key, first)),
         "corpus": kind.corpus,
         "repo": _text(value(kind.repo or "repo", first)),
-        "text": markdown([one for one in texts if one[1]], kind.form, names),
+        "text": markdown([one for one in texts if one[1]], kind.form, names) or row["title"],
         "created_at": _date(value(kind.created_at, first)),
         "metadata": metadata,
         "allowed": _allowed(kind.allowed, members),

@@ -60,7 +60,8 @@ def test_records_of_one_map_and_repository_delete_none_of_another(
         file = tmp_path / "export.json"
         file.write_text(json.dumps({"issues": issues}), "utf-8")
         read_by = read_map("jira", shipped_maps())
-        source = records_source(file, read_by, repo=repo, whole=True, name=name)
+        read = read_by.model_copy(update={"name": name})
+        source = records_source(file, read, repo=repo, whole=True)
         return ingest(store, embedder, source).documents_deleted
 
     with pytest.raises(SourceError, match="name these with --repo"):

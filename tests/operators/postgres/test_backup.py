@@ -74,7 +74,9 @@ def test_a_collection_that_exists_stays_and_the_error_says_to_drop_it(
 ) -> None:
     dump_collection(full.dsn, full.collection, tmp_path / "team.dump")
     before = rows(full.dsn, full.schema)
-    with pytest.raises(CrosscorpusError, match=r"already exists: drop that collection first"):
+    with pytest.raises(
+        CrosscorpusError, match=r"already exists: drop or rename that collection first"
+    ):
         restore_collection(full.dsn, tmp_path / "team.dump")
     assert rows(full.dsn, full.schema) == before
 

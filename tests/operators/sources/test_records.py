@@ -133,7 +133,48 @@ def test_an_issue_of_jira_has_its_text_comments_state_and_address(tmp_path: Path
         "## Steps\n\nSet `proxy`\n@Bo[docs](https://x.example)\n\n- one\n- two\n\n```py\na = 1\n```"
         "\n\nkept\n\n**Bo, 2026-01-06**\n\nWhy?"
     )
-    assert (bare.title, bare.text) == ("OPS-42 B", "")
+    assert bare.text == bare.title == "OPS-42 B"  # without a text it is found by its title
+
+
+def node(kind: str, *content: Any, **attributes: Any) -> dict[str, Any]:
+    """A node of Atlassian's document format; a string is its text."""
+    inner = [{"type": "text", "text": one} if isinstance(one, str) else one for one in content]
+    return {"type": kind, "attrs": attributes, "content": inner}
+
+
+@pytest.mark.parametrize(
+    ("adf", "text"),
+    [
+        (node("taskList", node("taskItem", "one"), node("taskItem", "two")), "- one\n- two"),
+        (
+            node(
+                "bulletList",
+                node(
+                    "listItem",
+                    node("paragraph", "out"),
+                    node("orderedList", node("listItem", node("paragraph", "in"))),
+                ),
+            ),
+            "- out\n  - in",
+        ),
+        (node("expand", node("paragraph", "inside"), title="Full log"), "Full log\n\ninside"),
+        (node("date", timestamp="1767571200000"), "2026-01-05"),
+        (node("emoji", shortName=":warning:"), ":warning:"),
+        (node("mediaSingle", node("media", id="x", alt="loop.png")), "loop.png"),
+        (node("table", node("tableRow", node("tableCell", node("paragraph", "a")))), "| a |"),
+    ],
+)
+def test_a_node_of_atlassians_format_reads_as_markdown(adf: dict[str, Any], text: str) -> None:
+    document = node("doc", adf, node("paragraph", "end"))
+    assert markdown([(None, document)], "adf", {}).startswith(text)
+
+
+def test_a_comment_of_jira_that_only_a_role_may_see_is_left_out(tmp_path: Path) -> None:
+    hidden = COMMENT | {"body": "secret", "visibility": {"type": "role", "value": "Admins"}}
+    fields = ISSUE["fields"] | {"comment": {"comments": [hidden, COMMENT]}}
+    (issue,) = documents(written(tmp_path, {"issues": [ISSUE | {"fields": fields}]}), "jira")
+    assert "Why?" in issue.text
+    assert "secret" not in issue.text
 
 
 @pytest.mark.skipif(program() is None, reason="the extra office is not installed")
@@ -164,6 +205,28 @@ def test_merge_requests_discussions_and_issues_of_gitlab_are_told_apart(tmp_path
     assert (talk.corpus, talk.repo, talk.path) == ("review", "g/app", "app/proxy.py")
     assert talk.uri == "https://gitlab.example/g/app/-/merge_requests/88#note_5"
     assert json.loads(talk.metadata)["pr_number"] == json.loads(request.metadata)["pr_number"] == 88
+
+
+def test_comments_on_issues_of_gitlab_are_read_and_internal_ones_are_not(
+    tmp_path: Path,
+) -> None:
+    issue = {"iid": 7, "issue_type": "issue", "title": "Loop", "references": {"full": "g/app#7"}}
+    note = NOTE | {"noteable_type": "Issue", "noteable_iid": 7, "position": None}
+    file = written(
+        tmp_path,
+        [issue, issue | {"iid": 8, "confidential": True}],
+        [
+            {"id": "d2", "notes": [note, note | {"body": "secret", "internal": True}]},
+            {"id": "d3", "notes": [NOTE | {"body": "secret", "internal": True}]},
+        ],
+    )
+    ticket, secret, comment = documents(file, "gitlab", base_url="https://gitlab.example/g/app")
+    assert json.loads(secret.metadata)["allowed"] == ["confidential"]
+    assert (ticket.repo, ticket.document_id) == ("g/app", "issues/7")
+    assert (comment.corpus, comment.document_id) == ("issue", "issues/7/d2")
+    assert comment.text == "**Ada, 2026-01-08**\n\nWhy not all?"
+    assert comment.uri == "https://gitlab.example/g/app/-/issues/7#note_5"
+    assert json.loads(comment.metadata)["issue_number"] == 7
 
 
 def slack(folder: Path) -> Path:
@@ -226,6 +289,40 @@ def test_no_text_of_a_service_takes_time_that_explodes() -> None:
     assert markdown([(None, "<![CDATA[" * 100_000)], "html", {})
     assert markdown([(None, "-- \n" * 500_000 + "a" * 2_000)], "mail", {})
     assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"text": "", "attachments": [{"fallback": "Deploy failed"}]}, "Deploy failed"),
+        ({"text": "", "blocks": [{"type": "section", "text": {"text": "Disk full"}}]}, "Disk full"),
+        ({"text": "", "files": [{"name": "a.pdf", "title": "The plan"}]}, "The plan"),
+        ({"text": "Log:", "subtype": "file_share", "files": [{"title": "a.txt"}]}, "Log:"),
+        ({"text": "waves", "subtype": "me_message"}, "waves"),
+        ({"text": "<!subteam^S1|@oncall> <!here>"}, "@oncall @here"),
+        ({"text": ""}, None),
+        ({"text": "This message was deleted.", "subtype": "tombstone"}, None),
+    ],
+)
+def test_a_message_of_slack_is_read_with_what_it_shows(
+    tmp_path: Path, message: dict[str, Any], text: str | None
+) -> None:
+    message = {"type": "message", "ts": "1767607200.000100", "user": "U1"} | message
+    written(tmp_path / "export", [message], name="general/2026-01-05.json")
+    threads = [one for one in documents(tmp_path / "export", "slack") if isinstance(one, Document)]
+    assert [one.text for one in threads] == ([f"**U1**\n\n{text}"] if text else [])
+
+
+def test_direct_messages_of_slack_are_left_out_and_a_private_channel_has_a_link(
+    tmp_path: Path,
+) -> None:
+    message = {"type": "message", "ts": "1767607200.000100", "user": "U1", "text": "word " * 50}
+    for folder in ("D024BE91L", "mpdm-ada--bo-1", "deploys"):
+        written(tmp_path / "export", [message], name=f"{folder}/2026-01-05.json")
+    written(tmp_path / "export", [{"id": "G7", "name": "deploys"}], name="groups.json")
+    (thread,) = documents(tmp_path / "export", "slack", base_url="https://t.slack.com")
+    assert thread.uri == "https://t.slack.com/archives/G7/p1767607200000100"
+    assert thread.title == f"#deploys: {'word ' * 21}..."
 
 
 def test_mails_are_threads_without_what_they_quote(tmp_path: Path) -> None:
@@ -304,6 +401,37 @@ def test_a_maildir_is_read_without_links(tmp_path: Path) -> None:
     assert [one.text for one in documents(tmp_path / "box", "mail")] == ["**Bo**\n\nhi"]
 
 
+MAIL = (
+    "From: {}\nSubject: S\nMessage-ID: <{}>\nDate: {}\nContent-Type: text/plain; charset={}\n\n{}\n"
+)
+DAY = "Mon, 5 Jan 2026 10:00:00 +0000"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("Yes.\n\nOn Mon, 5 Jan 2026 at 10:00, Ada Love <ada@x.example>\nwrote:\n\n> Who?", "Yes."),
+        ("Yes.\n\n-----Original Message-----\nFrom: Ada\nSent: Monday\n\nWho?", "Yes."),
+        (">From now on the balancer only.", "From now on the balancer only."),
+    ],
+)
+def test_a_mail_is_read_without_what_it_answers(tmp_path: Path, body: str, text: str) -> None:
+    file = tmp_path / "list.mbox"
+    file.write_text(f"From x {DAY}\n{MAIL.format('bo@x', 'a', DAY, 'utf-8', body)}")
+    (thread,) = documents(file, "mail")
+    assert thread.text == f"**bo@x**\n\n{text}"
+
+
+def test_a_mail_with_a_damaged_header_is_read(tmp_path: Path) -> None:
+    answer = MAIL.format('"Chen, Bo" <bo@x>', "b", "soon", "x-none", "Grüße")
+    answer = answer.replace("Subject: S", "Subject: Re: S\nReferences: <a>")
+    (tmp_path / "1.eml").write_text(answer, "utf-8")
+    (tmp_path / "2.eml").write_text(MAIL.format("", "a", DAY, "utf-8", "Who?"))
+    (thread,) = documents(tmp_path, "mail")
+    assert (thread.title, thread.text) == ("S", "Who?\n\n**Chen, Bo**\n\nGrüße")
+    assert thread.created_at.isoformat() == "2026-01-05T10:00:00+00:00"
+
+
 def test_a_page_of_confluence_keeps_its_code(tmp_path: Path) -> None:
     html = "<h2>Head</h2><p>Only the balancer.</p>"
     html += "<ac:macro><ac:body><![CDATA[if a < b:\n  c]]></ac:body></ac:macro>"
@@ -316,6 +444,56 @@ def test_a_page_of_confluence_keeps_its_code(tmp_path: Path) -> None:
     assert (read.repo, read.path) == ("ENG", "Ops/Proxy")
     assert read.uri == "https://w.example/wiki/spaces/ENG/pages/7"
     assert read.text == "## Head\n\nOnly the balancer.\n\n    if a < b:\n      c"
+
+
+@pytest.mark.parametrize(
+    ("storage", "text"),
+    [
+        (
+            '<p>See <ac:structured-macro ac:name="jira"><ac:parameter ac:name="serverId">a-b'
+            '</ac:parameter><ac:parameter ac:name="key">OPS-41</ac:parameter>'
+            "</ac:structured-macro>.</p>",
+            "See OPS-41 .",
+        ),
+        (
+            '<ac:structured-macro ac:name="code"><ac:parameter ac:name="language">py'
+            '</ac:parameter><ac:parameter ac:name="title">a.py</ac:parameter>'
+            "<ac:plain-text-body><![CDATA[a = 1]]></ac:plain-text-body></ac:structured-macro>",
+            "a.py\n    a = 1",
+        ),
+        (
+            '<p>By <ac:link><ri:page ri:content-title="On call" /><ac:plain-text-link-body>'
+            "<![CDATA[who is < on]]></ac:plain-text-link-body></ac:link>, "
+            '<ac:link><ri:page ri:space-key="E" ri:content-title="Login &amp; all" /></ac:link>'
+            ' since <time datetime="2026-01-05" />.</p>',
+            "By who is < on, Login & all since 2026-01-05.",
+        ),
+        (
+            "<ac:task-list><ac:task><ac:task-id>1</ac:task-id><ac:task-status>incomplete"
+            "</ac:task-status><ac:task-body>Tell all</ac:task-body></ac:task></ac:task-list>",
+            "- Tell all",
+        ),
+        (
+            '<ac:adf-extension><ac:adf-node type="panel"><ac:adf-attribute key="panel-type">note'
+            "</ac:adf-attribute><ac:adf-content><p>Once</p></ac:adf-content></ac:adf-node>"
+            "<ac:adf-fallback><p>Once</p></ac:adf-fallback></ac:adf-extension>",
+            "Once",
+        ),
+        ("<p>On <time datetime='x'>5 May</time></p>", "On 5 May"),
+    ],
+)
+def test_of_a_macro_the_text_stays_and_its_settings_do_not(storage: str, text: str) -> None:
+    assert " ".join(markdown([(None, storage)], "html", {}).split()) == " ".join(text.split())
+
+
+def test_a_page_of_the_second_interface_of_confluence_is_read(tmp_path: Path) -> None:
+    page = {"id": "7", "title": "Proxy", "spaceId": "65538", "parentId": "1", "authorId": "5b"}
+    page |= {"version": {"number": 2, "createdAt": "2026-02-01T10:00:00.000Z"}}
+    page |= {"body": {"storage": {"representation": "storage", "value": "<p>Text</p>"}}}
+    page |= {"_links": {"webui": "/spaces/ENG/pages/7"}}
+    (read,) = documents(written(tmp_path, {"results": [page]}), "confluence")
+    assert (read.repo, read.path, read.text) == ("65538", "Proxy", "Text")
+    assert read.created_at.isoformat() == "2026-02-01T10:00:00+00:00"
 
 
 def test_a_table_as_csv_is_records_whatever_parts_its_fields(tmp_path: Path) -> None:
@@ -396,15 +574,6 @@ def test_names_of_another_form_are_an_error_and_links_are_not_read(tmp_path: Pat
         documents(folder / "general" / "2026-01-09.json", "slack")
 
 
-def test_records_of_another_service_are_named_and_a_given_file_may_have_any_name(
-    tmp_path: Path,
-) -> None:
-    (issue,) = documents(written(tmp_path, ISSUE, ISSUE), "zendesk")
-    assert str(issue) == "the records: none of 2 is one of the map's"
-    (read,) = documents(written(tmp_path, ISSUE, name="export.txt"), "jira")
-    assert read.document_id == "OPS-41"
-
-
 MAP = """
 about: notes
 documents:
@@ -479,6 +648,35 @@ def test_what_a_service_shows_to_some_is_not_shown_to_all(tmp_path: Path) -> Non
     assert "Why not" not in talk.text
 
 
+def test_records_that_fit_no_document_are_named_with_what_the_map_reads(tmp_path: Path) -> None:
+    (issue,) = documents(written(tmp_path, {"issues": []}, {"x": 1}), "slack")
+    assert not issue.failed
+    assert "no record of 2 fits the map slack: An export of Slack" in issue.reason
+    assert documents(written(tmp_path, [], name="empty.json"), "slack") == []
+
+
+def test_a_given_file_of_another_ending_is_read_as_json(tmp_path: Path) -> None:
+    good = {"id": "a", "title": "A", "text": "t"}
+    file = written(tmp_path, good, name="export.txt")
+    assert [one.document_id for one in records_source(file, own_map(tmp_path)).scan()] == ["a"]
+
+
+def test_each_map_is_a_kind_of_source_so_that_pruning_one_service_keeps_another(
+    tmp_path: Path,
+) -> None:
+    file = written(tmp_path, {})
+    readers = {
+        records_source(file, read_map(name, shipped_maps())).reader for name in ("jira", "zendesk")
+    }
+    assert readers == {"records_jira/1", "records_zendesk/1"}
+    assert records_source(file, own_map(tmp_path)).reader == "records_own/1"
+
+
+def test_an_address_without_its_protocol_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"give --base-url https://jira\.example"):
+        documents(written(tmp_path, {}), "jira", base_url="jira.example")
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -508,9 +706,9 @@ def test_an_unknown_map_and_a_missing_file_are_errors(tmp_path: Path) -> None:
         source.check()
 
 
-def test_no_shipped_map_is_longer_than_25_lines() -> None:
+def test_no_shipped_map_is_longer_than_50_lines() -> None:
     for name, path in shipped_maps().items():
-        assert len(path.read_text("utf-8").splitlines()) <= 35, name
+        assert len(path.read_text("utf-8").splitlines()) <= 50, name
         assert read_map(name, shipped_maps()).about
 
 
