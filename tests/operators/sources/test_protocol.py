@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.errors import UnknownName
-from operators.sources.findings import memory_source
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import (
     LONGEST_TITLE,
     METADATA_VALUE_LIMIT,
     Document,
-    Item,
     LazyDocument,
     ReadIssue,
     content_hash,
@@ -159,67 +156,3 @@ def test_arguments_of_a_named_reader_go_by_place_or_by_name() -> None:
         next(scan)
     with pytest.raises(UnknownName, match="unknown source 'pages'"):
         named_reader("pages", [])
-
-
-Findings = Callable[..., list[Item]]
-FINDING = {
-    "repo": "org/app", "file_path": "src/pool.py", "finding": "Close the pool before a fork.",
-    "severity": "high", "category": "concurrency", "outcome": "Fixed", "line": 12,
-}  # fmt: skip
-
-
-@pytest.fixture
-def findings(tmp_path: Path) -> Findings:
-    def read(*lines: Any, repo: str | None = None) -> list[Item]:
-        file = tmp_path / "findings.jsonl"
-        file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        return list(memory_source(file, repo).scan())
-
-    return read
-
-
-def test_a_finding_is_a_document_of_its_file(findings: Findings) -> None:
-    (document,) = findings(FINDING)
-    assert (document.corpus, document.repo) == ("memory", "org/app")
-    assert document.document_id.startswith("src/pool.py#")
-    assert (document.path, document.title) == ("src/pool.py", "src/pool.py")
-    assert document.text == "Close the pool before a fork."
-    assert document.state == "fixed"
-    assert json.loads(document.metadata) == {
-        "severity": "high", "category": "concurrency", "outcome": "Fixed", "line": 12
-    }  # fmt: skip
-
-
-def test_other_names_of_the_fields_are_known(findings: Findings) -> None:
-    (document,) = findings(
-        {"path": "a.py", "text": "x", "id": 7, "created_at": "2024-02-03", "url": "https://e.org"},
-        repo="org/b",
-    )
-    assert (document.document_id, document.repo, document.uri) == ("7", "org/b", "https://e.org")
-    assert document.created_at is not None
-    assert document.date_source == "explicit"
-
-
-def test_of_two_findings_of_one_name_the_last_counts(findings: Findings) -> None:
-    again = {**FINDING, "outcome": "rejected"}
-    other = {**FINDING, "category": "style"}
-    documents = findings(FINDING, other, again)
-    assert [item.state for item in documents] == ["fixed", "rejected"]  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"file_path": None}, "file_path is missing"),
-        ({"outcome": 3}, "outcome is a number, not a string"),
-        ({"id": {}}, "id is neither a string nor a whole number"),
-        ({"created_at": "soon"}, "created_at 'soon' is no ISO 8601 date"),
-    ],
-)
-def test_a_broken_finding_is_a_fault(
-    findings: Findings, change: dict[str, Any], reason: str
-) -> None:
-    fault, document = findings({**FINDING, **change}, FINDING)
-    assert isinstance(fault, ReadIssue)
-    assert str(fault) == f"findings.jsonl: line 1: {reason}"
-    assert isinstance(document, Document)

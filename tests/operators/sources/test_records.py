@@ -550,8 +550,8 @@ def test_a_zip_that_cannot_be_unfolded_is_an_error_of_one_line(
 
 
 def test_no_member_of_a_zip_leaves_its_folder(tmp_path: Path) -> None:
-    issue = json.dumps({"key": "A-1", "fields": {"summary": "s"}})
-    file = _zip(tmp_path / "export.zip", **{"../../evil.json": issue, "/etc/abs.json": issue})
+    one, two = (json.dumps({"key": f"A-{n}", "fields": {"summary": "s"}}) for n in "12")
+    file = _zip(tmp_path / "export.zip", **{"../../evil.json": one, "/etc/abs.json": two})
     assert len(documents(file, "jira")) == 2
     assert [one.name for one in tmp_path.iterdir()] == ["export.zip"]
     assert not Path("/etc/abs.json").exists()
@@ -574,6 +574,22 @@ def test_names_of_another_form_are_an_error_and_links_are_not_read(tmp_path: Pat
         documents(folder / "general" / "2026-01-09.json", "slack")
 
 
+def test_a_finding_is_a_document_of_its_file_and_the_last_of_one_name_counts(
+    tmp_path: Path,
+) -> None:
+    finding = {"repo": "org/app", "file_path": "src/pool.py", "finding": "Close it before a fork."}
+    finding |= {"severity": "high", "outcome": "fixed", "line": 12}
+    other = {"path": "a.py", "text": "x", "id": 7, "created_at": "2024-02-03"}
+    file = written(tmp_path, finding, other, finding | {"outcome": "rejected"}, {"finding": "x"})
+    named, last, broken = documents(file, "memory", repo="org/b")
+    assert (named.document_id, named.repo, named.path) == ("7", "org/b", "a.py")
+    assert (last.corpus, last.repo, last.path) == ("memory", "org/app", "src/pool.py")
+    assert last.document_id == "src/pool.py##Close it before a fork."
+    assert (last.state, last.text) == ("rejected", "Close it before a fork.")
+    assert {"severity": "high", "line": 12}.items() <= json.loads(last.metadata).items()
+    assert isinstance(broken, ReadIssue)
+
+
 MAP = """
 about: notes
 documents:
@@ -588,22 +604,17 @@ def own_map(folder: Path, text: str = MAP) -> RecordMap:
 
 
 def test_what_is_no_record_of_the_map_is_an_issue_and_the_rest_is_read(tmp_path: Path) -> None:
-    good: dict[str, Any] = {"id": "bad", "title": "A", "text": "t"}
-    bad: list[dict[str, Any]] = [
-        {"title": "no id"},
-        good | {"text": {"a": 1}},
-        good | {"at": "yesterday"},
-        good | {"at": 1e300},
-        good | {"who": 7},
-        good | {"more": 3},
-        good | {"more": [3]},
-    ]
+    good: dict[str, Any] = {"title": "A", "text": "t"}
+    odd = [{"text": {"a": 1}}, {"at": "yesterday"}, {"at": 1e300}, {"who": 7}, {"more": 3}]
+    odd.append({"more": [3]})
+    bad: list[dict[str, Any]] = [{"title": "no id"}]
+    bad += [good | one | {"id": f"bad-{n}"} for n, one in enumerate(odd)]
     file = written(tmp_path, *bad, good | {"id": "a"}, [[]], good | {"id": "b", "at": "2026"})
     items = list(records_source(file, own_map(tmp_path)).scan())
     assert [type(one) for one in items[: len(bad)]] == [ReadIssue] * len(bad)
     assert [one.document_id for one in items if isinstance(one, Document)] == ["a", "b"]
     pages = own_map(tmp_path, MAP.replace("documents:", "records: split(id, '')\ndocuments:", 1))
-    (issue,) = records_source(written(tmp_path, good), pages).scan()
+    (issue,) = records_source(written(tmp_path, good | {"id": "x"}), pages).scan()
     assert "empty separator" in str(issue)
 
 
