@@ -606,7 +606,6 @@ def own_map(folder: Path, text: str = MAP) -> RecordMap:
 def test_what_is_no_record_of_the_map_is_an_issue_and_the_rest_is_read(tmp_path: Path) -> None:
     good: dict[str, Any] = {"title": "A", "text": "t"}
     odd = [{"text": {"a": 1}}, {"at": "yesterday"}, {"at": 1e300}, {"who": 7}, {"more": 3}]
-    odd.append({"more": [3]})
     bad: list[dict[str, Any]] = [{"title": "no id"}]
     bad += [good | one | {"id": f"bad-{n}"} for n, one in enumerate(odd)]
     file = written(tmp_path, *bad, good | {"id": "a"}, [[]], good | {"id": "b", "at": "2026"})
