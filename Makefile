@@ -10,7 +10,7 @@ PAGE   := $(VENV)/page
 DOCS   := $(VENV)/docs
 SITE   := build/docs
 # Each framework, and what its tests need besides its extra.
-FRAMEWORKS := langchain llamaindex haystack dspy hamilton-ui
+FRAMEWORKS := langchain llamaindex haystack hamilton-ui
 langchain  := langchain-tests>=1.1,<2
 PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 UV     := $(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode

@@ -11,7 +11,7 @@ from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 
 PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index"}
-PACKAGES |= {"haystack": "haystack", "dspy": "dspy"}
+PACKAGES |= {"haystack": "haystack"}
 
 
 @pytest.mark.parametrize("extra", PACKAGES)
