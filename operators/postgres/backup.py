@@ -37,7 +37,9 @@ def dump_collection(dsn: str, name: str, file: Path, progress: Progress = lambda
     if file.exists():
         raise CrosscorpusError(f"{file} exists: name a new file, or remove this one")
     file.parent.mkdir(parents=True, exist_ok=True)
-    schemas = (f"--schema={schema}" for schema in (schema_of(name), views_schema(schema_of(name))))
+    schema = schema_of(name)
+    # In quotes: else it is a pattern, of which capitals are small letters and a dot parts names.
+    schemas = (f'--schema="{one}"' for one in (schema, views_schema(schema)))
     with tempfile.TemporaryDirectory(prefix=f".{file.name}-", dir=file.parent) as folder:
         made = Path(folder, file.name)  # the folder is its owner's alone, the file as well
         made.touch(mode=0o600)

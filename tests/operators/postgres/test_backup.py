@@ -18,7 +18,7 @@ from operators.postgres.backup import dump_collection, restore_collection
 from operators.postgres.connection import connect
 from operators.postgres.inspect.verify import verify
 from operators.postgres.schema.indexes import make_searchable
-from operators.postgres.store import Store, collections, open_store
+from operators.postgres.store import Store, collections, drop_collection, open_store
 from operators.postgres.write.document_writer import write_documents
 from operators.postgres.write.ingestion_runs import begin_run
 
@@ -67,6 +67,22 @@ def test_a_restored_collection_has_every_row_and_index_and_its_ingestions_go_on(
     with open_store(other, full.collection) as again:
         assert verify(again).rows() == verify(full).rows()
         assert begin_run(again, "next", []) == begin_run(full, "next", [])
+
+
+def test_a_collection_with_capitals_or_dots_in_its_name_is_the_one_that_is_exported(
+    server_dsn: str, tmp_path: Path, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ["Odd-Name", "odd-name", "odd.v2"]
+    try:
+        for name in names:
+            open_store(server_dsn, name, create=True).close()
+            dump_collection(server_dsn, name, Path(f"-{name} 'é.dump"))
+            restore_collection(other, Path(f"-{name} 'é.dump"))
+        assert collections(other) == sorted(names)
+    finally:
+        for name in names:
+            drop_collection(server_dsn, name)
 
 
 def test_a_collection_that_exists_stays_and_the_error_says_to_drop_it(
