@@ -57,7 +57,7 @@ _NUMBER = re.compile(
     r"(?:(?<![\w&/#])#|\b(?:PR|pull request|pull|MR|merge request|issue|bug)s? ?[#!]?)(\d{1,7})\b",
     re.I,
 )
-_KEY = re.compile(r"(?<![\w.-])[A-Z]{2}[A-Z0-9]{0,8}-[1-9]\d{0,6}(?![\w-])")
+_KEY = re.compile(r"(?<![\w.-])[A-Z](?=[0-9_]*[A-Z])[A-Z0-9_]{1,19}-[1-9][0-9]{0,6}(?![\w-])")
 
 
 class Place(NamedTuple):

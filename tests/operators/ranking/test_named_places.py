@@ -115,6 +115,12 @@ def test_what_is_no_issues_key_names_none(text: str) -> None:
     assert [place.key for place in named_places(text) if place.key] == []
 
 
+@pytest.mark.parametrize("key", ["OPS-41", "E2E-12", "MY_APP-7", "PLATFORMOPERATIONS-1"])
+def test_a_key_has_any_name_that_trackers_allow(key: str) -> None:
+    for text in (key, f"see {key}.", f"({key})", f"https://jira.example/browse/{key}?focused=1"):
+        assert [place.key for place in named_places(text) if place.key] == [key]
+
+
 def test_an_issues_key_is_that_issue_and_no_other() -> None:
     (place,) = named_places("what was decided in OPS-4?")
     assert at_place(place, None, "OPS-4", "OPS-4 Logins loop") == 1
