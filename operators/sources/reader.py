@@ -99,10 +99,23 @@ def _records(reader: Any, load: Mapping[str, Any]) -> Callable[[], Iterable[Any]
     for name, arguments in (("scan", {}), ("lazy_load_data", load), ("load_data", load)):
         if callable(found := getattr(reader, name, None)):
             return partial(found, **arguments)
+    if isinstance(reader, Iterator):
+        return partial(_from_the_start, reader, [])
     if isinstance(reader, Iterable):
         return lambda: reader
     kind = type(reader).__name__
     raise SourceError(f"{kind} is no reader: it has no scan() and no load_data(), and is no list")
+
+
+def _from_the_start(records: Iterator[Any], read: list[Any]) -> Iterator[Any]:
+    """The records that an iterator gave before, which ``read`` keeps, and those it still gives.
+
+    A source is read twice: its beginning before a collection is made for it.
+    """
+    yield from read
+    for one in records:
+        read.append(one)
+        yield one
 
 
 def _record(one: Any) -> Any:

@@ -803,10 +803,10 @@ def test_a_reader_of_llamaindex_and_any_iterable_are_sources(
     source = named_reader(f"python:{__name__}:Loader", [], read, reader_options(file))
     (document,) = source.scan()
     assert (document.corpus, document.title, document.text) == ("wiki", "hidden", "about proxies")
-    (record,) = reader_source(
-        iter([{"id": "a", "title": "A", "text": "t"}]), own_map(tmp_path)
-    ).scan()
-    assert record.document_id == "a"
+    rows = ({"id": name, "title": "A", "text": "t"} for name in "abc")
+    once = reader_source(rows, own_map(tmp_path))
+    assert next(once.scan()).document_id == "a"  # read before there is a collection
+    assert [one.document_id for one in once.scan()] == ["a", "b", "c"]
     for wrong in (7, object()):
         with pytest.raises(SourceError, match="is no reader"):
             reader_source(wrong)
