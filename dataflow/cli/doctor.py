@@ -10,6 +10,7 @@ from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError, counted
+from operators.foundation.data_dir import data_home
 from operators.postgres.connection import connect, ensure_vector, nodes, resolve_dsn
 from operators.postgres.errors import target
 from operators.postgres.inspect.samples import has_vectors, sample_text
@@ -50,8 +51,16 @@ def advice_on_unsearched(corpus: str) -> str:
 
 
 def examine(config: Config, collection: str) -> Iterator[Finding]:
-    """Check the model, the server and the collection; what cannot be reached ends the checks."""
+    """Check the data directory, the model, the server and the collection.
+
+    A directory or a server that cannot be reached ends the checks.
+    """
     embedder: Embedder | None = None
+    try:
+        yield Finding("data", True, str(data_home()))
+    except CrosscorpusError as error:
+        yield Finding("data", False, str(error))
+        return
     try:
         embedder = load_embedder(config.embedding)
         width = embedder.embed_queries(["does it work?"]).shape[1]

@@ -146,6 +146,7 @@ def test_passages_that_wait_for_their_vectors_are_no_fault(
     assert crosscorpus(*one_document, "-C", "waiting", "--wait", "words").returncode == 0
     done = crosscorpus("doctor", "-C", "waiting")
     assert done.returncode == 0
+    assert Path(done.stdout.splitlines()[0].removeprefix("ok    data: "), "postgres").is_dir()
     assert "found by words; none has a vector yet: `crosscorpus embed` adds them" in done.stdout
 
 
