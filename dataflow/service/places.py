@@ -23,7 +23,7 @@ from operators.foundation.escape import shown_characters
 from operators.foundation.sanitize import clean_text
 from operators.frames import DEFINES, LINES
 from operators.options import NAME, PATH
-from operators.postgres.search.chunk_lookup import locate
+from operators.postgres.search.chunk_lookup import LONGEST_DOCUMENT, locate
 from operators.postgres.search.filter_values import absent_everywhere
 from operators.postgres.store import Home, Store, by_store, collection_info
 from operators.ranking.definitions import qualified_parts
@@ -92,7 +92,7 @@ def place_named(
     """
     name = clean_text(name)
     shown = short_label(name)
-    rows, first, last, whole = _found(homes, corpora, name)
+    rows, first, last, whole, also = _found(homes, corpora, name)
     if rows.is_empty():
         path = read_place(name)[0][:PATH]
         near = "; ".join(absent_everywhere(homes, visible, path_prefix=path)[:1]) if path else ""
@@ -108,7 +108,13 @@ def place_named(
             f"{first_of(listed, NAMED)}"
         )
     line = 1 if first is None else first
-    at_line = rows.filter((pl.col("start_line") <= line) & (pl.col("end_line") >= line))
+    has_line = (pl.col("start_line") <= line) & (pl.col("end_line") >= line)
+    at_line = rows.filter(has_line)
+    if at_line.is_empty() and first is not None:  # of a long document not all was read
+        same = {name: rows[name][0] for name in ("corpus", "repo", "document_id")}
+        how: dict[str, Any] = {"repos": [same["repo"]], "most": LONGEST_DOCUMENT}
+        rows = _located(homes, corpora, [same["document_id"]], **how).filter(**same)
+        at_line = rows.filter(has_line)
     if at_line.is_empty() and first is not None:
         ends = [line for line in rows["end_line"] if line is not None]
         why = f"they end with line {max(ends)}" if ends else "they have no lines"
@@ -116,6 +122,7 @@ def place_named(
     row = (rows if at_line.is_empty() else at_line).row(0, named=True)
     lines = None if last is None else f"{first}-{last}"
     note = f"{shown!r} was read as {_file(row)}" + (f", line {first}" if first is not None else "")
+    note += f"; {also} have this label too" if also else ""
     corpus = row["corpus"]
     return NamedPassage(homes[corpus].store, corpus, row, lines, whole and first is None, note)
 
@@ -148,12 +155,16 @@ def definition_of(driver: RetrievalDriver, name: str) -> tuple[dict[str, Any], s
 
 
 class _Found(NamedTuple):
-    """The passages that a name fits, its lines, and whether it names the whole document."""
+    """The passages that a name fits, its lines, and whether it names the whole document.
+
+    ``also`` names the lines of other sections with the same label.
+    """
 
     rows: pl.DataFrame
     first: int | None = None
     last: int | None = None
     whole: bool = True
+    also: str = ""
 
 
 def _found(homes: Mapping[str, Home], corpora: Mapping[str, Any], name: str) -> _Found:
@@ -201,11 +212,34 @@ def _found(homes: Mapping[str, Home], corpora: Mapping[str, Any], name: str) -> 
 
 
 def _section(rows: pl.DataFrame, first: int | None, last: int | None) -> _Found:
-    """Passages of one label; of several without lines of their own, the lines of all."""
+    """Passages of one label; of several without lines of their own, the lines of all.
+
+    A document may have several sections of one title: the first is given.
+    """
+    also = ""
     if len(rows) > 1 and first is None:
+        rows, others = _first_section(rows)
+        also = first_of([f"lines {one[0]}-{one[1]}" for one in others], NAMED)
         ends = rows.select(pl.col("start_line").min(), pl.col("end_line").max())
         first, last = ends.row(0)
-    return _Found(rows, first, last, whole=len(rows) > 1)
+    return _Found(rows, first, last, whole=len(rows) > 1, also=also)
+
+
+def _first_section(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, int]]]:
+    """The passages of one document up to the first gap, and the lines of the sections after it.
+
+    Passages of several documents, or without lines, are all given.
+    """
+    lines = rows["start_line", "end_line"]
+    several = rows["corpus", "repo", "document_id"].n_unique() > 1
+    if several or lines.null_count().sum_horizontal().item():
+        return rows, []
+    rows = rows.sort("ordinal")
+    rows = rows.with_columns(section=(pl.col("ordinal").diff().fill_null(1) != 1).cum_sum())
+    ends = rows.group_by("section", maintain_order=True).agg(
+        pl.col("start_line").min(), pl.col("end_line").max()
+    )
+    return rows.filter(section=0).drop("section"), ends.drop("section").rows()[1:]
 
 
 def _in_repo(rows: pl.DataFrame, before: list[str]) -> pl.DataFrame:

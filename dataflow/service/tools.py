@@ -42,7 +42,7 @@ from operators.postgres.inspect.status import repos_seen, sources
 from operators.postgres.inspect.status import status as read_status
 from operators.postgres.inspect.version_history import diff_versions, list_versions, version_place
 from operators.postgres.inspect.version_topics import lineage_named, topics
-from operators.postgres.search.chunk_lookup import locate
+from operators.postgres.search.chunk_lookup import LONGEST_DOCUMENT, locate
 from operators.postgres.store import Home, Store, by_store, collection_info
 from operators.ranking.named_places import label_and_address, spellings
 from operators.ranking.one_a_file import named_beside
@@ -511,7 +511,8 @@ def _url(service: Service, url: str | None, id: str, path: str | None) -> str:
 def document(store: Store, row: Mapping[str, Any]) -> pl.DataFrame:
     """The passages of the document of a passage or of a version, in their order."""
     same = {name: row[name] for name in ("corpus", "repo", "document_id")}
-    return locate(store, [], [row["document_id"]]).filter(**same)
+    how: dict[str, Any] = {"repos": [row["repo"]], "most": LONGEST_DOCUMENT}
+    return locate(store, [], [row["document_id"]], **how).filter(**same)
 
 
 def _lines(passages: pl.DataFrame, wanted: str | None) -> str:

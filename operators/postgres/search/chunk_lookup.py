@@ -16,6 +16,9 @@ from operators.postgres.undeleted_notes import LEFT_OUT
 MOST = 1_000
 """Chunks of one call; a document may have thousands."""
 
+LONGEST_DOCUMENT = 50_000
+"""Chunks of one document that is read whole; a text of ``protocol.MAX_TEXT`` has fewer."""
+
 LOCATED = pl.Schema({name: dtype for name, dtype in CHUNKS.items() if name != "embedding"})
 """``CHUNKS`` without vectors."""
 
@@ -55,6 +58,7 @@ def locate(
     visible: Mapping[str, Mapping[str, Any]] | None = None,
     by_end: bool = False,
     in_label: bool = False,
+    most: int = MOST,
 ) -> pl.DataFrame:
     """The chunks with one of ``chunk_ids``, and those of documents with one of ``names``.
 
@@ -66,11 +70,12 @@ def locate(
         by_end: ``names`` are instead the ends of paths after a ``/``; case is ignored.
         in_label: ``names`` are instead labels; the documents are the likeliest 100 of those whose
             name, title or id is in one of them.
+        most: the maximum number of rows.
 
     Returns:
-        Columns ``LOCATED``, by corpus, document and ordinal, at most ``MOST`` rows.
+        Columns ``LOCATED``, by corpus, document and ordinal.
     """
-    parameters = {**_parameters(names, repos), "ids": list(chunk_ids), "most": MOST}
+    parameters = {**_parameters(names, repos), "ids": list(chunk_ids), "most": most}
     visible = store.visible if visible is None else visible
     by_label = _IN_LABEL.replace("{visible}", is_visible("o", visible, parameters))
     named = _BY_END if by_end else by_label if in_label else _BY_NAME

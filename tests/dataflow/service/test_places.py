@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from ingesting import ingest_documents, ingest_git
+from ingesting import ingest_documents, ingest_folder, ingest_git
 from word_embedder import WordEmbedder
 
 from dataflow import build_driver
@@ -50,6 +50,14 @@ def two(
             for command in (["init", "-q"], ["add", "."], commit, *more):
                 subprocess.run(["git", *command], cwd=tree, check=True)
             ingest_git(store, WordEmbedder(), tree, repo=f"org/{repo}")
+        pages = root / "pages"
+        pages.mkdir()
+        sections = {"Example": "first", "Other": "middle", "Other part": "next"}
+        texts = [f"## {name}\n\n" + f"{word} " * 300 for name, word in sections.items()]
+        texts += ["## Example\n\n" + "second " * 300]
+        (pages / "twice.md").write_text("\n\n".join(["# Twice", *texts]))
+        (pages / "long.md").write_text("\n".join(f"{f'word{n} ' * 60}end" for n in range(4000)))
+        ingest_folder(store, WordEmbedder(), pages, "docs", "org/twice")
         rows = [
             {
                 "doc_id": "r1",
@@ -90,6 +98,19 @@ def test_a_commit_says_in_which_release_it_came_first(two: Service) -> None:
     assert released("org/app", "After") == ["none yet"]
     assert released("org/web", "Start") == [None]
     assert "release" not in tools.fetch(two, "org/app/guide.md").metadata
+
+
+def test_of_several_sections_with_one_label_the_first_is_given(two: Service) -> None:
+    found = tools.fetch(two, "[docs: org/twice/twice.md > Example]")
+    assert [word for word in ("first", "middle", "second") if word in found.text] == ["first"]
+    assert found.notes[0].endswith("; lines 15-17 have this label too")
+
+
+def test_the_last_line_of_a_long_document_is_found(two: Service) -> None:
+    last = tools.fetch(two, "long.md:3999")
+    assert "word3998" in last.text
+    with pytest.raises(UnknownName, match="they end with line 4000"):
+        tools.fetch(two, "long.md:4001")
 
 
 def spans(text: Text, line: str) -> bool:
