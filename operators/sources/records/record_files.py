@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
-from email.utils import parseaddr, parsedate_to_datetime
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -187,10 +187,6 @@ def _mail(content: bytes) -> dict[str, Any]:
     if not text.strip() and rich is not None:
         text = html_text(_content(rich)).text
     name, address = parseaddr(headers.get("from", ""))
-    try:
-        parsedate_to_datetime(headers.get("date", ""))
-    except ValueError:
-        headers.pop("date", None)  # it comes last in its thread
     return headers | {
         "author": name or address,
         "thread": (above or [headers.get("message-id", "")])[0],

@@ -114,11 +114,13 @@ def read_map(name: str, shipped: Mapping[str, Path]) -> RecordMap:
     try:
         read = RecordMap.model_validate(yaml.safe_load(path.read_text("utf-8")))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise CrosscorpusError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
+        why = " ".join(str(error).split())
+        advice = "put an expression with [ ] { } , : or # in double quotes"
+        raise CrosscorpusError(f"{path} is no YAML: {why}; {advice}") from None
     except ValidationError as error:
         errors = error.errors()  # a key that is misspelt explains the one that is missing
         first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
-        where = ".".join(map(str, first["loc"]))
+        where = ".".join(map(str, first["loc"])) or "the file"
         known = DocumentMap.model_fields if "documents" in first["loc"] else RecordMap.model_fields
         meant = suggest(str(first["loc"][-1]), known) if first["type"] == "extra_forbidden" else ""
         raise CrosscorpusError(f"{path}: {where}: {first['msg']}{meant}") from None

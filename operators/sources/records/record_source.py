@@ -32,6 +32,8 @@ FOLDER = "_folder"
 
 _TITLE = 120  # characters of a first message that are the title of its thread
 
+_GIVEN = (FILE, FOLDER, "repo", "base_url")
+
 _TEXTS = ("title", "path", "url", "state", "version")
 
 
@@ -228,8 +230,11 @@ def _row(
 
     Its title is the text of one without a text: an issue that has only a summary is found too.
     """
-    members = sorted(members, key=lambda one: _date(value(kind.created_at, one)) or "undated")
+    members = sorted(members, key=lambda one: _moment(kind, one))
     first, texts, authors = members[0], [], []
+    if (key := _text(value(kind.key, first))) is None:
+        has = ", ".join(name for name in first if name not in _GIVEN)
+        raise ValueError(f"no {kind.key!r}, the key of {kind.corpus}, in a record of {has[:200]}")
     for member in members:
         author = _named(value(kind.author, member), names)
         head = author if kind.thread is not None else None
@@ -247,7 +252,7 @@ def _row(
     metadata = {name: value(expression, first) for name, expression in kind.metadata.items()}
     metadata["authors"] = list(dict.fromkeys(filter(None, authors))) or None
     return row | {
-        "doc_id": _text(value(kind.key, first)),
+        "doc_id": key,
         "corpus": kind.corpus,
         "repo": _text(value(kind.repo or "repo", first)),
         "text": markdown([one for one in texts if one[1]], kind.form, names) or row["title"],
@@ -269,6 +274,14 @@ def _allowed(expression: str | None, members: Iterable[dict[str, Any]]) -> list[
     if not limits:
         return [EVERYONE] if sets else None
     return sorted(set.intersection(*limits))
+
+
+def _moment(kind: DocumentMap, member: dict[str, Any]) -> tuple[bool, str]:
+    """Sorts the records of a thread; one whose date is none comes last, and the thread is read."""
+    try:
+        return False, _date(value(kind.created_at, member)) or "undated"
+    except (ValueError, TypeError, OverflowError):
+        return True, ""
 
 
 def _named(author: Any, names: Mapping[str, str]) -> str | None:
