@@ -107,17 +107,22 @@ def collections_export(name: _Name, file: _File) -> None:
 
 @collections_app.command("import")
 def collections_import(file: _File) -> None:
-    """Make the collection of a file again, whole or not at all; its ingestions go on.
+    """Make the collection of a file again, whole or not at all.
 
-    The server runs what the file says: import no file of somebody else.
+    Its next ingestion reads only what changed. The server runs what the file says: import only
+    files that you trust.
 
     Example: crosscorpus collections import team.dump
     """
     from operators.postgres.backup import restore_collection
     from operators.postgres.connection import resolve_dsn
+    from operators.postgres.store import collections
 
-    restore_collection(resolve_dsn(), file, _print_progress)
-    typer.echo(f"{file} is imported")
+    dsn = resolve_dsn()
+    before = collections(dsn)
+    restore_collection(dsn, file, _print_progress)
+    made = (name for name in collections(dsn) if name not in before)
+    typer.echo(f"{file} is imported as {', '.join(made)}")
 
 
 def _print_progress(table: str) -> None:

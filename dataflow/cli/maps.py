@@ -50,7 +50,7 @@ def map_check(
 ) -> None:
     """Show the first documents that a map makes of records, and store nothing.
 
-    Example: crosscorpus map check jira.yaml export.json
+    Example: crosscorpus map check jira export.json
     """
     from dataflow.cli.console.terminal import print_result
     from dataflow.configuration.loader import shipped_maps

@@ -163,9 +163,9 @@ def _fitting(
                 if fits:
                     fitting += 1
                     yield where, number, record
-    if total and not fitting:  # another service's, of another encoding, or of no interest
+    if total and not fitting:  # another service's, or its error page
         why = f"no record of {total} fits the map {read.name}: {read.about}"
-        yield "the records", None, ReadIssue("the records", why, failed=False)
+        yield "the records", None, ReadIssue("the records", why)
 
 
 def _last_of_each(

@@ -229,6 +229,34 @@ def test_comments_on_issues_of_gitlab_are_read_and_internal_ones_are_not(
     assert json.loads(comment.metadata)["issue_number"] == 7
 
 
+def test_whispers_of_discourse_and_internal_notes_of_zendesk_are_left_out(tmp_path: Path) -> None:
+    posts = [
+        {"username": "ada", "cooked": "<p>Hi</p>", "post_type": 1},
+        {"username": "bo", "cooked": "<p>secret</p>", "post_type": 4},
+    ]
+    topic = {"id": 7, "title": "T", "slug": "t", "post_stream": {"posts": posts}}
+    (read,) = documents(written(tmp_path, topic), "discourse")
+    assert read.text == "**ada**\n\nHi"
+    ticket = {"id": 35, "subject": "S", "description": "d", "status": "open"}
+    comments = [{"body": "yes", "public": True}, {"body": "secret", "public": False}]
+    gone = ticket | {"id": 36, "status": "deleted"}
+    file = written(tmp_path, {"tickets": [ticket | {"comments": comments}, gone]})
+    (read,) = documents(file, "zendesk")
+    assert "yes" in read.text
+    assert "secret" not in read.text
+
+
+def test_an_issue_of_redmine_alone_or_in_a_list_is_read_without_private_notes(
+    tmp_path: Path,
+) -> None:
+    notes = [{"notes": "yes"}, {"notes": "secret", "private_notes": True}, {"notes": ""}]
+    issue = {"id": 7, "subject": "S", "description": "d", "is_private": False, "journals": notes}
+    hidden = {"id": 9, "subject": "secret", "is_private": True}
+    file = written(tmp_path, {"issue": issue}, {"issues": [issue | {"id": 8}, hidden]})
+    one, two = documents(file, "redmine")
+    assert (one.title, one.text, two.document_id) == ("#7 S", "d\n\nyes", "8")
+
+
 def slack(folder: Path) -> Path:
     written(
         folder,
@@ -382,6 +410,15 @@ def test_a_date_of_a_mail_without_a_zone_is_utc(
         monkeypatch.undo()
         time.tzset()
     assert read.created_at.isoformat() == "2026-01-05T10:00:00+00:00"
+
+
+def test_a_mail_with_a_date_that_is_none_does_not_take_its_thread_away(tmp_path: Path) -> None:
+    for name, date in (("1", b"gestern"), ("2", b"Mon, 5 Jan 2026 10:00:00 +0000")):
+        mail = b"From: Bo\nSubject: Proxy\nReferences: <a@x>\nDate: %s\n\nmail %s\n"
+        written(tmp_path, name=f"box/{name}.eml").write_bytes(mail % (date, name.encode()))
+    (thread,) = documents(tmp_path / "box", "mail")
+    assert thread.text == "**Bo**\n\nmail 2\n\n**Bo**\n\nmail 1"
+    assert thread.created_at.year == 2026
 
 
 def test_a_line_of_a_mail_that_begins_with_from_begins_no_mail(tmp_path: Path) -> None:
@@ -611,6 +648,7 @@ def test_what_is_no_record_of_the_map_is_an_issue_and_the_rest_is_read(tmp_path:
     file = written(tmp_path, *bad, good | {"id": "a"}, [[]], good | {"id": "b", "at": "2026"})
     items = list(records_source(file, own_map(tmp_path)).scan())
     assert [type(one) for one in items[: len(bad)]] == [ReadIssue] * len(bad)
+    assert "no 'id', the key of wiki, in a record of title" in str(items[0])
     assert [one.document_id for one in items if isinstance(one, Document)] == ["a", "b"]
     pages = own_map(tmp_path, MAP.replace("documents:", "records: split(id, '')\ndocuments:", 1))
     (issue,) = records_source(written(tmp_path, good | {"id": "x"}), pages).scan()
@@ -660,7 +698,7 @@ def test_what_a_service_shows_to_some_is_not_shown_to_all(tmp_path: Path) -> Non
 
 def test_records_that_fit_no_document_are_named_with_what_the_map_reads(tmp_path: Path) -> None:
     (issue,) = documents(written(tmp_path, {"issues": []}, {"x": 1}), "slack")
-    assert not issue.failed
+    assert issue.failed
     assert "no record of 2 fits the map slack: An export of Slack" in issue.reason
     assert documents(written(tmp_path, [], name="empty.json"), "slack") == []
 
@@ -691,6 +729,8 @@ def test_an_address_without_its_protocol_is_refused(tmp_path: Path) -> None:
     ("text", "error"),
     [
         ("about: [", "no YAML"),
+        ("documents: [{metadata: {labels: labels[].name}}]", "in double quotes"),
+        ("", "the file: Input should be a valid dictionary"),
         ("about: a", "documents: Field required"),
         (MAP.replace("title:", "titel:"), "titel: .*did you mean 'title'"),
         (MAP.replace("text: text", "text: 'a ||'"), "no JMESPath"),
