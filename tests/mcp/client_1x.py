@@ -21,7 +21,7 @@ async def ask(read: Any, write: Any, how: str) -> None:
         found = await session.call_tool("search", {"query": "why are buckets refilled?"})
         told = json.loads(found.content[0].text)
         assert told == found.structuredContent
-        text = await session.call_tool("fetch", {"id": told["results"][0]["id"]})
+        text = await session.call_tool("fetch", {"id": told["results"][0]["title"]})
         assert text.structuredContent["text"]
         refused = await session.call_tool("search", {"query": "x", "corpora": ["cod"]})
         assert refused.isError
