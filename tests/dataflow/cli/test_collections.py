@@ -9,14 +9,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from operators.postgres.store import drop_collection, schema_of
+from operators.postgres.store import schema_of
 
 
 def test_a_name_that_is_no_utf_8_or_would_write_to_the_terminal_is_one_line(
@@ -158,48 +157,3 @@ def test_a_search_that_does_not_work_is_a_failed_check(
     faults = [finding for finding in json.loads(done.stdout) if not finding["ok"]]
     assert [(f["what"], f["says"].startswith(fault)) for f in faults] == [("corpus wiki", True)]
     assert done.returncode == 1
-
-
-NAME = "cli-versions"
-
-SAME = "The cache is kept in memory and written to the disk when the machine has time for it."
-LIMIT = "At most {} entries are kept for each user of the machine, the oldest go first."
-ODD = "Printing goes through the spooler on the second floor, which is restarted at night."
-
-
-@pytest.fixture(scope="module")
-def run(crosscorpus: Any, ingest: Any, server_dsn: str) -> Iterator[Any]:
-    """The command on a collection of versions of one page."""
-    rows: list[dict[str, Any]] = [
-        {
-            "doc_id": f"{version}/{name}", "corpus": "docs", "title": f"The {name}",
-            "path": f"manual/{version}/{name}.md", "version": version, "created_at": date,
-            "text": "\n\n".join(parts),
-        }
-        for version, date, name, parts in [
-            ("1.9", "2020-01-01", "cache", [SAME, LIMIT.format(100), ODD]),
-            ("1.10", "2021-01-01", "cache", [SAME, LIMIT.format(250)]),
-            ("2.0", "2022-01-01", "cache", [SAME, LIMIT.format(250)]),
-        ]
-    ]  # fmt: skip
-    done = ingest(NAME, *rows)
-    assert done.returncode == 0, done.stderr
-    yield lambda *arguments: crosscorpus(*arguments, "-C", NAME)
-    drop_collection(server_dsn, NAME)
-
-
-def test_versions_list_shows_them_in_order(run: Any) -> None:
-    told = json.loads(run("versions", "list", "The cache", "--json").stdout)
-    assert [row["version"] for row in told] == ["1.9", "1.10", "2.0"]
-    assert told[0]["same"] is None
-    assert told[2]["same"] == told[2]["passages"]
-
-
-def test_versions_diff_shows_the_paragraphs_that_went_and_came(run: Any) -> None:
-    told = run("versions", "diff", "cache.md", "--from", "1.9", "--to", "1.10").stdout
-    assert "- At most 100 entries" in told
-    assert "+ At most 250 entries" in told
-    assert "- Printing goes" in told
-    assert "0 added, 1 removed, 1 revised" in told
-    newest = json.loads(run("versions", "diff", "cache.md", "--json").stdout)
-    assert (newest["from"]["version"], newest["to"]["version"]) == ("1.10", "2.0")

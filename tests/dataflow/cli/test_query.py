@@ -173,18 +173,3 @@ def test_a_version_is_asked_for_by_option(crosscorpus: Any, collection: str) -> 
     wrong = crosscorpus(*ask, "--versions", "3.5.3")
     assert wrong.returncode == 2
     assert "--version" in wrong.stderr
-
-
-def test_the_history_of_a_place_is_listed(crosscorpus: Any, collection: str) -> None:
-    told = crosscorpus("history", "src/cache.py:1-2", "-C", collection)
-    assert re.search(r"^[0-9a-f]{10}  \d{4}-\d\d-\d\d  \w+  \w+", told.stdout)
-    none = crosscorpus("history", "src/zebra.py", "-C", collection)
-    assert (none.stdout, "no commit" in none.stderr) == ("", True)
-
-
-def test_every_place_of_a_text_is_listed_by_file(crosscorpus: Any, collection: str) -> None:
-    told = crosscorpus("grep", "flush_cache(", "-C", collection).stdout
-    assert re.search(r"src/cache\.py\n  1: def flush_cache\(", told)
-    assert told.endswith("\n1 place in 1 file, all\n")
-    read = json.loads(crosscorpus("grep", "flush_cache(", "-C", collection, "--json").stdout)
-    assert (len(read["lines"]), read["total"]) == (1, "1 place in 1 file, all")
