@@ -10,7 +10,6 @@ from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.run import IngestReport, Progress
 from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store
-from operators.sources.findings import memory_source
 from operators.sources.folder import folder_source
 from operators.sources.git.git_source import git_source
 from operators.sources.github.github_documents import issues_source, reviews_source
@@ -42,7 +41,6 @@ ingest_folder = _ingesting(folder_source)
 ingest_wiki = _ingesting(wiki_source)
 ingest_reviews = _ingesting(reviews_source)
 ingest_issues = _ingesting(issues_source)
-ingest_memory = _ingesting(memory_source)
 
 
 def interrupted(ingesting: Callable[..., IngestReport], *args: Any, **options: Any) -> None:
