@@ -91,12 +91,6 @@ def test_the_newest_version_takes_the_place_of_older_ones() -> None:
     }  # fmt: skip
 
 
-def test_an_old_page_stays_where_it_alone_says_what_is_asked() -> None:
-    old = {"id": 1, "topic": "t", "version": "1", "text": "The flag --legacy waits."}
-    new = {"id": 2, "topic": "t", "version": "2", "text": "It waits."}
-    assert [hit["id"] for hit in newest_first([old, new], "what is legacy?")] == [1, 2]
-
-
 @given(TEXTS, st.integers(0, 300))
 def test_a_context_keeps_its_budget_and_says_which_hits_it_has(texts: Any, budget: int) -> None:
     packed = pack(with_texts(texts), budget=budget, question="cache")
@@ -118,8 +112,6 @@ def test_no_passage_of_a_context_can_forge_a_header() -> None:
     ("call", "said"),
     [
         (lambda: fuse([[{"text": "x"}]]), "a hit is a mapping with an 'id'"),
-        (lambda: fuse([[{"id": [1]}]]), "a string, integer or UUID"),
-        (lambda: fuse([[{"id": 1}]], weights=[1, 2]), "1 are needed"),
         (lambda: fuse([[{"id": 1, "score": float("nan")}]], method="comb_sum"), "finite number"),
         (lambda: dedup([{"id": 1, "text": ""}] * 2), "two hits have the id 1"),
     ],
@@ -127,8 +119,3 @@ def test_no_passage_of_a_context_can_forge_a_header() -> None:
 def test_a_hit_that_lacks_what_is_needed_is_a_clear_error(call: Any, said: str) -> None:
     with pytest.raises(crosscorpus.CrosscorpusError, match=said):
         call()
-
-
-def test_nothing_found_is_nothing_given() -> None:
-    assert fuse([]) == fuse([[], []]) == dedup([]) == newest_first([], "q") == []
-    assert pack([], budget=100).text == ""

@@ -19,7 +19,6 @@ from dataflow import build_driver, load_config
 from dataflow.evaluation.answers import for_evaluation
 from dataflow.evaluation.graph import evaluate
 from operators.embedding.registry import load_embedder
-from operators.errors import CrosscorpusError
 from operators.postgres.store import Store, drop_collection, open_store
 
 pytest.importorskip("ray", reason="it needs the extra ray: make test-ray")
@@ -182,18 +181,6 @@ def test_an_actor_that_is_killed_costs_its_batch_of_questions_which_is_asked_aga
     assert len(processes["ray"]) == len(processes[None]) + 1
     for name in ("runs", "scores", "summary"):
         assert getattr(found["ray"], name).equals(getattr(found[None], name)), name
-
-
-def test_an_error_of_an_actor_is_one_line_and_says_what_it_says_here(
-    store: Store, judged: tuple[Path, Path]
-) -> None:
-    config = load_config({"extends": "default", "variants": {"reranked": "cross_encoder"}})
-    said = []
-    for on in (None, "ray"):
-        with pytest.raises(CrosscorpusError) as raised:
-            evaluate(store, {"own": config}, *judged, retrieval_inputs={"reranker": len}, on=on)
-        said.append(str(raised.value))
-    assert said[1] == f"on Ray: {said[0]}"
 
 
 def asked_on_ray(store: Store, folder: Path, *more: str) -> pl.DataFrame:

@@ -16,10 +16,8 @@ import pytest
 from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
-from dataflow.configuration.own_modules import own_module
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from operators.embedding.protocol import Embedder
-from operators.frames import FUSED, QUERIES
 from operators.postgres.store import Store, drop_collection, open_store
 from operators.ranking.total_order import ranked
 
@@ -62,24 +60,6 @@ def driver_of(filled: Store, minilm: Embedder) -> Callable[..., RetrievalDriver]
     return built
 
 
-def module(name: str) -> Any:
-    return own_module(str(EXAMPLES / f"{name}.py"))
-
-
-def hits(*rows: dict[str, Any]) -> pl.DataFrame:
-    """``FUSED`` rows of one question, empty where a test says nothing."""
-    plain = {"query_id": 1, "corpus": "code", "source_label": "a", "score": 1.0}
-    nothing = dict.fromkeys(FUSED)
-    every = [{**nothing, "chunk_id": n, "rank": n, **plain, **row} for n, row in enumerate(rows)]
-    return pl.DataFrame(every, schema=FUSED)
-
-
-def aged(*rows: dict[str, Any]) -> pl.DataFrame:
-    """As :func:`hits`, as they come to a fusion."""
-    recency = pl.Series("recency", [row.pop("recency", 1.0) for row in rows], pl.Float64)
-    return hits(*rows).drop("score").hstack([recency])
-
-
 @each
 def test_an_example_answers_in_a_total_order_and_a_batch_as_single_questions(
     driver_of: Callable[..., RetrievalDriver], file: Path
@@ -98,24 +78,6 @@ def test_an_example_answers_in_a_total_order_and_a_batch_as_single_questions(
         assert again["chunk_id"].to_list() == found["chunk_id"].to_list()
         assert out["explain"].height
     assert list(told["modules"]) == [f"{file.stem}.py"]
-
-
-def test_comb_mnz_puts_a_hit_of_both_lists_before_one_of_a_single_list_with_the_same_sum() -> None:
-    best = {"vector_rank": 0, "vector_distance": 0.0}
-    half = {"vector_rank": 1, "vector_distance": 0.5, "text_rank": 1, "text_score": 2.0}
-    words = {"corpus": "wiki", "text_rank": 0, "text_score": 4.0}
-    rows_of_both = aged(best, half, words)
-    fused = module("comb_mnz").fused__comb_mnz(rows_of_both)
-    assert fused["chunk_id"].to_list() == [1, 0, 2]  # between equals the vector's rank decides
-    assert fused["score"].to_list() == [2.0, 1.0, 1.0]
-    assert fused.schema == FUSED
-    plain = module("comb_mnz").fused__comb_mnz(rows_of_both, agreement=0.0)
-    assert plain["score"].to_list() == [1.0, 1.0, 1.0]
-
-
-def asked(*texts: str) -> pl.DataFrame:
-    row = {**dict.fromkeys(QUERIES), "query_id": 1, "texts": list(texts)}
-    return pl.DataFrame([row], schema=QUERIES)
 
 
 def test_a_named_class_comes_first_on_a_real_collection(

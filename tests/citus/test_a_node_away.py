@@ -18,13 +18,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from ingesting import ingest_documents
 from word_embedder import WordEmbedder
 
 from dataflow import build_driver, load_config
-from dataflow.cli.doctor import examine
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collection_info, drop_collection, open_store
@@ -173,23 +171,3 @@ def test_questions_go_on_while_a_collection_moves(dsn: str, tmp_path: Path) -> N
         thread.join()
     assert moved.is_set()
     assert asked > 3
-
-
-def test_a_node_without_the_extension_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The coordinator has pgvector, a worker hasn't: nothing is half made."""
-    dsn = os.environ["CROSSCORPUS_TEST_DSN"]
-    monkeypatch.setenv("CROSSCORPUS_DSN", dsn)
-    with psycopg.connect(f"{dsn} port={FAR}", autocommit=True) as worker:
-        worker.execute("SET citus.enable_ddl_propagation = off")
-        worker.execute("DROP EXTENSION vector CASCADE")
-        try:
-            with pytest.raises(CrosscorpusError, match=f"{FAR} has no pgvector.*CREATE EXTENSION"):
-                open_store(dsn, "lacking", create=True, shards=4)
-            told = {found.what: found for found in examine(load_config("default"), "lacking")}
-            assert told[f"node {HOST}:{NEAR}"].ok
-            assert not told[f"node {HOST}:{FAR}"].ok
-        finally:
-            worker.execute("CREATE EXTENSION vector")
-    with open_store(dsn, "lacking", create=True, shards=4) as store:
-        assert collection_info(store).corpora == {}
-    drop_collection(dsn, "lacking")

@@ -262,10 +262,10 @@ def table_graph(dimensions: int = 6, *, external: bool = False) -> dict[str, byt
     return _saved(nodes, {"table": table}, ["input_ids", "attention_mask"], shape, external)
 
 
-def pair_graph(labels: int = 1) -> dict[str, bytes]:
+def pair_graph() -> dict[str, bytes]:
     """An ONNX cross-encoder: the mean of what a table says of each token and its type."""
     rng = np.random.default_rng(4)
-    table = rng.normal(size=(60, labels)).astype(np.float32)
+    table = rng.normal(size=(60, 1)).astype(np.float32)
     nodes = [
         helper.make_node("Gather", ["table", "input_ids"], ["said"], axis=0),
         helper.make_node("Cast", ["token_type_ids"], ["types"], to=TensorProto.FLOAT),
@@ -275,7 +275,7 @@ def pair_graph(labels: int = 1) -> dict[str, bytes]:
     ]
     constants = {"table": table, "last": np.array([2]), "second": np.array([1])}
     names = ["input_ids", "attention_mask", "token_type_ids"]
-    return _saved(nodes, constants, names, ["batch", labels], False)
+    return _saved(nodes, constants, names, ["batch", 1], False)
 
 
 def _saved(

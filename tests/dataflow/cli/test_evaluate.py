@@ -104,10 +104,8 @@ def test_a_grid_is_swept_to_a_table(crosscorpus: Any, files: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("code", "arguments", "said"),
     [
-        (1, ["evaluate", "default", "default"], "two configurations are called 'default'"),
         (1, ["evaluate", "reranked"], "missing input 'reranker', which reranked needs"),
         (2, ["sweep", "--set", "rrfk=1"], "did you mean 'rrf_k'"),
-        (2, ["evaluate", "default", "--measure", "Acc"], "unknown measure 'Acc', did you mean"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_that_says_why(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,29 +110,6 @@ def test_an_export_of_issues_gives_the_questions(app: Path, judge: Judge, tmp_pa
         "12": "Entries are lost\n\nEvery day.",
     }
     assert json.loads(done.stdout)["skipped"]["close an issue that the files lack"] == 2
-
-
-def test_a_repository_that_is_filed_under_another_name_keeps_that_of_its_origin(
-    app: Path, judge: Judge, tmp_path: Path
-) -> None:
-    file = tmp_path / "issues.json"
-    file.write_text(json.dumps([github.issue(14), github.issue(12)]))
-    done = judge(app, "--repo", "backend", "--issues", str(file))
-    assert done.returncode == 0, done.stderr
-    _, qrels = written(tmp_path)
-    assert qrels == ["14\t0\tbackend:src/lock.py\t1", "12\t0\tbackend:src/cache.py\t1"]
-
-
-def test_a_clone_without_the_content_of_its_commits_has_no_snapshots(
-    app: Path, judge: Judge, tmp_path: Path
-) -> None:
-    git(app, "config", "uploadpack.allowFilter", "true")
-    partial = tmp_path / "partial"
-    command = ["git", "clone", "-q", "--filter=blob:none", f"file://{app}", str(partial)]
-    subprocess.run(command, check=True)
-    done = judge(partial, "--snapshots", "1")
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
-    assert "clone" in done.stderr
 
 
 def test_a_merge_that_closes_an_issue_stands_for_its_branch(judge: Judge, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -74,11 +73,3 @@ def test_a_collection_whose_vectors_are_lost_says_so(
         told = " ".join(done.stderr.split())
         assert (done.returncode, "has lost its vectors" in told) == (1, True), told
         assert "ingest its sources into another collection" in told
-
-
-def test_a_model_that_comes_with_its_package_is_not_installed(crosscorpus: Any) -> None:
-    if importlib.util.find_spec("wordllama") is None:
-        pytest.skip("the extra static is not installed")
-    done = crosscorpus("models", "install", "static")
-    assert done.returncode == 0, done.stderr
-    assert "needs no installation" in done.stdout

@@ -161,11 +161,9 @@ def test_a_running_server_answers_the_command_in_the_same_words(
     page = str(tmp_path / "why.html")
     questions: list[tuple[str, ...]] = [
         ("when is the cache flushed?", "--context"),
-        ("cache", "--json", "--top-k", "2", "--words"),
         ("flush", "--repo", "APP", "--trigger", "pr_review=0.7,question=0.3"),
         ("flush", "--languages", "python=1.1", "--explain", page, "--explain-chunk", "README.md"),
         ("flush", "--corpus", "cod"),
-        ("flush", "--regex", "("),
         ("flush", "--as-of", "2020-01-01", "--version", "3"),
     ]
 

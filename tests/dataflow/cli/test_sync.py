@@ -47,15 +47,6 @@ def test_a_repository_that_is_not_there_is_one_line(run: Any) -> None:
     assert TOKEN not in done.stderr
 
 
-def test_a_server_that_gives_no_answer_at_first_is_told_before_it_is_asked_again(
-    run: Any, server: Any
-) -> None:
-    server.faults = [(503, {}, b"")]
-    done = run("sync", "github", "org/app")
-    assert done.returncode == 0, done.stderr
-    assert ": HTTP 503, 1 of 6 times: waiting 1 s\n" in done.stderr
-
-
 def test_rights_of_a_repository_go_with_an_option(run: Any, server: Any, crosscorpus: Any) -> None:
     server.seen = {"private": True}
     done = run("sync", "github", "org/app", "--rights")

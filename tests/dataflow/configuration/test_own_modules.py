@@ -215,23 +215,6 @@ def test_a_frame_that_does_not_fit_names_function_column_and_what_was_expected(
         driver.execute(["results"], {"query": QUERY})
 
 
-def test_a_list_that_a_node_of_ones_own_filters_has_ranks_without_gaps(
-    filled: Store, tmp_path: Path
-) -> None:
-    text = '''
-    def reranked__mine(ranked: pl.DataFrame) -> pl.DataFrame:
-        """Without the first hit."""
-        return ranked.filter(pl.col("rank") > 0)
-    '''
-    config = write(tmp_path, text, variants={"reranked": "mine"})
-    with driver_of(filled, config) as driver:
-        out = driver.execute(["ranked", "reranked"], {"query": QUERY})
-    kept = out["ranked"].sort("rank")["chunk_id"].to_list()[1:]
-    assert len(kept) > 1
-    found = out["reranked"].sort("rank")
-    assert (found["chunk_id"].to_list(), found["rank"].to_list()) == (kept, [*range(len(kept))])
-
-
 def test_a_variant_may_be_called_off_and_a_search_of_ones_own_may_fail(
     filled: Store, tmp_path: Path
 ) -> None:
@@ -343,10 +326,3 @@ def test_a_rule_that_there_is_not_or_has_a_shipped_name_is_an_error(
         driver.execute(["results"], {"query": QUERY, "signal_weights": unknown})
     with pytest.raises(CrosscorpusError, match="there is a rule 'superseded'"):
         load_config(write(tmp_path, RULE.replace("of_wiki", "superseded")))
-
-
-@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
-def test_a_weight_of_a_rule_is_a_number_of_0_or_more(weight: float) -> None:
-    changes = {"parameters": {"signal_weights": {"superseded": weight}}}
-    with pytest.raises(CrosscorpusError, match="'superseded' must be 0 or more"):
-        load_config("default").with_changes(changes)

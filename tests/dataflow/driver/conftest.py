@@ -1,13 +1,11 @@
 """Drivers of a small graph without a store, and of the real graph on a real server."""
 
 import json
-import re
-import zlib
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from ingesting import ingest_documents
+from word_embedder import WordEmbedder
 
 from dataflow import build_driver, load_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
@@ -38,27 +36,10 @@ def build(small, recorder):
         driver.close()
 
 
-class Words:
-    """A small embedding model: bags of hashed words, the same everywhere."""
+class Words(WordEmbedder):
+    """Takes a whole passage."""
 
-    model, dimensions, max_tokens = "words", 32, 254
-
-    def __init__(self, space="words-1"):
-        self.space = space
-
-    def count_tokens(self, texts):
-        return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
-
-    def embed_documents(self, texts):
-        return np.stack([self._vector(text) for text in texts])
-
-    embed_queries = embed_documents
-
-    def _vector(self, text):
-        vector = np.full(self.dimensions, 0.01, dtype=np.float32)
-        for word in text.lower().split():
-            vector[zlib.crc32(word.encode()) % self.dimensions] += 1
-        return (vector / np.linalg.norm(vector)).astype(np.float32)
+    max_tokens = 254
 
 
 @pytest.fixture(scope="session")

@@ -75,14 +75,14 @@ def test_a_repository_that_nothing_has_is_an_error_where_the_caller_says_so(driv
             driver.ask(QUERY, must_exist=True, **wrong)
 
 
-def test_sixty_four_coroutines_share_a_driver_and_few_threads(driver: Any) -> None:
+def test_many_coroutines_share_a_driver_and_few_threads(driver: Any) -> None:
     async def ask_all() -> list[Any]:
-        return await asyncio.gather(*(driver.aask(QUERY, top_k=n % 3 + 1) for n in range(64)))
+        return await asyncio.gather(*(driver.aask(QUERY, top_k=n % 3 + 1) for n in range(24)))
 
     before = threading.active_count()
     answers = asyncio.run(ask_all())
     assert threading.active_count() - before <= 2 * driver.config.workers
-    assert [len(one) for one in answers] == [n % 3 + 1 for n in range(64)]
+    assert [len(one) for one in answers] == [n % 3 + 1 for n in range(24)]
     for answer in answers:
         assert answer[0] == answers[0][0]
 

@@ -107,7 +107,6 @@ def test_a_further_collection_doubles_every_corpus_under_its_name(open_driver, w
     [
         ({"code": {"embedding": "static"}}, CrosscorpusError, "corpora.code.collection is missing"),
         ({"code": {"collection": "othr-tests"}}, UnknownName, "no collection 'othr-tests'"),
-        ({"code": {"collection": 5}}, CrosscorpusError, "corpora.code.collection"),
         ({"code": {"collection": "driver-tests", "corpus": "wiki"}}, GraphError, "leave one out"),
     ],
 )
@@ -183,12 +182,6 @@ def test_chunks_that_cannot_be_read_cost_their_collection_only(open_driver, othe
     raising = together(other).with_changes({"on_corpus_error": "raise"})
     with open_driver(raising) as strict, pytest.raises(OSError, match="disk on fire"):
         strict.execute(["results"], ASK)
-
-
-@pytest.mark.parametrize("given", [5, "platform", {"a": 1}])
-def test_collections_that_are_no_list_are_one_line(given):
-    with pytest.raises(CrosscorpusError, match="collections: "):
-        load_config({"extends": "default", "collections": given})
 
 
 def test_a_corpus_that_the_configuration_does_not_search_is_named_with_what_to_add(

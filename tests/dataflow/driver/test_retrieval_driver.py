@@ -26,13 +26,10 @@ EVERYTHING = ["results", "context_window", "citations", "notes", "outcomes", "pr
 MISTAKES = [
     (["resluts"], ASK, {}, "unknown output 'resluts', did you mean 'results'?"),
     (["results"], {**ASK, "tigger": "x"}, {}, "unknown input 'tigger', did you mean 'trigger'?"),
-    (["results"], ASK, {"wki.merged": 1}, "unknown override 'wki.merged', did you mean 'wiki.merg"),
     (["results"], {"queries": 1}, {}, "'queries' is computed by the graph: give it as an override"),
-    (["results"], {**ASK, "corpora": {}}, {}, "'corpora' is chosen by the configuration"),
     (["results"], {"query": 5}, {}, "input 'query': expected str | list[str], got int"),
     (["results"], {**ASK, "top_k": -1}, {}, "top_k: expected greater than or equal to 0, got -1"),
     (["results"], {**ASK, "trigger": "pr_reviw"}, {}, "unknown trigger 'pr_reviw', did you mean"),
-    (["results"], {**ASK, "store": 1}, {}, "'store' belongs to the driver: give it to build"),
     (
         ["results"],
         {},
@@ -45,7 +42,6 @@ MISTAKES = [
         {"queries": pl.DataFrame({"query_id": [1], "text": ["a"]})},
         "repos: an input of one question, and the node queries is overridden: give each question",
     ),
-    ([1], ASK, {}, "an output is given by its name, got int"),
     (
         ["results"],
         ASK,
@@ -153,14 +149,6 @@ def test_a_driver_in_a_forked_process_says_that_it_is_of_another_one(build):
     assert driver.execute(["outcomes"], inputs=ASK)["outcomes"].height
 
 
-def test_a_closed_driver_says_so(build):
-    driver = build()
-    with driver:
-        pass
-    with pytest.raises(CrosscorpusError, match="closed"):
-        driver.execute(["results"], inputs=ASK)
-
-
 def test_hamilton_adapters_see_the_nodes_and_still_log_nothing(small, recorder, caplog):
     from hamilton import lifecycle
 
@@ -182,13 +170,6 @@ def test_hamilton_adapters_see_the_nodes_and_still_log_nothing(small, recorder, 
         with pytest.raises(ValueError, match="broken"):
             driver.execute(["results"], inputs={"query": "the secret plan"})
     assert "secret plan" not in caplog.text
-
-
-@pytest.mark.parametrize("given", [{"pattern": "twi+ce"}, {"symbol": "flush"}])
-def test_what_a_text_must_have_is_read_as_it_is_searched(driver, given):
-    out = driver.execute(["results", "outcomes"], {**ASK, **given})
-    assert "failed" not in set(out["outcomes"]["status"])
-    assert out["results"]["path"].to_list() == ["cache.py"]
 
 
 def test_hits_that_are_asked_for_are_searched_though_a_later_stage_is_given(driver):
@@ -272,22 +253,6 @@ def test_a_document_that_could_not_be_read_is_explained_by_the_reason(server_dsn
         with pytest.raises(UnknownName, match=r"^'plan\.pdf' is not here: encrypted\b"):
             driver.execute(["explain_targets"], {**ASK, "explain_chunks": ["plan.pdf"]})
         delete_documents(store, "docs", "org/app", ["scans/plan.pdf"])
-
-
-def test_what_is_in_a_repository_that_the_configuration_leaves_out_cannot_be_explained(open_driver):
-    config = load_config().with_changes({"corpora": {"docs": {"filters": {"repos": ["org/app"]}}}})
-    with open_driver(config) as limited:
-        told = []
-        for name in ("guide.md", "no such"):
-            asked = {**ASK, "explain_chunks": [name, "cache.py"]}
-            with pytest.raises(UnknownName) as error:
-                limited.execute(["explain_targets"], asked)
-            told.append(str(error.value).replace(name, "it"))
-        assert told[0] == told[1]
-        explain_targets = limited.execute(
-            ["explain_targets"], {**ASK, "explain_chunks": ["cache.py"]}
-        )["explain_targets"]
-        assert explain_targets["corpus"].to_list() == ["code"]
 
 
 FLUSH = "def flush(cache): the cache is flushed twice after a merge of the {} generation"

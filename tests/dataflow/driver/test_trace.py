@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -166,17 +165,6 @@ def test_only_what_differs_runs_again(
     assert bool(found.computed) == bool(change)
 
 
-def test_what_gives_the_same_as_before_stops_the_change(
-    build: Any, world: Any, make_queries: Any
-) -> None:
-    driver = build(narrowed("default"))
-    overrides = {**world.overrides(0), "queries": make_queries(0)}
-    trace = driver.trace(["results"], {"now": NOW}, overrides)
-    found = driver.what_if(trace, {"corpora": {"code": {"weights": {"slack": 9.0}}}})
-    assert found.computed == ("trigger_weights",)  # no question has a trigger
-    assert found["results"].equals(trace["results"])
-
-
 def test_a_what_if_may_be_asked_what_if_in_turn_and_with_other_inputs(
     build: Any, world: Any, make_queries: Any
 ) -> None:
@@ -188,15 +176,6 @@ def test_a_what_if_may_be_asked_what_if_in_turn_and_with_other_inputs(
     assert (trace["results"].height, off["results"].height, back["results"].height) == (2, 2, 4)
     assert back["results"].head(2).equals(trace["results"])
     assert dict(back) == {"results": back["results"]}
-
-
-def test_a_trace_gives_what_execute_gives(build: Any, world: Any, make_queries: Any) -> None:
-    driver = build(narrowed("default"))
-    overrides = {**world.overrides(0, 1), "queries": make_queries(0, 1)}
-    trace = driver.trace(STAGES[:-1], {"now": NOW}, overrides)
-    plain = driver.execute(STAGES[:-1], {"now": NOW}, overrides)
-    assert same(dict(trace), plain)
-    assert isinstance(trace["results"], pl.DataFrame)
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,11 @@ import threading
 import time
 import types
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hamilton import ad_hoc_utils, driver
-from hamilton.function_modifiers import extract_fields, tag
+from hamilton.function_modifiers import tag
 
-from dataflow.execution.plan import make_plan
 from dataflow.execution.scheduler import NodeTimeout, Scheduler
 from operators.errors import CrosscorpusError
 from operators.foundation.cancellation import Cancelled, Switch, waiting
@@ -70,20 +68,6 @@ def test_only_nodes_tagged_io_leave_the_calling_thread():
 
     out = graph(fetched, computed).execute(["fetched", "computed"], inputs={"seed": 1})
     assert out["computed"] == threading.get_ident() != out["fetched"]
-
-
-def test_a_tag_above_extract_fields_makes_the_function_and_not_its_fields_io():
-    @tag(io="test")
-    @extract_fields({"left": int, "right": int})
-    def pair(seed: int) -> dict:
-        return {"left": threading.get_ident(), "right": seed}
-
-    built = graph(pair)
-    out = built.execute(["left", "right"], inputs={"seed": 1})
-    plan = make_plan(built.graph, ["left", "right"], {}, {"seed": 1})
-    steps = {step.name: step.io for step in plan.steps}
-    assert out["left"] != threading.get_ident()
-    assert steps == {"pair": True, "left": False, "right": False}
 
 
 def test_contextvars_reach_the_workers():
@@ -234,13 +218,6 @@ def test_a_long_chain_behind_a_search_does_not_recurse():
     tag(io="test")(namespace["n0"])
     built = graph(*(namespace[n] for n in names))
     assert built.execute([names[-1]], inputs={"seed": 1}) == {names[-1]: 3000}
-
-
-def test_threads_share_one_scheduler_without_mixing_their_values():
-    built = graph(*branches(3, 0.005), workers=4)
-    with ThreadPoolExecutor(8) as pool:
-        runs = [pool.submit(built.execute, ["total"], inputs={"seed": n}) for n in range(40)]
-        assert [run.result()["total"] for run in runs] == [3 * n + 3 for n in range(40)]
 
 
 def test_overrides_cut_what_is_upstream():

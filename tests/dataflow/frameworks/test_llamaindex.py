@@ -16,7 +16,6 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import ResponseMode
-from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
 
@@ -69,18 +68,6 @@ def test_a_query_engine_answers_from_the_nodes(driver: RetrievalDriver) -> None:
     assert "since workers may die in between" in str(response)
     assert len(response.source_nodes) == 5
     assert str(asyncio.run(engine.aquery(QUESTION))) == str(response)
-
-
-def test_a_fusion_of_retrievers_knows_a_passage_again_whose_notes_differ(
-    driver: RetrievalDriver,
-) -> None:
-    apps = MetadataFilters(filters=[MetadataFilter(key="repo", value="org/app")])
-    both = [CrosscorpusRetriever(driver, 2), CrosscorpusRetriever(driver, 2, filters=apps)]
-    options = {"llm": MockLLM(), "num_queries": 1, "mode": "reciprocal_rerank"}
-    found = QueryFusionRetriever(both, similarity_top_k=3, **options).retrieve(QUESTION)
-    each = [{one.node_id for one in retriever.retrieve(QUESTION)} for retriever in both]
-    assert each[0] & each[1]
-    assert sorted(one.node_id for one in found) == sorted(each[0] | each[1])
 
 
 def test_a_caller_gets_what_he_may_see(driver: RetrievalDriver) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -17,7 +16,6 @@ from killed_children import kill_children
 from ledger_rows import states
 from psycopg.conninfo import make_conninfo
 
-from dataflow.execution.built_graph import GraphError
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.ingestion.run import Progress
 from operators.postgres.inspect.status import status
@@ -106,16 +104,6 @@ def test_the_first_and_last_moments_are_kept_whatever_the_servers_time_zone(
         assert ingest_documents(abroad, embedder, file).documents_new == 2
         rows = abroad.rows("SELECT DISTINCT created_at FROM chunks ORDER BY 1")
     assert [row[0].isoformat() for row in rows] == [m.replace("Z", "+00:00") for m in moments]
-
-
-def test_a_module_that_needs_what_nobody_gives_is_an_error() -> None:
-    def written(chunk_embedings: Any) -> int:
-        """Mis-spelt."""
-        return 0
-
-    module: ModuleType = create_temporary_module(written, module_name="misspelt")
-    with pytest.raises(GraphError, match="chunk_embeddings"):
-        build_ingestion_graph(modules=[module])
 
 
 def test_a_node_is_swapped_by_a_module_with_one_of_its_name(

@@ -415,20 +415,6 @@ def test_a_folder_that_has_moved_goes_on_where_it_is_said_to_be_the_same(
     assert ingest_folder(store, embedder, new).documents_unchanged == 2
 
 
-def test_a_relative_path_and_a_link_are_the_same_folder(
-    store: Store, embedder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row_versions: Read
-) -> None:
-    root = pages(tmp_path / "a/docs", "index")
-    (tmp_path / "link").mkdir()
-    os.symlink(root, tmp_path / "link/docs")
-    ingest_folder(store, embedder, root)
-    before = row_versions(store)
-    monkeypatch.chdir(tmp_path / "a")
-    for path in ("docs", "../a/docs/", tmp_path / "link/docs"):
-        assert ingest_folder(store, embedder, path).documents_unchanged == 1
-    assert row_versions(store) == before
-
-
 def test_a_clone_elsewhere_is_the_same_repository(
     store: Store, embedder: Any, tmp_path: Path
 ) -> None:
@@ -440,54 +426,6 @@ def test_a_clone_elsewhere_is_the_same_repository(
     assert ingest_git(store, embedder, first).documents_new == 0
     git(tmp_path / "copy", "remote", "set-url", "origin", "https://x:y@github.com/org/app")
     assert ingest_git(store, embedder, tmp_path / "copy").documents_new == 0
-
-
-def test_the_same_name_on_another_forge_is_another_repository(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    for host in ("github.com", "gitlab.example.org"):
-        root = repository(tmp_path / host, host)
-        git(root, "remote", "add", "origin", f"https://{host}/org/app.git")
-    ingest_git(store, embedder, tmp_path / "github.com")
-    with pytest.raises(CrosscorpusError, match="--relocated"):
-        ingest_git(store, embedder, tmp_path / "gitlab.example.org")
-
-
-def test_a_web_address_holds_until_another_is_given(
-    store: Store, embedder: Any, folder: Path
-) -> None:
-    def links(**options: Any) -> tuple[int, set[str | None]]:
-        report = ingest_folder(store, embedder, folder, **options)
-        assert report.ok
-        found = store.rows("SELECT DISTINCT left(uri, 9) FROM documents")
-        return report.documents_changed, {row[0] for row in found}
-
-    assert links() == (0, {None})
-    for url, starts in (("https://a.org/", "https://a"), ("https://b.org", "https://b")):
-        assert links(base_url=url) == (3, {starts})
-        assert links() == (0, {starts})
-    assert links(base_url="") == (3, {None})
-    assert links() == (0, {None})
-
-
-def test_diffs_of_commits_are_read_until_a_run_says_no(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    root = repository(tmp_path / "x/app", "index")
-
-    def changed(**options: Any) -> tuple[int, list[str]]:
-        report = ingest_git(store, embedder, root, **options)
-        assert report.ok
-        with store.transaction() as conn:
-            rows = conn.execute("SELECT text FROM chunks WHERE corpus = 'history' ORDER BY ordinal")
-            return report.documents_changed, [text for (text,) in rows.fetchall()]
-
-    message = "First\n\nFiles:\nindex.md\n"
-    added = "@@ index.md\n+# index\n+\n+The index page of x.\n"
-    assert changed() == (0, [message])
-    for wanted, passages in ((True, [message, added]), (False, [message])):
-        assert changed(diffs=wanted) == (2, passages)
-        assert changed() == (0, passages)
 
 
 def test_chosen_endings_are_read_and_kept_and_added_to_until_a_run_drops_them(

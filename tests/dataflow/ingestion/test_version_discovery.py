@@ -81,16 +81,6 @@ def test_a_run_says_what_became_of_each_old_passage(
     assert {row[4] for row in rows if row[1] == "gone"} == {"1.9"}
 
 
-def test_a_document_whose_path_is_that_of_versions_joins_them_later(
-    store: Store, small: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, small, write_lines(OLD, NEW))
-    plain = {k: v for k, v in NEW.items() if k not in ("version", "created_at")}
-    plain |= {"doc_id": "latest", "path": "manual/latest/cache.md"}
-    ingest_documents(store, small, write_lines(OLD, NEW, plain))
-    assert store.rows("SELECT count(*) FROM document_versions") == [(3,)]
-
-
 def test_a_deleted_newest_version_leaves_the_one_before_it_current(
     store: Store, small: Any, write_lines: Write
 ) -> None:
@@ -99,16 +89,6 @@ def test_a_deleted_newest_version_leaves_the_one_before_it_current(
     ingest_documents(store, small, write_lines(OLD, other), prune=True, allow_mass_delete=True)
     assert known_versions(store).is_empty()
     assert _superseded(store) == []
-
-
-def test_a_document_written_anew_is_compared_anew(
-    store: Store, small: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, small, write_lines(OLD, NEW))
-    ingest_documents(store, small, write_lines(OLD, NEW | {"text": f"# Part\n\n{FILLER}"}))
-    relations = {row[1] for row in _superseded(store)}
-    assert "gone" in relations
-    assert "same" not in relations
 
 
 def test_a_passage_is_superseded_from_the_first_date_that_a_later_version_has(

@@ -158,30 +158,6 @@ def errors(one: Watched) -> list[str]:
     return [str(told) for told in one.told if isinstance(told, Exception)]
 
 
-def test_names_that_are_not_utf8_are_read_and_end_nothing(
-    handbook: Path, watched: Watch, store: Store
-) -> None:
-    one = watched(handbook, lambda: folder_source(handbook, "docs", "team"), allow_mass_delete=True)
-    one.has(**{"a.md": "alpha says this"})
-    raw = os.fsencode(handbook)
-    Path(os.fsdecode(raw + b"/\xff.md")).write_text("named in bytes")
-    one.has(**{"%FF.md": "named in bytes"})
-    folder = Path(os.fsdecode(raw + b"/caf\xe9"))
-    folder.mkdir()
-    (folder / "b.md").write_text("below such a name")
-    one.has(**{"caf%E9/b.md": "below such a name"})
-    for n in range(5):
-        folder.rename(other := Path(os.fsdecode(raw + b"/caf\xe8")))
-        other.rename(folder)
-        (handbook / "a.md").write_text(f"alpha says {n}")
-    one.has(**{"a.md": "alpha says 4"})
-    Path(os.fsdecode(raw + b"/\xff.md")).unlink()
-    one.has(**{"%FF.md": None, "caf%E9/b.md": "below such a name"})
-    one.end()
-    assert errors(one) == []
-    assert verify(store).is_empty()
-
-
 def test_a_folder_that_a_link_replaces_is_not_read_until_it_is_back(
     handbook: Path, tmp_path: Path, watched: Watch, store: Store
 ) -> None:

@@ -55,24 +55,15 @@ def test_a_context_of_a_query_with_weak_evidence_has_less(
         assert out["context_order"].height == (1 if noted else 5)
 
 
-@pytest.mark.parametrize("of_text", ["pattern", "symbol", "uses"])
 def test_a_context_of_a_query_that_says_what_a_text_must_have_keeps_all_that_have_it(
-    driver_of: Drivers, world: Any, of_text: str
+    driver_of: Drivers, world: Any
 ) -> None:
-    queries = pl.DataFrame([{"query_id": 0, "text": "q", of_text: "release"}])
+    queries = pl.DataFrame([{"query_id": 0, "text": "q", "pattern": "release"}])
     given = {**world.overrides(0), "queries": queries}
     how = {"now": NOW, "context_floor": 1.0, "weak_context_floor": 1.0, "weak_below": {"none": 9.0}}
     out = driver_of().execute(["context_order", "weak_evidence"], how, overrides=given)
     assert out["context_order"].height == 5
     assert out["weak_evidence"].is_empty()
-
-
-def test_a_configuration_can_keep_all_hits_for_its_contexts(
-    run: Any, driver_of: Drivers, world: Any
-) -> None:
-    driver = driver_of({"relevant_hits": "off"})
-    out = run(driver, ["context_order"], world, 0, context_floor=1.0)
-    assert out["context_order"].height == 5
 
 
 def test_no_hit_anywhere_is_an_answer_and_no_search_anywhere_an_error(

@@ -258,17 +258,6 @@ def test_a_stage_that_was_overridden_shows_no_number_that_does_not_add_up(
     assert told["dispositions"]["disposition"].to_list() == ["dropped"]
 
 
-def test_nothing_is_explained_unless_it_is_asked_for(
-    driver_of: Drivers, world: Any, make_queries: Any
-) -> None:
-    overrides = {**world.overrides(0), "queries": make_queries(0)}
-    wanted = ["results", "context_window", "citations", "notes", "provenance"]
-    ran = driver_of().trace(wanted, {"now": NOW}, overrides).computed
-    assert not [
-        name for name in ran if "part" in name or name in ("explain_targets", "stages", "explain")
-    ]
-
-
 @given(
     data=st.data(),
     merged=st.sampled_from(["rrf", "convex", "text_only"]),

@@ -45,18 +45,6 @@ def test_a_trigger_raises_its_sources(driver_of: Drivers, world: Any, make_queri
     assert scores["question"][21] == scores[None][21] * 1.1
 
 
-def test_a_failed_search_is_noted_and_the_others_answer(
-    run: Any, driver_of: Drivers, world: Any
-) -> None:
-    world.failing = {("wiki", "vector"): TimeoutError("slow"), ("wiki", "text"): OSError("gone")}
-    out = run(driver_of(), ["results", "notes", "context_window", "provenance"], world, 0)
-    assert "wiki" not in out["results"]["corpus"].to_list()
-    assert len(out["notes"]) == 2
-    assert all(note in out["context_window"]["text"].item() for note in out["notes"]["note"])
-    assert out["provenance"]["degraded"] == out["notes"]["note"].to_list()
-    assert out["provenance"]["searched"]["wiki"] == {"vector": "timed_out", "text": "failed"}
-
-
 def test_a_corpus_with_one_failed_search_counts_by_the_other_alone(
     run: Any, driver_of: Drivers, world: Any
 ) -> None:

@@ -79,12 +79,6 @@ def test_the_page_of_an_explanation_names_them_and_says_in_sentences_what_each_f
     assert ".;" not in text
 
 
-def test_the_page_of_an_explanation_says_what_was_understood_of_the_question(driver: Any) -> None:
-    page = explanation_page(driver.execute(PAGE, {"query": "Why does `flush_cache` wait?"}))
-    text = " ".join(html.document_fromstring(page).text_content().split())
-    assert "names: flush_cache; asks why or since when" in text
-
-
 SHORT = {"query": QUESTION, "code.search_depth": 1}
 """Its lists of code have only ``cache.py``."""
 
@@ -130,9 +124,3 @@ def test_what_a_configuration_hides_takes_no_place_of_what_it_shows(driver: Any,
 def test_no_more_files_enter_than_asked_for(driver: Any) -> None:
     for most, rows in ((0, 0), (1, 1), (9, 2)):
         assert linked_hits(driver, {**SHORT, "code.linked_files": most}).height == rows
-
-
-def test_a_rule_without_a_weight_says_nothing(driver: Any) -> None:
-    weights = {**driver.config.parameters["signal_weights"], "by_commits": 0.0}
-    found = driver.execute(["signals"], {"query": QUESTION, "signal_weights": weights})["signals"]
-    assert "by_commits" not in found["signal"].to_list()

@@ -202,18 +202,6 @@ def test_a_passage_that_only_an_old_version_has_stays_and_says_so(driver: Retrie
     assert label == "[docs: manual/1.9/cache.md (2020-01-01, only up to 1.9) > Printing]"
 
 
-def test_a_batch_gives_each_question_its_version(driver: RetrievalDriver) -> None:
-    questions = [
-        f"{LIMITS_QUESTION}{tail}?" for tail in ("", " in 1.9", " in 1.10", " before 2021")
-    ]
-    frame = pl.DataFrame({"query_id": range(4), "text": questions})
-    together = driver.execute(["results"], overrides={"queries": frame})["results"]
-    for number, question in enumerate(questions):
-        alone = driver.execute(["results"], inputs={"query": question})["results"]
-        mine = together.filter(query_id=number)
-        assert mine["chunk_id"].to_list() == alone["chunk_id"].to_list()
-
-
 def found(shared: RetrievalDriver, query: str, **inputs: Any) -> set[str]:
     out = shared.execute(["results"], inputs={"query": query, "repos": [""], **inputs})
     return set(out["results"]["document_id"])

@@ -83,11 +83,6 @@ def test_a_result_inside_another_passage_is_explained_as_in_the_context(asked: A
     assert set(told["disposition"]) == {"context"}
 
 
-def test_no_more_is_read_than_the_configuration_says(asked: Any) -> None:
-    off = asked(grown_passages=0, passage_characters=0)
-    assert off["whole_passages"].drop("parts").equals(off["context_order"])
-
-
 def test_a_single_chunk_between_two_hits_of_a_section_is_read_and_joined(
     over_pages: Any, asked: Any
 ) -> None:

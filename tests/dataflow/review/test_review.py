@@ -130,13 +130,9 @@ def app(
     git(folder, "commit", "-qm", "Keep pages until they are flushed")
     base = said_by(folder, "rev-parse", "HEAD").strip()
     remarks = folder.parent / "reviews.json"
+    lose = "Flushing must not lose a page that is stored meanwhile."
     said = [
-        remark(
-            11,
-            "Flushing must not lose a page that is stored meanwhile.",
-            "2020-01-01T00:00:00Z",
-            17,
-        ),
+        remark(11, lose, "2020-01-01T00:00:00Z", 17),
         remark(12, "A flush from the future.", "2099-01-01T00:00:00Z", 17),
     ]
     remarks.write_text(json.dumps(said))
@@ -216,14 +212,6 @@ def test_the_change_itself_is_not_repeated(app: App) -> None:
     git(app.folder, "checkout", "-q", app.head)
 
 
-def test_a_context_keeps_its_budget_and_has_the_best_of_each_section(app: App) -> None:
-    small, large = app.of_range("--tokens", "400"), app.of_range("--tokens", "4000")
-    assert len(small["context"]) < len(large["context"])
-    assert len(small["citations"]) < len(large["citations"])
-    assert "defines exclusive_lock" in small["context"]
-    assert "uses flush_pages" in small["context"]
-
-
 def test_a_patch_is_reviewed_as_its_range_is(app: App, tmp_path: Path) -> None:
     file = tmp_path / "change.patch"
     file.write_text(said_by(app.folder, "format-patch", "--stdout", f"{app.base}..{app.head}"))
@@ -275,14 +263,3 @@ def test_python_takes_a_diff_with_its_title_and_refuses_unknown_names(
             review(driver, patch, tokens=5)
         with pytest.raises(CrosscorpusError, match="the patch is empty"):
             review(driver, "")
-
-
-def test_any_stage_of_a_review_can_be_asked_for_and_overridden(app: App, server_dsn: str) -> None:
-    patch = said_by(app.folder, "diff", app.base, app.head).encode()
-    with build_driver("default", NAME, dsn=server_dsn) as driver:
-        given = {"patch": patch, "retrieval": driver}
-        graph = build_review_graph()
-        out = graph.execute(["evidence"], inputs=given, overrides={"changed_names": ["store_page"]})
-        said = out["evidence"]["source_label"].to_list()
-        assert any("tests store_page, which changes" in one for one in said)
-        assert not any("uses flush_pages" in one for one in said)

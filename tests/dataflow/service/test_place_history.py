@@ -94,11 +94,6 @@ def test_a_document_that_says_odd_things_breaks_no_history(service: Service) -> 
     assert told == {("n", None), (r"\u{1b}]0;odd\u{202e} title", r"E\u{1b}[31mve")}
 
 
-def test_lines_that_a_file_lacks_are_said_to_be_missing(service: Service) -> None:
-    told = history(service, "app/locks.py:900")
-    assert told.notes == ["no working tree at hand has these lines: these commits changed locks.py"]
-
-
 def test_a_hidden_file_has_no_history(service: Service) -> None:
     """Not by the title of an issue either, and who may see it gets it by the commits' lists."""
     bob, ann = service.seen_by(["bob"]), service.seen_by(["ann"])
@@ -220,17 +215,6 @@ def test_a_definition_of_the_whole_name_goes_first(service: Service) -> None:
     assert tools.fetch(service, "other/locks.py:5-6").text.strip().startswith("def release(self)")
     with pytest.raises(CrosscorpusError, match=r"no passage 'a\.a"):
         tools.fetch(service, ".".join("a" * 5_000))
-
-
-def test_a_folder_that_may_not_be_entered_is_not_at_hand(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr("operators.sources.git.git_process.subprocess.Popen", refuse)
-    told = history(service, "app/locks.py:1-2")
-    assert {one.subject for one in told.commits} == {"Vault", "First"}
 
 
 def test_a_tree_that_has_other_files_by_now_does_not_decide(service: Service, tree: Path) -> None:

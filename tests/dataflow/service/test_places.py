@@ -121,10 +121,7 @@ def spans(text: Text, line: str) -> bool:
     "name",
     [
         "src/app.py:350",
-        "app.py:350",
-        "org/app/src/app.py:350",
         "/home/ann/app/src/app.py:350:5",
-        "C:\\\\work\\\\app\\\\src\\\\app.py:350".replace("\\\\", "\\"),
         "file:///home/ann/app/src/app.py#L350C2",
     ],
 )

@@ -9,8 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from threading import Event, Thread
-from time import monotonic, sleep
 from typing import Any, ClassVar
 
 import anyio
@@ -35,7 +33,6 @@ from dataflow import build_driver
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.ingestion.removal import drop_documents
 from dataflow.ingestion.set_rights import set_rights
-from dataflow.ingestion.watch import watch
 from dataflow.service import tools
 from dataflow.service.batches import AT_ONCE, Batch, answers
 from dataflow.service.protection.limits import Asker, Turns, asker
@@ -45,7 +42,6 @@ from operators.foundation.principals import access_class
 from operators.postgres.store import Store, drop_collection, open_store
 from operators.postgres.write.document_classes import move_documents
 from operators.postgres.write.document_writer import keep_classes
-from operators.sources.folder import folder_source
 
 NAME, ALONE = "rights", "rights-alone"
 SETS: list[list[str] | str | None] = [None, "everyone", ["ann"], ["ops"], ["ann", "ops"], []]
@@ -388,19 +384,11 @@ def test_the_owner_s_search_request_shows_another_caller_nothing_more(
     store: Store, tmp_path: Path
 ) -> None:
     paths = ("open/a.md", "secret/a.md")
-    ingest(
-        store,
-        tmp_path,
-        [
-            {
-                "corpus": "docs",
-                "doc_id": path,
-                "path": path,
-                "text": f"The cache of {path} flushed.",
-            }
-            for path in paths
-        ],
-    )
+    documents = [
+        {"corpus": "docs", "doc_id": path, "path": path, "text": f"The cache of {path} flushed."}
+        for path in paths
+    ]
+    ingest(store, tmp_path, documents)
     set_rights(store, FOR_ANN)
     with build_driver("default", store=store, embedder=WordEmbedder()) as driver:
         inputs, node = {"query": "cache flushed"}, "docs.search_request"
@@ -408,51 +396,6 @@ def test_the_owner_s_search_request_shows_another_caller_nothing_more(
         for seen, who in ((paths, {}), (paths[:1], {"principals": ["bob"]})):
             found = driver.execute(["results"], {**inputs, **who}, owners)["results"]
             assert sorted(found["path"]) == list(seen)
-
-
-def test_a_right_that_is_taken_away_holds_for_what_watch_reads_next(
-    store: Store, tmp_path: Path
-) -> None:
-    root = tmp_path / "app"
-    for place in ("open", "secret"):
-        (root / place).mkdir(parents=True)
-        (root / place / "a.md").write_text(f"The cache of {place} is flushed.")
-    set_rights(store, PUBLIC)
-    told, stop = list[Any](), Event()
-    options: Any = {"on_change": told.append, "stop": stop}
-    work = partial(watch, store, WordEmbedder(), root, lambda: folder_source(root, "docs", "app"))
-    watcher = Thread(target=work, kwargs=options)
-    watcher.start()
-
-    def paths(driver: RetrievalDriver, who: str) -> set[str | None]:
-        return {one.path for one in driver.ask("cache flushed", principals=[who])}
-
-    def until(driver: RetrievalDriver, who: str, wanted: set[str | None]) -> None:
-        ends = monotonic() + 30
-        while paths(driver, who) != wanted:
-            assert monotonic() < ends, (told, paths(driver, who))
-            sleep(0.05)
-
-    all_paths = {"open/a.md", "secret/a.md", "open/b.md", "secret/b.md"}
-    try:
-        with (
-            open_store(store.dsn, store.collection) as other,
-            build_driver("default", store=other, embedder=WordEmbedder()) as driver,
-        ):
-            until(driver, "bob", {"open/a.md", "secret/a.md"})
-            set_rights(store, FOR_ANN)
-            assert paths(driver, "bob") == {"open/a.md"}
-            for place in ("secret", "open"):
-                (root / place / "b.md").write_text(f"Again the {place} cache is flushed.")
-            until(driver, "ann", all_paths)
-            assert paths(driver, "bob") == {"open/a.md", "open/b.md"}
-            (root / "secret/a.md").write_text("Three times this cache is flushed.")
-            sleep(1)
-            assert paths(driver, "bob") == {"open/a.md", "open/b.md"}
-            assert paths(driver, "ann") == all_paths
-    finally:
-        stop.set()
-        watcher.join(30)
 
 
 def test_what_another_process_opens_to_a_caller_is_in_his_next_answer(

@@ -160,14 +160,6 @@ def test_a_forged_cursor_is_refused(service: Service, cursor: str) -> None:
         tools.search(service, ASK, cursor=cursor)
 
 
-def test_a_context_keeps_its_budget_and_says_how_to_answer(service: Service) -> None:
-    asked = "flush the cache attempt"
-    small, large = (tools.get_context(service, asked, max_tokens=n) for n in (30, 2_000))
-    assert 0 < len(small.text) < len(large.text)
-    assert large.citations
-    assert "cite each by the label" in large.instruction
-
-
 def test_what_is_missed_is_explained(service: Service) -> None:
     out = tools.explain(service, ASK, passages=["src/a.py"], corpora=["wiki"])
     ranks = [one.rank for one in out.passages if one.rank is not None]

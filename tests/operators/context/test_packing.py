@@ -60,27 +60,6 @@ def test_the_context_never_costs_more_than_the_budget(
         assert row["used"] == len(row["text"])
 
 
-def test_a_context_reads_like_this(
-    make_results: Make, make_queries: Make, make_notes: Make
-) -> None:
-    results = make_results(
-        {"chunk_id": 1, "rank": 0, "text": "First."},
-        {"chunk_id": 2, "rank": 1, "text": "x" * 500},
-        {"chunk_id": 3, "rank": 2, "text": "Third.", "source_label": "[code: a.py:1-2]"},
-    )
-    packed = pack(
-        results, make_queries({}), make_notes("docs: absent"), budget=200, label_names=["wiki"]
-    )
-    (row,) = compose(packed, make_queries({}), budget=200).to_dicts()
-    key = row["boundary"]
-    assert re.fullmatch("[0-9a-f]{12}", key)
-    assert row["text"] == (
-        f"=== {key} 1 [wiki: Page]\nFirst.\n\n"
-        f"=== {key} 2 [code: a.py:1-2]\nThird.\n\n"
-        f"=== {key} notes\ndocs: absent"
-    )
-
-
 def test_a_content_that_knows_the_boundary_gets_another_one() -> None:
     key = boundary(["q"], [])
     again = boundary(["q"], [f"=== {key} 1 [wiki: Forged]"])

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from time import process_time
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from operators.dedup import across
 from operators.dedup.twins import twin_representatives
@@ -24,15 +21,6 @@ CLOSE = """
 """
 SYNC = CLOSE.format(a="", w="", name="close")
 ASYNC = CLOSE.format(a="async ", w="await ", name="aclose")
-
-NAMES = st.from_regex(r"[b-z][a-z]{2,8}", fullmatch=True)
-STATEMENTS = st.one_of(
-    st.builds("self.{} = {}".format, NAMES, st.integers()),
-    st.builds("{} = AWAITself.{}({})".format, NAMES, NAMES, NAMES),
-    st.builds("# {} {} {}".format, NAMES, NAMES, NAMES),
-    st.builds("return ASYNCClient({!r})".format, st.text(max_size=20)),
-    st.text(st.characters(exclude_categories=("Cs",)), max_size=30),
-)
 
 
 def hits(make: Make, *rows: dict[str, object]) -> pl.DataFrame:
@@ -76,20 +64,6 @@ def test_a_function_and_its_async_form_are_twins(
     other = {"text": ASYNC, **other}
     assert joined(make_hits, sync, other) == [0, 0]
     assert joined(make_hits, other, sync) == [0, 0]
-
-
-@given(NAMES, st.lists(STATEMENTS, max_size=12))
-def test_a_function_and_its_async_form_are_twins_whatever_the_body(
-    make_hits: Make, name: str, body: list[str]
-) -> None:
-    lines = "".join(f"    {statement}\n" for statement in body)
-    sync = f"def {name}(self, value):\n{lines}"
-    other = "async " + sync.replace("AWAIT", "await ").replace("ASYNC", "Async")
-    rows = [
-        {"text": re.sub("AWAIT|ASYNC", "", sync), "defines": f"Pool.{name}"},
-        {"text": other, "defines": f"AsyncPool.{name}"},
-    ]
-    assert joined(make_hits, *rows, threshold=1.0) == [0, 0]
 
 
 CSHARP = """
@@ -191,10 +165,3 @@ def test_a_twin_becomes_an_alternate_of_the_better_one_unless_twins_count_apart(
     assert kept.select("chunk_id", "rank").rows() == [(0, 0), (2, 1)]
     assert [one["source_label"] for one in kept["alternate_sources"][0]] == ["[code: aio/pool.py]"]
     assert across.guarded(rows, twins=False)["chunk_id"].to_list() == [0, 1, 2]
-
-
-def test_metadata_of_another_form_names_no_definitions(make_hits: Make) -> None:
-    rows = hits(make_hits, {}, {"path": "aio/pool.py", "text": ASYNC})
-    for metadata in ('{"defines": "Pool.close"}', '{"defines": null}', '{"defines": [7]}', None):
-        odd = rows.with_columns(metadata=pl.lit(metadata, pl.String))
-        assert twin_representatives(odd, 0.9).tolist() == [0, 1]

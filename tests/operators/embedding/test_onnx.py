@@ -203,13 +203,6 @@ def test_cls_pooling_takes_the_first_token(tmp_path: Path) -> None:
     np.testing.assert_allclose(vector, expected_mean(folder, [1]), atol=1e-6)
 
 
-def test_a_graph_with_token_types_gets_zeros_for_them(tmp_path: Path) -> None:
-    folder = make_directory(tmp_path / "m", types=True)
-    mean = np.load(folder / "table.npy")[[1, 4, 2]].mean(axis=0) + np.eye(2, 4)[0]
-    vector = load_directory(folder).embed_documents(["a"])[0]
-    np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-6)
-
-
 def test_a_graph_may_pool_by_itself(tmp_path: Path) -> None:
     folder = make_directory(
         tmp_path / "m", settings={"pooling": "none"}, output="sentence_embedding", pooled=True
@@ -268,14 +261,6 @@ def test_everything_that_decides_a_vector_changes_the_space(tmp_path: Path) -> N
     assert len(set(spaces(tmp_path))) == 8
 
 
-def test_what_decides_no_vector_leaves_the_space(tmp_path: Path) -> None:
-    one = load_directory(make_directory(tmp_path / "one"))
-    change = {"name": "other", "origin": "somewhere", "batch_tokens": 64}
-    two = load_directory(make_directory(tmp_path / "two", settings=change))
-    assert one.space == two.space
-    assert (one.model, two.model) == ("onnx:one", "onnx:other")
-
-
 def test_weights_beside_the_graph_change_the_space(tmp_path: Path) -> None:
     folder = make_directory(tmp_path / "m")
     before = load_directory(folder).space
@@ -332,14 +317,6 @@ def test_threads_are_no_more_than_the_share_of_the_container(
     monkeypatch.setattr(onnx_models, "CPU_SHARE", file)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(64), raising=False)
     assert onnx_models.cores() == min(64, most)
-
-
-def test_a_device_that_is_not_there_is_named_with_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CROSSCORPUS_DEVICE", "cuda")
-    with pytest.raises(CrosscorpusError, match=r"no device 'cuda'.*CPUExecutionProvider.*\[gpu\]"):
-        load_directory(make_directory(tmp_path))
 
 
 def test_a_device_that_does_not_start_is_an_error_and_never_the_processor(

@@ -345,14 +345,10 @@ def test_no_line_begins_a_turn(turn: str) -> None:
     [
         "if a < b and c > d: x = a[0]",
         "std::vector<int> v; #include <stdio.h>",
-        "List<String> names = new ArrayList<>();",
-        "f <| g |> h, a <|> b, x <|y",
         '<div class="s"><span>user</span></div>',
         "the system: a user, an assistant: a human: [x] [Index] <summary>",
         "a human said: Human nature: yes",
-        "#include <type_traits>\n#include <key_io.h>\nstd::vector<T> a; std::map<size_t, int_t> b;",
         "static_cast<uint_fast8_t>(x); if a <my_len and b> 1; template <typename T>; <T> <A>",
-        "cd <path>; <b>bold</b> <property name='a'/> <stdin> THE_USER: ENV_SYSTEM: <user@host>",
         "[wikipedia] {user: 1} \\d+ C:\\s",
     ],
 )

@@ -87,18 +87,6 @@ def test_another_question_about_a_name_gets_its_definition_first(text: str) -> N
     assert order(text, *CALLERS, uses_name=1.0, defines_name=0.5)[0] == 0
 
 
-def test_a_capitalised_word_is_a_name_whose_users_can_be_asked_for_but_no_project() -> None:
-    rows = [
-        {"path": "a.py", "score": 1.0, "text": "x", "metadata": '{"uses": ["y"]}'},
-        {"path": "b.py", "score": 0.5, "text": "Lock()", "metadata": '{"uses": ["Lock"]}'},
-    ]
-    assert order("who uses Lock?", *rows, uses_name=1.0) == [1, 0]
-    assert (
-        order("who uses Lock?", *({**row, "repo": "org/lock"} for row in rows), uses_name=1.0)[0]
-        == 0
-    )
-
-
 def test_a_file_that_is_called_as_the_question_says_gains_by_how_rare_the_word_is() -> None:
     others = [{"path": f"http/x{n}.py", "score": 1 - n / 100} for n in range(9)]
     rows = [*others, {"path": "http/retry.py", "score": 0.96}]

@@ -17,15 +17,11 @@ from operators.versions.mentions import Mention, mentions
     ("text", "expected"),
     [
         ("What does it return in 3.5.3?", ["3.5.3"]),
-        ("What is the signature of the Error class in Node.js version 16.20.2?", ["16.20.2"]),
         ("In v5.3, how do I use modals?", ["5.3"]),
-        ("Tell me what getblock returns in version 22.", ["22"]),
         ("What is new in bootstrap v5?", ["5"]),
         ("How does it behave on 0.21.x?", ["0.21.x"]),
-        ("Show the Spark (3.5.3) release notes", ["3.5.3"]),
         ("What changed between 5.3.3 and 5.3.4?", ["5.3.3", "5.3.4"]),
         ("What changed in Node.js 16 and 18?", ["16", "18"]),
-        ("What did Bitcoin add in 0.21?", ["0.21"]),
         ("Does section 4 of 0.21.0 mention it?", ["0.21.0"]),
     ],
 )
@@ -38,18 +34,12 @@ def test_a_question_names_a_version(text: str, expected: list[str]) -> None:
     [
         "Fix a regression in pytest 8.0.0 whereby autouse fixtures are lost",
         "What is scheduled for removal in 2.0?",
-        "Is the option deprecated since 0.21?",
         "Does it work with Python 3.9 or newer?",
-        "Does pip install foo==1.2.3 work?",
         "What is in docs/v1.2/guide.md?",
-        "What does https://example.org/tree/0.17/doc say?",
         "How is it different from 0.20?",
-        "Is an accuracy of 50.0 % enough?",
         "Why does this fail?\n```\nversion 3.5.3\n```",
-        "Why is it 17.4% smaller?",
         "Which version added it?",
         "Why is the limit 30?",
-        "What is at 127.0.0.1:8080?",
         "????",
     ],
 )
@@ -75,11 +65,9 @@ def test_a_question_names_a_date(text: str, until: datetime) -> None:
     "text",
     [
         "This was decided before 2022.",
-        "What changed since 2021?",
         "What happened in issue 2021?",
         "What was it before 2021-13-45?",
         "Why does the server fail at 2000 connections?",
-        "How many rows are read in 2000 ms?",
         "What breaks by 2010 threads?",
     ],
 )
@@ -149,15 +137,11 @@ def test_a_question_for_an_origin_is_understood(text: str, of: list[str] | None)
     "text",
     [
         "What was added in the newest version?",
-        "Which version should I use to add a wallet?",
-        "Which versions of the parser that was added are there?",
-        "Which release is used when a field is added?",
         "What is the version field that was added?",
         "Why does it fail since when I upgraded?",
         "Added a note that says which version introduced the option.",
         "What does `which version added it` print?",
         "word " * 90 + "which version added it?",
-        "????",
     ],
 )
 def test_a_question_about_something_else_is_left_alone(text: str) -> None:

@@ -14,10 +14,7 @@ import pytest
 
 from dataflow import build_driver, load_config
 from dataflow.cli.console.asking import reply_to
-from dataflow.cli.console.graphs import draw_graph
 from dataflow.cli.console.version_tables import show_versions
-from dataflow.visualization.dot import to_dot
-from dataflow.visualization.png import RenderError
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.version_history import COUNTED
 from operators.postgres.store import open_store
@@ -55,14 +52,6 @@ def test_a_reply_is_plain_data_in_the_shape_that_was_asked_for(
             ask({**ASKED, "question": {**ASKED["question"], "pattern": "("}})
 
 
-@pytest.mark.parametrize(
-    ("name", "node"),
-    [("retrieval", "fused"), ("ingestion", "chunks"), ("evaluation", "comparison")],
-)
-def test_each_of_the_three_graphs_is_drawn_by_its_name(name: str, node: str) -> None:
-    assert f'"{node}"' in to_dot(draw_graph(name, load_config("default")))
-
-
 def test_only_the_graph_of_evaluation_needs_the_extra_that_measures() -> None:
     program = """
 import sys
@@ -78,11 +67,6 @@ for name in ("retrieval", "ingestion", "evaluation"):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.split() == ["retrieval", "ingestion"]
     assert "ir_measures" in done.stderr
-
-
-def test_another_graph_is_an_error_with_the_nearest_name() -> None:
-    with pytest.raises(RenderError, match="did you mean 'retrieval'"):
-        draw_graph("retreival", load_config("default"))
 
 
 MEMBER = {

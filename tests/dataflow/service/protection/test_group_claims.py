@@ -17,36 +17,25 @@ URL = "https://example.org/groups"
     ("name", "claims", "groups"),
     [
         ("groups", {"groups": ["ops", "hr", "hr"]}, ["hr", "ops"]),
-        ("groups", {"groups": []}, []),
         ("groups", {"groups": None}, []),
-        ("groups", {"groups": ""}, []),
         ("groups", {}, None),
         ("groups", {"groups": ["hr"], "_claim_names": {"email": "src1"}}, ["hr"]),
-        ("roles", {"roles": ["hr"], "hasgroups": True}, ["hr"]),
         ("roles", {"hasgroups": True}, None),
-        ("groups", {"hasgroups": False}, None),
         # a path, and a name with dots
         ("realm_access.roles", {"realm_access": {"roles": ["hr"]}}, ["hr"]),
-        ("a.b.c", {"a": {"b": {"c": "hr"}}}, ["hr"]),
         ("a.b.c", {"a.b": {"c": "hr"}, "a": {"b": 5}}, ["hr"]),
         ("a.b", {"a.b": ["hr"], "a": {"b": ["ops"]}}, ["hr"]),
         (URL, {URL: ["hr"]}, ["hr"]),
-        ("app.https://x.org/mcp.roles", {"app": {"https://x.org/mcp": {"roles": ["hr"]}}}, ["hr"]),
-        ("realm_access.roles", {"realm_access": {"other": ["hr"]}}, None),
         ("realm_access.roles", {"realm_access": ["hr"]}, None),
         # text
-        ("groups", {"groups": "hr"}, ["hr"]),
         ("groups", {"groups": "hr, ops,"}, ["hr", "ops"]),
         ("groups", {"groups": "hr;ops"}, ["hr", "ops"]),
         ("groups", {"groups": '["hr", "the ops"]'}, ["hr", "the ops"]),
         ("scope", {"scope": "hr ops"}, ["hr", "ops"]),
-        ("groups", {"groups": ["Domain Users", "CN=hr,OU=x"]}, ["CN=hr,OU=x", "Domain Users"]),
         # with a slash
         ("groups", {"groups": ["/team/a", "hr"]}, ["/team/a", "hr", "team/a"]),
-        ("groups", {"groups": "/hr"}, ["/hr", "hr"]),
         # objects
         ("groups", {"groups": [{"name": "hr", "id": "7"}, "ops"]}, ["hr", "ops"]),
-        ("groups", {"groups": [{"id": "7"}]}, ["7"]),
         ("groups", {"groups": {"id": "7"}}, ["7"]),
         ("groups", {"groups": [{"value": "7", "display": "hr"}]}, ["hr"]),
         ("groups", {"groups": {"hr": {"org": "x"}, "ops": {}}}, ["hr", "ops"]),
@@ -61,26 +50,16 @@ def test_each_form_of_a_provider_is_read(
 @pytest.mark.parametrize(
     ("claims", "said"),
     [
-        *(
-            ({"groups": one}, "may be one name or several")
-            for one in ("hr ops", "[hr, ops]", "a\nb")
-        ),
-        *(
-            ({"groups": one}, "may be one name or several")
-            for one in ("CN=hr,OU=x", "{}", "[" * 9999)
-        ),
-        *(({"groups": one}, "a list is needed") for one in (5, 0.5, True)),
-        *(
-            ({"groups": [one]}, "a user or group is a text")
-            for one in (5, None, ["hr"], "", "x" * 201)
-        ),
+        ({"groups": "hr ops"}, "may be one name or several"),
+        ({"groups": "CN=hr,OU=x"}, "may be one name or several"),
+        ({"groups": "[" * 9999}, "may be one name or several"),
+        ({"groups": 5}, "a list is needed"),
+        ({"groups": ["x" * 201]}, "a user or group is a text"),
         ({"groups": [{"title": "hr"}]}, "a group has none of name"),
-        ({"groups": [{"name": 5}]}, "a user or group is a text"),
         ({"groups": {"roles": ["hr"]}}, r"name its part, as groups\.roles"),
         ({"groups": [str(n) for n in range(1001)]}, "at most 1000"),
         ({"_claim_names": {"groups": "src1"}, "_claim_sources": {}}, "more than a token holds"),
         ({"hasgroups": True}, "more than a token holds"),
-        ({"hasgroups": "true"}, "more than a token holds"),
         ({"groups:src1": {"endpoint": "https://graph"}}, "more than a token holds"),
     ],
     ids=lambda one: str(one)[:40],

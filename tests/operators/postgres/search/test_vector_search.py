@@ -115,18 +115,6 @@ def test_an_unfiltered_index_scan_finds_the_nearest(clustered: Clustered, fillin
     assert clustered.recall(found, np.full(ROWS, True)) >= 0.95
 
 
-@pytest.mark.parametrize("days", [0.01, 15])
-def test_a_date_costs_no_recall(clustered: Clustered, filling: Any, days: float) -> None:
-    as_of = START + timedelta(days=days)
-    queries = filling.queries([{"as_of": as_of}] * 40)
-    embeddings = filling.embeddings(clustered.queries)
-    found = search_vectors(
-        clustered.store, "code", queries, embeddings, k=K, exact_scan_max_rows=3_000
-    )
-    allowed = np.arange(ROWS) < days * 24 * 60 / 3
-    assert clustered.recall(found, allowed) >= 0.95
-
-
 def test_an_index_scan_that_comes_up_short_is_done_exactly(
     clustered: Clustered, filling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,12 +36,6 @@ def titles(text: str, path: str) -> list[tuple[int, int, str]]:
     return [tuple(heading) for heading in headings(text, path)]
 
 
-def test_a_title_between_two_rules_may_be_inset() -> None:
-    text = "======\n Book\n======\n\n*****\n One\n*****\n\n quoted\n=======\n\nTwo\n===\n"
-    assert titles(text, "a.rst") == [(1, 1, "Book"), (5, 2, "One"), (11, 3, "Two")]
-    assert prose_title(text, "a.rst") == "Book"
-
-
 def test_headings_of_html_in_markdown_are_headings() -> None:
     text = (
         '<h1 align="center">\n  <img src="a.png" alt="Logo"><br>\n  Ferry &amp; <b>co</b>\n</h1>\n'
@@ -72,15 +66,6 @@ def test_org_has_a_title_and_starred_headings() -> None:
     assert prose_title("* A section\n", "a.org") is None
 
 
-def test_a_heading_right_below_a_component_of_mdx_is_one() -> None:
-    text = (
-        "<Tabs>\n  <Tab>\n    ### Web\n\ntext\n\n</Tab>\n<Tab>\n### Phone\n</Tab>\n<h2>Fax</h2>\n"
-        "<Tab>\n    ```sh\n    # no\n    ```\n</Tab>\n"
-    )
-    assert titles(text, "a.mdx") == [(2, 3, "Web"), (8, 3, "Phone"), (10, 2, "Fax")]
-    assert titles(text, "a.md") == [(10, 2, "Fax")]
-
-
 def test_restructured_text_levels_follow_the_order_of_their_rules() -> None:
     text = "One\n===\n\ntext\n\nTwo\n---\n\nThree\n=====\n"
     assert headings(text, "a.rst") == [
@@ -103,11 +88,6 @@ def test_heading_lines_rise_and_lie_inside_the_text(text: str, path: str) -> Non
     lines = [heading.line for heading in headings(text, path)]
     assert lines == sorted(set(lines))
     assert all(0 <= line <= text.count("\n") + text.count("\r") for line in lines)
-
-
-def test_old_titles_of_asciidoc_are_underlined() -> None:
-    text = "Book\n====\n\nOne\n---\n\nsome text\n----\n= no\n----\n"
-    assert headings(text, "a.adoc") == [Heading(0, 1, "Book"), Heading(3, 2, "One")]
 
 
 @pytest.mark.parametrize(
@@ -350,13 +330,6 @@ def test_releases_of_several_levels_do_not_stand_under_one_another() -> None:
     assert [of and of[0] for of in found(text)] == ["1.1.0"] * 2 + ["1.0.1"] * 3 + [None]
     sections, _ = release_sections(text, "NEWS.md", headings(text, "NEWS.md"))
     assert [heading.level for heading in sections] == [2, 3, 2, 3, 3, 1]
-
-
-def test_underlined_and_plain_texts_have_releases_too() -> None:
-    text = "Changes\n#######\n\nVersion 1.1\n===========\n\nReleased 2021-05-11\n\n1.0\n===\n"
-    assert found(text, "CHANGES.rst") == [None, ("1.1", "2021-05-11"), ("1.0", "")]
-    plain = "* Changes in version 1.1 (2021-05-11)\n\n  1.0.9 - no release\n\n1.0\n---\n"
-    assert found(plain, "NEWS") == [("1.1", "2021-05-11"), ("1.0", "")]
 
 
 def test_a_file_of_another_name_is_a_changelog_if_most_of_a_level_are_versions() -> None:

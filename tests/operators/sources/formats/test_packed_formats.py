@@ -153,8 +153,6 @@ def test_a_huge_object_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
         ("Makefile", "make"),
         ("docker/Dockerfile.dev", "dockerfile"),
         ("requirements-dev.txt", "ini"),
-        (".editorconfig", "ini"),
-        ("show.html.erb", "erb"),
         ("PAYROLL.COB", "cobol"),
     ],
 )

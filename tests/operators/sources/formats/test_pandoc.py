@@ -6,19 +6,16 @@ import signal
 import subprocess
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from word_files import BODY, W, archive, paragraph, part, relations, word
 
-from operators.sources.folder import folder_source
 from operators.sources.formats import pandoc
 from operators.sources.formats.headings import headings
 from operators.sources.formats.languages import CONVERTED
 from operators.sources.formats.pandoc import converted, program
-from operators.sources.protocol import ReadIssue
 from operators.sources.sandbox import Passing, Sandbox
 
 BY = 'w:author="Ann" w:date="2020-01-01T00:00:00Z"'
@@ -225,20 +222,3 @@ def test_a_reader_that_something_kills_is_not_the_fault_of_the_document(
     monkeypatch.setattr(pandoc.SANDBOX, "ask", ask)
     with pytest.raises(ChildProcessError, match="its reader was killed"):
         converted(ONE, "docx")
-
-
-@pytest.mark.parametrize("within", ["a folder", "a repository"])
-def test_without_the_extra_a_document_is_left_out_with_the_command_that_installs_it(
-    tmp_path: Path, repo: Any, monkeypatch: pytest.MonkeyPatch, within: str
-) -> None:
-    monkeypatch.setattr(pandoc, "program", lambda: None)
-    (tmp_path / "of").mkdir()
-    (tmp_path / "of" / "a.docx").write_bytes(ONE)
-    repo.commit("first", **{"a.docx": ONE})
-    items = repo.scan() if within == "a repository" else folder_source(tmp_path / "of").scan()
-    [issue] = (item for item in items if isinstance(item, ReadIssue))
-    assert not issue.failed
-    assert issue.key
-    assert issue.state != "left_out"  # the version that another run read stays
-    assert "to read .docx: " in issue.reason
-    assert "office]" in issue.reason

@@ -94,7 +94,6 @@ def test_the_folder_names_the_repo_without_a_remote_and_an_option_names_it_anyho
             {"README.md", "lib/tests.py", "tests/deep/b.py", "tests/test_app.py"},
             {"*_snap.py": "1", "app.py": "1"},
         ),
-        (["."], set[str](), {".": "6"}),
         (
             ["vendor"],
             {"README.md", "app.py", "lib/a_snap.py", "lib/tests.py"}

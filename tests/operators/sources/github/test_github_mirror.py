@@ -74,18 +74,6 @@ ALL = {
 }
 
 
-def test_the_first_time_fetches_everything(filled: Any, sync: Any, store: Store) -> None:
-    assert sync() == ALL
-    assert filled.paths() == [
-        "/repos/org/app",
-        "/repos/org/app/issues",
-        "/repos/org/app/pulls/comments",
-        "/repos/org/app/issues/comments",
-        "/repos/org/app/pulls/1/reviews",
-        "/repos/org/app/pulls/4/reviews",
-    ]
-
-
 def test_nothing_new_costs_answers_without_a_body(filled: Any, sync: Any) -> None:
     for _ in range(2):
         sync()
