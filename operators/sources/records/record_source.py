@@ -73,7 +73,7 @@ def records_source(
         with opened(place) as folder:
             names = name_table(folder, read.names)
             given = {"repo": repo, "base_url": base_url.rstrip("/")}
-            with closing(_last_of_each(records_of(folder), read, given)) as last:
+            with closing(_last_of_each(records_of(folder), read, given, names)) as last:
                 yield from documents_of(mapped(records_of(folder), read, given, names, last))
 
     def check() -> None:
@@ -127,8 +127,10 @@ def mapped(
             continue
         if thread:
             threads[number, str(thread)].append(record)
-        elif kind.thread is None and (last is None or last.get(_name(kind, record), at) == at):
-            yield where, _made(where, kind, [record], names)
+        elif kind.thread is None:
+            name = None if last is None else _name(kind, record)
+            if last is None or name is None or last.get(name, at) == at:
+                yield where, _made(where, kind, [record], names)
     for (number, thread), members in threads.items():
         yield thread, _made(thread, read.documents[number], members, names)
 
@@ -169,22 +171,27 @@ def _fitting(
 
 
 def _last_of_each(
-    records: Iterable[tuple[str, Any]], read: RecordMap, given: Mapping[str, str]
+    records: Iterable[tuple[str, Any]],
+    read: RecordMap,
+    given: Mapping[str, str],
+    names: Mapping[str, str],
 ) -> DiskDict[int]:
     """Where each document's last record is: what grows at its end says there what holds now."""
     last = DiskDict[int]()
-    for at, (_, number, record) in enumerate(_fitting(records, read, given, {})):
-        if number is not None and read.documents[number].thread is None:
-            last[_name(read.documents[number], record)] = at
+    for at, (_, number, record) in enumerate(_fitting(records, read, given, names)):
+        if number is not None and (name := _name(read.documents[number], record)) is not None:
+            last[name] = at
     return last
 
 
-def _name(kind: DocumentMap, record: Mapping[str, Any]) -> bytes:
+def _name(kind: DocumentMap, record: Mapping[str, Any]) -> bytes | None:
+    """What names the document of a record; None: nothing does."""
     try:
-        parts = (kind.corpus, value(kind.repo or "repo", record), value(kind.key, record))
-    except ValueError as error:
-        parts = (kind.corpus, str(error), id(record))
-    return "\0".join(map(str, parts)).encode("utf-8", "replace")
+        key, repo = value(kind.key, record), value(kind.repo or "repo", record)
+    except ValueError:
+        return None
+    named = key not in (None, "")
+    return f"{kind.corpus}\0{repo}\0{key}".encode("utf-8", "replace") if named else None
 
 
 def _made(

@@ -625,6 +625,8 @@ def test_a_finding_is_a_document_of_its_file_and_the_last_of_one_name_counts(
     assert (last.state, last.text) == ("rejected", "Close it before a fork.")
     assert {"severity": "high", "line": 12}.items() <= json.loads(last.metadata).items()
     assert isinstance(broken, ReadIssue)
+    nameless = documents(written(tmp_path, {"outcome": 1}, {"outcome": 2}), "memory")
+    assert [type(one) for one in nameless] == [ReadIssue] * 2
 
 
 MAP = """
