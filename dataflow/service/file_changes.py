@@ -27,6 +27,9 @@ from operators.sources.secrets import redacted
 SECONDS = 10.0
 """Without a word from git, after which a tree counts as not at hand."""
 
+TAG_SECONDS = 2.0
+"""The same for the tags that have a commit: of a million commits git looks at each."""
+
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _CANDIDATE = re.compile(r"\d[-._]?(?:rc|alpha|beta|pre|dev|a|b)[-._]?\d*$", re.IGNORECASE)
 _CHANGE = re.compile(r"([0-9a-f]{7,40})[: ](?!//)(\S.*)")
@@ -93,11 +96,13 @@ def first_release(homes: Mapping[str, Home], row: Mapping[str, Any]) -> str | No
     how = ("for-each-ref", "--sort=creatordate", "--format=%(refname:strip=2)", "refs/tags")
     for folder, _ in trees_of(homes, row["repo"]):
         with suppress(GitError, OSError):
-            tags = git_output(folder, *how, f"--contains={full}", silence=SECONDS).split()
+            tags = git_output(folder, *how, f"--contains={full}", silence=TAG_SECONDS).split()
             final = [tag for tag in tags if not _CANDIDATE.search(tag)]
             if tags:
                 return label_text((final or tags)[0])
-            return "none yet" if git_output(folder, *how, "--count=1", silence=SECONDS) else None
+            return (
+                "none yet" if git_output(folder, *how, "--count=1", silence=TAG_SECONDS) else None
+            )
     return None
 
 
