@@ -22,7 +22,7 @@ Any other key becomes metadata. A metadata value whose JSON is longer than
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -58,9 +58,6 @@ _KNOWN = frozenset((*_TEXTS, "doc_id", "corpus", "text", "repo", "created_at", "
 FIRST_ITEMS = 20
 """The first items of a file: if none can be read, the file is of another kind."""
 
-OnRead = Callable[[float], None]
-"""Takes the fraction of a file that is read."""
-
 
 class SourceError(CrosscorpusError):
     """A source cannot be read at all; nothing was ingested from it."""
@@ -74,57 +71,36 @@ def documents_source(path: Path | str) -> Source:
     """The documents of a JSONL file, gzipped or not.
 
     Raises:
-        SourceError: ``path`` is not a readable file.
+        SourceError: ``path`` is not a file; or, while scanning, it is not readable.
     """
+    form, done = "a JSONL file, plain or gzipped", 0.0
+    file = given_file(path, form)
 
-    def rows(file: Path, on_read: OnRead) -> Iterator[tuple[str, Any]]:
+    def rows() -> Iterator[tuple[str, Any]]:
+        nonlocal done
         size = file.stat().st_size
         with file.open("rb") as raw:
             for row in json_rows(raw):
-                on_read(raw.tell() / size)
+                done = min(1.0, raw.tell() / size)
                 yield row
 
-    def read(file: Path, on_read: OnRead) -> Iterator[Item]:
+    def scan() -> Iterator[Item]:
+        nonlocal done
         item: Item | None = None
-        for item in documents_of(rows(file, on_read)):
-            if isinstance(item, ReadIssue):
-                yield replace(item, where=f"{file.name}: {item.where}")
-            else:
-                yield item
+        with readable(file):
+            for item in documents_of(rows()):
+                if isinstance(item, ReadIssue):
+                    yield replace(item, where=f"{file.name}: {item.where}")
+                else:
+                    yield item
         if item is None:
             yield ReadIssue(file.name, "it has no rows", failed=False)
-
-    return file_source(path, READER, "a JSONL file, plain or gzipped", read)
-
-
-def file_source(
-    path: Path | str,
-    reader: str,
-    form: str,
-    read: Callable[[Path, OnRead], Iterator[Item]],
-) -> Source:
-    """The source of one file of ``form``, whose items ``read`` yields.
-
-    Raises:
-        SourceError: ``path`` is not a file; or, while scanning, it is not readable.
-    """
-    file = given_file(path, form)
-    done = 0.0
-
-    def on_read(share: float) -> None:
-        nonlocal done
-        done = min(1.0, share)
-
-    def scan() -> Iterator[Item]:
-        with readable(file):
-            yield from read(file, on_read)
-        on_read(1.0)
+        done = 1.0
 
     def check() -> None:
-        with readable(file):
-            refuse_other_kind(read(file, on_read), form)
+        refuse_other_kind(scan(), form)
 
-    return Source(reader, scan, None, lambda: done, whole=False, check=check)
+    return Source(READER, scan, None, lambda: done, whole=False, check=check)
 
 
 def refuse_other_kind(items: Iterable[Any], form: str, most: int = FIRST_ITEMS) -> None:
