@@ -77,6 +77,17 @@ def defused(
     return passages
 
 
+def restored(text: str, label_names: Iterable[str], *, inert_markdown: bool = False) -> str:
+    """The text that :func:`defused` made ``text`` of; unseen characters stay shown.
+
+    >>> restored('<\\\\/s> if a <b', [])
+    '</s> if a <b'
+    """
+    for _, pattern in reversed(_patterns(frozenset(label_names), inert_markdown)):
+        text = pattern.sub(lambda match: match[0].removesuffix("\\"), text)
+    return text
+
+
 @cache
 def _patterns(label_names: frozenset[str], inert: bool) -> list[tuple[str, re.Pattern[str]]]:
     """The patterns in their order, each with a sign without which it matches nothing."""
