@@ -107,6 +107,7 @@ def test_nothing_that_a_repository_names_runs_whatever_is_asked_of_it(
         assert line_commits(root, head, [("f.0", 1, 1)]) == [head]
         assert len(changes(repository, f"{head}~1", head)) == 5
         assert changed_since(str(root), head, LONG_AGO) is None  # filters: it can't be known
+        assert git_output(root, "for-each-ref", f"--contains={head}", "refs/tags") == ""
     assert lay_out(repository, head, tmp_path / "snapshot") == 6
     git_output(root, "rev-list", "--count", "HEAD")
     with pytest.raises(GitError):
