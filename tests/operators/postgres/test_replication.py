@@ -111,6 +111,7 @@ def test_a_writer_that_was_left_at_a_standby_goes_to_the_new_primary(
     dsn = make_conninfo(replicated.primary, host=str(address))
     with open_store(dsn, "moved", create=True, max_size=2) as store:
         replicated.catch_up()
+        store.pool.wait()  # a connection that is being made would come after the others went
         lead_to("replica")
         store.pool.drain()  # as after a restart of the primary
         assert store.row("SELECT pg_is_in_recovery()") == (True,)
