@@ -238,7 +238,8 @@ def ingest_issues(
 @takes_options
 def ingest_records(
     path: Annotated[
-        Path, typer.Argument(help="JSON, CSV, mail, or a folder or ZIP of such; - reads JSON.")
+        Path,
+        typer.Argument(help="JSON, CSV, mail, or a folder or ZIP of such; - reads JSON or mbox."),
     ],
     map_: _Map,
     repo: Annotated[

@@ -1,4 +1,4 @@
-"""A user's own reader: any object whose ``scan()`` yields documents.
+"""A user's own reader, whose ``scan()`` yields documents, one of LlamaIndex, or any iterable.
 
 It becomes a source like ours: unchanged documents are neither embedded nor written, an interrupted
 run resumes, and secrets are detected. If the object states the pairs that only it fills
