@@ -49,6 +49,10 @@ _ExportsRepo = Annotated[
 _Map = Annotated[
     str, typer.Option("--map", callback=filled, help="A map of ours, or a file: docs/records.md.")
 ]
+_Project = Annotated[
+    str, typer.Option("--repo", help="Repository or project of documents whose map names none.")
+]
+_BaseUrl = Annotated[str, typer.Option(help="Address of the service, for links.")]
 _PruneExports = Annotated[
     bool,
     typer.Option(
@@ -242,10 +246,8 @@ def ingest_records(
         typer.Argument(help="JSON, CSV, mail, or a folder or ZIP of such; - reads JSON or mbox."),
     ],
     map_: _Map,
-    repo: Annotated[
-        str, typer.Option(help="Repository or project of documents whose map names none.")
-    ] = "",
-    base_url: Annotated[str, typer.Option(help="Address of the service, for links.")] = "",
+    repo: _Project = "",
+    base_url: _BaseUrl = "",
     prune: _PruneExports = False,
     *,
     options: IngestOptions,
@@ -284,6 +286,9 @@ def ingest_from(
             "--options", help="YAML: init and load arguments; ${NAME} of the environment."
         ),
     ] = None,
+    repo: _Project = "",
+    base_url: _BaseUrl = "",
+    prune: _PruneExports = False,
     *,
     options: IngestOptions,
 ) -> None:
@@ -294,11 +299,13 @@ def ingest_from(
     from dataflow.configuration.loader import shipped_maps
     from operators.sources.reader import named_reader, reader_options
     from operators.sources.records.record_map import read_map
+    from operators.sources.records.record_source import fields_given
 
     read = None if map_ is None else read_map(map_, shipped_maps())
-    given = {} if reader_arguments is None else reader_options(reader_arguments)
-    source = named_reader(reader, arguments or [], read, given)
-    ingest_source(source, options, hidden=arguments or ())
+    given = None if read is None else fields_given(read, repo, base_url, prune)
+    more = {} if reader_arguments is None else reader_options(reader_arguments)
+    source = named_reader(reader, arguments or [], read, more, given)
+    ingest_source(source, options, hidden=arguments or (), prune=prune or None)
 
 
 @takes_options

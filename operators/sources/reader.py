@@ -10,8 +10,10 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import yaml
 
@@ -32,6 +34,7 @@ def reader_source(
     read: RecordMap | None = None,
     load: Mapping[str, Any] | None = None,
     secret: Iterable[Any] = (),
+    given: Mapping[str, str] | None = None,
 ) -> Source:
     """The source of a reader.
 
@@ -44,12 +47,13 @@ def reader_source(
         read: makes documents of what it gives, where these are records of a service.
         load: arguments of ``load_data``.
         secret: values that no error may show.
+        given: fields of every record that lacks them: ``repo`` and ``base_url``.
 
     Raises:
         SourceError: it is none of these, or its ``name`` or ``scopes`` have another form.
     """
     kind = type(reader).__name__
-    given = _records(reader, load or {})
+    start = _records(reader, load or {})
     name = getattr(reader, "name", kind.lower())
     if not isinstance(name, str) or not is_corpus_name(name):
         raise SourceError(f"the name of {kind} is lower-case letters, digits and _, not {name!r}")
@@ -62,24 +66,25 @@ def reader_source(
 
     def scan() -> Iterator[Item]:
         try:
-            rows = ((f"document {n}", _record(one)) for n, one in enumerate(given(), start=1))
-            yield from documents_of(rows if read is None else mapped(rows, read, {}, {}))
+            rows = ((f"document {n}", _record(one)) for n, one in enumerate(start(), start=1))
+            yield from documents_of(rows if read is None else mapped(rows, read, given or {}, {}))
         except CrosscorpusError:
             raise
         except Exception as error:  # any error of the reader
-            shown = SourceError(f"{name}: {_told(error, secret)}")
-            raise shown from (None if secret else error)
+            raise SourceError(f"{name}: {_told(error, secret)}") from (None if secret else error)
 
     mark = f"own_{name}/{getattr(reader, 'version', 1)}"
-    return Source(mark, scan, scopes, lambda: 0.0, whole=scopes is not None)
+    return Source(mark, _begun_once(scan), scopes, lambda: 0.0, whole=scopes is not None)
 
 
 def _told(error: Exception, secret: Iterable[Any]) -> str:
-    """The kind and the text of an error, with ``…`` for each of the texts in ``secret``."""
+    """The kind and the text of an error; ``…`` for each of ``secret``, as in an address too."""
     text = str(error)
     for value in sorted(map(str, _leaves(secret)), key=len, reverse=True):
         if len(value) >= _SHORTEST_SECRET:
-            text = text.replace(value, "…")
+            forms = ([one, quote(one, "", None, "replace"), "+" * (one == " ")] for one in value)
+            signs = (f"(?:{'|'.join(map(re.escape, filter(None, form)))})" for form in forms)
+            text = re.sub("".join(signs), "…", text)
     return f"{type(error).__name__}: {redacted(text)}"
 
 
@@ -99,23 +104,25 @@ def _records(reader: Any, load: Mapping[str, Any]) -> Callable[[], Iterable[Any]
     for name, arguments in (("scan", {}), ("lazy_load_data", load), ("load_data", load)):
         if callable(found := getattr(reader, name, None)):
             return partial(found, **arguments)
-    if isinstance(reader, Iterator):
-        return partial(_from_the_start, reader, [])
     if isinstance(reader, Iterable):
         return lambda: reader
     kind = type(reader).__name__
     raise SourceError(f"{kind} is no reader: it has no scan() and no load_data(), and is no list")
 
 
-def _from_the_start(records: Iterator[Any], read: list[Any]) -> Iterator[Any]:
-    """The records that an iterator gave before, which ``read`` keeps, and those it still gives.
+def _begun_once(scan: Callable[[], Iterator[Item]]) -> Callable[[], Iterator[Item]]:
+    """``scan``; the next goes on with one left at its first item: some give records only once."""
+    left: list[Iterator[Item]] = []
 
-    A source is read twice: its beginning before a collection is made for it.
-    """
-    yield from read
-    for one in records:
-        read.append(one)
-        yield one
+    def resumed() -> Iterator[Item]:
+        items = left.pop() if left else scan()
+        for first in islice(items, 1):
+            left.append(chain([first], items))
+            yield first
+            left.clear()
+        yield from items
+
+    return resumed
 
 
 def _record(one: Any) -> Any:
@@ -131,6 +138,7 @@ def named_reader(
     arguments: Sequence[str],
     read: RecordMap | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
+    given: Mapping[str, str] | None = None,
 ) -> Source:
     """The source of a user's own class, or of a library's.
 
@@ -139,6 +147,7 @@ def named_reader(
         arguments: of its class: ``VALUE``, or ``KEY=VALUE`` if it has such an argument.
         read: makes documents of its records.
         options: more arguments: ``init`` those of the class, ``load`` those of ``load_data``.
+        given: as for :func:`reader_source`.
 
     Raises:
         UnknownName: no reader has this name.
@@ -163,7 +172,7 @@ def named_reader(
         raise
     except Exception as error:  # any error of the reader
         raise SourceError(f"{name}: {_told(error, secret)}") from None
-    return reader_source(made, read, (options or {}).get("load"), secret)
+    return reader_source(made, read, (options or {}).get("load"), secret, given)
 
 
 def reader_options(path: Path) -> dict[str, dict[str, Any]]:

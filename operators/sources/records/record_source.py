@@ -58,18 +58,10 @@ def records_source(
             ``repo``, for a map whose documents do not all name theirs: another export by this map
             has the same.
     """
-    if whole and not repo and any(kind.repo is None for kind in read.documents):
-        raise SourceError(
-            "--prune deletes what earlier records of this map and repository had: name these "
-            "with --repo (a project, a workspace), in every run"
-        )
+    given = fields_given(read, repo, base_url, whole)
     place = Path(path).expanduser()
     if not place.exists():
         raise SourceError(f"{place} does not exist")
-    if base_url and "://" not in base_url:
-        raise SourceError(f"{base_url!r} is no address: give --base-url https://{base_url}")
-
-    given = {"repo": repo, "base_url": base_url.rstrip("/")}
 
     def scan() -> Iterator[Item]:
         with opened(place) as folder:
@@ -85,6 +77,18 @@ def records_source(
     # A map is a kind of source of its own: whole records of one service delete none of another's.
     mark = re.sub(r"[^a-z0-9]+", "_", read.name.lower()) or "own"
     return Source(f"records_{mark}/{VERSION}", scan, None, lambda: 0.0, whole=whole, check=check)
+
+
+def fields_given(read: RecordMap, repo: str, base_url: str, whole: bool) -> dict[str, str]:
+    """``repo`` and ``base_url`` as fields of every record; raises as :func:`records_source`."""
+    if whole and not repo and any(kind.repo is None for kind in read.documents):
+        raise SourceError(
+            "--prune deletes what earlier records of this map and repository had: name these "
+            "with --repo (a project, a workspace), in every run"
+        )
+    if base_url and "://" not in base_url:
+        raise SourceError(f"{base_url!r} is no address: give --base-url https://{base_url}")
+    return {"repo": repo, "base_url": base_url.rstrip("/")}
 
 
 @contextmanager

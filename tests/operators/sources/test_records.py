@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,7 @@ from operators.sources.protocol import Document, ReadIssue
 from operators.sources.reader import named_reader, reader_options, reader_source
 from operators.sources.records import record_files
 from operators.sources.records.record_map import RecordMap, read_map
-from operators.sources.records.record_source import mapped, records_source
+from operators.sources.records.record_source import fields_given, mapped, records_source
 from operators.sources.records.text_forms import markdown
 
 ADF = {
@@ -856,3 +857,77 @@ def test_a_reader_of_llamaindex_and_any_iterable_are_sources(
     with pytest.raises(SourceError) as error:
         reader_options(file)
     assert "secret-word" not in str(error.value)
+
+
+def test_a_service_whose_first_record_was_looked_at_is_not_asked_again(tmp_path: Path) -> None:
+    class Stream:
+        """Gives its records once, although it is no iterator, as a stream of PyAirbyte."""
+
+        def __init__(self) -> None:
+            self.rows = iter([{"id": name, "title": "A", "text": "t"} for name in "abc"])
+            self.asked = 0
+
+        def __iter__(self) -> Any:
+            self.asked += 1
+            yield from self.rows
+
+    stream = Stream()
+    source = reader_source(stream, own_map(tmp_path))
+    assert next(source.scan()).document_id == "a"
+    assert [one.document_id for one in source.scan()] == ["a", "b", "c"]
+    assert stream.asked == 1
+    assert [*source.scan()] == []
+    assert stream.asked == 2  # a whole scan is not kept
+
+
+@pytest.mark.parametrize("token", ["Zq/9+x==!t0ken", "p ss&w=rd%41", "[a-z]+.*"])
+def test_no_error_of_a_reader_shows_a_token_as_an_address_has_it(token: str) -> None:
+    def scan() -> Any:
+        address = f"https://x/{quote(token)}?t={quote_plus(token)}&u={quote_plus(token, safe='/=')}"
+        raise RuntimeError(f"cannot reach {address} with {token}")
+        yield
+
+    reader = type("Own", (), {"scan": staticmethod(scan)})()
+    with pytest.raises(SourceError) as error:
+        list(reader_source(reader, secret=[{"token": token}]).scan())
+    for form in (token, quote(token), quote_plus(token), quote_plus(token, safe="/=")):
+        assert form not in str(error.value)
+    assert str(error.value).count("…") == 4
+
+
+def test_records_of_a_reader_get_the_project_and_the_address_of_their_service() -> None:
+    read = read_map("jira", shipped_maps())
+    own = fields_given(read, "ops", "https://jira.example.org/", False)
+    (document,) = named_reader(f"python:{__name__}:issues", [], read, None, own).scan()
+    assert (document.repo, document.uri) == ("ops", "https://jira.example.org/browse/OPS-41")
+    with pytest.raises(SourceError, match="name these with --repo"):
+        fields_given(read, "", "", True)
+
+
+def issues() -> list[dict[str, Any]]:
+    return [ISSUE]
+
+
+def test_documents_of_llamaindex_that_are_issues_and_threads_are_read_as_such() -> None:
+    class Made:
+        def __init__(self, name: str, text: str, **metadata: Any) -> None:
+            self.id_, self.text, self.metadata = name, text, metadata
+
+    jira = {"issue_type": "Bug", "project": "Operations", "title": "Proxy", "reporter": "Ada"}
+    gitlab = {"source": "https://x/app/-/issues/7", "state": "closed", "labels": ["bug"]}
+    made = [
+        Made("1", "Proxy \n None", url="https://x/browse/OPS-7", status="Open", **jira),
+        Made("7", "Crash\nNone", **gitlab),
+        Made("C1", "a &amp; b", channel="C1"),
+        Made("C2", "", channel="C2"),  # what SlackReader gives after an error
+        Made("9", "", title="An empty page", source=7),
+    ]
+    documents = list(reader_source(made, read_map("llamaindex", shipped_maps())).scan())
+    assert [(one.corpus, one.document_id, one.title, one.text) for one in documents] == [
+        ("ticket", "OPS-7", "OPS-7 Proxy", "Proxy"),
+        ("issue", "issues/7", "#7 Crash", "Crash"),
+        ("chat", "C1", "#C1", "a & b"),
+        ("wiki", "9", "An empty page", "An empty page"),
+    ]
+    assert [one.state for one in documents] == ["Open", "closed", None, None]
+    assert documents[1].uri == "https://x/app/-/issues/7"
