@@ -102,7 +102,8 @@ def _leaves(value: Any) -> Iterator[Any]:
 def _records(reader: Any, load: Mapping[str, Any]) -> Callable[[], Iterable[Any]]:
     """What starts one reading of ``reader``."""
     for name, arguments in (("scan", {}), ("lazy_load_data", load), ("load_data", load)):
-        if callable(found := getattr(reader, name, None)):
+        found = getattr(reader, name, None)  # of the base, lazy_load_data raises
+        if callable(found) and getattr(found, "__module__", "") != "llama_index.core.readers.base":
             return partial(found, **arguments)
     if isinstance(reader, Iterable):
         return lambda: reader

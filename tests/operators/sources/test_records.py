@@ -931,3 +931,13 @@ def test_documents_of_llamaindex_that_are_issues_and_threads_are_read_as_such() 
     ]
     assert [one.state for one in documents] == ["Open", "closed", None, None]
     assert documents[1].uri == "https://x/app/-/issues/7"
+
+
+def test_a_reader_that_has_only_the_lazy_loading_of_llamaindexs_base_is_read() -> None:
+    def lazy_load_data(self: Any, **_: Any) -> Any:
+        raise NotImplementedError("Loader does not provide lazy_load_data method currently")
+
+    lazy_load_data.__module__ = "llama_index.core.readers.base"
+    reader = type("Real", (Loader,), {"lazy_load_data": lazy_load_data})("t")
+    source = reader_source(reader, read_map("llamaindex", shipped_maps()), {"query": "proxies"})
+    assert [one.text for one in source.scan()] == ["about proxies"]
