@@ -3,6 +3,10 @@
 It sends one request at a time, conditional if possible; follows redirects and pages only on the
 token's server; obeys rate limits; and retries requests that may succeed later. The token is only in
 one header: no address, message, log or ``repr`` contains it.
+
+PyGithub, githubkit and ghapi were tried against the tests' server; the client is ours because none
+of them requests a failed page again with fewer items, repeats a body that broke off, or reports its
+waits (``benchmarks/notes/github_clients.md``).
 """
 
 from __future__ import annotations
