@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,7 @@ from dataflow.service.local import stop
 if TYPE_CHECKING:
     from dataflow.configuration.config_model import Config
     from dataflow.driver.retrieval_driver import RetrievalDriver
+    from dataflow.service.protection.provider_sign_in import ProviderSignIn
     from dataflow.service.protection.tokens import Callers
     from dataflow.service.tools import Service
 
@@ -57,6 +58,24 @@ def serve(
             metavar="NAME", help="The claim with a user's groups, or its path: realm_access.roles."
         ),
     ] = "groups",
+    sign_in_client: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="People sign in on the page as this client of --issuer."),
+    ] = None,
+    sign_in_secret: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The client's secret, if not in CROSSCORPUS_SIGN_IN_SECRET."
+        ),
+    ] = None,
+    sign_in_scope: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A scope to ask for beside openid, such as groups."),
+    ] = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="This server's address in browsers, behind a proxy."),
+    ] = None,
     open_to_all: Annotated[
         bool, typer.Option("--open", help="Other machines may ask without a token.")
     ] = False,
@@ -94,22 +113,32 @@ def serve(
         run_stdio(collection, config, refresh=refresh)
     else:
         names = allow_host or ()
+        url = None if public_url is None else _public(public_url)
+        secret = (sign_in_secret, sign_in_scope or ())
+        sign_in = _sign_in(sign_in_client, issuer, url, groups_claim, *secret)
         run_http(
             *(collection, config, host, port, deadline, _reply),
             refresh=refresh,
             names=names,
-            callers=_callers(tokens, (keys, issuer, audience), groups_claim),
+            callers=_callers(tokens, (keys, issuer, audience), groups_claim, bool(sign_in)),
             open_to_all=open_to_all,
+            public_url=url,
+            sign_in=sign_in,
         )
 
 
 def _callers(
-    tokens: Path | None, provider: tuple[str | None, ...], groups_claim: str
+    tokens: Path | None, provider: tuple[str | None, ...], groups_claim: str, signing_in: bool
 ) -> Callers | None:
-    """Who knows the callers: a file, a provider, or nobody."""
-    from dataflow.service.protection.signed_tokens import SignedTokens
-    from dataflow.service.protection.tokens import Tokens
+    """Who knows the callers: a file, a provider, or nobody.
 
+    ``signing_in``: the issuer is for the page; programs may have a file's tokens, or none.
+    """
+    from dataflow.service.protection.signed_tokens import SignedTokens
+    from dataflow.service.protection.tokens import NoTokens, Tokens
+
+    if signing_in and provider[0] is provider[2] is None:
+        return Tokens(tokens) if tokens else NoTokens()
     if tokens and any(provider):
         raise options.WrongUsage("callers come from --tokens or from a provider, not from both")
     if not any(provider):
@@ -118,6 +147,38 @@ def _callers(
         raise options.WrongUsage("a provider needs --issuer, --keys and --audience")
     keys, issuer, audience = map(str, provider)
     return SignedTokens(keys, issuer, audience, groups=groups_claim)
+
+
+def _public(url: str) -> str:
+    """The address of this server in browsers, without a slash at its end."""
+    from dataflow.service.protection.signed_tokens import is_safe
+
+    if not is_safe(url) or url.rstrip("/").count("/") != 2 or set(url) & set("?#@\\"):
+        raise options.WrongUsage(
+            f"--public-url {url}: write https://NAME, without a path (http only for this machine)"
+        )
+    return url.rstrip("/")
+
+
+def _sign_in(
+    client: str | None, issuer: str | None, url: str | None, groups_claim: str,
+    secret: Path | None, scopes: Sequence[str],
+) -> ProviderSignIn | None:  # fmt: skip
+    """How people sign in with a provider; None: they don't."""
+    from dataflow.service.protection.provider_sign_in import ProviderSignIn
+
+    if not client:
+        if secret or scopes:
+            raise options.WrongUsage("a secret and scopes are those of a --sign-in-client")
+        return None
+    if not (issuer and url):
+        raise options.WrongUsage("--sign-in-client needs --issuer and --public-url")
+    text = os.environ.get("CROSSCORPUS_SIGN_IN_SECRET", "")
+    try:
+        text = secret.read_text("utf-8") if secret else text
+    except (OSError, ValueError) as error:
+        raise options.WrongUsage(f"{secret}: no file of a secret ({error})") from error
+    return ProviderSignIn(issuer, client, url, text.strip(), scopes, groups_claim)
 
 
 def _reply(service: Service, request: Mapping[str, Any]) -> Mapping[str, Any]:

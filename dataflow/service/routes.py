@@ -17,6 +17,7 @@ from dataflow.service.batches import serve_batches
 from dataflow.service.page import neighbours, serve_page
 from dataflow.service.protection.gate import LOCAL, WELL_KNOWN, Gate
 from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
+from dataflow.service.protection.provider_sign_in import ProviderSignIn, serve_sign_in
 from dataflow.service.protection.sessions import Sessions, serve_sessions
 from dataflow.service.protection.tokens import Callers
 from dataflow.service.tools import Service, Use, put, with_service
@@ -28,7 +29,8 @@ from operators.postgres.store import collection_info
 
 def http_app(
     use: Use, version: str, hosts: Collection[str] = (), *, seconds: float = 30,
-    here: Collection[str] = LOCAL, tokens: Callers | None = None, **options: Any,
+    here: Collection[str] = LOCAL, tokens: Callers | None = None,
+    sign_in: ProviderSignIn | None = None, **options: Any,
 ) -> FastAPI:  # fmt: skip
     """The application of one collection; ``options`` are FastAPI's.
 
@@ -44,7 +46,9 @@ def http_app(
     )
     sessions = Sessions()
     app.add_middleware(Gate, hosts=hosts, here=here, tokens=tokens, sessions=sessions)
-    serve_sessions(app, tokens, sessions)
+    serve_sessions(app, tokens, sessions, sign_in.begins_at if sign_in else None)
+    if sign_in:
+        serve_sign_in(app, sign_in, sessions)
     problems: dict[int | str, dict[str, Any]] = {
         status: {"model": models.Problem}
         for status in (400, 401, 403, 404, 408, 413, 422, 429, 503, 504)

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, closing, contextmanager
 from ipaddress import ip_address
 from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -32,6 +33,7 @@ try:
     from dataflow.service.protection.connections import Connection
     from dataflow.service.protection.gate import LOCAL, host_name, is_owner
     from dataflow.service.protection.limits import while_there
+    from dataflow.service.protection.provider_sign_in import ProviderSignIn
     from dataflow.service.protection.tokens import Callers
     from dataflow.service.routes import http_app
     from dataflow.service.tools import AUDIT, Service, with_service
@@ -79,13 +81,16 @@ def run_http(
     names: Collection[str] = (),
     callers: Callers | None = None,
     open_to_all: bool = False,
+    public_url: str | None = None,
+    sign_in: ProviderSignIn | None = None,
 ) -> None:
     """Serve ``host:port`` until the process receives a signal; running answers are finished.
 
     A command on this machine uses a socket in the data directory, and ``reply`` answers it.
     ``names``: of this server, besides ``host`` and those of this machine. ``callers`` identifies
     callers by their tokens; without it they are anonymous. ``open_to_all``: everybody may search
-    without a token, from other machines too.
+    without a token, from other machines too. ``public_url``: the address in browsers, which links
+    of passages have, and whose name is this server's. ``sign_in``: people sign in with a provider.
 
     Raises:
         CrosscorpusError: one of ``names`` is invalid, or other machines need no token.
@@ -104,9 +109,11 @@ def run_http(
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     own = f"[{shown}]" if ":" in shown else shown
     address = f"http://{own}:{port}"
+    here_too = LOCAL | {own.lower()}
+    public = {host_name(urlsplit(public_url).netloc) or ""} if public_url else set()
     with (
         closing(_listening(host, port)) as everywhere,
-        opened(collection, config, f"{address}/p", refresh=refresh) as use,
+        opened(collection, config, f"{public_url or address}/p", refresh=refresh) as use,
         _listening_here(collection) as here,
         _exporting(),
     ):
@@ -126,10 +133,11 @@ def run_http(
         app = http_app(
             use,
             __version__,
-            [name.lower() for name in names],
-            here=LOCAL | {own.lower()},
+            {name.lower() for name in names} | (public - here_too),
+            here=here_too,
             seconds=seconds,
             tokens=callers,
+            sign_in=sign_in,
             lifespan=lifespan,
         )
 

@@ -30,8 +30,12 @@ MOST_DISCARDED, DISCARD_S = 20_000_000, 2.0
 LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
 """Names of this machine: a page with such a name and another port is of another server."""
 
-OPEN = frozenset({"/healthz", "/readyz", "/", "/static/page.css", "/static/page.js"})
-"""Paths that need no token: the health of the server, and the page, which holds no data."""
+OPEN = frozenset(
+    {"/healthz", "/readyz", "/", "/static/page.css", "/static/page.js"}
+    | {"/session/begin", "/session/callback"}
+)
+"""Paths that need no token: the health of the server, the page, which holds no data, and the way
+to sign in."""
 SESSION = "/session"
 """The path that tells who asks: with a token, with a session, or nobody yet."""
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
@@ -124,7 +128,10 @@ class Gate:
         kind, _, token = headers.get("authorization", "").partition(" ")
         bearer = token.strip() if kind.lower() == "bearer" else ""
         if not kind:
-            bearer = self.sessions.token(cookie_parser(headers.get("cookie", "")).get(COOKIE))
+            held = self.sessions.holder(cookie_parser(headers.get("cookie", "")).get(COOKIE))
+            if isinstance(held, tuple):
+                return held
+            bearer = held
         # on a thread, because it reads a file, or fetches a provider's keys
         known = await anyio.to_thread.run_sync(self.tokens.caller, bearer) if bearer else None
         if known is None and not kind and _shows_page(scope, headers):

@@ -1,9 +1,10 @@
-"""A person's sign-in on the page: his token once, then a cookie that is not the token.
+"""A person's sign-in on the page: his token or his organisation once, then a cookie without either.
 
 The cookie is a random name of a session in this process's memory. No script can read it
 (``HttpOnly``), no other site can send it (``SameSite=Strict``), and it ends with the browser, after
 ``HOURS``, with the server or by signing out. Each request asks for the token's caller again: a
-token that was withdrawn or is over ends its sessions.
+token that was withdrawn or is over ends its sessions. A session of an organisation's provider
+(:mod:`dataflow.service.protection.provider_sign_in`) keeps the user and his groups instead.
 """
 
 import secrets
@@ -25,27 +26,31 @@ MOST = 10_000
 """Sessions at once; the oldest ends for a new one."""
 
 
+Holder = str | tuple[str, ...]
+"""Whose session it is: a token, or a user and his groups."""
+
+
 class Sessions:
-    """The tokens of the sessions, by their names: 256 random bits."""
+    """The holders of the sessions, by their names: 256 random bits."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        self._open: OrderedDict[str, tuple[Holder, float]] = OrderedDict()
 
-    def begin(self, token: str) -> str:
-        """The name of a new session of ``token``."""
+    def begin(self, holder: Holder) -> str:
+        """The name of a new session of ``holder``."""
         name = secrets.token_urlsafe(32)
-        self._open[name] = (token, time.monotonic() + HOURS * 3600)
+        self._open[name] = (holder, time.monotonic() + HOURS * 3600)
         while len(self._open) > MOST:
             self._open.popitem(last=False)
         return name
 
-    def token(self, name: str | None) -> str:
-        """The token of a session; empty: there is none, or it is over."""
-        token, end = self._open.get(name or "", ("", 0.0))
-        if token and time.monotonic() > end:
+    def holder(self, name: str | None) -> Holder:
+        """The holder of a session; empty: there is none, or it is over."""
+        holder, end = self._open.get(name or "", ("", 0.0))
+        if holder and time.monotonic() > end:
             self.end(name)
             return ""
-        return token
+        return holder
 
     def end(self, name: str | None) -> None:
         """End a session, if there is one."""
@@ -59,13 +64,16 @@ class SignIn(BaseModel):
 
 
 class Session(BaseModel):
-    """Who asks: ``caller`` by his token, and whether one is needed."""
+    """Who asks, whether he must sign in, and where he does so with his organisation."""
 
     caller: str | None
     needed: bool
+    organisation: str | None = None
 
 
-def serve_sessions(app: FastAPI, tokens: Callers | None, sessions: Sessions) -> None:
+def serve_sessions(
+    app: FastAPI, tokens: Callers | None, sessions: Sessions, organisation: str | None = None
+) -> None:
     """Add ``/session`` to ``app``: who asks (GET), to sign in (POST), to sign out (DELETE)."""
 
     @app.get("/session", include_in_schema=False)
@@ -73,7 +81,7 @@ def serve_sessions(app: FastAPI, tokens: Callers | None, sessions: Sessions) -> 
         """Who asks."""
         who = asker.get()
         named = who.principals[0] if who and who.principals else None
-        return Session(caller=named, needed=tokens is not None)
+        return Session(caller=named, needed=tokens is not None, organisation=organisation)
 
     @app.post("/session", include_in_schema=False)
     async def sign_in(given: SignIn, request: Request) -> Response:
@@ -84,8 +92,7 @@ def serve_sessions(app: FastAPI, tokens: Callers | None, sessions: Sessions) -> 
             return JSONResponse({"detail": "this token is unknown, or it is over"}, 401)
         answer = JSONResponse(Session(caller=known[0], needed=True).model_dump())
         secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
-        name = sessions.begin(token)
-        answer.set_cookie(COOKIE, name, httponly=True, samesite="strict", secure=secure)
+        set_session(answer, sessions.begin(token), secure)
         return answer
 
     @app.delete("/session", include_in_schema=False)
@@ -95,3 +102,8 @@ def serve_sessions(app: FastAPI, tokens: Callers | None, sessions: Sessions) -> 
         answer = Response(status_code=204)
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return answer
+
+
+def set_session(answer: Response, name: str, secure: bool) -> None:
+    """Give a browser the cookie of the session ``name``; ``secure``: it is sent by https alone."""
+    answer.set_cookie(COOKIE, name, httponly=True, samesite="strict", secure=secure)

@@ -25,6 +25,8 @@ from operators.foundation.principals import EVERYONE, principals
 LOG = logging.getLogger("crosscorpus.tokens")
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "EdDSA")
 NEEDED = ("exp", "aud", "iss")
+INVALID = (jwt.PyJWTError, ValueError, TypeError, RecursionError)
+"""The errors of :meth:`SignedTokens.read`."""
 LEEWAY_S = 30
 """Seconds that the clocks of two machines may differ."""
 TIMEOUT_S = 5
@@ -64,21 +66,36 @@ class SignedTokens:
             UnreadGroups: it is valid, and its groups can't be read.
         """
         try:
-            claims = jwt.decode(
-                token,
-                self._key(token),
-                algorithms=ALGORITHMS,
-                audience=self.audience,
-                issuer=self.issuer,
-                leeway=LEEWAY_S,
-                options={"require": [*NEEDED, self.user]},
-            )
-            user = claims[self.user]
-            if not isinstance(user, str):
-                return None
-            (name,) = principals(user)
-        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
+            return self.read(token)
+        except INVALID:
             return None
+
+    def read(self, token: str, nonce: str | None = None) -> tuple[str, ...]:
+        """The user and his groups.
+
+        ``nonce``: that of an ID token, which must then be for this audience alone.
+
+        Raises:
+            INVALID: the token is not the provider's, not for this server, or expired.
+            UnreadGroups: it is valid, and its groups can't be read.
+        """
+        claims = jwt.decode(
+            token,
+            self._key(token),
+            algorithms=ALGORITHMS,
+            audience=self.audience,
+            issuer=self.issuer,
+            leeway=LEEWAY_S,
+            options={"require": [*NEEDED, self.user]},
+        )
+        if nonce is not None and claims.get("nonce") != nonce:
+            raise jwt.InvalidTokenError("it is of another sign-in (nonce)")
+        if nonce is not None and claims.get("azp", self.audience) != self.audience:
+            raise jwt.InvalidTokenError("it is for another client (azp)")
+        user = claims[self.user]
+        if not isinstance(user, str):
+            raise TypeError("the user is no text")
+        (name,) = principals(user)
         try:
             groups = groups_in(claims, self.groups)
         except UnreadGroups as error:
@@ -93,11 +110,21 @@ class SignedTokens:
         return name, *(one for one in groups or [] if one not in (name, EVERYONE))
 
 
+def is_safe(address: str) -> bool:
+    """Whether an address is by https, or of this machine."""
+    try:
+        parts = urllib.parse.urlsplit(address)
+        local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    except ValueError:
+        return False
+    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and local))
+
+
 def _keys(keys: str) -> Callable[[str], Any]:
     """The interface that returns the key that signed a token."""
     address = urllib.parse.urlsplit(keys)
     if address.scheme in ("http", "https"):
-        if address.scheme == "http" and address.hostname not in ("localhost", "127.0.0.1", "::1"):
+        if not is_safe(keys):
             raise CrosscorpusError(f"keys come by https, not from {keys}")
         return _Provider(keys)
     try:

@@ -36,6 +36,13 @@ class Callers(Protocol):
         """
 
 
+class NoTokens:
+    """Identifies nobody: people sign in with their organisation, and no program has a token."""
+
+    def caller(self, token: str) -> None:
+        """None."""
+
+
 @dataclass(frozen=True)
 class Known:
     """A known token, by its hash."""

@@ -260,6 +260,8 @@ async function known() {
   const out = make("button", { type: "button", onclick: () => session("DELETE").then(() => location.reload()) }, "Sign out");
   $("caller").replaceChildren(`Signed in as ${who.caller} `, out);
   $("caller").hidden = !(who.needed && who.caller);
+  $("organisation").hidden = !who.organisation;
+  $("organisation").href = `${who.organisation}?to=${encodeURIComponent(location.pathname + location.search)}`;
   $("sign-in").hidden = !who.needed || who.caller !== null;
   $("ask").hidden = !$("sign-in").hidden;
   return $("sign-in").hidden;
@@ -276,7 +278,7 @@ $("sign-in").addEventListener("submit", async (event) => {
 });
 
 async function start() {
-  if (!(await known())) return $("token").focus();
+  if (!(await known())) return $($("organisation").hidden ? "token" : "organisation").focus();
   try {
     const held = await api("status", {});
     $("collection").textContent = held.collection;

@@ -18,7 +18,10 @@ from typing import Any
 
 import anyio
 import httpx2
+import pytest
 from mcp.client import Client
+
+from dataflow.cli.serve import _sign_in
 
 ASK = {"query": "when is the cache flushed?", "top_k": 3}
 
@@ -249,3 +252,34 @@ def test_a_port_that_is_taken_is_one_line(crosscorpus: Any, collection: str) -> 
         done = crosscorpus("serve", "-C", collection, "--port", port)
     assert done.returncode == 1
     assert f"can't listen at 127.0.0.1:{port}: Address already in use" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--sign-in-client", "a"], "needs --issuer and --public-url"),
+        (["--sign-in-scope", "groups"], "--sign-in-client"),
+        (["--public-url", "http://search.example.org"], "write https://NAME"),
+        (["--public-url", "https://search.example.org/path"], "write https://NAME"),
+        (["--sign-in-secret", "/nowhere"], "--sign-in-client"),
+    ],
+    ids=str,
+)
+def test_options_of_a_sign_in_that_lack_another_are_a_line(
+    given: list[str], said: str, crosscorpus: Any
+) -> None:
+    refused = crosscorpus("serve", *given)
+    assert refused.returncode == 2
+    assert said in " ".join(refused.stderr.split())
+
+
+def test_a_secret_may_come_from_a_file_or_the_environment_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("client", "https://id.example.org", "https://search.example.org", "groups")
+    monkeypatch.setenv("CROSSCORPUS_SIGN_IN_SECRET", "of the environment\n")
+    (tmp_path / "secret").write_text("of the file\n")
+    for file, secret in ((None, "of the environment"), (tmp_path / "secret", "of the file")):
+        sign_in = _sign_in(*given, file, [])
+        assert sign_in is not None
+        assert sign_in._secret == secret
