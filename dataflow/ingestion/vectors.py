@@ -17,11 +17,18 @@ from numpy.typing import NDArray
 
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.graph_builder import build_ingestion_graph
+from operators.embedding.background import USUAL, background
 from operators.embedding.protocol import Embedder
 from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import missing_vectors
 from operators.postgres.schema.indexes import make_searchable, pending_corpora
-from operators.postgres.store import ModelMismatch, Store, collection_info, need_space
+from operators.postgres.store import (
+    ModelMismatch,
+    Store,
+    collection_info,
+    need_space,
+    set_background,
+)
 from operators.postgres.write.chunk_vectors import embed_some
 from operators.postgres.write.embedding_cache import limit_cache
 
@@ -87,7 +94,7 @@ def embed_missing(
     need_space(store, info.model, info.space)
     if info.dimensions is None:  # nothing was ever ingested
         return done
-    touched = set()
+    touched, measured = set(), info.background if embedder.model != "minilm" else USUAL
     waiting = done.left = count_unembedded(store) if on_event is not None else 0
     counted_at = began
 
@@ -105,6 +112,8 @@ def embed_missing(
             break
         limit = _next_limit(limit, time.monotonic() - started)
         touched.add(some.corpus)
+        if measured is None and some.vectors:
+            set_background(store, measured := background(embedder))
         done.chunks += some.vectors
         done.failed += some.failed
         done.seconds = time.monotonic() - began

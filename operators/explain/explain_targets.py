@@ -16,6 +16,7 @@ import polars as pl
 
 from operators.arrays.segments import Floats
 from operators.context.templates import describe
+from operators.embedding.background import distance_factor
 from operators.embedding.protocol import Embedder
 from operators.errors import UnknownName
 from operators.foundation.cancellation import checked
@@ -143,7 +144,9 @@ def _visible(
             store, corpus_there = homes[str(corpus)]
             chunks = fetch_chunks(store, [Wanted(corpus_there, some["chunk_id"], scope)])
             visible |= set(chunks["chunk_id"])
-            distances |= nearest(chunks, vectors.get(store.space or "", vectors[""]))
+            away = nearest(chunks, vectors.get(store.space or "", vectors[""]))
+            factor = distance_factor(collection_info(store).background)
+            distances |= {chunk: distance * factor for chunk, distance in away.items()}
     return visible, distances
 
 

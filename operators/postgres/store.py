@@ -95,6 +95,7 @@ class CollectionInfo:
     unfinished: Set[str] = frozenset()  # corpora of an unfinished ingestion
     # by corpus, documents that may be gone from their source but are still searchable
     undeleted: dict[str, list[Undeleted]] = field(default_factory=dict)
+    background: float | None = None  # of its model, see operators.embedding.background
 
     @property
     def many_repos(self) -> bool:
@@ -444,6 +445,12 @@ def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
     store.forget_info()
 
 
+def set_background(store: Store, background: float) -> None:
+    """Set the similarity that the collection's model gives to unrelated texts."""
+    store.run(lambda conn: conn.execute("UPDATE collection SET background = %s", (background,)))
+    store.forget_info()
+
+
 def versions_state(store: Store) -> tuple[Any, str | None] | None:
     """The stamp of the versions that a caller sees; rights change it. None while they change."""
     at = collection_info(store).versions_at
@@ -514,7 +521,7 @@ def _add_vectors(conn: Connection, dimensions: int) -> None:
 def _read_info(conn: Connection, cache: StoreCache) -> CollectionInfo:
     # every change of a corpus's chunks updates its row of counts
     states: dict[str, str] = dict(conn.execute("SELECT corpus, xmin::text FROM corpora").fetchall())
-    head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
+    head = conn.execute("SELECT model, space, dimensions, background FROM collection").fetchone()
     repos: dict[str, dict[str, int]] = {}
     counted = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0")
     for corpus, repo, chunks in sorted(counted):
@@ -528,7 +535,7 @@ def _read_info(conn: Connection, cache: StoreCache) -> CollectionInfo:
     cache.superseded = (detected, superseded)
     corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
     at = tuple(detected) if superseded.keys() <= {row[0] for row in detected} else None
-    model, space, dimensions = head or (None, None, None)
+    model, space, dimensions, background = head or (None, None, None, None)
     unembedded: dict[str, int] = {}
     if dimensions is not None:
         some = f"SELECT 1 FROM chunks c WHERE corpus = %s AND {WAITS} LIMIT {COUNTED + 1}"
@@ -545,6 +552,7 @@ def _read_info(conn: Connection, cache: StoreCache) -> CollectionInfo:
         *(model, space, dimensions, corpora, repos, unembedded, superseded, at, states),
         unfinished=unfinished,
         undeleted=read_undeleted(conn),
+        background=background,
     )
 
 

@@ -12,7 +12,7 @@ from operators.frames import CHANGED_PATHS, LINKED_LISTS, QUERY_EMBEDDINGS, empt
 from operators.postgres.search.batches import Deadline, run, run_slices
 from operators.postgres.search.filters import in_files
 from operators.postgres.search.timed_search import SearchRequest
-from operators.postgres.search.vector_search import search_files
+from operators.postgres.search.vector_search import on_scale, search_files
 from operators.postgres.search.version_filters import SearchFilter, seen
 from operators.postgres.search.visible_chunks import search_filters
 from operators.postgres.store import Connection, Home, by_store, collection_info
@@ -85,7 +85,7 @@ def linked_search(
     lists = search_files(store, corpus_there, means, scopes, wanted, deadline=deadline)
     near = lists["query_id", "chunk_id", "distance"].iter_rows()
     rows = [(query, chunk, 1 - (1 - away) * lengths[query]) for query, chunk, away in near]
-    return pl.DataFrame(rows, schema=LINKED_LISTS, orient="row")
+    return on_scale(pl.DataFrame(rows, schema=LINKED_LISTS, orient="row"), store)
 
 
 def _mean_texts(query_embeddings: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, float]]:

@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pgvector import HalfVector
 
+from operators.embedding.background import distance_factor
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, empty
 from operators.postgres.row_writer import LARGEST_HALF
@@ -82,7 +83,8 @@ def search_vectors(
     Returns:
         Columns ``VECTOR_LISTS``, ordered by query, text and rank. A list is ordered by distance,
         then chunk_id, and is shorter than ``k`` only if the filter leaves fewer chunks. A chunk or
-        query whose vector is zero has distance 2.
+        query whose vector is zero has distance 2. Distances are on the scale of all models
+        (:func:`operators.embedding.background.distance_factor`).
 
     Raises:
         CrosscorpusError: the embeddings do not have the collection's dimension.
@@ -122,7 +124,7 @@ def search_vectors(
     hits += run_slices(store, deadline, [*exactly, *short], partial(nearest, by_index=False))
     if {row[:2] for row in hits} != set(query_embeddings["query_id", "text_no"].rows()):
         run(store, deadline, lambda conn: check_space(store, conn))
-    return ranked_lists(hits, "distance")
+    return on_scale(ranked_lists(hits, "distance"), store)
 
 
 def search_files(
@@ -136,7 +138,8 @@ def search_files(
 ) -> pl.DataFrame:
     """``VECTOR_LISTS``: the nearest chunk in each of the ``files`` of a query, which are few.
 
-    ``filters``: of each query that may search, as :func:`search_filters` gives them.
+    The distances are not yet :func:`on_scale`. ``filters`` are those of each query that may search,
+    as :func:`search_filters` gives them.
     """
     most = max(map(len, files.values()), default=0)
     nearest = partial(_nearest, common={"corpus": corpus, "space": store.space, "k": most})
@@ -147,6 +150,12 @@ def search_files(
     ]
     hits = run_slices(store, deadline, items, partial(nearest, by_index=False))
     return ranked_lists(hits, "distance")
+
+
+def on_scale(lists: pl.DataFrame, store: Store) -> pl.DataFrame:
+    """``lists`` with distances on the scale of all models."""
+    factor = distance_factor(collection_info(store).background)
+    return lists if factor == 1 else lists.with_columns(pl.col("distance") * factor)
 
 
 def _items(

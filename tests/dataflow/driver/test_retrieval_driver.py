@@ -290,7 +290,8 @@ def test_every_passage_says_where_it_is_from_and_is_called_so_everywhere(attribu
     explained = ["dispositions", "explain"]
     out = attributed.execute(
         [*EVERYTHING, *explained],
-        {**ASK, "context_budget": 100_000, "top_k": 20} | dict.fromkeys(OF_JOINING, 0),
+        {**ASK, "context_budget": 100_000, "context_floor": 0.0, "top_k": 20}
+        | dict.fromkeys(OF_JOINING, 0),
     )
     labels = out["results"]["source_label"].to_list()
     assert len(set(labels)) == len(labels)

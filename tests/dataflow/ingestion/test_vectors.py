@@ -18,7 +18,7 @@ from operators.embedding.protocol import EmbeddingError
 from operators.postgres.inspect.status import status
 from operators.postgres.inspect.verify import verify
 from operators.postgres.server.embedded_server import start
-from operators.postgres.store import Store, collection_info, open_store
+from operators.postgres.store import Store, collection_info, open_store, set_background
 
 WORKER = """
 import sys, time
@@ -132,6 +132,7 @@ def test_workers_that_die_leave_no_chunk_without_a_vector_and_none_is_made_twice
 ) -> None:
     file = write_lines(*(document(n) for n in range(40)))
     chunks = read_by_words(store, embedder, file).chunks
+    set_background(store, 0.0)  # else the first worker measures it, with texts of its own
     support = str(Path(__file__).parents[2] / "support")
     command = [sys.executable, "-c", WORKER.format(support=support), server_dsn, store.collection]
 
