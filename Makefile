@@ -12,6 +12,8 @@ SITE   := build/docs
 # Each framework, and what its tests need besides its extra.
 FRAMEWORKS := langchain llamaindex haystack hamilton-ui
 langchain  := langchain-tests>=1.1,<2
+# What the tests of other services run: the readers of libraries.
+SERVICES := 'dlt>=1.31,<2' $(patsubst %,'llama-index-readers-%',jira>=0.7 confluence>=0.8 slack>=0.6 gitlab>=0.7)
 PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 UV     := $(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode
 LOCK   := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
@@ -25,7 +27,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test collect test-fast test-kills test-citus test-mcp test-page test-ray test-frameworks lint hooks bench soak render docs wheel release-check lock clean
+.PHONY: help install demo test collect test-fast test-kills test-citus test-mcp test-page test-ray test-frameworks test-services lint hooks bench soak render docs wheel release-check lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -75,6 +77,18 @@ $(addprefix test-,$(FRAMEWORKS)): test-%: $(TEST)
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(VENV)/$*
 	$(BIN)/uv pip install -q --python $(VENV)/$*/bin/python -c requirements/test.lock -e '.[$*,test,code]' $(patsubst %,'%',$($*))
 	$(VENV)/$*/bin/python -m pytest -rs tests/dataflow/frameworks 'tests/test_documentation.py::test_the_python_of_a_page_runs_from_top_to_bottom[frameworks.md]'
+
+# PyAirbyte's rich and uv are older than those of the lock, and a connector has its own environment.
+test-services: $(TEST)  ## real readers of Jira, Confluence, Slack, GitLab against servers on loopback
+	$(BIN)/crosscorpus models install
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(VENV)/services
+	$(BIN)/uv pip install -q --python $(VENV)/services/bin/python -c requirements/test.lock -e '.[test,code,office]' $(SERVICES)
+	$(VENV)/services/bin/python -m pytest -rs tests/services
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(VENV)/faker
+	$(BIN)/uv pip install -q --python $(VENV)/faker/bin/python 'airbyte-source-faker>=7.2,<8'
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(VENV)/airbyte
+	$(BIN)/uv pip install -q --python $(VENV)/airbyte/bin/python -e . 'airbyte>=0.71,<1' pytest hypothesis
+	SOURCE_FAKER=$(abspath $(VENV)/faker/bin/source-faker) $(VENV)/airbyte/bin/python -m pytest -rs tests/services/test_airbyte.py
 
 lint: $(TEST)  ## format, lint and types
 	$(BIN)/ruff format --check .
