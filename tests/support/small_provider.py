@@ -108,6 +108,8 @@ def small_provider() -> Iterator[SmallProvider]:
         provider = SmallProvider(f"http://localhost:{server.server_port}")
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield provider
-        server.shutdown()
-        thread.join()
+        try:
+            yield provider
+        finally:
+            server.shutdown()
+            thread.join()

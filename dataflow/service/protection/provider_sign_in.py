@@ -55,7 +55,7 @@ _UNVERIFIED = (
     "the provider's answer can't be verified: try again in a minute; if it stays, tell who runs"
     " this server"
 )
-_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
+_POLICY = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>crosscorpus: not signed in</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import shutil
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
+from small_provider import CLIENT, SECRET, small_provider
 
 from dataflow.service.page import neighbours
+from dataflow.service.protection.provider_sign_in import ProviderSignIn
+from dataflow.service.protection.tokens import NoTokens
+from dataflow.service.routes import http_app
+from dataflow.service.running import configured
 from dataflow.service.tools import Service, search
 from operators.errors import UnknownName
 
@@ -50,27 +59,30 @@ def test_neighbours_stand_in_the_order_of_their_document(service: Service) -> No
         neighbours(service, "code:7")
 
 
-@pytest.fixture
-def tabs(client: httpx2.Client, request: pytest.FixtureRequest) -> Iterator[Any]:
+@contextmanager
+def opened_tab(base_url: str, width: int, scheme: str) -> Iterator[Any]:
     """An empty tab of a real browser; what it says on its console, and whom it asks, is on it."""
     api = pytest.importorskip("playwright.sync_api", reason="it needs playwright: make test-page")
     if CHROMIUM is None:
         pytest.skip("it needs Chromium")
-    width, scheme = request.param
     with api.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=QUIET.split())
         height = {"width": width, "height": 800}
-        context = browser.new_context(
-            viewport=height, color_scheme=scheme, base_url=str(client.base_url)
-        )
+        context = browser.new_context(viewport=height, color_scheme=scheme, base_url=base_url)
         tab = context.new_page()
         tab.said = []
         tab.on("console", lambda one: tab.said.append(one.text))
         tab.on("pageerror", lambda one: tab.said.append(str(one)))
-        own = (str(client.base_url), "blob:", "data:")
+        own = (base_url, "blob:", "data:")
         tab.on("request", lambda one: one.url.startswith(own) or tab.said.append(one.url))
         yield tab
         browser.close()
+
+
+@pytest.fixture
+def tabs(client: httpx2.Client, request: pytest.FixtureRequest) -> Iterator[Any]:
+    with opened_tab(str(client.base_url), *request.param) as tab:
+        yield tab
 
 
 @pytest.mark.parametrize(
@@ -137,3 +149,49 @@ def test_what_can_be_used_has_a_name_for_a_screen_reader(tabs: Any) -> None:
         kind, _, name = line.strip().removeprefix("- ").partition(" ")
         if kind in kinds:
             assert name.startswith(('"', "/")), f"no name: {line}"
+
+
+@contextmanager
+def served(service: Service, issuer: str) -> Iterator[str]:
+    """The address of a server where people sign in with a provider."""
+    with socket.create_server(("127.0.0.1", 0)) as own:
+        address = f"http://127.0.0.1:{own.getsockname()[1]}"
+        sign_in = ProviderSignIn(issuer, CLIENT, address, SECRET)
+        app = http_app(lambda: nullcontext(service), "1", tokens=NoTokens(), sign_in=sign_in)
+        server = uvicorn.Server(configured(app, log_level="error"))
+        thread = threading.Thread(target=server.run, args=([own],))
+        thread.start()
+        try:
+            yield address
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def test_a_person_signs_in_with_his_organisation_asks_and_signs_out(service: Service) -> None:
+    """The provider is another site for the browser: localhost, not 127.0.0.1."""
+    with (
+        small_provider() as provider,
+        served(service, provider.issuer) as address,
+        opened_tab(address, 390, "dark") as tab,
+    ):
+        tab.goto("/?q=how+many+entries+does+the+cache+keep%3F")
+        tab.get_by_role("link", name="Sign in with your organisation").click()
+        tab.get_by_role("link", name="Deny").click()
+        assert "cancelled" in tab.get_by_role("alert").inner_text()
+        tab.goto("/?q=how+many+entries+does+the+cache+keep%3F")
+        tab.wait_for_selector("#organisation:focus")
+        tab.keyboard.press("Enter")
+        tab.get_by_role("link", name="Allow").click()
+        tab.wait_for_selector("a.hit")
+        assert tab.url.endswith("/?q=how+many+entries+does+the+cache+keep%3F")
+        assert tab.get_by_text("Signed in as ann").is_visible()
+        stored = tab.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+        assert (stored, tab.evaluate("document.cookie")) == ("[{},{}]", "")
+        (session,) = tab.context.cookies(address)
+        assert (session["httpOnly"], session["sameSite"]) == (True, "Strict")
+        tab.get_by_role("button", name="Sign out").click()
+        tab.get_by_role("link", name="Sign in with your organisation").wait_for()
+        assert tab.context.cookies(address) == []
+        usual = (provider.issuer, "Failed to load resource")  # its icon, and the page of the denial
+        assert [one for one in tab.said if not one.startswith(usual)] == []

@@ -80,6 +80,7 @@ def line_of(reply: httpx2.Response) -> str:
     assert reply.status_code == 403
     assert reply.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in reply.headers["content-security-policy"]
+    assert all(value == value.strip() for value in reply.headers.values()), "h11 refuses others"
     assert COOKIE not in reply.headers.get("set-cookie", "")
     (line,) = re.findall('<p role="alert">(.*?)</p>', reply.text)
     return unescape(line)
