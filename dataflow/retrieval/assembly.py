@@ -182,13 +182,12 @@ def weak_evidence(
     score_scale: pl.DataFrame,
     signals: pl.DataFrame,
     queries: pl.DataFrame,
-    embedder: Any,
-    weak_below: dict[str, float] = BELOW,
+    weak_below: float = BELOW,
 ) -> pl.DataFrame:
     """A note for each query whose best hits are too weak to answer it; none for an exact text."""
     exact = pl.concat([asked_by_text(queries), exact_phrase.said_exactly(signals)])
     by_meaning = score_scale.filter(~pl.col("query_id").is_in(exact.implode()))
-    return weak.notes(by_meaning, embedder.model, weak_below)
+    return weak.notes(by_meaning, weak_below)
 
 
 @tag(stage="context", frame="EVIDENCE")
@@ -197,12 +196,11 @@ def evidence_level(
     score_scale: pl.DataFrame,
     signals: pl.DataFrame,
     weak_evidence: pl.DataFrame,
-    embedder: Any,
-    strong_from: dict[str, float] = STRONG_FROM,
+    strong_from: float = STRONG_FROM,
 ) -> pl.DataFrame:
     """How likely the first hits answer each query: strong, partial or weak evidence."""
     noted, exact = weak_evidence["query_id"], exact_phrase.said_exactly(signals)
-    return evidence_levels(unique, score_scale, noted, exact, embedder.model, strong_from)
+    return evidence_levels(unique, score_scale, noted, exact, strong_from)
 
 
 @tag(stage="context", frame="NOTES")

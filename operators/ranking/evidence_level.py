@@ -7,7 +7,7 @@ few documents. Weights and threshold were chosen on six of the sets, the weight 
 queries for one project that were given to another; benchmarks/notes has the reliability.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import polars as pl
 
@@ -16,8 +16,8 @@ from operators.ranking.weak_evidence import evidence
 
 STRONG, PARTIAL, WEAK = "strong", "partial", "weak"
 
-STRONG_FROM: dict[str, float] = {"minilm": 0.44}
-"""Model -> threshold of :func:`sureness`; similarities of another model are on another scale."""
+STRONG_FROM = 0.44
+"""The threshold of :func:`sureness`."""
 
 _FIRST = 10
 _NEAR = 0.3
@@ -29,8 +29,7 @@ def evidence_levels(
     scale: pl.DataFrame,
     weak: Collection[int],
     exact: Collection[int],
-    model: str,
-    strong_from: Mapping[str, float],
+    strong_from: float,
 ) -> pl.DataFrame:
     """``EVIDENCE`` for each query of ``hits`` (``FUSED``).
 
@@ -39,17 +38,11 @@ def evidence_levels(
         scale: ``SCORE_SCALE``.
         weak: the queries whose evidence is weak.
         exact: the queries of :func:`operators.signals.exact_phrase.said_exactly`: strong.
-        model: the name of the embedding model.
-        strong_from: threshold of :func:`sureness` by model. Without one for ``model`` only weak
-            evidence has a level.
+        strong_from: of :func:`sureness`.
     """
-    strong = pl.col("sureness") >= strong_from.get(model, float("inf"))
+    strong = pl.col("sureness") >= strong_from
     strong |= pl.col("query_id").is_in(list(exact))
-    above = (
-        pl.when(strong)
-        .then(pl.lit(STRONG))
-        .otherwise(pl.lit(PARTIAL if model in strong_from else None))
-    )
+    above = pl.when(strong).then(pl.lit(STRONG)).otherwise(pl.lit(PARTIAL))
     level = pl.when(pl.col("query_id").is_in(list(weak))).then(pl.lit(WEAK)).otherwise(above)
     return sureness(hits, scale).with_columns(evidence=level.cast(pl.String)).select(*EVIDENCE)
 

@@ -6,14 +6,13 @@ queries with a relevant passage among the first five is the same at every value,
 "strong" level (benchmarks/notes has the numbers).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import polars as pl
 
 from operators.frames import NOTES, empty
 
-BELOW: dict[str, float] = {"minilm": 0.54}
-"""Model -> threshold; similarities of another model are on another scale."""
+BELOW = 0.54
 
 WEAK = "weak evidence"
 """The beginning of the note."""
@@ -36,17 +35,15 @@ def evidence(scale: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def notes(scale: pl.DataFrame, model: str, below: Mapping[str, float]) -> pl.DataFrame:
-    """``NOTES``: a sentence for each query whose evidence is below the threshold of ``model``."""
-    if model not in below:
-        return empty(NOTES)
+def notes(scale: pl.DataFrame, below: float) -> pl.DataFrame:
+    """``NOTES``: a sentence for each query whose evidence is ``below`` this."""
     rows = [
         (
             query_id,
-            f"{WEAK} ({value:.2f}, where answers have {below[model]} or more):"
+            f"{WEAK} ({value:.2f}, where answers have {below} or more):"
             " what was found may not answer this question",
         )
         for query_id, value in evidence(scale).drop_nulls().iter_rows()
-        if value < below[model]
+        if value < below
     ]
     return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)

@@ -49,8 +49,7 @@ def test_a_context_of_a_query_with_weak_evidence_has_less(
     wanted = ["context_order", "weak_evidence"]
     floors = {"context_floor": 0.0, "weak_context_floor": 1.0}
     for noted, below in ((0, 0.0), (1, 100.0)):
-        weak_below = {"none": below}
-        out = run(driver_of(), wanted, world, 0, weak_below=weak_below, **floors)
+        out = run(driver_of(), wanted, world, 0, weak_below=below, **floors)
         assert out["weak_evidence"].height == noted
         assert out["context_order"].height == (1 if noted else 5)
 
@@ -60,7 +59,7 @@ def test_a_context_of_a_query_that_says_what_a_text_must_have_keeps_all_that_hav
 ) -> None:
     queries = pl.DataFrame([{"query_id": 0, "text": "q", "pattern": "release"}])
     given = {**world.overrides(0), "queries": queries}
-    how = {"now": NOW, "context_floor": 1.0, "weak_context_floor": 1.0, "weak_below": {"none": 9.0}}
+    how = {"now": NOW, "context_floor": 1.0, "weak_context_floor": 1.0, "weak_below": 9.0}
     out = driver_of().execute(["context_order", "weak_evidence"], how, overrides=given)
     assert out["context_order"].height == 5
     assert out["weak_evidence"].is_empty()

@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.frames import EVIDENCE, FUSED, SCORE_SCALE, SIGNALS
-from operators.ranking.evidence_level import evidence_levels, sureness
+from operators.ranking.evidence_level import STRONG_FROM, evidence_levels, sureness
 from operators.signals.exact_phrase import said_exactly
-
-FROM = {"minilm": 0.44}
 
 
 def hits(similarities: list[float | None], documents: list[str], query: int = 0) -> pl.DataFrame:
@@ -40,11 +38,10 @@ def scale(near: float = 1.0) -> pl.DataFrame:
 def level(
     frame: pl.DataFrame,
     weak: Collection[int] = (),
-    model: str = "minilm",
     near: float = 1.0,
     exact: Collection[int] = (),
 ) -> list[str]:
-    told = evidence_levels(frame, scale(near), weak, exact, model, FROM)
+    told = evidence_levels(frame, scale(near), weak, exact, STRONG_FROM)
     assert told.schema == EVIDENCE
     return told["evidence"].to_list()
 
@@ -81,19 +78,13 @@ def test_few_hits_are_never_strong(similarities: list[float | None]) -> None:
     assert level(hits(similarities, ["d"] * len(similarities))) == ["partial"]
 
 
-@pytest.mark.parametrize("model", ["minilm", "static"])
-def test_a_passage_with_what_the_query_says_word_for_word_is_strong(model: str) -> None:
+def test_a_passage_with_what_the_query_says_word_for_word_is_strong() -> None:
     rows = [(0, 1, "literal", "lead", 0.8, 1.0, None), (0, 1, "rare_name", "lead", 0.5, 1.0, None)]
     rows += [(1, 1, "secondary", "gain", -1.0, 0.3, None)]
     rows += [(2, 1, "rare_name", "lead", 0.25, 1.0, None)]  # one of two names
     said = pl.DataFrame(rows, schema=SIGNALS, orient="row")
     assert said_exactly(said).to_list() == [0]
-    assert level(hits(ALIKE, OTHERS), model=model, near=0.1, exact=said_exactly(said)) == ["strong"]
-
-
-def test_nothing_is_said_of_a_model_without_thresholds_but_that_evidence_is_weak() -> None:
-    frame = pl.concat([hits([0.9, *ALIKE[1:]], OTHERS, query) for query in (0, 1)])
-    assert level(frame, weak={1}, model="static") == [None, "weak"]
+    assert level(hits(ALIKE, OTHERS), near=0.1, exact=said_exactly(said)) == ["strong"]
 
 
 @given(
