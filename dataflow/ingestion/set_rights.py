@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import polars as pl
+
 from dataflow.ingestion.version_discovery import find_versions
 from operators.postgres.inspect.who_sees import is_open
 from operators.postgres.schema.indexes import make_searchable
@@ -9,6 +11,7 @@ from operators.postgres.store import Store
 from operators.postgres.write.commit_chunks import stored_commits
 from operators.postgres.write.document_classes import classify, keep_rules
 from operators.postgres.write.document_writer import write_documents
+from operators.sources.chunking.chunker import CUT_AGAIN
 from operators.sources.git.commit_rights import chunks_by_readers
 from operators.sources.rights_rules import Rights, read_rights
 
@@ -47,12 +50,13 @@ def set_rights(store: Store, text: str) -> int:
 def cut_commits(store: Store, rights: Rights) -> int:
     """Cut the stored commits along their files where these have other readers by now.
 
-    New chunks are found by words at once; the next ingestion embeds them.
+    New chunks are found by words at once; the next ingestion embeds them. It reads a commit again
+    that was cut before: under the new rules some of its chunks may be one.
 
     Returns:
         The number of commits whose chunks have changed.
     """
-    changed = 0
+    changed, mark = 0, f" {CUT_AGAIN}"
     for documents, chunks in stored_commits(store):
         now = chunks_by_readers(chunks, documents, rights)
         key = ["corpus", "repo", "document_id"]
@@ -61,6 +65,12 @@ def cut_commits(store: Store, rights: Rights) -> int:
         )
         if not other.is_empty():
             new, parts = (of.join(other, on=key, how="semi") for of in (documents, now))
+            cut = chunks.filter(~pl.col("metadata").str.contains('"files":', literal=True))
+            before = pl.struct(key).is_in(cut.select(pl.struct(key)).to_series().implode())
+            read_again = pl.col("fingerprint").str.strip_suffix(mark) + mark
+            new = new.with_columns(
+                fingerprint=pl.when(before).then(read_again).otherwise("fingerprint")
+            )
             write_documents(store, new, parts, rights.text)
             changed += len(other)
     return changed

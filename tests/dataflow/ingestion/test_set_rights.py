@@ -363,6 +363,28 @@ def test_rules_that_change_show_of_stored_commits_what_a_new_ingestion_shows(
     assert told == {None: False, "payroll/bonus.md": False}
 
 
+def test_a_commit_that_was_cut_by_rules_is_whole_again_after_the_next_ingestion(
+    store: Store, tmp_path: Path
+) -> None:
+    git(tmp_path, "init", "-q")
+    for name in ("payroll/bonus.md", "src/a.py", "b.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{name} of depots\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "Tell of depots")
+
+    def chunks() -> list[tuple[str, ...]]:
+        ingest(store, WordEmbedder(), git_source(tmp_path, "app"))
+        return sorted(store.rows("SELECT text, metadata FROM chunks WHERE corpus = 'history'"))
+
+    whole = chunks()
+    set_rights(store, RULES[0])
+    assert len(chunks()) > len(whole)
+    set_rights(store, "unmarked: everyone")
+    assert chunks() == whole
+    assert verify(store).is_empty()
+
+
 def drop_collection_if_there(dsn: str, name: str) -> None:
     with suppress(UnknownName):
         drop_collection(dsn, name)

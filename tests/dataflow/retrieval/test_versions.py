@@ -100,7 +100,8 @@ def versions(driver: RetrievalDriver, query: str, **inputs: Any) -> set[str]:
 
 
 def said(driver: RetrievalDriver, query: str, **inputs: Any) -> list[str]:
-    notes = driver.execute(["context_notes"], inputs={"query": query, **inputs})["context_notes"]
+    asked = {"query": query, "weak_below": 0, **inputs}
+    notes = driver.execute(["context_notes"], inputs=asked)["context_notes"]
     return notes["note"].to_list()
 
 

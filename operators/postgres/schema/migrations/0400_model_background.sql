@@ -1,2 +1,2 @@
 -- A collection keeps the similarity that its model gives to unrelated texts.
-ALTER TABLE collection ADD COLUMN background float8;
+ALTER TABLE collection ADD COLUMN IF NOT EXISTS background float8;
