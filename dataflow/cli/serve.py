@@ -52,6 +52,9 @@ def serve(
         str | None,
         typer.Option(metavar="URL", help="The audience that tokens name for this server."),
     ] = None,
+    user_claim: Annotated[
+        str, typer.Option(metavar="NAME", help="The claim that names the user.")
+    ] = "sub",
     groups_claim: Annotated[
         str,
         typer.Option(
@@ -60,12 +63,10 @@ def serve(
     ] = "groups",
     sign_in_client: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="People sign in on the page as this client of --issuer."),
-    ] = None,
-    sign_in_secret: Annotated[
-        Path | None,
         typer.Option(
-            metavar="FILE", help="The client's secret, if not in CROSSCORPUS_SIGN_IN_SECRET."
+            metavar="ID",
+            help="People sign in on the page by --issuer; its name for this server. "
+            "Its secret is in CROSSCORPUS_SIGN_IN_SECRET.",
         ),
     ] = None,
     sign_in_scope: Annotated[
@@ -114,13 +115,13 @@ def serve(
     else:
         names = allow_host or ()
         url = None if public_url is None else _public(public_url)
-        secret = (sign_in_secret, sign_in_scope or ())
-        sign_in = _sign_in(sign_in_client, issuer, url, groups_claim, *secret)
+        claims = {"user": user_claim, "groups": groups_claim}
+        sign_in = _sign_in(sign_in_client, issuer, url, sign_in_scope or (), claims)
         run_http(
             *(collection, config, host, port, deadline, _reply),
             refresh=refresh,
             names=names,
-            callers=_callers(tokens, (keys, issuer, audience), groups_claim, bool(sign_in)),
+            callers=_callers(tokens, (keys, issuer, audience), claims, bool(sign_in)),
             open_to_all=open_to_all,
             public_url=url,
             sign_in=sign_in,
@@ -128,7 +129,10 @@ def serve(
 
 
 def _callers(
-    tokens: Path | None, provider: tuple[str | None, ...], groups_claim: str, signing_in: bool
+    tokens: Path | None,
+    provider: tuple[str | None, ...],
+    claims: Mapping[str, str],
+    signing_in: bool,
 ) -> Callers | None:
     """Who knows the callers: a file, a provider, or nobody.
 
@@ -146,7 +150,7 @@ def _callers(
     if None in provider:
         raise options.WrongUsage("a provider needs --issuer, --keys and --audience")
     keys, issuer, audience = map(str, provider)
-    return SignedTokens(keys, issuer, audience, groups=groups_claim)
+    return SignedTokens(keys, issuer, audience, **claims)
 
 
 def _public(url: str) -> str:
@@ -161,24 +165,21 @@ def _public(url: str) -> str:
 
 
 def _sign_in(
-    client: str | None, issuer: str | None, url: str | None, groups_claim: str,
-    secret: Path | None, scopes: Sequence[str],
-) -> ProviderSignIn | None:  # fmt: skip
+    client: str | None,
+    issuer: str | None,
+    url: str | None,
+    scopes: Sequence[str],
+    claims: Mapping[str, str],
+) -> ProviderSignIn | None:
     """How people sign in with a provider; None: they don't."""
     from dataflow.service.protection.provider_sign_in import ProviderSignIn
 
     if not client:
-        if secret or scopes:
-            raise options.WrongUsage("a secret and scopes are those of a --sign-in-client")
         return None
     if not (issuer and url):
         raise options.WrongUsage("--sign-in-client needs --issuer and --public-url")
-    text = os.environ.get("CROSSCORPUS_SIGN_IN_SECRET", "")
-    try:
-        text = secret.read_text("utf-8") if secret else text
-    except (OSError, ValueError) as error:
-        raise options.WrongUsage(f"{secret}: no file of a secret ({error})") from error
-    return ProviderSignIn(issuer, client, url, text.strip(), scopes, groups_claim)
+    secret = os.environ.get("CROSSCORPUS_SIGN_IN_SECRET", "").strip()
+    return ProviderSignIn(issuer, client, url, secret, scopes, **claims)
 
 
 def _reply(service: Service, request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -82,7 +82,7 @@ class ProviderSignIn:
             knows ``/session/callback`` below it.
         secret: the client's; empty: the client is public.
         scopes: to ask for beside ``openid``.
-        groups: the claim of the ID token with the user's groups.
+        user, groups: the claims of the ID token that name the user, and his groups.
 
     Raises:
         CrosscorpusError: the issuer's address is not safe.
@@ -90,12 +90,13 @@ class ProviderSignIn:
 
     def __init__(
         self, issuer: str, client: str, public_url: str, secret: str = "",
-        scopes: Sequence[str] = (), groups: str = "groups",
+        scopes: Sequence[str] = (), user: str = "sub", groups: str = "groups",
     ) -> None:  # fmt: skip
         if not is_safe(issuer):
             raise CrosscorpusError(f"people sign in by https, not at {issuer}")
         self.issuer, self.client, self.public_url = issuer, client, public_url
-        self.scopes, self.groups, self._secret = ("openid", *scopes), groups, secret
+        self.scopes, self._secret = ("openid", *scopes), secret
+        self._claims = {"user": user, "groups": groups}
         self.begins_at = f"{public_url}/session/begin"
         self.comes_back_to = public_url + _PATH
         self._addresses, self._read_at = dict[str, Any](), 0.0
@@ -140,7 +141,7 @@ class ProviderSignIn:
         try:
             if self._tokens is None:
                 keys = addresses["jwks_uri"]
-                self._tokens = SignedTokens(keys, self.issuer, self.client, groups=self.groups)
+                self._tokens = SignedTokens(keys, self.issuer, self.client, **self._claims)
             return self._tokens.read(token, nonce), self.public_url + unquote(page)
         except (jwt.ExpiredSignatureError, jwt.ImmatureSignatureError) as error:
             raise Refused(_CLOCKS, error) from error

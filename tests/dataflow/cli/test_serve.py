@@ -258,10 +258,8 @@ def test_a_port_that_is_taken_is_one_line(crosscorpus: Any, collection: str) -> 
     ("given", "said"),
     [
         (["--sign-in-client", "a"], "needs --issuer and --public-url"),
-        (["--sign-in-scope", "groups"], "--sign-in-client"),
         (["--public-url", "http://search.example.org"], "write https://NAME"),
         (["--public-url", "https://search.example.org/path"], "write https://NAME"),
-        (["--sign-in-secret", "/nowhere"], "--sign-in-client"),
     ],
     ids=str,
 )
@@ -273,13 +271,12 @@ def test_options_of_a_sign_in_that_lack_another_are_a_line(
     assert said in " ".join(refused.stderr.split())
 
 
-def test_a_secret_may_come_from_a_file_or_the_environment_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_secret_of_a_sign_in_comes_from_the_environment_alone(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    given = ("client", "https://id.example.org", "https://search.example.org", "groups")
     monkeypatch.setenv("CROSSCORPUS_SIGN_IN_SECRET", "of the environment\n")
-    (tmp_path / "secret").write_text("of the file\n")
-    for file, secret in ((None, "of the environment"), (tmp_path / "secret", "of the file")):
-        sign_in = _sign_in(*given, file, [])
-        assert sign_in is not None
-        assert sign_in._secret == secret
+    claims = {"user": "email", "groups": "groups"}
+    given = ("client", "https://id.example.org", "https://search.example.org", ["email"], claims)
+    sign_in = _sign_in(*given)
+    assert sign_in is not None
+    assert (sign_in._secret, sign_in._claims) == ("of the environment", claims)
