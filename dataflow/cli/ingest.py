@@ -15,7 +15,6 @@ import typer
 
 from dataflow.cli.options import (
     PARTLY,
-    BotsOption,
     IngestOptions,
     Relocated,
     filled,
@@ -39,13 +38,6 @@ _Also = Annotated[
     ),
 ]
 
-_Exports = Annotated[
-    list[Path], typer.Argument(help="JSON as the API gives it or `gh api --paginate` writes it.")
-]
-_ExportsRepo = Annotated[
-    str | None,
-    typer.Option(callback=filled, help="Repository name; else what the items' addresses say."),
-]
 _Map = Annotated[
     str, typer.Option("--map", callback=filled, help="A map of ours, or a file: docs/records.md.")
 ]
@@ -185,57 +177,6 @@ def ingest_wiki(
 
     source = wiki_source(path, repo, base_url=base_url)
     ingest_source(source, options, relocated=relocated)
-
-
-@ingest_app.command("reviews")
-@takes_options
-def ingest_reviews(
-    files: _Exports,
-    repo: _ExportsRepo = None,
-    prune: _PruneExports = False,
-    bots: BotsOption = None,
-    *,
-    options: IngestOptions,
-) -> None:
-    """Read GitHub's pull requests into `review`: conversations, review threads and reviews.
-
-    Example: GitHub's own command writes the files.
-
-    ```
-    gh api --paginate repos/org/app/pulls/comments > threads.json
-    gh api --paginate "repos/org/app/issues?state=all" > issues.json
-    gh api --paginate repos/org/app/issues/comments > talk.json
-    crosscorpus ingest reviews threads.json issues.json talk.json
-    ```
-    """
-    from operators.sources.github.github_documents import reviews_source
-
-    ingest_source(reviews_source(files, repo, whole=prune, bots=bots), options, prune=prune)
-
-
-@ingest_app.command("issues")
-@takes_options
-def ingest_issues(
-    files: _Exports,
-    repo: _ExportsRepo = None,
-    prune: _PruneExports = False,
-    bots: BotsOption = None,
-    *,
-    options: IngestOptions,
-) -> None:
-    """Read GitHub's issues and their comments into `issue`; pull requests: `ingest reviews`.
-
-    Example: GitHub's own command writes the files.
-
-    ```
-    gh api --paginate "repos/org/app/issues?state=all" > issues.json
-    gh api --paginate repos/org/app/issues/comments > comments.json
-    crosscorpus ingest issues issues.json comments.json
-    ```
-    """
-    from operators.sources.github.github_documents import issues_source
-
-    ingest_source(issues_source(files, repo, whole=prune, bots=bots), options, prune=prune)
 
 
 @ingest_app.command("records")

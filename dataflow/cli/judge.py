@@ -17,7 +17,7 @@ def judge_git(
     issues: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Issues as `ingest issues` reads them, whose texts are the questions; else the "
+            help="Issues as `gh api` writes them, whose texts are the questions; else the "
             "commits' messages are. May be given repeatedly."
         ),
     ] = None,

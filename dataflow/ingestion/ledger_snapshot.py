@@ -1,6 +1,5 @@
 """The ledger's entries of a source's documents, updated as a run meets and stores them."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 
@@ -11,10 +10,9 @@ from operators.postgres.write.ingestion_runs import meet_corpus
 from operators.postgres.write.ledger import (
     Entry,
     read_entries,
-    stored_heading,
 )
 from operators.postgres.write.source_ownership import source_kind
-from operators.sources.protocol import Document, Key, ReadIssue, content_hash
+from operators.sources.protocol import Key
 
 GOOD = frozenset(("indexed", "empty"))
 """States of documents that were read."""
@@ -60,25 +58,6 @@ class LedgerSnapshot:
         numbered = self._numbered(entry)
         self._entries[_name(key)] = numbered
         self._marks[numbered[0]] = 1
-
-    def more_than(self, document: Document) -> ReadIssue | None:
-        """Why the stored version stays: it has more than a part of the source gave ``document``."""
-        heading = stored_heading(self.store, *document.key) if document.part else None
-        if heading is None:
-            return None
-        title, metadata = heading
-        before, now = (
-            json.loads(each).get("n_comments", 0) for each in (metadata, document.metadata)
-        )
-        if now < before:
-            why = f"the files have {now} of its {before} stored comments"
-        elif (title or "").startswith(f"{document.title} "):
-            why = "the files do not have its pull request, whose title is stored"
-        else:
-            return None
-        why += ", so that version stays: give all files together, or say they are whole (--prune)"
-        key, content = document.key, f"part {content_hash(document)}"  # as a whole it is no failure
-        return ReadIssue(document.document_id, why, failed=False, key=key, content=content)
 
     def vanished(self, scope: Scope) -> Iterator[str]:
         """The documents of this kind of source that the scan has not met, sorted."""

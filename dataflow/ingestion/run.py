@@ -161,7 +161,7 @@ class Run:
         """Whether the last report of progress is some time ago."""
         return time.monotonic() - self.reported > EVENT_SECONDS
 
-    def is_new(self, key: Key, content: str, part: bool = False) -> bool:
+    def is_new(self, key: Key, content: str) -> bool:
         """Whether the document must be stored; it is noted as met."""
         entry = self.known.meet(key)
         if entry is None:
@@ -169,9 +169,7 @@ class Run:
         same = entry[:2] == (content, self.fingerprint)
         if same and entry.failed_reason is not None:  # after a failed version: the ledger says so
             return True
-        failure = f"{content} {self.fingerprint}"
-        failures = (failure, f"part {failure}") if part else (failure,)
-        if not same and entry.failed_with not in failures:
+        if not same and entry.failed_with != f"{content} {self.fingerprint}":
             return True
         self.report.documents_unchanged += 1
         self.report.known_failures += entry.state not in GOOD or not same

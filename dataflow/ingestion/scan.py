@@ -46,15 +46,8 @@ def _take(run: Run, item: Item) -> bool:
     """Queue a new document; return whether the scan is still complete."""
     if isinstance(item, LazyDocument) and run.is_new(item.key, item.content):
         item = item.read()
-    if isinstance(item, Document) and run.is_new(
-        item.key, content := content_hash(item), item.part
-    ):
-        item = replace(item, source_hash=content)  # it is not computed again
-        if kept := run.known.more_than(item):
-            run.report.documents_unchanged += 1
-            item = kept
-        else:
-            run.take(item)
+    if isinstance(item, Document) and run.is_new(item.key, content := content_hash(item)):
+        run.take(replace(item, source_hash=content))  # it is not computed again
     if not isinstance(item, ReadIssue):
         return True
     (run.report.failed if item.failed else run.report.skipped).append(item)

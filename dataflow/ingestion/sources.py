@@ -20,8 +20,6 @@ from operators.postgres.store import Store, collection_info, collections, open_s
 from operators.sources.folder import folder_source as folder
 from operators.sources.git.git_source import git_source as git
 from operators.sources.github.github_api import GithubApi, open_github
-from operators.sources.github.github_documents import issues_source as issues
-from operators.sources.github.github_documents import reviews_source as reviews
 from operators.sources.github.github_mirror import Found, OnFetched, mirror_source, refresh
 from operators.sources.jsonl import documents_source as documents
 from operators.sources.protocol import Source
@@ -30,7 +28,7 @@ from operators.sources.records.record_map import RecordMap, read_map
 from operators.sources.records.record_source import records_source
 from operators.sources.wiki.wiki_source import wiki_source as wiki
 
-__all__ = ["documents", "folder", "git", "ingest_into", "issues", "records", "reviews"]
+__all__ = ["documents", "folder", "git", "ingest_into", "records"]
 __all__ += ["run_into", "sync_github", "wiki"]
 
 

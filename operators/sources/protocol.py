@@ -62,7 +62,6 @@ class Document:
     metadata: str = "{}"
     source_hash: str | None = None  # no column: the reader's hash of all fields, if any
     note: str | None = None  # no column: how it was read, if not as usual
-    part: bool = False  # no column: its source may have only some of its comments
 
     def __post_init__(self) -> None:
         """Bound the title, whichever source gave it."""

@@ -12,7 +12,6 @@ from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store, set_background
 from operators.sources.folder import folder_source
 from operators.sources.git.git_source import git_source
-from operators.sources.github.github_documents import issues_source, reviews_source
 from operators.sources.jsonl import documents_source
 from operators.sources.protocol import Source
 from operators.sources.wiki.wiki_source import wiki_source
@@ -41,8 +40,6 @@ ingest_documents = _ingesting(documents_source)
 ingest_git = _ingesting(git_source)
 ingest_folder = _ingesting(folder_source)
 ingest_wiki = _ingesting(wiki_source)
-ingest_reviews = _ingesting(reviews_source)
-ingest_issues = _ingesting(issues_source)
 
 
 def interrupted(ingesting: Callable[..., IngestReport], *args: Any, **options: Any) -> None:

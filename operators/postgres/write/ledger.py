@@ -84,15 +84,3 @@ def read_entries(
         take((document_id, Entry(*entry)) for document_id, *entry in rows)
 
     over_rows(store, _ENTRIES, (clean_text(corpus), clean_text(repo)), work)
-
-
-def stored_heading(
-    store: Store, corpus: str, repo: str, document_id: str
-) -> tuple[str | None, str] | None:
-    """The title and the metadata (JSON) of a document that has chunks; None if there is none."""
-    row = store.row(
-        "SELECT title, coalesce(metadata, '{}') FROM documents"
-        " WHERE document_key = %s AND state = 'indexed'",
-        (document_key(corpus, repo, document_id),),
-    )
-    return row and (row[0], str(row[1]))

@@ -238,7 +238,7 @@ def mirror_source(store: Store, mirror: Mirror) -> Source:
             done += len(items)
             yield from marked(review_documents(mirror.repo, number, items))
             if not is_pull(items):
-                yield from marked(conversation(ISSUE, mirror.repo, number, items, whole=True))
+                yield from marked(conversation(ISSUE, mirror.repo, number, items))
         yield from program_issues(left_out)
 
     def marked(items: Iterable[Item]) -> Iterator[Item]:

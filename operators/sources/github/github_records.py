@@ -20,7 +20,6 @@ from operators.sources.protocol import printable
 from operators.sources.secrets import redacted
 
 READER = "github/1"
-"""Exports and live synchronisation share it, so that each can continue the other."""
 
 COMMENT, REVIEW, PULL = "comment", "review", "pull"
 ISSUE, ISSUE_COMMENT = "issue", "issue_comment"
@@ -134,8 +133,6 @@ def _author(value: Mapping[str, Any]) -> dict[str, Any]:
 def _written(value: Mapping[str, Any]) -> dict[str, Any]:
     created = _moment(value, "created_at") or _moment(value, "submitted_at")
     if created is None:
-        if "createdAt" in value or "author" in value:
-            raise BadItem("written by `gh issue list` or `gh pr list`: give what `gh api` writes")
         raise BadItem("created_at is missing")
     return {
         **_author(value),

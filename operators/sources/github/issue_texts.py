@@ -21,7 +21,7 @@ _FORM = "files of JSON as GitHub's API gives it, plain or gzipped"
 
 
 def issue_texts(paths: Sequence[Path]) -> IssueTexts:
-    """The issues of files that ``ingest issues`` reads; pull requests and comments are left out.
+    """The issues of exports (``repos/ORG/APP/issues``); pull requests and comments are left out.
 
     Raises:
         SourceError: a path is no readable file, an item is not GitHub's, or there is no issue.
@@ -43,5 +43,7 @@ def issue_texts(paths: Sequence[Path]) -> IssueTexts:
                     texts[name, item.number] = text
     if not texts:
         named = ", ".join(map(str, paths))
-        raise SourceError(f"{named}: no issue in it; give what `ingest issues` reads")
+        raise SourceError(
+            f"{named}: no issue in it; give what GitHub's API gives, repos/ORG/APP/issues"
+        )
     return texts

@@ -74,27 +74,23 @@ def test_a_corpus_that_no_configuration_can_name_is_told_so(ingest: Any) -> None
 
 def test_exports_and_findings_are_read_from_files(crosscorpus: Any, tmp_path: Path) -> None:
     def run(*arguments: str) -> Any:
-        return crosscorpus(*arguments, "-C", "cli-exports")
+        return crosscorpus("ingest", "records", *arguments, "-C", "cli-exports")
 
-    comments, issues = tmp_path / "comments.json", tmp_path / "issues.json"
-    comments.write_text(
-        json.dumps([github_shapes.comment(500)]) + json.dumps([github_shapes.comment(501)])
-    )
-    issues.write_text(json.dumps([github_shapes.issue(7)]))
+    exports = tmp_path / "exports"
+    exports.mkdir()
+    listed = [github_shapes.issue(n, pull=n < 3) for n in range(1, 5)]
+    talk = [github_shapes.issue_comment(60, 1, pull=True), github_shapes.issue_comment(61, 4)]
+    threads = [github_shapes.comment(500), github_shapes.comment(501, reply_to=500)]
+    for name, items in (("issues", listed), ("talk", talk), ("threads", threads)):
+        (exports / f"{name}.json").write_text(json.dumps(items))
+    done = run(str(exports), "--map", "github")
+    assert done.returncode == 0, done.stderr
+    assert "5 new, 0 changed" in done.stdout
+    found = crosscorpus("query", "Remark", "-C", "cli-exports", "--json")
+    assert "PR #1" in found.stdout
     findings = tmp_path / "findings.jsonl"
     findings.write_text('{"file_path": "a.py", "finding": "Fork first."}\n{"finding": 1}\n')
-    done = run("ingest", "reviews", str(comments), "--repo", "org/b")
-    assert done.returncode == 0, done.stderr
-    assert "2 new, 0 changed" in done.stdout
-    pulls, talk = tmp_path / "pulls.json", tmp_path / "talk.json"
-    pulls.write_text(json.dumps([github_shapes.issue(n, pull=n < 3) for n in range(1, 5)]))
-    talk.write_text(json.dumps([github_shapes.issue_comment(60, 1, pull=True)]))
-    done = run("ingest", "reviews", str(pulls), str(talk), "--repo", "org/b")
-    assert done.returncode == 0, done.stderr
-    assert "2 new, 0 changed" in done.stdout
-    assert "an issue: `crosscorpus ingest issues` takes it (and 1 more)" in done.stdout
-    assert run("ingest", "issues", str(issues)).returncode == 0
-    done = run("ingest", "records", str(findings), "--map", "memory", "--repo", "org/b")
+    done = run(str(findings), "--map", "memory", "--repo", "org/b")
     assert done.returncode == 3
     assert "findings.jsonl: line 2: " in done.stdout
 
@@ -133,7 +129,7 @@ def test_a_file_of_another_kind_is_named_before_anything_is_embedded_and_leaves_
     waiting.write_text('{"doc_id": "a", "corpus": "docs", "text": "it waits for its vector"}\n')
     name = "other-kind"
     assert crosscorpus("ingest", "documents", str(waiting), "-C", name, "--wait", "words").stdout
-    done = crosscorpus("ingest", "reviews", str(file), "-C", name)
+    done = crosscorpus("ingest", "records", str(file), "--map", "github", "-C", name)
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.splitlines()) == 1
     assert "x.diff" in done.stderr

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from ingested import document
-from ingesting import ingest_documents
 from numpy.typing import NDArray
 from word_embedder import WordEmbedder
 
 from dataflow import build_driver
+from dataflow.ingestion.loop import ingest
 from operators.embedding.background import UNRELATED, background, distance_factor
 from operators.postgres.store import Store, collection_info, drop_collection, open_store
+from operators.sources.jsonl import documents_source
 
 RAISED = 0.8
 WORDS = ("pump valve seal", "orchard apple graft", "pump motor", "harbour crane", "valve spring")
@@ -45,7 +46,7 @@ def _raised(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def answers(store: Store, embedder: Any, file: Any) -> Any:
-    ingest_documents(store, embedder, file)
+    ingest(store, embedder, documents_source(file))
     driver = build_driver("default", store=store, embedder=embedder)
     return driver.execute(["results"], inputs={"query": "which valve has the pump"})["results"]
 

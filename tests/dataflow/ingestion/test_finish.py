@@ -18,7 +18,6 @@ from ingesting import (
     ingest_documents,
     ingest_folder,
     ingest_git,
-    ingest_issues,
     ingest_wiki,
 )
 from ledger_rows import states
@@ -165,13 +164,19 @@ def json_lines(*keys: str, **fixed: str) -> Callable[[frozenset[int]], str]:
     return content
 
 
-def whole(run: Callable[..., Any], listed: bool = False) -> Callable[..., Any]:
+def whole(run: Callable[..., Any]) -> Callable[..., Any]:
     """``run`` of a file that is said to be all there is."""
 
     def of_all(store: Store, embedder: Any, path: Path, **options: Any) -> Any:
-        return run(store, embedder, [path] if listed else path, prune=True, **options)
+        return run(store, embedder, path, prune=True, **options)
 
     return of_all
+
+
+def all_issues(store: Store, embedder: Any, path: Path, **options: Any) -> Any:
+    """Read all issues of a repository by the map of GitHub."""
+    source = records_source(path, read_map("github", shipped_maps()), repo="org/app", whole=True)
+    return ingest(store, embedder, source, **options)
 
 
 @pytest.fixture(
@@ -197,7 +202,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
             export, whole(ingest_documents), "docs", json_lines("doc_id", "text", corpus="docs")
         ),
         "issues": lambda: file(
-            export, whole(ingest_issues, True), "issue", array(lambda n: shapes.issue(n + 1))
+            export, all_issues, "issue", array(lambda n: shapes.issue(n + 1))
         ),
     }[request.param]()  # fmt: skip
     case.put(TEN)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -16,8 +15,6 @@ from ingesting import (
     ingest_documents,
     ingest_folder,
     ingest_git,
-    ingest_issues,
-    ingest_reviews,
 )
 from killed_children import kill_children
 from ledger_rows import ledger
@@ -417,79 +414,6 @@ def test_a_refusal_writes_no_document_and_keeps_what_was_fetched(
     assert len([*stored_items(store, sync_source(store))]) == 7
     server.failing.clear()
     assert sync_github(store, embedder, "org/app", api=api).documents_new == 7
-
-
-def test_exports_give_the_same_documents_as_the_api(
-    new_store: Callable[[], Store], embedder: Any, server: Any, api: GithubApi, contents: Read,
-    tmp_path: Path,
-) -> None:  # fmt: skip
-    live, filed = new_store(), new_store()
-    sync_github(live, embedder, "org/app", api=api)
-    files = {}
-    for kind in ("comments", "reviews", "issues", "issue_comments"):
-        files[kind] = tmp_path / f"{kind}.json"
-        files[kind].write_text(
-            "".join(json.dumps([item]) for item in getattr(server, kind).values())
-        )
-    assert ingest_reviews(filed, embedder, [*files.values()], repo="org/app").ok
-    assert ingest_issues(filed, embedder, [files["issues"], files["issue_comments"]]).ok
-    assert contents(filed) == contents(live)
-    assert sync_github(filed, embedder, "org/app", api=api).documents_unchanged == 7
-
-
-def written(folder: Path, name: str, *items: dict[str, Any]) -> Path:
-    file = folder / name
-    file.write_text(json.dumps(items))
-    return file
-
-
-def test_an_export_without_the_comments_leaves_an_issue_that_has_them(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    issues = written(
-        tmp_path, "issues.json", shapes.issue(2, comments=1), shapes.issue(3, comments=1)
-    )
-    comments = written(tmp_path, "comments.json", shapes.issue_comment(300, 2))
-    ingest_issues(store, embedder, [issues, comments])
-    before = thread_texts(store)
-    assert "Word 300." in before["issues/2"]
-    report = ingest_issues(store, embedder, [issues])
-    assert (report.ok, report.documents_changed, report.documents_unchanged) == (True, 0, 2)
-    assert [str(fault) for fault in report.skipped] == [
-        "issues/2: the files have 0 of its 1 stored comments, so that version stays: give all "
-        "files together, or say they are whole (--prune)"
-    ]
-    assert ingest_issues(store, embedder, [issues]).known_failures == 1  # told by the ledger
-    assert thread_texts(store) == before
-    assert ingest_issues(store, embedder, [issues, comments]).known_failures == 0
-    # what came without comments is not held back by what nobody has
-    issues = written(
-        tmp_path, "issues.json", shapes.issue(2, comments=0), shapes.issue(3, comments=2, body="B.")
-    )
-    assert ingest_issues(store, embedder, [issues]).documents_changed == 2
-    assert thread_texts(store) == {"issues/2": "@octocat: Trouble 2.", "issues/3": "@octocat: B."}
-
-
-def test_an_export_of_a_part_of_a_thread_leaves_the_one_that_has_more(
-    store: Store, embedder: Any, tmp_path: Path
-) -> None:
-    thread = [shapes.comment(5), shapes.comment(6, reply_to=5)]
-    pull = written(tmp_path, "pulls.json", shapes.issue(1, pull=True))
-    whole = written(tmp_path, "comments.json", *thread)
-    ingest_reviews(store, embedder, [whole, pull])
-    before = thread_texts(store)
-    for files, why in (
-        ([written(tmp_path, "first.json", thread[0]), pull], "1 of its 2 stored comments"),
-        ([whole], "do not have its pull request, whose title"),
-    ):
-        report = ingest_reviews(store, embedder, files)
-        assert (report.ok, report.documents_changed) == (True, 0)
-        assert why in str(report.skipped[0])
-        assert thread_texts(store) == before
-    more = written(tmp_path, "more.json", *thread, shapes.comment(7, reply_to=5))
-    assert ingest_reviews(store, embedder, [more, pull]).documents_changed == 1
-    assert ingest_reviews(store, embedder, [whole, pull], prune=True).documents_changed == 1
-    assert thread_texts(store) == before
 
 
 PRIVATE = {"private": True, "visibility": "private"}

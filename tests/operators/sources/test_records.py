@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+import github_shapes as github
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -206,6 +207,32 @@ def test_merge_requests_discussions_and_issues_of_gitlab_are_told_apart(tmp_path
     assert (talk.corpus, talk.repo, talk.path) == ("review", "g/app", "app/proxy.py")
     assert talk.uri == "https://gitlab.example/g/app/-/merge_requests/88#note_5"
     assert json.loads(talk.metadata)["pr_number"] == json.loads(request.metadata)["pr_number"] == 88
+
+
+def test_exports_of_github_are_issues_pull_requests_threads_and_reviews(tmp_path: Path) -> None:
+    written(tmp_path, [github.issue(3), github.issue(7, pull=True)], name="all/issues.json")
+    talk = [
+        github.issue_comment(60, 3, user=github.user("hubot")),
+        github.issue_comment(61, 7, pull=True),
+    ]
+    written(tmp_path, talk, name="all/talk.json")
+    written(
+        tmp_path, [github.comment(9, 7, reply_to=5), github.comment(5, 7)], name="all/threads.json"
+    )
+    written(
+        tmp_path, [github.review(80, 7), github.review(81, 7, body="")], name="all/reviews.json"
+    )
+    found = {one.document_id: one for one in documents(tmp_path / "all", "github")}
+    assert set(found) == {
+        "issues/3", "pull/7", "pull/7#discussion_r5", "pull/7#pullrequestreview-80"
+    }  # fmt: skip
+    issue, thread = found["issues/3"], found["pull/7#discussion_r5"]
+    assert (issue.corpus, issue.repo, issue.title) == ("issue", "org/app", "#3 Title 3")
+    assert issue.text == "**octocat**\n\nTrouble 3.\n\n**hubot**\n\nWord 60."
+    assert json.loads(issue.metadata)["issue_number"] == 3
+    assert (thread.corpus, thread.path, thread.title) == ("review", "src/app.py", "PR #7")
+    assert json.loads(thread.metadata)["pr_number"] == 7
+    assert "Word 61." in found["pull/7"].text
 
 
 def test_comments_on_issues_of_gitlab_are_read_and_internal_ones_are_not(

@@ -29,7 +29,7 @@ from operators.sources.protocol import ReadIssue
 
 
 def test_a_reason_that_many_have_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    why = "an issue: `crosscorpus ingest issues` takes it"
+    why = "no `key` in a record"
     many = [ReadIssue(f"export.json item {n}", why) for n in range(3)]
     show_report(IngestReport(failed=[*many, ReadIssue("a.md", "no text")]))
     lines = capsys.readouterr().out.splitlines()
