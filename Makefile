@@ -10,7 +10,7 @@ PAGE   := $(VENV)/page
 DOCS   := $(VENV)/docs
 SITE   := build/docs
 # Each framework, and what its tests need besides its extra.
-FRAMEWORKS := langchain llamaindex haystack hamilton-ui
+FRAMEWORKS := langchain llamaindex hamilton-ui
 langchain  := langchain-tests>=1.1,<2
 # What the tests of other services run: the readers of libraries.
 SERVICES := 'dlt>=1.31,<2' $(patsubst %,'llama-index-readers-%',jira>=0.7 confluence>=0.8 slack>=0.6 gitlab>=0.7)

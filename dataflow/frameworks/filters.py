@@ -1,6 +1,6 @@
 """Converts the filters of other frameworks to options of a query."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from operators.errors import CrosscorpusError, check_known
@@ -42,26 +42,6 @@ def joined(conditions: Iterable[tuple[str, str, Any]]) -> dict[str, Any]:
             raise CrosscorpusError(f"filter {key!r} is given twice: give one list of values")
         options[name] = value
     return options
-
-
-def conditions(filters: Mapping[str, Any] | None) -> Iterator[tuple[str, str, Any]]:
-    """The conditions of Haystack's filters, for :func:`joined`.
-
-    Raises:
-        CrosscorpusError: they are joined by another operator than ``AND``.
-    """
-    if not filters:
-        return
-    if filters.keys() == {"field", "operator", "value"}:
-        yield filters["field"].removeprefix("meta."), filters["operator"], filters["value"]
-    elif filters.keys() == {"operator", "conditions"} and filters["operator"] == "AND":
-        for one in filters["conditions"]:
-            yield from conditions(one)
-    else:
-        raise CrosscorpusError(
-            "filters are comparisons (field, operator, value), joined by the operator 'AND', not"
-            f" {filters.get('operator')!r}"
-        )
 
 
 def question(

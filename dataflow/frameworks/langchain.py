@@ -7,7 +7,6 @@ from pydantic import ConfigDict, Field
 from dataflow.driver.answer import Answer
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.frameworks.filters import options_of, question
-from dataflow.frameworks.full_answers import aask, ask
 from dataflow.frameworks.passages import passages_of
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
@@ -53,7 +52,7 @@ class CrosscorpusRetriever(BaseRetriever):
         k: int | None = None,
         **filters: Any,
     ) -> list[Document]:
-        return _documents(ask(self.driver, query, self._request(k, filters)))
+        return _documents(self.driver.ask(query, **self._request(k, filters)))
 
     async def _aget_relevant_documents(
         self,
@@ -63,7 +62,7 @@ class CrosscorpusRetriever(BaseRetriever):
         k: int | None = None,
         **filters: Any,
     ) -> list[Document]:
-        return _documents(await aask(self.driver, query, self._request(k, filters)))
+        return _documents(await self.driver.aask(query, **self._request(k, filters)))
 
     def _request(self, k: int | None, filters: dict[str, Any]) -> dict[str, Any]:
         who: dict[str, Any] = {"principals": self.principals, "trigger": self.trigger}

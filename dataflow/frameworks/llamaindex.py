@@ -7,7 +7,6 @@ from typing import Any
 from dataflow.driver.answer import Answer
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.frameworks.filters import joined, question
-from dataflow.frameworks.full_answers import aask, ask
 from dataflow.frameworks.passages import Passage, passages_of
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
@@ -52,10 +51,10 @@ class CrosscorpusRetriever(BaseRetriever):
         self._options = question(similarity_top_k, options, **who)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return _nodes(ask(self.driver, _texts(query_bundle), self._options))
+        return _nodes(self.driver.ask(_texts(query_bundle), **self._options))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return _nodes(await aask(self.driver, _texts(query_bundle), self._options))
+        return _nodes(await self.driver.aask(_texts(query_bundle), **self._options))
 
 
 def _texts(query: QueryBundle) -> list[str]:

@@ -31,7 +31,7 @@ def api_pages() -> dict[str, str]:
     parts.append(table(["name", "what it is"], rows) + "\n")
     parts.append(
         "`crosscorpus.__version__` is the version. The retrievers of frameworks are "
-        "`crosscorpus.langchain`, `.llamaindex` and `.haystack`: "
+        "`crosscorpus.langchain` and `.llamaindex`: "
         "[frameworks](../frameworks.md). The stages alone: [`crosscorpus.stages`](stages.md).\n\n"
     )
     parts.append("## Functions\n\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dataflow.frameworks.filters import conditions, joined, options_of, question
+from dataflow.frameworks.filters import joined, options_of, question
 from operators.errors import CrosscorpusError, UnknownName
 
 
@@ -50,18 +50,3 @@ def test_a_later_option_takes_the_place_of_an_earlier_one_and_who_asks_stays() -
     assert asked == expected
     assert "principals" not in question(3)
     assert question(3, principals=[])["principals"] == []
-
-
-def test_filters_of_haystack_are_conditions() -> None:
-    repo = {"field": "meta.repo", "operator": "in", "value": ["a", "b"]}
-    path = {"field": "path", "operator": "==", "value": "src/"}
-    both = {"operator": "AND", "conditions": [repo, {"operator": "AND", "conditions": [path]}]}
-    assert joined(conditions(both)) == {"repos": ["a", "b"], "path": "src/"}
-    assert joined(conditions(None)) == joined(conditions({})) == {}
-
-
-@pytest.mark.parametrize("word", ["OR", "NOT", None])
-def test_filters_of_haystack_that_need_not_all_hold_are_an_error(word: str | None) -> None:
-    one = {"field": "meta.repo", "operator": "==", "value": "a"}
-    with pytest.raises(CrosscorpusError, match="joined by the operator 'AND', not "):
-        joined(conditions({"operator": word, "conditions": [one]}))

@@ -59,14 +59,14 @@ def test_what_has_no_meaning_here_is_an_error(driver: RetrievalDriver) -> None:
 
 def test_a_query_engine_answers_from_the_nodes(driver: RetrievalDriver) -> None:
     engine = RetrieverQueryEngine.from_args(
-        CrosscorpusRetriever(driver, 5),
+        CrosscorpusRetriever(driver, 4),
         llm=MockLLM(),  # it says its prompt again
         response_mode=ResponseMode.COMPACT,
         node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.0)],
     )
     response = engine.query(QUESTION)
     assert "since workers may die in between" in str(response)
-    assert len(response.source_nodes) == 5
+    assert len(response.source_nodes) == 4
     assert str(asyncio.run(engine.aquery(QUESTION))) == str(response)
 
 

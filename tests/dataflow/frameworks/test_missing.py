@@ -11,7 +11,6 @@ from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 
 PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index"}
-PACKAGES |= {"haystack": "haystack"}
 
 
 @pytest.mark.parametrize("extra", PACKAGES)
