@@ -7,16 +7,15 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
+from operators.foundation.date_text import parse_date
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.principals import EVERYONE, principals
 from operators.foundation.sanitize import clean_text
-from operators.sources.jsonl import SourceError, documents_of, parse_moment, refuse_other_kind
+from operators.sources.jsonl import SourceError, documents_of, refuse_other_kind
 from operators.sources.protocol import Item, ReadIssue, Source
 from operators.sources.records.record_files import FILE, name_table, opened, records_of
 from operators.sources.records.record_map import DocumentMap, RecordMap, records_in, value
@@ -309,23 +308,15 @@ def _text(found: Any) -> str | None:
 def _date(found: Any) -> str | None:
     """A date in any form that services write, as ISO 8601: seconds since 1970 too.
 
-    >>> _date("1767607200.000100"), _date(1767607200000), _date("Mon, 5 Jan 2026 10:00:00 +0000")
-    ('2026-01-05T10:00:00+00:00', '2026-01-05T10:00:00+00:00', '2026-01-05T10:00:00+00:00')
+    >>> _date("1767607200.000100"), _date("Mon, 5 Jan 2026 10:00:00 +0000")
+    ('2026-01-05T10:00:00+00:00', '2026-01-05T10:00:00+00:00')
 
     Raises:
         ValueError: it is none.
     """
     if found is None or found == "":
         return None
-    text = str(found).strip()
     try:
-        seconds = float(text)
-        seconds = seconds / 1000 if seconds > 1e11 else seconds
-        return datetime.fromtimestamp(int(seconds), UTC).isoformat() if seconds > 1e8 else text
-    except (OverflowError, ValueError):
-        pass
-    try:
-        return parse_moment(text).isoformat()
-    except ValueError:
-        moment = parsedate_to_datetime(text)  # of -0000 without a zone
-        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).isoformat()
+        return parse_date(str(found)).isoformat()
+    except ValueError as error:
+        raise ValueError(f"{str(found)[:60]!r} is no date: {error}") from None
