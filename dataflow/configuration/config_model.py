@@ -26,7 +26,7 @@ from dataflow.configuration.catalog import (
 from dataflow.configuration.loader import ConfigError, read_chain
 from dataflow.configuration.value_checks import NotNegative, expectation, fits, out_of_bounds
 from dataflow.execution.annotations import spell
-from operators.context.templates import parse
+from operators.context.templates import check_template
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.signals.order import check_weights
 from operators.signals.shipped import RULES
@@ -210,7 +210,7 @@ def check_names(config: Config) -> None:
         _check_chosen(chosen, catalog.corpus, where)
         for key, template in (("label", options.label), ("link", options.link)):
             try:
-                parse(template)
+                check_template(template)
             except CrosscorpusError as error:
                 raise ConfigError(f"{where}{key}: {error}") from None
         for trigger in options.weights:

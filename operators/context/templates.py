@@ -2,9 +2,10 @@
 
 - Fields: ``{path}:{start_line}-{end_line}`` takes the columns of ``READ_CHUNKS``, ``{file}`` (the
   last part of the path), ``{release}`` (the version as ``v3.5``), ``{short_title}`` (without ``PR
-  #12`` before it, cut at a word), and any key of the chunk's metadata (``{pr_number}``); a list of
-  one item counts as the item. ``{doc_date}`` has no value if only the file system gives it: that
-  is the day of a copy. ``{anchor}`` in a label includes its parent headings.
+  #12`` before it, cut at a word), keys of the metadata that sources of ours write (``{pr_number}``)
+  and, as ``{metadata.team}``, those of your own documents; a list of one item counts as the item.
+  ``{doc_date}`` has no value if only the file system gives it: that is the day of a copy.
+  ``{anchor}`` in a label includes its parent headings.
 - Optional parts: ``{title}[[ ({doc_date}, {release})|| ({doc_date})]][[ > {anchor}]]``. A part in
   double brackets is left out if one of its fields has no value. ``||`` separates alternatives: the
   first with all values is taken. Outside of brackets, a field without a value is left out with the
@@ -27,7 +28,7 @@ from urllib.parse import quote
 import numpy as np
 import polars as pl
 
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.foundation.escape import label_text, safe_url
 from operators.foundation.short_cache import cached_if_short
 from operators.frames import READ_CHUNKS, UTC
@@ -38,6 +39,17 @@ SHORT = 72  # characters of a {short_title}
 FALLBACK = ("title", "path", "document_id")
 
 _COLUMNS = frozenset(READ_CHUNKS) - {"metadata", "embedding"}
+_OWN = "metadata."
+_KEYS = frozenset(
+    (
+        *("assignee", "author", "authors", "category", "categories", "channel", "closes", "commit"),
+        *("committed_at", "defines", "finding", "fragment", "heading_path", "issue_number", "item"),
+        *("kinds", "labels", "last_modified", "last_version", "line", "mr", "namespace", "outcome"),
+        *("outdated", "page", "pr_number", "project", "review_state", "severity", "short_commit"),
+        *("space", "state_reason", "subject", "symbol", "tags", "uses"),
+    )
+)
+"""The keys of metadata that sources and maps of ours write."""
 _COPIED = "mtime"  # the date_source of a date that is not in the document
 _VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # a label has no other version
 _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
@@ -92,6 +104,22 @@ def parse(template: str) -> tuple[Part, ...]:
             parts += [Part((Way((field,)),)) for field in fields]
             parts += [Part((Way((), after),))] if after else []
     return tuple(parts)
+
+
+def check_template(template: str) -> None:
+    """Check the names of the fields of ``template``.
+
+    Raises:
+        CrosscorpusError: it can't be read, or a field is unknown; names the nearest.
+    """
+    known = _COLUMNS | _KEYS | {*_MADE}
+    for name in _names(parse(template)):
+        if name not in known and not name.startswith(_OWN):
+            near = min((one for one in known if one.endswith(f"_{name}")), default=None)
+            hint = f", did you mean {near!r}?" if near else suggest(name, known)
+            raise UnknownName(
+                f"unknown field {name!r}{hint} A key of your own documents is {{{_OWN}{name}}}"
+            )
 
 
 def _way(text: str, template: str) -> Way:
@@ -232,7 +260,7 @@ def _columns(
 
     def column(name: str) -> list[str | None]:
         if name in keys:
-            return [_text(read(text).get(name)) for text in texts]
+            return [_text(read(text).get(name.removeprefix(_OWN))) for text in texts]
         origin, make = made.get(name, (name, str))
         if origin not in chunks.columns:
             return [None] * chunks.height

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -11,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflow.configuration.config_model import load_config
-from operators.context.templates import LONGEST, describe, label_names, parse
-from operators.errors import CrosscorpusError
+from operators.context.templates import (
+    LONGEST,
+    check_template,
+    describe,
+    label_names,
+    parse,
+)
+from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.escape import label_text
 
 Make = Callable[..., pl.DataFrame]
@@ -298,3 +305,22 @@ def test_a_heading_in_a_label_is_with_those_that_it_stands_under_and_a_link_goes
     assert label_of(make_chunks, DOCS, **row) == "[docs: News > 1.2 > Removed]"
     assert link_of(make_chunks, "https://a.b/c#{anchor}", **row) == "https://a.b/c#Removed"
     assert label_of(make_chunks, DOCS, **{**row, "metadata": "{}"}) == "[docs: News > Removed]"
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{path} {date}", "unknown field 'date', did you mean 'doc_date'?"),
+        ("{titel}", "unknown field 'titel', did you mean 'title'?"),
+        ("[[{team}]]", "A key of your own documents is {metadata.team}"),
+    ],
+)
+def test_an_unknown_field_is_an_error_that_names_the_nearest(template: str, said: str) -> None:
+    with pytest.raises(UnknownName, match=re.escape(said)):
+        check_template(template)
+
+
+def test_a_key_of_ones_own_documents_is_a_field_of_metadata(make_chunks: Make) -> None:
+    check_template("{metadata.team}")
+    team = {"title": "A", "metadata": json.dumps({"team": "search"})}
+    assert label_of(make_chunks, "{title}[[ ({metadata.team})]]", **team) == "[docs: A (search)]"
