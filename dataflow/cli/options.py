@@ -57,15 +57,6 @@ Relocated = Annotated[
         help="The source has moved: documents read from the old place under this name are its own.",
     ),
 ]
-BotsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--bots",
-        metavar="keep|drop|routine",
-        help="Texts of programs: read all, none, or (at first) all but those of Dependabot and its"
-        " like; kept for later runs.",
-    ),
-]
 
 # What asks judged queries.
 Queries = Annotated[

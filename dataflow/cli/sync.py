@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from dataflow.cli.ingest import print_report
-from dataflow.cli.options import BotsOption, IngestOptions, filled, takes_options
+from dataflow.cli.options import IngestOptions, filled, takes_options
 
 sync_app = typer.Typer(no_args_is_help=True, help="Keep a collection up to date with a forge.")
 
@@ -36,7 +36,6 @@ def sync_github(
             " later runs.",
         ),
     ] = None,
-    bots: BotsOption = None,
     repo: Annotated[
         str | None,
         typer.Option(callback=filled, help="Repository name, fixed by the first run."),
@@ -63,7 +62,6 @@ def sync_github(
         how: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
         how |= {
             "rights": rights,
-            "bots": bots,
             "on_fetched": on_fetched,
             "on_event": on_event,
             **options.run_options,

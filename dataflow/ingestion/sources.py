@@ -116,7 +116,6 @@ def sync_github(
     full: bool = False,
     reviews: bool = True,
     rights: bool | None = None,
-    bots: str | None = None,
     on_fetched: OnFetched | None = None,
     **options: Any,
 ) -> IngestReport:
@@ -126,7 +125,7 @@ def sync_github(
         embedder: the collection's model.
         repository: ``owner/name``, or the result of its lookup.
         api: an open connection; None: the environment's.
-        repo, full, reviews, rights, bots, on_fetched: see
+        repo, full, reviews, rights, on_fetched: see
             :func:`operators.sources.github.github_mirror.refresh`.
         options: as in :func:`dataflow.ingestion.loop.ingest`.
 
@@ -135,7 +134,7 @@ def sync_github(
             keeps the fetched items, and the next run resumes there.
     """
     fetching: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews, "rights": rights}
-    fetching |= {"bots": bots, "secrets": options.get("secrets")}
+    fetching["secrets"] = options.get("secrets")
     with open_github() if api is None else nullcontext(api) as connection:
         mirror = refresh(store, connection, repository, on_fetched=on_fetched, **fetching)
     return ingest(store, embedder, mirror_source(store, mirror), **options)

@@ -42,7 +42,7 @@ from operators.sources.github.github_records import (
     sync_item,
     without_secrets,
 )
-from operators.sources.github.programs import check_bots, judged, program_issues
+from operators.sources.github.programs import judged, program_issues
 from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 from operators.sources.secrets import VERSION as RULES
 
@@ -92,7 +92,6 @@ class Mirror:
     source: str  # its name in the collection's state
     repo: str  # the name its documents are stored under
     allowed: list[str] | None = None  # who may see its documents; None: unmarked
-    bots: str | None = None  # which texts of programs are read, one of ``programs.BOTS``
     read_issues: list[ReadIssue] = field(default_factory=list)  # also notes for the user
 
 
@@ -159,7 +158,6 @@ def refresh(
     reviews: bool = True,
     secrets: str | None = None,
     rights: bool | None = None,
-    bots: str | None = None,
     on_fetched: OnFetched | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Mirror:
@@ -176,8 +174,6 @@ def refresh(
         rights: whether the documents get the rights of the repository (:func:`who_sees`). Stored
             documents get them before anything is fetched. None: as in an earlier run, at first
             not.
-        bots: which texts of programs are read, one of ``programs.BOTS``; nothing is fetched for a
-            new choice. None: as in an earlier run, at first all but those of routine programs.
         on_fetched: called after each page with the progress.
         clock: seconds since 1970.
 
@@ -186,12 +182,10 @@ def refresh(
         CrosscorpusError: the name is taken by another repository.
     """
     remote = repository if isinstance(repository, Found) else find_repository(api, repository)
-    check_bots(bots)
     if rights:
         who_sees(remote)  # or an error before anything is stored
     mirror = _mirror(store, api, remote.number, remote.name, repo)
     owner = owner_key(READER, *min(_scopes(mirror)))
-    mirror.bots = kept_choice(store, owner, "bots", bots)
     rights_choice = None if rights is None else "visibility" if rights else "none"
     if kept_choice(store, owner, "rights", rights_choice) == "visibility":
         mirror.allowed = who_sees(remote)
@@ -234,7 +228,7 @@ def mirror_source(store: Store, mirror: Mirror) -> Source:
         yield from mirror.read_issues
         stored, left_out = sync_state.stored_items(store, mirror.source), Counter[str]()
         for number, group in groupby(stored, key=lambda item: item.number):
-            items = list(judged(group, mirror.bots, left_out))
+            items = list(judged(group, left_out))
             done += len(items)
             yield from marked(review_documents(mirror.repo, number, items))
             if not is_pull(items):

@@ -10,12 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import replace
 
-from operators.errors import check_known, first_of
+from operators.errors import first_of
 from operators.postgres.write.sync_state import SyncItem
 from operators.sources.protocol import ReadIssue
-
-KEEP, DROP, ROUTINE = BOTS = ("keep", "drop", "routine")
-"""Texts of programs: all are read, none is, or those of routine programs are left out."""
 
 _ROUTINE = re.compile(
     r"(?:.*[-_])?(?:dependabot|renovate|greenkeeper|snyk|pyup|scala-steward|depfu|imgbot|whitesource"
@@ -41,28 +38,15 @@ def is_routine(login: str) -> bool:
     return _ROUTINE.fullmatch(login[:100].removesuffix("[bot]")) is not None
 
 
-def check_bots(bots: str | None) -> str | None:
-    """``bots`` if it is one of ``BOTS``, empty or None.
-
-    Raises:
-        CrosscorpusError: it is another word.
-    """
-    if bots:
-        check_known("choice of --bots", bots, BOTS)
-    return bots
-
-
-def judged(
-    items: Iterable[SyncItem], bots: str | None, left_out: MutableMapping[str, int]
-) -> Iterator[SyncItem]:
-    """``items``, in which ``bot`` says whether a program's text is left out by ``bots``.
+def judged(items: Iterable[SyncItem], left_out: MutableMapping[str, int]) -> Iterator[SyncItem]:
+    """``items``, in which ``bot`` says whether it is a routine program's text, which is left out.
 
     ``left_out`` counts them by their authors.
     """
     for item in items:
         data = item.data
         login = str(data.get("login"))
-        dropped = bool(data.get("bot")) and (bots == DROP or (bots != KEEP and is_routine(login)))
+        dropped = bool(data.get("bot")) and is_routine(login)
         if dropped:
             left_out[login] = left_out.get(login, 0) + 1
         yield replace(item, data={**data, "bot": dropped})
@@ -72,5 +56,5 @@ def program_issues(left_out: Counter[str]) -> Iterator[ReadIssue]:
     """The issue that names the programs whose texts were left out, if there were any."""
     if left_out:
         names = first_of([f"{login} {count}" for login, count in left_out.most_common()], 10)
-        why = f"{left_out.total()} left out ({names}); `--bots keep` reads them"
+        why = f"{left_out.total()} left out ({names})"
         yield ReadIssue("texts of programs", why, failed=False)

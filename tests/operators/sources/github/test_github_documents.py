@@ -21,12 +21,12 @@ from operators.sources.github.programs import judged, program_issues
 from operators.sources.protocol import Document, Item, ReadIssue
 
 
-def read(*values: dict[str, Any], repo: str = "org/app", bots: str | None = None) -> list[Item]:
+def read(*values: dict[str, Any], repo: str = "org/app") -> list[Item]:
     """The documents of what the API gives, number by number as the mirror makes them."""
     stored = sorted(filter(None, map(sync_item, values)), key=lambda item: item.number)
     left_out, found = Counter[str](), list[Item]()
     for number, group in groupby(stored, key=lambda item: item.number):
-        items = list(judged(group, bots, left_out))
+        items = list(judged(group, left_out))
         found += review_documents(repo, number, items)
         found += [] if is_pull(items) else conversation(ISSUE, repo, number, items)
     return [*found, *program_issues(left_out)]
@@ -158,33 +158,9 @@ def test_a_review_is_its_verdict_and_its_words() -> None:
     assert json.loads(document.metadata)["review_state"] == "changes_requested"
 
 
-AGENT = github.user("Copilot", "Bot")
-
-
-@pytest.mark.parametrize(
-    ("bots", "authors", "left_out"),
-    [
-        (None, {"octocat", "Copilot"}, "acme-dependabot[bot] 1"),
-        ("routine", {"octocat", "Copilot"}, "acme-dependabot[bot] 1"),
-        ("drop", {"octocat"}, "Copilot 1, acme-dependabot[bot] 1"),
-        ("keep", {"octocat", "Copilot", "acme-dependabot[bot]"}, None),
-    ],
-)
-def test_a_choice_says_which_texts_of_programs_are_read_and_the_rest_are_counted(
-    bots: str | None, authors: set[str], left_out: str | None
-) -> None:
-    items = (
-        github.issue(1), github.issue(2, user=AGENT),
-        github.issue(3, user=github.user("acme-dependabot[bot]", "Bot")),
-    )  # fmt: skip
-    found = read(*items, bots=bots)
-    documents = [one for one in found if isinstance(one, Document)]
-    assert {name for one in documents for name in json.loads(one.metadata)["authors"]} == authors
-    said = [str(one) for one in found if isinstance(one, ReadIssue)]
-    assert said == ([] if left_out is None else [
-        f"texts of programs: {left_out.count('[bot]') + left_out.count('Copilot')} left out "
-        f"({left_out}); `--bots keep` reads them"
-    ])  # fmt: skip
+def test_what_coding_agents_write_is_read() -> None:
+    document = only(read(github.issue(2, user=github.user("Copilot", "Bot"))))
+    assert json.loads(document.metadata)["authors"] == ["Copilot"]
 
 
 def test_what_routine_programs_write_is_left_out() -> None:
