@@ -13,7 +13,6 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from dataflow.service import models
 from dataflow.service.arguments import as_sent, model_of
-from dataflow.service.batches import serve_batches
 from dataflow.service.page import neighbours, serve_page
 from dataflow.service.protection.gate import LOCAL, WELL_KNOWN, Gate
 from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
@@ -81,7 +80,6 @@ def http_app(
         return JSONResponse(models.Problem(detail=detail).model_dump(), 405, error.headers)
 
     serve_page(app, use, seconds)
-    serve_batches(app, use, problems, seconds)
 
     @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> Response:

@@ -1,4 +1,4 @@
-"""Blank and odd options: Python, the command, HTTP, MCP and batches read them by one rule."""
+"""Blank and odd options: Python, the command, HTTP and MCP read them by one rule."""
 
 from __future__ import annotations
 
@@ -88,16 +88,6 @@ def by_http(client: httpx2.Client, asked: dict[str, Any]) -> Said:
     return [one["id"] for one in found["results"]], found["notes"]
 
 
-def by_batch(client: httpx2.Client, asked: dict[str, Any]) -> Said:
-    answer = client.post("/api/batch", json={"queries": [QUERY, QUERY], **asked})
-    if answer.status_code != 200:
-        assert answer.status_code == 422
-        raise CrosscorpusError(answer.json()["detail"])
-    first, second = [json.loads(line) for line in answer.text.splitlines()]
-    assert first["results"] == second["results"]
-    return [one["id"] for one in first["results"]], first["notes"]
-
-
 def by_mcp(service: Service, asked: dict[str, Any]) -> Said:
     async def call() -> Any:
         async with Client(mcp_server(lambda: nullcontext(service), "1")) as client:
@@ -126,14 +116,11 @@ def by_command(service: Service, asked: dict[str, Any]) -> Said:
 
 def doors(service: Service, client: httpx2.Client, asked: dict[str, Any]) -> dict[str, Any]:
     """What each door for a search answers to ``asked``: a call for each."""
-    said: dict[str, Any] = {
+    return {
         "http": lambda: by_http(client, asked),
         "python": lambda: by_python(service, asked),
         "mcp": lambda: by_mcp(service, asked),
     }
-    if not asked.keys() & {"path", "as_of", "symbol", "uses"}:  # a batch has none of these
-        said["batch"] = lambda: by_batch(client, asked)
-    return said
 
 
 @pytest.mark.parametrize(
@@ -152,8 +139,6 @@ def test_a_question_has_the_same_passages_in_the_same_order_by_every_way(
     assert found
     for way in (by_http(client, asked), by_mcp(service, asked), by_command(service, asked)):
         assert way == (found, notes)
-    if asked.keys() <= {"corpora", "repos", "trigger", "since", "until"}:
-        assert by_batch(client, asked) == (found, notes)
 
 
 @pytest.mark.parametrize(("asked", "same", "notes"), READ)
@@ -183,7 +168,7 @@ def test_what_is_no_value_of_an_option_is_one_error_of_every_door(
 
 @pytest.mark.parametrize(
     ("tool", "opened"),
-    [("search", "["), ("search", '{"a":'), ("search", '[{"a":'), ("batch", "["), ("versions", "[")],
+    [("search", "["), ("search", '{"a":'), ("search", '[{"a":'), ("versions", "[")],
 )
 def test_a_body_of_thousands_of_brackets_is_a_fault_of_the_request(
     client: httpx2.Client, tool: str, opened: str
@@ -211,7 +196,6 @@ def test_an_unknown_argument_is_one_error_of_every_door_and_names_the_nearest(
 ) -> None:
     answers = [
         lambda: by_http(client, asked),
-        lambda: by_batch(client, asked),
         lambda: by_mcp(service, asked),
     ]
     for ask in answers:
@@ -236,7 +220,6 @@ def test_a_repository_without_its_owner_or_in_another_case_is_taken_for_it_by_ev
         for found, notes in (
             by_http(client, asked),
             by_mcp(service, asked),
-            by_batch(client, asked),
             by_command(service, asked),
         ):
             assert found == same
@@ -251,7 +234,7 @@ def test_an_empty_list_of_names_is_none_in_python_and_blank_elsewhere(
         found, notes = by_http(client, {name: []})
         assert found == by_python(service, {})[0]
         assert notes[0] == f"{name} [] was left out: blank"
-        assert by_mcp(service, {name: []}) == by_batch(client, {name: []}) == (found, notes)
+        assert by_mcp(service, {name: []}) == (found, notes)
 
 
 def test_a_blank_argument_of_another_tool_is_left_out_and_told(

@@ -107,16 +107,6 @@ def test_while_the_database_is_away_the_counters_are_told(
     assert scraped(metrics, service)["crosscorpus_database_up",] == 1
 
 
-def test_the_questions_of_a_batch_count_each(client: httpx2.Client) -> None:
-    asked = ("crosscorpus_questions_total", "ok", "batch")
-    runs = ("crosscorpus_stage_seconds_count", "fusion")
-    before = told(client.get("/metrics").text)
-    client.post("/api/batch", json={"queries": ["cache", "merge", "queue"]}).raise_for_status()
-    after = told(client.get("/metrics").text)
-    assert after[asked] - before.get(asked, 0) == 3
-    assert after[runs] - before.get(runs, 0) == 1
-
-
 def test_a_team_of_many_repositories_gets_a_short_list(service: Service) -> None:
     for n in range(MOST + 5):
         begin_run(service.store, f"git/9 org/many-{n:02d}", ["issue"])

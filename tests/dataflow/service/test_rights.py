@@ -6,12 +6,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import anyio
 import polars as pl
 import pytest
 import yaml
@@ -34,8 +33,6 @@ from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.ingestion.removal import drop_documents
 from dataflow.ingestion.set_rights import set_rights
 from dataflow.service import tools
-from dataflow.service.batches import AT_ONCE, Batch, answers
-from dataflow.service.protection.limits import Asker, Turns, asker
 from dataflow.service.tools import Service
 from operators.errors import UnknownName
 from operators.foundation.principals import access_class
@@ -362,22 +359,6 @@ def test_a_right_that_is_taken_away_holds_for_the_next_page(
     assert "secret/" not in after.replace(LONG[1], "")  # the name that he gave
     assert "holds" not in after
     assert "secret/" in PAGED[kind](served.seen_by(["ann"]), cursor).model_dump_json()
-
-
-def test_a_right_that_is_taken_away_holds_in_a_batch_under_way(
-    many: Store, served: Service
-) -> None:
-    asked = Batch(queries=["cache flushed"] * (AT_ONCE + 1), top_k=50)
-
-    async def run() -> list[pl.DataFrame]:
-        asker.set(Asker(Turns(), "127.0.0.1", "bob", ("bob",)))
-        frames = answers(lambda: nullcontext(served), asked, (), 60)
-        return [await anext(frames), set_rights(many, FOR_ANN) and await anext(frames)]
-
-    before, after = (str(frame["results"].to_list()) for frame in anyio.run(run))
-    assert "secret/" in before
-    assert "open/" in after
-    assert "secret/" not in after
 
 
 def test_the_owner_s_search_request_shows_another_caller_nothing_more(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from word_embedder import WordEmbedder
 
 from dataflow import build_driver, load_config
 from dataflow.service import tools
-from dataflow.service.batches import Batch, answers_together
 from dataflow.service.grep_tool import grep
 from dataflow.service.history_tool import history
 from dataflow.service.page import neighbours
@@ -295,13 +293,9 @@ def test_a_link_that_is_not_safe_leaves_by_no_door_and_the_passage_s_page_stands
         with build_driver(load_config("default"), store=store, embedder=WordEmbedder()) as driver:
             service = Service(driver, store, "http://127.0.0.1:1/p")
             hits = tools.search(service, "zebra crossing", top_k=20).results
-            batch = answers_together(
-                lambda: nullcontext(service), Batch(queries=["zebra"]), ["zebra"]
-            )
             links = [hit.url for hit in hits]
             links += [tools.fetch(service, hit.id).url for hit in hits]
             links += [one.url for hit in hits for one in neighbours(service, hit.id).passages]
-            links += [hit["url"] for row in batch["results"] for hit in row]
             answer = driver.ask("zebra crossing", top_k=20)
             citations = "".join(tools.get_context(service, "zebra crossing").citations)
     drop_collection(server_dsn, name)

@@ -24,7 +24,6 @@ ROUTES = [
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
     ("POST", "/api/status"),
-    ("POST", "/api/batch"),
     ("POST", "/nothing"),
     ("DELETE", "/api/status"),
 ]
@@ -75,7 +74,7 @@ def test_a_request_has_one_host(client: httpx2.Client) -> None:
      "", "https://localhost:9", "file://"],
 )  # fmt: skip
 def test_a_page_of_another_server_can_not_ask(client: httpx2.Client, origin: str) -> None:
-    asked = [("POST", "/api/search"), ("POST", "/api/batch"), ("GET", "/healthz")]
+    asked = [("POST", "/api/search"), ("GET", "/healthz")]
     for (method, path), kind in product(asked, ("application/json", "text/plain")):
         headers = {"origin": origin, "content-type": kind}
         answer = client.request(method, path, headers=headers, content=b'{"query": "cache"}')

@@ -74,8 +74,6 @@ def asked(
 
             async def ask(n: int) -> None:
                 body: dict[str, Any] = {"query": "cache flushed"}
-                if path == "/api/batch":
-                    body = {"queries": ["cache flushed"]}
                 if path == "/api/history":
                     body = {"place": "src/a.py"}
                 replies[n] = (
@@ -112,7 +110,7 @@ def test_callers_who_ask_at_once_see_each_his_own(service: Service, tokens: Any)
 def test_without_a_token_of_the_file_nothing_is_told(
     service: Service, tokens: Any, headers: dict[str, str]
 ) -> None:
-    paths = ["/api/search", "/api/status", "/api/batch", "/p/docs:1", "/openapi.json"]
+    paths = ["/api/search", "/api/status", "/p/docs:1", "/openapi.json"]
     for path in paths if headers == {} else paths[:1]:
         (reply,) = asked(service, tokens[0], [headers], path)
         assert reply.status_code == 401
@@ -172,7 +170,7 @@ def test_who_was_answered_is_on_record_and_not_what_was_asked(
     assert held["ann"] not in json.dumps(line)
 
 
-def test_a_batch_and_a_page_are_put_on_record_too(
+def test_a_history_and_a_page_are_put_on_record_too(
     service: Service, tokens: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     known, held = tokens
@@ -180,11 +178,11 @@ def test_a_batch_and_a_page_are_put_on_record_too(
         service.store.rows("SELECT document_id, 'docs:' || chunk_id FROM chunks")
     )
     with caplog.at_level(logging.INFO, AUDIT.name):
-        for path in ("/api/history", "/api/batch", f"/p/{ids['ann']}", f"/p/{ids['bob']}"):
+        for path in ("/api/history", f"/p/{ids['ann']}", f"/p/{ids['bob']}"):
             asked(service, known, [bearer(held["ann"])], path)
     lines = [json.loads(one.message) for one in caplog.records if one.name == AUDIT.name]
     told = [(one["caller"], one["tool"], one["results"]) for one in lines]
-    assert told == [("ann", "history", 0), ("ann", "batch", 1), ("ann", "passage", 1)]
+    assert told == [("ann", "history", 0), ("ann", "passage", 1)]
 
 
 @pytest.mark.parametrize(
