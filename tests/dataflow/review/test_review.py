@@ -138,7 +138,7 @@ def app(
     remarks.write_text(json.dumps(said))
     for command in (
         ["ingest", "git", str(folder), "--repo", "org/app"],
-        ["ingest", "reviews", str(remarks), "--repo", "org/app"],
+        ["ingest", "records", str(remarks), "--map", "github", "--repo", "org/app"],
     ):
         done = crosscorpus(*command, "-C", NAME)
         assert done.returncode == 0, done.stderr
