@@ -242,6 +242,8 @@ def ingest_from(
     from operators.sources.records.record_map import read_map
     from operators.sources.records.record_source import fields_given
 
+    if map_ is None and (repo or base_url or prune):
+        raise CrosscorpusError("--repo, --base-url and --prune are for records: name their --map")
     read = None if map_ is None else read_map(map_, shipped_maps())
     given = None if read is None else fields_given(read, repo, base_url, prune)
     more = {} if reader_arguments is None else reader_options(reader_arguments)

@@ -95,6 +95,11 @@ def test_exports_and_findings_are_read_from_files(crosscorpus: Any, tmp_path: Pa
     assert "findings.jsonl: line 2: " in done.stdout
 
 
+def test_what_only_a_map_takes_is_refused_without_one(crosscorpus: Any) -> None:
+    done = crosscorpus("ingest", "from", "python:tickets:Tickets", "--prune", "-C", "cli-exports")
+    assert (done.returncode, "name their --map" in done.stderr) == (1, True)
+
+
 def test_names_that_are_not_utf8_lose_nothing(crosscorpus: Any, tmp_path: Path) -> None:
     root = os.fsencode(tmp_path) + b"/app\xff"
     os.makedirs(root + b"/caf\xe9")
