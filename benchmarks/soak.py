@@ -137,7 +137,8 @@ class Soak:
     def __post_init__(self) -> None:  # noqa: D105
         self.config = self.folder / "soak.yaml"
         self.tokens_file = self.folder / "tokens.yaml"
-        self.config.write_text(f"extends: default\nembedding: {MODEL}\n")
+        asked = "parameters: {weak_below: 0}"  # random vectors are near to nothing
+        self.config.write_text(f"extends: default\nembedding: {MODEL}\n{asked}\n")
         served = ["serve", "-C", COLLECTION, "--config", str(self.config)]
         served += ["--port", str(self.port), "--tokens", str(self.tokens_file)]
         watched = ["watch", str(self.tree.folder), "--repo", REPO, "-C", COLLECTION]
