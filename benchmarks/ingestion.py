@@ -141,11 +141,12 @@ def measure(kind: str, source: Path, dsn: str, model: str | None) -> dict[str, A
     from operators.postgres.store import open_store
 
     embedder: Any = load_embedder(model) if model else Hashes()
-    read: Any = getattr(sources, READERS.get(kind, kind), sources.reviews)
-    paths: Any = [source] if read is sources.reviews else source
+    exported = kind == "reviews"
+    read: Any = sources.records if exported else getattr(sources, READERS.get(kind, kind))
+    how: dict[str, Any] = {"map": "github"} if exported else {}
     before = _peak()
     with open_store(dsn, f"bench-{kind}-{source.parent.name}", create=True) as store:
-        report = ingest(store, embedder, read(paths))
+        report = ingest(store, embedder, read(source, **how))
     return {
         "documents": report.documents_new,
         "unchanged": report.documents_unchanged,
