@@ -103,12 +103,12 @@ def documents_source(path: Path | str) -> Source:
     return Source(READER, scan, None, lambda: done, whole=False, check=check)
 
 
-def refuse_other_kind(items: Iterable[Any], form: str, most: int = FIRST_ITEMS) -> None:
-    """Raise :class:`SourceError` if all of the first ``most`` items are faults; quotes the first.
+def refuse_other_kind(items: Iterable[Any], form: str) -> None:
+    """Raise :class:`SourceError` if the first ``FIRST_ITEMS`` items are all faults; quotes one.
 
     ``form`` describes the expected file. Without an item, nothing is raised.
     """
-    first = list(islice(items, most))
+    first = list(islice(items, FIRST_ITEMS))
     if first and all(isinstance(item, ReadIssue) and item.failed for item in first):
         raise SourceError(f"{first[0]}; nothing was read: give {form}")
 

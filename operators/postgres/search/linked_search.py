@@ -63,7 +63,8 @@ def linked_search(
             document, repo, paths = links[corpus, chunk]
             documents = voters.setdefault(query, {})
             documents.setdefault((corpus, repo, document), (vote, repo, paths))
-    if not voters or corpus_there not in collection_info(store).repos:
+    info = collection_info(store)
+    if not voters or corpus_there not in info.repos:
         return empty(LINKED_LISTS)
     found: dict[int, set[int]] = defaultdict(set)
     for frame in hits:
@@ -85,7 +86,7 @@ def linked_search(
     lists = search_files(store, corpus_there, means, scopes, wanted, deadline=deadline)
     near = lists["query_id", "chunk_id", "distance"].iter_rows()
     rows = [(query, chunk, 1 - (1 - away) * lengths[query]) for query, chunk, away in near]
-    return on_scale(pl.DataFrame(rows, schema=LINKED_LISTS, orient="row"), store)
+    return on_scale(pl.DataFrame(rows, schema=LINKED_LISTS, orient="row"), info)
 
 
 def _mean_texts(query_embeddings: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, float]]:

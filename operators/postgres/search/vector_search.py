@@ -28,7 +28,14 @@ from operators.postgres.search.filters import in_files
 from operators.postgres.search.ranked_list import Hit, ranked_lists
 from operators.postgres.search.version_filters import SearchFilter, seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
-from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
+from operators.postgres.store import (
+    CollectionInfo,
+    Connection,
+    Store,
+    check_space,
+    collection_info,
+    need_space,
+)
 from operators.ranking.linked_files import File
 
 LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
@@ -124,7 +131,7 @@ def search_vectors(
     hits += run_slices(store, deadline, [*exactly, *short], partial(nearest, by_index=False))
     if {row[:2] for row in hits} != set(query_embeddings["query_id", "text_no"].rows()):
         run(store, deadline, lambda conn: check_space(store, conn))
-    return on_scale(ranked_lists(hits, "distance"), store)
+    return on_scale(ranked_lists(hits, "distance"), info)
 
 
 def search_files(
@@ -152,9 +159,9 @@ def search_files(
     return ranked_lists(hits, "distance")
 
 
-def on_scale(lists: pl.DataFrame, store: Store) -> pl.DataFrame:
-    """``lists`` with distances on the scale of all models."""
-    factor = distance_factor(collection_info(store).background)
+def on_scale(lists: pl.DataFrame, info: CollectionInfo) -> pl.DataFrame:
+    """``lists`` of a collection with distances on the scale of all models."""
+    factor = distance_factor(info.background)
     return lists if factor == 1 else lists.with_columns(pl.col("distance") * factor)
 
 

@@ -181,7 +181,6 @@ def _issue(value: Mapping[str, Any]) -> dict[str, Any]:
         "state": _text(value, "state"),
         "state_reason": _text(value, "state_reason"),
         "closed_at": _moment(value, "closed_at"),
-        "comments": _integer(value, "comments"),
         "labels": sorted(clean_text(name) for name in names if isinstance(name, str)),
     }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from operators.sources.formats.html import html_text
 from operators.sources.formats.pandoc import converted, why_missing
+from operators.sources.formats.shown_text import shown_text
 
 _SLACK = re.compile(r"<([@#!]?)([^<>|\n]+)(?:\|([^<>\n]*))?>")
 _QUOTED = re.compile(r"(?m)^(?:>.*\n?)+")
@@ -71,7 +72,7 @@ def _one(text: Any, form: str, names: Mapping[str, str]) -> str:
         written = _QUOTED.sub("", _INTRODUCED.sub("", _BELOW.sub("", text)))
         start = max(0, written.rfind("\n", 0, max(0, len(written) - _SIGNATURE_IN)))
         return written[:start] + _SIGNATURE.sub("", written[start:])
-    return text
+    return shown_text(text, form)
 
 
 def _storage(text: str) -> str:

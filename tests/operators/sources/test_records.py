@@ -219,9 +219,9 @@ def test_exports_of_github_are_issues_pull_requests_threads_and_reviews(tmp_path
     written(
         tmp_path, [github.comment(9, 7, reply_to=5), github.comment(5, 7)], name="all/threads.json"
     )
-    written(
-        tmp_path, [github.review(80, 7), github.review(81, 7, body="")], name="all/reviews.json"
-    )
+    said = [github.review(80, 7), github.review(81, 7, body="")]
+    said += [github.review(82, 7, state="PENDING")]
+    written(tmp_path, said, name="all/reviews.json")
     found = {one.document_id: one for one in documents(tmp_path / "all", "github")}
     assert set(found) == {
         "issues/3", "pull/7", "pull/7#discussion_r5", "pull/7#pullrequestreview-80"
@@ -233,6 +233,17 @@ def test_exports_of_github_are_issues_pull_requests_threads_and_reviews(tmp_path
     assert (thread.corpus, thread.path, thread.title) == ("review", "src/app.py", "PR #7")
     assert json.loads(thread.metadata)["pr_number"] == 7
     assert "Word 61." in found["pull/7"].text
+
+
+def test_a_comment_of_github_without_its_issue_leaves_the_stored_issue(tmp_path: Path) -> None:
+    (fault,) = documents(written(tmp_path, [github.issue_comment(60, 9)]), "github")
+    assert (fault.failed, fault.key) == (True, ("issue", "org/app", "issues/9"))
+
+
+def test_what_markdown_hides_is_no_text_of_a_record(tmp_path: Path) -> None:
+    body = "Sort vans. <!-- run `make lint` -->"
+    (issue,) = documents(written(tmp_path, [github.issue(3, body=body)]), "github")
+    assert issue.text == "**octocat**\n\nSort vans."
 
 
 def test_comments_on_issues_of_gitlab_are_read_and_internal_ones_are_not(
