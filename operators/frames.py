@@ -218,15 +218,9 @@ NORMALIZED = pl.Schema(
 )
 """Both lists of each corpus side by side, one row a question, corpus and chunk."""
 
-SCORE_FACTORS = {
-    "vector_weight": pl.Float64(),
-    "vector_value": pl.Float64(),  # of the vector list, as normalized or by rank
-    "text_weight": pl.Float64(),
-    "text_value": pl.Float64(),
-    "lexical_weight": pl.Float64(),  # the weight of the question's words
-}
+SCORE_PARTS = {"vector_part": pl.Float64(), "text_part": pl.Float64()}
 """What a merge may tell of its scores, each a column beside those of ``MERGED``: ``score`` is
-``vector_weight * vector_value + text_weight * (text_value * lexical_weight)``."""
+their sum."""
 
 PART = pl.Struct(
     {
@@ -240,8 +234,8 @@ PART = pl.Struct(
 other corpora that found the chunk. ``FUSED.score`` is the sum of a chunk's parts, in the order of
 their corpora, times its own ``recency``."""
 
-_FACTORS = (*SCORE_FACTORS, "part", "other_parts", "coverage", "weight", "language_weight")
-EXTRA_COLUMNS = frozenset((*_FACTORS, "more_of_file"))
+_PARTS = (*SCORE_PARTS, "part", "other_parts", "coverage", "weight", "language_weight")
+EXTRA_COLUMNS = frozenset((*_PARTS, "more_of_file"))
 """Columns that a frame may have beside those of its schema: what made its scores, and
 ``more_of_file``."""
 

@@ -2,8 +2,7 @@
 
 The numbers of a passage give its score to the last bit, by these formulas, each from left to right:
 
-- ``score`` in its corpus =
-  ``vector_weight * vector_value + text_weight * (text_value * lexical_weight)``
+- ``score`` in its corpus = ``vector_part + text_part``, the weighted values of both lists
 - ``part`` = that score; by ranks ``1 / (k + corpus rank)``
 - ``score`` of the first list of all corpora = the sum of its parts, in order, times ``recency``
 - the ``score`` of each later list = that of the list before, times the factors in this list's
@@ -20,7 +19,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from operators.explain.dispositions import Run
-from operators.frames import EXPLAIN, FUSED, PART, SCORE_FACTORS, empty
+from operators.frames import EXPLAIN, FUSED, PART, SCORE_PARTS, empty
 
 _KEY = ["query_id", "chunk_id"]
 _ORDER = ["query_id", "position", "table", "rank", "other"]
@@ -33,7 +32,7 @@ def explain(run: Run, dispositions: pl.DataFrame, *, budget: int) -> pl.DataFram
 
     - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the rank in the list, null if
       a chunk is not in it: a named one, or one that links led to
-    - the lists within a corpus by name: ``score``. The first has the ``SCORE_FACTORS``, if it
+    - the lists within a corpus by name: ``score``. The first has the ``SCORE_PARTS``, if it
       has such columns and they give the score; the last ``near-duplicate`` for each chunk that it
       represents, or ``near-duplicate of`` its representative (``other`` is that chunk, ``detail``
       its label)
@@ -73,8 +72,8 @@ def _quantities(
     near = [_of(merged, "vector_distance", "vector_rank"), _of(further, "vector_distance")]
     yield "vector", "distance", pl.concat(near, how="diagonal")
     yield "text", "score", _of(merged, "text_score", "text_rank")
-    factors = merge_factors(merged)
-    yield from ((run.scored, name, _of(factors, name)) for name in SCORE_FACTORS)
+    parts = score_parts(merged)
+    yield from ((run.scored, name, _of(parts, name)) for name in SCORE_PARTS)
     yield from ((name, "score", _score(of)) for name, of in run.corpus_lists.items())
     duplicates = _near_duplicates(run, dispositions)
     end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
@@ -103,13 +102,11 @@ def _quantities(
         yield "end", one, end.filter(disposition=one)
 
 
-def merge_factors(merged: pl.DataFrame) -> pl.DataFrame:
-    """Query, chunk and ``SCORE_FACTORS`` of merged lists; null if they do not give the score."""
-    whole = _whole(merged, SCORE_FACTORS)
-    vector = pl.col("vector_weight") * pl.col("vector_value")
-    text = pl.col("text_weight") * (pl.col("text_value") * pl.col("lexical_weight"))
-    true = vector + text == pl.col("score")
-    return whole.select(*_KEY, *(pl.when(true).then(name).alias(name) for name in SCORE_FACTORS))
+def score_parts(merged: pl.DataFrame) -> pl.DataFrame:
+    """Query, chunk and ``SCORE_PARTS`` of merged lists; null if they do not give the score."""
+    true = pl.col("vector_part") + pl.col("text_part") == pl.col("score")
+    parts = (pl.when(true).then(name).alias(name) for name in SCORE_PARTS)
+    return _whole(merged, SCORE_PARTS).select(*_KEY, *parts)
 
 
 def fusion_parts(fused: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from operators.frames import SCORE_FACTORS
 from operators.signals.shipped import RULES
 
 FACTORS = {
@@ -71,11 +70,10 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
     base = parts[0] if parts else merged if fused is None else fused
     if base is None:
         return []
-    if base == merged and (first, "vector_weight") in numbers:
-        vw, vv, tw, tv, tc = (numbers[first, name] for name in SCORE_FACTORS)
-        sure = "" if tc == 1 else f" × {spell(tc)}"
-        step("meaning", vw * vv, f"{spell(vw)} × {spell(vv)}")
-        step("words", base, f"+ {spell(tw)} × {spell(tv)}{sure}")
+    if base == merged and (first, "vector_part") in numbers:
+        meaning, words = numbers[first, "vector_part"], numbers[first, "text_part"]
+        step("meaning", meaning, spell(meaning))
+        step("words", base, f"+ {spell(words)}")
     elif parts and base != merged:
         (rank, *_) = explained.filter(quantity="part")["rank"]
         step("place", base, f"1 / ({spell(1 / base - rank)} + {rank})")

@@ -4,7 +4,7 @@ Reciprocal rank fusion after Cormack, Clarke and Buettcher (SIGIR 2009): the sum
 ``1 / (k + rank)``, with rank 0-based. It needs no scores and treats both lists alike; if one
 list is much better, a convex combination of scores does better (Bruch, Gai and Ingber, TOIS 2023).
 
-Each merge takes ``NORMALIZED`` and returns ``MERGED`` and the ``SCORE_FACTORS`` that make the
+Each merge takes ``NORMALIZED`` and returns ``MERGED`` and the two ``SCORE_PARTS`` that make the
 score: one row per query, corpus and chunk, in the total order of its corpus, with its ``rank``.
 """
 
@@ -12,11 +12,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from operators.frames import MERGED, SCORE_FACTORS, empty
+from operators.frames import MERGED, SCORE_PARTS, empty
 from operators.ranking.total_order import ranked_in_corpora
 
-_ONE = pl.lit(1.0)
-_ZERO = pl.lit(0.0)
+_NOTHING = pl.lit(0.0)
 
 
 def rrf(normalized: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
@@ -34,7 +33,7 @@ def rrf(normalized: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
     [(2, 1.5), (1, 1.0)]
     """
     vector, text = reciprocal("vector_rank", rrf_k), reciprocal("text_rank", rrf_k)
-    return _merged(normalized, _ONE, vector, _ONE, text, _ONE)
+    return _merged(normalized, vector, text)
 
 
 def weighted_rrf(
@@ -43,7 +42,7 @@ def weighted_rrf(
     """As :func:`rrf`, the vector list times the corpus's weight, the text list times the rest."""
     share = _shares(vector_weights)
     vector, text = reciprocal("vector_rank", rrf_k), reciprocal("text_rank", rrf_k)
-    return _merged(normalized, share, vector, 1 - share, text, _ONE)
+    return _merged(normalized, share * vector, (1 - share) * text)
 
 
 def convex(
@@ -61,25 +60,25 @@ def convex(
     """
     share = _shares(vector_weights)
     if normalized.is_empty():
-        return empty(pl.Schema({**MERGED, **SCORE_FACTORS}))
+        return empty(pl.Schema({**MERGED, **SCORE_PARTS}))
     hits = normalized.join(lexical_weight, on="query_id", how="left", maintain_order="left")
     no_vectors, no_text = pl.col("vector_value").is_null(), pl.col("text_value").is_null()
     weight = pl.when(no_text).then(1.0).when(no_vectors).then(0.0).otherwise(share)
     words = pl.when(no_text | no_vectors).then(1.0).otherwise(pl.col("lexical_weight").fill_null(1))
     vector, text = pl.col("vector_value").fill_null(0.0), pl.col("text_value").fill_null(0.0)
-    return _merged(hits, weight, vector, 1 - weight, text, words)
+    return _merged(hits, weight * vector, (1 - weight) * (text * words))
 
 
 def vector_only(normalized: pl.DataFrame) -> pl.DataFrame:
     """The vector list only, by its values."""
     hits = normalized.filter(pl.col("vector_rank").is_not_null())
-    return _merged(hits, _ONE, pl.col("vector_value").fill_null(0.0), _ZERO, _ZERO, _ONE)
+    return _merged(hits, pl.col("vector_value").fill_null(0.0), _NOTHING)
 
 
 def text_only(normalized: pl.DataFrame) -> pl.DataFrame:
     """The keyword list only, by its values."""
     hits = normalized.filter(pl.col("text_rank").is_not_null())
-    return _merged(hits, _ZERO, _ZERO, _ONE, pl.col("text_value").fill_null(0.0), _ONE)
+    return _merged(hits, _NOTHING, pl.col("text_value").fill_null(0.0))
 
 
 def reciprocal(rank: str, rrf_k: float) -> pl.Expr:
@@ -106,11 +105,8 @@ def check_share(vector_weight: float) -> float:
     return float(vector_weight)
 
 
-def _merged(hits: pl.DataFrame, *factors: pl.Expr) -> pl.DataFrame:
-    """The merged list, ordered by its ``SCORE_FACTORS``."""
-    vector_weight, vector, text_weight, text, words = (pl.col(name) for name in SCORE_FACTORS)
-    hits = hits.with_columns(
-        one.cast(pl.Float64).alias(name) for name, one in zip(SCORE_FACTORS, factors, strict=True)
-    )
-    scored = ranked_in_corpora(hits, vector_weight * vector + text_weight * (text * words))
-    return scored.select(*MERGED, *SCORE_FACTORS)
+def _merged(hits: pl.DataFrame, vector_part: pl.Expr, text_part: pl.Expr) -> pl.DataFrame:
+    """The merged list, ordered by the sum of both parts."""
+    parts = hits.with_columns(vector_part=vector_part, text_part=text_part)
+    scored = ranked_in_corpora(parts, pl.col("vector_part") + pl.col("text_part"))
+    return scored.select(*MERGED, *SCORE_PARTS)

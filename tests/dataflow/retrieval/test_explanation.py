@@ -29,12 +29,7 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
         if quantity == "part":
             parts.append(value)
 
-    def of(stage: str, *names: str) -> list[float]:
-        return [numbers[stage, name] for name in names]
-
-    factors = ("vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight")
-    vw, vv, tw, tv, tc = of("merged", *factors)
-    scores = {"merged": vw * vv + tw * (tv * tc)}
+    scores = {"merged": numbers["merged", "vector_part"] + numbers["merged", "text_part"]}
     total = parts[0]
     for part in parts[1:]:
         total += part
@@ -250,7 +245,7 @@ def test_a_stage_that_was_overridden_shows_no_number_that_does_not_add_up(
     out = driver.execute(["explain", "fused"], {"now": NOW}, overrides=overrides)["explain"]
     shown = out.filter(stage="merged").join(merged["chunk_id", "corpus"], on="chunk_id")
     assert set(shown.filter(corpus="code")["quantity"]) == {"score"}
-    assert "vector_weight" in set(shown.filter(pl.col("corpus") != "code")["quantity"])
+    assert "vector_part" in set(shown.filter(pl.col("corpus") != "code")["quantity"])
     overrides["fused"] = pl.DataFrame(schema=frames.FUSED)
     told = driver.execute(
         ["dispositions"], {"now": NOW}, {**overrides, "explain_targets": named(1)}

@@ -15,18 +15,15 @@ def told(*rows: tuple[str, str, float]) -> pl.DataFrame:
     return pl.DataFrame(named, schema=EXPLAIN)
 
 
-FACTORS = [
-    ("merged", "vector_weight", 0.5),
-    ("merged", "vector_value", 0.8),
-    ("merged", "text_weight", 0.5),
-    ("merged", "text_value", 0.6),
-    ("merged", "lexical_weight", 0.25),
+PARTS = [
+    ("merged", "vector_part", 0.4),
+    ("merged", "text_part", 0.075),
     ("merged", "score", 0.475),
 ]
 
 
 def test_a_gain_gives_a_place_and_factors_alone_give_the_score() -> None:
-    rows = [*FACTORS, ("fused", "part", 0.475), ("fused", "score", 0.475)]
+    rows = [*PARTS, ("fused", "part", 0.475), ("fused", "score", 0.475)]
     said = told(*rows, ("ranked", "share_of_file", 0.3), ("ranked", "score", 0.6))
     gain = pl.when(quantity="share_of_file").then(pl.lit("gain from [code: a.py]"))
     *_, last = waterfall(said.with_columns(detail=gain.otherwise("detail")))
@@ -38,5 +35,5 @@ def test_a_gain_gives_a_place_and_factors_alone_give_the_score() -> None:
 
 
 def test_a_factor_of_one_is_no_step() -> None:
-    steps = waterfall(told(*FACTORS, ("fused", "part", 0.475), ("fused", "score", 0.475)))
+    steps = waterfall(told(*PARTS, ("fused", "part", 0.475), ("fused", "score", 0.475)))
     assert [step.factor for step in steps] == ["meaning", "words"]
