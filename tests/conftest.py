@@ -18,7 +18,7 @@ from hypothesis import settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from model_builds.install_minilm import install_minilm
+from crosscorpus.model_builds.install_minilm import install_minilm
 from operators.embedding.minilm import load_minilm
 from operators.embedding.onnx import DirectoryEmbedder
 from operators.embedding.protocol import ModelNotInstalled

@@ -40,7 +40,7 @@ FLOORS = {
         {"evaluation", "service", "frameworks"},
         {"cli"},
     ),
-    "model_builds": (),
+    "crosscorpus": ({"model_builds"}, {"stages"}),
     "tools": ({"docs_site"},),
 }
 """The rooms, from the ground up: a room imports itself and the rooms of lower floors alone."""

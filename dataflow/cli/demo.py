@@ -32,10 +32,10 @@ def demo() -> None:
     Example: crosscorpus demo
     """
     import_hamilton()
+    from crosscorpus.model_builds.install_minilm import install_minilm
     from dataflow import build_driver
     from dataflow.cli.console import terminal
     from dataflow.ingestion.sources import ingest_into
-    from model_builds.install_minilm import install_minilm
     from operators.embedding.minilm import minilm_directory, minilm_status
     from operators.postgres.connection import resolve_dsn
     from operators.sources.jsonl import documents_source

@@ -166,7 +166,7 @@ def models_install(
 
     Example: crosscorpus models install hf:BAAI/bge-small-en-v1.5
     """
-    from model_builds.install_minilm import install_minilm
+    from crosscorpus.model_builds.install_minilm import install_minilm
     from operators.embedding.registry import load_embedder
 
     if device:
@@ -185,7 +185,7 @@ def models_install(
         load_embedder(model)  # a name that is unknown, or a missing extra, is an error
         typer.echo(f"the model {model!r} needs no installation")
         return
-    from model_builds.install_hub import Options, install_hub
+    from crosscorpus.model_builds.install_hub import Options, install_hub
 
     own = Options(pooling=pooling, dimensions=dimensions, **options)
     path = install_hub(model, reranker=reranker, options=own, say=say)

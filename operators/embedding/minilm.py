@@ -1,7 +1,7 @@
 """The default model, all-MiniLM-L6-v2, in the data directory.
 
-The room ``model_builds`` installs it once on each machine. It computes in integers; a GPU has its
-own files with the same vector space.
+:mod:`crosscorpus.model_builds` installs it once on each machine. It computes in integers; a GPU has
+its own files with the same vector space.
 """
 
 from dataclasses import dataclass

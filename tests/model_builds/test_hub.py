@@ -22,7 +22,7 @@ from hub_stub import (
 from huggingface_hub import constants
 from own_authority import own_authority
 
-from model_builds import hub as hub_module
+from crosscorpus.model_builds import hub as hub_module
 from operators.embedding.hub_models import hub_directory
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled
 from operators.embedding.registry import load_embedder

@@ -27,7 +27,7 @@ from hub_stub import (
 from safetensors.numpy import load, save
 from tokenizers import Tokenizer
 
-from model_builds.install_hub import Options, install_hub
+from crosscorpus.model_builds.install_hub import Options, install_hub
 from operators.embedding.cross_encoder import load_reranker
 from operators.embedding.hub_models import hub_directory, hub_statuses, read_record
 from operators.embedding.onnx import DirectoryEmbedder
@@ -144,7 +144,7 @@ def test_shards_are_fetched_and_put_together(put: Callable[..., Repository]) -> 
 def test_integers_that_are_too_coarse_for_a_model_give_way_to_floating_point(
     put: Callable[..., Repository], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("model_builds.install_hub.LEAST_COSINE", 0.999999)
+    monkeypatch.setattr("crosscorpus.model_builds.install_hub.LEAST_COSINE", 0.999999)
     put(sentence_transformer())
     assert any("stays in fp32" in line for line in install())
     assert read_record(hub_directory(NAME)).made == "converted from safetensors"
@@ -184,7 +184,7 @@ def test_a_reranker_is_converted_in_integers_where_these_are_close_to_its_weight
     put: Callable[..., Repository], family: str, least: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Scores of random weights with 24 numbers a state hardly differ: integers are coarse there.
-    monkeypatch.setattr("model_builds.install_hub.LEAST_COSINE", least)
+    monkeypatch.setattr("crosscorpus.model_builds.install_hub.LEAST_COSINE", least)
     weights = save(published_encoders.cross_encoder(family))
     put(sentence_transformer(family) | {"model.safetensors": weights})
     said = install(reranker=True)

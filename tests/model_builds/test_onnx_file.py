@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
-from model_builds import onnx_file
+from crosscorpus.model_builds import onnx_file
 
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=200)
 NUMBERS = st.integers(-(2**63), 2**63 - 1)

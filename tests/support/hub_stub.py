@@ -323,7 +323,7 @@ def with_graph(**graph: Any) -> dict[str, bytes]:
 
 def install(**more: Any) -> list[str]:
     """Install ``NAME`` and return the lines of progress."""
-    from model_builds.install_hub import install_hub
+    from crosscorpus.model_builds.install_hub import install_hub
 
     said: list[str] = []
     install_hub(f"hf:{NAME}", say=said.append, **more)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
-from model_builds.repository_json import ModelConfig, Size, read_json
+from crosscorpus.model_builds.repository_json import ModelConfig, Size, read_json
 from operators.embedding.protocol import EmbeddingError
 from operators.foundation.escape import label_text
 

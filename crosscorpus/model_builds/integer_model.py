@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from model_builds.bert_to_onnx import Arithmetic, encoder_graph
-from model_builds.encoder_weights import Encoder
+from crosscorpus.model_builds.bert_to_onnx import Arithmetic, encoder_graph
+from crosscorpus.model_builds.encoder_weights import Encoder
 from operators.embedding.onnx import (
     SETTINGS_FILE,
     DirectoryEmbedder,

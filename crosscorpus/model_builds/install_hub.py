@@ -17,20 +17,20 @@ from typing import Literal
 
 import numpy as np
 
-from model_builds.bert_to_onnx import Arithmetic, encoder_graph
-from model_builds.encoder_weights import Encoder, read_encoder, shards, why_not
-from model_builds.hub import PICKLES, Published, fetch, look_up
-from model_builds.install_minilm import Say, locked
-from model_builds.integer_model import (
+from crosscorpus.model_builds.bert_to_onnx import Arithmetic, encoder_graph
+from crosscorpus.model_builds.encoder_weights import Encoder, read_encoder, shards, why_not
+from crosscorpus.model_builds.hub import PICKLES, Published, fetch, look_up
+from crosscorpus.model_builds.install_minilm import Say, locked
+from crosscorpus.model_builds.integer_model import (
     Parts,
     build_in_integers,
     converted,
     that_fit,
     write_settings,
 )
-from model_builds.reference import hidden_states, score
-from model_builds.repository_json import ModelConfig
-from model_builds.sentence_transformer import (
+from crosscorpus.model_builds.reference import hidden_states, score
+from crosscorpus.model_builds.repository_json import ModelConfig
+from crosscorpus.model_builds.sentence_transformer import (
     Description,
     describe,
     longest_of_tokenizer,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model_builds.encoder_weights import DISTANCES, Array, Encoder, distance_bias
+from crosscorpus.model_builds.encoder_weights import DISTANCES, Array, Encoder, distance_bias
 
 
 def score(encoder: Encoder, ids: Sequence[int], types: Sequence[int]) -> float:

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from model_builds.encoder_weights import read_encoder
-from model_builds.integer_model import Parts, build_in_integers
+from crosscorpus.model_builds.encoder_weights import read_encoder
+from crosscorpus.model_builds.integer_model import Parts, build_in_integers
 from operators.embedding.minilm import minilm_directory, minilm_status
 from operators.embedding.onnx import ModelSettings
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256

@@ -30,7 +30,7 @@ import httpx2
 from filelock import FileLock
 from pydantic import BaseModel, Field
 
-from model_builds.repository_json import parsed
+from crosscorpus.model_builds.repository_json import parsed
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
 from operators.foundation.certificates import untrusted
 from operators.foundation.escape import label_text

@@ -25,8 +25,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from model_builds import onnx_file
-from model_builds.encoder_weights import DISTANCES, Array, Encoder, distance_bias, read_encoder
+from crosscorpus.model_builds import onnx_file
+from crosscorpus.model_builds.encoder_weights import (
+    DISTANCES,
+    Array,
+    Encoder,
+    distance_bias,
+    read_encoder,
+)
 
 Arithmetic = Literal["int8", "uint8", "signed", "fp32"]
 
@@ -61,7 +67,8 @@ def convert_bert(
         arithmetic: ``int8``, ``uint8``, ``signed`` or, for comparison, ``fp32``.
 
     Raises:
-        EmbeddingError: the architecture is not that of :mod:`model_builds.encoder_weights`.
+        EmbeddingError: the architecture is not that of
+            :mod:`crosscorpus.model_builds.encoder_weights`.
     """
     out.write_bytes(encoder_graph(read_encoder(config, weights), arithmetic))
 

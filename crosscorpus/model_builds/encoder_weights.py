@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import AliasChoices, BaseModel, Field
 
-from model_builds.repository_json import ModelConfig, Size, read_json
+from crosscorpus.model_builds.repository_json import ModelConfig, Size, read_json
 from operators.embedding.protocol import EmbeddingError
 from operators.foundation.escape import label_text
 
