@@ -324,3 +324,10 @@ def test_a_key_of_ones_own_documents_is_a_field_of_metadata(make_chunks: Make) -
     check_template("{metadata.team}")
     team = {"title": "A", "metadata": json.dumps({"team": "search"})}
     assert label_of(make_chunks, "{title}[[ ({metadata.team})]]", **team) == "[docs: A (search)]"
+
+
+def test_a_finding_is_called_by_its_file_with_line_and_severity(make_chunks: Make) -> None:
+    template = load_config("default").corpora["memory"].label
+    metadata = json.dumps({"line": 12, "severity": "warning"})
+    label = label_of(make_chunks, template, path="src/a.py", metadata=metadata)
+    assert label == "[finding: src/a.py:12 (warning)]"
