@@ -231,23 +231,6 @@ def test_a_source_that_is_not_mounted_deletes_nothing_whatever_is_allowed(
         assert documents(store, source.corpus) == 10
 
 
-@pytest.mark.parametrize("source", ["git", "folder", "issues"], indirect=True)
-def test_more_than_thirty_percent_vanish_only_if_that_is_allowed(
-    store: Store, embedder: Any, source: Case
-) -> None:
-    for gone, deleted in ((4, 0), (3, 3)):
-        source.put(TEN)
-        assert source.run(store, embedder).ok
-        assert documents(store, source.corpus) == 10
-        source.put(TEN - frozenset(range(gone)))
-        report = source.run(store, embedder)
-        assert report.ok == (deleted == gone)
-        assert report.documents_deleted == deleted
-        assert documents(store, source.corpus) == 10 - deleted
-        assert source.run(store, embedder, allow_mass_delete=True).ok
-        assert documents(store, source.corpus) == 10 - gone
-
-
 @pytest.mark.parametrize("source", ["folder"], indirect=True)
 def test_an_empty_scan_deletes_nothing_even_if_its_reader_sees_no_fault(
     store: Store, embedder: Any, source: Case
