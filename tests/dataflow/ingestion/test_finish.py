@@ -156,23 +156,6 @@ def file(
     )
 
 
-def json_lines(*keys: str, **fixed: str) -> Callable[[frozenset[int]], str]:
-    def content(numbers: frozenset[int]) -> str:
-        rows = [fixed | {key: f"{key} {n}" for key in keys} for n in sorted(numbers)]
-        return "".join(f"{json.dumps(row)}\n" for row in rows)
-
-    return content
-
-
-def whole(run: Callable[..., Any]) -> Callable[..., Any]:
-    """``run`` of a file that is said to be all there is."""
-
-    def of_all(store: Store, embedder: Any, path: Path, **options: Any) -> Any:
-        return run(store, embedder, path, prune=True, **options)
-
-    return of_all
-
-
 def all_issues(store: Store, embedder: Any, path: Path, **options: Any) -> Any:
     """Read all issues of a repository by the map of GitHub."""
     source = records_source(path, read_map("github", shipped_maps()), repo="org/app", whole=True)
@@ -181,7 +164,7 @@ def all_issues(store: Store, embedder: Any, path: Path, **options: Any) -> Any:
 
 @pytest.fixture(
     params=[
-        "git", "folder", "wiki dump", "documents", "issues",
+        "git", "folder", "wiki dump", "issues",
     ]
 )  # fmt: skip
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
@@ -197,9 +180,6 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
         "wiki dump": lambda: file(
             export, ingest_wiki, "wiki",
             lambda numbers: DUMP.format(pages="".join(PAGE.format(n=n) for n in numbers)),
-        ),
-        "documents": lambda: file(
-            export, whole(ingest_documents), "docs", json_lines("doc_id", "text", corpus="docs")
         ),
         "issues": lambda: file(
             export, all_issues, "issue", array(lambda n: shapes.issue(n + 1))

@@ -272,33 +272,18 @@ def test_an_issue_of_redmine_alone_or_in_a_list_is_read_without_private_notes(
     assert (one.title, one.text, two.document_id) == ("#7 S", "d\n\nyes", "8")
 
 
+def message(**fields: Any) -> dict[str, Any]:
+    """A message of Slack, as an export has it."""
+    return {"type": "message", "ts": "1767607200.000100", "user": "U1"} | fields
+
+
 def slack(folder: Path) -> Path:
-    written(
-        folder,
-        [{"id": "U1", "real_name": "Ada L", "profile": {"display_name": "ada"}}],
-        name="users.json",
-    )
+    people = [{"id": "U1", "real_name": "Ada L", "profile": {"display_name": "ada"}}]
+    written(folder, people, name="users.json")
     written(folder, [{"id": "C9", "name": "general"}], name="channels.json")
-    first = {
-        "type": "message",
-        "user": "U1",
-        "ts": "1767607200.000100",
-        "text": "Loop, <@U1>: <https://x.example|see> &amp; tell",
-    }
-    reply = {
-        "type": "message",
-        "user": "U2",
-        "ts": "1767693600.000200",
-        "text": "Fixed.",
-        "thread_ts": first["ts"],
-    }
-    joined = {
-        "type": "message",
-        "subtype": "channel_join",
-        "user": "U2",
-        "ts": "1767693601.0",
-        "text": "joined",
-    }
+    first = message(text="Loop, <@U1>: <https://x.example|see> &amp; tell")
+    reply = message(user="U2", ts="1767693600.000200", text="Fixed.", thread_ts=first["ts"])
+    joined = message(subtype="channel_join", user="U2", ts="1767693601.0", text="joined")
     written(folder, [joined, reply], name="general/2026-01-06.json")  # before its thread's first
     written(folder, [first], name="general/2026-01-07.json")
     return folder
@@ -335,7 +320,7 @@ def test_no_text_of_a_service_takes_time_that_explodes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "text"),
+    ("fields", "text"),
     [
         ({"text": "", "attachments": [{"fallback": "Deploy failed"}]}, "Deploy failed"),
         ({"text": "", "blocks": [{"type": "section", "text": {"text": "Disk full"}}]}, "Disk full"),
@@ -348,10 +333,9 @@ def test_no_text_of_a_service_takes_time_that_explodes() -> None:
     ],
 )
 def test_a_message_of_slack_is_read_with_what_it_shows(
-    tmp_path: Path, message: dict[str, Any], text: str | None
+    tmp_path: Path, fields: dict[str, Any], text: str | None
 ) -> None:
-    message = {"type": "message", "ts": "1767607200.000100", "user": "U1"} | message
-    written(tmp_path / "export", [message], name="general/2026-01-05.json")
+    written(tmp_path / "export", [message(**fields)], name="general/2026-01-05.json")
     threads = [one for one in documents(tmp_path / "export", "slack") if isinstance(one, Document)]
     assert [one.text for one in threads] == ([f"**U1**\n\n{text}"] if text else [])
 
@@ -359,9 +343,9 @@ def test_a_message_of_slack_is_read_with_what_it_shows(
 def test_direct_messages_of_slack_are_left_out_and_a_private_channel_has_a_link(
     tmp_path: Path,
 ) -> None:
-    message = {"type": "message", "ts": "1767607200.000100", "user": "U1", "text": "word " * 50}
+    said = message(text="word " * 50)
     for folder in ("D024BE91L", "mpdm-ada--bo-1", "deploys"):
-        written(tmp_path / "export", [message], name=f"{folder}/2026-01-05.json")
+        written(tmp_path / "export", [said], name=f"{folder}/2026-01-05.json")
     written(tmp_path / "export", [{"id": "G7", "name": "deploys"}], name="groups.json")
     (thread,) = documents(tmp_path / "export", "slack", base_url="https://t.slack.com")
     assert thread.uri == "https://t.slack.com/archives/G7/p1767607200000100"
@@ -708,17 +692,6 @@ def test_a_given_file_of_another_ending_is_read_as_json(tmp_path: Path) -> None:
     good = {"id": "a", "title": "A", "text": "t"}
     file = written(tmp_path, good, name="export.txt")
     assert [one.document_id for one in records_source(file, own_map(tmp_path)).scan()] == ["a"]
-
-
-def test_each_map_is_a_kind_of_source_so_that_pruning_one_service_keeps_another(
-    tmp_path: Path,
-) -> None:
-    file = written(tmp_path, {})
-    readers = {
-        records_source(file, read_map(name, shipped_maps())).reader for name in ("jira", "zendesk")
-    }
-    assert readers == {"records_jira/1", "records_zendesk/1"}
-    assert records_source(file, own_map(tmp_path)).reader == "records_own/1"
 
 
 def test_an_address_without_its_protocol_is_refused(tmp_path: Path) -> None:
