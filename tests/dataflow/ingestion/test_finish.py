@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import github_server
 import github_shapes as shapes
 import pytest
 from ingested import document, git, texts
@@ -224,16 +223,6 @@ def test_an_empty_scan_deletes_nothing_even_if_its_reader_sees_no_fault(
     report = ingest(store, embedder, nothing, allow_mass_delete=True)
     assert "the source is empty; none of its" in str(report.failed[0])
     assert documents(store, source.corpus) == 10
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A GitHub on this machine."""
-    for name in ("GITHUB_TOKEN", "GH_TOKEN", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    with github_server.serving(github_server.GitHub()) as state:
-        monkeypatch.setenv("GITHUB_API_URL", state.url)
-        yield state
 
 
 @pytest.mark.parametrize(("left", "held"), [(0, 10), (7, 7)])
