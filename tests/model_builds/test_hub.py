@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from command import run_here
 from hub_stub import (
@@ -17,7 +16,6 @@ from hub_stub import (
     install,
     running_hub,
     sentence_transformer,
-    tokenizer,
 )
 from huggingface_hub import constants
 from own_authority import own_authority
@@ -226,20 +224,3 @@ def test_a_hub_with_an_authority_of_its_own_says_what_to_set(
         assert waited == []
         monkeypatch.setenv("SSL_CERT_FILE", str(proof))
         install()
-
-
-def test_a_padding_of_the_tokenizers_file_changes_no_vector(
-    put: Callable[..., Repository],
-) -> None:
-    # https://github.com/spiceai/spiceai/issues/13415, https://github.com/qdrant/fastembed/issues/703
-    texts = ["why is the cache flushed", "a", "the queue is emptied " * 5]
-    put(sentence_transformer())
-    install()
-    plain = load_embedder(f"hf:{NAME}").embed_documents(texts)
-    shutil.rmtree(hub_directory(NAME))
-    padded = tokenizer()
-    padded.enable_padding(length=40, pad_token="[PAD]")
-    padded.enable_truncation(20)
-    put(sentence_transformer() | {"tokenizer.json": padded.to_str().encode()})
-    install()
-    assert np.allclose(load_embedder(f"hf:{NAME}").embed_documents(texts), plain, atol=1e-6)

@@ -47,18 +47,6 @@ def test_issues_of_jira_are_read_once_page_by_page(ingest: Ingest, documents: In
     assert kept["created_at"].isoformat() == "2026-01-05T09:00:00+00:00"
 
 
-def test_the_reader_of_jira_has_no_comments_and_no_word_none(
-    ingest: Ingest, documents: Ingest
-) -> None:
-    with serving(jira, issues=[issue(2, None, None, "a comment")]) as server:
-        auth = {"server_url": server.url, "api_token": TOKEN}
-        ingest("svc-none", JIRA, "--map", "llamaindex", PATauth=auth, load={"query": "x"})
-    text = documents("svc-none")["OPS-2"]["text"]
-    assert "The proxy drops request 2" in text
-    assert "None" not in text
-    assert "a comment" not in text  # what docs/records.md says of it
-
-
 def test_pages_of_confluence_have_no_date_and_a_page_that_moved_is_followed(
     ingest: Ingest, documents: Ingest
 ) -> None:
@@ -120,14 +108,3 @@ def test_issues_of_gitlab_have_their_state_and_a_deleted_author_is_none(
     assert "None" not in found["issues/46"]["text"]
     assert found["issues/7"]["uri"].endswith("/group/app/-/issues/7")
     assert found["issues/7"]["corpus"] == "issue"
-
-
-def test_no_error_of_a_real_client_shows_its_token(ingest: Ingest) -> None:
-    with serving(jira, issues=[]) as server:
-        auth = {"server_url": server.url, "api_token": TOKEN}
-        asked = {"PATauth": auth, "load": {"query": f"text ~ '{TOKEN}'"}}
-        server.faults = [None, None, (400, {}, {"errorMessages": [f"unknown {TOKEN}"]})]
-        failed = ingest("svc-bad", JIRA, "--map", "llamaindex", **asked)
-    assert failed["code"] == 1
-    assert "JIRAError" in failed["errors"]
-    assert "distinctive" not in failed["errors"]

@@ -43,12 +43,3 @@ def test_threads_have_names_dates_and_answers_and_an_edited_one_is_read_again(
     assert "answer 150" in thread["text"]
     assert thread["uri"] == "https://team.slack.com/archives/C1/p1767607200000100"
     assert thread["created_at"].isoformat() == "2026-01-05T10:00:00+00:00"
-
-
-def test_an_error_of_slack_is_named_and_shows_no_token(ingest: Ingest) -> None:
-    with serving(slack, channels=[CHANNEL], users=USERS, messages=[]) as server:
-        server.faults = [(200, {}, {"ok": False, "error": "invalid_auth"})]
-        desk = {"url": server.url, "token": "${DESK_TOKEN}"}
-        failed = ingest("api-bad", DESK, "--map", "slack", **desk)
-    assert failed["code"] == 1
-    assert "invalid_auth" in failed["errors"]

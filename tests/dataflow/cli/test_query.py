@@ -149,20 +149,6 @@ def test_a_question_about_an_option_is_told_how_to_be_asked(
     assert "crosscorpus query -- '-v what is it'" in said
 
 
-def test_an_empty_answer_names_no_repository_that_the_configuration_hides(
-    crosscorpus: Any, collection: str, tmp_path: Path
-) -> None:
-    limited, own = tmp_path / "limited.yaml", "filters: {repos: [org/seen]}"
-    corpora = "".join(f"  {name}: {{{own}}}\n" for name in ("code", "docs", "history"))
-    limited.write_text(f"extends: default\ncorpora:\n{corpora}", encoding="utf-8")
-    asked = ["query", "cache", "-C", collection, "--repo", "org/ap"]
-    assert "'org/app'" in crosscorpus(*asked).stderr
-    done = crosscorpus(*asked, "--config", str(limited))
-    assert done.returncode == 0, done.stderr
-    assert "No match" in done.stdout
-    assert "org/app" not in done.stdout + done.stderr
-
-
 def test_a_version_is_asked_for_by_option(crosscorpus: Any, collection: str) -> None:
     ask = ("query", "when is the cache flushed?", "-C", collection, "--json")
     pinned = json.loads(crosscorpus(*ask, "--version", "3.5.3").stdout)

@@ -20,18 +20,16 @@ from dataflow.driver.config_graphs import diff_configs
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.execution.built_graph import GraphError
 from dataflow.visualization.dot import to_dot
-from operators.embedding.protocol import Embedder
+from operators.embedding.minilm import load_minilm
 from operators.errors import CrosscorpusError
 from operators.explain.waterfall import waterfall
-from operators.postgres.store import Store
+from operators.postgres.store import Store, drop_collection, open_store
 
 QUERY = "why is the cache flushed twice?"
 
 
 @pytest.fixture(scope="module")
 def filled(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    from operators.postgres.store import drop_collection, open_store
-
     texts = [
         ("code", "cache.py", "def flush(cache): the cache is flushed twice after a merge"),
         ("wiki", "Caching", "why the cache is flushed: the cache keeps two generations"),
@@ -41,15 +39,9 @@ def filled(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     file = tmp_path_factory.mktemp("own") / "documents.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
     with open_store(server_dsn, "own-modules", create=True) as store:
-        ingest_documents(store, model(), file)
+        ingest_documents(store, load_minilm(), file)
         yield store
     drop_collection(server_dsn, "own-modules")
-
-
-def model() -> Embedder:
-    from operators.embedding.minilm import load_minilm
-
-    return load_minilm()
 
 
 def write(folder: Path, text: str, **settings: Any) -> Path:
@@ -61,7 +53,7 @@ def write(folder: Path, text: str, **settings: Any) -> Path:
 
 
 def driver_of(store: Store, config: Any, **options: Any) -> RetrievalDriver:
-    return build_driver(config, store=store, embedder=model(), **options)
+    return build_driver(config, store=store, embedder=load_minilm(), **options)
 
 
 def test_a_foreign_variant_of_a_stage_is_one_of_ours(filled: Store, tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 """Drivers of a small graph without a store, and of the real graph on a real server."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from ingesting import ingest_documents
 from word_embedder import WordEmbedder
 
-from dataflow import build_driver, load_config
+from dataflow import build_driver
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
 from operators.postgres.store import drop_collection, open_store
 
@@ -71,15 +70,3 @@ def driver(open_driver):
     """The default configuration over those documents."""
     with open_driver() as built:
         yield built
-
-
-@pytest.fixture(scope="session")
-def whole_driver():
-    """The driver of the default configuration, without a server."""
-    config = load_config("default")
-    bound = {
-        "store": SimpleNamespace(collection="none", space=None, access=None, visible={}),
-        "embedder": None,
-    }
-    with RetrievalDriver(config, build_graph(config), bound) as made:
-        yield made

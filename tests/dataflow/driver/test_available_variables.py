@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-
-@pytest.fixture(scope="module")
-def driver(whole_driver: Any) -> Any:
-    return whole_driver
-
 
 def names(nodes: Any) -> set[str]:
     return {node.name for node in nodes}

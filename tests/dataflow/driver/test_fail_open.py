@@ -64,16 +64,6 @@ def test_one_broken_corpus_leaves_the_others_and_says_so(driver, monkeypatch):
     assert any("wiki" in note for note in out["notes"]["note"])
 
 
-def test_when_every_search_fails_that_is_an_error_and_not_an_empty_answer(driver, monkeypatch):
-    def breaks(*rest, **options):
-        raise OSError("disk on fire")
-
-    monkeypatch.setattr(corpus_nodes, "search_vectors", breaks)
-    monkeypatch.setattr(corpus_nodes, "bm25_search", breaks)
-    with pytest.raises(SearchError, match="every search failed"):
-        driver.execute(["results"], inputs=ASK)
-
-
 def test_without_the_chunks_of_the_only_collection_there_is_no_answer(
     driver, open_driver, monkeypatch
 ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -11,9 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 from opentelemetry import trace
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from operators.errors import SearchError
@@ -138,19 +136,3 @@ def test_the_callers_span_is_the_parent_on_a_thread_and_in_a_coroutine(
     assert [one.parent.span_id for one in roots if one.parent] == [
         app.get_span_context().span_id
     ] * 2
-
-
-def test_a_receiver_that_is_away_neither_delays_nor_fails_a_question(
-    driver: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-    provider = TracerProvider(shutdown_on_exit=False)
-    away = OTLPSpanExporter("http://127.0.0.1:9/v1/traces", timeout=60)
-    provider.add_span_processor(BatchSpanProcessor(away, schedule_delay_millis=1))
-    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
-    began = time.monotonic()
-    for _ in range(5):
-        assert driver.ask("cache").passages
-    assert time.monotonic() - began < 20, "it alone tries for 60 s"
-    away.shutdown()
-    provider.shutdown()

@@ -1,21 +1,18 @@
 """The driver on a small graph and on the real one: what it opens, accepts, refuses, survives."""
 
-import json
 import logging
 import os
-import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pytest
-from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
 from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import MERGED, empty
-from operators.postgres.store import drop_collection, open_store
+from operators.postgres.store import open_store
 from operators.postgres.write.ledger import record_failure
 from operators.postgres.write.removal import delete_documents
 
@@ -230,84 +227,9 @@ def test_the_driver_closes_the_store_that_it_opened_and_no_other(
         assert not store.pool.closed
 
 
-def test_a_named_chunk_is_explained_whether_it_was_found_or_not(driver):
-    found = driver.execute(["results", "merged"], ASK)
-    labels = found["results"]["source_label"].to_list()
-    chunk = found["merged"].filter(corpus="code")["chunk_id"][0]
-    wanted = ["explain", "dispositions"]
-    out = driver.execute(
-        wanted, {**ASK, "top_k": 0, "context_depth": 0, "explain_chunks": [labels[0], chunk]}
-    )
-    assert set(out["dispositions"]["disposition"]) == {"below_top_k"}
-    narrow = {**ASK, "only_corpora": ["wiki"], "explain_chunks": ["guide.md"]}
-    told = driver.execute(wanted, narrow)["dispositions"].filter(corpus="docs")
-    reason = "the question asks wiki only, and this is in docs"
-    assert told.select("disposition", "reason").rows() == [("hidden", reason)]
-    with pytest.raises(CrosscorpusError, match=r"no chunk or document 'guide\.mdx' to explain"):
-        driver.execute(wanted, {**ASK, "explain_chunks": ["guide.mdx"]})
-
-
 def test_a_document_that_could_not_be_read_is_explained_by_the_reason(server_dsn, driver):
     with open_store(server_dsn, COLLECTION, max_size=2) as store:
         record_failure(store, "docs", "org/app", "scans/plan.pdf", "encrypted")
         with pytest.raises(UnknownName, match=r"^'plan\.pdf' is not here: encrypted\b"):
             driver.execute(["explain_targets"], {**ASK, "explain_chunks": ["plan.pdf"]})
         delete_documents(store, "docs", "org/app", ["scans/plan.pdf"])
-
-
-FLUSH = "def flush(cache): the cache is flushed twice after a merge of the {} generation"
-
-
-@pytest.fixture(scope="module")
-def attributed(server_dsn, words, tmp_path_factory):
-    """A collection of two repositories with equal paths, notes without headings, findings."""
-    lines = [
-        {"doc_id": f"src/{n}.py", "path": f"src/{n}.py", "corpus": "code", "repo": repo}
-        | {"text": FLUSH.format(f"{word} {n}"), "title": f"{n}.py", "url": f"https://h/{repo}/{n}"}
-        for repo, word in (("acme/app", "first"), ("acme/fork", "second"))
-        for n in "ab"
-    ]
-    notes = "\n\n".join(f"the cache is flushed twice, said {n} of them. " * 40 for n in "xyz")
-    lines.append({"doc_id": "n", "corpus": "docs", "path": "notes.md", "title": "n", "text": notes})
-    finding = {"corpus": "memory", "repo": "acme/fork", "path": "src/a.py", "title": "src/a.py"}
-    lines += [
-        {**finding, "doc_id": "f1", "text": "the cache is flushed twice: a bug", "line": 12}
-        | {"severity": "warning"},
-        {**finding, "doc_id": "f2", "text": "the cache is flushed but no test says how often"},
-    ]
-    file = tmp_path_factory.mktemp("attributed") / "documents.jsonl"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with open_store(server_dsn, "attributed", create=True, max_size=2) as store:
-        ingest_documents(store, words(), file)
-        yield build_driver("default", store=store, embedder=words())
-        drop_collection(store.dsn, "attributed")
-
-
-OF_JOINING = ("joined_passages", "passage_characters", "grown_characters")
-
-
-def test_every_passage_says_where_it_is_from_and_is_called_so_everywhere(attributed):
-    explained = ["dispositions", "explain"]
-    out = attributed.execute(
-        [*EVERYTHING, *explained],
-        {**ASK, "context_budget": 100_000, "context_floor": 0.0, "top_k": 20}
-        | dict.fromkeys(OF_JOINING, 0),
-    )
-    labels = out["results"]["source_label"].to_list()
-    assert len(set(labels)) == len(labels)
-    told = " ".join(labels)
-    assert "[code: acme/app/src/a.py:1-1 " in told
-    assert "[code: acme/fork/src/a.py:1-1 " in told
-    links = dict(out["results"]["source_label", "source_url"].iter_rows())
-    assert links["[finding: acme/fork/src/a.py:12 (warning)]"] == "https://h/acme/fork/a#L12"
-    assert links["[finding: acme/fork/src/a.py]"] == "https://h/acme/fork/a"
-    assert sum(label.startswith("[docs: notes.md, line") for label in labels) > 1
-    assert sorted(out["dispositions"]["source_label"]) == sorted(labels)
-    context = out["context_window"]["text"].item()
-    heads = re.findall(r"(?m)^=== \w+ \d+ (\[.*\])$", context)
-    assert sorted(heads) == sorted(labels)
-    assert len(labels) > 8
-    assert sorted(out["citations"]["source_label"]) == sorted(labels)
-    for row in out["results"].iter_rows(named=True):
-        told = attributed.execute(explained, {**ASK, "explain_chunks": [row["source_label"]]})
-        assert row["chunk_id"] in told["dispositions"]["chunk_id"]

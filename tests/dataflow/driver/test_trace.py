@@ -129,42 +129,6 @@ def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
         assert same(mine, other), name
 
 
-@pytest.mark.parametrize(
-    ("change", "first", "untouched"),
-    [
-        ({}, set(), {"queries", "merged", "results"}),
-        ({"parameters": {"top_k": 3}}, {"results"}, {"unique", "packed"}),
-        (
-            {"variants": {"aged_hits": "off"}},
-            {"aged_hits", "fused"},
-            {"unified", "merged"},
-        ),
-        (
-            {"corpora": {"wiki": {"parameters": {"vector_weight": 0.2}}}},
-            {"wiki.corpus_row", "merged", "deduped", "fused"},
-            {"code.corpus_row", "link_sources", "linked_hits", "similarity_index"},
-        ),
-    ],
-)
-def test_only_what_differs_runs_again(
-    build: Any,
-    world: Any,
-    make_queries: Any,
-    change: dict[str, Any],
-    first: set[str],
-    untouched: set[str],
-) -> None:
-    driver = build(narrowed("default"))
-    overrides = {**world.overrides(0, 1), "queries": make_queries(0, 1, trigger="pr_review")}
-    wanted = ["results", "context_window", "citations", "provenance"]
-    trace = driver.trace(wanted, {"now": NOW}, overrides)
-    assert {"results", "merged"} <= set(trace.computed)
-    found = driver.what_if(trace, change)
-    assert first <= set(found.computed)
-    assert not untouched & set(found.computed)
-    assert bool(found.computed) == bool(change)
-
-
 def test_a_what_if_may_be_asked_what_if_in_turn_and_with_other_inputs(
     build: Any, world: Any, make_queries: Any
 ) -> None:

@@ -21,6 +21,7 @@ from operators.postgres.store import Store
 # A GitHub to serve, items in the shapes of its API, and PDFs are made there.
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2] / "operators" / "sources"))
+import github_server
 from word_embedder import WordEmbedder
 
 ROOT = Path(__file__).parents[3]
@@ -189,3 +190,13 @@ def row_versions() -> Callable[[Store], dict[str, Any]]:
             }
 
     return read
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A GitHub on this machine."""
+    for name in ("GITHUB_TOKEN", "GH_TOKEN", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with github_server.serving(github_server.GitHub()) as state:
+        monkeypatch.setenv("GITHUB_API_URL", state.url)
+        yield state

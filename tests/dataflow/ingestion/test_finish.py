@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import github_server
 import github_shapes as shapes
 import pytest
 from ingested import document, git, texts
@@ -156,23 +155,6 @@ def file(
     )
 
 
-def json_lines(*keys: str, **fixed: str) -> Callable[[frozenset[int]], str]:
-    def content(numbers: frozenset[int]) -> str:
-        rows = [fixed | {key: f"{key} {n}" for key in keys} for n in sorted(numbers)]
-        return "".join(f"{json.dumps(row)}\n" for row in rows)
-
-    return content
-
-
-def whole(run: Callable[..., Any]) -> Callable[..., Any]:
-    """``run`` of a file that is said to be all there is."""
-
-    def of_all(store: Store, embedder: Any, path: Path, **options: Any) -> Any:
-        return run(store, embedder, path, prune=True, **options)
-
-    return of_all
-
-
 def all_issues(store: Store, embedder: Any, path: Path, **options: Any) -> Any:
     """Read all issues of a repository by the map of GitHub."""
     source = records_source(path, read_map("github", shipped_maps()), repo="org/app", whole=True)
@@ -181,7 +163,7 @@ def all_issues(store: Store, embedder: Any, path: Path, **options: Any) -> Any:
 
 @pytest.fixture(
     params=[
-        "git", "folder", "wiki dump", "documents", "issues",
+        "git", "folder", "wiki dump", "issues",
     ]
 )  # fmt: skip
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
@@ -197,9 +179,6 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
         "wiki dump": lambda: file(
             export, ingest_wiki, "wiki",
             lambda numbers: DUMP.format(pages="".join(PAGE.format(n=n) for n in numbers)),
-        ),
-        "documents": lambda: file(
-            export, whole(ingest_documents), "docs", json_lines("doc_id", "text", corpus="docs")
         ),
         "issues": lambda: file(
             export, all_issues, "issue", array(lambda n: shapes.issue(n + 1))
@@ -231,23 +210,6 @@ def test_a_source_that_is_not_mounted_deletes_nothing_whatever_is_allowed(
         assert documents(store, source.corpus) == 10
 
 
-@pytest.mark.parametrize("source", ["git", "folder", "issues"], indirect=True)
-def test_more_than_thirty_percent_vanish_only_if_that_is_allowed(
-    store: Store, embedder: Any, source: Case
-) -> None:
-    for gone, deleted in ((4, 0), (3, 3)):
-        source.put(TEN)
-        assert source.run(store, embedder).ok
-        assert documents(store, source.corpus) == 10
-        source.put(TEN - frozenset(range(gone)))
-        report = source.run(store, embedder)
-        assert report.ok == (deleted == gone)
-        assert report.documents_deleted == deleted
-        assert documents(store, source.corpus) == 10 - deleted
-        assert source.run(store, embedder, allow_mass_delete=True).ok
-        assert documents(store, source.corpus) == 10 - gone
-
-
 @pytest.mark.parametrize("source", ["folder"], indirect=True)
 def test_an_empty_scan_deletes_nothing_even_if_its_reader_sees_no_fault(
     store: Store, embedder: Any, source: Case
@@ -261,16 +223,6 @@ def test_an_empty_scan_deletes_nothing_even_if_its_reader_sees_no_fault(
     report = ingest(store, embedder, nothing, allow_mass_delete=True)
     assert "the source is empty; none of its" in str(report.failed[0])
     assert documents(store, source.corpus) == 10
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A GitHub on this machine."""
-    for name in ("GITHUB_TOKEN", "GH_TOKEN", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    with github_server.serving(github_server.GitHub()) as state:
-        monkeypatch.setenv("GITHUB_API_URL", state.url)
-        yield state
 
 
 @pytest.mark.parametrize(("left", "held"), [(0, 10), (7, 7)])

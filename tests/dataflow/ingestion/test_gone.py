@@ -63,16 +63,6 @@ def test_files_that_leave_by_gitignore_are_gone_though_they_are_on_the_disk(
     assert paths(store, "docs") == set()
 
 
-def test_a_tree_without_an_index_does_not_know_what_is_gone(
-    store: Store, embedder: Any, tree: Path
-) -> None:
-    ingest_git(store, embedder, tree)
-    before = paths(store)
-    (tree / ".git" / "index").unlink()
-    assert not ingest_git(store, embedder, tree).ok
-    assert paths(store) == before
-
-
 @pytest.fixture
 def said(store: Store, embedder: Any) -> Callable[..., list[str]]:
     """The notes of an answer about documents that may be gone."""

@@ -13,14 +13,12 @@ from hamilton.function_modifiers import tag
 from ingested import document, texts
 from ingesting import ingest_documents
 from killed_children import kill_children
-from ledger_rows import states
 from psycopg.conninfo import make_conninfo
 
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.ingestion.run import Progress
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, open_store
-from operators.sources.chunking import code_breaks
 from operators.sources.protocol import Document
 from operators.sources.rights_rules import Rights
 
@@ -41,21 +39,6 @@ def test_the_graph_runs_without_a_server_and_leaves_null_where_no_vector_is_know
     known = {"known_vectors": dict(zip(hashes[1:], vectors[1:], strict=True))}
     out = graph.execute(["chunk_embeddings"], inputs=inputs, overrides=known)
     assert out["chunk_embeddings"]["embedding"].to_list() == [None, *vectors[1:].tolist()]
-
-
-def test_code_whose_parser_gives_up_is_stored_and_noted(
-    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(code_breaks, "MAX_PARSED", 100)
-    code = {"corpus": "code", "path": "a.py"}
-    file = write_lines(document(1, **code, text="x = 1\n" * 20), document(2, **code, text="y = 2"))
-    report = ingest_documents(store, embedder, file)
-    assert (report.ok, list(map(str, report.notes))) == (
-        True,
-        ["d001: cut by lines: it is larger than 100 bytes"],
-    )
-    assert status(store)["notes"][0].to_list() == ["1 x cut by lines: it is larger than 100 bytes"]
-    assert states(store, "code")["d002"] == ("indexed", None)
 
 
 @pytest.mark.parametrize("earlier", [False, True], ids=["new", "changed"])

@@ -17,13 +17,12 @@ from typing import Any
 
 import pdf_maker
 import pytest
-from ingested import document, git, texts
-from ingesting import ingest_documents, ingest_folder, ingest_git, interrupted
+from ingested import document, texts
+from ingesting import ingest_documents, ingest_folder
 from ledger_rows import ledger, states
 
 from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.run import IngestReport
-from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, drop_collection, open_store
 from operators.sources.folder import folder_source
 from operators.sources.formats import pdf
@@ -102,21 +101,6 @@ def test_an_incomplete_scan_deletes_nothing(
     assert len(texts(store)) == 10
 
 
-def test_an_interrupted_run_stored_whole_documents_and_the_next_ones_go_on(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    file = write_lines(*(document(n) for n in range(7)))
-    interrupted(ingest_documents, store, embedder, file, batch_documents=3)
-    assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(3)}
-    assert status(store)["last_run_state"].to_list() == ["unfinished"]
-    interrupted(ingest_documents, store, embedder, file, batch_documents=3)
-    assert len(texts(store)) == 6
-    third = ingest_documents(store, embedder, file, batch_documents=3)
-    assert (third.documents_new, third.documents_unchanged) == (1, 6)
-    assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(7)}
-    assert status(store)["last_run_state"].to_list() == ["ok"]
-
-
 SECRET = "root:x:0:0"
 MTIME = datetime(2020, 2, 2, tzinfo=UTC)
 BRACKETS = "[" * 64_000
@@ -124,8 +108,6 @@ BRACKETS = "[" * 64_000
 LAUGHS = "a0: &a0 {k0: 1}\n" + "".join(
     f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n - 1}'] * 9)}]\n  k{n}: 1\n" for n in range(1, 10)
 )
-
-CODE = "(" * 30_000 + ")" * 30_000
 
 
 class Held:
@@ -330,27 +312,11 @@ def test_hostile_markup_is_kept_word_for_word(held: Held, hostile: Path, name: s
     assert held.texts[name] == (hostile / name).read_text()
 
 
-def test_scripts_and_comments_of_a_page_are_no_text(held: Held) -> None:  # H40
-    assert held.texts["page.html"] == "seen\n"
-
-
 def test_the_time_of_a_file_is_trusted_least_and_makes_nothing_recent(held: Held) -> None:  # H44
     row = held.rows["good.md"]
     assert (row["date_source"], row["created_at"]) == ("mtime", None)
     assert json.loads(row["metadata"])["date_trust"] == 0.1
     assert held.rows["zone.pdf"]["date_source"] == "pdf"
-
-
-def test_code_of_brackets_alone_is_cut_and_kept(  # H41
-    tmp_path: Path, hostile_store: Store, new_embedder: Any
-) -> None:
-    (tmp_path / "deep.py").write_text(CODE)
-    (tmp_path / "good.py").write_text("x = 1\n")
-    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "All"]):
-        git(tmp_path, *command)
-    report = ingest_git(hostile_store, new_embedder(), tmp_path, repo="r")
-    held = Held(hostile_store, report, "code", "r")
-    assert (held.report.failed, held.texts) == ([], {"deep.py": CODE, "good.py": "x = 1\n"})
 
 
 def test_what_no_database_holds_is_replaced_and_counted(  # H52, H53

@@ -79,16 +79,6 @@ def test_a_batch_is_narrowed_as_one_question_is(store: Store, driver: RetrievalD
     assert set(found["path"]) == {"open/a.md"}
 
 
-def test_what_is_ingested_later_has_the_rules_from_its_first_moment(
-    store: Store, driver: RetrievalDriver, write_lines: Any
-) -> None:
-    set_rights(store, FOR_ANN)
-    later = document(3, path="secret/c.md", text="The cache of the safe is flushed.")
-    ingest_documents(store, WordEmbedder(), write_lines(*PAGES, later))
-    assert paths(driver, "bob") == {"open/a.md"}
-    assert "secret/c.md" in paths(driver, "ann")
-
-
 def test_what_a_source_says_is_kept_when_rules_change(
     store: Store, driver: RetrievalDriver, write_lines: Any
 ) -> None:
@@ -161,17 +151,6 @@ def test_what_a_source_says_is_never_lost(
     assert ingest_documents(store, WordEmbedder(), write_lines(PAGES[0], PAGES[1] | said)).ok
     assert paths(driver, "bob") == {"open/a.md"}
     assert paths(driver, "group-0000") == {"open/a.md", "secret/b.md"}
-
-
-@pytest.mark.parametrize("said", [["ann", None], {"ann": True}, "", ["x" * 201]])
-def test_what_a_source_says_and_nobody_can_read_lets_nobody_in(
-    store: Store, driver: RetrievalDriver, write_lines: Any, said: Any
-) -> None:
-    set_rights(store, OPEN)
-    new = document(4, path="secret/d.md", text="The cache of d is flushed.") | {"allowed": said}
-    report = ingest_documents(store, WordEmbedder(), write_lines(*PAGES, new))
-    assert ["allowed" in one.reason for one in report.failed] == [True]
-    assert paths(driver, "bob") == {"open/a.md", "secret/b.md"}
 
 
 @pytest.mark.parametrize("wrong", [{"version": 5}, {"text": None}, {"allowed": 5}])

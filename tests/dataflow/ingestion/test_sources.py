@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import github_server
 import github_shapes as shapes
 import pytest
 from ingested import git, texts
@@ -17,7 +16,7 @@ from ingesting import (
     ingest_git,
 )
 from killed_children import kill_children
-from ledger_rows import ledger
+from ledger_rows import states
 from pdf_maker import make_pdf
 from word_files import BODY, paragraph, word
 
@@ -49,11 +48,6 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def states(store: Store, repo: str = "handbook", corpus: str = "docs") -> dict[str, Any]:
-    frame = ledger(store, corpus, repo)
-    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
-
-
 def test_a_file_that_turns_bad_leaves_its_good_version_and_is_parsed_once(
     store: Store, embedder: Any, folder: Path, parsed: list[int], row_versions: Any
 ) -> None:
@@ -65,7 +59,7 @@ def test_a_file_that_turns_bad_leaves_its_good_version_and_is_parsed_once(
     file.write_bytes(b"%PDF-1.7 garbage")
     report = ingest_folder(store, embedder, folder)
     assert [fault.where for fault in report.failed] == ["one.pdf"]
-    assert states(store)["one.pdf"] == ("indexed", None)
+    assert states(store, repo="handbook")["one.pdf"] == ("indexed", None)
     frame = status(store).select("outdated", "failed", "reasons").row(0)
     assert (frame[0], frame[1], frame[2][0][:12]) == (1, 0, "1 x damaged:")
     before, reads = row_versions(store), len(parsed)
@@ -92,10 +86,10 @@ def test_without_pandoc_a_stored_office_document_stays_and_a_new_one_waits_for_i
         report = ingest_folder(store, embedder, folder)
     assert (report.documents_deleted, report.failed, len(report.skipped)) == (0, [], 2)
     assert texts(store, "docs") == {"old.docx": "Bees hum."}
-    assert "office]" in states(store)["new.docx"][1]
+    assert "office]" in states(store, repo="handbook")["new.docx"][1]
     assert ingest_folder(store, embedder, folder).ok
     assert set(texts(store, "docs")) == {"old.docx", "new.docx"}
-    assert states(store)["new.docx"] == ("indexed", None)
+    assert states(store, repo="handbook")["new.docx"] == ("indexed", None)
 
 
 def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(
@@ -106,7 +100,7 @@ def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(
     kill_children(monkeypatch, "pdf_process", 2)
     report = ingest_folder(store, embedder, folder)
     assert [fault.where for fault in report.failed] == ["one.pdf"]
-    state, reason = states(store)["one.pdf"]
+    state, reason = states(store, repo="handbook")["one.pdf"]
     assert (state, reason[:35]) == ("failed", "its reader was killed (signal 9): s")
     read = ingest_folder(store, embedder, folder)
     assert (read.ok, read.documents_changed, read.documents_unchanged) == (True, 1, 3)
@@ -114,7 +108,10 @@ def test_a_pdf_whose_readers_are_killed_is_read_by_the_next_ingestion(
     file.write_bytes(make_pdf(["second words"]))
     kill_children(monkeypatch, "pdf_process", 2)
     assert not ingest_folder(store, embedder, folder).ok
-    assert states(store)["one.pdf"] == ("indexed", None)  # the first version, until then
+    assert states(store, repo="handbook")["one.pdf"] == (
+        "indexed",
+        None,
+    )  # the first version, until then
     assert ingest_folder(store, embedder, folder).documents_changed == 1
     assert ingest_folder(store, embedder, folder).documents_unchanged == 4
 
@@ -213,14 +210,10 @@ def test_what_another_reader_brought_into_the_same_repo_stays(
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A GitHub on this machine: two pull requests with a thread each, a review, two issues."""
-    for name in ("GITHUB_TOKEN", "GH_TOKEN", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    with github_server.serving(github_server.GitHub()) as state:
-        monkeypatch.setenv("GITHUB_API_URL", state.url)
-        fill(state)
-        yield state
+def server(served: Any) -> Any:
+    """It has two pull requests with a thread each, a review, two issues."""
+    fill(served)
+    return served
 
 
 def fill(state: Any) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from ingested import git
 from lxml import html
 
 from operators import frames
@@ -23,17 +22,15 @@ PAGE = ["queries", "intent", "results", "explain", "dispositions", "provenance"]
 def commit(folder: Path, subject: str, **files: str) -> None:
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
-    ann = {"NAME": "Ann", "EMAIL": "ann@example.org", "DATE": "2024-05-01T10:00:00Z"}
-    by = {f"GIT_{role}_{n}": value for role in ("AUTHOR", "COMMITTER") for n, value in ann.items()}
-    for arguments in (["add", "-A"], ["commit", "-qm", subject]):
-        subprocess.run(["git", "-C", folder, *arguments], env={**os.environ, **by}, check=True)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", subject, "--date", "2024-05-01T10:00:00Z")
 
 
 @pytest.fixture(scope="module")
 def driver(ingested: Any, tmp_path_factory: Any) -> Any:
     """``turns.py`` and ``waits.py`` read alike; the fault is named by two commits of the first."""
     folder = tmp_path_factory.mktemp("repository")
-    subprocess.run(["git", "init", "-q", folder], check=True)
+    git(folder, "init", "-q")
     both = {name: f"def {name}(queue):\n    return queue.writers\n" for name in ("turns", "waits")}
     near = "def flush_cache(writers):\n    return [flush_cache(two) for two in writers]\n"
     commit(folder, "Queue the writers", **both, cache=near)

@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from ingested import git
 
-from dataflow import build_driver, load_config
-from operators.postgres.store import drop_collection, open_store
-
-COLLECTION = "named-places"
-ANN = {"NAME": "Ann Smith", "EMAIL": "ann@example.org", "DATE": "2024-05-01T10:00:00Z"}
-BY_ANN = {
-    f"GIT_{role}_{name}": value for role in ("AUTHOR", "COMMITTER") for name, value in ANN.items()
-}
-
-
-def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(folder), *arguments],
-        env={**os.environ, **BY_ANN},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout.strip()
+TITLE = "Tidy the pages (#42)"
 
 
 @pytest.fixture(scope="module")
-def commit(crosscorpus: Any, server_dsn: str, tmp_path_factory: Any) -> Iterator[str]:
-    """The last commit of a repository that is ingested."""
+def driver(ingested: Any, tmp_path_factory: Any) -> Any:
+    """A driver over a repository of two commits."""
     folder = tmp_path_factory.mktemp("repository")
     (folder / "src").mkdir()
     functions = [f"def step_{n}(value):\n    return value * {n} + {n * n}\n\n" for n in range(300)]
@@ -42,31 +21,25 @@ def commit(crosscorpus: Any, server_dsn: str, tmp_path_factory: Any) -> Iterator
     for n in range(12):
         page = f"# Page {n}\n\nPage number {n} of the guide says which line of an app fails.\n"
         (folder / f"p{n}.md").write_text(page)
+    ann = ("--author", "Ann Smith <ann@example.org>", "--date", "2024-05-01T10:00:00Z")
     git(folder, "init", "-q")
     git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "Add the guide")
+    git(folder, "commit", "-qm", "Add the guide", *ann)
     (folder / "more.md").write_text("# More\n\nMore to read.\n")
     git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "Tidy the pages (#42)")
-    done = crosscorpus("ingest", "git", str(folder), "--repo", "app", "-C", COLLECTION)
-    assert done.returncode == 0, done.stderr
-    yield git(folder, "rev-parse", "HEAD")
-    drop_collection(server_dsn, COLLECTION)
+    git(folder, "commit", "-qm", TITLE, *ann)
+    return ingested("named-places", ["git", str(folder)])
 
 
 @pytest.fixture(scope="module", params=["default", "words"])
-def first(request: Any, commit: str, server_dsn: str, minilm: Any) -> Iterator[Any]:
+def first(request: Any, driver: Any) -> Any:
     """The first result of a question, by all searches and by words alone."""
-    config = load_config("default")
     if request.param == "words":
-        config = config.with_changes({"variants": {"merged": "text_only"}})
-    with (
-        open_store(server_dsn, COLLECTION) as store,
-        build_driver(config, COLLECTION, store=store, embedder=minilm) as driver,
-    ):
-        yield lambda question: driver.execute(["results"], {"query": question})["results"].row(
-            0, named=True
-        )
+        words = driver.config.with_changes({"variants": {"merged": "text_only"}})
+        driver = driver.sibling(words)
+    return lambda question: driver.execute(["results"], {"query": question})["results"].row(
+        0, named=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,12 +60,13 @@ def test_the_passage_with_the_line_that_a_tool_prints_leads(first: Any, question
     ("question", "length"), [("{}", 7), ("what did commit {} change", 10), ("is it in {}?", 40)]
 )
 def test_a_commit_leads_for_any_beginning_of_its_id(
-    first: Any, commit: str, question: str, length: int
+    driver: Any, first: Any, question: str, length: int
 ) -> None:
-    assert first(question.format(commit[:length]))["title"] == "Tidy the pages (#42)"
+    commit = driver.store.row("SELECT document_id FROM documents WHERE title = %s", (TITLE,))[0]
+    assert first(question.format(commit[:length]))["title"] == TITLE
 
 
 def test_a_commit_is_found_by_its_author_and_by_its_number(first: Any) -> None:
     assert first("commits by Ann")["corpus"] == "history"
     assert first("Smith")["corpus"] == "history"
-    assert first("PR 42")["title"] == "Tidy the pages (#42)"
+    assert first("PR 42")["title"] == TITLE

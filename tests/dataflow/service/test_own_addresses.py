@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import time
 import unicodedata
 from collections.abc import Iterator
 from functools import cache, partial
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from ingested import git
 from ingesting import ingest_documents, ingest_git
 from word_embedder import WordEmbedder
 
@@ -70,11 +69,6 @@ QUERIES = (
 )  # fmt: skip
 
 
-def _git(tree: Path, *arguments: str) -> None:
-    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-    subprocess.run(["git", *who, *arguments], cwd=tree, check=True)
-
-
 @pytest.fixture(scope="module", params=["plain", "many"])
 def own(
     request: pytest.FixtureRequest,
@@ -93,11 +87,11 @@ def own(
             for path, text in FILES.items():
                 (tree / path).parent.mkdir(parents=True, exist_ok=True)
                 (tree / path).write_text(text.replace("fee", "fee" if repo == "app" else "web fee"))
-            _git(tree, "init", "-q")
-            _git(tree, "add", ".")
-            _git(tree, "commit", "-qm", "Round the fee_table [once]")
+            git(tree, "init", "-q")
+            git(tree, "add", ".")
+            git(tree, "commit", "-qm", "Round the fee_table [once]")
             if kind != "plain":
-                _git(tree, "remote", "add", "origin", f"git@github.com:acme/{repo}.git")
+                git(tree, "remote", "add", "origin", f"git@github.com:acme/{repo}.git")
             options = {"repo": "acme/app"} if kind == "plain" else {}
             ingest_git(store, WordEmbedder(), tree, **options)
         ingest_documents(store, WordEmbedder(), file)

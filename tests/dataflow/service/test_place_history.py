@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ingested import git
 from ingesting import ingest_documents, ingest_git
 from word_embedder import WordEmbedder
 
@@ -48,9 +49,8 @@ def commit(tree: Path, subject: str, files: dict[str, str]) -> None:
     for name, text in files.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text)
-    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", subject]):
-        subprocess.run(["git", *command], cwd=tree, check=True)
+    for command in (("init", "-q"), ("add", "."), ("commit", "-qm", subject)):
+        git(tree, *command)
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ def test_a_change_shows_no_secret_that_ingestion_would_see(service: Service, tre
         told = tools.fetch(service, name).text
         assert not [line for line in secret if line in told], name
     assert "+tail = 1" in tools.fetch(service, f"{beside}:end.py").text
-    subprocess.run(["git", "reset", "-q", "--hard", "HEAD~4"], cwd=tree, check=True)
+    git(tree, "reset", "-q", "--hard", "HEAD~4")
     ingest_git(service.store, WordEmbedder(), tree, repo="app")
 
 
@@ -184,7 +184,7 @@ def test_a_change_is_of_a_stored_file_and_of_one_commit(service: Service, tree: 
     with pytest.raises(UnknownName, match=r"'left\.py' is no file of the commit's repository"):
         tools.fetch(service, f"{secret[:10]}:left.py")
     assert tools.fetch(service, "abcdef1:locks.py").text == "Forged."
-    subprocess.run(["git", "reset", "-q", "--hard", "HEAD^"], cwd=tree, check=True)
+    git(tree, "reset", "-q", "--hard", "HEAD^")
     ingest_git(service.store, WordEmbedder(), tree, repo="app")
 
 
@@ -202,7 +202,7 @@ def test_a_brief_commit_names_its_first_files_and_its_snippet_is_not_its_title(
     found = tools.search(service, "many files generated", corpora=["history"], brief=True)
     snippet = next(one.snippet for one in found.results if "Many files" in one.title)
     assert snippet.startswith("They are generated.")
-    subprocess.run(["git", "reset", "-q", "--hard", "HEAD^"], cwd=tree, check=True)
+    git(tree, "reset", "-q", "--hard", "HEAD^")
     ingest_git(service.store, WordEmbedder(), tree, repo="app")
 
 
@@ -237,4 +237,4 @@ def test_lines_are_those_that_were_read(service: Service, tree: Path) -> None:
         assert subjects(service, "app/locks.py:6-7") == ["Vault", "First"]
         assert subjects(service, "app/locks.py:1-2") == ["First"]
     finally:
-        subprocess.run(["git", "reset", "-q", "--hard", "HEAD^"], cwd=tree, check=True)
+        git(tree, "reset", "-q", "--hard", "HEAD^")

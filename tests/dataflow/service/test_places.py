@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 
 import pytest
+from ingested import git
 from ingesting import ingest_documents, ingest_folder, ingest_git
 from word_embedder import WordEmbedder
 
@@ -43,12 +43,10 @@ def two(
             (tree / f"src/{repo}.py").write_text(
                 "\n".join(f"{repo}_{n} = {n}" for n in range(1, 400))
             )
-            identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-            more = [["tag", "v1.0-rc.1"], ["tag", "v1.0"]] if repo == "app" else []
-            more += [[*identity, "commit", "-q", "--allow-empty", "-m", "After"]]
-            commit = [*identity, "commit", "-qm", "Start"]
-            for command in (["init", "-q"], ["add", "."], commit, *more):
-                subprocess.run(["git", *command], cwd=tree, check=True)
+            more = [("tag", "v1.0-rc.1"), ("tag", "v1.0")] if repo == "app" else []
+            more += [("commit", "-q", "--allow-empty", "-m", "After")]
+            for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "Start"), *more):
+                git(tree, *command)
             ingest_git(store, WordEmbedder(), tree, repo=f"org/{repo}")
         pages = root / "pages"
         pages.mkdir()

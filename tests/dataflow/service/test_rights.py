@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import polars as pl
 import pytest
 import yaml
 from doors import replies
@@ -399,26 +397,6 @@ def test_what_another_process_opens_to_a_caller_is_in_his_next_answer(
             for who in ("ann", "bob"):
                 assert answer(served.driver, who) == answer(new, who)
         assert answer(served.driver, allowed) != before
-
-
-def test_callers_at_once_never_mix(many: Store, served: Service) -> None:
-    set_rights(many, FOR_ANN)
-    queries = pl.DataFrame({"query_id": [0, 1], "text": ["cache flushed", "part 7 entries"]})
-
-    def answer(who: str) -> str:
-        of = served.seen_by([who])
-        found = [PAGED[kind](of, None).model_dump_json() for kind in ("search", "versions")]
-        given = {"principals": [who], "top_k": 50}
-        batch = served.driver.execute(["results"], given, {"queries": queries})["results"]
-        answer = served.driver.ask("cache flushed", principals=[who])
-        return f"{found}{batch.to_dicts()}{answer.context}{answer.notes}"
-
-    alone = {who: answer(who) for who in ("ann", "bob")}
-    assert ["secret/" in alone[who] for who in ("ann", "bob")] == [True, False]
-    with ThreadPoolExecutor(6) as threads:
-        asked = ["ann", "bob", "bob"] * 6
-        for who, found in zip(asked, threads.map(answer, asked), strict=True):
-            assert found == alone[who], who
 
 
 def test_a_pattern_is_never_run_on_what_a_caller_may_not_see(store: Store, tmp_path: Path) -> None:

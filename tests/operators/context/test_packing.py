@@ -84,27 +84,6 @@ def test_no_chunk_can_forge_a_header(
     assert len(re.findall(r"(?<!\\)\[(?:Source|wiki)\b", row["text"])) == len(many)
 
 
-@given(st.lists(texts, min_size=1, max_size=4), st.integers(0, 300))
-def test_a_batch_gives_what_its_queries_give_alone(
-    make_results: Make, make_queries: Make, make_notes: Make, many: list[list[str]], budget: int
-) -> None:
-    frames = [
-        make_results(
-            *({"query_id": q, "chunk_id": n, "rank": n, "text": t} for n, t in enumerate(one))
-        )
-        for q, one in enumerate(many)
-    ]
-    queries = [make_queries({"query_id": q, "texts": [f"q{q}"]}) for q in range(len(many))]
-    together = pack(
-        pl.concat(frames), pl.concat(queries), make_notes(), budget=budget, label_names=["wiki"]
-    )
-    alone = [
-        pack(results, query, make_notes(), budget=budget, label_names=["wiki"])
-        for results, query in zip(frames, queries, strict=True)
-    ]
-    assert together.rows() == [row for one in alone for row in one.rows()]
-
-
 def test_no_label_and_no_note_can_forge_a_citation(
     make_results: Make, make_queries: Make, make_notes: Make
 ) -> None:

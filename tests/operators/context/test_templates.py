@@ -172,26 +172,6 @@ def test_no_field_leads_a_link_out_of_its_path(
     assert link_of(make_chunks, template, **row) == url
 
 
-OUT = """
-https://github.com/../../evil/pull/1 https://h/%2e%2e/evil https://h/a/%2E%2e/b https://h/a/.%2e
-https://h/a%2f..%2fb https://h/a%5c..%5cb https://h/a\\..\\b https://h\\@evil.com/ https://a@evil.com/
-https://h/.. https://h/..?q https://h/..#f https://h/./b https://evil.com:x/ https:///evil.com
-javascript:alert(1) //evil.com/a ftp://h/a data:text/html,x https://[::1]/ https://h%2eevil.com/
-https://h/\u202ea https://h_/ https://-h/ https:// HTTPS:evil.com
-"""
-
-
-@pytest.mark.parametrize("url", OUT.split())
-def test_a_documents_own_address_that_leads_elsewhere_is_no_link(
-    make_chunks: Make, url: str
-) -> None:
-    assert link_of(make_chunks, "{uri}", uri=url) is None
-    assert (
-        link_of(make_chunks, "{html_url}#L{start_line}", metadata=json.dumps({"html_url": url}))
-        is None
-    )
-
-
 HOSTS = [
     *("https://{repo}.example.com", "https://{repo}.example.com/{path}", "https://{repo}"),
     *("https://x.{repo}/a", "https://[[{repo}/]]{repo}.h/", "https://h:{repo}/", "{uri}{repo}"),
@@ -237,17 +217,6 @@ def test_a_label_does_not_depend_on_its_company(make_chunks: Make, titles: list[
     alone = [describe(make_chunks({"title": t}), "docs", DOCS, "{title}") for t in titles]
     for place in (0, 1):
         assert together[place].to_list() == [one[place].item() for one in alone]
-
-
-def test_hostile_titles_and_names_make_one_label(
-    make_chunks: Make, hostile: dict[str, dict[str, str]]
-) -> None:
-    assert label_of(make_chunks, "{title}", title=hostile["H62"]["input"].partition(": ")[2]) == (
-        "[docs: x](https://evil) [y]"
-    )
-    name = label_of(make_chunks, "{path}", path="\x1b]0;pwn\x07\x1b[2J.md")
-    assert name == "[docs: \\u{1b}]0;pwn\\u{7}\\u{1b}[2J.md]"
-    assert label_of(make_chunks, "{title}", title="\u202egnp.exe") == "[docs: \\u{202e}gnp.exe]"
 
 
 @pytest.mark.parametrize(
@@ -324,3 +293,10 @@ def test_a_key_of_ones_own_documents_is_a_field_of_metadata(make_chunks: Make) -
     check_template("{metadata.team}")
     team = {"title": "A", "metadata": json.dumps({"team": "search"})}
     assert label_of(make_chunks, "{title}[[ ({metadata.team})]]", **team) == "[docs: A (search)]"
+
+
+def test_a_finding_is_called_by_its_file_with_line_and_severity(make_chunks: Make) -> None:
+    template = load_config("default").corpora["memory"].label
+    metadata = json.dumps({"line": 12, "severity": "warning"})
+    label = label_of(make_chunks, template, path="src/a.py", metadata=metadata)
+    assert label == "[finding: src/a.py:12 (warning)]"

@@ -51,35 +51,12 @@ def all_pairs(texts: list[str], threshold: float) -> list[int]:
     return representative
 
 
-def representatives_of(
-    texts: list[str], threshold: float, queries: list[int] | None = None
-) -> list[int]:
-    begins, tokens = hash_sets(texts)
-    sets = TokenIndex(np.arange(len(texts)), begins, tokens)
-    query_id = np.array(queries if queries is not None else [0] * len(texts), np.uint32)
-    return jaccard_representatives(
-        query_id, np.arange(len(texts)), sets, threshold=threshold
-    ).tolist()
-
-
 @given(near_duplicates(), thresholds)
 def test_the_same_duplicates_go_as_by_comparing_all_pairs(
     texts: list[str], threshold: float
 ) -> None:
-    assert representatives_of(texts, threshold) == all_pairs(texts, threshold)
-
-
-@given(st.lists(near_duplicates(), max_size=4), thresholds)
-def test_a_batch_gives_what_its_queries_give_alone(
-    queries: list[list[str]], threshold: float
-) -> None:
-    together = representatives_of(
-        [text for texts in queries for text in texts],
-        threshold,
-        [number for number, texts in enumerate(queries) for _ in texts],
-    )
-    alone, first = [], 0
-    for texts in queries:
-        alone += [first + row for row in representatives_of(texts, threshold)]
-        first += len(texts)
-    assert together == alone
+    begins, tokens = hash_sets(texts)
+    every, query_id = np.arange(len(texts)), np.zeros(len(texts), np.uint32)
+    sets = TokenIndex(every, begins, tokens)
+    found = jaccard_representatives(query_id, every, sets, threshold=threshold)
+    assert found.tolist() == all_pairs(texts, threshold)

@@ -85,18 +85,6 @@ def test_a_collection_with_capitals_or_dots_in_its_name_is_the_one_that_is_expor
             drop_collection(server_dsn, name)
 
 
-def test_a_collection_that_exists_stays_and_the_error_says_to_drop_it(
-    full: Store, tmp_path: Path
-) -> None:
-    dump_collection(full.dsn, full.collection, tmp_path / "team.dump")
-    before = rows(full.dsn, full.schema)
-    with pytest.raises(
-        CrosscorpusError, match=r"already exists: drop or rename that collection first"
-    ):
-        restore_collection(full.dsn, tmp_path / "team.dump")
-    assert rows(full.dsn, full.schema) == before
-
-
 def test_a_damaged_file_leaves_nothing_and_is_named(
     full: Store, tmp_path: Path, other: str
 ) -> None:

@@ -190,30 +190,6 @@ def test_only_passing_errors_are_retried(
     assert len(calls) == times
 
 
-def test_a_serialization_conflict_is_overcome_by_retrying(
-    server_dsn: str, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "ATTEMPTS", 20)
-    monkeypatch.setattr(connection, "PAUSE_S", 0.001)
-    pool = open_pool(make_conninfo(server_dsn, dbname=database))
-    with pool, pool.connection() as conn:
-        conn.execute("CREATE TABLE counter AS SELECT 0 AS n")
-        conn.commit()
-
-        def add(_: int) -> None:
-            def work() -> None:
-                with pool.connection() as conn:
-                    conn.execute("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
-                    conn.execute("SELECT n, pg_sleep(0.01) FROM counter")
-                    conn.execute("UPDATE counter SET n = n + 1")
-
-            retrying(work)
-
-        with ThreadPoolExecutor(4) as threads:
-            list(threads.map(add, range(12)))
-        assert conn.execute("SELECT n FROM counter").fetchone() == (12,)
-
-
 def test_a_pool_outlives_its_killed_server_with_nothing_lost(own_server: Server) -> None:
     with open_pool(own_server.dsn) as pool:
 
@@ -286,12 +262,6 @@ def test_prepared_statements_only_without_a_pooler(
             conn.execute("SELECT %s::int", [number])
         row = conn.execute("SELECT count(*) > 0 FROM pg_prepared_statements").fetchone()
         assert row == (prepared,)
-
-
-def test_a_pooled_connection_carries_no_session_setting(server_dsn: str) -> None:
-    with open_pool(server_dsn, pooler=True) as pool, pool.connection() as conn:
-        rows = conn.execute("SELECT name FROM pg_settings WHERE source = 'session'").fetchall()
-        assert rows == []
 
 
 def test_a_busy_pool_says_so(server_dsn: str) -> None:

@@ -27,11 +27,6 @@ from operators.postgres.store import open_store
 SECRET = "geh3im-wort"
 
 
-def administer(dsn: str, query: str, *names: str) -> None:
-    with psycopg.connect(dsn, autocommit=True) as conn:
-        conn.execute(sql.SQL(query).format(*map(sql.Identifier, names)))
-
-
 def refusal(dsn: str) -> DatabaseError:
     """Why there is no connection: one line without the secret."""
     with pytest.raises(DatabaseError) as caught:
@@ -77,30 +72,27 @@ def test_a_server_without_tls_is_told_from_no_server(tcp_server_dsn: str) -> Non
     assert refusal(make_conninfo(tcp_server_dsn, sslmode="require")).kind == "refused"
 
 
+AT = 'connection to server at "db", port 5432 failed: '
+
+
 @pytest.mark.parametrize(
-    "said",
+    ("said", "kind", "told"),
     [
-        "server does not support SSL, but SSL was required",
-        "SSL error: certificate verify failed",
+        (f"{AT}server does not support SSL, but SSL was required", "refused", "SSL was required"),
+        (f"{AT}SSL error: certificate verify failed", "refused", "certificate verify failed"),
+        ("consuming input failed: SSL connection has been closed unexpectedly", "no_server", ""),
+        ("connection to the remote node a@10.0.0.7:5432 failed", "node_away", "its log says why"),
+        ("failure on connection marked as essential: 10.0.0.7", "node_away", "its log says why"),
     ],
 )
-def test_tls_that_is_set_up_wrongly_says_what_to_correct_and_stays(said: str) -> None:
-    error = psycopg.OperationalError(f'connection to server at "db", port 5432 failed: {said}')
+def test_tls_that_is_set_up_wrongly_and_a_node_that_is_away_are_no_lost_connection(
+    said: str, kind: str, told: str
+) -> None:
+    error = psycopg.OperationalError(said)
     found = explain(error, "host=db")
     assert isinstance(found, DatabaseError)
-    assert found.kind == "refused"
-    assert said in str(found)
-    assert not is_transient(error)
-
-
-def test_a_tls_connection_that_was_lost_is_made_again() -> None:
-    error = psycopg.OperationalError(
-        "consuming input failed: SSL connection has been closed unexpectedly"
-    )
-    assert is_transient(error)
-    found = explain(error, "host=db")
-    assert isinstance(found, DatabaseError)
-    assert found.kind == "no_server"
+    assert (found.kind, told in str(found)) == (kind, True)
+    assert is_transient(error) is (kind == "no_server")
 
 
 @pytest.mark.parametrize(
@@ -243,22 +235,6 @@ def test_an_error_crosses_processes() -> None:
     assert (error.kind, str(error)) == ("busy", "one line")
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "connection to the remote node postgres@10.0.0.7:5432 failed",
-        "failure on connection marked as essential: 10.0.0.7:5432",
-    ],
-)
-def test_a_node_of_a_cluster_that_is_away_is_no_lost_connection(said: str) -> None:
-    error = psycopg.OperationalError(said)
-    found = explain(error, "host=10.0.0.1")
-    assert isinstance(found, DatabaseError)
-    assert found.kind == "node_away"
-    assert "its log says why" in str(found)
-    assert not is_transient(error)
-
-
 # -- a pooler's own refusals -------------------------------------------------------------------
 
 
@@ -285,5 +261,6 @@ def test_a_pooler_or_a_server_without_a_free_connection_is_busy(
         with pytest.raises(DatabaseError, match="query_wait_timeout") as waited:
             open_store(dsn, "nosuch")
     assert waited.value.kind == "busy"
-    administer(server_dsn, "ALTER ROLE {} CONNECTION LIMIT 0", role)
+    with psycopg.connect(server_dsn) as conn:
+        conn.execute(sql.SQL("ALTER ROLE {} CONNECTION LIMIT 0").format(sql.Identifier(role)))
     assert refusal(make_conninfo(server_dsn, user=role)).kind == "busy"

@@ -87,13 +87,6 @@ def test_the_extension_may_be_in_a_schema_off_the_search_path(
             admin.execute("DROP DATABASE elsewhere WITH (FORCE)")
 
 
-def test_collections_do_not_see_each_other(make_store: Make, filling: Any) -> None:
-    one, two = make_store(), make_store()
-    filling.write(one, [{"chunk_id": 1}])
-    assert collection_info(one).corpora == {"code": 1}
-    assert collection_info(two).corpora == {}
-
-
 def test_a_collection_that_was_dropped_in_use_is_said_to_be_gone(server_dsn: str) -> None:
     with open_store(server_dsn, "dropped-in-use", create=True) as opened:
         drop_collection(server_dsn, "dropped-in-use")

@@ -99,15 +99,6 @@ def test_distances_that_are_no_numbers_and_opposite_vectors_count_nothing() -> N
 
 
 @given(lists)
-def test_a_batch_gives_each_question_the_bits_it_has_alone(rows: list[Row]) -> None:
-    how = {"depths": {"code": 4}, "missing_score_fraction": 0.5}
-    together = fuse_texts(text_lists(rows), "score", **how)
-    for query in {row[0] for row in rows}:
-        alone = fuse_texts(text_lists([row for row in rows if row[0] == query]), "score", **how)
-        assert together.filter(query_id=query).rows() == alone.rows()
-
-
-@given(lists)
 def test_a_question_with_one_text_keeps_its_list_in_any_company(rows: list[Row]) -> None:
     alone = [row for row in rows if row[0] == 0 and row[1] == 0]
     others = [row for row in rows if row[0] != 0]

@@ -292,23 +292,10 @@ def test_every_line_of_a_diff_of_git_is_read(old: list[str], new: list[str]) -> 
 
 PIECES = st.sampled_from(
     [
-        b"diff --git a/f b/f\n",
-        b"diff --cc f\n",
-        b"--- a/f\n",
-        b"+++ b/f\n",
-        b"@@ -1,2 +1 @@\n",
-        b"-a\n",
-        b"+b\n",
-        b" c\n",
-        b"rename to ../x\n",
-        b"rename from \xff\n",
-        b"GIT binary patch\n",
-        b"Binary files a and b differ\n",
-        b'"',
-        b"\0",
-        b"@@",
-        b"new file mode 160000\n",
-        b"\x1b[m",
+        *(GIT + HUNK + REST).encode().splitlines(keepends=True),
+        *(b"diff --cc f\n", b"rename to ../x\n", b"rename from \xff\n", b"GIT binary patch\n"),
+        *(b"Binary files a and b differ\n", b"new file mode 160000\n", b"@@ -1,2 +1 @@\n"),
+        *(b'"', b"\0", b"@@", b"\x1b[m"),
     ]
 )
 

@@ -215,29 +215,6 @@ def test_a_title_loses_its_version_and_the_brackets_around_it() -> None:
     assert normalize_names("a.rst", "Fixtures (7.1.0)", "", "7.1.0").title == "fixtures"
 
 
-def test_a_date_in_a_file_name_is_taken_out_of_a_page_without_a_version() -> None:
-    one, two = (
-        normalize_names(f"rules-{d}.pdf", None, "", None) for d in ("2021-03-01", "2023-04-01")
-    )
-    assert one.dated
-    assert one.path == two.path
-
-
-@pytest.mark.parametrize(
-    ("path", "version", "numbered"),
-    [
-        ("course/kata-1.2.md", "1.2", True),
-        ("course/kata-v1.2.md", "1.2", False),
-        ("course-1.2/kata-1.2.md", "1.2", False),
-        ("kata.md", "1.2", False),
-    ],
-)
-def test_two_numbers_in_a_file_name_alone_may_be_those_of_a_page(
-    path: str | None, version: str, numbered: bool
-) -> None:
-    assert normalize_names(path, "Kata", "kata", version).numbered is numbered
-
-
 @pytest.mark.parametrize(
     ("path", "version"),
     [

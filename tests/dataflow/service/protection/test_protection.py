@@ -24,7 +24,6 @@ from dataflow.service.protection.limits import Asker, Busy, Late, Turns, answere
 from dataflow.service.running import configured
 from dataflow.service.tools import Service
 from operators.foundation.cancellation import Cancelled, check
-from operators.postgres.search.batches import SearchTimeout
 
 LONG = b"x" * (8 << 20)
 
@@ -288,14 +287,6 @@ def test_a_question_that_takes_too_long_stops() -> None:
         anyio.run(answered, work, 0.2)
     assert stopped.wait(5)
     assert anyio.run(answered, lambda: 7, 5) == 7
-
-
-def test_a_search_that_took_too_long_keeps_its_own_words() -> None:
-    def work() -> None:
-        raise SearchTimeout("docs took longer than 2 s")
-
-    with pytest.raises(SearchTimeout, match="docs took longer"):
-        anyio.run(answered, work, 30)
 
 
 def test_a_caller_that_goes_takes_its_searches_along(

@@ -6,7 +6,6 @@ import base64
 import hmac
 import json
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -135,29 +134,6 @@ def test_a_signature_by_no_key_pair_is_nobodys(known: SignedTokens) -> None:
     assert known.caller(signed(None, "none")) is None
     for text in ("", "a.b.c", "x" * 10_000, signed()[:-4], "....", "eyJ" * 3_000):
         assert known.caller(text) is None
-
-
-@pytest.fixture
-def provider() -> Iterator[str]:
-    class Keys(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(json.dumps(jwks()).encode())
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Keys) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/keys"
-        server.shutdown()
-
-
-def test_keys_come_from_the_provider(provider: str) -> None:
-    known = SignedTokens(provider, ISSUER, AUDIENCE)
-    assert known.caller(signed()) == ("ann",)
-    assert known.caller(signed(OTHER)) is None
 
 
 def test_tokens_that_nobody_signed_do_not_have_the_provider_asked_each_time() -> None:

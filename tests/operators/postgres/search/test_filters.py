@@ -17,16 +17,14 @@ from hypothesis import strategies as st
 from vector_indexes import build_vector_indexes
 
 from operators.errors import UnknownName
-from operators.postgres.errors import DatabaseError
 from operators.postgres.search.chunk_reader import Wanted, fetch_chunks
 from operators.postgres.search.filter_values import absent_values, as_known
-from operators.postgres.search.filters import Filter, condition
+from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.search.version_filters import SearchFilter
 from operators.postgres.search.visible_chunks import count_visible, visible_at_most
 from operators.postgres.store import Home, Store, collection_info
-from operators.postgres.write.document_writer import keep_classes
 from operators.ranking.definitions import uses
 
 Make = Callable[..., Store]
@@ -186,14 +184,6 @@ def test_every_search_and_read_sees_exactly_what_the_filters_allow(
     assert set(chunks["chunk_id"]) == set().union(*expected)
 
 
-@pytest.mark.parametrize("author", ['q" müller', "r \\z", "ann", ", ", '", "', "]", "N"])
-def test_an_author_is_found_by_any_part_of_his_name(held: Held, filling: Any, author: str) -> None:
-    store, rows = held
-    queries = filling.queries([{"texts": ["common"], "author": author}])
-    found = set(plain_search(store, "code", queries, k=1_000)["chunk_id"])
-    assert found == {row["chunk_id"] for row in rows if visible(row, {"author": author})}
-
-
 @pytest.mark.parametrize("name", ["this.$emit", "<+>"])
 def test_a_name_that_no_syntax_tree_lists_is_searched_in_the_text(
     make_store: Make, filling: Any, name: str
@@ -210,29 +200,6 @@ def test_a_name_that_no_syntax_tree_lists_is_searched_in_the_text(
     queries = filling.queries([{"texts": ["common"], "uses": name}])
     assert bm25_search(store, "code", queries, k=9)["chunk_id"].to_list() == [0]
     assert uses(name, texts[0], '{"uses": ["common"]}')
-
-
-def test_no_search_or_read_leaks_another_tenants_repo(make_store: Make, filling: Any) -> None:
-    store = make_store()
-    tenants = ["acme/app", "acme/app2", "acme", "ACME/APP", "acme/app ", "acme/app'--"]
-    rows = [
-        {"chunk_id": number, "repo": repo, "text": "secret plan"}
-        for number, repo in enumerate(tenants * 20)
-    ]
-    filling.write(store, rows)
-    build_vector_indexes(store)
-    for number, mine in enumerate(tenants):
-        queries = filling.queries([{"repos": [mine], "texts": ["secret plan"]}])
-        vectors = filling.embeddings([[1.0] * 8])
-        own = {n for n, row in enumerate(rows) if row["repo"] == mine}
-        for lists in (
-            search_vectors(store, "code", queries, vectors, k=500, exact_scan_max_rows=number),
-            bm25_search(store, "code", queries, k=500, candidate_cap=1 + number),
-            plain_search(store, "code", queries, k=500),
-        ):
-            assert set(lists["chunk_id"]) == own
-        read = fetch_chunks(store, [Wanted("code", pl.Series(range(len(rows))), queries)])
-        assert set(read["repo"]) == {mine}
 
 
 def test_reading_keeps_the_filters_of_a_batch_with_many_different_ones(
@@ -308,29 +275,6 @@ def test_each_value_that_nothing_has_is_told_with_the_nearest(
         assert sentence.endswith(end)
 
 
-def test_the_other_filters_are_looked_for_in_the_repositories_that_are_there(
-    filled: Store,
-) -> None:
-    told = absent_values(filled, ALL, repos=["CC", "cc"], language="python", path_prefix="src/")
-    assert told == [
-        "no document of repo 'CC' here; there is 'cc'",
-        "no document in language 'python' here; there is 'go'",
-        "no document with a path that begins with 'src/' here",
-    ]
-
-
-def test_what_the_configuration_hides_is_not_told(filled: Store) -> None:
-    only = {"code": {"repos": ["cc"]}, "docs": {"repos": []}}
-    assert absent_values(filled, only, repos=["org/app"], language="python") == [
-        "no document of repo 'org/app' here; there is 'cc'",
-        "no document in language 'python' here; there is 'go'",
-    ]
-    for hidden in ("src/", "SRC/"):
-        assert absent_values(filled, only, path_prefix=hidden) == [
-            f"no document with a path that begins with {hidden!r} here"
-        ]
-
-
 @pytest.mark.parametrize(
     "limit", [{"path_prefix": "cmd/"}, {"language": "go"}, {"state": "open"}, {"repos": ["cc"]}]
 )
@@ -389,19 +333,3 @@ def test_an_end_that_two_repositories_have_is_taken_for_none(store: Store, filli
 
 def _homes(store: Store) -> dict[str, Home]:
     return {name: Home(store, name) for name in ALL}
-
-
-def test_an_expression_is_evaluated_on_no_chunk_that_the_caller_may_not_see(
-    store: Store, filling: Any
-) -> None:
-    filling.write(store, [{"text": "cache"}])
-    keep_classes(store, {1: ["ann"]})
-    parameters: dict[str, Any] = {"corpus": "code"}
-    where = condition(Filter(texts=(("pattern", "["),)), "c", parameters)
-    statement = f"SELECT chunk_id FROM chunks c WHERE c.corpus = %(corpus)s AND {where}"
-    caller = store.seen_by([1])
-    assert caller.rows(statement, parameters) == []
-    with pytest.raises(DatabaseError, match="regular expression"):
-        store.rows(statement, parameters)
-    plan = "".join(str(line) for (line,) in caller.rows(f"EXPLAIN {statement}", parameters))
-    assert plan.count("regexp_match") == plan.count("THEN (regexp_match") > 0, plan

@@ -206,16 +206,6 @@ def test_vectors_of_another_dimension_are_a_clear_error(store: Store, filling: A
         search_vectors(store, "code", filling.queries([{}]), filling.embeddings([[1.0] * 4]), k=5)
 
 
-@pytest.mark.parametrize("number", [float("nan"), -1e5])
-def test_a_query_vector_that_is_not_finite_is_refused(
-    store: Store, filling: Any, number: float
-) -> None:
-    filling.write(store, [{}])
-    vectors = filling.embeddings([[number] * 8])
-    with pytest.raises(CrosscorpusError, match="not finite"):
-        search_vectors(store, "code", filling.queries([{}]), vectors, k=5)
-
-
 def test_an_unknown_corpus_or_no_query_gives_no_rows(store: Store, filling: Any) -> None:
     filling.write(store, [{}])
     one = filling.embeddings([[1.0] * 8])

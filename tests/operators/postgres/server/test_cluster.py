@@ -101,20 +101,6 @@ def test_follows_no_link_laid_out_in_its_accounts_directory(directory: Path) -> 
 
 
 @pytest.mark.usefixtures("made")
-def test_loses_no_commit_when_a_backend_is_killed(machine: Any, directory: Path) -> None:
-    with start(directory) as server, psycopg.connect(server.dsn) as other:
-        writer = Writer(server.dsn)
-        machine.wait_until(lambda: writer.acknowledged > 50)
-        before = machine.postmaster(server)
-        os.kill(other.info.backend_pid, signal.SIGKILL)
-        writer.thread.join(20)
-        with start(directory) as again:
-            assert again.how == "attached"
-            assert machine.postmaster(again) == before
-            writer.all_kept()
-
-
-@pytest.mark.usefixtures("made")
 def test_stops_though_it_is_asked_while_it_recovers_from_a_crash(
     machine: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -200,24 +200,6 @@ def test_a_vector_that_cannot_be_searched_is_refused(
     assert collection_info(store).corpora == {}
 
 
-def test_writing_before_a_model_is_set_says_so(make_store: Make, filling: Any) -> None:
-    with pytest.raises(CrosscorpusError, match="no model yet"):
-        filling.write(make_store(None), [{}])
-
-
-def test_a_document_listed_twice_is_refused(store: Store, filling: Any) -> None:
-    chunks = filling.chunks([{"document_id": "d"}])
-    documents = filling.documents(chunks)
-    with pytest.raises(CrosscorpusError, match="'d' is listed twice"):
-        write_documents(store, pl.concat([documents, documents]), chunks)
-
-
-def test_a_chunk_of_no_document_is_refused(store: Store, filling: Any) -> None:
-    chunks = filling.chunks([{"document_id": "d"}, {"document_id": "e"}])
-    with pytest.raises(CrosscorpusError, match="none of the batch's documents"):
-        write_documents(store, filling.documents(chunks[:1]), chunks)
-
-
 def test_weights_of_a_corpus_grown_in_steps_equal_those_of_one_loaded_at_once(
     make_store: Make, filling: Any
 ) -> None:

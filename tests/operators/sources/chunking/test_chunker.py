@@ -268,32 +268,23 @@ def test_a_section_of_a_page_says_its_slug() -> None:
     assert all(m["k"] == 1 for m in metadata(found))
 
 
-def test_a_chunk_of_code_has_kinds_and_lines_of_its_definitions_and_the_names_it_uses() -> None:
+def test_a_chunk_of_code_says_what_begins_in_it_its_kinds_and_lines_and_what_it_uses() -> None:
     methods = "\n".join(f"  int m{n}() {{\n    return m{n + 1}();\n  }}\n" for n in range(40))
-    made = chunk_documents(
-        documents(f"class Lock {{\n{methods}}}\n", path="a.java"), count_words, 60
-    )
-    assert made.height > 1
-    for text, metadata in made.select("text", "metadata").iter_rows():
-        held = json.loads(metadata)
-        own = [name.rpartition("m")[2] for name in held["defines"] if name != "Lock"]
-        begins = [["class", [1, 161]]] if "Lock" in held["defines"] else []
-        expected = [["method", [2 + 4 * int(n), 4 + 4 * int(n)]] for n in own]
-        kinds_and_lines = zip(held["kinds"], held["lines"], strict=True)
-        assert [[*pair] for pair in kinds_and_lines] == begins + expected
-        assert held["uses"] == sorted(re.findall(r"return (m\d+)", text))
-
-
-def test_a_chunk_of_code_names_the_definitions_that_begin_in_it() -> None:
-    methods = "\n".join(f"  void m{n}() {{\n    int a = {n};\n  }}\n" for n in range(40))
-    made = chunk_documents(documents(f"class Lock {{\n{methods}}}\n", path="a.java"), count_words)
-    told = [json.loads(metadata).get("defines", []) for metadata in made["metadata"]]
-    assert [name for names in told for name in names] == [
-        "Lock",
-        *(f"Lock.m{n}" for n in range(40)),
-    ]
+    lock = documents(f"class Lock {{\n{methods}}}\n", path="a.java")
+    made = chunk_documents(lock, count_words, 60)
+    told = metadata(made)
     assert len(told) > 1
-    above = [json.loads(metadata).get("signatures_above") for metadata in made["metadata"]]
+    held = [
+        each
+        for one in told
+        for each in zip(one["defines"], one["kinds"], one["lines"], strict=True)
+    ]
+    assert held == [
+        ("Lock", "class", [1, 161]),
+        *((f"Lock.m{n}", "method", [2 + 4 * n, 4 + 4 * n]) for n in range(40)),
+    ]
+    above = [one.get("signatures_above") for one in told]
     assert above == [None, *["class Lock"] * (len(above) - 1)]
-    for names, text in zip(told, made["text"], strict=True):
-        assert all(f"{name.split('.')[-1]}" in text for name in names)
+    for one, text in zip(told, made["text"], strict=True):
+        assert all(name.rpartition(".")[2] in text for name in one["defines"])
+        assert one["uses"] == sorted(re.findall(r"return (m\d+)", text))

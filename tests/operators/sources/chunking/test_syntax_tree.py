@@ -222,23 +222,6 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "(" * 30_000 + ")" * 30_000,
-        "a <\n" * 5_000,
-    ],
-    ids=["parentheses", "compared"],
-)
-@pytest.mark.parametrize("language", ["python", "haskell"])
-def test_deep_nesting_is_quick(text: str, language: str) -> None:
-    began = time.perf_counter()
-    found = breaks(text, language)
-    assert time.perf_counter() - began < 60
-    if isinstance(found, Breaks):
-        assert len(found.depths) == text.count("\n") + 1
-
-
 @pytest.mark.parametrize("language", ["elixir", "swift"])
 def test_a_long_line_is_parsed_or_given_up_in_time(language: str) -> None:
     began = time.perf_counter()

@@ -22,7 +22,6 @@ DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", "../shared/data"))
 if not DATA.is_absolute():
     DATA = Path(__file__).parents[4] / DATA
 HEADERS = DATA / "dates" / "dev" / "dates.tsv"
-SPARK = DATA / "versionrag" / "raw" / "Spark_Release_2.4.7_Apache_Spark.pdf"
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 GIT = datetime(2024, 4, 4, tzinfo=UTC)
@@ -207,14 +206,6 @@ def test_utf_16_is_read(tmp_path: Path) -> None:
     file = tmp_path / "a.md"
     file.write_bytes("---\ndate: 2020-01-01\n---\n".encode("utf-16"))
     assert extract_doc_date(file) == moment(2020).timestamp()
-
-
-@pytest.mark.skipif(not SPARK.is_file(), reason="the judged data are not here")
-def test_a_real_pdf_is_dated_by_its_information_dictionary() -> None:
-    expected = datetime(2025, 4, 12, 6, 33, tzinfo=UTC)
-    assert extract_doc_date(SPARK) == expected.timestamp()
-    assert document_date(SPARK).source == "pdf"
-    assert document_date(SPARK, git_date=GIT).value == GIT
 
 
 def test_documents_lose_a_date_that_lies_in_the_future_and_keep_the_others() -> None:

@@ -13,7 +13,6 @@ import pytest
 from operators.sources.formats import json_stream
 from operators.sources.formats.json_stream import file_objects
 from operators.sources.formats.languages import (
-    TABLES,
     code_language,
     is_generated,
     prose_format,
@@ -176,15 +175,6 @@ def test_prose_is_not_code(path: str, format_: str) -> None:
 )
 def test_other_files_are_neither(path: str) -> None:
     assert (code_language(path), prose_format(path)) == (None, None)
-
-
-def test_an_ending_has_one_kind() -> None:
-    tables = (TABLES["code"], TABLES["prose"])
-    endings = [ending for table in tables for words in table.values() for ending in words.split()]
-    assert len(endings) == len(set(endings)) > 1_000
-    assert all(list(table) == sorted(table) for table in tables)
-    assert code_language("a.h") == "c"
-    assert code_language("a.ts") == "typescript"
 
 
 def test_lock_files_and_minified_output_are_generated() -> None:

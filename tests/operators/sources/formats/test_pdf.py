@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from killed_children import kill_children, parsing_children
+from killed_children import parsing_children
 from pdf_maker import make_bomb, make_pdf
 
 from operators.sources.formats.headings import headings
@@ -222,16 +222,6 @@ def test_a_child_that_is_killed_while_nobody_asks_it_costs_no_file(reader: PdfRe
     [child] = children()
     os.kill(child, signal.SIGKILL)
     assert "b" in reader.read(make_pdf(["b"])).pages[0]
-
-
-def test_a_file_whose_readers_are_killed_may_be_tried_again(
-    reader: PdfReader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kill_children(monkeypatch, "pdf_process", 2)
-    refused = refusal(reader, make_pdf(["a"]))
-    assert (refused.state, refused.passing) == ("failed", True)
-    assert "was killed (signal 9)" in str(refused)
-    assert reader.read(make_pdf(["a"])).pages
 
 
 def test_a_reader_that_does_not_start_is_no_fault_of_the_file(

@@ -126,12 +126,6 @@ def test_the_traps_of_this_test_run_where_a_person_types_git_status(
     assert said.count("trap.sh") >= 2
 
 
-@pytest.mark.parametrize("command", ["status", "fetch"])
-def test_another_command_of_git_is_not_to_be_had(repo: Any, command: str) -> None:
-    with pytest.raises(KeyError):
-        git_output(repo.path, command)
-
-
 def test_a_pipe_that_the_configuration_includes_holds_nobody_up(
     repo: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -208,20 +208,6 @@ def modes_that_no_file_has(repo: Any) -> None:
     commit(repo, of=tree(repo, ("100777", "a.py", blob), ("100000", "b.py", blob)))
 
 
-def links(repo: Any) -> None:
-    for name, target in {"a.py": "b.py", "b.py": "a.py", "l": ".", "c.py": "/etc/passwd"}.items():
-        (repo.path / name).symlink_to(target)
-    repo.commit("links")
-
-
-def folder_that_became_a_link(repo: Any) -> None:
-    repo.commit("x", **{"d/passwd": "1", "e/a.py": "1"})
-    for name in ("d", "e"):
-        shutil.rmtree(repo.path / name)
-    (repo.path / "d").symlink_to("/etc")
-    repo.write("e", "a file now")
-
-
 def files_that_became_others(repo: Any) -> None:
     repo.commit("x", **{"a.py": "1", "b.py": "1"})
     for name in ("a.py", "b.py"):
@@ -269,13 +255,6 @@ def sparse(repo: Any) -> None:
     repo.git("sparse-checkout", "set", "--cone", "--sparse-index", "d")
 
 
-def shallow(repo: Any) -> None:
-    repo.commit("x", **{"a.py": "1"})
-    repo.commit("y", **{"a.py": "2"})
-    repo.git("clone", "-q", "--depth", "1", f"file://{repo.path}", "../shallow")
-    repo.path = repo.path.with_name("shallow")
-
-
 def large_file(repo: Any) -> None:
     repo.commit("x", **{"a.md": "version https://git-lfs.github.com/spec/v1\noid sha256:1\n"})
 
@@ -290,10 +269,9 @@ def names_of_refs(repo: Any) -> None:
 def cases() -> list[Any]:
     files = {
         odd_names: 8, path_out_of_the_tree: 0, names_that_no_tree_may_have: 0,
-        modes_that_no_file_has: 0, links: 0, folder_that_became_a_link: 0,
-        files_that_became_others: 0, deep_path: 0, submodule_of_another: 0,
-        dates_out_of_any_calendar: 0, conflict: 1, sparse: 2, shallow: 1, large_file: 0,
-        names_of_refs: 1,
+        modes_that_no_file_has: 0, files_that_became_others: 0, deep_path: 0,
+        submodule_of_another: 0, dates_out_of_any_calendar: 0, conflict: 1, sparse: 2,
+        large_file: 0, names_of_refs: 1,
     }  # fmt: skip
     return [pytest.param(make, count, id=make.__name__) for make, count in files.items()]
 

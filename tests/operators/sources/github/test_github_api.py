@@ -53,19 +53,6 @@ def test_a_request_says_who_asks_and_for_which_version(
     assert headers["User-Agent"] == "crosscorpus"
 
 
-def test_an_unchanged_answer_is_not_sent_again(server: Any, connect: Connect) -> None:
-    first = connect().get("repos/org/app")
-    again = connect().get("repos/org/app", etag=first.etag)
-    assert (again.changed, again.body) == (False, None)
-    assert server.statuses == [200, 304]
-
-
-def test_a_renamed_repository_is_followed(server: Any, connect: Connect) -> None:
-    server.renamed_from.add("old/app")
-    assert connect().get("repos/old/app").body["full_name"] == "org/app"
-    assert server.statuses == [301, 200]
-
-
 @pytest.mark.parametrize(
     ("status", "headers", "body", "expected"),
     [

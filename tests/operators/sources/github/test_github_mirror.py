@@ -250,15 +250,6 @@ def test_a_pull_request_whose_reviews_fail_does_not_stop_the_others(filled: Any,
     assert sync() == ALL
 
 
-def test_texts_of_routine_programs_are_left_out_and_counted(filled: Any, sync: Any) -> None:
-    for login, number in (("Copilot", 5), ("renovate[bot]", 6)):
-        filled.put("issues", github.issue(number, user=github.user(login, "Bot")))
-    found = sync()
-    assert "issues/5" in found
-    assert "issues/6" not in found
-    assert "(renovate[bot] 1)" in found["texts of programs"]
-
-
 def test_reviews_can_be_left_out(filled: Any, sync: Any) -> None:
     assert "pull/1#pullrequestreview-200" not in sync(reviews=False)
     assert not [path for path in filled.paths() if "reviews" in path]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
-import os
-import subprocess
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from wiki_pages import documents, faults, page
+from working_tree import EPOCH, git
 
 from operators.sources.formats.headings import headings
 from operators.sources.jsonl import SourceError
@@ -106,22 +105,6 @@ def test_any_text_is_read(source: str) -> None:
     wikitext_text(source)
 
 
-EPOCH = 1_600_000_000
-
-
-def git(path: Path, *arguments: str, when: int = EPOCH) -> None:
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {
-        "GIT_AUTHOR_NAME": "Ann",
-        "GIT_AUTHOR_EMAIL": "ann@example.org",
-        "GIT_COMMITTER_NAME": "Ann",
-        "GIT_COMMITTER_EMAIL": "ann@example.org",
-        "GIT_AUTHOR_DATE": f"{when} +0000",
-        "GIT_COMMITTER_DATE": f"{when} +0000",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-    }
-    subprocess.run(["git", *arguments], cwd=path, env=env, check=True, capture_output=True)
-
-
 def test_pages_of_a_folder_have_names_namespaces_and_text(tmp_path: Path) -> None:
     (tmp_path / "guides").mkdir()
     (tmp_path / "guides/How-to-start.md").write_text("# Start\n")
@@ -146,7 +129,7 @@ def test_a_clone_dates_a_page_by_its_last_commit_and_links_to_the_forge(tmp_path
         git(tmp_path, "commit", "-q", "-m", "m", when=when)
     found = documents(tmp_path)
     home = found["Home.md"]
-    assert home.created_at == datetime.fromtimestamp(EPOCH, UTC)
+    assert home.created_at == datetime.fromtimestamp(EPOCH + 60, UTC)  # of the committer
     assert (home.date_source, home.repo) == ("git", "org/app")
     assert json.loads(home.metadata)["last_modified"].startswith("2020-09-13")
     assert {d.uri for d in found.values()} == {
