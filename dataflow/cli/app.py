@@ -21,7 +21,7 @@ from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, embed, models_app, status, verify
 from dataflow.cli.maps import map_app
 from dataflow.cli.mcp import mcp_app
-from dataflow.cli.options import FAILED, WRONG_USAGE, AsJson, Config, WrongUsage
+from dataflow.cli.options import FAILED, WRONG_USAGE, AsJson, Config, WrongUsage, written
 from dataflow.cli.query import Query, query
 from dataflow.cli.review import review
 from dataflow.cli.rights import rights_app
@@ -112,7 +112,7 @@ app.command()(review)
 def render(
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Ends in .png, .svg or .dot; else dag.png, or GRAPH.png."),
+        written("--out", "-o", help="Ends in .png, .svg or .dot; else dag.png, or GRAPH.png."),
     ] = None,
     graph: Annotated[
         str,

@@ -15,6 +15,7 @@ from dataflow.cli.options import (
     Qrels,
     Queries,
     takes_options,
+    written,
 )
 from dataflow.execution.light_hamilton import import_hamilton
 
@@ -32,7 +33,7 @@ class EvaluateOptions:
     ]
     queries: Queries
     qrels: Qrels
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for runs and report.")]
+    out: Annotated[Path, written("--out", "-o", help="Directory for runs and report.")]
     depth: Annotated[
         int,
         typer.Option(
@@ -99,7 +100,7 @@ class SweepOptions:
 
     queries: Queries
     qrels: Qrels
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the table.")]
+    out: Annotated[Path, written("--out", "-o", help="Directory for the table.")]
     settings: Annotated[
         list[str],
         typer.Option(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dataflow.cli.options import AsJson, Collection, filled
+from dataflow.cli.options import AsJson, Collection, filled, written
 
 judge_app = typer.Typer(no_args_is_help=True, help="Make judged queries for `evaluate`.")
 
@@ -13,7 +13,7 @@ judge_app = typer.Typer(no_args_is_help=True, help="Make judged queries for `eva
 @judge_app.command("git")
 def judge_git(
     path: Annotated[Path, typer.Argument(help="A git working tree with its history.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for queries and judgements.")],
+    out: Annotated[Path, written("--out", "-o", help="Directory for queries and judgements.")],
     issues: Annotated[
         list[Path] | None,
         typer.Option(

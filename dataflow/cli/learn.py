@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from dataflow.cli.options import PARTLY, AllCorpora, AsJson, Collection, Qrels, takes_options
+from dataflow.cli.options import (
+    PARTLY,
+    AllCorpora,
+    AsJson,
+    Collection,
+    Qrels,
+    takes_options,
+    written,
+)
 from dataflow.execution.light_hamilton import import_hamilton
 
 
@@ -23,7 +31,7 @@ class LearnOptions:
         ),
     ]
     qrels: Qrels
-    out: Annotated[Path, typer.Option("--out", "-o", help="Experiment file to write.")]
+    out: Annotated[Path, written("--out", "-o", help="Experiment file to write.")]
     seed: Annotated[int, typer.Option(help="Seed of the split into halves.")] = 0
     all_corpora: AllCorpora = False
     config: Annotated[

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import platformdirs
 import typer
 
-from dataflow.cli.options import Collection, Config
+from dataflow.cli.options import Collection, Config, written
 from operators.errors import CrosscorpusError, check_known
 from operators.foundation.data_dir import data_home
 from operators.foundation.extras import installing
@@ -184,9 +184,7 @@ def _served_collection(collection: str, config: str) -> str:
 def skill(
     into: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Write it there: for Claude Code, and a part of AGENTS.md."
-        ),
+        written(metavar="DIR", help="Write it there: for Claude Code, and a part of AGENTS.md."),
     ] = None,
 ) -> None:
     """Print what an agent must know to ask well: a skill, or a part of its instructions.

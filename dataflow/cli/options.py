@@ -34,6 +34,16 @@ def filled(value: Any) -> Any:
     return value
 
 
+def _path(text: str) -> Path:
+    """The path ``text``; one that begins as an option does is rather the next option."""
+    if text.startswith("-"):
+        raise typer.BadParameter(f"{text!r} is an option: name a file before it, or type ./{text}")
+    return Path(text)
+
+
+written: Any = partial(typer.Option, parser=_path, metavar="PATH")
+"""An option that names what the command writes."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 RankedAsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON for a program to read; ranks count from 1.")

@@ -25,6 +25,7 @@ from dataflow.cli.options import (
     WrongUsage,
     filled,
     takes_options,
+    written,
 )
 from dataflow.execution.light_hamilton import import_hamilton
 from operators.options import FILTERS
@@ -84,7 +85,7 @@ class Question:
     ] = None
     explain: Annotated[
         Path | None,
-        typer.Option(help="Write an HTML page that explains every result, to this file."),
+        written(help="Write an HTML page that explains every result, to this file."),
     ] = None
     timings: Annotated[
         bool, typer.Option("--timings", help="Show the time of the slowest nodes.")

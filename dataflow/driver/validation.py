@@ -139,13 +139,13 @@ def _watched(
 
 
 def _first_line(error: Exception, frames_read: Mapping[str, pl.DataFrame]) -> str:
-    """The first line of a message; for a column that no frame has, with the nearest one only."""
+    """The first line of a message; for a column that no frame has, with the nearest one, or all."""
     line = str(error).partition("\n")[0]
     if not isinstance(error, pl.exceptions.ColumnNotFoundError):
         return line
     line = line.partition("; valid columns")[0]
     columns = {column for frame in frames_read.values() for column in frame.columns}
-    return line + suggest(line.strip('"').rpartition('"')[2], columns, "")
+    return line + suggest(line.strip('"').rpartition('"')[2], columns)
 
 
 def _check_value(what: str, name: str, value: Any, node: Node, fixed: Collection[str]) -> None:

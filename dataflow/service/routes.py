@@ -15,7 +15,7 @@ from dataflow.service import models
 from dataflow.service.arguments import as_sent, model_of
 from dataflow.service.page import neighbours, serve_page
 from dataflow.service.protection.gate import LOCAL, WELL_KNOWN, Gate
-from dataflow.service.protection.limits import RETRY_S, Busy, answered, while_there
+from dataflow.service.protection.limits import RETRY_S, Busy, answered
 from dataflow.service.protection.provider_sign_in import ProviderSignIn, serve_sign_in
 from dataflow.service.protection.sessions import Sessions, serve_sessions
 from dataflow.service.protection.tokens import Callers
@@ -125,11 +125,11 @@ def http_app(
 def _route(tool: Any, use: Use, seconds: float) -> Any:
     model = as_sent(model_of(tool))
 
-    async def run(asked: Any, request: Request) -> Any:
+    async def run(asked: Any) -> Any:
         arguments = {name: getattr(asked, name) for name in asked.model_fields_set}
-        return await while_there(request, answered(partial(put, use, tool, arguments), seconds))
+        return await answered(partial(put, use, tool, arguments), seconds)
 
     run.__name__ = tool.__name__
     answer = signature(tool).return_annotation
-    run.__annotations__ = {"asked": model, "request": Request, "return": answer | None}
+    run.__annotations__ = {"asked": model, "return": answer}
     return run

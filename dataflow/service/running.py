@@ -32,7 +32,6 @@ try:
     from dataflow.service.mcp_server import mcp_server
     from dataflow.service.protection.connections import Connection
     from dataflow.service.protection.gate import LOCAL, host_name, is_owner
-    from dataflow.service.protection.limits import while_there
     from dataflow.service.protection.provider_sign_in import ProviderSignIn
     from dataflow.service.protection.tokens import Callers
     from dataflow.service.routes import http_app
@@ -149,7 +148,7 @@ def run_http(
             def work(service: Service) -> Any:
                 return reply(service, asked) if asked["config"] == service.source else None
 
-            return await while_there(request, with_service(use, work, seconds))
+            return await with_service(use, work, seconds)
 
         for route in mcp.routes:
             if isinstance(route, Route):  # a GET would wait forever: the server sends no events

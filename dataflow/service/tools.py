@@ -71,6 +71,7 @@ Values = Annotated[list[PathText], Field(max_length=MOST_NAMES)]
 Cursor = Annotated[Name | None, Field(description="next_cursor of the previous answer")]
 Brief = Annotated[bool, Field(description="without addresses")]
 Id = Annotated[Value, Field(description="id of a search result")]
+Tokens = Annotated[int, Field(ge=100, le=MOST_TOKENS)]
 
 
 AUDIT = logging.getLogger("crosscorpus.audit")
@@ -248,7 +249,7 @@ def _fetched(
 def get_context(
     service: Service,
     query: Annotated[Query, Field(description="the question to answer")],
-    max_tokens: Annotated[int, Field(ge=100, le=MOST_TOKENS)] = 1_500,
+    max_tokens: Tokens = 1_500,
     brief: Brief = False,
     **options: Any,
 ) -> models.Context:
@@ -279,11 +280,12 @@ def explain(
     passages: Annotated[
         Values | None, Field(description="missing passages: id, label, path or title")
     ] = None,
+    max_tokens: Tokens = 1_500,
     **options: Any,
 ) -> models.Reasons:
     """Why passages are in the results, or why an expected one is not."""
     wanted = [one[1] if (one := _numbered(part)) else part for part in passages or ()]
-    options["explain_chunks"] = wanted or None
+    options |= {"explain_chunks": wanted or None, "max_tokens": max_tokens}
     wished = ("results", "dispositions", "notes", "explain", "provenance")
     driver = service.driver
     out = driver.execute(wished, driver.question_inputs(query, must_exist=True, **options))

@@ -142,7 +142,8 @@ def incomplete(
         waiting, chunks = (sum(state[index] for state in here.values()) for index in (0, 1))
         if waiting:
             number = f"{waiting:,}" if waiting <= most else f"over {most:,}"
-            note = f"{number} of {chunks:,} chunks have no vector yet: keyword search only"
+            has = "has" if waiting == 1 else "have"
+            note = f"{number} of {chunks:,} chunks {has} no vector yet: keyword search only"
             rows.append((query_id, note))
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dataflow.cli.console.terminal import OUT, print_first, print_table
+from operators.errors import counted
 from operators.postgres.errors import target
 from operators.sources.protocol import printable
 
@@ -27,13 +28,23 @@ _FINDINGS_SHOWN = 20
 _REPOS_SHOWN = 8
 _UNREAD_SHOWN = 10
 _NOT_READ = {
-    "failed": "documents failed",
-    "no_text": "have no text (scanned?)",
-    "encrypted": "are encrypted",
-    "outdated": "failed in their newest version, an older one stays",
-    "unembedded": "chunks have no vector yet (crosscorpus embed makes them)",
-    "unembeddable": "chunks can't be embedded: only words find them (crosscorpus embed --again)",
+    "failed": ("document failed", "documents failed"),
+    "no_text": ("has no text (scanned?)", "have no text (scanned?)"),
+    "encrypted": ("is encrypted", "are encrypted"),
+    "outdated": (
+        "failed in its newest version, an older one stays",
+        "failed in their newest version, an older one stays",
+    ),
+    "unembedded": (
+        "chunk has no vector yet (crosscorpus embed makes it)",
+        "chunks have no vector yet (crosscorpus embed makes them)",
+    ),
+    "unembeddable": (
+        "chunk can't be embedded: only words find it (crosscorpus embed --again)",
+        "chunks can't be embedded: only words find them (crosscorpus embed --again)",
+    ),
 }
+"""What was not read: the words for one and for several."""
 
 
 class CollectionState(NamedTuple):
@@ -96,7 +107,7 @@ def show_status(state: CollectionState) -> None:
         line = f"{source.source}: {source.state}, {source.read_at:%Y-%m-%d %H:%M}{at}{since}"
         OUT.print(Text(printable(line), style="yellow" if since else ""))
     for row in corpora.iter_rows(named=True):
-        counts = [f"{row[state]} {text}" for state, text in _NOT_READ.items() if row[state]]
+        counts = [counted(row[state], *texts) for state, texts in _NOT_READ.items() if row[state]]
         if counts:
             OUT.print(Text(f"{row['corpus']}: {', '.join(counts)}", style="red"))
         for reason in row["reasons"]:

@@ -389,9 +389,10 @@ def show_report(report: IngestReport) -> None:
         f"{report.embedded} embedded in {report.embedding_seconds:.1f} s)"
     )
     if report.unembedded:
+        chunks = "chunk has" if report.unembedded == 1 else "chunks have"
         OUT.print(
-            f"[yellow]{report.unembedded:,} chunks have no vector yet[/]: "
-            "`crosscorpus embed` makes them, and so does the next run"
+            f"[yellow]{report.unembedded:,} {chunks} no vector yet[/]: "
+            "`crosscorpus embed` or the next run makes what is missing"
         )
     if report.known_failures:
         OUT.print(

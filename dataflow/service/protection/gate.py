@@ -6,8 +6,9 @@ header Host shows the first, Origin the second.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import anyio
 import anyio.to_thread
@@ -19,7 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dataflow.service.protection.group_claims import UnreadGroups
-from dataflow.service.protection.limits import Asker, Turns, asker
+from dataflow.service.protection.limits import Asker, Turns, asker, while_there
 from dataflow.service.protection.sessions import COOKIE, Sessions
 from dataflow.service.protection.tokens import Callers
 
@@ -97,6 +98,7 @@ class Gate:
             detail = f"numbers of the server are for a token of {METRICS!r}"
             await JSONResponse({"detail": detail}, 403)(scope, receive, safely)
             return
+        answer: Callable[[], Awaitable[None]] = partial(self.app, scope, receive, safely)
         if scope["method"] == "POST":
             with anyio.move_on_after(self.seconds) as time:
                 whole = await _read(receive)
@@ -108,13 +110,13 @@ class Gate:
                 return
             if whole is None:  # its caller has disconnected: stop
                 return
-            receive = whole
+            answer = partial(while_there, receive, partial(self.app, scope, whole, safely))
         address = (scope.get("client") or ("",))[0]
         caller = headers.get("x-caller") or headers.get("user-agent", "")
         if principals:
             caller = principals[0]
         with _traced(headers), _with_asker(Asker(self.turns, address, caller, principals)):
-            await self.app(scope, receive, safely)
+            await answer()
 
     async def _principals(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
         """The caller; None: unknown to the tokens, or the owner by his own socket."""

@@ -16,7 +16,7 @@ from threading import Thread
 from typing import TypeVar
 
 import anyio.to_thread
-from starlette.requests import Request
+from starlette.types import Receive
 
 from operators.embedding.onnx import cores
 from operators.errors import CrosscorpusError
@@ -158,18 +158,18 @@ async def _on_a_thread(work: Callable[[], T]) -> T:
         Thread(target=switch.throw).start()  # it may cancel a statement and wait for it
 
 
-async def while_there(request: Request, answer: Awaitable[T]) -> T | None:
-    """``answer``, or None if the caller of ``request`` disconnects, which cancels it."""
+async def while_there(receive: Receive, answer: Callable[[], Awaitable[None]]) -> None:
+    """Run ``answer``, which is cancelled if the caller of ``receive`` disconnects."""
 
     async def gone() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
+        while (await receive())["type"] != "http.disconnect":
             pass
 
-    task, left = asyncio.ensure_future(answer), asyncio.create_task(gone())
+    task, left = asyncio.ensure_future(answer()), asyncio.create_task(gone())
     await asyncio.wait([task, left], return_when=asyncio.FIRST_COMPLETED)
     left.cancel()
     if task.done():
-        return await task
-    task.cancel()
-    await asyncio.wait([task])
-    return None
+        await task
+    else:
+        task.cancel()
+        await asyncio.wait([task])

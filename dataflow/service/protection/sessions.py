@@ -18,7 +18,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from dataflow.service.protection.limits import asker
-from dataflow.service.protection.tokens import Callers
+from dataflow.service.protection.tokens import Callers, NoTokens
 
 COOKIE = "crosscorpus_session"
 HOURS = 12
@@ -64,11 +64,12 @@ class SignIn(BaseModel):
 
 
 class Session(BaseModel):
-    """Who asks, whether he must sign in, and where he does so with his organisation."""
+    """Who asks, whether he must sign in, where with his organisation, and if by a token too."""
 
     caller: str | None
     needed: bool
     organisation: str | None = None
+    by_token: bool = True
 
 
 def serve_sessions(
@@ -81,7 +82,9 @@ def serve_sessions(
         """Who asks."""
         who = asker.get()
         named = who.principals[0] if who and who.principals else None
-        return Session(caller=named, needed=tokens is not None, organisation=organisation)
+        needed, by_token = tokens is not None, not isinstance(tokens, NoTokens)
+        how = {"needed": needed, "by_token": by_token}
+        return Session(caller=named, organisation=organisation, **how)
 
     @app.post("/session", include_in_schema=False)
     async def sign_in(given: SignIn, request: Request) -> Response:

@@ -262,6 +262,7 @@ async function known() {
   $("caller").hidden = !(who.needed && who.caller);
   $("organisation").hidden = !who.organisation;
   $("organisation").href = `${who.organisation}?to=${encodeURIComponent(location.pathname + location.search)}`;
+  $("by-token").hidden = !who.by_token;
   $("sign-in").hidden = !who.needed || who.caller !== null;
   $("ask").hidden = !$("sign-in").hidden;
   return $("sign-in").hidden;

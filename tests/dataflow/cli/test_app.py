@@ -18,6 +18,12 @@ def test_a_blank_value_of_an_option_is_told_as_wrong_usage(crosscorpus: Any) -> 
     assert "it is blank" in done.stderr
 
 
+def test_an_option_is_no_file_to_write(crosscorpus: Any) -> None:
+    done = crosscorpus("query", "why?", "--explain", "-C", "clo")
+    assert (done.returncode, "'-C' is an option" in done.stderr) == (2, True)
+    assert "./-C" in done.stderr
+
+
 def test_a_collection_may_have_capital_letters_and_dots_in_its_name(
     crosscorpus: Any, tmp_path: Path
 ) -> None:

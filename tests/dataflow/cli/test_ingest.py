@@ -125,6 +125,17 @@ def test_names_that_are_not_utf8_lose_nothing(crosscorpus: Any, tmp_path: Path) 
         assert {"a.md", "%FEb.md", "caf%E9/c.md"} <= paths
 
 
+def test_one_chunk_without_a_vector_is_one_in_every_message(
+    crosscorpus: Any, one_document: tuple[str, ...]
+) -> None:
+    read = crosscorpus(*one_document, "-C", "one", "--wait", "words").stdout
+    asked = crosscorpus("query", "cache", "-C", "one")
+    status = crosscorpus("status", "-C", "one").stdout
+    for told in (read, asked.stdout + asked.stderr, status):
+        assert "has no vector yet" in " ".join(told.split())
+        assert "1 chunks" not in told.replace("1 of 1 chunks has", "")
+
+
 def test_a_file_of_another_kind_is_named_before_anything_is_embedded_and_leaves_no_run(
     crosscorpus: Any, tmp_path: Path
 ) -> None:

@@ -18,10 +18,14 @@ from typing import Any
 
 import anyio
 import httpx2
+import psycopg
 import pytest
 from mcp.client import Client
+from psycopg import sql
 
 from dataflow.cli.serve import _sign_in
+from dataflow.service.warm import SECONDS
+from operators.postgres.store import open_store
 
 ASK = {"query": "when is the cache flushed?", "top_k": 3}
 
@@ -156,6 +160,60 @@ def test_apps_and_agents_ask_one_server_until_it_is_told_to_end(
         server.send_signal(signal.SIGTERM)
         assert server.wait(30) in (0, 143)
         assert "Traceback" not in server.stderr.read()
+
+
+def test_a_caller_that_goes_takes_its_review_along_by_every_door(
+    server_dsn: str, home: Path, collection: str
+) -> None:
+    """Its searches wait for a lock, as they would for a disk."""
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    waits += " AND application_name = 'crosscorpus'"
+    arguments = {"diff": "--- a/src/cache.py\n+++ b/src/cache.py\n@@ -3 +3 @@\n-write()\n+sync()\n"}
+    call = {"name": "review_context", "arguments": arguments}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    version = "2026-07-28"
+    about = {"protocolVersion": version, "clientCapabilities": {}}
+    about["clientInfo"] = {"name": "test", "version": "1"}
+    meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+    newest = {"mcp-protocol-version": version, "mcp-method": "tools/call"}
+    doors: list[tuple[str, dict[str, str], dict[str, Any]]] = [
+        ("/api/review_context", {}, arguments),
+        ("/mcp", {}, message),
+        (
+            "/mcp",
+            newest | {"mcp-name": "review_context"},
+            message | {"params": call | {"_meta": meta}},
+        ),
+    ]
+    with open_store(server_dsn, collection) as store:
+        table = sql.Identifier(store.schema, "chunks")
+    with (
+        served(server_dsn, home, collection) as (_, address),
+        psycopg.connect(server_dsn) as locker,
+        psycopg.connect(server_dsn, autocommit=True) as watcher,
+    ):
+
+        def until(wanted: bool) -> bool:
+            end = time.monotonic() + (20 if wanted else 3)  # under the deadline of searches
+            while (seen := watcher.execute(waits).fetchone() != (0,)) is not wanted:
+                if time.monotonic() > end:
+                    break
+                time.sleep(0.05)
+            return seen is wanted
+
+        for path, headers, body in doors:
+            locker.rollback()
+            time.sleep(SECONDS)  # what the server looks at for all callers is not cancelled
+            httpx2.post(f"{address}/api/status", json={}).raise_for_status()
+            locker.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(table))
+            url = httpx2.URL(address)
+            with httpx2.Client(headers={"accept": "application/json, text/event-stream"}) as client:
+                asked = client.build_request("POST", f"{address}{path}", json=body, headers=headers)
+            lines = [f"POST {path} HTTP/1.1", *(f"{k}: {v}" for k, v in asked.headers.items())]
+            with socket.create_connection((url.host, url.port or 80)) as caller:
+                caller.sendall("\r\n".join([*lines, "", ""]).encode() + asked.content)
+                assert until(True), path
+            assert until(False), (path, headers)
 
 
 def test_a_running_server_answers_the_command_in_the_same_words(

@@ -191,6 +191,11 @@ def test_an_input_that_nothing_computes_is_one_line_that_names_file_function_and
         ),
         ("raise OSError('mine')", r"fused__mine raises OSError: mine \(.*mine\.py line \d+\)"),
         (
+            "return aged_hits.select('texts')",
+            r"fused__mine raises .* column \"texts\", did you mean 'text'\?",
+        ),
+        ("return aged_hits.select('zebra')", r"column \"zebra\"; known: [a-z_, ]*, text, "),
+        (
             "return aged_hits.with_columns(score=pl.lit(float('nan')))",
             r"'score' is NaN in \d+ of \d+ rows",
         ),

@@ -181,6 +181,7 @@ def test_a_person_signs_in_with_his_organisation_asks_and_signs_out(service: Ser
         assert "cancelled" in tab.get_by_role("alert").inner_text()
         tab.goto("/?q=how+many+entries+does+the+cache+keep%3F")
         tab.wait_for_selector("#organisation:focus")
+        assert not tab.get_by_label("Your token").is_visible()  # no program has one
         tab.keyboard.press("Enter")
         tab.get_by_role("link", name="Allow").click()
         tab.wait_for_selector("a.hit")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ingesting import ingest_documents
@@ -156,6 +157,17 @@ def test_pages_of_a_search_are_together_the_whole(service: Service) -> None:
 def test_a_forged_cursor_is_refused(service: Service, cursor: str) -> None:
     with pytest.raises(CrosscorpusError, match="leave it out"):
         tools.search(service, ASK, cursor=cursor)
+
+
+@pytest.mark.parametrize("how", [{}, {"max_tokens": 200}])
+def test_a_context_is_explained_in_the_tokens_that_it_had(
+    service: Service, how: dict[str, Any]
+) -> None:
+    context = tools.get_context(service, ASK, **how)
+    explained = tools.explain(service, ASK, **how).passages
+    cited = [one for one in explained if one.disposition == "context"]
+    assert len(cited) == len(context.citations)
+    assert f" of {how.get('max_tokens', 1_500):,} tokens" in cited[0].reason
 
 
 def test_what_is_missed_is_explained(service: Service) -> None:

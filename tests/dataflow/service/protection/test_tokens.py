@@ -238,7 +238,7 @@ def test_a_person_signs_in_once_and_sees_what_he_may_until_he_signs_out(
 
             for path in ("/", "/p/docs:1", "/static/page.js"):
                 assert (await page.get(path, headers=browser)).status_code == 200
-            nobody = {"caller": None, "needed": True, "organisation": None}
+            nobody = {"caller": None, "needed": True, "organisation": None, "by_token": True}
             assert (await page.get("/session")).json() == nobody
             assert await titles() == ["401"]
             for token in ("", "cc_wrong", held["late"]):
