@@ -12,7 +12,7 @@ from functools import partial
 from posixpath import splitext
 
 from operators.foundation.markdown_blocks import Part, blank, markdown_parts
-from operators.sources.formats.headings import MDX, asciidoc_blocks, org_lines
+from operators.sources.formats.headings import MDX, asciidoc_blocks
 from operators.sources.formats.languages import is_prose
 
 LONG_IN_TEXT, LONG_IN_CODE = 100, 300
@@ -174,13 +174,11 @@ _HIDDEN: Mapping[str, Callable[[str], Iterable[Part]]] = {
     "wikitext": _wikitext,
     "rst": partial(_by_line, _restructured),
     "asciidoc": partial(_by_line, _asciidoc),
-    "org": partial(_by_line, org_lines),
 }
 _MARKS = {
     "markdown": ("<!--", "]:"),
     "wikitext": ("<!--",),
     "rst": ("..",),
     "asciidoc": ("//",),
-    "org": ("# ", "#\n", "#+", "* COMMENT"),
 }
 """What a text of each format has at least if it hides something."""
