@@ -85,8 +85,8 @@ def notes(faults: Sequence[tuple[str, str]], queries: pl.DataFrame) -> pl.DataFr
 def stop_word_notes(queries: pl.DataFrame) -> pl.DataFrame:
     """``NOTES``: a sentence for each query of only stop words, which keyword search leaves out."""
     sentence = (
-        "all words of this query are stop words: keyword search leaves them out, unless they are"
-        " a name in the text, as IT or The Who"
+        "all words of this query are stop words: keyword search leaves them out, but for"
+        " IT and WHO in capitals"
     )
     rows = []
     for query_id, texts in queries["query_id", "texts"].iter_rows():

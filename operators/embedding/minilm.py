@@ -15,7 +15,7 @@ from operators.embedding.onnx import (
     read_settings,
 )
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled
-from operators.foundation.data_dir import data_home, usual_home
+from operators.foundation.data_dir import data_home
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,6 @@ def load_minilm(home: Path | None = None) -> DirectoryEmbedder:
     gpu = " --device cuda" if device() == "cuda" else ""
     way = f"run `crosscorpus models install{gpu}`"
     if not directory.is_dir():
-        copy = minilm_directory(usual_home())
-        if copy.is_dir():
-            way += f", or use the one that is in {copy}: link that folder to {directory}"
         raise ModelNotInstalled(f"the model 'minilm' is missing: {way}")
     try:
         return load_directory(directory, model="minilm")

@@ -61,10 +61,10 @@ class ModelSettings(BaseModel):
 
     name: str = ""
     """The name of the model; empty: the directory's name."""
-    pooling: Literal["mean", "cls", "none"]
-    """How token vectors are pooled; ``none``: the graph itself outputs ``sentence_embedding``."""
-    normalise: bool = True
-    """Whether vectors are scaled to length 1."""
+    pooling: Literal["mean", "cls"]
+    """How token vectors are pooled."""
+    normalise: Literal[True] = True
+    """Vectors are scaled to length 1; settings that are installed say it."""
     query_prefix: str = ""
     document_prefix: str = ""
     max_tokens: int = Field(ge=8)
@@ -145,7 +145,8 @@ class DirectoryEmbedder(WordPieces):
         parts = np.split(vectors, ends[:-1])
         long = [row for row, windows in enumerate(split) if len(windows) > 1]
         per_text = np.stack([part[0] for part in parts])
-        per_text[long] = self._scaled(np.stack([_mean(split[row], parts[row]) for row in long]))
+        means = np.stack([_mean(split[row], parts[row]) for row in long])
+        per_text[long] = unit(means, self.model)
         return per_text
 
     def _room(self) -> int:
@@ -154,13 +155,6 @@ class DirectoryEmbedder(WordPieces):
     def _pieces(self, texts: Sequence[str], prefix: str) -> list[list[int]]:
         prefixed = [prefix + text for text in readable(texts)]
         return [encoding.ids for encoding in self._encodings(prefixed)]
-
-    def _scaled(self, vectors: Vectors) -> Vectors:
-        if self.settings.normalise:
-            return unit(vectors, self.model)
-        if not np.isfinite(vectors).all():
-            raise EmbeddingError(f"the model {self.model!r} gave a vector that is not finite")
-        return vectors
 
     def _embed(self, pieces: Sequence[list[int]]) -> Vectors:
         vectors = np.empty((len(pieces), self.dimensions), np.float32)
@@ -175,7 +169,7 @@ class DirectoryEmbedder(WordPieces):
         else:  # other batches run while the threads of one batch wait
             with ThreadPoolExecutor(cores()) as several:
                 list(several.map(fill, batches))
-        return self._scaled(vectors)
+        return unit(vectors, self.model)
 
     def _batches(self, pieces: Sequence[list[int]]) -> Iterator[list[int]]:
         """Rows that run together: of one padded length, as many as ``batch_tokens`` allows."""
@@ -199,8 +193,7 @@ class DirectoryEmbedder(WordPieces):
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         wanted = {tensor.name for tensor in self._session.get_inputs()}
         outputs = [str(tensor.name) for tensor in self._session.get_outputs()]
-        known = "sentence_embedding" if self.settings.pooling == "none" else "last_hidden_state"
-        output = known if known in outputs else outputs[0]
+        output = "last_hidden_state" if "last_hidden_state" in outputs else outputs[0]
         try:
             (states,) = self._session.run([output], {k: v for k, v in feed.items() if k in wanted})
         except Exception as error:  # the runtime's exceptions share no base
@@ -213,8 +206,6 @@ class DirectoryEmbedder(WordPieces):
         return np.ascontiguousarray(pooled[:, : self.dimensions]) if whole else pooled
 
     def _pool(self, states: npt.NDArray[Any], counts: Sequence[int]) -> Vectors:
-        if self.settings.pooling == "none":
-            return states.astype(np.float32)
         if self.settings.pooling == "cls":
             return states[:, 0].astype(np.float32)
         rows = zip(states, counts, strict=True)
@@ -225,7 +216,7 @@ def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmb
     """Load ``model.onnx``, ``tokenizer.json`` and ``crosscorpus.json`` from a directory.
 
     The name of the vector space depends on the hashes of weights and tokenizer, the pooling, the
-    prefixes, the window and whether vectors are scaled.
+    prefixes and the window.
 
     Args:
         directory: has the three files; any other ``model.onnx*`` there counts as weights too.

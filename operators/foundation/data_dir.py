@@ -30,11 +30,6 @@ def data_home() -> Path:
             raise CrosscorpusError(
                 f"CROSSCORPUS_HOME is {chosen!r}, and no such user has a home here: write its path"
             ) from None
-    return usual_home()
-
-
-def usual_home() -> Path:
-    """The data directory where CROSSCORPUS_HOME names none."""
     return _default_home(platformdirs.user_data_path("crosscorpus", appauthor=False))
 
 

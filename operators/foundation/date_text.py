@@ -72,9 +72,7 @@ _FORMS = (
     r"(?P<y>[0-9]{4}) ?[年년] ?(?P<m>[0-9]{1,2}) ?[月월](?: ?(?P<d>[0-9]{1,2}) ?[日일])?",
 )
 _EPOCH = re.compile(r"([0-9]{9,10})(?:\.[0-9]{1,9})?|([0-9]{12,13})", re.ASCII)
-_TEMPLATE = re.compile(r"[{}`$]|<%")
 _COMMENT = re.compile(r"""(?<=[0-9'"]) (?://|#).*""")
-_TIME_ONLY = re.compile(_TIME, re.IGNORECASE | re.ASCII)
 
 
 @functools.cache
@@ -108,8 +106,6 @@ def parse_date(raw: str, *, us_order: bool = False) -> datetime:
         raise DateRefused("empty")
     if len(text) > _MAX_LENGTH:
         raise DateRefused("too long for a date")
-    if _TEMPLATE.search(text):
-        raise DateRefused("a template that was not filled in")
     if not text.isascii() and not re.search("[年년]", text):
         raise DateRefused("not a date in a form that is read")
     if match := next((m for form in _forms() if (m := form.fullmatch(text))), None):
@@ -117,8 +113,6 @@ def parse_date(raw: str, *, us_order: bool = False) -> datetime:
     if match := _EPOCH.fullmatch(text):
         seconds = int(match[1]) if match[1] else int(match[2]) // 1000
         return plausible(datetime.fromtimestamp(seconds, UTC))
-    if _TIME_ONLY.fullmatch(text):
-        raise DateRefused("a time without a date")
     if text.isdigit():
         raise DateRefused(f"{len(text)} digits: ambiguous")
     raise DateRefused("not a date in a form that is read")

@@ -2,8 +2,7 @@
 
 markdown-it finds the blocks by CommonMark's rules; the inline parts are read here, because its
 inline rules are not linear in time. What an author hides is a comment: ``<!-- ... -->``, a link
-definition that leads nowhere (``[//]: # (...)``) and, in MDX, ``{/* ... */}`` and the program lines
-``import`` and ``export``.
+definition that leads nowhere (``[//]: # (...)``) and, in MDX, ``{/* ... */}``.
 """
 
 import re
@@ -29,11 +28,6 @@ _HIDDEN_DEFINITION = re.compile(  # no blank line in it
     r"|\"(?:[^\"\n]|\n(?![ \t]*\n))*\""
     r"|'(?:[^'\n]|\n(?![ \t]*\n))*')[ \t]*$"
 )
-_PROGRAM_LINE = re.compile(
-    r"import\s*[\"'{*]|import\s+type\b|import\s+[\w$]+\s*(?:,|from\b)"
-    r"|export\s*[{*]|export\s+(?:const|let|var|function|default|class|async|type|interface|enum)\b"
-)
-_BRACKETS = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
 
 
 class Block(NamedTuple):
@@ -117,22 +111,15 @@ def _marked(text: str, mdx: bool) -> Iterator[tuple[int, int, str]]:
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
     starts[-1] = len(text)
     at = 0  # what begins before it is part of a comment
-    program_to, closes = 0, True
     code: list[tuple[int, int]] = []
     for block in markdown_blocks(text, mdx=mdx):
         begin, end = starts[block.first], starts[min(block.end, len(starts) - 1)]
-        if begin < program_to or end <= at:
+        if end <= at:
             continue
         if block.kind in _CODE:
             if begin >= at:
                 code.append((begin, end))
                 yield begin, end, "code"
-        elif mdx and not block.level and _PROGRAM_LINE.match(text, begin):
-            depth = _depth(text[begin:end])
-            found = _program_end(text, end, depth) if closes and depth > 0 else end
-            closes &= found is not None  # looked for once: each look may take the whole text
-            program_to = end if found is None else found
-            yield begin, program_to, "comment"
         else:
             for mark in _within(text, max(begin, at), end, block.kind == "html_block", mdx):
                 at = max(at, mark[1]) if mark[2] == "comment" else at
@@ -181,17 +168,3 @@ def _closing_ticks(text: str, begin: int, end: int) -> dict[int, int]:
             closing[match.start()] = last[length]
         last[length] = match.end()
     return closing
-
-
-def _program_end(text: str, end: int, depth: int) -> int | None:
-    """The end of a program line whose paragraph ends with open brackets; None: they never close."""
-    at = end
-    while depth > 0 and at < len(text):
-        line_end = text.find("\n", at) + 1 or len(text)
-        depth += _depth(text[at:line_end])
-        at = line_end
-    return None if depth > 0 else at
-
-
-def _depth(code: str) -> int:
-    return sum(_BRACKETS.get(character, 0) for character in code)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from pgvector import SparseVector
 
 from operators.foundation import tokenizer
-from operators.foundation.stop_word_names import asked_names, stop_word_names
+from operators.foundation.stop_word_names import stop_word_names
 
 K1 = 2.0
 B = 0.75
@@ -131,7 +131,7 @@ def weights_bytes(counted: TermCounts) -> bytes:
 def query_counts(text: str) -> dict[int, int]:
     """The term ids of a query and the count of each."""
     text = text[:MAX_QUERY_CHARACTERS]
-    return dict(Counter(map(_term_id, chain(tokenizer.tokens(text), asked_names(text)))))
+    return dict(Counter(map(_term_id, chain(tokenizer.tokens(text), stop_word_names(text)))))
 
 
 PROMINENT = 0.5

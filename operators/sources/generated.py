@@ -1,9 +1,9 @@
 """Detects generated files by their content.
 
-Such a file makes thousands of useless chunks: minified code, base64, rows of JSON or YAML. The
-rules count characters, lines and keys. For a file of less than ``SMALL`` characters, only the
-header is checked. Prose is checked only for very long words: its paragraphs may be lines
-of any length, its tables may have any number of rows, and generated reference pages are useful.
+Such a file makes thousands of useless chunks: minified code, base64. The rules count characters.
+For a file of less than ``SMALL`` characters, only the header is checked. Prose is checked only for
+very long words: its paragraphs may be lines of any length, and generated reference pages are of
+use.
 """
 
 import re
@@ -11,9 +11,6 @@ from collections.abc import Iterable
 
 SMALL = 5_000
 """Characters; only the header of a shorter file is checked."""
-
-ROWS_FROM = 10_000
-"""Characters; a shorter file may contain rows of data."""
 
 _HEAD_LINES, _HEAD = 25, 4_000  # lines and characters that may contain a header
 _LONG_WORD, _LONG_LINE = 300, 1_000  # characters that nobody types
@@ -38,10 +35,6 @@ _HEADER = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 
-_JSON_KEY = re.compile(r'"((?:[^"\\\n]|\\.){1,80})"\s*:')
-_YAML_KEY = re.compile(r"^[ \t]*(?:-[ \t]+)?([\w.-]{1,80}):(?=\s)", re.MULTILINE)
-_KEYS = {"json": _JSON_KEY, "yaml": _YAML_KEY}
-_REPEATED = 100  # repetitions of each key in rows of data; settings repeat few keys as often
 _NAME = re.compile(r"\w+")
 
 _ONE_LINE = frozenset(("javascript", "typescript", "css", "json", "sql"))  # no prose in them
@@ -71,8 +64,6 @@ def why_generated(text: str, language: str, *, prose: bool = False) -> str | Non
     long = [line for line in text.splitlines() if len(line) >= _LONG_LINE]
     if _makes_most(text, long) and (language in _ONE_LINE or _is_dense(long)):
         return "lines of thousands of characters make most of it, as in minified code"
-    if len(text) >= ROWS_FROM and _has_records(text, language):
-        return "rows of data make most of it"
     return None
 
 
@@ -116,11 +107,3 @@ def _has_letters(text: str) -> bool:
 
 def _ascii_share(text: str) -> float:
     return len(text.encode("ascii", "ignore")) / len(text)
-
-
-def _has_records(text: str, language: str) -> bool:
-    """Whether the text consists of records with the same keys."""
-    if language not in _KEYS:
-        return False
-    keys = _KEYS[language].findall(text)
-    return len(keys) > _REPEATED * len(set(keys))

@@ -19,7 +19,6 @@ _LEADING = re.compile(
     r"comment|marginalia|haddock|decorator|attribute_(item|list|declaration)$|^pod$"
 )
 _ELIXIR_LEADING = re.compile(r"^(doc|spec|impl|typedoc|deprecated|since|dialyzer|tag)$")
-_JULIA_STATEMENTS = frozenset(("source_file", "module_definition"))
 
 _KIND_ENDS = re.compile(
     r"^(create|preproc)_|(_(declaration|declarator|def|definition|item|spec|specifier|statement))+$"
@@ -32,24 +31,20 @@ _PERL_PACKAGES = frozenset(("package_statement", "class_statement", "role_statem
 _ELIXIR_MODULE = re.compile(r"^def(module|protocol|impl)$")
 _ELIXIR_FUNCTION = re.compile(r"^def(p|macrop?|guardp?|delegate|np?)?$")
 _ZIG_TYPES = re.compile(r"^(struct|enum|union|opaque|error_set)_declaration$")
-_JULIA_HEADS = re.compile(
-    r"^(signature|type_head|call_expression|where_expression|typed_expression"
-    r"|binary_expression|parametrized_type_expression)$"
-)
 
 Path = Sequence[str]
 """The types of the nodes around a node, the outermost first."""
 
 
-def leads(node: Node, language: str, path: Path) -> bool:
+def leads(node: Node, language: str) -> bool:
     """Whether a node belongs to the code right below it: a comment, a decorator."""
     if _LEADING.search(node.type):
         return True
-    if language == "elixir" and node.type == "unary_operator":
-        operand = node.child_by_field_name("operand")
-        target = operand and operand.child_by_field_name("target")
-        return target is not None and _ELIXIR_LEADING.match(_text(target)) is not None
-    return language == "julia" and node.type == "string_literal" and path[-1] in _JULIA_STATEMENTS
+    if language != "elixir" or node.type != "unary_operator":
+        return False
+    operand = node.child_by_field_name("operand")
+    target = operand and operand.child_by_field_name("target")
+    return target is not None and _ELIXIR_LEADING.match(_text(target)) is not None
 
 
 def definition_name(node: Node, language: str, path: Path) -> str | None:
@@ -165,21 +160,6 @@ def _hcl(node: Node, path: Path) -> str | None:
     return ".".join(words[words[0] == "resource" and len(words) > 1 :]) if words else None
 
 
-def _julia(node: Node, _path: Path) -> str | None:
-    """``function f(x)``, ``f(x) = 1``, ``struct S{T} <: A``."""
-    if node.type == "module_definition":
-        return _field(node, "name")
-    head = node.named_child(0)
-    if node.type == "assignment" and (head is None or not _JULIA_HEADS.match(head.type)):
-        return None
-    for _ in range(MAX_DEPTH):
-        if head is None or not _JULIA_HEADS.match(head.type):
-            break
-        head = head.named_child(0)
-    named = head is not None and head.type in ("identifier", "field_expression", "operator")
-    return _text(head) if head is not None and named else None
-
-
 def _kotlin(node: Node, path: Path) -> str | None:
     if node.type == "property_declaration":
         return _field(_child(node, "variable_declaration"), None) if _member(node, path) else None
@@ -229,20 +209,6 @@ def _objc(node: Node, _path: Path) -> str | None:
     return "".join(_text(word) if word.type == "identifier" else ":" for word in words) or None
 
 
-def _ocaml(node: Node, path: Path) -> str | None:
-    if node.type != "let_binding":
-        named = node.child_by_field_name("name") or next(
-            (child for child in node.named_children if child.type.endswith("_name")), None
-        )
-        return _text(named) if named is not None else None
-    pattern, body = map(node.child_by_field_name, ("pattern", "body"))
-    if pattern is None or pattern.type not in ("value_name", "parenthesized_operator"):
-        return None
-    function = _child(node, "parameter") or (body is not None and "fun" in body.type)
-    outer = path[-2:-1] in (["structure"], ["compilation_unit"])
-    return _text(pattern).strip("() ") if function or (outer and _long(node)) else None
-
-
 def _scala(node: Node, path: Path) -> str | None:
     if node.type not in ("val_definition", "var_definition"):
         return _usual(node)
@@ -287,12 +253,9 @@ _NAMES: dict[str, Callable[[Node, Path], str | None]] = {
     "elixir": _elixir,
     "haskell": _haskell,
     "hcl": _hcl,
-    "julia": _julia,
     "kotlin": _kotlin,
     "lua": _lua,
     "objc": _objc,
-    "ocaml": _ocaml,
-    "ocaml_interface": _ocaml,
     "scala": _scala,
     "swift": _swift,
     "toml": _toml,

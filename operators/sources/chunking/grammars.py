@@ -28,11 +28,6 @@ class Grammar(NamedTuple):
     around: str = ""  # the types of the nodes around definitions, read also on one line
 
 
-_OCAML = (
-    "let_binding module_binding module_type_definition type_binding class_binding"
-    " method_definition value_specification external"
-)
-_AROUND_OCAML = "value_definition type_definition module_definition class_definition"
 _C = "function_definition struct_specifier union_specifier enum_specifier type_definition"
 _JAVASCRIPT = (
     "function_declaration generator_function_declaration class_declaration class"
@@ -95,11 +90,6 @@ GRAMMARS = {
         clauses=True,
     ),
     "hcl": Grammar("tree_sitter_hcl", "block"),
-    "julia": Grammar(
-        "tree_sitter_julia",
-        "module_definition function_definition macro_definition assignment struct_definition"
-        " abstract_definition",
-    ),
     "kotlin": Grammar(
         "tree_sitter_kotlin",
         "class_declaration object_declaration companion_object function_declaration"
@@ -115,13 +105,6 @@ GRAMMARS = {
         f"{_C} preproc_function_def class_interface class_implementation protocol_declaration"
         " method_declaration method_definition",
         around="implementation_definition",
-    ),
-    "ocaml": Grammar("tree_sitter_ocaml", _OCAML, function="language_ocaml", around=_AROUND_OCAML),
-    "ocaml_interface": Grammar(
-        "tree_sitter_ocaml",
-        _OCAML,
-        function="language_ocaml_interface",
-        around=_AROUND_OCAML,
     ),
     "perl": Grammar(
         "tree_sitter_perl",
@@ -157,8 +140,8 @@ _OBJC_IN_A_HEADER = re.compile(r"^@(?:interface|protocol|class|import)\b", re.MU
 def grammar_name(language: str | None, path: str | None, text: str) -> str | None:
     """The key in ``GRAMMARS`` for a document of ``language`` at ``path``, or None.
 
-    ``.tsx`` and ``.mli`` have grammars of their own, and a ``.h`` file is C++ or Objective-C when
-    it reads like that. A ``.lhs`` file is Haskell inside of prose, which no grammar reads.
+    ``.tsx`` has a grammar of its own, and a ``.h`` file is C++ or Objective-C when it reads like
+    that. A ``.lhs`` file is Haskell inside of prose, which no grammar reads.
 
     >>> grammar_name("c", "a.h", "int f();"), grammar_name("c", "a.h", "namespace n {}")
     ('c', 'cpp')
@@ -166,8 +149,6 @@ def grammar_name(language: str | None, path: str | None, text: str) -> str | Non
     suffix = splitext(path or "")[1].lower()
     if language == "typescript" and suffix == ".tsx":
         return "tsx"
-    if language == "ocaml" and suffix == ".mli":
-        return "ocaml_interface"
     if suffix == ".lhs":
         return None
     if language == "c" and suffix == ".h" and _OBJC_IN_A_HEADER.search(text):

@@ -148,7 +148,7 @@ class _Walk:
 
     def _visit(self, node: Node, levels: Sequence[_Level], path: Sequence[str]) -> _Level:
         level = levels[-1]
-        about = leads(node, self.language, path)
+        about = leads(node, self.language)
         span, leading = self._span(node, level, about)
         qualifier = level.qualifier
         defines = not leading and node.type in self.types

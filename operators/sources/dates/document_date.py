@@ -64,13 +64,6 @@ _RST = frozenset({".rst", ".rest"})
 _METADATA_LINE = re.compile(r"([A-Za-z][A-Za-z0-9_. -]{0,40}?)[ \t]*:[ \t]+(\S.*)")
 _RST_FIELD = re.compile(r":([A-Za-z][A-Za-z0-9_. -]{0,40}):[ \t]+(\S.*)")
 
-# Placeholders of archivers for a missing time: the first day of ZIP's calendar, npm's constant.
-_MTIME_PLACEHOLDERS = (
-    (datetime(1970, 1, 1, tzinfo=UTC), datetime(1980, 1, 3, tzinfo=UTC)),
-    (datetime(1985, 10, 26, 0, 0, tzinfo=UTC), datetime(1985, 10, 27, 0, 0, tzinfo=UTC)),
-)
-
-
 _Dated = tuple[str, datetime]
 """A source (a key of ``TRUST``) and its date."""
 
@@ -224,8 +217,7 @@ def _file_time(file: str) -> Iterator[_Dated]:
         moment = datetime.fromtimestamp(os.path.getmtime(file), UTC)
     except (OSError, ValueError, OverflowError):
         return
-    placeholder = any(start <= moment < end for start, end in _MTIME_PLACEHOLDERS)
-    if os.path.isfile(file) and not placeholder:
+    if os.path.isfile(file):
         yield from _dated("mtime", moment, plausible)
 
 

@@ -1,11 +1,7 @@
-"""The dates that a web page states about itself, for machines: ``meta``, ``time`` and JSON-LD.
+"""The dates that a web page states about itself in elements ``meta``.
 
 Dates in the page's text do not count: a page has many, and few are its own.
 """
-
-import json
-from contextlib import suppress
-from typing import Any
 
 from operators.foundation.sanitize import clean_text
 from operators.sources.formats.html import feed_html
@@ -13,7 +9,6 @@ from operators.sources.formats.html import feed_html
 HEAD = 128 * 1024
 """Maximum characters of a page that are read."""
 
-_LONGEST_JSON = 1 << 16
 _LONGEST_DATE = 100
 
 # Names that publishing systems use, and the front matter's key that means the same.
@@ -48,40 +43,19 @@ class _Dates:
 
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
-        self.script: list[str] | None = None
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        if tag == "script" and attributes.get("type", "").lower() == "application/ld+json":
-            self.script = []
-        value = attributes.get("content") if tag == "meta" else attributes.get("datetime")
+        value = attributes.get("content", "").strip() if tag == "meta" else ""
         for name in ("name", "property", "itemprop", "http-equiv"):
-            self._keep(attributes.get(name), value)
-        if tag == "time" and "pubdate" in attributes:
-            self._keep("pubdate", value)
+            key = _NAMES.get(attributes.get(name, "").strip().lower())
+            if key and 0 < len(value) <= _LONGEST_DATE:
+                self.found.setdefault(key, value)
 
     def end(self, tag: str) -> None:
-        if tag == "script" and self.script is not None:
-            text, self.script = "".join(self.script), None
-            with suppress(ValueError, RecursionError):
-                self._linked_data(json.loads(text[:_LONGEST_JSON]))
+        pass
 
     def data(self, text: str) -> None:
-        if self.script is not None:
-            self.script.append(text)
+        pass
 
     def close(self) -> None:
         pass
-
-    def _linked_data(self, value: Any) -> None:
-        """A thing, a list of things, or a graph of things."""
-        for thing in value if isinstance(value, list) else [value]:
-            if isinstance(thing, dict):
-                for name in ("dateModified", "datePublished", "dateCreated"):
-                    self._keep(name, thing.get(name))
-                if isinstance(thing.get("@graph"), list):
-                    self._linked_data(thing["@graph"])
-
-    def _keep(self, name: str | None, value: object) -> None:
-        key = _NAMES.get((name or "").strip().lower())
-        if key and isinstance(value, str) and 0 < len(value.strip()) <= _LONGEST_DATE:
-            self.found.setdefault(key, value.strip())

@@ -35,12 +35,7 @@ _TITLE_LINES = 100
 _HTML_HEADING = re.compile(r"<(/?)h([1-6])\b[^<>]*>", re.I)
 _TAG = re.compile(r"<[^<>]{0,4000}>")
 _ALT = re.compile(r"""<img\b[^<>]*?\balt=(["'])([^<>]*?)\1""", re.I)
-_ORG_HEADING = re.compile(r"(\*+)[ \t]+(?P<comment>COMMENT\b)?(.*)")
-_ORG_TAGS = re.compile(r":[\w@#%:]+:")
-_ORG_STATE = re.compile(r"(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+|\[#[A-Z0-9]+\][ \t]*")
-_ORG_TITLE = re.compile(r"#\+title:[ \t]*(\S.*)", re.I)
-_ORG_BLOCK = re.compile(r"[ \t]*#\+(begin|end)_(\S+).*", re.I)
-_ORG_COMMENT = re.compile(r"[ \t]*#(?:[ \t].*)?")
+_ORG = re.compile(r"(?:#\+title:|(\*+))[ \t]+(\S.*)", re.I)
 
 MDX = ".mdx"
 """The ending of Markdown with components."""
@@ -87,7 +82,7 @@ def headings(text: str, path: str) -> list[Heading]:
     Markdown (with the headings of HTML in it), MDX, MediaWiki, AsciiDoc, reStructuredText and Org
     are known, and the text that a reader made of a PDF or HTML file: there a heading is a line
     ``## Title`` after a blank one. Other formats have no headings; code fences, blocks of
-    AsciiDoc and Org, and front matter hold none.
+    AsciiDoc and front matter hold none.
 
     >>> headings("# A\\n\\ntext\\n\\n## B\\n", "guide.md")
     [Heading(line=0, level=1, text='A'), Heading(line=4, level=2, text='B')]
@@ -254,49 +249,11 @@ def _restructured(text: str) -> Iterator[Heading]:
         above = title
 
 
-def org_lines(lines: Sequence[str]) -> Iterator[str]:
-    """What each line of an Org text is: ``text``, ``code`` (of a block) or ``comment``.
-
-    A block that never closes is none. What stands under a heading ``* COMMENT`` is a comment.
-    """
-    ends: dict[str, list[int]] = {}
-    for number, line in enumerate(lines):
-        if (match := _ORG_BLOCK.fullmatch(line)) and match[1].lower() == "end":
-            ends.setdefault(match[2].lower(), []).append(number)
-    closes, block, withdrawn = -1, "", 0
-    for number, line in enumerate(lines):
-        if number <= closes:
-            yield block
-            continue
-        match = _ORG_BLOCK.fullmatch(line)
-        if match and match[1].lower() == "begin":
-            later = ends.get(match[2].lower(), [])
-            if (at := bisect_right(later, number)) < len(later):
-                closes = later[at]
-                commented = withdrawn or match[2].lower() == "comment"
-                block = "comment" if commented else "code"
-                yield block
-                continue
-        heading = _ORG_HEADING.fullmatch(line)
-        if heading and (not withdrawn or len(heading[1]) <= withdrawn):
-            withdrawn = len(heading[1]) if heading["comment"] else 0
-        yield "comment" if withdrawn or _ORG_COMMENT.fullmatch(line) else "text"
-
-
 def _org(text: str) -> Iterator[Heading]:
     """``#+TITLE:`` is of level 1, ``*`` of level 2."""
-    lines = text.split("\n")
-    titled = False
-    for number, (line, kind) in enumerate(zip(lines, org_lines(lines), strict=True)):
-        if kind != "text":
-            continue
-        if (title := _ORG_TITLE.fullmatch(line.rstrip())) and not titled:
-            titled = True
-            yield Heading(number, 1, title[1])
-        heading = _ORG_HEADING.fullmatch(line)
-        if heading and (words := _ORG_STATE.sub("", heading[3]).split()):
-            tagged = len(words) > 1 and _ORG_TAGS.fullmatch(words[-1])
-            yield Heading(number, len(heading[1]) + 1, " ".join(words[:-1] if tagged else words))
+    for number, line in enumerate(text.split("\n")):
+        if match := _ORG.fullmatch(line):
+            yield Heading(number, len(match[1] or "") + 1, match[2].strip())
 
 
 # not ".tex": in a repository it is code

@@ -12,22 +12,17 @@ from functools import partial
 from posixpath import splitext
 
 from operators.foundation.markdown_blocks import Part, blank, markdown_parts
-from operators.sources.formats.headings import MDX, asciidoc_blocks, org_lines
+from operators.sources.formats.headings import MDX, asciidoc_blocks
 from operators.sources.formats.languages import is_prose
 
-LONG_IN_TEXT, LONG_IN_CODE = 100, 300
-"""Characters; a shorter ``data:`` address is an example, if it is no picture."""
+LONG_IN_CODE = 300
+"""Characters; a shorter ``data:`` address in code is an example."""
 
-_ADDRESS = re.compile(
-    r"(?<![\w-])data:(?:(?P<kind>[\w.+-]{1,80})/[\w.+-]{1,80})?(?:;[\w.+-]{1,80}=[^\s,;()<>]{1,80})*"
-    r"(?:;(?P<base64>base64)|;(?:utf-?8|charset))?,",
+_DATA = re.compile(
+    r"(?<![\w-])(data:(?:[\w.+-]{1,80}/[\w.+-]{1,80})?(?:;[\w.+-]{1,80}=[^\s,;()<>]{1,80})*;base64,)"
+    r"[A-Za-z0-9+/=_%-]+",
     re.I,
 )
-_BASE64 = re.compile(r"[A-Za-z0-9+/=_%-]*")
-_BASE64_LINES = re.compile(r"[A-Za-z0-9+/=_%\s-]*")
-_WRITTEN = re.compile(r"[^\s\"'<>`()\[\]]*(?:\([^\s\"'<>`()]*\)[^\s\"'<>`()\[\]]*)*")
-_CLOSING = {'"': '"', "'": "'", "`": "`", "(": ")", "<": ">"}
-_MEDIA = ("image", "audio", "video", "font")
 
 _WIKI = re.compile(
     r"<!--|<(nowiki|pre|syntaxhighlight|source|code|math)\b[^<>\n]{0,500}(?<!/)>", re.I
@@ -67,45 +62,10 @@ def shown_text(text: str, kind: str, path: str = "") -> str:
 
 
 def _without_data(part: Part) -> str:
-    """``part`` without ``data:`` addresses; of a long one in code its beginning stays."""
-    text, in_code = part.text, part.kind == "code"
-    kept: list[str] = []
-    at = 0
-    while match := _ADDRESS.search(text, at):
-        end = _address_end(text, match)
-        kept.append(text[at : match.start()])
-        media = match["base64"] or (match["kind"] or "").lower() in _MEDIA
-        goes = end > match.end() and (match["kind"] or match["base64"])
-        least = LONG_IN_CODE if in_code else 0 if media else LONG_IN_TEXT
-        if not goes or end - match.start() < least:
-            kept.append(text[match.start() : end])
-        else:
-            kept.append((match[0] if in_code else "") + blank(text[match.end() : end]))
-        at = end
-    return "".join([*kept, text[at:]])
-
-
-def _address_end(text: str, match: re.Match[str]) -> int:
-    """Where the address ends whose data begins at the end of ``match``."""
-    begin = match.end()
-    closing = _CLOSING.get(text[match.start() - 1 : match.start()])
-    if match["base64"]:
-        if closing:
-            end = _end(_BASE64_LINES, text, begin)
-            if text.startswith(closing, end):
-                return end
-        return _end(_BASE64, text, begin)
-    if closing in ('"', "'", "`"):
-        line_end = text.find("\n", begin)
-        end = text.find(closing, begin, len(text) if line_end < 0 else line_end)
-        if end >= 0:
-            return end
-    return _end(_WRITTEN, text, begin)
-
-
-def _end(pattern: re.Pattern[str], text: str, begin: int) -> int:
-    match = pattern.match(text, begin)
-    return match.end() if match else begin
+    """``part`` without base64 in ``data:`` addresses; of a long one in code its beginning stays."""
+    if part.kind == "code":
+        return _DATA.sub(lambda one: one[1] if len(one[0]) >= LONG_IN_CODE else one[0], part.text)
+    return _DATA.sub("", part.text)
 
 
 def _wikitext(text: str) -> Iterator[Part]:
@@ -174,13 +134,11 @@ _HIDDEN: Mapping[str, Callable[[str], Iterable[Part]]] = {
     "wikitext": _wikitext,
     "rst": partial(_by_line, _restructured),
     "asciidoc": partial(_by_line, _asciidoc),
-    "org": partial(_by_line, org_lines),
 }
 _MARKS = {
     "markdown": ("<!--", "]:"),
     "wikitext": ("<!--",),
     "rst": ("..",),
     "asciidoc": ("//",),
-    "org": ("# ", "#\n", "#+", "* COMMENT"),
 }
 """What a text of each format has at least if it hides something."""

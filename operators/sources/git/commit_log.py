@@ -18,7 +18,6 @@ from typing import NamedTuple
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.frames import CHANGED_PATHS, FILES
 from operators.sources.git.git_process import git_stream, split
-from operators.sources.git.mailmap import Present, present_names, with_present_names
 from operators.sources.git.repository import Repository, TrackedFile
 from operators.sources.protocol import APART_FROM, Document, metadata_json
 
@@ -39,13 +38,12 @@ _BARE_MERGE = re.compile(
 _PULL_REQUEST = re.compile(r"\s*\(#\d+\)$")
 _NOT_OWN = re.compile(r"#|\t|(?:conflicts|[a-z-]+-by):|see merge request ", re.IGNORECASE)
 
-_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%s", "%B")
+_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%s", "%B")
 _LOG = (
     "log", "-z", "--raw",
     "-c",  # a merge names the files that differ from all its parents: what it decided itself
     "--date-order",  # a child always before its parents, whatever the clocks said
     "--no-abbrev", "--no-renames", "--no-notes", "--no-decorate", "--encoding=UTF-8",
-    "--format=" + "%x00".join(_FIELDS),
 )  # fmt: skip
 
 
@@ -94,13 +92,12 @@ def read_commits(
     colon; a commit's first field is its id, which has none. So nothing in a message or in a path
     can be taken for structure.
     """
-    present = present_names(repository.root)
     today: dict[bytes, bytes] = {}  # a path before the last commit that was read -> its name now
-    with git_stream(repository.root, *_LOG, repository.head, "--") as stream:
+    with git_stream(repository.root, *_LOG, _format(repository), repository.head, "--") as stream:
         tokens = split(stream)
         token = next(tokens, None)
         while token is not None:
-            commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])], present)
+            commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])])
             paths, files = [], 0
             gone, new = dict[bytes, bytes](), dict[bytes, bytes]()
             for token in tokens:
@@ -252,12 +249,21 @@ def remember_last_commit(
         last[path] = LastCommit(commit.commit, moment, exact)
 
 
-def _commit(fields: list[bytes], present: Present) -> Commit:
-    sha, parents, authored, committed, name, address, subject, message = (
+def _format(repository: Repository) -> str:
+    """The fields that git writes; authors by the names that ``.mailmap`` gives them now.
+
+    Git would wait for a pipe of that name, and an old one would follow a link.
+    """
+    names = repository.root / ".mailmap"
+    mapped = names.is_file() and not names.is_symlink()
+    return "--format=" + "%x00".join(_FIELDS).replace("%an", "%aN" if mapped else "%an")
+
+
+def _commit(fields: list[bytes]) -> Commit:
+    sha, parents, authored, committed, author, subject, message = (
         clean_text(field.decode("utf-8", "replace")) for field in fields
     )
-    dates, message = (_moment(authored), _moment(committed)), with_present_names(message, present)
-    author = present(name, address)
+    dates = _moment(authored), _moment(committed)
     return Commit(sha, tuple(parents.split()), *dates, author, subject, message, (), 0)
 
 

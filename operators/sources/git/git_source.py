@@ -25,7 +25,6 @@ from operators.sources.git.tracked_files import (
     read_tree,
     tracked_files,
     tracked_names,
-    untracked_files,
 )
 from operators.sources.ignore_file import without_ignored
 from operators.sources.ignore_patterns import glob
@@ -63,8 +62,6 @@ class _Walk:
             for pattern, files in excluded.items():
                 reason = f"excluded, tracked files: {files}" if files else "matches no tracked file"
                 yield ReadIssue(pattern, reason, failed=False)
-            if untracked := untracked_files(repository, self.exclude):
-                yield untracked
             if cuts := cut_commits(repository.root):
                 yield ReadIssue(HISTORY, _SHALLOW, failed=False)
             commits = int(git_output(repository.root, "rev-list", "--count", repository.head))

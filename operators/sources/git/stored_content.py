@@ -2,8 +2,7 @@
 
 Git compares contents by running the clean filters that the repository's configuration names, which
 an untrusted repository must not do. So this hashes the file itself. A file that git converts before
-it stores it, by a configured filter, an encoding or ``$Id$``, can't be known: it counts as
-unchanged.
+it stores it, by a filter, an encoding or ``$Id$``, can't be known: it counts as unchanged.
 """
 
 import hashlib
@@ -13,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from operators.sources.git.git_process import GitError, git_output, git_stream, split
+from operators.sources.git.git_process import git_stream, split
 
 _GENERATED = "linguist-generated"
 _ATTRIBUTES = ("filter", "working-tree-encoding", "ident", _GENERATED)
@@ -37,7 +36,6 @@ def attributes(root: Path, paths: Iterable[bytes], silence: float) -> Attributes
     Raises:
         GitError: git refuses, or says nothing for ``silence`` seconds.
     """
-    programs = _filters(root, silence)
     converted, generated = set[bytes](), dict[bytes, bool]()
     with tempfile.TemporaryFile() as asked:
         asked.writelines(path + b"\0" for path in paths)
@@ -50,25 +48,9 @@ def attributes(root: Path, paths: Iterable[bytes], silence: float) -> Attributes
                     continue
                 if attribute.decode() == _GENERATED:
                     generated[path] = value.lower() not in (b"unset", b"false")
-                elif attribute == b"filter":
-                    if value.decode("utf-8", "surrogateescape") in programs:
-                        converted.add(path)
                 elif value != b"unset":
                     converted.add(path)
     return Attributes(frozenset(converted), generated)
-
-
-def _filters(root: Path, silence: float) -> frozenset[str]:
-    """The names of the filters with a program; only the names are read."""
-    pattern = r"^filter\..*\.(clean|process)$"
-    try:
-        listed = git_output(
-            root, "config", "-z", "--name-only", "--get-regexp", pattern, silence=silence
-        )
-    except GitError:  # also where there is none
-        return frozenset()
-    names = (name.partition(".")[2].rpartition(".")[0] for name in listed.split("\0") if name)
-    return frozenset(names)
 
 
 def is_stored(data: bytes, content: str) -> bool:

@@ -5,7 +5,7 @@ neither as a file nor as a folder on the way to it.
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -38,7 +38,7 @@ from operators.sources.git.git_process import GitError, git_output, git_stream, 
 from operators.sources.git.repository import Repository, TrackedFile
 from operators.sources.git.stored_content import Attributes, attributes, is_stored
 from operators.sources.ignore_patterns import glob
-from operators.sources.protocol import Document, Item, Key, ReadIssue, metadata_json
+from operators.sources.protocol import Document, Item, Key, metadata_json
 
 MAX_FILE = 1_000_000
 """Bytes; a larger tracked file is data or generated, and is left out."""
@@ -47,7 +47,7 @@ MAX_PACKED = 20_000_000
 """Bytes of a notebook or Office document: most of it may be pictures."""
 
 LONGEST_SEARCH_S = 5.0
-"""Seconds that git may read files that the tree names, such as ``.gitignore``."""
+"""Seconds that git may read files that the tree names, such as ``.gitattributes``."""
 
 _NO_FILES = {"120000": "symbolic link", "160000": "submodule"}  # by git's mode
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -89,27 +89,6 @@ def tracked_names(root: Path) -> frozenset[str] | None:
         return None
     with git_stream(root, "ls-files", "-z") as stream:
         return frozenset(map(shown_path, split(stream)))
-
-
-def untracked_files(repository: Repository, exclude: Collection[str]) -> ReadIssue | None:
-    """How many files git neither tracks nor ignores, those of ``exclude`` apart.
-
-    None: there is none, or git does not say it in time: what it ignores stands in files that the
-    tree names, and one may be a pipe.
-    """
-    count, first = 0, ""
-    arguments = ("ls-files", "--others", "--exclude-standard", "-z")
-    try:
-        with git_stream(repository.root, *arguments, silence=LONGEST_SEARCH_S) as stream:
-            for path in map(shown_path, split(stream)):
-                if not any(is_excluded(path, pattern) for pattern in exclude):
-                    first, count = first or path, count + 1
-    except GitError:
-        return None
-    if not count:
-        return None
-    note = f"{count} (such as {first}): `git add` them and run this again, or have git ignore them"
-    return ReadIssue("files that git does not track", note, failed=False)
 
 
 def is_excluded(path: str, pattern: str) -> bool:

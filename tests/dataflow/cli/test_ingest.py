@@ -10,7 +10,6 @@ from typing import Any
 
 import github_shapes
 import pytest
-from ingested import git
 
 from operators.postgres.store import collections, open_store
 
@@ -166,28 +165,6 @@ def test_what_failed_in_a_source_is_said_before_the_vectors(
     assert done.stderr.startswith("failed: some.jsonl: line 2: not JSON")
     assert "(and 1 more)" in done.stderr
     assert "some.jsonl: line 3: not a JSON object" in done.stdout
-
-
-def test_untracked_files_of_a_working_tree_are_counted_with_the_way_to_take_them(
-    crosscorpus: Any, tmp_path: Path
-) -> None:
-    def left_out(*options: str) -> list[str]:
-        asked = ("ingest", "git", str(tmp_path), "-C", "untracked", "--json", "--wait", "words")
-        skipped = json.loads(crosscorpus(*asked, *options).stdout)["skipped"]
-        return [line for line in skipped if "does not track" in line]
-
-    for name in ("a.py", "new.py", "lib/new.py", "built/x.o", ".gitignore"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("built/\n")
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", "a.py", ".gitignore")
-    git(tmp_path, "commit", "-qm", "Begin")
-    (said,) = left_out()
-    assert said.startswith("files that git does not track: 2 (such as lib/new.py): `git add` them")
-    (said,) = left_out("--exclude", "lib")
-    assert "1 (such as new.py)" in said
-    git(tmp_path, "add", ".")
-    assert left_out() == []
 
 
 def test_no_argument_of_a_reader_is_stored(

@@ -85,17 +85,6 @@ def test_a_model_that_was_never_installed_is_missing(tmp_path: Path) -> None:
         load_minilm(tmp_path)
 
 
-def test_a_model_that_another_data_directory_has_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copy = minilm_directory(tmp_path / "usual")
-    copy.mkdir(parents=True)
-    monkeypatch.setattr("operators.embedding.minilm.usual_home", lambda: tmp_path / "usual")
-    with pytest.raises(ModelNotInstalled) as error:
-        load_minilm(tmp_path / "own")
-    assert f"use the one that is in {copy}: link that folder to" in str(error.value)
-
-
 @pytest.mark.parametrize("damage", ["truncated", "missing", "settings"])
 def test_a_damaged_installation_is_seen(
     tmp_path: Path, minilm: DirectoryEmbedder, damage: str

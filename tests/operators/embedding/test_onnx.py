@@ -135,8 +135,6 @@ def make_directory(
     *,
     settings: dict[str, Any] | None = None,
     types: bool = False,
-    output: str = "last_hidden_state",
-    pooled: bool = False,
     markers: bool = True,
 ) -> Path:
     """A model whose token vectors are rows of a table: dimensions 4, words a to h."""
@@ -161,12 +159,8 @@ def make_directory(
         constants.append(numpy_helper.from_array(np.eye(2, 4, dtype=np.float32), "types"))
         nodes.append(helper.make_node("Gather", ["types", "token_type_ids"], ["type"], axis=0))
         nodes.append(helper.make_node("Add", ["states", "type"], ["typed"]))
-    last = "typed" if types else "states"
+    last, output = "typed" if types else "states", "last_hidden_state"
     shape: list[str | int] = ["batch", "tokens", 4]
-    if pooled:
-        constants.append(numpy_helper.from_array(np.array([1]), "axis"))
-        nodes.append(helper.make_node("ReduceMax", [last, "axis"], ["max"], keepdims=0))
-        last, shape = "max", ["batch", 4]
     nodes.append(helper.make_node("Identity", [last], [output]))
     graph = helper.make_graph(
         nodes,
@@ -203,22 +197,6 @@ def test_cls_pooling_takes_the_first_token(tmp_path: Path) -> None:
     np.testing.assert_allclose(vector, expected_mean(folder, [1]), atol=1e-6)
 
 
-def test_a_graph_may_pool_by_itself(tmp_path: Path) -> None:
-    folder = make_directory(
-        tmp_path / "m", settings={"pooling": "none"}, output="sentence_embedding", pooled=True
-    )
-    rows = np.load(folder / "table.npy")[[1, 4, 5, 2, 0, 0, 0, 0]].max(axis=0)
-    vector = load_directory(folder).embed_documents(["a b"])[0]
-    np.testing.assert_allclose(vector, rows / np.linalg.norm(rows), atol=1e-6)
-
-
-def test_vectors_stay_as_they_are_without_normalise(tmp_path: Path) -> None:
-    folder = make_directory(tmp_path / "m", settings={"normalise": False})
-    vector = load_directory(folder).embed_documents(["a"])[0]
-    table = np.load(folder / "table.npy")
-    np.testing.assert_allclose(vector, table[[1, 4, 2]].mean(axis=0), atol=1e-6)
-
-
 def test_prefixes_are_embedded_and_reserve_room(tmp_path: Path) -> None:
     settings = {"query_prefix": "query: ", "document_prefix": "h: "}
     folder = make_directory(tmp_path / "m", settings=settings)
@@ -247,7 +225,6 @@ def spaces(tmp_path: Path) -> Iterator[str]:
     yield load_directory(make_directory(base)).space
     for change in (
         {"pooling": "cls"},
-        {"normalise": False},
         {"query_prefix": "query: "},
         {"document_prefix": "query: "},
         {"max_tokens": 16},
@@ -258,7 +235,7 @@ def spaces(tmp_path: Path) -> Iterator[str]:
 
 
 def test_everything_that_decides_a_vector_changes_the_space(tmp_path: Path) -> None:
-    assert len(set(spaces(tmp_path))) == 8
+    assert len(set(spaces(tmp_path))) == 7
 
 
 def test_weights_beside_the_graph_change_the_space(tmp_path: Path) -> None:
@@ -295,7 +272,6 @@ def test_a_file_that_differs_from_its_hash_is_damaged(tmp_path: Path) -> None:
         ({"max_token": 4}, "max_token: Extra"),
         ({"max_tokens": 1}, "max_tokens"),
         ({"dimensions": 5}, "5 dimensions"),
-        ({"pooling": "none"}, "pooling 'none'"),
     ],
 )
 def test_wrong_settings_are_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:

@@ -227,7 +227,7 @@ def test_h47_what_names_no_year_is_no_date(raw: str) -> None:
     ("raw", "why"),
     [
         ("", "empty"),
-        ("{{ .Date }}", "template"),
+        ("{{ .Date }}", "not a date"),
         ("0001-01-01", "placeholder"),
         ("2023-02-30", "no such date"),
         ("10/2/2024", "cannot be told apart"),

@@ -54,7 +54,6 @@ FLOODS = {
     "lines.js": "\n".join("var a=1,b=2;function g(a,b){return a+b};" * 60 for _ in range(9)),
     "a.css": f"body{{background:url(data:image/png;base64,{BASE64})}}",
     "rows.json": json.dumps([{"id": i, "v": "x" * 20} for i in range(2_000)]),
-    "rows.yaml": _rows("- id: {}\n  v: {}\n"),
     "dump.sql": "INSERT INTO t VALUES " + _rows("({}, 'some name {}'),"),
     "word.txt": "x" * 60_000,
     "picture.md": f"![]({BASE64})",

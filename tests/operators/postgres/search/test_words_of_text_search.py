@@ -20,7 +20,7 @@ PAGES = [
     "IT is on the second floor. HR is on the third.",
     "The Who is played on the night shift.",
     f"def {LONG}(): pass",
-    "CREATE TABLE IF NOT EXISTS floors; WHEN IT IS HOT DO NOT USE IT",
+    "CREATE TABLE IF NOT EXISTS floors; DO NOT USE",
     "A page that is about what it was, and who will be in it, or not.",
 ]
 
@@ -42,11 +42,9 @@ def pages(make_store: Callable[..., Store], filling: Any) -> Store:
         ("resume", [3, 2]),
         ("kazoo", [6]),
         ("IT", [4]),
-        ("it", [4]),
         ("who is in IT", [4]),
-        ("The Who", [5]),
-        ("IF NOT EXISTS", [7]),
-        ("if", []),
+        ("it", []),
+        ("The Who", []),
     ],
 )
 def test_keyword_search_finds_other_forms_and_the_exact_one_first(

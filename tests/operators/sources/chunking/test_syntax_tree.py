@@ -214,7 +214,7 @@ def test_the_signatures_above_a_line_end_before_the_body(
     assert signatures_above(found, text.splitlines(keepends=True), line) == above
 
 
-LANGUAGES = [name for name in GRAMMARS if name not in ("tsx", "ocaml_interface")]
+LANGUAGES = [name for name in GRAMMARS if name != "tsx"]
 
 
 def peak_memory() -> int:
@@ -290,7 +290,7 @@ def test_every_grammar_loads_and_knows_the_nodes_that_define(name: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["a.tsx", "a.sh", "a.hpp", "a.tf", "a.mm", "a.mli", "a.yml"],
+    ["a.tsx", "a.sh", "a.hpp", "a.tf", "a.mm", "a.yml"],
 )
 def test_the_language_that_a_path_tells_has_a_grammar(path: str) -> None:
     assert grammar_name(code_language(path), path, "") is not None
@@ -316,7 +316,6 @@ def test_a_definition_of_a_special_form_has_its_name(
     [
         ("elixir", "describe x do\n  use A\nend\n"),
         ("kotlin", "{\n  val a =\n    1\n}\n"),
-        ("ocaml", "let () =\n  let a =\n    1 in\n  f a\n"),
         ("yaml", "a: |\n  b: 1\n  c: 2\n"),
     ],
 )

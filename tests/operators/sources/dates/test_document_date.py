@@ -175,11 +175,6 @@ def test_a_pdf_is_dated_by_its_modification_before_its_creation() -> None:
     assert document_date("a.pdf", pdf_info=("", None), now=NOW).source == "unknown"
 
 
-def test_an_archivers_placeholder_is_no_file_time(tmp_path: Path) -> None:
-    file = write(tmp_path, "a.txt", "text", mtime=moment(1980))
-    assert extract_doc_date(file) == 0.0
-
-
 def test_a_file_that_cannot_be_read_is_no_error(tmp_path: Path) -> None:
     assert extract_doc_date(tmp_path / "missing.md") == 0.0
     assert extract_doc_date(tmp_path) == 0.0

@@ -54,12 +54,6 @@ def test_a_short_address_in_code_and_an_example_stay(kind: str, text: str) -> No
         ("markdown", "a.mdx", "{/* a\nb */}\n\n# c {/* d */}", "\n\n\n# c "),
         ("rst", "", ".. a\n   b\n\n   c\n\nd", "\n\n\n\n\nd"),
         ("rst", "", "..\n   a\n\n.. note::\n\n   b\n   .. c\n", "\n\n\n.. note::\n\n   b\n\n"),
-        (
-            "org",
-            "",
-            "# a\n#+begin_comment\nb\n#+end_comment\n* COMMENT c\nd\n* e",
-            "\n\n\n\n\n\n* e",
-        ),
         ("asciidoc", "", "// a\n////\nb\n////\nc", "\n\n\n\nc"),
     ],
 )
@@ -91,7 +85,7 @@ def test_a_comment_in_code_is_text(kind: str, path: str, text: str) -> None:
 
 @given(
     st.text(alphabet="<!->`~[]:#(/ *{}\n.ad\r", max_size=120),
-    st.sampled_from(["markdown", "rst", "org", "asciidoc", "wikitext", "python"]),
+    st.sampled_from(["markdown", "rst", "asciidoc", "wikitext", "python"]),
     st.sampled_from(["", "a.mdx"]),
 )
 def test_any_text_keeps_its_lines(text: str, kind: str, path: str) -> None:
@@ -99,12 +93,12 @@ def test_any_text_keeps_its_lines(text: str, kind: str, path: str) -> None:
     assert shown.count("\n") == text.count("\n")
 
 
-@pytest.mark.parametrize("kind", ["markdown", "rst", "org"])
+@pytest.mark.parametrize("kind", ["markdown", "rst"])
 @pytest.mark.parametrize(
     "hostile",
     [
         "<!--\n" * 100_000, '[a]: # "' * 50_000, "`<!--" * 100_000, "(data:a/b," * 50_000,
-        "{/*" * 100_000, "export {\n\n" * 5_000,
+        "{/*" * 100_000,
     ],
     ids=lambda text: text[:8],
 )  # fmt: skip

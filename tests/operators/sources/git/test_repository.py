@@ -185,7 +185,7 @@ def test_git_waits_for_no_file_that_the_repository_names(
     monkeypatch.setattr(git_process, "SILENCE", 5.0)
     repo.commit("first", **{"a.py": "1"})
     plain = repo.scan()
-    monkeypatch.setattr(tracked_files, "LONGEST_SEARCH_S", 0.3)  # it does wait for .gitignore
+    monkeypatch.setattr(tracked_files, "LONGEST_SEARCH_S", 0.3)  # it does wait for .gitattributes
     for name in ("pipe", ".mailmap", ".gitattributes", ".gitmodules", ".gitignore"):
         os.mkfifo(repo.path / name)
     repo.git("config", key, str(repo.path / "pipe"))
@@ -360,8 +360,6 @@ def test_symbolic_links_are_never_followed(repo: Any, tmp_path: Path) -> None:
         "loop": "symbolic link",
         "d/secret.py": "symbolic link on the way",
         "e.py": "symbolic link",
-        "files that git does not track": "1 (such as d): `git add` them and run this again, or have"
-        " git ignore them",
     }
 
 

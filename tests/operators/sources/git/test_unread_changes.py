@@ -70,20 +70,20 @@ def test_other_line_ends_are_no_change_and_what_else_git_converts_is_not_compare
     assert [name for name in texts if documents[name].uri is None] == ["a.txt"]
 
 
-def test_a_file_behind_a_configured_filter_keeps_its_link_and_counts_as_unchanged(
+def test_a_file_behind_a_filter_keeps_its_link_and_counts_as_unchanged(
     repo: Any, tmp_path: Path
 ) -> None:
     repo.git("remote", "add", "origin", "https://github.com/org/app")
     repo.git("config", "filter.upper.clean", "tr a-z A-Z")
     (repo.path / ".git/info").mkdir(exist_ok=True)
-    (repo.path / ".git/info/attributes").write_text("*.py filter=upper\n*.c filter=none\n")
+    (repo.path / ".git/info/attributes").write_text("*.py filter=upper\n")
     repo.commit("first", **{"a.py": "one", "b.c": "one"})
     repo.write("a.py", "two")
     repo.write("b.c", "two")
     documents = repo.documents("code")
     assert documents["a.py"].uri is not None
     assert "uncommitted" not in json.loads(documents["a.py"].metadata)
-    assert documents["b.c"].uri is None  # no program is set for its filter: git takes it as it is
+    assert documents["b.c"].uri is None
     assert changes(repo) == "changed files: 1"
 
 
