@@ -61,6 +61,7 @@ from operators.embedding.protocol import (
     file_sha256,
     unit,
 )
+from operators.embedding.static import load_model2vec
 from operators.embedding.word_pieces import read_tokenizer
 from operators.errors import CrosscorpusError
 from operators.foundation.escape import label_text
@@ -193,6 +194,8 @@ def _complete(directory: Path) -> HubRecord | None:
 def _embedder(job: _Job) -> Path:
     files = fetch(job.published, settings_files(job.published.files))
     described = describe(files)
+    if described.kind == "static":
+        return _static(job, described, files)
     weights = next((n for n in _WEIGHTS if job.published.has(described.folder + n)), None)
     reason = "config.json is missing" if (own := described.config) is None else why_not(own)
     if weights and not reason:
@@ -248,6 +251,21 @@ def _from_graph(job: _Job, described: Description, files: Mapping[str, Path], gr
     if len(np.unique(vectors.round(4), axis=0)) < len(vectors):
         raise EmbeddingError(f"{graph} of {job.name} gives two texts one vector")
     return _recorded(job, built, "encoder", f"{graph} of the repository", {**files, **fetched})
+
+
+def _static(job: _Job, described: Description, files: Mapping[str, Path]) -> Path:
+    weights = f"{described.folder}model.safetensors"
+    tokenizer = _tokenizer_name(job, described.folder)
+    if job.options.said():
+        raise EmbeddingError("a model of word vectors takes no options")
+    fetched = _fetch(job, [weights, tokenizer])
+    built = job.work / "static"
+    built.mkdir()
+    for name in (weights, tokenizer):
+        shutil.copyfile(fetched[name], built / name.rpartition("/")[2])
+    load_model2vec(built).embed_documents(TEXTS)
+    made = "word vectors of the repository"
+    return _recorded(job, built, "static", made, {**files, **fetched})
 
 
 def _reranker(job: _Job) -> Path:

@@ -53,6 +53,7 @@ class _TokenizerConfig(BaseModel):
 class Description:
     """How texts become vectors; 0 and empty: the files do not state it."""
 
+    kind: Literal["encoder", "static"]
     folder: str = ""
     """Of config.json and weights in the repository; empty, or with a slash at its end."""
     pooling: Pooling | Literal[""] = ""
@@ -83,11 +84,16 @@ def describe(files: Mapping[str, Path]) -> Description:
     Raises:
         EmbeddingError: the model has a part that is not supported; names it.
     """
+    config = read_config(files)
+    if config and (config.model_type == "model2vec" or config.architectures == ["StaticModel"]):
+        return Description("static", config=config)
     folder, whole = "", True
     pooling: Pooling | Literal[""] = ""
     for module in _modules(files):
         kind, at = module.type.rpartition(".")[2], module.path
         at = f"{at}/" if at else ""
+        if kind == "StaticEmbedding":
+            return Description("static", at, config=config)
         if kind == "Transformer":
             folder = at
         elif kind == "Pooling":
@@ -109,6 +115,7 @@ def describe(files: Mapping[str, Path]) -> Description:
     longest = [each.max_seq_length for each in windows if each.max_seq_length]
     longest += [longest_of_tokenizer(files, folder)]
     return Description(
+        "encoder",
         folder,
         pooling,
         query,

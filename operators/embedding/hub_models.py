@@ -13,13 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from operators.embedding.minilm import ModelStatus
 from operators.embedding.onnx import device, load_directory
 from operators.embedding.protocol import Embedder, EmbeddingError, ModelNotInstalled, file_sha256
+from operators.embedding.static import load_model2vec
 from operators.foundation.data_dir import data_home
 
 RECORD_FILE = "hub.json"
 _NAME = re.compile(r"([\w-][\w.-]*/[\w-][\w.-]*?)(?:@([^\s@]+))?", re.ASCII)
 _COMMIT = re.compile("[0-9a-f]{7,40}")
 
-Kind = Literal["encoder", "reranker"]
+Kind = Literal["encoder", "static", "reranker"]
 
 
 class HubRecord(BaseModel):
@@ -78,9 +79,13 @@ def load_hub_model(name: str) -> Embedder:
     """
     repository, _ = split_name(name)
     directory = hub_directory(repository)
-    installed(name, directory)
+    record = installed(name, directory)
+    model = f"hf:{repository}"
     try:
-        return load_directory(directory, model=f"hf:{repository}")
+        if record.kind == "static":
+            check_record(directory, record)
+            return load_model2vec(directory, model=model)
+        return load_directory(directory, model=model)
     except ModelNotInstalled as error:
         raise ModelNotInstalled(f"{error}: {_way(name)}") from error
 

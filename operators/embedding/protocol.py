@@ -75,7 +75,8 @@ def as_given(model: str) -> str:
     ('static', "onnx:DIR (the directory of 'bge')")
     """
     kind, _, name = model.partition(":")
-    return f"onnx:DIR (the directory of {name!r})" if kind == "onnx" else model
+    in_directory = kind in ("onnx", "model2vec")
+    return f"{kind}:DIR (the directory of {name!r})" if in_directory else model
 
 
 def space_fingerprint(parts: Mapping[str, object]) -> str:

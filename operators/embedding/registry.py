@@ -8,7 +8,7 @@ from operators.embedding.protocol import Embedder, EmbeddingError, ModelNotInsta
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.foundation.own_object import own_object
 
-_EMBEDDERS = ("minilm", "static", "onnx:DIR", "hf:ORG/NAME", "openai:MODEL@URL")
+_EMBEDDERS = ("minilm", "static", "onnx:DIR", "model2vec:DIR", "hf:ORG/NAME", "openai:MODEL@URL")
 _OURS = {
     "embedders": ("embedding model", _EMBEDDERS),
     "rerankers": ("reranker", ("onnx:DIR", "hf:ORG/NAME")),
@@ -23,6 +23,7 @@ def load_embedder(name: str) -> Embedder:
         name: ``minilm`` (all-MiniLM-L6-v2, 384 dimensions, installed once by
             ``crosscorpus models install``), ``static`` (wordllama, extra ``static``),
             ``onnx:DIR`` (any model directory, see :mod:`operators.embedding.onnx`),
+            ``model2vec:DIR`` (static vectors, see :mod:`operators.embedding.static`),
             ``hf:ORG/NAME`` (installed once by ``crosscorpus models install hf:ORG/NAME``),
             ``openai:MODEL@URL`` (an OpenAI-compatible endpoint) or ``python:MODULE:FUNCTION`` (a
             function of your own without arguments that returns an
@@ -46,6 +47,10 @@ def load_embedder(name: str) -> Embedder:
         from operators.embedding.onnx import load_directory
 
         return load_directory(Path(rest).expanduser())
+    if kind == "model2vec" and rest:
+        from operators.embedding.static import load_model2vec
+
+        return load_model2vec(Path(rest).expanduser())
     if kind == "hf" and rest:
         from operators.embedding.hub_models import load_hub_model
 

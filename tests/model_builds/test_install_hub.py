@@ -18,12 +18,14 @@ from hub_stub import (
     Hub,
     Repository,
     install,
+    model2vec,
     pair_graph,
     sentence_transformer,
     table_graph,
     with_graph,
 )
 from safetensors.numpy import load, save
+from tokenizers import Tokenizer
 
 from crosscorpus.model_builds.install_hub import Options, install_hub
 from operators.embedding.cross_encoder import load_reranker
@@ -146,6 +148,26 @@ def test_integers_that_are_too_coarse_for_a_model_give_way_to_floating_point(
     put(sentence_transformer())
     assert any("stays in fp32" in line for line in install())
     assert read_record(hub_directory(NAME)).made == "converted from safetensors"
+
+
+# --- word vectors
+
+
+def test_word_vectors_of_model2vec_are_means_without_unknown_pieces(
+    put: Callable[..., Repository],
+) -> None:
+    files = put(model2vec()).files
+    install()
+    model = load_embedder(f"hf:{NAME}")
+    table = load(files["model.safetensors"])["embeddings"]
+    cutter = Tokenizer.from_str(files["tokenizer.json"].decode())
+    for text in (*TEXTS, "é8 the 7 cache"):
+        ids = [each for each in cutter.encode(text, add_special_tokens=False).ids if each != 1]
+        mean = table[ids].mean(axis=0)
+        found = model.embed_documents([text])[0]
+        np.testing.assert_allclose(found, mean / np.linalg.norm(mean), atol=1e-6)
+    assert np.isfinite(model.embed_queries(["", "7 8"])).all()
+    assert load_embedder(f"model2vec:{hub_directory(NAME)}").space == model.space
 
 
 # --- rerankers

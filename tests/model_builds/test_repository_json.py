@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hub_stub import NAME, Repository, install, sentence_transformer, with_graph
+from hub_stub import NAME, Repository, install, model2vec, sentence_transformer, with_graph
 
 from operators.embedding.hub_models import hub_directory
 from operators.embedding.protocol import EmbeddingError
@@ -118,6 +118,8 @@ def one_tensor(shape: list[int], offsets: list[int], kind: str = "F32") -> bytes
 )
 def test_an_odd_header_of_weights_is_a_line(put: Callable[..., Repository], weights: bytes) -> None:
     assert ends_in_a_line(sentence_transformer() | {"model.safetensors": weights}, put)
+    static = model2vec() | {"model.safetensors": weights}
+    assert ends_in_a_line(static, put)
 
 
 @pytest.mark.parametrize(
@@ -131,10 +133,5 @@ def test_an_odd_header_of_weights_is_a_line(put: Callable[..., Repository], weig
 )
 def test_an_odd_tokenizer_is_a_line(put: Callable[..., Repository], change: dict[str, Any]) -> None:
     tokenizer = json.loads(sentence_transformer()["tokenizer.json"]) | change
-    for files in (sentence_transformer(), with_graph()):
+    for files in (sentence_transformer(), model2vec(), with_graph()):
         ends_in_a_line(files | {"tokenizer.json": json.dumps(tokenizer).encode()}, put)
-
-
-def test_word_vectors_of_model2vec_are_refused(put: Callable[..., Repository]) -> None:
-    config = b'{"model_type": "model2vec", "architectures": ["StaticModel"]}'
-    assert "model2vec" in ends_in_a_line(sentence_transformer() | {"config.json": config}, put)

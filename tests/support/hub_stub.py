@@ -299,6 +299,17 @@ def _saved(
         return {f"onnx/{path.name}": path.read_bytes() for path in Path(folder).iterdir()}
 
 
+def model2vec(**tensors: np.ndarray[Any, Any]) -> dict[str, bytes]:
+    """Word vectors as the package model2vec saves them."""
+    table = np.random.default_rng(5).normal(size=(57, 8)).astype(np.float32)
+    config = {"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": True}
+    return {
+        "config.json": json.dumps(config).encode(),
+        "tokenizer.json": tokenizer().to_str().encode(),
+        "model.safetensors": save({"embeddings": table} | tensors),
+    }
+
+
 def with_graph(**graph: Any) -> dict[str, bytes]:
     """A model that is not converted, with an ONNX file."""
     files = sentence_transformer() | table_graph(**graph)
