@@ -10,14 +10,15 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from dataflow.service.arguments import FILTER_TYPES, check_names, model_of, sent_types
-from dataflow.service.models import Hits, faults
+from dataflow.service.models import Context, Hits, faults
 from dataflow.service.protection.limits import answered
 from dataflow.service.stdio import StdioServer
 from dataflow.service.tools import Use, audit_answer, put, status, with_service
 from dataflow.service.toolset import TOOLS
+from operators.context.packing import with_texts
 from operators.errors import CrosscorpusError, UnknownName
 
 INSTRUCTIONS = (
@@ -29,10 +30,10 @@ INSTRUCTIONS = (
 )
 
 REMEMBERED = 200
-"""Snippets of a session that are not sent again: those of the last twenty answers or so."""
+"""Texts of a session that are not sent again: those of the last twenty answers or so."""
 
 SENT = "shown above, or fetch it"
-"""In place of such a snippet: sub-agents share a session, and an agent drops what it read."""
+"""In place of such a text: sub-agents share a session, and an agent drops what it read."""
 
 SAME_EVERYWHERE = {*FILTER_TYPES, "cursor", "brief"}
 """Parameters that mean the same in every tool: the first tool that has one describes it."""
@@ -43,7 +44,7 @@ def mcp_server(
 ) -> MCPServer:
     """The server of one collection: nine tools, all read-only, and its corpora as a resource.
 
-    With ``one_agent`` all calls are those of one session: a snippet that it has is not sent again.
+    With ``one_agent`` all calls are those of one session: a text that it has is not sent again.
     """
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     made = partial(StrictTool.from_function, annotations=hints, structured_output=True)
@@ -115,7 +116,7 @@ def served(
     """``tool`` with the parameters that a caller sets; our errors become tool errors.
 
     A field without a value is left out of its answers: an agent pays by token. ``sent`` has the
-    snippets of the session so far, by the passage's title; without it nothing is remembered.
+    texts of the session so far, by the passage's title; without it nothing is remembered.
     """
 
     @wraps(tool)
@@ -124,7 +125,7 @@ def served(
             answer = await answered(partial(put, use, tool, arguments), seconds)
         except CrosscorpusError as error:
             raise ToolError(str(error)) from None
-        if sent is not None and isinstance(answer, Hits) and arguments.get("brief", True):
+        if sent is not None and arguments.get("brief", True):
             answer = without_sent(answer, sent)
         told = answer.model_dump(mode="json", exclude_defaults=True)
         text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
@@ -147,8 +148,10 @@ def served(
     return run
 
 
-def without_sent(answer: Hits, sent: dict[tuple[str, str], None]) -> Hits:
-    """``answer`` without the snippets that are among the last ``REMEMBERED`` of ``sent``.
+def without_sent(answer: BaseModel, sent: dict[tuple[str, str], None]) -> BaseModel:
+    """``answer`` without the texts that are among the last ``REMEMBERED`` of ``sent``.
+
+    They are the snippets of a search and the passages of a context; other answers have none.
 
     >>> from dataflow.service.models import Hit
     >>> sent = {}
@@ -156,12 +159,21 @@ def without_sent(answer: Hits, sent: dict[tuple[str, str], None]) -> Hits:
     >>> [without_sent(hits, sent).results[0].snippet for _ in range(2)]
     ['def a(): ...', 'shown above, or fetch it']
     """
-    results = []
-    for one in answer.results:
-        known = (key := (one.title, one.snippet)) in sent
-        results.append(one.model_copy(update={"snippet": SENT}) if known else one)
-        sent.pop(key, None)
-        sent[key] = None  # the newest stands last
+
+    def new(title: str, text: str) -> str:
+        shown = SENT if (title, text) in sent else text
+        sent.pop((title, text), None)
+        sent[title, text] = None  # the newest stands last
+        return shown
+
+    if isinstance(answer, Hits):
+        hits = [
+            one.model_copy(update={"snippet": new(one.title, one.snippet)})
+            for one in answer.results
+        ]
+        answer = answer.model_copy(update={"results": hits})
+    elif isinstance(answer, Context):
+        answer = answer.model_copy(update={"text": with_texts(answer.text, new)})
     for key in list(sent)[:-REMEMBERED]:
         del sent[key]
-    return answer.model_copy(update={"results": results})
+    return answer

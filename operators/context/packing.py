@@ -101,6 +101,21 @@ def entry(key: str, number: int, label: str, text: str) -> str:
     return f"=== {key} {number} {label}\n{text}"
 
 
+def with_texts(context: str, shown: Callable[[str, str], str]) -> str:
+    """A context with ``shown(label, text)`` in place of the text of each passage.
+
+    >>> with_texts("=== 5c1f 1 [a]\\nold\\n\\n=== 5c1f notes\\nb", lambda *_: "new")
+    '=== 5c1f 1 [a]\\nnew\\n\\n=== 5c1f notes\\nb'
+    """
+    _, boundary, *_ = [*context.split(" ", 2), ""]
+    blocks = []
+    for block in re.split(rf"{SEPARATOR}(?==== {re.escape(boundary)} )", context):
+        header, _, text = block.partition("\n")
+        passage = re.fullmatch(r"=== \w+ \d+ (.*)", header)
+        blocks.append(f"{header}\n{shown(passage[1], text)}" if passage else block)
+    return SEPARATOR.join(blocks)
+
+
 def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int) -> pl.DataFrame:
     """``CONTEXT``: the packed entries of each of ``queries`` as one text, empty if none fits."""
     entries = packed["query_id", "boundary", "entry", "cost"].rows_by_key("query_id")

@@ -75,6 +75,20 @@ def test_the_one_agent_of_a_session_gets_a_snippet_once(service: Service) -> Non
     assert once == again
 
 
+def test_the_one_agent_of_a_session_gets_a_passage_of_a_context_once(service: Service) -> None:
+    async def contexts() -> list[str]:
+        async with Client(mcp_server(lambda: nullcontext(service), "1", one_agent=True)) as client:
+            asked = [{"query": "cache"}, {"query": "cache"}, {"query": "cache", "brief": False}]
+            found = [await client.call_tool("get_context", one) for one in asked]
+        return [one.structured_content["text"] for one in found]
+
+    once, again, whole = anyio.run(contexts)
+    headers = [line for line in once.splitlines() if line.startswith("=== ")]
+    assert again.splitlines()[: 2 * len(headers) : 3] == headers
+    assert again.count(SENT) == len(headers)
+    assert SENT not in once + whole
+
+
 def test_a_fault_of_the_call_is_an_error_that_says_what_to_do(service: Service) -> None:
     def said(name: str, **given: Any) -> str:
         found = asked(service, lambda client: client.call_tool(name, given))
