@@ -2,12 +2,12 @@
 
     python -m benchmarks.soak --minutes 120 [--callers 64] [--kill-every 180] [--out FOLDER]
 
-A git working tree changes, and `watch` reads it. Callers ask over HTTP and MCP with tokens of three
-users. Meanwhile documents are dropped and rights change. The serving process, the watch and the
-Postgres server are killed (``kill -9``) at random. At quiet moments answers are compared with those
-of a collection made anew of the same tree: ids and order. All is a command in a process of its own,
-on an embedded Postgres in FOLDER; where ``CROSSCORPUS_DSN`` is set, on that server, which is not
-killed.
+A git working tree changes, and `watch` reads it. Callers ask with tokens of three users over HTTP,
+MCP and the page, where they sign in and out; some leave before their answer. Meanwhile documents
+are dropped and rights change. The serving process, the watch and the Postgres server are killed
+(``kill -9``) at random. At quiet moments answers are compared with those of a collection made anew
+of the same tree: ids and order. All is a command in a process of its own, on an embedded Postgres
+in FOLDER; where ``CROSSCORPUS_DSN`` is set, on that server, which is not killed.
 
 FOLDER gets ``samples.csv``, ``soak.svg``, ``soak.png`` and what the commands said. The exit code is
 1 where something grew without bound, an answer was wrong, a command failed by itself, or `verify`

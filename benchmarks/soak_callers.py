@@ -1,4 +1,4 @@
-"""The callers of `benchmarks.soak`: over HTTP and MCP, with tokens, without a pause for kills."""
+"""The callers of `benchmarks.soak`: over HTTP, MCP and the page, without a pause for kills."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 import re
 import threading
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,10 @@ from benchmarks.soak_source import SECRET, SECRET_WORD, Tree
 
 TOP_K = 10
 NUMBERS = r"\d+"
-EVERY_MCP = 4
-"""One of so many callers asks over MCP."""
+LEAVES = 0.1
+"""The share of the questions over HTTP whose caller leaves after some 20 milliseconds."""
+SIGNED_IN = 5
+"""The questions that a person on the page asks before signing out."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,8 @@ class Callers:
 
     def start(self, number: int) -> list[threading.Thread]:
         """Start so many callers."""
-        work = [self._over_http if n % EVERY_MCP else self._over_mcp for n in range(number)]
+        doors = (self._over_mcp, self._over_http, self._over_page, self._over_http)
+        work = [doors[n % len(doors)] for n in range(number)]
         threads = [threading.Thread(target=one, args=(n,)) for n, one in enumerate(work)]
         for thread in threads:
             thread.start()
@@ -89,23 +93,49 @@ class Callers:
         with httpx2.Client(timeout=60) as client:
             while not self.over.wait(draw.expovariate(1 / self.pause_s)):
                 user = draw.choice(users)
-                question, path = self.next_question(draw)
+                leaves = draw.random() < LEAVES
+                with httpx2.Client(timeout=0.02) if leaves else nullcontext(client) as one:
+                    self._search(one, draw, user, "http", self.headers(user, number))
+
+    def _over_page(self, number: int) -> None:
+        draw, users = random.Random(number), sorted(self.tokens)
+        while not self.over.wait(draw.expovariate(1 / self.pause_s)):
+            user = draw.choice(users)
+            with httpx2.Client(timeout=60) as client:
                 began = time.monotonic()
                 try:
-                    reply = client.post(
-                        f"{self.address}/api/search",
-                        json={"query": question, "top_k": TOP_K},
-                        headers=self.headers(user, number),
-                    )
-                    if reply.status_code == 200:
-                        outcome = self.judge(user, question, path, reply.json())
-                    else:
-                        outcome = f"{reply.status_code} {reply.text[:100]}"
+                    client.get(self.address).raise_for_status()
+                    given = {"token": self.tokens[user]}
+                    client.post(f"{self.address}/session", json=given).raise_for_status()
+                    for _ in range(SIGNED_IN):
+                        self._search(client, draw, user, "page", {})
+                    client.delete(f"{self.address}/session").raise_for_status()
                 except httpx2.HTTPError as error:
-                    outcome = type(error).__name__
-                self._keep(began, "http", outcome)
-                if outcome == "ConnectError":
+                    self._keep(began, "page", type(error).__name__)
                     self.over.wait(1)
+
+    def _search(
+        self,
+        client: httpx2.Client,
+        draw: random.Random,
+        user: str,
+        door: str,
+        headers: dict[str, str],
+    ) -> None:
+        """Ask one question, and keep what came of it."""
+        question, path = self.next_question(draw)
+        began, asked = time.monotonic(), {"query": question, "top_k": TOP_K}
+        try:
+            reply = client.post(f"{self.address}/api/search", json=asked, headers=headers)
+            if reply.status_code == 200:
+                outcome = self.judge(user, question, path, reply.json())
+            else:
+                outcome = f"{reply.status_code} {reply.text[:100]}"
+        except httpx2.HTTPError as error:
+            outcome = type(error).__name__
+        self._keep(began, door, outcome)
+        if outcome == "ConnectError":
+            self.over.wait(1)
 
     def _over_mcp(self, number: int) -> None:
         draw = random.Random(number)
