@@ -126,7 +126,7 @@ def linked_search(
 ) -> Searched:
     """The nearest chunks in ``linked_files`` files that neither search found, but hits link to."""
     vectors = other_embeddings.get(search_request.home.store.space or "", query_embeddings)
-    found = [hits.filter(corpus=search_request.corpus) for hits in (vector_hits, text_hits)]
+    found = (vector_hits, text_hits)
     return Searched(
         files_of_links(search_request, vectors, link_sources, found, homes, files=linked_files)
     )

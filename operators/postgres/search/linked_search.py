@@ -40,8 +40,8 @@ def linked_search(
         request: the corpus of the files.
         query_embeddings: columns ``QUERY_EMBEDDINGS``.
         link_sources: ``LINK_SOURCES``, the hits of all corpora that may link to files.
-        hits: what searches of ``request`` found, with the columns query_id and chunk_id. Their
-            files are left out.
+        hits: what the searches of all corpora found, with the columns query_id, corpus and
+            chunk_id. The files of ``request`` that they found are left out.
         homes: by corpus, its store, and its name there.
         files: the most files of a query, 0 for none; of each its nearest passage.
 
@@ -68,7 +68,8 @@ def linked_search(
         return empty(LINKED_LISTS)
     found: dict[int, set[int]] = defaultdict(set)
     for frame in hits:
-        for query, chunk in frame["query_id", "chunk_id"].iter_rows():
+        own = frame.filter(corpus=request.corpus)
+        for query, chunk in own["query_id", "chunk_id"].iter_rows():
             found[query].add(chunk)
     scopes = search_filters(store, deadline, corpus_there, request.queries)
     votes = {
