@@ -31,6 +31,8 @@ TAG_SECONDS = 2.0
 """The same for the tags that have a commit: of a million commits git looks at each."""
 
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_VERSION = re.compile(r"^v?\d|\d\.\d", re.IGNORECASE)
+"""A tag of a release; others mark a backup, a state of a deployment, a moment."""
 _CANDIDATE = re.compile(r"\d[-._]?(?:rc|alpha|beta|pre|dev|a|b)[-._]?\d*$", re.IGNORECASE)
 _CHANGE = re.compile(r"([0-9a-f]{7,40})[: ](?!//)(\S.*)")
 
@@ -85,24 +87,27 @@ def change_named(
 
 
 def first_release(homes: Mapping[str, Home], row: Mapping[str, Any]) -> str | None:
-    """The oldest tag that has the commit of a passage of history, no candidate if there is one.
+    """The oldest release that has the commit of a passage of history, by the tags of versions.
 
-    ``none yet`` where the repository has tags and none of them has it. None: the passage is of no
-    commit, or no working tree at hand has tags.
+    A candidate only if no other has it. ``none yet`` where the repository has such tags and none of
+    them has it. None: the passage is of no commit, or no working tree at hand has such tags.
     """
     full = json.loads(row["metadata"] or "{}").get("commit") if row["path"] is None else None
     if not isinstance(full, str) or not _HASH.fullmatch(full):
         return None
     how = ("for-each-ref", "--sort=creatordate", "--format=%(refname:strip=2)", "refs/tags")
+
+    def versions(folder: Path, *of: str) -> list[str]:
+        tags = git_output(folder, *how, *of, silence=TAG_SECONDS).split()
+        return [tag for tag in tags if _VERSION.search(tag)]
+
     for folder, _ in trees_of(homes, row["repo"]):
         with suppress(GitError, OSError):
-            tags = git_output(folder, *how, f"--contains={full}", silence=TAG_SECONDS).split()
-            final = [tag for tag in tags if not _CANDIDATE.search(tag)]
-            if tags:
-                return label_text((final or tags)[0])
-            return (
-                "none yet" if git_output(folder, *how, "--count=1", silence=TAG_SECONDS) else None
-            )
+            having = versions(folder, f"--contains={full}")
+            if not having and not versions(folder):
+                return None
+            final = [tag for tag in having if not _CANDIDATE.search(tag)]
+            return label_text([*final, *having, "none yet"][0])
     return None
 
 

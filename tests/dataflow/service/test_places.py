@@ -43,7 +43,8 @@ def two(
             (tree / f"src/{repo}.py").write_text(
                 "\n".join(f"{repo}_{n} = {n}" for n in range(1, 400))
             )
-            more = [("tag", "v1.0-rc.1"), ("tag", "v1.0")] if repo == "app" else []
+            more = [("tag", name) for name in ("backup-20", "v1.0-rc.1", "v1.0")]
+            more = more if repo == "app" else []
             more += [("commit", "-q", "--allow-empty", "-m", "After")]
             for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "Start"), *more):
                 git(tree, *command)
