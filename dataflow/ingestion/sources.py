@@ -36,7 +36,7 @@ def records(path: Path | str, map: str | RecordMap, **how: Any) -> Source:
     """The documents that a map makes of a service's records.
 
     Args:
-        path: JSON, CSV, mail, or a folder or a ZIP of such.
+        path: JSON, CSV, mail, HTML, or a folder or a ZIP of such.
         map: the name of a shipped map (``crosscorpus map list``), a file, or a map.
         how: as for :func:`operators.sources.records.record_source.records_source`.
 

@@ -47,7 +47,7 @@ def records_source(
     """The documents that ``read`` makes of the records at ``path``.
 
     Args:
-        path: JSON in any layout, CSV, mail, or a folder or a ZIP of such files.
+        path: JSON in any layout, CSV, mail, HTML, or a folder or a ZIP of such files.
         repo: the repository of documents whose map names none.
         base_url: ``base_url`` in every record, for the map's addresses.
         whole: what an earlier reading had and this lacks was deleted.
