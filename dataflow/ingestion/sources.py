@@ -15,6 +15,7 @@ from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.run import IngestReport, OnEvent
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
+from operators.postgres.inspect.who_sees import is_open, sets
 from operators.postgres.schema.plain_text import index_plain_text
 from operators.postgres.store import Store, collection_info, collections, open_store
 from operators.sources.folder import folder_source as folder
@@ -103,6 +104,8 @@ def run_into(
         index_plain_text(store, corpora_with(settings, "text_search", "plain"))
         store.forget_info()
         report.unsearched = sorted(set(collection_info(store).corpora) - set(settings.corpora))
+        if not is_open(store):
+            report.hidden = sum(n for _, allowed, n in sets(store).iter_rows() if allowed is None)
     return report
 
 

@@ -185,23 +185,21 @@ class _Element(_Visible):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
-        self.seen = False
-        self.depth = 0  # of open tags, from that of the element on
+        self.depth = 0  # of open tags, from that of the element on; after it -1
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         names = (attributes.get("id"), *attributes.get("class", "").split())
-        if self.depth or (not self.seen and self.name in names):
-            self.seen = True
+        if self.depth > 0 or (self.depth == 0 and self.name in names):
             self.depth += 1
             super().start(tag, attributes)
 
     def end(self, tag: str) -> None:
-        if self.depth:
-            self.depth -= 1
+        if self.depth > 0:
+            self.depth = self.depth - 1 or -1
             super().end(tag)
 
     def data(self, text: str) -> None:
-        if self.depth:
+        if self.depth > 0:
             super().data(text)
 
 

@@ -17,8 +17,6 @@ from email.utils import parseaddr
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from operators.sources.encodings import decode_file
-from operators.sources.files import Skipped
 from operators.sources.formats.html import html_text
 from operators.sources.formats.json_stream import DAMAGED, file_objects, read_json
 from operators.sources.jsonl import SourceError
@@ -122,10 +120,7 @@ def _in_file(kind: str, file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
     elif kind == "eml":
         yield _mail_at(file.name, raw.read())
     elif kind == "html":
-        try:
-            yield file.name, {"html": decode_file(raw.read(), file.name).text}
-        except Skipped as why:
-            yield file.name, ReadIssue(file.name, str(why), failed=False)
+        yield file.name, {"html": raw.read().decode("utf-8-sig", "replace")}
     elif kind == "mbox" or raw.peek(5)[:5] == b"From ":  # type: ignore[attr-defined]
         for number, mail in enumerate(_of_mbox(file), start=1):
             yield _mail_at(f"{file.name}: mail {number}", mail)
