@@ -184,7 +184,7 @@ def ingest_wiki(
 def ingest_records(
     path: Annotated[
         Path,
-        typer.Argument(help="JSON, CSV, mail, or a folder or ZIP of such; - reads JSON or mbox."),
+        typer.Argument(help="JSON, CSV, mail, HTML, or a folder or ZIP; - reads JSON or mbox."),
     ],
     map_: _Map,
     repo: _Project = "",

@@ -44,7 +44,7 @@ def map_list(as_json: AsJson = False) -> None:
 @map_app.command("check")
 def map_check(
     name: Annotated[str, typer.Argument(metavar="MAP", help="A map of ours, or a file.")],
-    records: Annotated[Path, typer.Argument(help="JSON, CSV, mail, or a folder or ZIP of such.")],
+    records: Annotated[Path, typer.Argument(help="JSON, CSV, mail, HTML, or a folder or ZIP.")],
     first: Annotated[int, typer.Option(min=1, help="So many documents.")] = 3,
     as_json: AsJson = False,
 ) -> None:

@@ -81,6 +81,7 @@ class IngestReport:
         embedding_seconds: making vectors, after that.
         unembedded: chunks of the collection that have no vector yet.
         unsearched: corpora of the collection that the configuration has no entry for.
+        hidden: its documents that only the owner sees, because nothing says who may.
     """
 
     documents_new: int = 0
@@ -99,6 +100,7 @@ class IngestReport:
     embedding_seconds: float = 0.0
     unembedded: int = 0
     unsearched: list[str] = field(default_factory=list)
+    hidden: int = 0
 
     @property
     def ok(self) -> bool:

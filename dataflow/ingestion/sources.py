@@ -15,6 +15,7 @@ from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.run import IngestReport, OnEvent
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
+from operators.postgres.inspect.who_sees import is_open, sets
 from operators.postgres.schema.plain_text import index_plain_text
 from operators.postgres.store import Store, collection_info, collections, open_store
 from operators.sources.folder import folder_source as folder
@@ -36,7 +37,7 @@ def records(path: Path | str, map: str | RecordMap, **how: Any) -> Source:
     """The documents that a map makes of a service's records.
 
     Args:
-        path: JSON, CSV, mail, or a folder or a ZIP of such.
+        path: JSON, CSV, mail, HTML, or a folder or a ZIP of such.
         map: the name of a shipped map (``crosscorpus map list``), a file, or a map.
         how: as for :func:`operators.sources.records.record_source.records_source`.
 
@@ -103,6 +104,8 @@ def run_into(
         index_plain_text(store, corpora_with(settings, "text_search", "plain"))
         store.forget_info()
         report.unsearched = sorted(set(collection_info(store).corpora) - set(settings.corpora))
+        if not is_open(store):
+            report.hidden = sum(n for _, allowed, n in sets(store).iter_rows() if allowed is None)
     return report
 
 

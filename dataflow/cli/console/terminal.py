@@ -399,6 +399,12 @@ def show_report(report: IngestReport) -> None:
             f"[yellow]{report.known_failures} of the unchanged[/] could not be read before and were"
             " not tried again; `crosscorpus status` says which and why"
         )
+    if report.hidden:
+        documents = "document is" if report.hidden == 1 else "documents are"
+        OUT.print(
+            f"[yellow]{report.hidden:,} {documents} for you alone[/]: nothing says who may see "
+            "them; `crosscorpus rights set` does"
+        )
     if report.replaced:
         OUT.print(f"[yellow]{report.replaced} characters[/] that cannot be stored became U+FFFD")
     for title, style, issues in (

@@ -64,6 +64,17 @@ def html_text(source: str) -> HtmlText:
     return target.result()
 
 
+def element_text(source: str, name: str) -> str:
+    """The visible text of the first element whose id or class is ``name``; empty: there is none.
+
+    >>> element_text('<p>By <b class="name author">Ada</b></p>', "author")
+    'Ada'
+    """
+    target = _Element(name)
+    feed_html(clean_text(source), target)
+    return target.result().text.strip()
+
+
 def feed_html(source: str, target: Any) -> None:
     """Parse a page with libxml2 into a parser target of lxml, in pieces of bounded size."""
     parser = etree.HTMLParser(target=target, huge_tree=True)
@@ -166,6 +177,30 @@ class _Visible:
                 self.first_heading = self.first_heading or text
         else:
             self.lines.append(f" {text}" if _LOOKS_LIKE_HEADING.match(text) else text)
+
+
+class _Element(_Visible):
+    """A parser target: gathers the lines of one element."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.depth = 0  # of open tags, from that of the element on; after it -1
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        names = (attributes.get("id"), *attributes.get("class", "").split())
+        if self.depth > 0 or (self.depth == 0 and self.name in names):
+            self.depth += 1
+            super().start(tag, attributes)
+
+    def end(self, tag: str) -> None:
+        if self.depth > 0:
+            self.depth = self.depth - 1 or -1
+            super().end(tag)
+
+    def data(self, text: str) -> None:
+        if self.depth > 0:
+            super().data(text)
 
 
 def _is_hidden(attributes: dict[str, str]) -> bool:

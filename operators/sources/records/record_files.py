@@ -1,4 +1,4 @@
-"""The records in a file, a folder or a ZIP: JSON in any layout, CSV, and mail."""
+"""The records in a file, a folder or a ZIP: JSON in any layout, CSV, mail, and pages of HTML."""
 
 import csv
 import hashlib
@@ -64,7 +64,7 @@ def _unfold(path: Path, folder: str) -> None:
 
 
 def records_of(path: Path) -> Iterator[tuple[str, Any]]:
-    """The place and the value of each JSON object, CSV row and mail at ``path``, or the issue.
+    """The place and the value of each JSON object, CSV row, mail and page, or the issue.
 
     Raises:
         SourceError: nothing at ``path`` can be read.
@@ -109,7 +109,7 @@ def _files(folder: Path) -> list[Path]:
 def _kind(file: Path) -> str | None:
     """How a file of this name is read; None: not at all."""
     ending = file.suffix.lower()
-    if ending in (".csv", ".eml", ".mbox"):
+    if ending in (".csv", ".eml", ".html", ".mbox"):
         return ending[1:]
     return "json" if ending in ("", ".json", ".jsonl", ".ndjson", ".gz") else None
 
@@ -119,6 +119,8 @@ def _in_file(kind: str, file: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
         yield from _csv(file, raw)
     elif kind == "eml":
         yield _mail_at(file.name, raw.read())
+    elif kind == "html":
+        yield file.name, {"html": raw.read().decode("utf-8-sig", "replace")}
     elif kind == "mbox" or raw.peek(5)[:5] == b"From ":  # type: ignore[attr-defined]
         for number, mail in enumerate(_of_mbox(file), start=1):
             yield _mail_at(f"{file.name}: mail {number}", mail)

@@ -17,10 +17,13 @@ from jmespath.functions import Functions, signature
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.sources.formats.html import element_text
 
 
 class _Functions(Functions):  # type: ignore[misc]
-    """Besides JMESPath's own two of the JMESPath Community: ``replace`` and ``split``."""
+    """Besides JMESPath's own two of the JMESPath Community, ``replace`` and ``split``, and one for
+    pages of HTML: ``element(page, name)``, the text of the element with this id or class.
+    """
 
     @signature(*[{"types": ["string"]}] * 3)  # type: ignore[untyped-decorator]
     def _func_replace(self, text: str, old: str, new: str) -> str:
@@ -29,6 +32,10 @@ class _Functions(Functions):  # type: ignore[misc]
     @signature(*[{"types": ["string"]}] * 2)  # type: ignore[untyped-decorator]
     def _func_split(self, text: str, by: str) -> list[str]:
         return text.split(by)
+
+    @signature(*[{"types": ["string"]}] * 2)  # type: ignore[untyped-decorator]
+    def _func_element(self, page: str, name: str) -> str:
+        return element_text(page, name)
 
 
 _OPTIONS = jmespath.Options(custom_functions=_Functions())

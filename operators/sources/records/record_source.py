@@ -47,7 +47,7 @@ def records_source(
     """The documents that ``read`` makes of the records at ``path``.
 
     Args:
-        path: JSON in any layout, CSV, mail, or a folder or a ZIP of such files.
+        path: JSON in any layout, CSV, mail, HTML, or a folder or a ZIP of such files.
         repo: the repository of documents whose map names none.
         base_url: ``base_url`` in every record, for the map's addresses.
         whole: what an earlier reading had and this lacks was deleted.
@@ -278,10 +278,15 @@ def _row(
 def _allowed(expression: str | None, members: Iterable[dict[str, Any]]) -> list[str] | None:
     """Who may see each of ``members``; None: all of them are without rights.
 
+    A member that states several lists, such as of a page and those above it, is for those in each.
+
     Raises:
         ValueError: one states it in another form.
     """
-    stated = [value(expression, member) for member in members]
+    stated: list[Any] = []
+    for one in (value(expression, member) for member in members):
+        several = isinstance(one, list) and any(isinstance(each, list) for each in one)
+        stated += one if several else [one]
     sets = [{*principals(one)} for one in stated if one is not None]
     limits = [one for one in sets if EVERYONE not in one]
     if not limits:

@@ -14,7 +14,7 @@ from operators.sources.formats.html import html_text
 from operators.sources.formats.pandoc import converted, why_missing
 from operators.sources.formats.shown_text import shown_text
 
-_SLACK = re.compile(r"<([@#!]?)([^<>|\n]+)(?:\|([^<>\n]*))?>")
+_SLACK = re.compile(r"<([@#!]?)([^<>|\n#][^<>|\n]*)(?:\|([^<>\n]*))?>")
 _QUOTED = re.compile(r"(?m)^(?:>.*\n?)+")
 _INTRODUCED = re.compile(
     r"(?m)^(?:On|Am|Le|El) .{5,200}"

@@ -79,3 +79,31 @@ def test_no_token_is_made_that_has_expired_already(crosscorpus: Any) -> None:
     done = crosscorpus("rights", "token", "ann", "--expires", "2020-01-01")
     assert (done.returncode, done.stdout) == (1, "")
     assert "in the past" in done.stderr
+
+
+def test_the_report_says_how_many_documents_are_for_the_owner_alone(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    """The first record that says who may see it hides from callers what says nothing."""
+
+    def ingest(*issues: dict[str, Any]) -> str:
+        export.write_text(json.dumps({"issues": [*issues]}))
+        done = crosscorpus("ingest", "records", str(export), "--map", "jira", *words)
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout)
+
+    def ann_sees(*groups: str) -> list[str]:
+        done = crosscorpus("rights", "check", "ann", "proxy", *groups, "-C", "rights-new", "--json")
+        return [one["label"] for one in json.loads(done.stdout)]
+
+    export, words = tmp_path / "export.json", ("-C", "rights-new", "--wait", "words")
+    plain = {"key": "OPS-1", "fields": {"summary": "Proxy loops"}}
+    secret = {"key": "OPS-2", "fields": {"summary": "Proxy leaks", "security": {"name": "board"}}}
+    assert "for you alone" not in ingest(plain)
+    assert ann_sees() == ["[ticket: OPS-1 Proxy loops]"]
+    assert "1 document is for you alone: nothing says who may see" in ingest(plain, secret)
+    assert (ann_sees(), ann_sees("--group", "board")) == ([], ["[ticket: OPS-2 Proxy leaks]"])
+    (tmp_path / "rights.yaml").write_text("unmarked: everyone\n")
+    crosscorpus("rights", "set", str(tmp_path / "rights.yaml"), "-C", "rights-new")
+    assert "for you alone" not in ingest(plain, secret)
+    assert ann_sees() == ["[ticket: OPS-1 Proxy loops]"]

@@ -1,0 +1,109 @@
+"""Who may see a document of a service, where the service's records tell it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataflow.configuration.loader import shipped_maps
+from operators.sources.records.record_map import read_map
+from operators.sources.records.record_source import records_source
+
+
+def read(folder: Path, name: str, files: dict[str, Any], **how: Any) -> list[Any]:
+    """What the map ``name`` makes of these files of JSON."""
+    for file, content in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(json.dumps(content), "utf-8")
+    return list(records_source(folder, read_map(name, shipped_maps()), **how).scan())
+
+
+def allowed(document: Any) -> list[str] | None:
+    """Who may see a document; None: its record does not tell."""
+    stated: list[str] | None = json.loads(document.metadata).get("allowed")
+    return stated
+
+
+def test_a_private_channel_of_slack_is_for_its_members_and_its_group(tmp_path: Path) -> None:
+    def said(text: str, **more: Any) -> list[dict[str, Any]]:
+        return [{"type": "message", "ts": "1767607200.000100", "user": "U1", "text": text} | more]
+
+    files = {
+        "channels.json": [
+            {"id": "C1", "name": "general", "is_private": False, "members": ["U1", "U2"]},
+            {"id": "C2", "name": "board", "is_private": True, "members": ["U2"]},
+        ],
+        "groups.json": [
+            {"id": "G3", "name": "deploys", "members": [f"U{n:04}" for n in range(1_200)]},
+            {"id": "G4", "name": "left"},
+        ],
+        "general/2026-01-05.json": said("of <##deploys>", user=None, username="#deploys"),
+        "board/2026-01-05.json": said("to the board"),
+        "deploys/2026-01-05.json": said("to deploys"),
+        "left/2026-01-05.json": said("to nobody else"),
+    }
+    threads = read(tmp_path, "slack", files, base_url="https://t.slack.com")
+    seen = {one.document_id.split("/")[0]: allowed(one) for one in threads}
+    assert seen["general"] is None
+    assert seen["board"] == ["#board", "U2"]
+    assert seen["left"] == ["#left"]
+    assert "#deploys" in (seen["deploys"] or ())
+    assert len(seen["deploys"] or ()) == 901  # a document allows 1,000 at most; a group has all
+    addresses = {one.uri.split("/")[4] for one in threads}
+    assert addresses == {"C1", "C2", "G3", "G4"}
+    (general,) = (one for one in threads if one.document_id.startswith("general"))
+    assert general.text == "**deploys**\n\nof <##deploys>"  # no name gives a channel's members
+
+
+def restrictions(*users: str, groups: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Confluence's ``restrictions`` of a page, with the accounts of these users."""
+    people = {"results": [{"accountId": one} for one in users]}
+    by_kind = {"user": people, "group": {"results": [{"name": one} for one in groups]}}
+    return {"restrictions": {"read": {"operation": "read", "restrictions": by_kind}}}
+
+
+@pytest.mark.parametrize(
+    ("page", "above", "seen"),
+    [
+        ({}, {}, None),
+        (restrictions(), {}, None),
+        (restrictions("ann", groups=("hr",)), {}, ["ann", "hr"]),
+        ({}, restrictions(groups=("hr",)), ["hr"]),
+        (restrictions("ann", "bo"), restrictions("bo", groups=("hr",)), ["bo"]),
+        (restrictions("ann"), restrictions("bo"), []),
+    ],
+)
+def test_a_restricted_page_of_confluence_is_for_those_whom_each_level_names(
+    tmp_path: Path, page: dict[str, Any], above: dict[str, Any], seen: list[str] | None
+) -> None:
+    record = {"id": "7", "title": "Pay", "body": {"storage": {"value": "<p>Text</p>"}}} | page
+    record["ancestors"] = [{"title": "Top"}, {"title": "HR"} | above]
+    (document,) = read(tmp_path, "confluence", {"pages.json": {"results": [record]}})
+    assert allowed(document) == seen
+
+
+@pytest.mark.parametrize("named", [("ann",), ()])
+def test_a_restriction_to_someone_without_a_name_opens_nothing(
+    tmp_path: Path, named: tuple[str, ...]
+) -> None:
+    record = {"id": "7", "title": "Pay", "body": {"storage": {"value": "<p>Text</p>"}}}
+    record |= restrictions(*named)
+    record["restrictions"]["read"]["restrictions"]["user"]["results"].append({"type": "unknown"})
+    (document,) = read(tmp_path, "confluence", {"pages.json": [record]})
+    assert allowed(document) == [*named]
+
+
+def test_a_confidential_issue_of_gitlab_is_not_for_everybody(tmp_path: Path) -> None:
+    issue = {"iid": 7, "issue_type": "issue", "title": "Leak", "confidential": True}
+    hidden, plain = read(tmp_path, "gitlab", {"a.json": [issue, {"iid": 8, "title": "Loop"}]})
+    assert (allowed(hidden), allowed(plain)) == (["confidential"], None)
+
+
+def test_a_security_level_in_a_table_of_jira_is_a_group(tmp_path: Path) -> None:
+    table = tmp_path / "jira.csv"
+    table.write_text("Issue key,Summary,Security Level\nOPS-1,A,board\nOPS-2,B,\n", "utf-8")
+    hidden, plain = records_source(table, read_map("jira_csv", shipped_maps())).scan()
+    assert (allowed(hidden), allowed(plain)) == (["board"], None)
