@@ -312,6 +312,7 @@ def test_a_document_with_a_secret_is_skipped_redacted_or_allowed() -> None:
         ("code", ".env", False),
         ("code", "src/jwt.test.ts", True),
         ("code", "tests/fixtures/key.pem", True),
+        ("code", "examples/sign.ts", True),
         ("docs", "docs/jwt.md", True),
         ("history", None, True),
     ],
